@@ -54,10 +54,11 @@ NOT_LOWEST = [
 @nox.session(python=PYTHONS[0])
 def lowest(session):
     """Core, views and commands with the lowest release of everything that the project depends on."""
-    needs = nox.project.load_toml("pyproject.toml")["project"]["dependencies"]
+    project = nox.project.load_toml("pyproject.toml")["project"]
+    needs = [*project["dependencies"], *project["optional-dependencies"]["bench"]]
     pins = Path(session.create_tmp()) / "lowest.txt"
     pins.write_text("\n".join(need.replace(">=", "==") for need in needs))
-    session.install(".", "-c", str(pins), "cryptography", "hypothesis", "pytest", "pytest-xdist")
+    session.install(".[bench]", "-c", str(pins), "cryptography", "hypothesis", "pytest", "pytest-xdist")
     # Old releases warn of the new ones beside them.
     rooms = ("tests/core", "tests/views", "tests/cli")
     session.run("pytest", "-W", "default", "-n", "auto", *rooms, *NOT_LOWEST, *session.posargs)
@@ -85,7 +86,7 @@ def compat(library):
     """One library in an environment of its own: its script steps and trains an env of each setting."""
 
     def session(session):
-        session.install(".", "torch==2.13.0", *COMPAT[library])
+        session.install(".[bench]", "torch==2.13.0", *COMPAT[library])
         (script,) = Path("examples").glob(f"{library}_*.py")
         session.run("python", str(script), *session.posargs)
 

@@ -1,7 +1,7 @@
 # What the package offers, and where it is written: `__init__.py` reads this table, and so do type checkers.
 from hushbandits import testing as testing
-from hushbandits.bench.compare import Comparison as Comparison
 from hushbandits.bench.compare import compare as compare
+from hushbandits.bench.comparison import Comparison as Comparison
 from hushbandits.bench.declare.claim import Claim as Claim
 from hushbandits.bench.declare.effects import Difference as Difference
 from hushbandits.bench.declare.effects import Ratio as Ratio
@@ -11,11 +11,13 @@ from hushbandits.bench.declare.spec import Experiment as Experiment
 from hushbandits.bench.declare.spec import Figure as Figure
 from hushbandits.bench.declare.spec import Use as Use
 from hushbandits.bench.evaluate import evaluate as evaluate
-from hushbandits.bench.opened import RunFolder as RunFolder
-from hushbandits.bench.opened import open_run as open_run
+from hushbandits.bench.judge import stats as stats
 from hushbandits.bench.replay import replay as replay
 from hushbandits.bench.results import Results as Results
+from hushbandits.bench.results import load_results as load_results
 from hushbandits.bench.run import run as run
+from hushbandits.bench.runner.options import RunOptions as RunOptions
+from hushbandits.bench.runner.sources import source_digests as source_digests
 from hushbandits.core.acts import Acts as Acts
 from hushbandits.core.each import Each as Each
 from hushbandits.core.env import Env as Env

@@ -5,8 +5,9 @@ A package names its parts in its own ``pyproject.toml``, and they stand in the t
     [project.entry-points."hushbandits.agents"]
     Bold = "my_package.bold:Bold"
 
-The groups are ``hushbandits.envs``, ``.agents``, ``.policies``, ``.wrappers`` and ``.experiments``.  What is installed
-is looked up when a name is not known, or when all names are listed; a part is imported when it is named.
+The groups are ``hushbandits.envs``, ``.agents``, ``.policies``, ``.wrappers``, ``.experiments`` and ``.commands``.
+What is installed is looked up when a name is not known, or when all names are listed; a part is imported when it is
+named.
 """
 
 from __future__ import annotations

@@ -14,10 +14,9 @@ from hushbandits.core.env import Env
 from hushbandits.core.ground.strangers import ships
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import real, shown
-from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.guarantee import RESOLVED, Guarantee
 from hushbandits.core.play import meet
 from hushbandits.core.team import Team
-from hushbandits.privacy.divergence import RESOLVED
 from hushbandits.registry import assemble, make_core, make_team, not_the_envs, takes
 
 if TYPE_CHECKING:
@@ -126,6 +125,31 @@ class Protection:
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    def bound(self) -> tuple[float, float] | None:
+        """Return ε of one reward and of a participant's whole run, all lines together (``inf``: no bound).
+
+        Of several bounds by one mechanism the smallest holds; of several mechanisms each tells of a reward, and the
+        largest is what is returned.  A promise about one message by itself bounds neither.  ``None``: nobody promises
+        an ε.
+
+        Examples
+        --------
+        >>> privacy("DistDP-v0", "Dist-DP-SE", epsilon=0.5).bound()
+        (0.5, 0.5)
+        """
+        by: dict[str, tuple[float, float]] = {}
+        for line in self.lines:
+            if line.counts.startswith(("yes: nothing holds", "yes, of all that is seen")):
+                return math.inf, math.inf
+            if math.isfinite(line.epsilon):
+                alone = line.counts.startswith("only of one message")
+                run = line.run_pure if math.isfinite(line.run_pure) else line.run_epsilon
+                here = (math.inf, math.inf) if alone else (line.epsilon, run)
+                by[line.by] = min(by.get(line.by, here), here)
+        if not by:
+            return None
+        return max(one for one, _ in by.values()), max(run for _, run in by.values())
 
     def to_frame(self) -> pd.DataFrame:
         """One row per line, one column per field, a ``pandas.DataFrame``."""

@@ -2,44 +2,48 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from concurrent.futures import Executor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hushbandits.bench.declare.canonical import digest
+from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.declare.world import seeds, world
-from hushbandits.bench.judge.line import faced
-from hushbandits.bench.play.batch import Played, prepare, sampled, split
-from hushbandits.bench.play.check import afford_points
-from hushbandits.bench.play.crew import workers
-from hushbandits.bench.play.own import renew, texts
-from hushbandits.bench.play.player import answers
-from hushbandits.bench.play.players import Players
-from hushbandits.bench.play.progress import Bar
-from hushbandits.bench.play.task import Failed, Task
-from hushbandits.bench.results import Results, world_of
+from hushbandits.bench.results import Part, Results
+from hushbandits.bench.runner.batch import Played, prepare, sampled
+from hushbandits.bench.runner.check import afford_points
+from hushbandits.bench.runner.configuration import Configuration
+from hushbandits.bench.runner.options import RunOptions, workers
+from hushbandits.bench.runner.plan import BATCH
+from hushbandits.bench.runner.pool import answers
+from hushbandits.bench.runner.progress import Bar
+from hushbandits.bench.runner.rows import Runs
+from hushbandits.bench.runner.store import Measures
+from hushbandits.bench.runner.task import Failed, Task
 from hushbandits.core.entries import AGENTS, AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.ground.keywords import named
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.spec import parameters
-from hushbandits.core.ground.types import Params
+from hushbandits.core.ground.types import Params, Seeds
 from hushbandits.core.ground.validate import integer, shown
+from hushbandits.core.measure import gathered
 from hushbandits.core.team import Team
 from hushbandits.registry import make_team, not_the_envs, takes
 
 __all__ = ["evaluate"]
 
-#: Seconds after which a call shows how far it is.
-PATIENCE = 2.0
+#: Seconds after which a call shows its progress.
+_QUIET = 2.0
 _RUN = 700  # bytes of one run's seed and metrics
 
 
 def _whose(name: str, value: object, args: Sequence[Any], given: Params) -> str:
     """Where a parameter belongs that `evaluate` itself does not take: to the env, or to the agent."""
+    if name in RunOptions.__dataclass_fields__:
+        return f"; it is an option: options=RunOptions({name}={shown(value)})"
     asked = {**dict(zip(("env_id", "agent"), args, strict=False)), **given}
     try:
         if takes(asked["env_id"], name):
@@ -54,9 +58,7 @@ def _whose(name: str, value: object, args: Sequence[Any], given: Params) -> str:
 @named(_whose)
 def evaluate(
     env_id: AnyEnv, agent: AnyAgent | Team, runs: int = 20, seed: int = 0, env: Params | None = None,
-    agent_kwargs: Params | None = None, wrappers: Sequence[AnyWrapper] = (), jobs: int = 1,
-    checkpoints: int | Sequence[int] | None = None, progress: bool = True, backend: str | None = None,
-    address: str | None = None, executor: Executor | None = None, patience: float | None = None,
+    agent_kwargs: Params | None = None, wrappers: Sequence[AnyWrapper] = (), options: RunOptions | None = None,
 ) -> Results:  # fmt: skip
     """Play an agent in an env for a number of independent runs.
 
@@ -76,15 +78,8 @@ def evaluate(
         Parameters of the env and of the agent.
     wrappers : sequence of Wrapper, of their names or classes
         On messages' way, outermost first.
-    jobs : int
-        Processes; −1 for one per core.
-    checkpoints : int or sequence of int, optional
-        Where to sample curves, in the env's clock: that many points, evenly spaced in the logarithm up to the
-        horizon, or these.  Default: 50; none where runs end by themselves (most of exploration).
-    progress : bool
-        Show a bar on a terminal's stderr once the call has taken two seconds.
-    backend, address, executor, patience : optional
-        Who plays, as in `bench.run.run`.
+    options : RunOptions, optional
+        Processes, checkpoints, progress.
 
     Returns
     -------
@@ -103,36 +98,68 @@ def evaluate(
     >>> values.shape == (2, len(times))
     True
     """
+    chosen = RunOptions() if options is None else options
     runs = integer("runs", runs, 1)
     seed = integer("seed", seed, 0, np.inf)
     affordable(f"runs={runs}", float(runs) * _RUN)
-    afford_points(checkpoints, runs)
-    players, many = Players(jobs, backend, address, executor, patience), workers(jobs)
+    afford_points(chosen.checkpoints, runs)
     params, given = dict(env or {}), dict(agent_kwargs or {})
-    renew(texts([env_id, agent, *wrappers, params, given]))
-    agent, made = _met(env_id, agent, params, given, wrappers, checkpoints)
+    agent, met = _met(env_id, agent, params, given, wrappers, chosen.checkpoints)
     where = world(env_id, params)
     digest({"seed": seed})
-    label = f"{title(agent)} on {title(env_id)}"
+    names = title(env_id), title(agent)
     tasks = [
-        Task("", label, env_id, agent, wrappers, params, given, checkpoints, where, seed, tuple(part))
-        for part in split(range(runs), many)
+        Task(
+            "",
+            f"{names[1]} on {names[0]}",
+            env_id,
+            agent,
+            wrappers,
+            params,
+            given,
+            chosen.checkpoints,
+            where,
+            seed,
+            part,
+        )
+        for part in _parts(runs, workers(chosen.jobs))
     ]
     played: dict[int, Played] = {}
-    with players.crew(Path.cwd(), len(tasks)) as by, Bar(runs, after=PATIENCE, shown=progress) as bar:
-        for task, reply in answers(tasks, by, bar, patience):
+    with Bar(runs, after=_QUIET, shown=chosen.progress) as bar:
+        for task, reply in answers(tasks, chosen, bar):
             if isinstance(reply, Failed):
                 raise reply.again()
             played[task.runs[0]] = reply
             bar.advance(len(task.runs))
-    parts = [played[first] for first in sorted(played)]
+    return _results([played[first] for first in sorted(played)], met, names, params, seeds(seed, where, 0, 1))
+
+
+def _parts(runs: int, jobs: int) -> list[tuple[int, ...]]:
+    """Cut runs into consecutive batches, at least one per job where they suffice."""
+    parts = max(-(-runs // BATCH), min(jobs, runs))
+    ends = [runs - runs * (parts - i) // parts for i in range(parts + 1)]
+    return [tuple(range(a, b)) for a, b in itertools.pairwise(ends)]
+
+
+def _results(
+    parts: Sequence[Played], met: tuple[Env, Team], names: tuple[str, str], params: Params, first: Seeds
+) -> Results:
+    """Put the batches of one configuration together."""
     finals = {k: np.concatenate([part[0][k] for part in parts]) for k in parts[0][0]}
-    curves = {k: np.concatenate([part[1][k] for part in parts]) for k in parts[0][1]}
-    names = title(env_id), title(agent)
-    known = world_of(seeds(seed, where, 0, 1))
-    return Results(
-        finals, curves, parts[0][2], made, world=known, names=names, faced=faced(names[0], params)
+    curves = {k: (parts[0][2], np.concatenate([part[1][k] for part in parts])) for k in parts[0][1]}
+    numbers = np.arange(sum(len(next(iter(part[0].values()))) for part in parts))
+    experiment = Experiment(
+        name="results", title=f"{names[1]} on {names[0]}", env=Use(names[0]), agents=[Use(names[1])],
+        runs=len(numbers),
     )  # fmt: skip
+    (cell,) = experiment.cells()
+    (entropy,) = {s.entropy for s in first}
+    world = entropy if isinstance(entropy, int) else None
+    one = Configuration(
+        cell, cell.line, Runs(numbers, finals, curves), Measures(gathered(*met)), entropy=world,
+        env=(names[0], params),
+    )  # fmt: skip
+    return Results((Part(experiment, (one,)),), met=met)
 
 
 def _met(

@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.bench.declare.parts import Use
-from hushbandits.bench.opened import RunFolder, open_run
-from hushbandits.bench.play.batch import prepare
-from hushbandits.bench.play.run import Outcome
-from hushbandits.bench.results import Results
+from hushbandits.bench.results import Results, load_results
+from hushbandits.bench.run import Outcome
+from hushbandits.bench.runner.batch import prepare
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import integer, shown
@@ -24,10 +23,10 @@ __all__ = ["replay"]
 
 
 def replay(
-    results: Results | RunFolder | Outcome | Path | str,
+    results: Results | Outcome | Path | str,
     run: int,
     *,
-    line: str | None = None,
+    label: str | None = None,
     experiment: str | None = None,
     at: Params | None = None,
     beats: int = 1,
@@ -42,12 +41,13 @@ def replay(
 
     Parameters
     ----------
-    results : Results, RunFolder, Outcome or path
-        What `evaluate`, `run` or `open_run` returned, or a run folder.  What a folder names is imported and built.
+    results : Results, Outcome or path
+        What `evaluate`, `run` or `load_results` returned, or a results folder.  What a folder names is imported and
+        built.
     run : int
         The run's number: the row in `Results.final`, the column ``run`` of a table.
-    line, experiment, at : optional
-        Which cell, where a folder has several: as for `RunFolder.select`.
+    label, experiment, at : optional
+        Which cell, where there are several: as for `Results.select`.
     beats, render_mode, info, **options
         As for `make`: how the view is stepped and looked at; ``beats=2`` lets a message tell of the pull just made.
 
@@ -78,10 +78,7 @@ def replay(
     >>> bool(view.metrics()["regret"] == results.final("regret")[2])
     True
     """
-    if isinstance(results, Results):
-        found = _of_results(results, run, line, experiment, at)
-    else:
-        found = _of_folder(_folder(results), run, line, experiment, at)
+    found = _found(_results(results).select(label, experiment=experiment, at=at), run)
     if found.env.spec is None:
         raise ValueError(f"{type(found.env).__name__} was not made by its name: there is nothing to make it from")
     id, params, wrappers = found.env.spec
@@ -105,30 +102,29 @@ class _Found(NamedTuple):
     seed: np.random.SeedSequence
 
 
-def _of_results(results: Results, run: int, line: str | None, experiment: str | None, at: Params | None) -> _Found:
-    if given := next((x for x in (line, experiment, at) if x is not None), None):
-        raise ValueError(f"{shown(given)} chooses among the cells of a folder, and these are the runs of one")
-    if results.met is None or results.world is None:
-        raise ValueError("these results do not know who played (they were loaded, or put together): evaluate anew")
-    run = integer("run", run, 0, results.runs - 1)
-    return _Found(results.met[0], np.random.SeedSequence(results.world, spawn_key=(run,)))
-
-
-def _of_folder(folder: RunFolder, run: int, line: str | None, experiment: str | None, at: Params | None) -> _Found:
-    cell, runs = folder.select(line, experiment=experiment, at=at).played()
-    if integer("run", run, 0, np.inf) not in runs:
-        raise ValueError(f"run={run} of {cell.label} is not in {folder.path}, which has {len(runs)} of its runs")
+def _found(results: Results, run: int) -> _Found:
+    one = results.only
+    run = integer("run", run, 0, np.inf)
+    if run not in one.runs():
+        raise ValueError(f"run={run} of {one.cell.label} is not among its {len(one.runs())} runs")
+    if one.world is None:
+        raise ValueError("the seeds of these results are not known: evaluate anew")
+    seed = np.random.SeedSequence(one.world, spawn_key=(run,))
+    if results.met is not None:
+        return _Found(results.met[0], seed)
+    if results.path is None:
+        raise ValueError("these results were loaded, or put together, and do not know their env: evaluate anew")
+    cell = one.cell
     wrappers = [make_wrapper(w.name, **w.params) if isinstance(w, Use) else w for w in cell.wrappers]
     env, _ = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
-    (seed,) = cell.seeds(folder.seed, run, 1)
     return _Found(env, seed)
 
 
-def _folder(results: RunFolder | Outcome | Path | str) -> RunFolder:
-    if isinstance(results, RunFolder):
+def _results(results: Results | Outcome | Path | str) -> Results:
+    if isinstance(results, Results):
         return results
     if isinstance(results, Outcome):
-        return open_run(results.store.path.parent)
+        return results.results
     if isinstance(results, (str, Path)):
-        return open_run(results)
-    raise TypeError(f"results={shown(results)} must be what evaluate, run or open_run returned, or a run folder")
+        return load_results(results)
+    raise TypeError(f"results={shown(results)} must be what evaluate, run or load_results returned, or a folder")

@@ -11,16 +11,14 @@ from pathlib import Path
 from hushbandits.bench.declare.catalog import modules, reasons
 from hushbandits.bench.declare.claim import ORIGINS, Origin
 from hushbandits.bench.declare.spec import Experiment
-from hushbandits.bench.judge.line import lines
-from hushbandits.bench.judge.stages import check_looks, together
 from hushbandits.bench.judge.tally import VERDICTS, counted, tally, told
-from hushbandits.bench.judge.verdicts import Verdict, judge
-from hushbandits.bench.play.players import Players
-from hushbandits.bench.play.run import Failure
-from hushbandits.bench.run import begin, go_on
-from hushbandits.bench.show.ours import PAGE, check_ours
-from hushbandits.bench.show.report import write as write_report
-from hushbandits.bench.show.tables import interval, number
+from hushbandits.bench.judge.verdicts import Verdict, judge, together
+from hushbandits.bench.report.ours import PAGE, check_ours
+from hushbandits.bench.report.tables import interval, number
+from hushbandits.bench.run import run
+from hushbandits.bench.runner.configuration import configurations
+from hushbandits.bench.runner.options import RunOptions
+from hushbandits.bench.runner.run import Failure
 from hushbandits.core.ground.files import replacing
 from hushbandits.core.ground.validate import nearest
 
@@ -70,42 +68,29 @@ def papers(names: Sequence[str] = ()) -> list[str]:
     return list(dict.fromkeys(names)) or known
 
 
-def planned(names: Sequence[str], quick: bool = False, looks: Sequence[int] = ()) -> list[tuple[str, Experiment]]:
-    """Return what `reproduce` plays, with the paper's name.
-
-    Raises
-    ------
-    ValueError
-        The first look is too early for a claim.
-    """
-    found = []
-    for paper in names:
-        for experiment in modules()[paper][1]:
-            if experiment.claims:
-                scaled = experiment.quickly() if quick else experiment
-                found.append((paper, scaled.staged(looks) if looks else scaled))
-    for _, experiment in found:
-        check_looks(experiment)
-    return found
+def planned(names: Sequence[str], quick: bool = False) -> list[tuple[str, Experiment]]:
+    """Return what `reproduce` plays, with the paper's name."""
+    return [
+        (paper, experiment.quickly() if quick else experiment)
+        for paper in names
+        for experiment in modules()[paper][1]
+        if experiment.claims
+    ]
 
 
 def reproduce(
-    names: Sequence[str], out: Path, *, seed: int = 0, players: Players, quick: bool = False,
-    progress: bool = True, looks: Sequence[int] = (),
-) -> Iterator[Reproduction]:  # fmt: skip
-    """Run and judge, one experiment after the other; each in the folder where ``hushbandits run`` puts it.
+    names: Sequence[str], out: Path, *, seed: int = 0, quick: bool = False, options: RunOptions | None = None
+) -> Iterator[Reproduction]:
+    """Run and judge, one experiment after the other; each in the folder where ``hushbandits run`` puts it."""
+    from hushbandits.bench.report.page import write  # which loads Matplotlib
 
-    `looks`: numbers of runs at which claims are judged as well, instead of those that are declared.
-    """
-    for paper, experiment in planned(names, quick, looks):
+    for paper, experiment in planned(names, quick):
         folder = out / (experiment.name + ("-quick" if quick else ""))
         check_ours(folder)
-        opened = begin([experiment], folder, seed)
-        outcome = go_on(opened, players, progress=progress)
-        with outcome.store as store:
-            verdicts = judge(lines(store, experiment), experiment, together(experiment))
-            if outcome.played or store.restyled or not (folder / PAGE).exists():
-                write_report(store, folder / PAGE)
+        outcome = run(experiment, folder, seed=seed, options=options)
+        verdicts = judge(configurations(outcome.store, experiment), experiment, together(experiment))
+        if outcome.changed or not (folder / PAGE).exists():
+            write(outcome.store, folder / PAGE)
         yield Reproduction(paper, experiment, verdicts, outcome.failures)
 
 
@@ -123,8 +108,7 @@ def in_words(verdict: Verdict) -> str:
     points = len(verdict.findings)
     where = f", at {worst.where}" if worst.where else ""
     where += f" (worst of {points} points)" if points > 1 else ""
-    stage = f"; {verdict.stage}" if verdict.stage else ""
-    return f"{name} {number(worst.effect)} {interval(worst.interval)}, claimed {verdict.region}{where}{stage}"
+    return f"{name} {number(worst.effect)} {interval(worst.interval)}, claimed {verdict.region}{where}"
 
 
 def said(found: Sequence[Reproduction]) -> list[str]:

@@ -1,249 +1,478 @@
-"""What an evaluation gave, and how people look at it."""
+"""Results of runs: one object, in memory or from a results folder."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.bench.declare.vocabulary import shipped
-from hushbandits.bench.judge.line import Held
-from hushbandits.bench.play.natures import Measures
-from hushbandits.core.entries import title
+from hushbandits.bench.comparison import Comparison, comparison
+from hushbandits.bench.declare.canonical import canonical
+from hushbandits.bench.declare.points import picked
+from hushbandits.bench.declare.spec import Cell, Experiment, Figure
+from hushbandits.bench.declare.vocabulary import symbol
+from hushbandits.bench.judge.pairs import ends
+from hushbandits.bench.runner.configuration import Configuration, configurations
+from hushbandits.bench.runner.privacy_table import recorded
+from hushbandits.bench.runner.store import Store
 from hushbandits.core.env import Env
-from hushbandits.core.ground.types import Array, Params, Seeds
-from hushbandits.core.ground.validate import choice, nearest, shown
-from hushbandits.core.measure import Measure, gathered
+from hushbandits.core.ground.extras import extra
+from hushbandits.core.ground.types import Array, Params
+from hushbandits.core.ground.validate import nearest, shown
+from hushbandits.core.measure import Measure
 from hushbandits.core.team import Team
 from hushbandits.protection import Protection, protection
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hushbandits.bench.show.picture import Picture
+    from hushbandits.bench.report.figures import Picture
 
-__all__ = ["Results", "figure_of", "spent", "world_of"]
+__all__ = ["Part", "Results", "load_results"]
 
 
-def _instead(name: object, finals: Mapping[str, Array]) -> str:
-    """What gives a number that was looked for on results themselves, to end a sentence."""
-    if name in finals:
+def load_results(path: Path | str) -> Results:
+    """Read a results folder; nothing that it names is imported.
+
+    Parameters
+    ----------
+    path : path
+        The folder, such as ``"runs/quickstart"``.
+
+    Raises
+    ------
+    StoreError
+        There are no results.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import hushbandits as hb
+    >>> tiny = hb.Experiment(name="tiny", title="Tiny", env=hb.Use("CoopNetwork-v0", n_agents=4, horizon=20),
+    ...                      agents=["Multi-UCB", "UCB1"], runs=2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     outcome = hb.run(tiny, folder)
+    ...     results = load_results(folder)
+    >>> results.labels
+    ['Multi-UCB', 'UCB1']
+    >>> results.select("UCB1").final("regret").shape
+    (2,)
+    """
+    return read(Store(path))
+
+
+def read(store: Store) -> Results:
+    """Return the results of an open folder."""
+    parts = tuple(Part(e, tuple(configurations(store, e))) for e in store.experiments)
+    tables = {key: rows for key, rows in recorded(store).items()}
+    return Results(parts, path=store.path, tables=tables)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """An experiment, and those of its configurations that are looked at."""
+
+    experiment: Experiment
+    configurations: tuple[Configuration, ...]
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels of the configurations, each once."""
+        return list(dict.fromkeys(c.label for c in self.configurations))
+
+    @property
+    def sweep(self) -> dict[str, list[object]]:
+        """Swept parameters, with the values that its cells take."""
+        taken = {key: {canonical(c.cell.point[key]) for c in self.configurations} for key in self.experiment.sweep}
+        return {key: [v for v in self.experiment.sweep[key] if canonical(v) in some] for key, some in taken.items()}
+
+    def at(self, wanted: Mapping[str, Sequence[object]]) -> Part:
+        """Return the part where swept parameters take these values."""
+        some = {key: {canonical(v) for v in values} for key, values in wanted.items()}
+        kept = (c for c in self.configurations if all(canonical(c.cell.point[key]) in some[key] for key in some))
+        return replace(self, configurations=tuple(kept))
+
+    def of(self, labels: Sequence[str]) -> Part:
+        """Return the part with these labels alone."""
+        return replace(self, configurations=tuple(c for c in self.configurations if c.label in labels))
+
+    def __str__(self) -> str:
+        n = len(self.labels)
+        swept = "".join(f" × {len(v)} {symbol(k)}" for k, v in self.sweep.items() if len(v) > 1)
+        runs = self.experiment.runs
+        named = f"{n} configuration{'s' * (n != 1)}" if n != 1 else self.labels[0]
+        return f"{self.experiment.name} ({named}{swept}, {runs:,} run{'s' * (runs != 1)})"
+
+
+def _instead(name: object, metrics: Sequence[str]) -> str:
+    """Say what gives a number that was looked for on results themselves."""
+    if name in metrics:
         return f": final({name!r}) has its values at the end, one per run, and curve({name!r}) along time"
-    return f": final(metric) and curve(metric) return arrays of numbers; metrics are {', '.join(finals)}" * bool(finals)
+    return f": final(metric) and curve(metric) return arrays; metrics are {', '.join(metrics)}" * bool(metrics)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Results:
-    """Runs of one agent in one env; a line of a run folder (`open_run`) has the same methods.
+    """Results of some configurations, as `evaluate`, `run` and `load_results` return them.
 
-    Two results are equal if their numbers are: the same metrics, checkpoints and values, NaN equal to NaN.  They can
-    be pickled: who played travels as words, and what was promised as data.
+    Iterating yields the results of one configuration each.  Two results are equal if their numbers are.  Results can be
+    pickled: env and agent then become their names and their table of guarantees.
 
     Parameters
     ----------
-    finals : dict of (runs, …) arrays
-        Every metric at the end.
-    curves : dict of (runs, C) arrays
-        Scalar metrics at the checkpoints.
-    times : (C,) array
-        Checkpoints, in the env's clock (rounds; users in feedback).
+    parts : tuple of Part
+        Experiments with their configurations.
+    path : Path, optional
+        The folder that they are from.
     met : (Env, Team), optional
-        Who played, as they met.
-    world : int, optional
-        What the seeds of the runs were made of (the entropy of their ``SeedSequence``): results of equal worlds are
-        compared run by run.
-    names : (str, str), optional
-        Env and agent, as they were asked for.
-    faced : dict of str, optional
-        The env's name and parameters, as they were asked for, in words: a comparison says where they differ.
+        Env and agent of `evaluate`.
+    tables : mapping of str to Protection
+        Tables of guarantees, by a cell's key.
 
     Examples
     --------
     >>> import hushbandits as hb
     >>> results = hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=2, env={"n_agents": 4, "horizon": 100})
     >>> results
-    Results: Multi-UCB on CoopNetwork-v0, 2 runs; regret, agent_regret, messages; curves at 34 points up to 100
+    Results: Multi-UCB on CoopNetwork-v0 (Multi-UCB, 2 runs); agent_regret, messages, regret
     >>> results.final("regret").shape
     (2,)
     """
 
-    finals: dict[str, Array]
-    curves: dict[str, Array]
-    times: Array
-    met: tuple[Env, Team] | None = None
-    world: int | None = field(default=None, kw_only=True)
-    names: tuple[str, str] | None = field(default=None, kw_only=True)
-    faced: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    parts: tuple[Part, ...]
+    path: Path | None = None
+    met: tuple[Env, Team] | None = field(default=None, kw_only=True)
+    tables: Mapping[str, Protection] = field(default_factory=dict, kw_only=True)
 
-    @property
-    def runs(self) -> int:
-        """Number of runs."""
-        return len(next(iter(self.finals.values()), ()))
+    # -- what there is ------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def played(self) -> tuple[str, str]:
-        """Names of env and agent; empty where nobody knows."""
-        if self.names is not None or self.met is None:
-            return self.names or ("", "")
-        env, team = self.met
-        return title(env.spec[0]) if env.spec is not None else type(env).__name__, team.name
+    def __len__(self) -> int:
+        return sum(len(part.configurations) for part in self.parts)
 
-    @cached_property
-    def privacy(self) -> Protection:
-        """Who was protected from whom, by how much, and what these runs really spent (`hushbandits.privacy`)."""
-        if self.met is None:
-            raise ValueError("these results do not know who played; ask hushbandits.privacy(env, agent)")
-        table = protection(*self.met)
-        return replace(table, notes=(*table.notes, *spent(self.finals)))
+    def __iter__(self) -> Iterator[Results]:
+        for part in self.parts:
+            for configuration in part.configurations:
+                yield replace(self, parts=(replace(part, configurations=(configuration,)),))
 
-    @cached_property
-    def measures(self) -> Mapping[str, Measure]:
-        """What the metrics are, as env, wrappers and team declare it; empty where it is not known who played."""
-        return {} if self.met is None else dict(gathered(*self.met))
-
-    def __getstate__(self) -> dict[str, object]:
-        # Who played may be of a class that no other process knows; what was promised is data.
-        told = {} if self.met is None else {"privacy": self.privacy, "played": self.played, "measures": self.measures}
-        return {**vars(self), **told, "met": None}
+    def __repr__(self) -> str:
+        where = self.path if self.path is not None else self.parts[0].experiment.title if self.parts else "none"
+        return f"Results: {where} ({', '.join(map(str, self.parts))}); {', '.join(self.metrics)}"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Results):
             return NotImplemented
-        return _same({**self.finals, "": self.times}, {**other.finals, "": other.times}) and _same(
-            self.curves, other.curves
-        )
+        mine, yours = self.configurations, other.configurations
+        return len(mine) == len(yours) and all(map(_same, mine, yours))
 
     __hash__ = None  # type: ignore[assignment]  # arrays can be written to
 
-    def __repr__(self) -> str:
-        env, agent = self.played
-        who = f"{agent} on {env}, " if agent else ""
-        n = len(self.times)
-        along = f"; curves at {n} point{'s' * (n != 1)} up to {self.times[-1]:g}" if self.curves and n else ""
-        return f"Results: {who}{self.runs} run{'s' * (self.runs != 1)}; {', '.join(self.finals)}{along}"
-
     def __getattr__(self, name: str) -> object:
-        raise AttributeError(f"Results has no attribute {name!r}{_instead(name, vars(self).get('finals', {}))}")
+        metrics = self.metrics if "parts" in vars(self) else ()
+        raise AttributeError(f"Results has no attribute {name!r}{_instead(name, metrics)}")
 
     def __getitem__(self, key: object) -> object:
-        raise TypeError(f"Results[{shown(key)}]: results have no items{_instead(key, self.finals)}")
+        raise TypeError(f"Results[{shown(key)}]: results have no items{_instead(key, self.metrics)}")
 
-    def final(self, metric: str) -> Array:
-        """Return `metric` at the end, ``(runs,)`` (per agent: ``(runs, M)``); ``ValueError`` for an unknown name."""
-        if metric not in self.finals:
-            raise ValueError(f"no metric is named {metric!r}{nearest(str(metric), self.finals)}")
-        return self.finals[metric]
+    def __getstate__(self) -> dict[str, object]:
+        # Env and agent may be of a class that no other process knows; their guarantees are data.
+        if self.met is None:
+            return dict(vars(self))
+        state = {k: v for k, v in vars(self).items() if k != "privacy"}
+        return {**state, "met": None, "tables": {self.only.cell.key: self._table}}
 
-    def curve(self, metric: str) -> tuple[Array, Array]:
-        """Return checkpoints ``(C,)`` and values ``(runs, C)`` of `metric`; ``ValueError`` where there are none."""
-        if metric not in self.curves:
-            if not self.curves:
-                raise ValueError("no curves were recorded: pass checkpoints=[…] to evaluate")
-            raise ValueError(f"no curve is named {metric!r}{nearest(str(metric), self.curves)}")
-        return self.times, self.curves[metric]
+    @property
+    def configurations(self) -> list[Configuration]:
+        """All configurations."""
+        return [c for part in self.parts for c in part.configurations]
 
-    def to_frame(self) -> pd.DataFrame:
-        """One tidy row per run and scalar metric, a ``pandas.DataFrame`` (run, metric, time, value)."""
-        import pandas as pd
+    @property
+    def experiments(self) -> tuple[Experiment, ...]:
+        """The experiments."""
+        return tuple(part.experiment for part in self.parts)
 
-        rows = []
-        for metric, values in self.finals.items():
-            if values.ndim == 1:
-                rows += [(r, metric, np.nan, float(v)) for r, v in enumerate(values)]
-        for metric, values in self.curves.items():
-            times = self.times.astype(float)
-            rows += [(r, metric, t, float(v)) for r, row in enumerate(values) for t, v in zip(times, row, strict=True)]
-        return pd.DataFrame(rows, columns=["run", "metric", "time", "value"])
+    @property
+    def labels(self) -> list[str]:
+        """Labels of the configurations, each once."""
+        return list(dict.fromkeys(c.label for c in self.configurations))
 
-    def plot(self, metric: str | None = None, **shown: object) -> Picture:
-        """Draw a metric: its curve, or the distribution of the runs where there is none.
+    @property
+    def metrics(self) -> list[str]:
+        """Names of all metrics at the end of a run."""
+        return list(dict.fromkeys(name for c in self.configurations for name in c.data.finals))
+
+    @property
+    def runs(self) -> int:
+        """Number of runs of the only configuration."""
+        return len(self.only.runs())
+
+    @property
+    def measures(self) -> Mapping[str, Measure]:
+        """What the metrics of the only configuration are."""
+        return self.only.measures
+
+    def select(
+        self, label: str | Sequence[str] | None = None, *, experiment: str | None = None, at: Params | None = None
+    ) -> Results:
+        """Return a part: configurations by their labels, an experiment by its name, a point of a sweep by its values.
 
         Parameters
         ----------
-        metric : str, optional
-            Default: the first that there is.
-        **shown
-            As of a `Figure`: ``x`` (``"time"`` or ``"runs"``), ``log``, ``center``, ``band``, ``per_time``, ….
-
-        Returns
-        -------
-        Picture
-            A Matplotlib figure; ``.save("regret.pdf")`` writes it (PNG, SVG or PDF).
+        label : str or sequence of str, optional
+            Labels, as in the table.
+        experiment : str, optional
+            A name.
+        at : mapping, optional
+            Values of swept parameters: ``{"env.n_agents": 4}``, or several of one: ``{"env.n_agents": [4, 16]}``.
 
         Raises
         ------
         ValueError
-            No such metric, or what a figure of one cell's runs does not have.
+            Nothing of that name.
         """
-        from hushbandits.bench.show.picture import drawn
+        chosen = list(self.parts)
+        if experiment is not None:
+            names = [part.experiment.name for part in chosen]
+            if experiment not in names:
+                raise ValueError(f"experiment={shown(experiment)} is not among these{nearest(str(experiment), names)}")
+            chosen = [part for part in chosen if part.experiment.name == experiment]
+        if at:
+            chosen = _at(chosen, {key: v if isinstance(v, (list, tuple)) else [v] for key, v in at.items()})
+        if label is not None:
+            labels = [label] if isinstance(label, str) else label
+            there = list(dict.fromkeys(name for part in chosen for name in part.labels))
+            for name in labels:
+                if name not in there:
+                    raise ValueError(f"label={shown(name)} is not among these{nearest(str(name), there)}")
+            chosen = [part.of(labels) for part in chosen]
+        return replace(self, parts=tuple(part for part in chosen if part.configurations))
 
-        if "x" in shown:
-            choice("x", shown["x"], ("time", "runs"))
-        if many := [name for name in ("by", "at", "lines") if name in shown]:
-            raise ValueError(f"{many[0]}= chooses among lines and cells of a folder, and these are the runs of one")
-        scalars = [name for name, values in self.finals.items() if values.ndim == 1]
-        figure = figure_of(metric, shown, list(self.curves), scalars)
-        return drawn([self.line], self._alone, figure)
+    # -- numbers ------------------------------------------------------------------------------------------------------
+
+    def final(self, metric: str) -> Array:
+        """Return a metric of the only configuration at the end, ``(runs,)``; of `evaluate`, per agent ``(runs, M)``.
+
+        Raises
+        ------
+        ValueError
+            No such metric, or several configurations.
+        """
+        return np.asarray(_having(self.only, metric).data.finals[metric], float)
+
+    def curve(self, metric: str) -> tuple[Array, Array]:
+        """Return checkpoints ``(C,)`` and values ``(runs, C)`` of a metric of the only configuration.
+
+        Raises
+        ------
+        ValueError
+            There is no such curve, or there are several configurations.
+        """
+        one = self.only
+        if metric not in one.data.curves:
+            if not one.data.curves:
+                raise ValueError(f"metric={shown(metric)}: no curves were recorded; ask for checkpoints")
+            raise ValueError(f"no curve is named {metric!r}{nearest(str(metric), one.data.curves)}")
+        return one.curve(metric)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return all rows in long form: experiment, cell, agent, swept values, run, metric, time, value.
+
+        ``time`` is NaN for values at the end of a run.
+        """
+        with extra("bench"):
+            import pandas as pd
+
+        parts = [
+            columns for part in self.parts for c in part.configurations
+            for columns in _columns(part.experiment, c, alone=self.path is None)
+        ]  # fmt: skip
+        names = dict.fromkeys(name for columns in parts for name in columns)
+        lengths = [len(columns["run"]) for columns in parts]  # type: ignore[arg-type]
+        whole = {"run", "time", "value"}
+        return pd.DataFrame(
+            {
+                name: np.concatenate([columns[name] for columns in parts])
+                if name in whole
+                else pd.Series([columns.get(name) for columns in parts]).repeat(lengths).to_numpy()
+                for name in names
+            }
+        )
+
+    def table(self, metrics: Sequence[str] = ()) -> pd.DataFrame:
+        """Means and medians with their 95 % intervals, a row per configuration and metric, a ``pandas.DataFrame``.
+
+        Parameters
+        ----------
+        metrics : sequence of str
+            Default: those that the experiments show, or all.
+        """
+        import pandas as pd
+
+        from hushbandits.bench.report.tables import frame
+
+        frames = [frame(p.configurations, p.experiment, metrics or p.experiment.metrics) for p in self.parts]
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+    def to_latex(self, metrics: Sequence[str] = ()) -> str:
+        """Return the table in LaTeX, names escaped."""
+        return str(self.table(metrics).to_latex(index=False, escape=True, float_format="%.4g"))
+
+    def compare(self, metric: str = "regret", **how: object) -> Comparison:
+        """Compare all configurations with each other; options as of `hushbandits.compare`."""
+        return comparison(self.ends(metric), metric, **how)  # type: ignore[arg-type]
+
+    def ends(self, metric: str) -> list[Configuration]:
+        """Return a metric's values at the end, configuration by configuration, under labels that tell them apart."""
+        points = {canonical(c.cell.point) for c in self.configurations}
+        found = []
+        for part in self.parts:
+            for c in part.configurations:
+                if metric not in c.metrics():
+                    raise ValueError(
+                        f"metric={shown(metric)} must be one number a run that all have: {c.label} has "
+                        f"{', '.join(c.metrics()) or 'no runs'}"
+                    )
+                label = c.cell.label if len(points) > 1 else c.label
+                found.append(ends(c, metric, f"{part.experiment.name}: {label}" if len(self.parts) > 1 else label))
+        return found
+
+    # -- guarantees and pictures --------------------------------------------------------------------------------------
+
+    @cached_property
+    def privacy(self) -> Protection:
+        """The table of guarantees of the only configuration, and the ε that its runs spent."""
+        table = self._table
+        return replace(table, notes=(*table.notes, *spent(self.only.data.finals)))
 
     @property
-    def line(self) -> Held:
-        """These runs as a line among others: what comparisons and pictures take."""
-        (cell,) = self._alone.cells()
-        measures = Measures(self.measures or shipped())
-        curves = {name: (self.times, values) for name, values in self.curves.items()}
-        return Held(cell, cell.line, measures, self.world, self.faced, self.finals, curves)
+    def _table(self) -> Protection:
+        if self.met is not None:
+            return protection(*self.met)
+        one = self.only
+        if one.cell.key not in self.tables:
+            raise ValueError(
+                f"no guarantees of {one.cell.label} are recorded, only those of an experiment's first cells; ask "
+                f"hushbandits.privacy(env, agent)"
+            )
+        return self.tables[one.cell.key]
+
+    def plot(self, metric: str | None = None, **figure: object) -> Picture:
+        """Draw a metric of one experiment: over time, over runs, or along ``x="env.…"``.
+
+        Parameters
+        ----------
+        metric : str, optional
+            Default: the first that the experiment shows.
+        **figure
+            Fields of a `Figure`; default: along what is swept, else over time or runs.
+
+        Returns
+        -------
+        Picture
+            A Matplotlib figure; ``.save("regret.pdf")`` writes it.
+
+        Raises
+        ------
+        ValueError
+            Several experiments are here, or what is asked for was not recorded.
+        """
+        from hushbandits.bench.report.figures import drawn
+
+        if len(self.parts) != 1:
+            raise ValueError(f"{len(self.parts)} experiments are here: {self._names()}; select one")
+        (part,) = self.parts
+        return drawn(part.configurations, part.experiment, _figure(part, metric, figure))
+
+    # -- inside -------------------------------------------------------------------------------------------------------
 
     @property
-    def _alone(self) -> Experiment:
-        """The experiment that has these runs alone."""
-        env, agent = self.played
-        return Experiment(
-            name="results", title=f"{agent} on {env}" if agent else "Results", env=Use(env or "env"),
-            agents=[Use(agent or "results")], runs=max(1, self.runs),
-        )  # fmt: skip
+    def only(self) -> Configuration:
+        """The only configuration; ``ValueError`` where there are several."""
+        found = self.configurations
+        if len(found) != 1:
+            some = "; ".join(c.cell.label for c in found[:8]) + ("; …" if len(found) > 8 else "")
+            raise ValueError(f"{len(found)} configurations are here: {some}; select one, with its label and at=")
+        return found[0]
+
+    def _names(self) -> str:
+        return ", ".join(part.experiment.name for part in self.parts)
 
 
-def figure_of(metric: str | None, shown: Params, curves: list[str], finals: list[str]) -> Figure:
-    """Return the figure that is asked for: over time where there is such a curve, else along `x`, or over runs."""
+def _at(parts: Sequence[Part], wanted: Mapping[str, Sequence[object]]) -> list[Part]:
+    """Return the parts that sweep these parameters, where they take these values."""
+    known = [part for part in parts if all(key in part.sweep for key in wanted)]
+    if not known:
+        swept: dict[str, Sequence[object]] = {k: v for part in parts for k, v in part.sweep.items()}
+        picked("at", wanted, swept)
+        raise ValueError(f"at: no experiment sweeps {' and '.join(wanted)} together")
+    for part in known:
+        picked(f"{part.experiment.name}: at", wanted, part.sweep)
+    return [part.at(wanted) for part in known]
+
+
+def _having(one: Configuration, metric: str) -> Configuration:
+    known = list(one.data.finals)
+    if metric not in known:
+        raise ValueError(
+            f"no metric is named {metric!r}{nearest(str(metric), known) if known else ': no run is there'}"
+        )
+    return one
+
+
+def _columns(experiment: Experiment, c: Configuration, alone: bool) -> Iterator[dict[str, object]]:
+    """Columns of the rows of a configuration, metric by metric."""
+    cell: Cell = c.cell
+    head = {} if alone else {"experiment": experiment.name, "cell": cell.key, "agent": cell.line, **cell.point}
+    for metric in c.metrics():
+        values = c.final(metric)
+        yield {**head, "run": c.runs(), "metric": metric, "time": np.full(len(values), np.nan), "value": values}
+    for metric, (times, table) in c.data.curves.items():
+        n, points = table.shape
+        run, time = np.repeat(c.runs(), points), np.tile(np.asarray(times, float), n)
+        yield {**head, "run": run, "metric": metric, "time": time, "value": table.ravel()}
+
+
+def _figure(part: Part, metric: str | None, asked: Params) -> Figure:
+    """Return the figure asked for: along what is swept, else over time where there is a curve, else over runs."""
+    sweep = part.sweep
+    finals = list(dict.fromkeys(name for c in part.configurations for name in c.metrics()))
+    curves = list(dict.fromkeys(name for c in part.configurations for name in c.data.curves))
+    fixed = {k: v[0] for k, v in sweep.items() if len(v) == 1}
+    asked = dict(asked)
+    along = next((k for k in sweep if k not in fixed and k != asked.get("by")), None)
+    if "x" not in asked and along is not None:
+        asked = {"x": along, **asked}
     if metric is None:
-        metric = next(iter([*curves, *finals]), "")
-    x = shown.get("x", "time" if metric in curves else "runs")
+        metric = next((m for m in [*part.experiment.metrics, *curves, *finals] if m in (*finals, *curves)), "")
+    x = asked.get("x", "time" if metric in curves else "runs")
+    if x not in ("time", "runs", *finals, *sweep):
+        raise ValueError(f"x={x!r} is not swept here{nearest(str(x), ['time', 'runs', *sweep])}")
+    if (by := asked.get("by", "")) not in ("", *sweep):
+        raise ValueError(f"by={by!r} is not swept here{nearest(str(by), sweep)}")
     known = curves if x == "time" else finals
     if metric not in known:
         what = "curve" if x == "time" else "metric of one number a run"
         raise ValueError(f"no {what} is named {metric!r}{nearest(str(metric), known) if known else ''}")
     log = {} if x == "time" else {"log": ""}
     try:
-        return Figure(**{"y": metric, "x": x, **log, **shown})
+        figure = Figure(**{"y": metric, "x": x, **log, **asked})
     except TypeError:
-        unknown = next(name for name in shown if name not in Figure.__dataclass_fields__ or name == "y")
+        unknown = next(name for name in asked if name not in Figure.__dataclass_fields__ or name == "y")
         raise ValueError(f"a figure has no {unknown!r}{nearest(unknown, Figure.__dataclass_fields__)}") from None
+    return replace(figure, at={**{k: v for k, v in fixed.items() if k != figure.x}, **figure.at})
 
 
-def world_of(seeds: Seeds) -> int | None:
-    """Return what the seeds of runs 0, 1, … were made of, where run r's is child r of one number.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> world_of(hb.run_seeds(7, 2)), world_of(hb.run_seeds(7, 2, first=1))
-    (7, None)
-    """
-    entropy = seeds[0].entropy
-    if isinstance(entropy, int) and all(s.entropy == entropy and s.spawn_key == (r,) for r, s in enumerate(seeds)):
-        return entropy
-    return None
-
-
-def _same(one: Mapping[str, Array], other: Mapping[str, Array]) -> bool:
-    if one.keys() != other.keys():
+def _same(one: Configuration, other: Configuration) -> bool:
+    """Whether two configurations hold the same numbers, NaN equal to NaN."""
+    a, b = one.data, other.data
+    if a.finals.keys() != b.finals.keys() or a.curves.keys() != b.curves.keys():
         return False
-    pairs = [(np.asarray(one[k]), np.asarray(other[k])) for k in one]
-    return all(np.array_equal(a, b, equal_nan="f" in (a.dtype.kind, b.dtype.kind)) for a, b in pairs)
+    pairs = [(a.finals[k], b.finals[k]) for k in a.finals]
+    pairs += [(x, y) for k in a.curves for x, y in zip(a.curves[k], b.curves[k], strict=True)]
+    return all(np.array_equal(np.asarray(x, float), np.asarray(y, float), equal_nan=True) for x, y in pairs)
 
 
 def spent(finals: Mapping[str, Array]) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ def audit(
     """
     from hushbandits.audits.page import lines
     from hushbandits.audits.suite import Budget
-    from hushbandits.bench.play.progress import Bar
+    from hushbandits.bench.runner.progress import Bar
     from hushbandits.core.ground.validate import integer, real
 
     with bad_input_is_a_sentence():

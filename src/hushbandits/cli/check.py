@@ -1,8 +1,7 @@
-"""``hushbandits check FOLDER``: what is there, and is it whole?"""
+"""``hushbandits check FOLDER``: what a results folder holds, and whether it is whole."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,23 +9,17 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from hushbandits.bench.judge.stages import Stages, said
-from hushbandits.bench.play.errors import DamagedError
-from hushbandits.bench.play.opening import JOURNAL
-from hushbandits.bench.play.schema import VERSION
-from hushbandits.bench.play.store import FILE, Store
-from hushbandits.core.ground.files import parts
+from hushbandits.bench.runner.store import Store
 from hushbandits.core.ground.strangers import printable
 
 __all__ = ["check"]
 
 
 def check(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
-    """Say what a run folder holds, and compare every row with its checksum.
+    """Say what a results folder holds, and compare every file of rows with the digest in its name.
 
-    Nothing is run, imported or written: a folder from somebody else can be looked at. Ends with 0 if the results are
-    whole (runs may be missing: the command that began them goes on), and with 1 if a disk or a copy has changed them:
-    restore a copy, or run again into another folder. Examples:
+    Nothing is run, imported or written. Ends with 0 if all files are whole (runs may be missing: the command that began
+    them goes on), and with 1 if a disk or a copy has changed some: delete those and run the command again. Examples:
 
       hushbandits check runs/quickstart
       for folder in runs/*; do hushbandits check $folder || echo $folder; done
@@ -36,41 +29,28 @@ def check(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
     folder
         Such as runs/quickstart.
     """
-    try:
-        with Store(folder / FILE, readonly=True) as store:
-            for line in _told(store, folder):
-                print(printable(line))
-    except DamagedError as error:
-        print(f"hushbandits: {printable(error)}", file=sys.stderr)
-        return 1
-    return 0
+    store = Store(folder)
+    for line in _said(store):
+        print(printable(line))
+    for problem in store.problems:
+        print(f"hushbandits: {printable(problem)}", file=sys.stderr)
+    return 1 if store.problems else 0
 
 
-def _told(store: Store, folder: Path) -> Iterator[str]:
-    size = store.path.stat().st_size / 2**20
-    yield f"{store.path}: seed {store.seed}, store version {VERSION}, {size:.1f} MiB"
-    done = store.done()
-    asked = Stages()(store)
+def _said(store: Store) -> Iterator[str]:
+    files = list((store.path / "rows").glob("*.parquet"))
+    size = sum(path.stat().st_size for path in files) / 2**20
+    yield f"{store.path}: seed {store.seed}, {len(files):,} files of rows, {size:.1f} MiB"
     for experiment in store.experiments:
-        runs = asked[experiment.name]
-        keys = [cell.key for cell in experiment.cells()]
-        wanted = runs * len(keys)
-        present = sum(len({run for run in done[key] if run < runs}) for key in keys)
+        cells = experiment.cells()
+        wanted = experiment.runs * len(cells)
+        present = sum(len(store.numbers(cell, experiment.runs)) for cell in cells)
         missing = f", {wanted - present:,} missing" if present < wanted else ""
-        yield f"{experiment.name}: {len(keys):,} cells, {present:,} of {wanted:,} runs{missing}"
-        if text := said(store, experiment):
-            yield f"{experiment.name}: {text}"
-    labels = {cell.key: cell.label for experiment in store.experiments for cell in experiment.cells()}
-    for key, first, runs, error in store.failures():
-        last = (error.strip().splitlines() or ["?"])[-1]
-        yield f"failed: {labels[key]}: runs {first}–{first + runs - 1}: {last}"
-    for started, about in store.sessions():
+        yield f"{experiment.name}: {len(cells):,} cells, {present:,} of {wanted:,} runs{missing}"
+    for told in store.failures():
+        last = (str(told["error"]).strip().splitlines() or ["?"])[-1]
+        yield f"failed: {told['label']}: runs {told['runs'][0]}–{told['runs'][1]}: {last}"
+    for about in store.sessions():
         names = ("hushbandits", "numpy", "python", "sources", "machine", "jobs")
-        yield f"session of {started}: " + ", ".join(f"{name} {about[name]}" for name in names if name in about)
-    if os.path.lexists(f"{store.path}{JOURNAL}"):
-        yield f"{FILE}{JOURNAL}: a writer is at work or was killed; what it had committed is here, its next one goes on"
-    for part in parts(folder):
-        yield f"{part.name}: part of a file whose writer was killed; it goes with the next report"
-    rows = sum(count for _, count in store.verify())
-    runs = sum(map(len, done.values()))
-    yield f"whole: {rows:,} rows of {runs:,} runs match their checksums"
+        versions = ", ".join(f"{name} {about[name]}" for name in names if name in about)
+        yield f"session of {about.get('started')}: {versions}"

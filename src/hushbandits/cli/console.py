@@ -9,15 +9,16 @@ import tomllib
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tyro.conf import UseAppendAction, arg
+from tyro.conf import OmitArgPrefixes, UseAppendAction, arg
 
-from hushbandits.bench.play.errors import StoreError
-from hushbandits.bench.play.store import Store
-from hushbandits.bench.show.terminal import escape
+from hushbandits.bench.report.terminal import escape
+from hushbandits.bench.runner.errors import StoreError, unwritable
+from hushbandits.bench.runner.options import RunOptions
+from hushbandits.bench.runner.store import Store
 from hushbandits.core.ground.strangers import printable
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import shown
@@ -26,26 +27,49 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hushbandits.bench.declare.spec import Experiment
-    from hushbandits.bench.play.plan import Shard
-    from hushbandits.bench.play.players import Players
-
-#: Where work is played; default: processes of this machine.
-Backend = Annotated[str | None, arg(metavar="serial|processes|dask|slurm")]
 
 #: An option that may be given several times.
 Several = UseAppendAction[tuple[str, ...]]
 
-#: Where claims are judged besides; see `Experiment.staged`.
-Looks = Annotated[str | None, arg(metavar="N,N")]
+
+@dataclass(frozen=True)
+class Workers:
+    """Options of every command that plays much.
+
+    Parameters
+    ----------
+    jobs
+        Processes; -1: one per core.
+    backend
+        serial (this process), loky (processes of this machine) or dask; default: loky, serial for one job.
+    address
+        Of Dask's scheduler; default: a cluster of this machine.
+    """
+
+    jobs: int = -1
+    backend: Annotated[str | None, arg(metavar="serial|loky|dask")] = None
+    address: str | None = None
+
+    def options(self, mix: bool = False, skip_invalid: bool = False) -> RunOptions:
+        """Return what a run is told."""
+        console = make_console(stderr=True)
+        return RunOptions(
+            self.jobs, self.backend, self.address, mix=mix, skip_invalid=skip_invalid,
+            notify=lambda text: console.print(escape(text), soft_wrap=True),
+        )  # fmt: skip
+
+
+#: The options of `Workers`, without a prefix.
+Played = OmitArgPrefixes[Workers]
 
 __all__ = [
-    "Backend", "Looks", "Several", "asked", "assignments", "bad_input_is_a_sentence", "into", "make_console", "noted",
+    "Played", "Several", "Workers", "asked", "assignments", "bad_input_is_a_sentence", "into", "make_console", "noted",
     "of_env_and_agent", "publish", "show",
 ]  # fmt: skip
 
 
 def asked(
-    name: str, runs: int | None, quick: bool, set: Sequence[str], agents: Sequence[str], looks: str | None = None
+    name: str, runs: int | None, quick: bool, set: Sequence[str], agents: Sequence[str]
 ) -> tuple[Experiment, ...]:
     """Return the experiments that the arguments describe.
 
@@ -55,26 +79,20 @@ def asked(
         Among others, where claims would be judged in more runs than they are declared for, and nobody says so.
     """
     from hushbandits.bench.declare.catalog import find
-    from hushbandits.bench.declare.looks import parsed
     from hushbandits.bench.declare.spec import Use
 
     changes = assignments("--set", set) | ({} if runs is None else {"runs": runs})
     whole = experiments = find(name)
-    if looks is not None:  # in the place of those that are declared, so that runs may be others
-        experiments = tuple(replace(e, looks=()) for e in experiments)
     if quick:
         experiments = tuple(e.quickly() for e in experiments)
     # Who joins in is one of all agents: agent.… is for them too.
     joined = tuple(e.joined_by(map(Use, agents)) for e in experiments)
     experiments = tuple(_unjudged(e, e.overriding(changes), changes) for e in joined)
-    if looks is not None:
-        return tuple(e.staged(parsed(looks)) for e in experiments)
     for known, e in zip(whole, experiments, strict=True):
-        if e.claims and not e.looks and e.runs > known.runs:
+        if e.claims and e.runs > known.runs:
             raise ValueError(
-                f"runs={e.runs}: the claims of {e.name} are judged once, at {known.runs} runs, and more after a look "
-                f"would be a second one: --looks {known.runs} judges there and at {e.runs}, with divided error; "
-                f"--looks {e.runs} once, for who has not looked"
+                f"runs={e.runs}: the claims of {e.name} are judged once, at {known.runs} runs; more runs need a "
+                f"declaration of their own (a TOML file)"
             )
     return experiments
 
@@ -83,10 +101,10 @@ def _unjudged(declared: Experiment, altered: Experiment, changes: Params) -> Exp
     """Return what `changes` made of an experiment, without its claims where other cells are played than these judge."""
     if not declared.claims or {c.key for c in declared.cells()} == {c.key for c in altered.cells()}:
         return altered
-    keys = ", ".join(key for key in changes if key not in ("runs", "looks"))
+    keys = ", ".join(key for key in changes if key != "runs")
     why = f"{keys} set otherwise than declared, so that no claim is judged"
     print(f"hushbandits: {printable(f'{declared.name}: {why}')}", file=sys.stderr)
-    return replace(altered, claims=(), looks=(), source="; ".join(filter(None, (declared.source, why))), varied=True)
+    return replace(altered, claims=(), source="; ".join(filter(None, (declared.source, why))), varied=True)
 
 
 #: Words as Python and JSON write them; TOML's own are among them.
@@ -175,65 +193,57 @@ def noted() -> Iterator[None]:
 
 
 def into(
-    folder: Path, experiments: Sequence[Experiment], seed: int, players: Players, accept_edits: bool = False, *,
-    skip_invalid: bool = False, shard: Shard = (1, 1),
-) -> int:  # fmt: skip
+    folder: Path, experiments: Sequence[Experiment], seed: int, options: RunOptions, shard: str | None = None
+) -> int:
     """Run into a folder, show and publish what is there; return the exit code."""
     from hushbandits.bench.declare.catalog import bounds
-    from hushbandits.bench.judge.stages import said
-    from hushbandits.bench.run import begin, go_on
-    from hushbandits.bench.show.ours import check_ours
+    from hushbandits.bench.report.ours import PAGE, check_ours
+    from hushbandits.bench.run import run
 
     console = make_console(stderr=True)
-    with bad_input_is_a_sentence():
-        check_ours(folder, [e.name for e in experiments])
-        opened = begin(experiments, folder, seed, skip_invalid=skip_invalid)
+    names = [e.name for e in experiments]
+    check_ours(folder, names)
     try:
-        outcome = go_on(
-            opened, players, notify=lambda text: console.print(escape(text), soft_wrap=True),
-            accept_edits=accept_edits, shard=shard,
-        )  # fmt: skip
+        with bad_input_is_a_sentence():
+            outcome = run(experiments, folder, seed=seed, shard=shard, options=options)
     except KeyboardInterrupt:
-        console.print(f"stopped; what is done is in {escape(str(folder))}, and the same command goes on from there")
+        console.print(f"stopped; finished batches are in {escape(str(folder))}; run the same command again to go on")
         return 130
-    with outcome.store as store:
-        show(store)
-        for line in (f"{e.name}: {text}" for e in store.experiments if (text := said(store, e))):
-            console.print(escape(line), soft_wrap=True)
-        # whoever played it may have written a page without pictures, as `reproduce` does
-        pages = [folder / "report.html", *(folder / f"{e.name}.png" for e in store.experiments)]
-        if outcome.played or outcome.failures or store.restyled or not all(page.exists() for page in pages):
-            publish(store, bounds(experiments))  # what was asked for is the user's own
+    show(outcome.store)
+    pages = [folder / PAGE, *(folder / f"{name}.png" for name in names)]
+    if outcome.changed or outcome.failures or not all(page.exists() for page in pages):
+        publish(outcome.store, bounds(experiments))  # what was asked for is the user's own
     for failure in outcome.failures:
         console.print(f"[red]failed:[/] {escape(str(failure))}", soft_wrap=True)
     if outcome.failures:
-        page = escape(str(folder / "report.html"))
+        page = escape(str(folder / PAGE))
         console.print(f"{len(outcome.failures)} batches failed (tracebacks: {page}); the rest is done")
-    elif shard != (1, 1):
-        console.print(f"shard {shard[0]}/{shard[1]} is done; hushbandits merge FOLDER … --out FOLDER joins all of them")
+    elif shard is not None:
+        console.print(f"shard {shard} is done; copy the folders of all shards into one, and run it without --shard")
     return 1 if outcome.failures else 0
 
 
 def show(store: Store) -> None:
     """Print the tables."""
-    from hushbandits.bench.show.tables import print_tables
+    from hushbandits.bench.report.tables import print_tables
 
     print_tables(store, make_console())
 
 
 def publish(store: Store, trusted: Collection[str] | None = None) -> None:
     """Write pictures and page, and say where; `trusted`: bounds that may be called, default: the shipped ones."""
-    from hushbandits.bench.show.ours import PAGE, check_ours
-    from hushbandits.bench.show.plots import pictures
-    from hushbandits.bench.show.report import write
+    from hushbandits.bench.report.figures import pictures
+    from hushbandits.bench.report.ours import PAGE, check_ours
+    from hushbandits.bench.report.page import write
+    from hushbandits.bench.runner.configuration import configurations
 
-    folder = store.path.parent
+    folder = store.path
     check_ours(folder, [e.name for e in store.experiments])
     try:
-        drawn = [paths for e in store.experiments if (paths := pictures(store, e, folder, trusted))]
+        drawn = [paths for e in store.experiments if (paths := pictures(configurations(store, e), e, folder, trusted))]
         page = write(store, folder / PAGE, trusted)
     except OSError as error:
-        raise StoreError(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
+        raise unwritable(folder, error) from None
     for first, *others in drawn:
         print(printable(f"{first} ({', '.join(path.suffix for path in others)})"))
     print(printable(page))

@@ -9,11 +9,12 @@ from tyro.conf import Positional, arg
 
 from hushbandits.bench.compare import compare
 from hushbandits.bench.evaluate import evaluate as evaluated
-from hushbandits.bench.play.batch import numbers_of, prepare
+from hushbandits.bench.report.compared import heads, notes, rows
+from hushbandits.bench.report.tables import columns, summaries, written
+from hushbandits.bench.report.terminal import print_table
 from hushbandits.bench.results import Results
-from hushbandits.bench.show.compared import heads, notes, rows
-from hushbandits.bench.show.tables import columns, summaries, written
-from hushbandits.bench.show.terminal import print_table
+from hushbandits.bench.runner.batch import numbers_of, prepare
+from hushbandits.bench.runner.options import RunOptions
 from hushbandits.cli.console import Several, bad_input_is_a_sentence, escape, make_console, noted, of_env_and_agent
 from hushbandits.core.ground.validate import choice
 
@@ -70,15 +71,18 @@ def evaluate(
             if metric is not None:
                 offered = [numbers_of(*both) for both in met]
                 choice("metric", metric, [name for name in offered[0] if all(name in one for one in offered)])
-            found = [evaluated(id, agent, runs, seed, env, given, wrappers, jobs, checkpoints=()) for agent in agents]
+            options = RunOptions(jobs, checkpoints=())
+            found = [evaluated(id, agent, runs, seed, env, given, wrappers, options) for agent in agents]
         asked = [metric] if metric is not None else []
         console = make_console()
         body = [
             [row.cell.line, row.metric, str(row.runs), *map(written, row.numbers)]
             for result in found
-            for row in summaries([result.line], asked or [name for name, x in result.finals.items() if x.ndim == 1])
+            for row in summaries(result.configurations, asked)
         ]
-        faced = ", ".join(f"{name} {value}" for name, value in found[0].faced.items() if name != "env")
+        faced = ", ".join(
+            f"{name} {value}" for name, value in found[0].configurations[0].faced.items() if name != "env"
+        )
         print_table(console, f"{id}{faced and f': {faced}'}", columns(()), body, named=1, left=(0, 1))
         if len(found) > 1:
             compared = compare(*found, metric=(asked or _of_all(found))[0])
@@ -90,4 +94,5 @@ def evaluate(
 
 def _of_all(found: Sequence[Results]) -> list[str]:
     """Metrics of one number a run that all results have."""
-    return [name for name, x in found[0].finals.items() if x.ndim == 1 and all(name in r.finals for r in found)]
+    first, *others = ([name for c in r.configurations for name in c.metrics()] for r in found)
+    return [name for name in first if all(name in names for names in others)]

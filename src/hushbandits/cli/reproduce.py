@@ -7,8 +7,8 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from hushbandits.bench.play.errors import StoreError
-from hushbandits.cli.console import Backend, Looks, bad_input_is_a_sentence, escape, make_console
+from hushbandits.bench.runner.errors import StoreError
+from hushbandits.cli.console import Played, Workers, bad_input_is_a_sentence, escape, make_console
 
 __all__ = ["reproduce"]
 
@@ -16,14 +16,10 @@ __all__ = ["reproduce"]
 def reproduce(
     papers: Annotated[Positional[tuple[str, ...]], arg(metavar="[PAPER ...]")] = (),
     quick: bool = False,
-    looks: Looks = None,
     seed: int = 0,
-    jobs: int = -1,
     out: Path = Path("runs"),
     page: Path = Path("docs/reproduction.md"),
-    backend: Backend = None,
-    address: str | None = None,
-    patience: float | None = None,
+    workers: Played = Workers(),  # noqa: B008 - frozen
 ) -> int:
     """Run what the papers' claims need, say of each whether it holds, and write the verdicts to a page.
 
@@ -33,36 +29,25 @@ def reproduce(
         Such as rio2023; default: all.
     quick
         Small versions: most claims stay undecided, and full verdicts on the page are kept.
-    looks
-        Numbers of runs at which claims are judged as well, before those that are declared, such as 100,200: what is
-        decided by then is played no further. The price is a wider interval at each.
     seed
         Master seed.
-    jobs
-        Processes; -1: one per core.
     out
         Where run folders are; those that exist already are used.
     page
         The page.
-    backend, address, patience
-        As in hushbandits run.
     """
     from hushbandits.bench.declare.claim import ORIGINS
-    from hushbandits.bench.declare.looks import parsed
-    from hushbandits.bench.play.players import Players
-    from hushbandits.bench.reproduce import in_words, planned, said, write
+    from hushbandits.bench.reproduce import in_words, said, write
     from hushbandits.bench.reproduce import papers as known
     from hushbandits.bench.reproduce import reproduce as judged
 
     console = make_console(stderr=True)
     with bad_input_is_a_sentence():
         names = known(papers)
-        players = Players(jobs, backend, address, patience=patience)
-        at = () if looks is None else parsed(looks)
-        planned(names, quick, at)
+        options = workers.options()
     found = []
     try:
-        for part in judged(names, out, seed=seed, players=players, quick=quick, looks=at):
+        for part in judged(names, out, seed=seed, quick=quick, options=options):
             found.append(part)
             print(f"{part.experiment.name} ({part.experiment.source or part.paper})")
             for verdict in part.verdicts:
@@ -71,9 +56,9 @@ def reproduce(
             for failure in part.failures:
                 console.print(f"[red]failed:[/] {escape(str(failure))}", soft_wrap=True)
     except KeyboardInterrupt:
-        console.print(f"stopped; what is done is in {escape(str(out))}, and the same command goes on from there")
+        console.print(f"stopped; finished batches are in {escape(str(out))}; run the same command again to go on")
         return 130
-    flags = f" --seed {seed}" + (" --quick" if quick else "") + (f" --looks {','.join(map(str, at))}" if at else "")
+    flags = f" --seed {seed}" + (" --quick" if quick else "")
     try:
         kept = write(page, found, {name: f"hushbandits reproduce {name}{flags}" for name in names}, quick)
     except OSError as error:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from hushbandits.bench.play.errors import StoreError
+from hushbandits.bench.runner.errors import StoreError
 from hushbandits.cli.console import Several, assignments, bad_input_is_a_sentence, escape, make_console
 from hushbandits.core.ground.strangers import printable
 from hushbandits.core.ground.types import Params

@@ -16,14 +16,14 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
-from hushbandits.bench.play.errors import StoreError
+from hushbandits.bench.runner.errors import StoreError
 from hushbandits.cli.console import Several, bad_input_is_a_sentence, noted, of_env_and_agent
 from hushbandits.core.ground.validate import integer, real, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from hushbandits.bench.play.progress import Bar
+    from hushbandits.bench.runner.progress import Bar
     from hushbandits.core.env import Env
     from hushbandits.core.ground.types import Array, Seeds
     from hushbandits.core.task import Task
@@ -162,7 +162,7 @@ def _free(path: Path, overwrite: bool) -> Path:
 def _game(env: str, agent: str, seed: int, set: Sequence[str], wrappers: Sequence[str]) -> tuple[Env, Team, Seeds]:
     """Build who plays where, with the seeds of run 0 of `evaluate`."""
     from hushbandits.bench.declare.world import seeds, world
-    from hushbandits.bench.play.batch import prepare
+    from hushbandits.bench.runner.batch import prepare
 
     params, given = of_env_and_agent(set)
     integer("seed", seed, 0, float("inf"))
@@ -199,7 +199,7 @@ def _into_a_file(path: Path, core: Env, team: Team, seeds: Seeds, name: str, pac
     """Write the pictures, whole or not at all; return what the last frame says."""
     import numpy as np
 
-    from hushbandits.bench.play.progress import Bar
+    from hushbandits.bench.runner.progress import Bar
     from hushbandits.core.ground.files import replacing
     from hushbandits.views import render
 
@@ -255,7 +255,7 @@ def _in_a_window(core: Env, team: Team, seeds: Seeds, name: str, pace: _Pace) ->
     """Show frame by frame, until the window is closed."""
     from matplotlib import pyplot as plt
 
-    from hushbandits.bench.play.progress import Bar
+    from hushbandits.bench.runner.progress import Bar
     from hushbandits.views import render
 
     with Bar(1, after=2.0, unit="runs") as bar:

@@ -13,8 +13,10 @@ from hushbandits.core.ground.validate import choice, probability, shown
 from hushbandits.core.undeclared import declared_words, overridden, spoken_beside, unaccounted
 from hushbandits.core.world import World
 
-__all__ = ["ADJACENCIES", "ONCE", "ONE_USER", "Adjacency", "Guarantee", "Promising", "Run", "void"]
+__all__ = ["ADJACENCIES", "ONCE", "ONE_USER", "RESOLVED", "Adjacency", "Guarantee", "Promising", "Run", "void"]
 
+#: δ below which the ε of a run is not composed: the transform of its law has an absolute error of about 1e-14.
+RESOLVED = 1e-10
 #: What neighbouring inputs differ in, as data: one reward; all rewards of one agent or user; nothing that is replaced
 #: (two inputs that a secure function makes alike); not said, except in words.
 ADJACENCIES = ("reward", "participant", "none", "unknown")

@@ -11,13 +11,13 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Difference, Ratio, Slope, Value, line
-from hushbandits.bench.declare.paper import paper
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Params
 from hushbandits.core.luck.rewards import UniformMeans
+from hushbandits.experiments import _words as words
+from hushbandits.experiments._paper import paper
 
 __all__ = ["EXPERIMENTS"]
 
@@ -163,17 +163,13 @@ _declared = paper(
 )  # fmt: skip
 
 
-SCALE_LOOKS = 1000, 2000, 4000
-
-
 def _scale(name: str, epsilon: float) -> Experiment:
     return _declared(
         name, f"s = 100 against s = 10 on hard instances at ε = {epsilon:g}, in more runs", "figure 3",
         env=HARD_ENV, agents=[S10, S100],
         sweep={"agent.epsilon": (epsilon,)},
         # The two lines differ by a few thousandths, and figure 3's own runs left them undecided: these are others.
-        looks=SCALE_LOOKS,
-        runs=SCALE_LOOKS[-1],
+        runs=4000,
         luck="scale",
         claims=[_larger_scale("On hard instances", epsilon)],
         quick=HARD_QUICK,

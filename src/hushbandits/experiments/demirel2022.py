@@ -7,12 +7,12 @@ here; Fed1-UCB, which averages as that does, is.
 
 from __future__ import annotations
 
-from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Ratio, Value
-from hushbandits.bench.declare.paper import paper
 from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.core.ground.types import Params
+from hushbandits.experiments import _words as words
+from hushbandits.experiments._paper import paper
 
 __all__ = ["EXPERIMENTS"]
 

@@ -15,13 +15,13 @@ from functools import lru_cache
 import numpy as np
 
 from hushbandits.agents import dubey2020_theory as theory
-from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Ratio, Value, line
-from hushbandits.bench.declare.paper import paper
 from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.luck.rewards import UniformMeans
+from hushbandits.experiments import _words as words
+from hushbandits.experiments._paper import paper
 from hushbandits.registry import make_core
 
 __all__ = ["EXPERIMENTS", "byzantine_bound", "private_bound"]

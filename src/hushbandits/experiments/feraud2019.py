@@ -6,13 +6,13 @@ import numpy as np
 
 from hushbandits.agents import feraud2019_theory as theory
 from hushbandits.agents.rio2023_theory import mase_rounds
-from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim, Origin
 from hushbandits.bench.declare.effects import Ratio, Slope, Value, line
-from hushbandits.bench.declare.paper import paper
 from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
+from hushbandits.experiments import _words as words
+from hushbandits.experiments._paper import paper
 
 __all__ = ["EXPERIMENTS", "corollary_1", "corollary_2", "theorem_1"]
 
@@ -198,7 +198,6 @@ EXPERIMENTS = (
         agents=[baseline(0, r) for r in ROUTINES],
         claims=_shared_claims(),
         # 80 runs do not tell SER3's mean from the region's end.  Those of figure 1 have been judged: these are others.
-        looks=(100, 300, 1000),
         runs=1000,
         luck="shared",
         quick={"runs": 50, "env.n_agents": (32, 64)},

@@ -14,12 +14,12 @@ from functools import partial
 import numpy as np
 
 from hushbandits.agents import howson2024_theory as theory
-from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim, Origin
 from hushbandits.bench.declare.effects import Difference, Ratio, Slope, Value, line
-from hushbandits.bench.declare.paper import paper
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Array, Params
+from hushbandits.experiments import _words as words
+from hushbandits.experiments._paper import paper
 
 __all__ = ["EXPERIMENTS", "theorem_1", "theorem_1_sizes"]
 

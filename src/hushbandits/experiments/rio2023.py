@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from hushbandits.agents import rio2023_theory as theory
-from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Ratio, Slope, Value, line
-from hushbandits.bench.declare.paper import paper
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
+from hushbandits.experiments import _words as words
+from hushbandits.experiments._paper import paper
 from hushbandits.routines.elimination import confidence_under_loss
 
 __all__ = ["EXPERIMENTS", "proposition_4_3", "proposition_5_3"]

@@ -6,11 +6,11 @@ itself.  Fed2-UCB, whose clients are admitted one after another, is not here.
 
 from __future__ import annotations
 
-from hushbandits.bench.declare import words
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Ratio, line
-from hushbandits.bench.declare.paper import paper
 from hushbandits.bench.declare.spec import Figure, Use
+from hushbandits.experiments import _words as words
+from hushbandits.experiments._paper import paper
 
 __all__ = ["EXPERIMENTS"]
 

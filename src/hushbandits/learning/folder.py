@@ -14,15 +14,13 @@ import numpy as np
 
 from hushbandits.baselines.sb3_file import FILE, read
 from hushbandits.baselines.sb3_model import Whole
-from hushbandits.bench.play.errors import StoreError
+from hushbandits.bench.runner.errors import StoreError
 from hushbandits.core.ground.files import parts, replacing
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import shown
 from hushbandits.learning.score import Score
 
-__all__ = ["LOCK", "Asked", "Point", "Told", "Training", "begun", "same", "save", "versions"]
-
-LOCK = "lock"
+__all__ = ["Asked", "Point", "Told", "Training", "begun", "same", "save", "versions"]
 
 
 class Asked(TypedDict):
@@ -143,7 +141,7 @@ def begun(out: Path) -> Told | None:
             return cast(Told, dict(read(out).told))
         except ValueError as error:
             raise StoreError(f"{error}; choose another --out") from None
-    others = [p.name for p in out.iterdir() if p.name != LOCK and not p.name.startswith(("weights-", "checkpoint-"))]
+    others = [p.name for p in out.iterdir() if not p.name.startswith(("weights-", "checkpoint-"))]
     left = {"tensorboard", f"{FILE}.part", *(part.name for part in parts(out))}  # by killed ones, of old as well
     others = [name for name in others if name not in left]
     if others:

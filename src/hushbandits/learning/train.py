@@ -18,15 +18,14 @@ from hushbandits.baselines.sb3_file import ALGORITHMS, FORMAT, heads_of, parts_o
 from hushbandits.baselines.sb3_network import Network
 from hushbandits.bench.declare.canonical import canonical, plain, thaw
 from hushbandits.bench.declare.parts import Use, named
-from hushbandits.bench.play.errors import StoreError
-from hushbandits.bench.play.lock import Lock
+from hushbandits.bench.runner.errors import StoreError
 from hushbandits.core.ground.strangers import opened
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.ground.validate import choice, integer, nearest, shown
 from hushbandits.core.task import EARNED
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.learning.evolution import Evolution
-from hushbandits.learning.folder import LOCK, Asked, Told, Training, begun, same, save, versions
+from hushbandits.learning.folder import Asked, Told, Training, begun, same, save, versions
 from hushbandits.learning.models import Gradient, leg_seed
 from hushbandits.learning.score import HELD_OUT, Score, score, uniform
 from hushbandits.registry import make_wrapper
@@ -102,12 +101,9 @@ def train(
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
-        lock = Lock(folder / LOCK)
         try:
-            # Somebody else may have begun one while we waited.
             return training.play(folder, _there(begun(folder), folder, given, resume), notify)
         finally:
-            lock.release()
             training.learner.close()
 
 

@@ -11,7 +11,8 @@ from scipy import fft
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import integer, real
-from hushbandits.privacy.divergence import RESOLVED, smallest_epsilon
+from hushbandits.core.guarantee import RESOLVED
+from hushbandits.privacy.divergence import smallest_epsilon
 
 __all__ = ["composed_laplaces"]
 

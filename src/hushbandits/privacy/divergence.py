@@ -16,11 +16,11 @@ from scipy import fft, stats
 
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import integer, real
+from hushbandits.core.guarantee import RESOLVED
 from hushbandits.privacy.noise import NoiseLaw, Profile
 from hushbandits.privacy.pmf import chernoff
 
 __all__ = [
-    "RESOLVED",
     "Profile",
     "binomial_profile",
     "coins_epsilon",
@@ -36,8 +36,6 @@ __all__ = [
     "worst_profile",
 ]
 
-#: δ below which a composition is not resolved: its transform has an absolute error of about 1e-14.
-RESOLVED = 1e-10
 _LOST = 1e-15  # mass that may fall off the end of a law's array; it counts towards δ
 _SLACK = 1e-12  # added to a composed δ, for the error of the transforms and the mass that wraps
 _POINTS = 1 << 20

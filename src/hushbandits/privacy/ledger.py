@@ -12,9 +12,10 @@ import numpy as np
 
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import integer, real
+from hushbandits.core.guarantee import RESOLVED
 from hushbandits.core.rows import put_attributes
 from hushbandits.privacy.accounting import Curve, compose, largest, to_epsilon
-from hushbandits.privacy.divergence import RESOLVED, composed_epsilon, pure_profile, worst_profile
+from hushbandits.privacy.divergence import composed_epsilon, pure_profile, worst_profile
 from hushbandits.privacy.kinds import Kinds
 from hushbandits.privacy.noise import Profile
 

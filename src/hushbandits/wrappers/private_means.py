@@ -14,7 +14,7 @@ from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, divisor, real
-from hushbandits.core.guarantee import Adjacency, Guarantee, void
+from hushbandits.core.guarantee import RESOLVED, Adjacency, Guarantee, void
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.payload import Payload
@@ -22,7 +22,6 @@ from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.states import Posting
 from hushbandits.privacy.composition import composed_laplaces
-from hushbandits.privacy.divergence import RESOLVED
 from hushbandits.privacy.laplace import laplace
 from hushbandits.privacy.releases import compose_releases, lemma, release_counts
 

@@ -28,7 +28,7 @@ def modules() -> dict[str, tuple[str, tuple[Experiment, ...]]]:
     """Return every module of experiments that ships: its first line, and what it declares."""
     found = {}
     folder = importlib.import_module(EXPERIMENTS).__path__
-    for name in sorted(info.name for info in pkgutil.iter_modules(folder)):
+    for name in sorted(info.name for info in pkgutil.iter_modules(folder) if not info.name.startswith("_")):
         module = importlib.import_module(f"{EXPERIMENTS}.{name}")
         found[name] = (module.__doc__ or "").strip().splitlines()[0], tuple(module.EXPERIMENTS)
     return found

@@ -8,7 +8,7 @@ from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
-from hushbandits.bench.declare import looks, shapes
+from hushbandits.bench.declare import shapes
 from hushbandits.bench.declare.canonical import canonical, digest, plain, thaw
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Line
@@ -90,9 +90,6 @@ class Experiment:
         same arms, graphs and rewards, and claims compare them in pairs.
     runs : int
         Runs per cell.
-    looks : sequence of int
-        Numbers of runs at which its claims are judged, such as ``(48, 100, 300)``; the last is `runs`.  It is played
-        from look to look, and no further once all claims are decided.  Default: they are judged once, at `runs`.
     luck : str
         A name under which its runs draw from seeds of their own, for claims to be judged on runs that nobody has seen.
         Default: the runs of every other experiment with such an env.
@@ -106,7 +103,7 @@ class Experiment:
     claims : sequence of Claim
         What the paper says about it.
     quick : mapping
-        Overrides of ``--quick``: ``runs``, ``looks``, ``checkpoints``, and parameters as in `sweep` (a list replaces a
+        Overrides of ``--quick``: ``runs``, ``checkpoints``, and parameters as in `sweep` (a list replaces a
         sweep).
     varied : bool
         Whether it varies another declaration (``--quick``, ``--set``); it is not part of the data.
@@ -134,7 +131,6 @@ class Experiment:
     sweep: Mapping[str, Sequence[object]] = field(default_factory=dict)
     paired: Sequence[str] = ()
     runs: int = 20
-    looks: Sequence[int] = ()
     luck: str = ""
     checkpoints: int | Sequence[int] | None = None
     metrics: Sequence[str] = ()
@@ -167,7 +163,6 @@ class Experiment:
             object.__setattr__(self, "checkpoints", at)
         for f in ("agents", "metrics", "figures", "claims", "paired"):
             object.__setattr__(self, f, tuple(getattr(self, f)))
-        object.__setattr__(self, "looks", looks.checked(f"experiment {self.name}", self.looks, self.runs, self.claims))
         given = [*self.env.params, *(k[4:] for k in self.sweep if k.startswith("env."))]
         for parameter in self.paired:
             if parameter not in given:
@@ -183,7 +178,7 @@ class Experiment:
     def _check_sweep(self) -> None:
         names = self._names()
         shapes.swept(f"experiment {self.name}: sweep", self.sweep, names)
-        shapes.swept(f"experiment {self.name}: quick", self.quick, names, ("runs", "looks", "checkpoints"))
+        shapes.swept(f"experiment {self.name}: quick", self.quick, names, ("runs", "checkpoints"))
         for parameter, values in self.sweep.items():
             what = f"experiment {self.name}: sweep {parameter}"
             if not shapes.sequence(values) or not values:
@@ -289,20 +284,18 @@ class Experiment:
         Parameters
         ----------
         changes : mapping
-            ``runs``, ``looks``, ``checkpoints``, or parameters named as in `sweep`.  A list or tuple under the name of
+            ``runs``, ``checkpoints``, or parameters named as in `sweep`.  A list or tuple under the name of
             a swept parameter replaces its sweep; any other value is its sweep's only one.
         """
-        whole = {key: changes[key] for key in ("runs", "looks") if key in changes}  # one says where the other ends
-        experiment = replace(self, **whole) if whole else self
+        experiment = self
         for key, value in changes.items():
-            if key not in whole:
-                experiment = experiment._override(key, value)
+            experiment = experiment._override(key, value)
         return experiment
 
     def _override(self, key: str, value: Any) -> Experiment:
-        known = ("runs", "looks", "checkpoints")
-        if key == "checkpoints":
-            return replace(self, checkpoints=value)
+        known = ("runs", "checkpoints")
+        if key in known:
+            return replace(self, **{key: value})
         what = f"experiment {self.name}: cannot set"
         shapes.swept(what, [key], self._names(), known)
         prefix, _, parameter = key.rpartition(".")
@@ -320,15 +313,8 @@ class Experiment:
         return replace(self, env=env, agents=agents, wrappers=wrappers, sweep=sweep, varied=True)
 
     def quickly(self) -> Experiment:
-        """Return the small version of ``--quick``: `quick`'s overrides, else at most 5 runs; no looks but theirs."""
-        return replace(self, looks=()).overriding(self.quick or {"runs": min(self.runs, 5)})
-
-    def staged(self, at: Iterable[int]) -> Experiment:
-        """Return the experiment judged also at the numbers of runs in `at`, as far as it has more, and at its `runs`.
-
-        What makes no claims stays as it is.
-        """
-        return replace(self, looks=(*(n for n in at if n < self.runs), self.runs)) if self.claims else self
+        """Return the small version of ``--quick``: `quick`'s overrides, else at most 5 runs."""
+        return self.overriding(self.quick or {"runs": min(self.runs, 5)})
 
     def joined_by(self, agents: Iterable[Use | str]) -> Experiment:
         """Return the experiment with more `agents`."""

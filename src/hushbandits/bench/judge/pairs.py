@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hushbandits.bench.declare.vocabulary import symbol
-from hushbandits.bench.judge.line import Held, Line
 from hushbandits.bench.judge.stats import (
     STATISTICS,
     Interval,
@@ -24,6 +23,8 @@ from hushbandits.bench.judge.stats import (
     profile,
     share_interval,
 )
+from hushbandits.bench.runner.configuration import Configuration
+from hushbandits.bench.runner.rows import Runs
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Array
 from hushbandits.core.measure import Measure
@@ -54,12 +55,11 @@ class Pair:
         Probability that a run of A exceeds one of B, ties counted half.
     improvement_interval : (float, float)
         Bootstrap; where all runs of one exceed all of the other, Clopper–Pearson's.
-    p, p_ranks, p_laws : float
-        Of no difference of the statistics, of the ranks (neither tends to be larger), and of the laws (largest gap of
-        the empirical ones): under exchange of A and B within each pair, or of all labels, by ranks (Mann & Whitney)
-        and by Kolmogorov & Smirnov where the runs are independent.
-    p_holm, p_ranks_holm, p_laws_holm : float
-        The same adjusted for the number of pairs (Holm), each column by itself.
+    p : float
+        Two-sided, of no difference of the statistics: under exchange of A and B within each pair, or of all labels
+        where the runs are independent.
+    p_holm : float
+        The same adjusted for the number of pairs (Holm).
     left_out : int
         Runs without a value, or without a partner.
     """
@@ -73,11 +73,7 @@ class Pair:
     improvement: float
     improvement_interval: Interval
     p: float
-    p_ranks: float
-    p_laws: float
     p_holm: float = math.nan
-    p_ranks_holm: float = math.nan
-    p_laws_holm: float = math.nan
     left_out: int = 0
 
 
@@ -91,7 +87,7 @@ class Compared:
         What is compared, and the level of each interval by itself.
     measure : Measure
         What the metric is.
-    lines : tuple of Held
+    lines : tuple of Configuration
     pairs : tuple of Pair
     where : str
         The point of a sweep, in words.
@@ -103,7 +99,7 @@ class Compared:
     measure: Measure
     statistic: str
     level: float
-    lines: tuple[Held, ...]
+    lines: tuple[Configuration, ...]
     pairs: tuple[Pair, ...]
     where: str = ""
     left: int = 0
@@ -121,7 +117,7 @@ class Compared:
 
 
 def against(
-    lines: Sequence[Held],
+    lines: Sequence[Configuration],
     metric: str,
     statistic: str = "mean",
     level: float = 0.95,
@@ -136,7 +132,8 @@ def against(
     >>> from hushbandits.bench.declare.spec import Experiment, Use
     >>> (cell,) = Experiment(name="one", title="One", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")]).cells()
     >>> x = np.arange(12.0)
-    >>> a, b = (Held(cell, label, world=7, finals={"regret": y}) for label, y in (("a", x + 1), ("b", x)))
+    >>> a, b = (Configuration(cell, label, Runs(np.arange(12), {"regret": y}), entropy=7)
+    ...         for label, y in (("a", x + 1), ("b", x)))
     >>> (pair,) = against([a, b], "regret").pairs
     >>> pair.paired, pair.runs, round(pair.difference, 9), pair.p < 0.01
     (True, (12, 12), 1.0, True)
@@ -144,25 +141,18 @@ def against(
     couples = list(itertools.combinations(lines, 2))
     measure = lines[0].measures[metric]
     found = [_pair(a, b, metric, measure.rate, statistic, level, seed) for a, b in couples[:most]]
-    columns = (holm([getattr(pair, name) for pair in found]).tolist() for name in ("p", "p_ranks", "p_laws"))
-    found = [
-        replace(pair, p_holm=p, p_ranks_holm=ranks, p_laws_holm=laws)
-        for pair, p, ranks, laws in zip(found, *columns, strict=True)
-    ]
+    adjusted = holm([pair.p for pair in found]).tolist()
+    found = [replace(pair, p_holm=p) for pair, p in zip(found, adjusted, strict=True)]
     return Compared(metric, measure, statistic, level, tuple(lines), tuple(found), where, len(couples) - len(found))
 
 
-def _pair(a: Held, b: Held, metric: str, rate: bool, statistic: str, level: float, seed: int) -> Pair:
+def _pair(a: Configuration, b: Configuration, metric: str, rate: bool, statistic: str, level: float, seed: int) -> Pair:
     x, y, paired = _matched(a, b, metric)
     out = len(a.runs()) + len(b.runs()) - len(x) - len(y)
     nothing = (-math.inf, math.inf)
     if not len(x) or not len(y):
         nan = math.nan
-        return Pair(
-            a.label, b.label, paired, (len(x), len(y)), nan, nothing, nan, (0.0, 1.0), nan, nan, nan, left_out=out
-        )
-    from scipy import stats
-
+        return Pair(a.label, b.label, paired, (len(x), len(y)), nan, nothing, nan, (0.0, 1.0), nan, left_out=out)
     affordable(f"comparing {len(x) + len(y):,} runs", (len(x) + len(y)) * _BYTES)
     f = STATISTICS[statistic]
 
@@ -172,25 +162,18 @@ def _pair(a: Held, b: Held, metric: str, rate: bool, statistic: str, level: floa
 
     strata = (np.stack([x, y], axis=1),) if paired else (x, y)
     difference, interval = float(f(x) - f(y)), bootstrap(apart, *strata, level=level, seed=seed)
-    if paired:
-        p, p_ranks, p_laws = swapped(x, y, statistic, seed)
-    else:
-        p = permutation_test(x, y, statistic, _RESAMPLES, seed)
-        p_ranks, p_laws = 1.0, 1.0
-        if np.ptp([*x, *y]) > 0:
-            p_ranks, p_laws = (float(test(x, y).pvalue) for test in (stats.mannwhitneyu, stats.ks_2samp))
+    test = swapped if paired else permutation_test
+    p = test(x, y, statistic, seed=seed)
     if rate and statistic == "mean":
         # All runs alike say little of a probability, and a bootstrap of them nothing: valid however they depend.
         (low, high), (below, above) = (share_interval(int(v.sum()), len(v), (1 + level) / 2) for v in (x, y))
         interval = low - above, high - below
     won = wins(x, y)
     chance, span = float(won.mean()), _improvement_interval(won, paired, level, seed)
-    return Pair(
-        a.label, b.label, paired, (len(x), len(y)), difference, interval, chance, span, p, p_ranks, p_laws, left_out=out
-    )
+    return Pair(a.label, b.label, paired, (len(x), len(y)), difference, interval, chance, span, p, left_out=out)
 
 
-def _matched(a: Held, b: Held, metric: str) -> tuple[Array, Array, bool]:
+def _matched(a: Configuration, b: Configuration, metric: str) -> tuple[Array, Array, bool]:
     """Values of both that can be compared, and whether run by run."""
     one, two = (
         {int(r): float(v) for r, v in zip(s.runs(), s.final(metric), strict=True) if not np.isnan(v)} for s in (a, b)
@@ -235,62 +218,43 @@ def _counts(indices: Array, n: int) -> Array:
     return np.bincount(flat.ravel(), minlength=n * resamples).reshape(resamples, n).astype(float)
 
 
-def swapped(x: Array, y: Array, statistic: str = "mean", seed: int = 0) -> tuple[float, float, float]:
-    """Two-sided p-values under exchange of x and y within each pair: of the statistic, of ranks, and of the laws.
+def swapped(x: Array, y: Array, statistic: str = "mean", seed: int = 0) -> float:
+    """Return the two-sided p-value of no difference of a statistic under exchange of x and y within each pair.
 
     ``(1 + #extreme)/(1 + B)``: valid at any number of pairs.  Source: Fisher 1935; Phipson & Smyth 2010 for the 1.
 
     Examples
     --------
     >>> swapped(np.ones(8), np.ones(8))
-    (1.0, 1.0, 1.0)
+    1.0
     """
-    from scipy.stats import rankdata
-
-    n = len(x)
+    n, f = len(x), STATISTICS[statistic]
     turned = np.random.default_rng(seed).random((n, _RESAMPLES), np.float32) < 0.5
-    f, mean = STATISTICS[statistic], STATISTICS["mean"]
-    ranks = rankdata(np.concatenate([x, y]))
-    order = np.argsort(np.concatenate([x, y]), kind="stable")
-    ends = np.append(np.diff(np.concatenate([x, y])[order]) > 0, True)
 
-    def apart(u: Array, v: Array, f: Callable[..., Array], turned: Array) -> Array:
-        if f is mean:  # the same in one product
-            return np.abs((u - v) @ np.where(turned, -1.0, 1.0)) / n
-        a, b = np.where(turned, v[:, None], u[:, None]), np.where(turned, u[:, None], v[:, None])
+    def apart(turned: Array) -> Array:
+        if statistic == "mean":  # the same in one product
+            return np.abs((x - y) @ np.where(turned, -1.0, 1.0)) / n
+        a, b = np.where(turned, y[:, None], x[:, None]), np.where(turned, x[:, None], y[:, None])
         return np.abs(f(a) - f(b))
 
-    def gap(turned: Array) -> Array:
-        sign = np.where(turned, -1, 1).astype(np.int32)
-        steps = np.concatenate([sign, -sign])[order].cumsum(0, dtype=np.int32)[ends]
-        return np.abs(steps).max(0)
-
-    stay = np.zeros((n, 1), bool)
-    tests = (
-        lambda t: apart(x, y, f, t),
-        lambda t: apart(ranks[:n], ranks[n:], mean, t),
-        gap,
-    )
-    found = []
-    for test in tests:
-        observed = float(test(stay)[0])
-        # Rounding must not make an equal split look less extreme than it is.
-        extreme = int((test(turned) >= observed * (1 - 1e-12)).sum())
-        found.append((1 + extreme) / (1 + _RESAMPLES))
-    return found[0], found[1], found[2]
+    observed = float(apart(np.zeros((n, 1), bool))[0])
+    # Rounding must not make an equal split look less extreme than it is.
+    extreme = int((apart(turned) >= observed * (1 - 1e-12)).sum())
+    return (1 + extreme) / (1 + _RESAMPLES)
 
 
-def ends(line: Line, metric: str, label: str = "") -> Held:
+def ends(line: Configuration, metric: str, label: str = "") -> Configuration:
     """Return what is compared of a line: one metric at the end, in memory, under another label if one is given."""
     values, numbers, world = line.final(metric), line.runs(), line.world
     if len(values) != len(numbers):  # runs of another version may lack a metric: which, is not told
         numbers, world = np.arange(len(values)), None
     told = {metric: line.measures[metric]}
-    return Held(line.cell, label or line.label, told, world, line.faced, {metric: values}, numbers=numbers)
+    runs = Runs(numbers, {metric: values})
+    return Configuration(line.cell, label or line.label, runs, told, entropy=world, env=line.env)
 
 
 def comparisons(
-    lines: Iterable[Line], metric: str = "", statistic: str = "mean", most: int | None = 30
+    lines: Iterable[Configuration], metric: str = "", statistic: str = "mean", most: int | None = 30
 ) -> list[Compared]:
     """Compare lines at each point of a sweep; points with fewer than two that have runs are left out.
 
@@ -301,7 +265,7 @@ def comparisons(
     most : int or None
         Pairs to compare at most; what is left is counted in `Compared.left`.
     """
-    points: dict[str, list[Line]] = {}
+    points: dict[str, list[Configuration]] = {}
     for line in lines:
         points.setdefault(", ".join(f"{symbol(k)} = {v}" for k, v in line.cell.point.items()), []).append(line)
     found = []

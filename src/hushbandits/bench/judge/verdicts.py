@@ -6,38 +6,32 @@ declaration, by `procedures.PROCEDURES`: the statistic and the effect decide, ne
 Several claims are judged together (Bonferroni): with m claims, one holds if its interval at level ``1 − .05/m`` lies
 in the region, at each of its P points; it does not hold if at one point the interval at level ``1 − .05/(mP)`` lies
 outside.  What that promises: see `ALPHA`.
-
-An experiment with L looks is judged at each of them, in order, on so many first runs of every cell, with ``.05/L`` for
-.05.  The first look that decides a claim is its verdict, whatever lies there beyond it; a look with a run missing
-decides nothing.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from hushbandits.bench.declare.catalog import family
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Effect, Value
 from hushbandits.bench.declare.points import points
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.judge.intervals import UNBOUNDED, Stratum
-from hushbandits.bench.judge.line import Line
 from hushbandits.bench.judge.procedures import contrast, estimate, procedure
 from hushbandits.bench.judge.stats import Interval
 from hushbandits.bench.judge.summary import shown_interval
+from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.core.ground.types import Array
-from hushbandits.core.measure import Measure
 
-__all__ = ["ALPHA", "Finding", "Verdict", "judge", "judge_one"]
+__all__ = ["ALPHA", "Finding", "Verdict", "judge", "judge_one", "together"]
 
 #: Runs of a cell, and their values.
 _Rows = tuple[Array, Array]
-#: Where a claim looks: names and cells.
-_Places = Sequence[tuple[str, Sequence[Cell]]]
 
 #: Level of the claims judged together.  Medians, interquartile means and rates: the chance that any of the verdicts is
 #: wrong is at most this, whatever the law of the runs.  Means: it is so by simulation for runs whose law is normal,
@@ -67,10 +61,6 @@ class Verdict:
     findings: tuple[Finding, ...]
     #: Whether it is about a rate.
     rate: bool = False
-    #: The look, a number of runs, that it was decided at, or that came last; 0: there was none.
-    look: int = 0
-    #: Its intervals' level is 1 − this.
-    error: float = ALPHA
 
     @property
     def effect(self) -> str:
@@ -82,15 +72,6 @@ class Verdict:
     def decided(self) -> bool:
         """Whether it holds or does not."""
         return self.verdict != "undecided"
-
-    @property
-    def stage(self) -> str:
-        """At which look it stands, and its intervals' level; empty where there are no looks."""
-        looks = list(self.experiment.looks)
-        if not looks:
-            return ""
-        at = f"look {looks.index(self.look) + 1} of {len(looks)}" if self.look else f"before look 1 of {len(looks)}"
-        return f"{at}, level 1 − {self.error:.2g}"
 
     @property
     def worst(self) -> Finding | None:
@@ -111,7 +92,7 @@ class Verdict:
         return f"> {low:g}" if high is None else f"in ({low:g}, {high:g})"
 
 
-def judge(lines: Sequence[Line], experiment: Experiment, claims: int | None = None) -> list[Verdict]:
+def judge(lines: Sequence[Configuration], experiment: Experiment, claims: int | None = None) -> list[Verdict]:
     """Judge every claim of an experiment.
 
     Parameters
@@ -127,45 +108,16 @@ def judge(lines: Sequence[Line], experiment: Experiment, claims: int | None = No
     return [judge_one(lines, experiment, claim, m) for claim in experiment.claims]
 
 
-def judge_one(lines: Sequence[Line], experiment: Experiment, claim: Claim, m: int) -> Verdict:
-    """Judge a claim among m: at the first look that decides it, else at the last.  Its lines are read once."""
+def judge_one(lines: Sequence[Configuration], experiment: Experiment, claim: Claim, m: int) -> Verdict:
+    """Judge a claim among m."""
     places, effect = points(experiment, claim), claim.effect
     by = {line.cell.key: line for line in lines}
     measure = lines[0].measures[effect.metric]
     measure = measure.per_time() if effect.per_time else measure
-    rows = [[_rows(by[cell.key], effect) for cell in cells] for _, cells in places]
-    if not experiment.looks:
-        return _judged(experiment, claim, measure, places, rows, ALPHA / m)
-    share = ALPHA / m / len(experiment.looks)
-    found = Verdict(claim, experiment, "undecided", (), measure.rate, 0, share)
-    for look in experiment.looks:
-        first = [[(runs[runs < look], values[runs < look]) for runs, values in row] for row in rows]
-        whole = bool(rows) and all(len(runs) == look for row in first for runs, _ in row)
-        if not whole and found.look:  # the look before it is the last one that can be read
-            return found
-        found = _judged(experiment, claim, measure, places, first, share)
-        if not whole:
-            return replace(found, verdict="undecided")
-        found = replace(found, look=look)
-        if found.decided:
-            return found
-    return found
-
-
-def _judged(
-    experiment: Experiment,
-    claim: Claim,
-    measure: Measure,
-    places: _Places,
-    rows: Sequence[Sequence[_Rows]],
-    share: float,
-) -> Verdict:
-    """Judge a claim on these rows of its cells, place by place, at level 1 − `share`."""
-    effect = claim.effect
-    how = procedure(effect, measure)
+    how, share = procedure(effect, measure), ALPHA / m
     findings, inside, outside = [], [], []
-    for (where, cells), samples in zip(places, rows, strict=True):
-        strata = _strata(cells, samples)
+    for where, cells in places:
+        strata = _strata(cells, [_rows(by[cell.key], effect) for cell in cells])
         weights = contrast(effect, cells)
         runs = 0 if weights is None else min(len(s.values) for s in strata)
         if weights is None or not runs or not all(np.isfinite(s.values).all() for s in strata):
@@ -181,7 +133,12 @@ def _judged(
         inside.append(_margin(claim, near) > 0)
         outside.append(_outside(claim, far))
     verdict = "holds" if inside and all(inside) else "does not hold" if any(outside) else "undecided"
-    return Verdict(claim, experiment, verdict, tuple(findings), measure.rate, error=share)
+    return Verdict(claim, experiment, verdict, tuple(findings), measure.rate)
+
+
+def together(experiment: Experiment) -> int:
+    """Return m, how many claims are judged together with those of an experiment: all of its paper."""
+    return max(family(experiment.name) or 0, len(experiment.claims))
 
 
 def _margin(claim: Claim, interval: Interval) -> float:
@@ -205,7 +162,7 @@ def _outside(claim: Claim, interval: Interval) -> bool:
 # -- what they say --------------------------------------------------------------------------------------------
 
 
-def _rows(line: Line, effect: Effect) -> _Rows:
+def _rows(line: Configuration, effect: Effect) -> _Rows:
     runs = line.runs()
     if effect.time is None:
         return runs, line.final(effect.metric)

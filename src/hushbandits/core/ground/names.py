@@ -7,17 +7,23 @@ import importlib.util
 import sys
 from pathlib import Path
 
-__all__ = ["imported", "is_module", "reach", "reached", "words"]
+__all__ = ["SENT", "imported", "is_module", "reach", "reached", "words"]
+
+
+#: Classes that the parent process sent to this worker, by ``"module:Class"``.
+SENT: dict[str, object] = {}
 
 
 def imported(what: str, path: str) -> object:
-    """Import what ``"module:Class"`` names, and return it; nothing but the module is run.
+    """Import what ``"module:Class"`` names, and return it; in a worker, the class that the parent sent.
 
     Raises
     ------
     ValueError
         Nothing importable under that path; the message begins with `what`.
     """
+    if path in SENT:
+        return SENT[path]
     module, _, name = path.partition(":")
     if not all(part.isidentifier() for part in (*module.split("."), name)) or module.endswith(".py"):
         raise ValueError(f"{what} must read module:Class, such as my_module:MyClass{_file(path)}")

@@ -1,0 +1,140 @@
+"""The final table: means, medians and their intervals, cell by cell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hushbandits.bench.declare.spec import Cell, Experiment
+from hushbandits.bench.declare.vocabulary import symbol
+from hushbandits.bench.judge.stats import Interval
+from hushbandits.bench.judge.summary import summary
+from hushbandits.bench.report.terminal import escape, print_table
+from hushbandits.bench.runner.configuration import Configuration, configurations
+from hushbandits.bench.runner.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Console
+
+__all__ = ["Row", "Value", "columns", "frame", "interval", "number", "print_tables", "summaries", "written"]
+
+#: What stands in a table: a text, a number or an interval; ``None`` where there is none.
+Value = str | float | Interval | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table: a metric of a cell."""
+
+    cell: Cell
+    metric: str
+    runs: int
+    mean: float
+    mean_interval: Interval
+    median: float | None
+    median_interval: Interval | None
+    label: str
+
+    @property
+    def numbers(self) -> tuple[float | Interval | None, ...]:
+        """Mean and median, each with its interval."""
+        return self.mean, self.mean_interval, self.median, self.median_interval
+
+
+def columns(swept: Iterable[str]) -> list[str]:
+    """Return the heads of the table's columns: who played, where in a sweep, and what a `Row` says."""
+    what = ["metric", "runs", "mean", "95 % of the mean", "median", "95 % of the median"]
+    return ["agent", *map(symbol, swept), *what]
+
+
+def summaries(lines: Iterable[Configuration], metrics: Sequence[str] = ()) -> Iterator[Row]:
+    """Summarise every line that has runs, metric by metric; by default all that it has."""
+    for line in lines:
+        for name in metrics or line.metrics():
+            x, kind = line.final(name), line.measures[name]
+            if not len(x):
+                continue
+            mean = summary(x, kind)
+            middle = None if kind.rate else summary(x, kind, "median")
+            median, ends = (middle.centre, middle.interval) if middle else (None, None)
+            yield Row(line.cell, name, len(x), mean.centre, mean.interval, median, ends, kind.label)
+
+
+def frame(lines: Iterable[Configuration], experiment: Experiment, metrics: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the summaries as a table: a row per configuration and metric, intervals as two columns."""
+    import pandas as pd
+
+    table = []
+    for row in summaries(lines, metrics):
+        head = {"experiment": experiment.name, "agent": row.cell.line, **row.cell.point, "metric": row.metric}
+        mean = zip(("mean", "mean_low", "mean_high"), (row.mean, *row.mean_interval), strict=True)
+        ends = row.median_interval or (math.nan, math.nan)
+        median = zip(("median", "median_low", "median_high"), (row.median, *ends), strict=True)
+        table.append({**head, "runs": row.runs, **dict(mean), **dict(median)})
+    return pd.DataFrame(table)
+
+
+def number(x: float | None) -> str:
+    """Four figures, thousands apart.
+
+    Examples
+    --------
+    >>> number(1234567.8), number(0.012345), number(3), number(None)
+    ('1,234,568', '0.01235', '3', '')
+    """
+    if x is None:
+        return ""
+    if math.isnan(x) or math.isinf(x):
+        return "–" if math.isnan(x) else ("∞" if x > 0 else "−∞")
+    if float(x).is_integer() or abs(x) >= 1000:
+        return f"{x:,.0f}"
+    return f"{x:.4g}"
+
+
+def interval(bounds: Interval | None) -> str:
+    """Return the interval in brackets; empty where there is none, ``(too few runs)`` where it is unbounded.
+
+    Examples
+    --------
+    >>> interval((0.5, 2.0))
+    '[0.5, 2]'
+    """
+    if bounds is None:
+        return ""
+    if bounds == (-math.inf, math.inf):
+        return "(too few runs)"
+    return f"[{number(bounds[0])}, {number(bounds[1])}]"
+
+
+def written(value: Value) -> str:
+    """Return what a table's value is written as."""
+    if isinstance(value, str):
+        return value
+    return interval(value) if isinstance(value, tuple) else number(value)
+
+
+def print_tables(store: Store, console: Console, most: int = 40) -> None:
+    """Print one table per experiment, of at most `most` cells."""
+    for experiment in store.experiments:
+        cells, swept = experiment.cells(), list(experiment.sweep)
+        lines = configurations(store, experiment, cells[:most])
+        body = [
+            [
+                row.cell.line,
+                *(str(row.cell.point[p]) for p in swept),
+                row.metric,
+                *map(written, (row.runs, *row.numbers)),
+            ]
+            for row in summaries(lines, experiment.metrics)
+        ]
+        title, words = f"{experiment.name}: {experiment.title}", len(swept) + 1
+        print_table(console, title, columns(swept), body, named=words, left=(0, words))
+        if len(cells) > most:
+            folder = escape(repr(str(store.path)))
+            said = (
+                f"… and {len(cells) - most:,} more cells: see the report, or hushbandits.load_results({folder}).table()"
+            )
+            console.print(f"{said}\n")

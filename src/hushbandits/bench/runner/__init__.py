@@ -1,0 +1,1 @@
+"""The runner: it plays what is missing in a results folder."""

@@ -1,0 +1,107 @@
+"""The runs of one cell in memory, and what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from hushbandits.bench.declare.spec import Cell, Experiment
+from hushbandits.bench.runner.rows import Rows, Runs
+from hushbandits.bench.runner.store import Measures, Store
+from hushbandits.core.ground.types import Array, Params
+from hushbandits.core.ground.validate import shown
+from hushbandits.core.measure import Measure
+
+__all__ = ["Configuration", "Stored", "configurations"]
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """The first runs of a cell in a folder; the rows of all cells are in memory, sorted."""
+
+    rows: Rows
+    key: str
+    runs: int
+
+
+@dataclass(frozen=True, eq=False)
+class Configuration:
+    """One agent in one env, with its runs.
+
+    Parameters
+    ----------
+    cell : Cell
+        Env, wrappers and agent.
+    label : str
+        Its name among others.
+    source : Runs or Stored
+        Its runs, or where they are taken from when they are first asked for.
+    measures : mapping of str to Measure
+        What the metrics are; of one that nobody declared, any number.
+    seed : int, optional
+        Master seed of its runs; without one it is not known what they drew from, unless `entropy` says it.
+    entropy : int, optional
+        Entropy of the seeds of its runs, where that is not the cell's.
+    """
+
+    cell: Cell
+    label: str
+    source: Runs | Stored
+    measures: Mapping[str, Measure] = field(default_factory=Measures)
+    seed: int | None = None
+    entropy: int | None = None
+    env: tuple[str, Params] | None = None
+
+    @cached_property
+    def data(self) -> Runs:
+        """Numbers of its runs and their metrics."""
+        if isinstance(self.source, Runs):
+            return self.source
+        return self.source.rows.runs(self.source.key).first(self.source.runs)
+
+    @cached_property
+    def world(self) -> int | None:
+        """Entropy of its seeds: run r of two configurations drew from the same seed where this is equal."""
+        if self.entropy is not None or self.seed is None:
+            return self.entropy
+        entropy = self.cell.seeds(self.seed, 0, 1)[0].entropy
+        return entropy if isinstance(entropy, int) else None
+
+    @cached_property
+    def faced(self) -> dict[str, str]:
+        """The env's name and the parameters that it was given, in words; empty: unknown."""
+        if self.env is None:
+            return {}
+        name, params = self.env
+        return {"env": name, **{k: shown(list(v) if isinstance(v, tuple) else v) for k, v in params.items()}}
+
+    def metrics(self) -> list[str]:
+        """Return the names of metrics of one number per run."""
+        return [name for name, values in self.data.finals.items() if np.ndim(values) == 1]
+
+    def runs(self) -> Array:
+        """``(n,)`` numbers of its runs."""
+        return self.data.numbers
+
+    def final(self, metric: str) -> Array:
+        """``(n,)`` values at the end, NaN where a run has none; empty if no run has one."""
+        return np.asarray(self.data.finals.get(metric, ()), float)
+
+    def curve(self, metric: str) -> tuple[Array, Array]:
+        """Checkpoints ``(C,)`` and values ``(n, C)``; empty if there are none."""
+        return self.data.curves.get(metric, (np.empty(0), np.empty((0, 0))))
+
+
+def configurations(store: Store, experiment: Experiment, cells: Iterable[Cell] | None = None) -> list[Configuration]:
+    """Read the configurations of an experiment from a folder, at each point of its sweep, or those of some cells."""
+    rows = store.rows
+    return [
+        Configuration(
+            cell, cell.line, Stored(rows, cell.key, experiment.runs), store.measures(cell), store.seed,
+            env=(cell.env.name, cell.env.params),
+        )
+        for cell in (experiment.cells() if cells is None else cells)
+    ]  # fmt: skip

@@ -1,0 +1,84 @@
+"""What is left to play: batches of runs whose ends follow from the declaration alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hushbandits.bench.declare.spec import Cell, Experiment
+from hushbandits.bench.runner.store import Store
+from hushbandits.bench.runner.task import Task
+from hushbandits.core.ground.validate import shown
+
+__all__ = ["Shard", "batches", "missing", "parse_shard"]
+
+#: Runs of a batch: enough to amortise a NumPy call, few enough to keep the caches warm.
+BATCH = 25
+#: Runs of a batch where an experiment has few cells, so that all cores have work.
+SMALL, FEW_CELLS = 10, 10
+
+#: Which of how many parts, from 1.
+Shard = tuple[int, int]
+
+
+def parse_shard(text: str) -> Shard:
+    """Read ``"2/5"``, the second of five parts.
+
+    Raises
+    ------
+    ValueError
+        The text is no shard.
+
+    Examples
+    --------
+    >>> parse_shard("2/5")
+    (2, 5)
+    """
+    left, slash, right = text.partition("/")
+    if slash and left.isascii() and left.isdigit() and right.isascii() and right.isdigit():
+        i, n = int(left[:10]), int(right[:10])
+        if 1 <= i <= n <= 1_000_000:
+            return i, n
+    raise ValueError(f"shard={shown(text)} must read i/n with 1 ≤ i ≤ n ≤ 1,000,000, such as 2/5")
+
+
+def batches(experiments: Sequence[Experiment], shard: Shard = (1, 1)) -> list[tuple[Cell, range]]:
+    """Return all batches of a declaration, or every n-th of them.
+
+    A cell's runs are cut at multiples of one number, so that more runs, asked for later, lengthen the last batch and
+    add others behind it.
+
+    Examples
+    --------
+    >>> from hushbandits.bench.declare.spec import Use
+    >>> one = Experiment(name="one", title="One", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")], runs=23)
+    >>> [runs for _, runs in batches([one])], [runs for _, runs in batches([one], (2, 2))]
+    ([range(0, 10), range(10, 20), range(20, 23)], [range(10, 20)])
+    """
+    asked: dict[str, tuple[Cell, int, int]] = {}
+    for experiment in experiments:
+        cells = experiment.cells()
+        size = BATCH if len(cells) >= FEW_CELLS else SMALL
+        for cell in cells:
+            known = asked.get(cell.key, (cell, 0, size))
+            asked[cell.key] = known[0], max(known[1], experiment.runs), min(known[2], size)
+    i, n = shard
+    every = [
+        (cell, range(first, min(first + size, runs)))
+        for cell, runs, size in asked.values()
+        for first in range(0, runs, size)
+    ]
+    return every[i - 1 :: n]
+
+
+def missing(store: Store, shard: Shard = (1, 1)) -> list[Task]:
+    """Return the batches of which some run is missing, in the order of the declaration."""
+    found, there = [], dict[str, set[int]]()
+    for cell, runs in batches(store.experiments, shard):
+        if cell.key in store.skipped:
+            continue
+        done = there.get(cell.key)
+        if done is None:
+            done = there[cell.key] = set(store.numbers(cell).tolist())
+        if not done.issuperset(runs):
+            found.append(Task.of(cell, store.seed, runs))
+    return found

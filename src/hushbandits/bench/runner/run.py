@@ -1,0 +1,173 @@
+"""Play experiments into a folder: only what is missing, batch by batch."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from hushbandits.bench.declare.points import check_claims
+from hushbandits.bench.declare.spec import Cell, Experiment
+from hushbandits.bench.runner.check import afford, check
+from hushbandits.bench.runner.errors import StoreError
+from hushbandits.bench.runner.instantiation import Instances
+from hushbandits.bench.runner.options import RunOptions, workers
+from hushbandits.bench.runner.plan import Shard, missing, parse_shard
+from hushbandits.bench.runner.pool import answers
+from hushbandits.bench.runner.progress import Bar
+from hushbandits.bench.runner.rows import Runs
+from hushbandits.bench.runner.sources import source_digests, used
+from hushbandits.bench.runner.store import Store
+from hushbandits.bench.runner.task import Failed, Reply, Task
+from hushbandits.core.ground.names import reach
+from hushbandits.core.ground.sources import whole
+from hushbandits.core.ground.validate import integer
+
+__all__ = ["Failure", "Played", "play"]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A batch that raised: its cell, runs and seed, and the error's traceback."""
+
+    cell: Cell
+    runs: tuple[int, ...]
+    seed: int
+    error: str
+
+    def __str__(self) -> str:
+        runs = f"run {self.runs[0]}" if len(self.runs) == 1 else f"runs {self.runs[0]}–{self.runs[-1]}"
+        last = self.error.strip().splitlines()[-1]
+        return f"{self.cell.label}: {runs}, seed {self.seed}: {last}\n  parameters: {self.cell.spec}"
+
+
+@dataclass(frozen=True)
+class Played:
+    """What a call did.
+
+    Parameters
+    ----------
+    store : Store
+        The folder, to be read.
+    played : int
+        Runs that this call added.
+    failures : list of Failure
+        Batches that raised; all others are saved.
+    changed : bool
+        Whether the folder is another one than before, rows or declaration.
+    """
+
+    store: Store
+    played: int
+    failures: list[Failure]
+    changed: bool
+
+
+def play(
+    experiments: Sequence[Experiment], out: Path | str, seed: int, shard: str | None, options: RunOptions
+) -> Played:
+    """Play what is missing in a folder; parameters, results and errors as of `hushbandits.run`."""
+    part = parse_shard(shard) if shard is not None else (1, 1)
+    seed = integer("seed", seed, 0, float("inf"))
+    reach(os.getcwd())
+    for experiment in experiments:
+        afford(experiment)
+        check_claims(experiment)
+    store = Store(out, experiments, seed)
+    instances = Instances(experiments)
+    restyled = not store.declares()
+    if restyled or options.skip_invalid:
+        store.skipped = check(experiments, skip_invalid=options.skip_invalid, instances=instances)
+    notify = options.notify or _warned
+    for why in store.skipped.values():
+        notify(f"skipped: {why}")
+    tasks = missing(store, part)
+    own = source_digests(experiments)
+    _refuse_edits(store, own, bool(tasks), options, notify)
+    for problem in store.problems:
+        notify(problem)
+    if restyled or tasks:
+        store.begin(_versions())
+    failures: list[Failure] = []
+    if tasks:
+        _note(store, own, instances, part, options)
+        with Bar(sum(len(t.runs) for t in tasks), shown=options.progress) as bar:
+            failures = _written(store, answers(tasks, options, bar), instances, bar)
+    if part == (1, 1):
+        store.compact()
+    else:
+        store.reread()
+    played = sum(len(t.runs) for t in tasks) - sum(len(f.runs) for f in failures)
+    return Played(store, played, failures, restyled or bool(tasks))
+
+
+def _warned(text: str) -> None:
+    warnings.warn(text, UserWarning, stacklevel=4)  # where `run` was called
+
+
+def _versions() -> dict[str, str]:
+    packages = {name: version(name) for name in ("hushbandits", "numpy", "scipy", "numba", "networkx")}
+    return {**packages, "python": platform.python_version(), "sources": whole()[:12]}
+
+
+def _note(store: Store, own: dict[str, str], instances: Instances, shard: Shard, options: RunOptions) -> None:
+    """Write the session: versions, machine, command, digests of the user's files, and what first cells guarantee."""
+    shown = (cell for e in store.experiments for cell in e.cells()[: instances.MOST] if cell.key not in store.skipped)
+    about: dict[str, Any] = {
+        **_versions(),
+        "own": own,
+        "platform": platform.platform(),
+        "machine": platform.node(),
+        "cores": os.cpu_count(),
+        "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "jobs": workers(options.jobs),
+        "privacy": {cell.key: instances.of(cell).privacy for cell in shown},
+    }
+    if store.skipped:
+        about["skipped"] = store.skipped
+    if shard != (1, 1):
+        about["shard"] = "{}/{}".format(*shard)
+    store.note(datetime.now(UTC).isoformat(timespec="seconds"), about)
+
+
+def _refuse_edits(store: Store, own: dict[str, str], plays: bool, options: RunOptions, notify: Any) -> None:
+    """Raise ``StoreError`` where rows were made with another version of a user's file; warn if nothing is to play."""
+    noted: dict[str, str] = {}
+    for session in store.sessions():
+        noted |= session.get("own", {})
+    edited = {name for name, digest in own.items() if noted.get(name, digest) != digest}
+    if options.mix or not edited:
+        return
+    for cell in store.cells.values():
+        mine = edited & used(cell.env, cell.agent, *cell.wrappers)
+        if mine and len(store.numbers(cell)):
+            names = " and ".join(map(repr, sorted(mine)))
+            text = f"{names} changed since rows of {store.path} were made with it"
+            if plays:
+                raise StoreError(f"{text}; choose another --out, or mix old and new rows with --mix (mix=True)")
+            notify(f"nothing was played, and {text}: the numbers are the old ones; choose another --out for new ones")
+            return
+
+
+def _written(store: Store, replies: Iterable[tuple[Task, Reply]], instances: Instances, bar: Bar) -> list[Failure]:
+    """Write every reply; return the failures."""
+    failures = []
+    try:
+        for task, reply in replies:
+            cell = store.cells[task.key]
+            if isinstance(reply, Failed):
+                store.fail(cell, task.runs, reply.error)
+                failures.append(Failure(cell, task.runs, task.seed, reply.error))
+            else:
+                store.add(cell, Runs.of(task.runs, *reply), instances.measures(cell))
+            bar.advance(len(task.runs))
+    finally:
+        store.flush()
+    return failures

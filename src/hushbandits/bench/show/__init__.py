@@ -1,1 +1,0 @@
-"""Show: tables, pictures, pages and exports."""

@@ -1,0 +1,148 @@
+"""``hushbandits bench``: play HushBench-v1, write a submission, check one, make the leaderboard's page."""
+
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from tyro.conf import UseAppendAction, arg
+
+import hushbandits as hb
+from hushbench import leaderboard, submission
+from hushbench.play import PlayError, admit, folder, play
+from hushbench.tasks import NAME, chosen, entry
+from hushbench.verify import verify as verified
+
+__all__ = ["bench"]
+
+
+def bench(
+    agents: Annotated[tuple[str, ...], arg(metavar="NAME|MODULE:CLASS ...")] = (),
+    tasks: Annotated[tuple[str, ...], arg(metavar="TASK|SETTING ...")] = (),
+    set: Annotated[UseAppendAction[tuple[str, ...]], arg(metavar="agent.KEY=VALUE")] = (),
+    submit: Annotated[Path | None, arg(metavar="FILE")] = None,
+    verify: Annotated[Path | None, arg(metavar="SUBMISSION")] = None,
+    board: Annotated[tuple[Path, ...], arg(metavar="FOLDER|SUBMISSION ...")] = (),
+    out: Path | None = None,
+    jobs: int = -1,
+    backend: Annotated[str | None, arg(metavar="serial|loky|dask")] = None,
+    address: str | None = None,
+    shard: Annotated[str | None, arg(metavar="I/N")] = None,
+) -> int:
+    """Play the tasks of HushBench-v1 with user-defined agents or with those that ship; say where they stand.
+
+    Without anything, it lists the tasks. A score is 0 for what Random reaches and 1 for the best agent that ships;
+    a setting's score is the interquartile mean of all runs of its tasks. A task that an agent cannot play counts 0.
+    The same command goes on where it was stopped. Examples:
+
+      hushbandits bench
+      hushbandits bench --agents Multi-UCB QuACK-UCB --tasks net-small
+      hushbandits bench --agents my_module:MyAgent --tasks network
+      hushbandits bench --agents my_module:MyAgent --tasks network --submit mine.json
+      hushbandits bench --agents Private-UCB --set agent.epsilon=0.5 --tasks network
+      hushbandits bench --verify mine.json --agents my_module:MyAgent
+      hushbandits bench --board mine.json theirs.json --out board.html
+
+    An agent that names no setting of its own plays wherever it is let in: name one with --tasks. A feedback agent for
+    another mechanism is named with its env, my_module:MyAgent@LocalDP-v0.
+
+    Parameters
+    ----------
+    agents
+        Who plays: registered ones, user-defined ones, policies that were trained (sb3:FOLDER), what plug-ins bring.
+    tasks
+        Only these, or all of a setting: exploration, network, feedback.
+    set
+        A parameter of every agent, such as agent.epsilon=0.5 (repeatable).
+    submit
+        Write a submission: rows, scores, ε, versions, a digest of the agent's code; of one agent, and of all tasks of
+        its setting.
+    verify
+        Play a part of a submission's runs again, and refuse it if a number differs (exit code 1). Nothing that it
+        names is run: an agent that does not ship must be named here, with --agents.
+    board
+        Make the leaderboard's page of these submissions, or of all in a folder.
+    out
+        Where rows lie, a folder for each agent and choice of tasks; default: runs/hushbench-v1. With --board, the
+        page; default: board.html.
+    jobs
+        Processes; -1: one per core.
+    backend, address
+        As in hushbandits run.
+    shard
+        Play only the I-th of N parts; the folders of all parts are copied into one. With --verify, which part is played
+        again; default: one of eight, or of as many as there are tasks, drawn by lot.
+    """
+    options = hb.RunOptions(jobs, backend, address, notify=_say)
+    if len([x for x in (submit, verify, board or None) if x]) > 1:
+        raise ValueError("--submit, --verify and --board: give one of them")
+    if (verify or submit) and (len(agents) > 1 or (submit and shard)):
+        raise ValueError("--submit, --verify: a submission is of one agent, and of all of its runs")
+    if verify is not None:
+        return _verify(verify, agents[0] if agents else None, options, shard)
+    if board:
+        files = [file for path in board for file in (sorted(path.glob("*.json")) if path.is_dir() else [path])]
+        leaderboard.write([submission.read(file) for file in files], page := out or Path("board.html"))
+        print(page)
+        return 0
+    if not agents:
+        heads = ["task", "setting", "level", "runs", "why"]
+        _print(NAME, heads, [[task.name, task.setting, task.level, str(task.runs), task.why] for task in chosen(tasks)])
+        return 0
+    uses = [entry(name, _params(set)) for name in agents]
+    return _play(uses, tasks, out or Path("runs") / NAME, options, shard, submit)
+
+
+def _say(text: str) -> None:
+    print(f"hushbandits: {text}", file=sys.stderr)
+
+
+def _print(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    print(title)
+    for row in (heads, *rows):
+        print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _params(texts: Sequence[str]) -> dict[str, Any]:
+    try:
+        found = tomllib.loads("\n".join(texts))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"--set {' '.join(texts)!r} must read agent.KEY=VALUE, as in TOML: {error}") from None
+    if found.keys() - {"agent"}:
+        raise ValueError(f"--set {' '.join(texts)}: the tasks are frozen; only agent.… may be set")
+    return dict(found.get("agent", {}))
+
+
+def _play(
+    agents: Sequence[hb.Use], names: Sequence[str], out: Path, options: hb.RunOptions, shard: str | None,
+    submit: Path | None,
+) -> int:  # fmt: skip
+    asked, code = chosen(names), 0
+    admitted = [admit(agent, asked) for agent in agents]
+    for agent, rows in zip(agents, admitted, strict=True):
+        playable = [task for task in asked if "epsilon" in rows.get(task.name, ())]
+        try:
+            played = play(agent, playable, folder(out, agent, names), options, shard)
+        except PlayError as error:
+            _say(str(error))
+            code = 1
+            continue
+        values = {name: row for name, (_, row) in played.items()}
+        _print(agent.called, leaderboard.SUMMARY, leaderboard.summary(asked, rows, values))
+        if submit is not None:
+            command = " ".join(["hushbandits", *sys.argv[1:]])
+            submission.write(submission.make(agent, rows, values, command), submit)
+            print(submit)
+    return code
+
+
+def _verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | None) -> int:
+    try:
+        part, n = verified(path, agent, options, shard)
+    except submission.Refuted as error:
+        _say(str(error))
+        return 1
+    print(f"{path}: its sums are those of its rows; part {part} of its runs, played again, gave the same {n} numbers")
+    return 0

@@ -1,0 +1,91 @@
+"""The leaderboard: a page of who reached what, made of submissions, and the same for one agent on a terminal."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import hushbandits as hb
+from hushbench.scores import of, standing
+from hushbench.submission import Submission
+from hushbench.tasks import Array, Task, absent, anchors, chosen, settings, tasks
+
+__all__ = ["HEADS", "SUMMARY", "ranked", "row", "summary", "write"]
+
+#: Columns of the leaderboard.
+HEADS = ("agent", "score", "95 % interval", "ε, one reward", "ε, whole run", "tasks", "source")
+#: Columns of a terminal's table.
+SUMMARY = ("task", "runs", "cost", "score", "95 % of the cost, or of the score")
+
+
+def summary(
+    asked: Sequence[Task], admitted: Mapping[str, Any], values: Mapping[str, Mapping[str, Array]]
+) -> list[list[str]]:
+    """Return rows under `SUMMARY`: each task that was asked for, then each setting of which all runs are there."""
+    found = []
+    refused = {name: row["refused"] for name, row in admitted.items() if "refused" in row}
+    costs = {task.name: task.costs(values[task.name]) for task in asked if values.get(task.name)}
+    for task in asked:
+        if task.name in refused:
+            found.append([task.name, "", "", "0", f"cannot be played: {refused[task.name]}"])
+        elif task.name in costs:
+            x, score = costs[task.name], of(task, costs).mean()
+            found.append([task.name, str(len(x)), f"{x.mean():.5g}", f"{score:.3f}", _ends(hb.stats.mean_interval(x))])
+    for setting in settings():
+        whole = chosen([setting])
+        if all(t in asked and (t.name in refused or len(costs.get(t.name, ())) == t.runs) for t in whole):
+            end = standing(whole, costs)
+            found.append([setting, "", "", f"{end.iqm:.3f}", _ends(end.interval)])
+    return found
+
+
+def write(submissions: Sequence[Submission], path: Path) -> None:
+    """Write the page of these submissions; the same submissions give the same bytes.
+
+    Raises
+    ------
+    ValueError
+        There is no submission.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    from hushbench.figures import fronts, profiles
+
+    if not submissions:
+        raise ValueError("board: no submission was given")
+    env = Environment(loader=PackageLoader("hushbench"), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    page = env.get_template("leaderboard.html").render(
+        submissions=submissions, ranked={setting: ranked(setting, submissions) for setting in settings()},
+        tasks=tasks(), heads=HEADS, row=row, profiles=profiles, fronts=fronts, anchors=anchors()["tasks"],
+        absent=absent(),
+    )  # fmt: skip
+    path.write_text(page, encoding="utf8")
+
+
+def ranked(setting: str, submissions: Sequence[Submission]) -> list[Submission]:
+    """Return those of a setting, the best first."""
+    own = [one for one in submissions if setting in one.standings]
+    return sorted(own, key=lambda one: (-one.standings[setting].iqm, one.agent.called))
+
+
+def row(setting: str, one: Submission) -> list[str]:
+    """Return the line of a submission in a setting, under `HEADS`."""
+    end, own = one.standings[setting], chosen([setting])
+    spent = [one.epsilon(task.name) for task in own if task.name in one.values]
+    worst = [_worst([None if x is None else x[i] for x in spent]) for i in (0, 1)]
+    source = one.data["source"] or ("ships" if one.agent.name in hb.list_agents() else "not said")
+    return [one.agent.called, f"{end.iqm:.3f}", _ends(end.interval), *worst, f"{len(spent)} of {len(own)}", source]
+
+
+def _worst(spent: Sequence[float | None]) -> str:
+    """Return the largest of what was spent; in words where there is none, or no bound, or not in all tasks."""
+    known = [x for x in spent if x is not None]
+    if not known:
+        return "–"
+    most = "no bound" if math.isinf(max(known)) else f"{max(known):.4g}"
+    return most if len(known) == len(spent) else f"{most} in {len(known)} of {len(spent)} tasks, else –"
+
+
+def _ends(interval: tuple[float, float]) -> str:
+    low, high = (f"{x:.3f}" if abs(x) < 10 else f"{x:.5g}" for x in interval)
+    return f"[{low}, {high}]"

@@ -1,0 +1,84 @@
+"""Scores: where between `Random` and the best reference agent the runs of a task lie, and what is made of them.
+
+The aggregate is that of Agarwal et al. 2021 (*Deep Reinforcement Learning at the Edge of the Statistical Precipice*),
+as their library rliable has it: the interquartile mean over the runs of all tasks together, its interval by a bootstrap
+of the runs of each task by itself, and performance profiles.  Here runs at the edges of the middle half count by their
+share, and the interval's tails are widened for few runs (`hushbandits.stats`); theirs are plain percentiles.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+import hushbandits as hb
+from hushbench.tasks import Array, Task, anchors
+
+__all__ = ["LEVEL", "Standing", "aggregate", "of", "scaled", "standing"]
+
+LEVEL = 0.95
+
+
+def scaled(costs: Array, random: float, best: float) -> Array:
+    """Return scores: 0 for what `Random` costs on average, 1 for what the best reference agent costs; not cut off.
+
+    Examples
+    --------
+    >>> scaled(np.array([50.0, 30.0, 20.0, 60.0]), random=50.0, best=30.0).tolist()
+    [0.0, 1.0, 1.5, -0.5]
+    """
+    return (random - np.asarray(costs, float)) / (random - best)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """An agent's scores in a setting.
+
+    Parameters
+    ----------
+    scores : dict of (runs,) array
+        By task; of a task that the agent cannot play, 0 for each run.
+    iqm : float
+        Their interquartile mean.
+    interval : (float, float)
+        Its interval at `LEVEL`; the anchors are taken as they are frozen.
+    """
+
+    scores: Mapping[str, Array]
+    iqm: float
+    interval: tuple[float, float]
+
+    def profile(self, thresholds: Array) -> Array:
+        """Share of runs at or above each threshold, every task with the same weight."""
+        return np.mean([hb.stats.profile(x, thresholds) for x in self.scores.values()], axis=0)
+
+
+def of(task: Task, costs: Mapping[str, Array]) -> Array:
+    """Return the scores of a task's runs, ``(runs,)``; `costs` has those of the tasks that were played."""
+    if task.name not in costs:
+        return np.zeros(task.runs)
+    ends = anchors()["tasks"][task.name]
+    return scaled(costs[task.name], ends["random"]["mean"], ends["best"]["mean"])
+
+
+def standing(tasks: Sequence[Task], costs: Mapping[str, Array]) -> Standing:
+    """Return where an agent stands in a setting, of all its `tasks`; `costs` as in `of`."""
+    found = {task.name: of(task, costs) for task in tasks}
+    return Standing(found, *aggregate(list(found.values())))
+
+
+def aggregate(strata: Sequence[Array], resamples: int = 2_000) -> tuple[float, tuple[float, float]]:
+    """Return the interquartile mean over all runs, and its interval: those of each task are resampled by themselves.
+
+    Examples
+    --------
+    >>> middle, (low, high) = aggregate([np.linspace(0, 1, 24), np.linspace(0, 1, 24)])
+    >>> round(middle, 3), bool(0.3 < low < middle < high < 0.7)
+    (0.5, True)
+    """
+    middle = float(_iqm(*strata))
+    return middle, hb.stats.bootstrap(_iqm, *strata, level=LEVEL, resamples=resamples)
+
+
+def _iqm(*strata: Array) -> Array:
+    return hb.stats.iqm(np.concatenate(strata))

@@ -1,0 +1,178 @@
+"""A submission: what an agent reached, as data that anybody can check; nothing that it names is imported or run."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hushbandits as hb
+from hushbench.play import plain
+from hushbench.scores import Standing, standing
+from hushbench.tasks import NAME, SEED, Array, Task, chosen, entry, tasks
+
+__all__ = ["SLACK", "Refuted", "Submission", "compare", "make", "read", "source", "write"]
+
+#: Numbers that differ by less than this share are equal: machines add in other orders.
+SLACK = 1e-9
+
+
+class Refuted(ValueError):
+    """A number of a submission is not what the rows, or the runs, give."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A submission.
+
+    Parameters
+    ----------
+    data : mapping of str
+        As in its file: ``benchmark`` and ``seed``; ``agent``, with its parameters; ``source``, a digest of its
+        user-defined code (empty: it ships); ``command`` and ``versions``; ``tasks``, each with its rows as ``values``,
+        its mean ``cost``, its ``epsilon`` of one reward and ``run_epsilon`` of a whole run, or with the sentence why it
+        is ``refused``; and ``scores`` by setting.
+    """
+
+    data: Mapping[str, Any]
+
+    @cached_property
+    def agent(self) -> hb.Use:
+        """Who played."""
+        return hb.Use.from_dict(self.data["agent"])
+
+    @cached_property
+    def values(self) -> dict[str, dict[str, Array]]:
+        """Rows, ``(runs,)`` each, by task that was played and by metric."""
+        played = {name: row["values"] for name, row in self.data["tasks"].items() if "refused" not in row}
+        return {name: {m: np.array(x, float) for m, x in values.items()} for name, values in played.items()}
+
+    @property
+    def tasks(self) -> list[Task]:
+        """Its tasks, in the order of the benchmark."""
+        return [task for name, task in tasks().items() if name in self.data["tasks"]]
+
+    def epsilon(self, task: str) -> tuple[float, float] | None:
+        """Return ε of one reward and of a whole run: as the runs measured it where they do, else as promised."""
+        row, spent = self.data["tasks"][task], self.values[task].get("epsilon")
+        if row["epsilon"] is None:
+            return None
+        most = float(row["epsilon"] if spent is None else spent.max())
+        return most, max(most, float(row["run_epsilon"]))
+
+    def costs(self) -> dict[str, Array]:
+        """Return what each run of each task cost."""
+        return {name: tasks()[name].costs(values) for name, values in self.values.items()}
+
+    @cached_property
+    def standings(self) -> dict[str, Standing]:
+        """Scores by setting.
+
+        Raises
+        ------
+        ValueError
+            A run, or a task of a setting, is missing.
+        """
+        for name, cost in (costs := self.costs()).items():
+            if len(cost) != (runs := tasks()[name].runs):
+                raise ValueError(f"{name}: {len(cost)} of {runs} runs are there; a submission needs all")
+        found = {}
+        for setting in dict.fromkeys(task.setting for task in self.tasks):
+            if missing := [task.name for task in chosen([setting]) if task not in self.tasks]:
+                raise ValueError(f"{setting}: a submission needs all tasks of a setting, {', '.join(missing)} too")
+            found[setting] = standing(chosen([setting]), costs)
+        return found
+
+    def recomputed(self) -> Submission:
+        """Return it with all that its rows decide: costs, ε where it was measured, and scores."""
+        rows, costs = dict(self.data["tasks"]), self.costs()
+        for name, values in self.values.items():
+            one, run = self.epsilon(name) or (None, None)
+            told = {metric: [plain(x) for x in row] for metric, row in values.items()}
+            sums = {"cost": float(costs[name].mean()), "epsilon": plain(one), "run_epsilon": plain(run)}
+            rows[name] = {"values": told, **sums}
+        scores = {s: {"iqm": one.iqm, "interval": list(one.interval)} for s, one in self.standings.items()}
+        return Submission({**self.data, "tasks": rows, "scores": scores})
+
+
+def make(agent: hb.Use, rows: Mapping[str, Any], values: Mapping[str, Mapping[str, Array]], command: str) -> Submission:
+    """Return the submission of an agent that was admitted with `rows`; ``ValueError`` where runs are missing."""
+    versions = {"python": platform.python_version(), "numpy": np.__version__, "hushbandits": hb.__version__}
+    header = {"benchmark": NAME, "agent": agent.to_dict(), "source": source(agent), "command": command}
+    played = {name: row if "refused" in row else {**row, "values": values[name]} for name, row in rows.items()}
+    return Submission({**header, "versions": versions, "seed": SEED, "tasks": played}).recomputed()
+
+
+def source(agent: hb.Use) -> str:
+    """Return a digest of the files that a user-defined agent is made of; empty: it ships."""
+    task = next(iter(tasks().values()))
+    return hb.source_digests([task.experiment(hb.Use(agent.name, **agent.params))]).get(agent.name, "")
+
+
+def write(submission: Submission, path: Path) -> None:
+    """Write it, a line for each field and each task; of the same runs always the same rows."""
+    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+    rows = {name: encode(row) for name, row in submission.data["tasks"].items()}
+    fields = {key: _lines(rows) if key == "tasks" else encode(value) for key, value in submission.data.items()}
+    path.write_text(_lines(fields) + "\n", encoding="utf8")
+
+
+def _lines(encoded: Mapping[str, str]) -> str:
+    return "{\n" + ",\n".join(f'"{key}": {value}' for key, value in encoded.items()) + "\n}"
+
+
+def read(path: Path) -> Submission:
+    """Read a submission, and compare each sum in it with its rows.
+
+    Raises
+    ------
+    Refuted
+        A cost, an ε or a score is not what the rows give; the sentence names it.
+    ValueError
+        It is no submission to this benchmark.
+    """
+    try:
+        found = Submission(json.loads(path.read_text(encoding="utf8")))
+        _check(found)
+        again = found.recomputed()
+    except (OSError, LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{path} is no submission to {NAME}: {type(error).__name__}: {error}") from None
+    compare(found.data, again.data, f"{path}:", "its rows give")
+    return found
+
+
+def _check(submission: Submission) -> None:
+    """Raise ``ValueError`` where somebody plays something else, or under another's name."""
+    data, agent = submission.data, submission.agent
+    if data["benchmark"] != NAME or data["seed"] != SEED:
+        raise ValueError(f"benchmark={data['benchmark']!r}, seed={data['seed']!r} must be {NAME!r}, {SEED}")
+    for name, value in agent.params.items():
+        if not isinstance(value, (bool, int, float)):  # a text could name code
+            raise ValueError(f"agent: {name}={value!r} must be a number, true or false")
+    if agent.label != (own := entry(f"{agent.name}@{agent.on}" if agent.on else agent.name, agent.params).label):
+        raise ValueError(f"agent: label={agent.label!r} must be {own!r}, so that nobody has another's name")
+
+
+def compare(said: Any, again: Any, where: str, word: str) -> None:
+    """Raise `Refuted` for the first value of `said` that is another one `again`; `word` says where that is from."""
+    if isinstance(said, dict) and isinstance(again, dict):
+        if odd := said.keys() ^ again.keys():
+            raise Refuted(f"{where} {sorted(odd)!r} is missing, or does not belong there")
+        for key in again:
+            compare(said[key], again[key], f"{where} {key}", word)
+    elif isinstance(said, list) and isinstance(again, list) and len(said) == len(again):
+        for i, pair in enumerate(zip(said, again, strict=True)):
+            compare(*pair, f"{where} {i}", word)
+    elif said != again and not _close(said, again):
+        raise Refuted(f"{where} says {said!r}, {word} {again!r}")
+
+
+def _close(*numbers: Any) -> bool:
+    return all(isinstance(x, (int, float)) for x in numbers) and math.isclose(*numbers, rel_tol=SLACK, abs_tol=SLACK)

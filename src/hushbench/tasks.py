@@ -1,0 +1,161 @@
+"""The tasks of HushBench-v1: what is played, how often, and what a run costs."""
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import hushbandits as hb
+
+__all__ = ["DATA", "NAME", "SEED", "Array", "Task", "absent", "anchors", "chosen", "entry", "settings", "tasks"]
+
+NAME, SEED = "hushbench-v1", 0
+#: Where tasks and anchors lie.
+DATA = Path(__file__).parent / NAME
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """A task: an env with frozen parameters, played for a number of runs.
+
+    Parameters
+    ----------
+    name, setting, level, why : str
+        What to call it, whose it is, how hard it is meant to be, and what it is for.
+    env : Use
+        Where it is played.
+    wrappers : tuple of Use
+        On messages' way, outermost first.
+    runs : int
+        Runs; all agents meet the same.
+    metric : str
+        What a run costs: ``"regret"``, or ``"rounds"`` until the right arm is named.
+    homes : mapping of str to str
+        Env ids on which an agent may play it instead, by the agent.
+    """
+
+    name: str
+    setting: str
+    level: str
+    why: str
+    env: hb.Use
+    wrappers: tuple[hb.Use, ...]
+    runs: int
+    metric: str
+    homes: Mapping[str, str]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """What must be known of a run."""
+        return ("rounds", "correct") if self.metric == "rounds" else (self.metric,)
+
+    def costs(self, values: Mapping[str, Array]) -> Array:
+        """Return what each run costs, ``(runs,)``: its regret, or its rounds (all of them where it ends wrong).
+
+        Examples
+        --------
+        >>> vote = tasks()["vote-small"]
+        >>> vote.costs({"rounds": np.array([20.0, 30.0]), "correct": np.array([1.0, 0.0])}).tolist()
+        [20.0, 200.0]
+        """
+        cost = np.asarray(values[self.metric], float)
+        if self.metric == "rounds":
+            return np.where(np.asarray(values["correct"]) == 1, cost, float(self.env.params["horizon"]))
+        return cost
+
+    def experiment(self, agent: hb.Use) -> hb.Experiment:
+        """Return the task as an experiment of one agent, on seeds that are the benchmark's own.
+
+        Raises
+        ------
+        ValueError
+            The agent names an env on which this task is not played.
+        """
+        on = agent.on or self.homes.get(agent.name)
+        if on is not None and on not in (self.env.name, *self.homes.values()):
+            known = ", ".join(dict.fromkeys((self.env.name, *self.homes.values())))
+            raise ValueError(f"{agent.name}@{on}: {self.name} is played on {known}")
+        one = hb.Use(agent.name, label=agent.called, on=None if on == self.env.name else on, **agent.params)
+        return hb.Experiment(
+            name=f"{NAME}-{self.name}", title=self.why, env=self.env, wrappers=self.wrappers, agents=[one],
+            runs=self.runs, luck=NAME, checkpoints=(), metrics=self.metrics,
+        )  # fmt: skip
+
+
+@cache
+def tasks() -> dict[str, Task]:
+    """Return all tasks by name, in the order of their file."""
+    table = tomllib.loads((DATA / "tasks.toml").read_text(encoding="utf-8"))
+    found = {}
+    for row in table["tasks"]:
+        env, wrappers = hb.Use.from_dict(row["env"]), tuple(map(hb.Use.from_dict, row.get("wrappers", ())))
+        metric, homes = table["costs"][row["setting"]], table["homes"] if row["setting"] == "feedback" else {}
+        parts = {"env": env, "wrappers": wrappers, "runs": table["runs"], "metric": metric, "homes": homes}
+        found[row["name"]] = Task(**(row | parts))
+    return found
+
+
+def settings() -> list[str]:
+    """Return the settings that have tasks."""
+    return list(dict.fromkeys(task.setting for task in tasks().values()))
+
+
+def chosen(names: Sequence[str]) -> list[Task]:
+    """Return the tasks of these names, or of these settings; of no name: all.
+
+    Raises
+    ------
+    ValueError
+        No task and no setting has the name.
+
+    Examples
+    --------
+    >>> len(chosen(())), [task.name for task in chosen(["feedback"])][:2]
+    (16, ['users-small', 'users-plain'])
+    """
+    known = [*settings(), *tasks()]
+    for name in names:
+        if name not in known:
+            raise ValueError(f"tasks={name!r} must be a setting or a task: {', '.join(known)}")
+    return [task for task in tasks().values() if not names or task.setting in names or task.name in names]
+
+
+@cache
+def anchors() -> dict[str, Any]:
+    """Return the frozen file of reference numbers: of each task what `Random` and the best reference agent cost."""
+    return json.loads((DATA / "anchors.json").read_text(encoding="utf-8"))
+
+
+@cache
+def absent() -> dict[str, tuple[str, str]]:
+    """Return the agents that ship and have no submission: why, and a command that shows it.
+
+    Examples
+    --------
+    >>> absent()["RUCB"]
+    ('plays pairs of arms, and no task has these', 'hushbandits bench --agents RUCB --tasks network')
+    """
+    table = tomllib.loads((DATA / "absent.toml").read_text(encoding="utf-8"))
+    return {name: (row["why"], row["shown"]) for name, row in table["agents"].items()}
+
+
+def entry(text: str, params: Mapping[str, Any]) -> hb.Use:
+    """Return who is meant by ``NAME`` or ``NAME@ENV``, with its parameters in its label.
+
+    Examples
+    --------
+    >>> entry("own:Server@LocalDP-v0", {"looks": 3}).label, entry("UCB1", {}).on
+    ('Server@LocalDP-v0 looks=3', None)
+    """
+    name, at, on = text.rpartition("@") if "@" in text else (text, "", None)
+    short = name.rpartition(":")[2] if not name.startswith("sb3:") else name
+    told = " ".join(f"{key}={value}" for key, value in hb.Use(name, **params).params.items())  # 1.0 as 1
+    return hb.Use(name, label=" ".join(filter(None, (f"{short}{at}{on or ''}", told))), on=on, **params)

@@ -1,0 +1,83 @@
+"""Play a part of a submission's rows again."""
+
+import secrets
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import hushbandits as hb
+from hushbench.play import admit, play
+from hushbench.submission import Refuted, Submission, compare, read, source
+from hushbench.tasks import entry
+
+__all__ = ["PARTS", "verify"]
+
+#: Parts that the runs are cut into, at most; one of them is played again.
+PARTS = 8
+
+
+def verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | None = None) -> tuple[str, int]:
+    """Compare a submission with itself, then play a part of its runs again and compare each number.
+
+    Nothing of the submission is imported or run: who plays ships, is installed, or is named by the caller.
+
+    Parameters
+    ----------
+    path : Path
+        The submission.
+    agent : str, optional
+        The agent, where no registered one has its name: ``"module:Name"`` or ``"sb3:FOLDER"``.
+    options : RunOptions
+        Processes and the like.
+    shard : str, optional
+        Which part of how many, such as ``"2/8"``; default: one of `PARTS`, or of as many as there are tasks, drawn anew
+        at each call, so that who writes a submission cannot know it.
+
+    Returns
+    -------
+    str
+        The part that was played.
+    int
+        How many numbers were compared.
+
+    Raises
+    ------
+    Refuted
+        A number is not what was played; the sentence names it.
+    ValueError
+        It is no submission, its agent is not named, or another one, or the part has no run.
+    """
+    submission = read(path)
+    use = _trusted(path, submission, agent)
+    said = submission.data["tasks"]
+    rows = {}
+    for name, row in admit(use, submission.tasks).items():  # why it is refused may be said in other words
+        rows[name] = {**row, **said[name]} if "refused" in row else {**said[name], **row}
+    again = Submission({**submission.data, "tasks": rows})
+    compare(said, again.recomputed().data["tasks"], f"{path}:", "and here it is")
+    playable = [task for task in submission.tasks if "refused" not in rows[task.name]]
+    parts = min(PARTS, len(playable))  # so that each part has a run
+    shard = shard or f"{1 + secrets.randbelow(parts)}/{parts}"
+    with tempfile.TemporaryDirectory() as folder:
+        played = play(use, playable, Path(folder), options, shard)
+    for name, (runs, values) in played.items():
+        for metric, played_again in values.items():
+            told = again.values[name].setdefault(metric, np.full(runs.max() + 1, np.nan))
+            told[runs] = played_again
+    compare(said, again.recomputed().data["tasks"], f"{path}:", "played again it is")
+    numbers = sum(len(row) for _, values in played.values() for row in values.values())
+    if not numbers:
+        raise ValueError(f"shard={shard!r} has no run: there are fewer batches than parts")
+    return shard, numbers
+
+
+def _trusted(path: Path, submission: Submission, agent: str | None) -> hb.Use:
+    """Return who plays: what is registered, or what the caller names, if it has the source that the submission says."""
+    said = submission.agent
+    if agent is None and said.name not in hb.list_agents():
+        raise ValueError(f"{path} names {said.name!r}, which does not ship: name it with --agents if you trust it")
+    use = hb.Use(entry(agent or said.name, {}).name, label=said.label, on=said.on, **said.params)
+    if (here := source(use)) != (there := submission.data["source"]):
+        raise Refuted(f"{path}: source={there!r}, and {use.name} has {here!r} here: other code, or edited")
+    return use
