@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 REPO = Path(__file__).parents[1]
+TEMPLATES = REPO / "src/hushbandits/bench/report/templates"
 LINKS = ("envs", "agents", "wrappers", "baselines")
 BESIDE = ("CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "SECURITY.md")
 
@@ -74,11 +75,11 @@ def test_wheel_from_the_sdist_holds_each_file_once(wheel):
     held = [n for n in names if n.endswith(".py")]
     assert sorted(held) == package_files()
     assert "hushbandits/py.typed" in names
-    page = {
-        f"hushbandits/bench/show/page/{name}"
-        for name in ("board.html", "page.html", "parts.html", "style.css", "script.js")
-    }
-    assert {n for n in names if "/show/page/" in n} == page
+    page = {f"hushbandits/bench/report/templates/{path.name}" for path in TEMPLATES.iterdir()}
+    assert {n for n in names if "/report/templates/" in n} == page
+    frozen = {f"hushbench/hushbench-v1/{name}" for name in ("absent.toml", "anchors.json", "tasks.toml")}
+    beside = {"hushbench/templates/leaderboard.html", "hushbench/py.typed"}
+    assert {n for n in names if n.startswith("hushbench/") and not n.endswith(".py")} == frozen | beside
 
 
 def test_every_subpackage_imports_from_the_wheel(wheel, tmp_path):

@@ -16,7 +16,7 @@ def test_python_blocks_run(block, capsys):
 
 
 COMMANDS = [
-    "pip install . && hushbandits run quickstart",
+    'pip install ".[bench]" && hushbandits run quickstart',
     'pip install ".[test]" && pytest -n auto --dist worksteal',
 ]
 

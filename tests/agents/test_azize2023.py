@@ -55,12 +55,12 @@ def test_dp_se_alone_equals_its_naive_twin():
 
 
 def test_a_horizon_below_the_number_of_arms_ends_inconclusive():
-    final = hb.evaluate("DPMASE-v0", "AdaP-TT", runs=3, env={"means": MEANS, "horizon": 3}).finals
+    final = hb.evaluate("DPMASE-v0", "AdaP-TT", runs=3, env={"means": MEANS, "horizon": 3}).only.data.finals
     assert (final["rounds"].tolist(), final["inconclusive"].tolist()) == ([3] * 3, [True] * 3)
 
 
 def test_two_arms_are_enough():
-    final = hb.evaluate("DPMASE-v0", "AdaP-TT", runs=20, env={"means": (0.9, 0.1)}).finals
+    final = hb.evaluate("DPMASE-v0", "AdaP-TT", runs=20, env={"means": (0.9, 0.1)}).only.data.finals
     assert final["correct"].all()
 
 

@@ -6,8 +6,8 @@ from kinds import each_once
 
 import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Use
-from hushbandits.bench.judge.line import lines
-from hushbandits.bench.show.tables import summaries
+from hushbandits.bench.report.tables import summaries
+from hushbandits.bench.runner.configuration import configurations
 from hushbandits.routines.successive import batch_radius
 from hushbandits.wrappers.central_dp import CentralLaplace
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
@@ -71,7 +71,7 @@ def test_all_agents_of_the_setting_are_here():
 @pytest.mark.parametrize("agent", AGENTS)
 def test_an_agent_meets_its_own_mechanism_and_no_other(agent, id):
     if AGENTS[agent] == id or OWN.get(id) == agent:
-        finals = hb.evaluate(id, agent, runs=1, env=SMALL).finals
+        finals = hb.evaluate(id, agent, runs=1, env=SMALL).only.data.finals
         assert "uncalibrated" not in finals
         return
     with pytest.raises(ValueError, match=rf"{agent} has a radius for the noise of \w+, not for that of .*calibrated="):
@@ -161,10 +161,7 @@ def test_the_mark_is_in_every_name_and_row(tmp_path):
         agents=[Use("LDP-SE"), Use("Dist-DP-SE", calibrated=False), Use("Dist-DP-SE", label="bold", calibrated=False)],
     )  # fmt: skip
     assert experiment.lines() == ["LDP-SE", "Dist-DP-SE (uncalibrated)", "bold (uncalibrated)"]
-    with hb.run(experiment, tmp_path / "o", progress=False).store as store:
-        rows = [
-            (line.cell.line, line.mean)
-            for line in summaries(lines(store, experiment), experiment.metrics)
-            if line.metric == "uncalibrated"
-        ]
+    store = hb.run(experiment, tmp_path / "o").store
+    found = summaries(configurations(store, experiment), experiment.metrics)
+    rows = [(row.cell.line, row.mean) for row in found if row.metric == "uncalibrated"]
     assert rows == [("Dist-DP-SE (uncalibrated)", 1.0), ("bold (uncalibrated)", 1.0)]

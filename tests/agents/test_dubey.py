@@ -233,7 +233,7 @@ def test_the_ledger_follows_a_run():
         second = 2 * 0.5 * ZETA + math.sqrt(2 * 0.5 * ZETA * 4)
         np.testing.assert_allclose(metrics["epsilon_lemma"], min(0.5 * (t - 1) ** 0.45 / 0.45, second), rtol=1e-9)
     results = hb.evaluate("PrivateNetwork-v0", "Private-UCB", runs=2, seed=5, env=env, agent_kwargs={"epsilon": 0.5})
-    assert {"epsilon", "epsilon_delta", "epsilon_lemma"} <= set(results.curves)
+    assert {"epsilon", "epsilon_delta", "epsilon_lemma"} <= set(results.only.data.curves)
     guarantee = core.privacy()[0]
     assert guarantee.epsilon == pytest.approx(math.fsum(c**-0.55 for c in due))
     assert guarantee.epsilon >= metrics["epsilon"].max()

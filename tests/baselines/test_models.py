@@ -22,7 +22,6 @@ import hushbandits as hb
 from hushbandits.baselines.sb3 import Trained
 from hushbandits.baselines.sb3_zip import read_zip
 from hushbandits.bench.declare.spec import Experiment, Use
-from hushbandits.bench.play.own import own_sources
 from hushbandits.learning.models import MODELS, build
 
 FORMS = [
@@ -47,8 +46,8 @@ def saved(model, path):
 
 
 def same(one, other):
-    return one.finals.keys() == other.finals.keys() and all(
-        np.array_equal(value, other.finals[name]) for name, value in one.finals.items()
+    return one.only.data.finals.keys() == other.only.data.finals.keys() and all(
+        np.array_equal(value, other.only.data.finals[name]) for name, value in one.only.data.finals.items()
     )
 
 
@@ -65,7 +64,7 @@ def test_a_model_its_zip_and_the_zip_loaded_play_the_same(algo, case, task, tmp_
     mine = hb.evaluate(id, model, runs=3, env=env)
     assert same(mine, hb.evaluate(id, f"sb3:{zipped}", runs=3, env=env))
     assert same(mine, hb.evaluate(id, type(model).load(zipped, device="cpu"), runs=3, env=env))
-    assert same(mine, hb.evaluate(id, model, runs=3, env=env, jobs=2))
+    assert same(mine, hb.evaluate(id, model, runs=3, env=env, options=hb.RunOptions(jobs=2)))
 
 
 @pytest.mark.parametrize(
@@ -145,11 +144,11 @@ def test_it_stands_in_an_experiment_and_its_digest_is_its_contents(tmp_path, mon
     experiment = Experiment(
         name="x", title="X", env=Use("CoopNetwork-v0", **NET), agents=["sb3:my.zip"], runs=2, metrics=["regret"]
     )
-    before = own_sources([experiment])
+    before = hb.source_digests([experiment])
     assert list(before) == ["sb3:my.zip"]
-    hb.run(experiment, tmp_path / "out", progress=False)
+    hb.run(experiment, tmp_path / "out")
     saved(model_of(net_arch=[4]), tmp_path / "my.zip")
-    assert own_sources([experiment]) != before
+    assert hb.source_digests([experiment]) != before
 
 
 # -- what is not played ------------------------------------------------------------------------------------------------

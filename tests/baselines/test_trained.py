@@ -16,7 +16,6 @@ from hushbandits.baselines.sb3_file import Learned, heads_of, parts_of, read
 from hushbandits.baselines.sb3_model import arrays
 from hushbandits.baselines.sb3_network import Network
 from hushbandits.bench.declare.spec import Experiment, Use
-from hushbandits.bench.play.own import own_sources
 from hushbandits.core.measure import gathered
 from hushbandits.learning.models import MODELS, build
 from hushbandits.views.sb3 import make_sb3
@@ -192,19 +191,16 @@ def test_it_stands_wherever_an_agents_name_may(folders, tmp_path, monkeypatch):
         name="x", title="X", env=Use("CoopNetwork-v0", **NET), agents=["UCB1", *lines], runs=4, metrics=["regret"]
     )
     assert Experiment.from_dict(json.loads(json.dumps(experiment.to_dict()))) == experiment
-    before = own_sources([experiment])
+    before = hb.source_digests([experiment])
     assert list(before) == ["sb3:here"]
-    rows = []
-    for jobs in (1, 2):
-        with hb.run(experiment, tmp_path / f"out{jobs}", jobs=jobs, progress=False).store as store:
-            rows.append(sorted(map(repr, store.rows())))
-    assert rows[0] == rows[1]
+    one, two = (hb.run(experiment, tmp_path / f"out{j}", options=hb.RunOptions(j)).results for j in (1, 2))
+    assert one == two
     (tmp_path / "other").mkdir()
     for path in folders["network"].iterdir():
         (tmp_path / "other" / path.name).write_bytes(path.read_bytes() + b"\n" * (path.suffix == ".json"))
     (tmp_path / "here").unlink()
     (tmp_path / "here").symlink_to(tmp_path / "other")
-    assert own_sources([experiment]) != before
+    assert hb.source_digests([experiment]) != before
 
 
 def test_it_is_declared_what_it_measures(folders):

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from bench_helpers import RUNS
+from bench_helpers import RUNS, lines
 from bench_helpers import known as experiment
 from refusals import rows
 
@@ -14,26 +14,26 @@ from hushbandits.bench import reproduce as reproducing
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.judge.intervals import Stratum, skewed_t
-from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.stats import median_interval, share_interval
 from hushbandits.bench.judge.verdicts import judge
-from hushbandits.bench.play.run import check, open_folder
+from hushbandits.bench.runner.check import check
 
 
 def claim(**fields):
     return Claim.from_dict({"sentence": "It is so.", "metric": "regret", "of": "A", **fields})
 
 
-def judged(folder, one, values, metric="regret", **changes):
+def judged(one, values, metric="regret", m=1, **changes):
     """Verdict on `one` where ``values(line, N, rng)`` are the rows."""
     whole = experiment(one, **changes)
-    with open_folder([whole], folder) as store:
-        for i, cell in enumerate(whole.cells()):
-            x = values(cell.line, cell.point.get("env.n_agents"), np.random.default_rng(i))
-            if x is not None:
-                times = np.array([10.0, 100.0])
-                store.add(cell, range(len(x)), {metric: x}, {metric: np.stack([x / 2, x], 1)}, times)
-        return judge(lines(store, whole), whole, 1)[0]
+    lucks = {cell.key: np.random.default_rng(i) for i, cell in enumerate(whole.cells())}
+    found = lines(
+        whole,
+        lambda cell: values(cell.line, cell.point.get("env.n_agents"), lucks[cell.key]),
+        curves=lambda x: (np.array([10.0, 100.0]), np.stack([x / 2, x], 1)),
+        metric=metric,
+    )
+    return judge(found, whole, m)[0]
 
 
 def grows(line, n, rng):
@@ -65,53 +65,53 @@ def grows(line, n, rng):
         ({"above": 5.4, "below": 6.6, "time": 55, "at": {"env.n_agents": 4}}, "holds"),
     ],
 )
-def test_verdicts_on_known_rows(tmp_path, fields, verdict):
-    found = judged(tmp_path, claim(**fields), grows)
+def test_verdicts_on_known_rows(fields, verdict):
+    found = judged(claim(**fields), grows)
     assert found.verdict == verdict, found.findings
 
 
-def test_intervals_are_those_of_the_statistics_page(tmp_path):
+def test_intervals_are_those_of_the_statistics_page():
     one = claim(above=0, at={"env.n_agents": 8})
-    (finding,) = judged(tmp_path / "mean", one, grows).findings
+    (finding,) = judged(one, grows).findings
     x = grows("A", 8, np.random.default_rng(2))
     assert finding.effect == pytest.approx(x.mean())
     assert finding.interval == skewed_t([Stratum([0], x[:, None])], np.ones(1), 0.95)
     assert finding.procedure == "skewed t"
-    (finding,) = judged(tmp_path / "median", claim(above=0, at={"env.n_agents": 8}, statistic="median"), grows).findings
+    (finding,) = judged(claim(above=0, at={"env.n_agents": 8}, statistic="median"), grows).findings
     assert finding.interval == pytest.approx(median_interval(x, 0.95))
     assert finding.runs == RUNS
 
 
-def test_a_rate_has_clopper_and_pearsons_interval(tmp_path):
+def test_a_rate_has_clopper_and_pearsons_interval():
     def rate(line, n, rng):
         return np.r_[np.ones(RUNS - 1), 0.0]
 
     fields = {"env": Use("DPMASE-v0"), "agents": [Use("DP-MASE", label="A", beta=0.05)]}
     one = claim(metric="correct", above=0.8)
-    found = judged(tmp_path, one, rate, metric="correct", **fields)
+    found = judged(one, rate, metric="correct", **fields)
     assert found.verdict == "holds"
     assert found.findings[0].interval == share_interval(RUNS - 1, RUNS)
 
 
-def test_a_difference_of_equal_rates_is_no_certainty(tmp_path):
+def test_a_difference_of_equal_rates_is_no_certainty():
     agents = [Use("DP-MASE", label="A", beta=0.05), Use("Random", label="B")]
     fields = {"env": Use("DPMASE-v0", horizon=1000), "agents": agents}
     one = claim(metric="correct", effect="difference", over="B", above=-0.01)
-    found = judged(tmp_path, one, lambda *_: np.ones(RUNS), metric="correct", **fields)
+    found = judged(one, lambda *_: np.ones(RUNS), metric="correct", **fields)
     assert found.verdict == "undecided"
     assert found.findings[0].interval[0] < -0.05
 
 
-def test_runs_on_common_seeds_are_compared_in_pairs(tmp_path):
+def test_runs_on_common_seeds_are_compared_in_pairs():
     def shared(line, n, rng):
         luck = np.random.default_rng(n).normal(0, 100, RUNS)
         return 1000 + luck + (1.0 if line == "B" else 0.0) + rng.normal(0, 0.1, RUNS)
 
-    found = judged(tmp_path, claim(effect="difference", over="B", below=-0.8, above=-1.2), shared)
+    found = judged(claim(effect="difference", over="B", below=-0.8, above=-1.2), shared)
     assert found.verdict == "holds"
 
 
-def test_runs_on_other_seeds_are_not(tmp_path):
+def test_runs_on_other_seeds_are_not():
     def shared(line, n, rng):
         return 1000 + np.random.default_rng(0).normal(0, 100, RUNS) + n
 
@@ -122,13 +122,13 @@ def test_runs_on_other_seeds_are_not(tmp_path):
         above=-10,
         below=10,
     )
-    found = judged(tmp_path, one, shared)
+    found = judged(one, shared)
     assert found.verdict == "undecided"
     low, high = found.findings[0].interval
     assert 60 < high - low < 120  # 2 · 1.96 · 100 · √(2/40) = 88
 
 
-def test_a_slope_of_a_ratio_takes_shared_luck_out(tmp_path):
+def test_a_slope_of_a_ratio_takes_shared_luck_out():
     """A/B = N^0.1, in worlds whose luck is worth ten times as much."""
 
     def shared(line, n, rng):
@@ -136,106 +136,97 @@ def test_a_slope_of_a_ratio_takes_shared_luck_out(tmp_path):
         return luck * (n**0.1 if line == "A" else 1.0) * np.exp(rng.normal(0, 0.01, RUNS))
 
     one = claim(effect="slope", over="B", along="env.n_agents", above=0.05, below=0.15)
-    found = judged(tmp_path, one, shared)
+    found = judged(one, shared)
     assert found.verdict == "holds"
     assert found.procedure == "skewed t, logarithms"
     assert reproducing.in_words(found).startswith("slope of log ratio of means 0.")
 
 
-def test_a_slope_through_one_place_is_none(tmp_path):
+def test_a_slope_through_one_place_is_none():
     one = claim(effect="slope", along="env.n_agents", above=0, at={"env.n_agents": [8]})
-    found = judged(tmp_path, one, grows)
+    found = judged(one, grows)
     assert (found.verdict, found.findings[0].runs) == ("undecided", 0)
 
 
-def test_a_run_that_is_no_number_decides_nothing(tmp_path):
+def test_a_run_that_is_no_number_decides_nothing():
     def broken(line, n, rng):
         return np.r_[grows(line, n, rng)[1:], np.nan]
 
-    assert judged(tmp_path, claim(effect="ratio", over="B", above=1), broken).verdict == "undecided"
+    assert judged(claim(effect="ratio", over="B", above=1), broken).verdict == "undecided"
 
 
-def test_the_same_rows_get_the_same_intervals(tmp_path):
+def test_the_same_rows_get_the_same_intervals():
     one = claim(effect="ratio", over="B", below=1)
-    judged(tmp_path, one, grows)
-    whole = experiment(one)
-    with open_folder([whole], tmp_path) as store:
-        first, second = (judge(lines(store, whole), whole, 61) for _ in range(2))
+    first, second = (judged(one, grows, m=61) for _ in range(2))
     assert first == second
 
 
-def test_missing_rows_leave_a_claim_undecided(tmp_path):
+def test_missing_rows_leave_a_claim_undecided():
     def without_16(line, n, rng):
         return None if n == 16 else grows(line, n, rng)
 
-    assert judged(tmp_path / "a", claim(effect="ratio", over="B", below=1), without_16).verdict == "undecided"
+    assert judged(claim(effect="ratio", over="B", below=1), without_16).verdict == "undecided"
     # A failure seen elsewhere still counts.
-    assert judged(tmp_path / "b", claim(effect="ratio", over="B", above=1), without_16).verdict == "does not hold"
+    assert judged(claim(effect="ratio", over="B", above=1), without_16).verdict == "does not hold"
 
 
-def test_times_beyond_the_curves_leave_a_claim_undecided(tmp_path):
+def test_times_beyond_the_curves_leave_a_claim_undecided():
     for time in (9, 101):  # the rows made up here have curves from 10 to 100
-        found = judged(tmp_path / str(time), claim(above=0, time=time), grows)
+        found = judged(claim(above=0, time=time), grows)
         assert (found.verdict, found.findings[0].runs) == ("undecided", 0)
 
 
-def test_pairs_are_those_of_runs_that_both_lines_have(tmp_path):
+def test_pairs_are_those_of_runs_that_both_lines_have():
     one = claim(effect="difference", over="B", below=-0.8, above=-1.2)
     whole = experiment(one, sweep={"env.n_agents": (4,)})
     luck, noise = np.random.default_rng(0).normal(0, 100, RUNS), np.random.default_rng(1).normal(0, 0.1, RUNS)
-    with open_folder([whole], tmp_path) as store:
-        a, b = whole.cells()
-        for cell, runs, x in ((a, np.arange(35), luck - 1 + noise), (b, np.arange(3, RUNS), luck)):
-            store.add(cell, runs.tolist(), {"regret": x[runs]}, {}, np.array([]))
-        (found,) = judge(lines(store, whole), whole, 1)
+    runs = {"A": np.arange(35), "B": np.arange(3, RUNS)}
+    values = {"A": luck - 1 + noise, "B": luck}
+    found = lines(whole, lambda cell: values[cell.line][runs[cell.line]], lambda cell: runs[cell.line])
+    (found,) = judge(found, whole, 1)
     assert found.verdict == "holds"
     assert found.findings[0].effect == pytest.approx(-1 + noise[3:35].mean())
     assert found.findings[0].runs == 32
 
 
 @pytest.mark.parametrize(("a", "b"), [(35, 60), (60, 35)])
-def test_lines_in_worlds_of_their_own_have_the_runs_of_the_fewer(tmp_path, a, b):
+def test_lines_in_worlds_of_their_own_have_the_runs_of_the_fewer(a, b):
     """What a finding says of its runs is what its interval rests on: the smallest stratum."""
     points = {"of": {"agent": "A", "env.n_agents": 4}, "over": {"agent": "A", "env.n_agents": 8}}
     one = claim(effect="difference", above=-100, **points)
     whole = experiment(one, sweep={"env.n_agents": (4, 8)}, runs=60, agents=[Use("Multi-UCB", label="A")])
     rng = np.random.default_rng(0)
-    with open_folder([whole], tmp_path) as store:
-        for cell, n in zip(whole.cells(), (a, b), strict=True):
-            store.add(cell, range(n), {"regret": rng.normal(size=n)}, {}, np.array([]))
-        (found,) = judge(lines(store, whole), whole, 1)
+    counts = dict(zip((4, 8), (a, b), strict=True))
+    (found,) = judge(lines(whole, lambda cell: rng.normal(size=counts[cell.point["env.n_agents"]])), whole, 1)
     assert found.verdict == "holds"
     assert found.findings[0].runs == 35
     assert reproducing.in_words(found).startswith("difference of means")
 
 
 @pytest.mark.parametrize("runs", [(60, 0), (0, 60)])
-def test_a_line_without_runs_leaves_the_other_undecided(tmp_path, runs):
+def test_a_line_without_runs_leaves_the_other_undecided(runs):
     points = {"of": {"agent": "A", "env.n_agents": 4}, "over": {"agent": "A", "env.n_agents": 8}}
     whole = experiment(
         claim(effect="difference", above=-100, **points), sweep={"env.n_agents": (4, 8)}, runs=60,
         agents=[Use("Multi-UCB", label="A")],
     )  # fmt: skip
-    with open_folder([whole], tmp_path) as store:
-        for cell, n in zip(whole.cells(), runs, strict=True):
-            if n:
-                store.add(cell, range(n), {"regret": np.ones(n)}, {}, np.array([]))
-        (found,) = judge(lines(store, whole), whole, 1)
+    counts = dict(zip((4, 8), runs, strict=True))
+    (found,) = judge(lines(whole, lambda cell: np.ones(counts[cell.point["env.n_agents"]])), whole, 1)
     assert (found.verdict, found.findings[0].runs) == ("undecided", 0)
     assert reproducing.in_words(found) == "no runs at its points"
 
 
-def test_the_finding_that_is_shown_is_the_worst_one(tmp_path):
-    low = judged(tmp_path / "low", claim(above=0), grows)
+def test_the_finding_that_is_shown_is_the_worst_one():
+    low = judged(claim(above=0), grows)
     assert low.worst.where == "agents = 4"
-    high = judged(tmp_path / "high", claim(below=20), grows)
+    high = judged(claim(below=20), grows)
     assert high.worst.where == "agents = 16"
     assert reproducing.in_words(high).endswith("claimed < 20, at agents = 16 (worst of 3 points)")
-    both = judged(tmp_path / "both", claim(above=5, below=1000), grows)
+    both = judged(claim(above=5, below=1000), grows)
     assert (both.region, both.worst.where) == ("in (5, 1000)", "agents = 4")
 
 
-def test_more_points_need_wider_intervals_to_reject(tmp_path):
+def test_more_points_need_wider_intervals_to_reject():
     """One of 20 points lies below the region by 2.5 standard errors: rejected by itself, undecided among 20."""
 
     def low_at_4(line, n, rng):
@@ -244,27 +235,26 @@ def test_more_points_need_wider_intervals_to_reject(tmp_path):
         return x + (-2.5 / math.sqrt(RUNS) if n == 4 else 10)
 
     sizes = tuple(range(4, 24))
-    alone = judged(tmp_path / "a", claim(above=0, at={"env.n_agents": 4}), low_at_4, sweep={"env.n_agents": sizes})
+    alone = judged(claim(above=0, at={"env.n_agents": 4}), low_at_4, sweep={"env.n_agents": sizes})
     assert alone.verdict == "does not hold"
-    assert judged(tmp_path / "b", claim(above=0), low_at_4, sweep={"env.n_agents": sizes}).verdict == "undecided"
+    assert judged(claim(above=0), low_at_4, sweep={"env.n_agents": sizes}).verdict == "undecided"
 
 
-def test_few_runs_cannot_decide(tmp_path):
+def test_few_runs_cannot_decide():
     def two(line, n, rng):
         return grows(line, n, rng)[:2]
 
-    assert judged(tmp_path, claim(effect="ratio", over="B", below=1), two).verdict == "undecided"
+    assert judged(claim(effect="ratio", over="B", below=1), two).verdict == "undecided"
 
 
-def test_more_claims_need_wider_intervals(tmp_path):
+def test_more_claims_need_wider_intervals():
     one = claim(above=0, at={"env.n_agents": 8})
-    whole = experiment(one)
-    judged(tmp_path, one, grows)
-    with open_folder([whole], tmp_path) as store:
-        widths = [np.diff(judge(lines(store, whole), whole, m)[0].findings[0].interval)[0] for m in (1, 4, 10)]
-        x = store.final(whole.cells()[2], "regret", RUNS)
+    found = {m: judged(one, grows, m=m).findings[0].interval for m in (1, 4, 10)}
+    widths = [np.diff(ends)[0] for ends in found.values()]
+    x = grows("A", 8, np.random.default_rng(2))
     assert widths == sorted(widths)
-    assert widths[2] == np.diff(skewed_t([Stratum([0], x[:, None])], np.ones(1), 1 - 0.05 / 10))[0]
+    for m, ends in found.items():  # at .05/m, and not at .05
+        assert ends == skewed_t([Stratum([0], x[:, None])], np.ones(1), 1 - 0.05 / m)
 
 
 @rows(

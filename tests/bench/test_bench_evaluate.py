@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import sys
 import time
-from concurrent.futures import Executor
 
 import numpy as np
 import pytest
@@ -37,7 +36,7 @@ class Terminal(io.StringIO):
 
 def test_jobs_and_batches_change_no_number():
     one = hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=60, seed=3, env=ENV)
-    two = hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=60, seed=3, env=ENV, jobs=2)
+    two = hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=60, seed=3, env=ENV, options=hb.RunOptions(jobs=2))
     few = hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=7, seed=3, env=ENV)
     for metric in ("regret", "agent_regret", "messages"):
         assert np.array_equal(one.final(metric), two.final(metric))
@@ -61,7 +60,7 @@ def test_an_agent_may_be_a_name_a_team_or_what_builds_one():
 
 
 def test_the_frame_has_a_row_per_run_and_number():
-    results = hb.evaluate("CoopNetwork-v0", "UCB1", runs=2, env=ENV, checkpoints=[3, 30])
+    results = hb.evaluate("CoopNetwork-v0", "UCB1", runs=2, env=ENV, options=hb.RunOptions(checkpoints=[3, 30]))
     frame = results.to_frame()
     assert list(frame.columns) == ["run", "metric", "time", "value"]
     assert "agent_regret" not in set(frame["metric"])  # an array per run is no row
@@ -72,9 +71,9 @@ def test_the_frame_has_a_row_per_run_and_number():
 
 @pytest.mark.parametrize(("given", "times"), [([3, 30], [3, 30]), (2, [1, 30]), ([], [])])
 def test_checkpoints_are_points_or_how_many(given, times):
-    results = hb.evaluate("CoopNetwork-v0", "UCB1", runs=2, env=ENV, checkpoints=given)
-    assert results.times.tolist() == times
+    results = hb.evaluate("CoopNetwork-v0", "UCB1", runs=2, env=ENV, options=hb.RunOptions(checkpoints=given))
     if times:
+        assert results.curve("regret")[0].tolist() == times
         assert results.curve("regret")[1][:, -1].tolist() == results.final("regret").tolist()
     else:
         with pytest.raises(ValueError, match="no curves were recorded"):
@@ -82,13 +81,13 @@ def test_checkpoints_are_points_or_how_many(given, times):
 
 
 def test_a_bar_appears_only_when_the_call_takes_long(monkeypatch):
-    monkeypatch.setattr(module, "PATIENCE", 0.05)
+    monkeypatch.setattr(module, "_QUIET", 0.05)
     for env, seen in (({"n_agents": 2, "horizon": 1}, False), ({"n_agents": 2, "horizon": 30}, True)):
         monkeypatch.setattr(sys, "stderr", Terminal())
         hb.evaluate("CoopNetwork-v0", Slow(), runs=1, env=env)
         assert ("Slow on CoopNetwork-v0" in sys.stderr.getvalue()) is seen
     monkeypatch.setattr(sys, "stderr", Terminal())
-    hb.evaluate("CoopNetwork-v0", Slow(), runs=1, env=env, progress=False)
+    hb.evaluate("CoopNetwork-v0", Slow(), runs=1, env=env, options=hb.RunOptions(progress=False))
     assert sys.stderr.getvalue() == ""
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     hb.evaluate("CoopNetwork-v0", Slow(), runs=1, env=env)
@@ -96,18 +95,25 @@ def test_a_bar_appears_only_when_the_call_takes_long(monkeypatch):
 
 
 @rows(
+    ("options", "message"),
+    [
+        ({"jobs": 0}, "jobs=0"),
+        ({"backend": "dusk"}, "backend='dusk'.*loky"),
+        ({"address": "tcp://a:1"}, "address='tcp://a:1'"),
+        ({"backend": "loky", "address": "a"}, "address='a'"),
+    ],
+)
+def test_options_are_checked_where_they_are_made(options, message):
+    with pytest.raises(ValueError, match=message):
+        hb.RunOptions(**options)
+
+
+@rows(
     ("kwargs", "message"),
     [
+        ({"jobs": 2}, r"RunOptions\(jobs=2\)"),
         ({"runs": 0}, "runs=0"),
         ({"seed": -1}, "seed=-1"),
-        ({"jobs": 0}, "jobs=0"),
-        ({"backend": "dusk"}, "backend='dusk'"),
-        ({"executor": 4}, "executor=4"),
-        ({"executor": Executor(), "backend": "dask"}, "backend='dask' beside executor=: give one of the two"),
-        ({"patience": 0}, "patience=0"),
-        ({"patience": 1, "backend": "serial"}, "patience= is for workers, and backend 'serial' is this process"),
-        ({"address": "tcp://a:1"}, "address='tcp://a:1'"),
-        ({"backend": "processes", "address": "a"}, "address='a'"),
         ({"env": {"horizn": 3}}, "takes no parameter 'horizn'"),
         ({"agent_kwargs": {"epsilon": 1}}, "takes no parameter 'epsilon'"),
     ],
@@ -131,10 +137,13 @@ def test_a_team_may_ask_for_fewer_runs_at_once():
             super().reset(env, seeds)
 
     env = {"n_agents": 3, "horizon": 20}
-    few, all_ = (hb.evaluate("CoopNetwork-v0", team, runs=5, env=env, checkpoints=4) for team in (Few(), "Multi-UCB"))
+    few, all_ = (
+        hb.evaluate("CoopNetwork-v0", team, runs=5, env=env, options=hb.RunOptions(checkpoints=4))
+        for team in (Few(), "Multi-UCB")
+    )
     assert sizes == [2, 2, 1]
     np.testing.assert_array_equal(few.final("regret"), all_.final("regret"))
-    np.testing.assert_array_equal(few.curves["regret"], all_.curves["regret"])
+    np.testing.assert_array_equal(few.curve("regret")[1], all_.curve("regret")[1])
     robust = hb.make_team("Byzantine-UCB")
     sizes = {m: robust.runs_at_once(hb.make_core("ByzantineNetwork-v0", n_agents=m, horizon=1000)) for m in (4, 200)}
     assert sizes[200] == 1 < 25 < sizes[4]

@@ -17,8 +17,8 @@ from hushbandits.bench.declare.canonical import canonical, digest, plain, thaw
 from hushbandits.bench.declare.catalog import modules
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.declare.toml import read_toml
-from hushbandits.bench.play.run import check
 from hushbandits.bench.run import run
+from hushbandits.bench.runner.check import check
 from hushbandits.core.luck.rewards import Gaussian, Law, UniformMeans
 
 # -- canonical values -------------------------------------------------------------------------------------------
@@ -257,5 +257,5 @@ def test_every_declared_experiment_can_be_built():
 def test_bad_experiments_fail_before_anything_is_written(tmp_path, change, message):
     out = tmp_path / "deep" / "folder"
     with pytest.raises((ValueError, TypeError), match=message):
-        run(small(**change), out, progress=False)
+        run(small(**change), out)
     assert not (tmp_path / "deep").exists()

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from bench_helpers import lines
 from scipy import stats as scipy_stats
 
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.judge.intervals import RAREST, fewest_runs
-from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.verdicts import ALPHA, judge
 
 M = 20
@@ -39,20 +39,12 @@ EFFECTS = {
 
 
 class Luck:
-    """A store that draws anew each time: line A follows the law, times the place; B is normal around 2."""
-
-    seed = 0
+    """Draws anew each time: line A follows the law, times the place; B is normal around 2."""
 
     def __init__(self, law, runs, seed=0):
         self.law, self.runs, self.rng = law, runs, np.random.default_rng(seed)
 
-    def sessions(self):
-        return []
-
-    def present(self, cell, runs):
-        return np.arange(self.runs)
-
-    def final(self, cell, metric, runs):
+    def __call__(self, cell):
         if cell.line == "B":
             return self.rng.normal(2, 0.5, self.runs)
         return self.law(self.rng, self.runs) * cell.point["env.n_agents"] / 4
@@ -72,8 +64,8 @@ def family(fields, m=M):
     )
 
 
-def wrong_families(whole, store, families):
-    return sum(any(v.verdict != "undecided" for v in judge(lines(store, whole), whole)) for _ in range(families))
+def wrong_families(whole, luck, families):
+    return sum(any(v.verdict != "undecided" for v in judge(lines(whole, luck), whole)) for _ in range(families))
 
 
 def at_most_alpha(wrong, families):
@@ -116,7 +108,7 @@ def test_claims_that_are_clear_are_decided(law):
         far = {"above": edge - 3 * abs(edge) - 1, "below": edge + 3 * abs(edge) + 1}
         for ends, verdict in ((far[end], "holds"), (far["below" if end == "above" else "above"], "does not hold")):
             whole = family({**fields, end: ends}, 3)
-            judged = judge(lines(Luck(draw, 42), whole), whole, M)
+            judged = judge(lines(whole, Luck(draw, 42)), whole, M)
             assert {v.verdict for v in judged} == {verdict}, (effect, verdict)
 
 

@@ -17,8 +17,8 @@ from hushbandits.bench.declare.effects import Value
 from hushbandits.bench.declare.points import check_declared
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.declare.toml import read_toml
-from hushbandits.bench.play.run import check
 from hushbandits.bench.run import run
+from hushbandits.bench.runner.check import check
 from hushbandits.cli.console import asked
 
 HIDDEN = {"clean": (), "noisy": (Use("Huber", rate=0.1),)}
@@ -51,7 +51,7 @@ REFUSED = [
 @rows(("changes", "message"), REFUSED)
 def test_what_would_be_misread_is_refused_before_anything_is_written(tmp_path, changes, message):
     with pytest.raises((ValueError, TypeError), match=message) as error:
-        run(small(**changes), tmp_path / "o", progress=False)
+        run(small(**changes), tmp_path / "o")
     assert "\n" not in str(error.value)
     assert not (tmp_path / "o").exists()
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 
 import numpy as np
 import pytest
-from damage import forged
 from kinds import one_per_class
 
 import hushbandits as hb
@@ -16,18 +14,14 @@ from hushbandits.agents.howson2024 import QuACK
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Difference, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.bench.declare.vocabulary import shipped
-from hushbandits.bench.judge.line import lines
 from hushbandits.bench.judge.stats import mean_interval, share_interval
 from hushbandits.bench.judge.verdicts import judge
-from hushbandits.bench.play.meetings import Meetings
-from hushbandits.bench.play.natures import measures, told
-from hushbandits.bench.play.run import check
-from hushbandits.bench.play.store import Store
+from hushbandits.bench.report.page import write
+from hushbandits.bench.report.series import series
+from hushbandits.bench.report.tables import summaries
 from hushbandits.bench.run import run
-from hushbandits.bench.show.report import write
-from hushbandits.bench.show.series import series
-from hushbandits.bench.show.tables import summaries
+from hushbandits.bench.runner.check import check
+from hushbandits.bench.runner.configuration import configurations
 from hushbandits.core.measure import NATURES, gathered
 from hushbandits.registry import assemble
 
@@ -180,101 +174,62 @@ def test_a_rate_of_ones_own_is_one_in_tables_figures_and_verdicts(hive):
         Claim("Bees stay.", Value("bees", of="A"), above=-1),
     ]
     one = experiment(*claims)
-    with run(one, hive / "out", progress=False).store as store:
-        x = store.final(one.cells()[0], "swarmed", 30)
-        assert set(x) == {0.0, 1.0}
-        exact = share_interval(int(x.sum()), 30)
-        rows = {line.metric: line for line in summaries(lines(store, one, one.cells()[:1]), one.metrics)}
-        assert (rows["swarmed"].mean_interval, rows["swarmed"].median) == (exact, None)
-        assert rows["swarmed"].label == "share of runs that swarmed"
-        bees = store.final(one.cells()[0], "bees", 30)
-        assert mean_interval(bees)[0] < 0  # of a count it is cut there
-        assert rows["bees"].mean_interval[0] == 0.0
-        assert rows["height"].mean_interval[0] < 0
-        drawn = series(lines(store, one), Figure(y="swarmed", x="env.n_agents"))[0]
-        assert (drawn.low[0], drawn.high[0]) == exact
-        assert drawn.other is None
-        assert series(lines(store, one), Figure(y="bees"))[0].low.min() == 0.0
-        verdicts = judge(lines(store, one), one, 1)
-        assert [v.procedure for v in verdicts] == ["Clopper–Pearson", "Clopper–Pearson", "skewed t"]
-        assert [v.effect for v in verdicts] == ["rate", "difference of rates", "mean"]
-        assert verdicts[0].findings[0].interval == exact
-        assert verdicts[2].findings[0].interval[0] == 0.0
-        page = write(store, hive / "report.html").read_text()
-        assert "share of runs that swarmed" in page
+    store = run(one, hive / "out").store
+    x = store.runs(one.cells()[0], 30).finals["swarmed"]
+    assert set(x) == {0.0, 1.0}
+    exact = share_interval(int(x.sum()), 30)
+    rows = {line.metric: line for line in summaries(configurations(store, one, one.cells()[:1]), one.metrics)}
+    assert (rows["swarmed"].mean_interval, rows["swarmed"].median) == (exact, None)
+    assert rows["swarmed"].label == "share of runs that swarmed"
+    bees = store.runs(one.cells()[0], 30).finals["bees"]
+    assert mean_interval(bees)[0] < 0  # of a count it is cut there
+    assert rows["bees"].mean_interval[0] == 0.0
+    assert rows["height"].mean_interval[0] < 0
+    drawn = series(configurations(store, one), Figure(y="swarmed", x="env.n_agents"))[0]
+    assert (drawn.low[0], drawn.high[0]) == exact
+    assert drawn.other is None
+    assert series(configurations(store, one), Figure(y="bees"))[0].low.min() == 0.0
+    verdicts = judge(configurations(store, one), one, 1)
+    assert [v.procedure for v in verdicts] == ["Clopper–Pearson", "Clopper–Pearson", "skewed t"]
+    assert [v.effect for v in verdicts] == ["rate", "difference of rates", "mean"]
+    assert verdicts[0].findings[0].interval == exact
+    assert verdicts[2].findings[0].interval[0] == 0.0
+    page = write(store, hive / "report.html").read_text()
+    assert "share of runs that swarmed" in page
 
 
 def test_a_folder_says_what_its_metrics_are_and_nothing_is_imported(hive, monkeypatch):
     one = experiment()
-    run(one, hive / "out", progress=False).store.close()
+    run(one, hive / "out")
     (hive / "hive_here.py").write_text("raise SystemExit('imported')")
     for name in ("hive_here", "hushbandits.registry"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    with Store(hive / "out" / "results.sqlite") as store:
-        found = measures(store, store.experiments[0])
-        assert found["swarmed"] == hb.Measure("share of runs that swarmed", "rate")
-        assert found["anything_else"] == hb.Measure("anything else")
-        assert next(summaries(lines(store, store.experiments[0]), store.experiments[0].metrics)).median is None
+    results = hb.load_results(hive / "out").select("A", at={"env.n_agents": 2})
+    assert results.measures["swarmed"] == hb.Measure("share of runs that swarmed", "rate")
+    assert results.measures["anything_else"] == hb.Measure("anything else")
+    assert next(summaries(results.configurations, ["swarmed"])).median is None
     assert "hive_here" not in sys.modules
 
 
-def test_a_folder_of_an_earlier_version_is_read_as_what_ships(tmp_path):
-    one = Experiment(name="old", title="Old", env=Use("DPMASE-v0", n_agents=64), agents=[Use("DP-MASE")], runs=3)
-    with run(one, tmp_path, progress=False).store as store:
-        assert measures(store, one)["correct"].rate
-    forget(tmp_path, lambda about: about.pop("measures"))
-    with Store(tmp_path / "results.sqlite") as store:
-        assert dict(measures(store, one)) == dict(shipped())
-        correct = next(line for line in summaries(lines(store, one), one.metrics) if line.metric == "correct")
-        assert (correct.median, correct.label) == (None, "share of runs that are correct")
-
-
-def forget(folder, change):
-    """Change what the sessions of a folder say."""
-    import sqlite3
-
-    with sqlite3.connect(folder / "results.sqlite") as db:
-        for id, text in db.execute("SELECT id, about FROM sessions").fetchall():
-            about = json.loads(text)
-            change(about)
-            db.execute("UPDATE sessions SET about = ? WHERE id = ?", (json.dumps(about), id))
-        forged(db)
-    db.close()
-
-
-@pytest.mark.parametrize(
-    "said",
-    [3, [], {"hives": 3}, *({"hives": {"swarmed": entry}} for entry in (
-        1, ["x"], ["", "rate"], ["\x1b[2J", "rate"], ["x", "ratio"], ["x", ["rate"]]))],
-)  # fmt: skip
-def test_what_a_store_says_and_cannot_be_is_not_said(hive, said):
-    one = experiment()
-    run(one, hive / "out", progress=False).store.close()
-    forget(hive / "out", lambda about: about.update(measures=said))
-    with Store(hive / "out" / "results.sqlite") as store:
-        assert measures(store, one)["swarmed"] == hb.Measure("swarmed")
-        assert next(summaries(lines(store, one), one.metrics)).median is not None
+def test_experiments_that_measure_otherwise_under_one_name_share_a_folder(hive):
+    ours = experiment(checkpoints=0, runs=2)
+    theirs = experiment(
+        name="other", env=Use("hive_here:Other", horizon=4), metrics=("swarmed",), checkpoints=0, runs=2
+    )
+    run([ours, theirs], hive / "out", shard="1/2")
+    store = run([ours, theirs], hive / "out", shard="2/2").store
+    for whole, nature in ((ours, "rate"), (theirs, "amount")):
+        assert {store.measures(cell)["swarmed"].nature for cell in whole.cells()} == {nature}
 
 
 def test_a_rate_that_is_none_is_refused_where_it_is_played(hive):
-    outcome = run(experiment(env=Use("hive_here:Liar", horizon=4)), hive / "out", progress=False)
-    outcome.store.close()
+    outcome = run(experiment(env=Use("hive_here:Liar", horizon=4)), hive / "out")
     assert outcome.failures
     assert not outcome.played
     says = "metric 'swarmed' is declared a rate, 0 or 1 per run, and a run has 0.5"
     assert all(says in str(failure) for failure in outcome.failures)
     with pytest.raises(ValueError, match=says):
         hb.evaluate("hive_here:Liar", "Random", runs=2, env={"n_agents": 2, "horizon": 4})
-
-
-def test_a_stores_rate_that_is_none_is_one_sentence(hive):
-    one = experiment()
-    run(one, hive / "out", progress=False).store.close()
-    forget(hive / "out", lambda about: about["measures"]["hives"].update(height=["height", "rate"]))
-    with Store(hive / "out" / "results.sqlite") as store:
-        rows = summaries(lines(store, one), one.metrics)
-        with pytest.raises(ValueError, match="'height' is declared a rate"):
-            list(rows)
 
 
 def test_two_that_disagree_are_refused_before_anything_runs(hive):
@@ -284,11 +239,10 @@ def test_two_that_disagree_are_refused_before_anything_runs(hive):
 
 
 def test_a_subclass_adds_to_what_its_bases_declare(hive):
-    other = experiment(env=Use("hive_here:Other", horizon=4))
-    both = told([other], Meetings([other]))["measures"]["hives"]
-    assert both["swarmed"] == ["how much swarmed", "amount"]
-    assert both["bees"] == ["bees left", "count"]
-    assert both["regret"][1] == "amount"
+    declared = gathered(hb.make_core("hive_here:Other", n_agents=2, horizon=4))
+    assert declared["swarmed"] == hb.Measure("how much swarmed", "amount")
+    assert declared["bees"] == hb.Measure("bees left", "count")
+    assert declared["regret"].nature == "amount"
 
 
 def test_what_is_divided_by_a_time_is_no_rate_and_no_count():

@@ -7,20 +7,22 @@ import json
 import re
 import shutil
 import subprocess
+import time
 
+import numpy as np
 import pytest
-from made_up import RUNS, filled, known
+from made_up import RUNS, begun, filled, known, put
 
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Ratio
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.bench.judge.line import lines
-from hushbandits.bench.play.store import FILE, Store
+from hushbandits.bench.report.page import write
+from hushbandits.bench.report.privacy import UNTOLD, guarantees
+from hushbandits.bench.report.series import figures, series
+from hushbandits.bench.report.theme import CSS
 from hushbandits.bench.run import run
-from hushbandits.bench.show.guarantees import UNTOLD, guarantees
-from hushbandits.bench.show.ink import CSS
-from hushbandits.bench.show.report import write
-from hushbandits.bench.show.series import figures, series
+from hushbandits.bench.runner.configuration import configurations
+from hushbandits.bench.runner.store import Store
 
 
 class _Reader(html.parser.HTMLParser):
@@ -49,9 +51,9 @@ def page(tmp_path):
         Claim("B pays less.", Ratio("regret", of="B", over="A <b>", statistic="median"), below=1),
     ]
     one = known(claims=claims, sweep={"env.n_agents": (4, 8)})
-    with filled(tmp_path, one, known(name="other")) as store:
-        store.fail(one.cells()[0], [3], "Traceback: ZeroDivisionError <oh>")
-        return write(store, tmp_path / "report.html")
+    store = filled(tmp_path, one, known(name="other"))
+    store.fail(one.cells()[0], [3], "Traceback: ZeroDivisionError <oh>")
+    return write(store, tmp_path / "report.html")
 
 
 def test_the_page_is_whole_and_needs_nothing_from_outside(page):
@@ -66,7 +68,7 @@ def test_the_page_is_whole_and_needs_nothing_from_outside(page):
     assert "ZeroDivisionError &lt;oh&gt;" in text
     assert '<td class="t holds" data-h="verdict">holds</td>' in text
     assert '<td class="t not" data-h="verdict">does not hold</td>' in text
-    assert "Claims: the paper&#39;s: 1 hold, 1 do not hold." in text
+    assert "1 hold, 1 do not hold" in text
     assert "prefers-color-scheme: dark" in text
     assert 'name="viewport"' in text
 
@@ -137,12 +139,12 @@ MEASURED = """function () {
   var out = function (e) { var r = e.getBoundingClientRect(); return r.right > innerWidth + 1 || r.left < -1; };
   return {
     width: document.documentElement.scrollWidth, inner: innerWidth,
-    outside: all("td, dd, p, li, figcaption, .panel svg, .panel svg text").filter(out).map(
+    outside: all("td, dd, p, li, figcaption, figure svg, figure svg text").filter(out).map(
       function (e) { return e.tagName + " " + e.textContent.slice(0, 40); }),
     cells: all("td").length, sideways: all(".scroll").filter(
       function (e) { return e.scrollWidth > e.clientWidth + 1; }).length,
-    pictures: all(".panel svg").map(function (s) { return s.getBoundingClientRect().width; }),
-    letters: Math.min.apply(null, all(".panel svg text").map(function (t) {
+    pictures: all("figure svg").map(function (s) { return s.getBoundingClientRect().width; }),
+    letters: Math.min.apply(null, all("figure svg text").map(function (t) {
       return parseFloat(getComputedStyle(t).fontSize) * t.getScreenCTM().a; }).filter(function (x) { return x > 0; }))
   };
 }"""
@@ -167,17 +169,18 @@ def test_nothing_runs_out_of_the_page(page, tmp_path, width, letters):
 
 
 def test_every_line_of_a_figure_has_its_guarantee(tmp_path):
-    """However many cells there are; a line that promises the same all along its figure says so once."""
+    """However many cells there are; a line that guarantees the same all along its figure says so once."""
     experiment = Experiment(
         name="told", title="Told", env=Use("DistDP-v0"), runs=1, metrics=("regret",),
         agents=[Use("Dist-DP-SE"), Use("DP-SE", on="CentralDP-v0", label="central")],
         sweep={"agent.epsilon": (0.5, 1.0, 2.0), "env.horizon": (20, 30, 40, 50)},
         figures=(Figure(y="regret", x="env.horizon"),),
     )  # fmt: skip
-    with run(experiment, tmp_path / "o", progress=False).store as store:
-        (figure,) = figures(lines(store, experiment), experiment)
-        drawn = [line.label for line in series(lines(store, experiment), figure)]
-        told = guarantees(store, experiment, [figure.x])
+    store = run(experiment, tmp_path / "o").store
+    lines = configurations(store, experiment)
+    (figure,) = figures(lines, experiment)
+    drawn = [line.label for line in series(lines, figure)]
+    told = guarantees(store, experiment, [figure.x])
     assert len(experiment.cells()) == 24
     assert sorted(name for names, _ in told for name in names) == sorted(drawn)
     promised = {name: rows[0][3] for names, rows in told for name in names}
@@ -186,31 +189,56 @@ def test_every_line_of_a_figure_has_its_guarantee(tmp_path):
 
 
 def test_of_what_was_not_noted_the_page_says_so(tmp_path):
-    """Earlier versions told of no cell, or of the first twelve."""
     experiment = known(sweep={"env.n_agents": (4, 8)})
-    with filled(tmp_path, experiment) as store:
-        assert guarantees(store, experiment, ["env.n_agents"]) == [(["A <b>", "B"], UNTOLD)]
-        assert UNTOLD[0][0] in write(store, tmp_path / "report.html").read_text()
+    store = filled(tmp_path, experiment)
+    assert guarantees(store, experiment, ["env.n_agents"]) == [(["A <b>", "B"], UNTOLD)]
+    assert UNTOLD[0][0] in write(store, tmp_path / "report.html").read_text()
 
 
-def test_a_reading_stands_below_the_picture_and_in_no_older_spec(tmp_path):
+def test_a_reading_stands_once_below_the_picture(tmp_path):
     text = "Both grow, A <slower>."
     whole = known(figures=(Figure(y="regret", reading=text), Figure(y="regret", log="", reading=text)))
-    assert "reading" not in known(figures=(Figure(y="regret"),)).to_dict()["figures"][0]
     assert Experiment.from_dict(whole.to_dict()) == whole
-    with filled(tmp_path, whole) as store:
-        page = write(store, tmp_path / "report.html").read_text()
-    assert page.count("<figcaption>Both grow, A &lt;slower&gt;.</figcaption>") == 1
-    # a folder of a version that knew no readings is the same run, and takes them over
-    with filled(tmp_path / "old", known(figures=(Figure(y="regret"),))) as store:
-        pass
-    with run(whole, tmp_path / "old", progress=False).store as store:
-        assert store.experiments == (whole,)
+    page = write(filled(tmp_path, whole), tmp_path / "report.html").read_text()
+    assert page.count("Both grow, A &lt;slower&gt;.</figcaption>") == 1
+
+
+EVIL = "</script><img src=x onerror=alert(1)>&\"'{{ 7*7 }}"
+
+
+def test_texts_of_a_folder_are_shown_and_not_obeyed(tmp_path):
+    whole = known(
+        title=EVIL, source=EVIL, agents=[Use("UCB1", label=EVIL), Use("Multi-UCB")], metrics=(EVIL,),
+        figures=(Figure(y=EVIL, title=EVIL, xlabel=EVIL, reading=EVIL),),
+        claims=[Claim(EVIL, Ratio(EVIL, of=EVIL, over="Multi-UCB"), above=1)],
+    )  # fmt: skip
+    store = begun(tmp_path, whole)
+    for cell in whole.cells():
+        x = np.arange(1.0, RUNS + 1)
+        put(store, cell, {EVIL: x}, {EVIL: x[:, None] * [1, 2]}, [1, 2])
+    store.fail(whole.cells()[0], [0], EVIL)
+    store.note("2021", {"hushbandits": EVIL, EVIL: EVIL, "command": EVIL})
+    page = write(Store(tmp_path), tmp_path / "report.html").read_text()
+    assert "onerror" in page
+    assert "<img" not in page
+    assert "{{ 7*7 }}" in page
+    assert page.count("</script>") == 1
+    reader = _Reader()
+    reader.feed(page)
+    assert not reader.open
+
+
+def test_a_page_of_500_lines_takes_seconds(tmp_path):
+    whole = known(agents=[Use("UCB1", label=f"line {i}") for i in range(500)])
+    store = filled(tmp_path, whole)
+    begun_at = time.process_time()
+    page = write(store, tmp_path / "report.html").read_text()
+    assert time.process_time() - begun_at < 15
+    assert "488 more lines not drawn" in page
 
 
 def test_a_page_without_runs_says_so(tmp_path):
-    with Store(tmp_path / FILE, [known()], 0) as store:
-        page = write(store, tmp_path / "report.html").read_text()
+    page = write(begun(tmp_path, known()), tmp_path / "report.html").read_text()
     assert "No runs yet." in page
     assert "<figure>" not in page
     assert f"0 of {2 * RUNS} runs" in page

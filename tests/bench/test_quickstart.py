@@ -8,7 +8,7 @@ import numpy as np
 
 from hushbandits.bench.declare.catalog import find
 from hushbandits.bench.judge.stats import bootstrap
-from hushbandits.bench.play.batch import play_batch
+from hushbandits.bench.runner.batch import play_batch
 from hushbandits.routines.successive import epoch_length, radii
 
 EXPLORATION, NETWORK, FEEDBACK = find("quickstart")

@@ -48,26 +48,25 @@ class Turns:
 
 def test_a_cell_of_a_folder_is_picked(tmp_path):
     spec = small(runs=3, sweep={"env.n_agents": (3, 4)}, agents=["Random", hb.Use(f"{__name__}:Turns")], wrappers=[])
-    with hb.run(spec, tmp_path, progress=False).store:
-        pass
-    pick = {"line": "Turns", "at": {"env.n_agents": 4}}
-    for results in (tmp_path, hb.open_run(tmp_path)):
+    hb.run(spec, tmp_path)
+    pick = {"label": "Turns", "at": {"env.n_agents": 4}}
+    for results in (tmp_path, hb.load_results(tmp_path)):
         view, t = hb.replay(results, 1, **pick), 0
         while view.agents:
             t += 1
             view.step({agent: (m + t) % view.core.n_arms for m, agent in enumerate(view.agents)})
-        row = hb.open_run(tmp_path).select(**pick).final("regret")
+        row = hb.load_results(tmp_path).select(**pick).final("regret")
         assert view.metrics()["regret"] == row[1]
     with pytest.raises(ValueError, match="run=3"):
         hb.replay(tmp_path, 3, **pick)
-    with pytest.raises(ValueError, match="4 lines"):
+    with pytest.raises(ValueError, match="4"):
         hb.replay(tmp_path, 1)
 
 
 def test_where_runs_end_by_themselves_the_arms_are_those_of_the_row():
     results = hb.evaluate("DPMASE-v0", "DP-MASE", runs=2, env={"means": hb.UniformMeans(0.2, 0.8), "n_arms": 3})
     core = results.met[0]
-    core.reset([np.random.SeedSequence(results.world, spawn_key=(1,))])
+    core.reset([np.random.SeedSequence(results.only.world, spawn_key=(1,))])
     assert np.array_equal(hb.replay(results, 1).core.means, core.means)
     with pytest.raises(ValueError, match="run=2"):
         hb.replay(results, 2)

@@ -15,7 +15,7 @@ from hushbandits.bench.declare.effects import Ratio
 from hushbandits.bench.declare.points import check_claims, check_declared
 from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.judge.verdicts import Finding, Verdict
-from hushbandits.bench.play.run import check
+from hushbandits.bench.runner.check import check
 from hushbandits.cli.main import main
 
 
@@ -126,7 +126,7 @@ def test_what_makes_claims_can_be_played_as_declared(long):
         check_declared(whole)
         check_claims(whole)
         if (whole.name == LONG) == long:
-            check([whole.overriding({"runs": 1, "looks": ()})])
+            check([whole.overriding({"runs": 1})])
 
 
 def test_claims_of_one_paper_are_one_family():

@@ -8,7 +8,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from bench_helpers import TOML, small
+from bench_helpers import TOML, filled, small
 
 import hushbandits as hb
 from hushbandits.bench.declare.spec import Use
@@ -41,7 +41,7 @@ def quickly(call, message):
 @pytest.mark.parametrize("what", HUGE)
 def test_an_experiment_beyond_all_memory_is_refused(tmp_path, what):
     experiment = small(**HUGE[what])
-    quickly(lambda: run(experiment, tmp_path / "o", progress=False), "than the 8 GiB allowed; set HUSHBANDITS_MEMORY")
+    quickly(lambda: run(experiment, tmp_path / "o"), "than the 8 GiB allowed; set HUSHBANDITS_MEMORY")
     assert os.listdir(tmp_path) == []
 
 
@@ -49,7 +49,11 @@ def test_a_list_beyond_all_reading_is_refused():
     quickly(lambda: small(checkpoints=range(10**9)), "must be an integer or a list of at most 1,000,000 integers")
 
 
-@pytest.mark.parametrize("kwargs", [{"runs": 10**9}, {"checkpoints": 10**9}, {"checkpoints": range(10**9)}])
+@pytest.mark.parametrize(
+    "kwargs",
+    [{"runs": 10**9}, *({"options": hb.RunOptions(checkpoints=c)} for c in (10**9, range(10**9)))],
+    ids=["runs", "points", "range"],
+)
 def test_an_evaluation_beyond_all_memory_is_refused(kwargs):
     call = lambda: hb.evaluate("CoopNetwork-v0", "UCB1", **kwargs)  # noqa: E731
     quickly(call, "would take .* GiB, more than the 8 GiB allowed")
@@ -81,21 +85,23 @@ def test_the_limit_can_be_raised_and_lowered(monkeypatch):
 
 
 def test_checkpoints_may_be_an_array():
-    assert hb.evaluate("CoopNetwork-v0", "UCB1", runs=1, checkpoints=np.array([1, 5])).times.tolist() == [1, 5]
+    assert hb.evaluate("CoopNetwork-v0", "UCB1", runs=1, options=hb.RunOptions(checkpoints=np.array([1, 5]))).curve(
+        "regret"
+    )[0].tolist() == [1, 5]
 
 
 @pytest.mark.parametrize("bad", [-1, 2.5, True, "many"])
 def test_checkpoints_that_are_none_are_one_sentence(tmp_path, bad):
     with pytest.raises(ValueError, match=r"checkpoints=.*"):
-        hb.evaluate("CoopNetwork-v0", "UCB1", runs=1, checkpoints=bad)
+        hb.evaluate("CoopNetwork-v0", "UCB1", runs=1, options=hb.RunOptions(checkpoints=bad))
     with pytest.raises(ValueError, match=r"checkpoints=.*"):
-        run(small(checkpoints=bad), tmp_path / "o", progress=False)
+        run(small(checkpoints=bad), tmp_path / "o")
 
 
 def test_the_estimates_are_no_less_than_what_is_needed(tmp_path):
     """Bytes per cell and per run, as measured."""
-    from hushbandits.bench.play import check, folder
-    from hushbandits.bench.play.run import missing
+    from hushbandits.bench.runner import check
+    from hushbandits.bench.runner.plan import missing
 
     experiment = small(sweep={"env.n_agents": tuple(range(3, 53))}, agents=[Use("UCB1")], runs=1)
     tracemalloc.start()
@@ -105,12 +111,10 @@ def test_the_estimates_are_no_less_than_what_is_needed(tmp_path):
     tracemalloc.stop()
     assert used < check._CELL
     many = small(sweep={}, agents=[Use("UCB1")], runs=20_000)
-    with folder.open_folder([many], tmp_path) as store:
-        store._db.execute("INSERT INTO runs SELECT 1, value FROM json_each(?)", (str(list(range(0, 20_000, 2))),))
-        store._db.execute("INSERT INTO sums SELECT 1, '', run, 0, NULL FROM runs")
-        tracemalloc.start()
-        tasks = missing(store, 1)
-        peak = tracemalloc.get_traced_memory()[1] / 20_000
-        tracemalloc.stop()
-        assert len(tasks) == 10_000
-    assert peak < 2 * check._RUN  # holes between all runs are the worst that there is
+    store = filled(tmp_path, many, lambda cell: {"regret": np.ones(10)}, {})
+    tracemalloc.start()
+    tasks = missing(store)
+    peak = tracemalloc.get_traced_memory()[1] / 20_000
+    tracemalloc.stop()
+    assert len(tasks) == 1_999
+    assert peak < 2 * check._RUN

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import os
 import pydoc
 import shutil
-import signal
 import subprocess
 import sys
-import time
 
 import pytest
-from children import started
 
 import hushbandits as hb
-from hushbandits.bench.play.errors import StoreError
-from hushbandits.bench.play.store import Store
 from hushbandits.cli.main import main
 
 SPEC = """
@@ -75,15 +67,20 @@ def test_run_writes_table_pictures_and_page_and_resumes(spec, capsys):
     assert main(["run", "mine.toml", "--jobs", "1"]) == 0
     first = capsys.readouterr().out
     pictures = ["mine.pdf", "mine.png", "mine.svg"]
-    assert sorted(os.listdir(spec / "runs/mine")) == [*pictures, "report.html", "results.sqlite"]
+    files = {path: path.read_bytes() for path in (spec / "runs/mine").rglob("*") if path.is_file()}
+    assert {path.name for path in (spec / "runs/mine").iterdir()} >= {
+        *pictures,
+        "report.html",
+        "rows",
+        "experiment.json",
+    }
     assert "mine.png (.svg, .pdf)\n" in first
     assert first.count("Multi-UCB") == 2
     assert "95 % of the median" in first
-    before = (spec / "runs/mine/results.sqlite").read_bytes()
     assert main(["run", "mine.toml", "--jobs", "1"]) == 0
     again = capsys.readouterr().out
     assert first.startswith(again)
-    assert (spec / "runs/mine/results.sqlite").read_bytes() == before
+    assert {path: path.read_bytes() for path in (spec / "runs/mine").rglob("*") if path.is_file()} == files
     assert main(["run", "mine.toml", "--jobs", "1", "--seed", "1"]) == 2
     assert "it holds seed 0, asked for is 1" in capsys.readouterr().err
 
@@ -91,11 +88,10 @@ def test_run_writes_table_pictures_and_page_and_resumes(spec, capsys):
 def test_options_change_what_is_run(spec, capsys):
     assert main(["run", "mine.toml", "--jobs", "1", "--quick", "--set", "env.horizon=5", "--set", "checkpoints=2"]) == 0
     capsys.readouterr()
-    assert main(["export", "runs/mine-quick"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert {r["run"] for r in rows} == {"0", "1"}
-    assert {r["time"] for r in rows} == {"", "1", "5"}
-    assert {r["env.n_agents"] for r in rows} == {"3"}  # one value of a sweep is a sweep of one
+    frame = hb.load_results("runs/mine-quick").to_frame()
+    assert set(frame["run"]) == {0, 1}
+    assert set(frame["time"].dropna()) == {1, 5}
+    assert set(frame["env.n_agents"]) == {3}  # one value of a sweep is a sweep of one
 
 
 def test_claims_are_judged_on_what_they_are_about_alone(spec, capsys):
@@ -131,40 +127,6 @@ def test_an_agent_of_ones_own_joins_in(spec, capsys, monkeypatch):
     assert code == 0, out.err
     assert "Bold" in out.out
     assert "Random" in out.out
-
-
-def test_export_formats_hold_the_same_rows(spec, capsys):
-    main(["run", "mine.toml", "--jobs", "1"])
-    capsys.readouterr()
-    assert main(["export", "runs/mine"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert main(["export", "runs/mine", "--format", "json", "--output", "rows.json"]) == 0
-    with open("rows.json") as file:
-        records = json.load(file)
-    assert len(rows) == len(records)
-    assert [float(r["value"]) for r in rows] == [r["value"] for r in records]
-    assert [r["env.n_agents"] for r in rows] == [str(r["env.n_agents"]) for r in records]
-    assert main(["export", "runs/mine", "--format", "xls"]) == 2
-    assert "format='xls' is not one of csv, json, latex, parquet" in capsys.readouterr().err
-    assert main(["export", "runs/mine", "--output", "no/where.csv"]) == 2
-    assert "cannot write no/where.csv" in capsys.readouterr().err
-
-
-def test_export_to_parquet(spec, capsys):
-    pandas = pytest.importorskip("pandas")
-    main(["run", "mine.toml", "--jobs", "1"])
-    capsys.readouterr()
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        assert main(["export", "runs/mine", "--format", "parquet", "--output", "rows.parquet"]) == 2
-        assert "pip install 'hushbandits[parquet]'" in capsys.readouterr().err
-        assert not os.path.exists("rows.parquet")
-        return
-    assert main(["export", "runs/mine", "--format", "parquet", "--output", "rows.parquet"]) == 0
-    main(["export", "runs/mine", "--output", "rows.csv"])
-    frame, text = pandas.read_parquet("rows.parquet"), pandas.read_csv("rows.csv")
-    assert frame["value"].tolist() == text["value"].tolist()
 
 
 def test_a_new_agents_own_test_passes(spec, capsys):
@@ -210,34 +172,6 @@ def test_a_failing_cell_exits_1(spec, capsys):
     assert "not today" in (spec / "o/report.html").read_text()
 
 
-def playing(folder):
-    """Whether a run has begun a session there."""
-    try:
-        with Store(folder / "results.sqlite", readonly=True) as store:
-            return bool(store.sessions())
-    except StoreError:
-        return False
-
-
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_ctrl_c_leaves_a_resumable_store(spec, ctrl_c, jobs):
-    (spec / "slow.toml").write_text(SPEC.replace("horizon = 30", "horizon = 20000").replace("runs = 3", "runs = 40"))
-    command = [sys.executable, "-m", "hushbandits.cli", "run", "slow.toml", "--jobs", jobs]
-    with started(command, cwd=spec, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 300
-        while not playing(spec / "runs/slow"):  # however busy the machine is
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=300)
-    assert process.returncode == 130, err
-    assert "the same command goes on from there" in err
-    assert "Traceback" not in err
-    assert main(["report", str(spec / "runs/slow")]) == 0
-
-
 def test_a_folder_that_was_judged_gets_its_pictures_from_run(tmp_path, capsys):
     """A judge writes a page and draws nothing; the run's own command then plays nothing and draws."""
     where = ["--out", str(tmp_path), "--quick", "--jobs", "1"]
@@ -262,8 +196,7 @@ def test_a_file_that_somebody_else_made_is_not_written_over(spec, capsys, name):
     assert os.listdir(folder) == [name]  # nothing was played
     (folder / name).unlink()
     assert main(["run", "mine.toml", "--jobs", "1"]) == 0
-    for command in (["report", "runs/mine"], ["merge", "runs/mine", "--out", "runs/mine"]):
-        assert main(command) == 0  # what it made itself it makes anew
+    assert main(["report", "runs/mine"]) == 0  # what it made itself it makes anew
     (folder / name).write_text("mine, of a month's work")
     assert main(["report", "runs/mine"]) == 2
     assert (folder / name).read_text() == "mine, of a month's work"

@@ -5,7 +5,7 @@ import os
 import pytest
 
 import hushbandits as hb
-from hushbandits.bench.show.tables import number
+from hushbandits.bench.report.tables import number
 from hushbandits.cli.main import main
 
 SMALL = ["--runs", "6", "--set", "env.n_agents=3", "--set", "env.horizon=30"]

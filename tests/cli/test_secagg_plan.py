@@ -29,8 +29,8 @@ def test_the_experiment_measures_what_was_planned(tmp_path):
     """Each of twelve agents hears eleven, of twenty numbers each: pulls and rewards of ten arms."""
     (declared,) = (e for _, found in modules().values() for e in found if e.name == "secagg-cost")
     small = declared.overriding({"runs": 1, "env.n_agents": [12], "SecAgg.dropouts": {}})
-    run(small, tmp_path / "cost", progress=False).store.close()
-    rows = hb.open_run(tmp_path / "cost").to_frame()
+    run(small, tmp_path / "cost")
+    rows = hb.load_results(tmp_path / "cost").to_frame()
     found = {(row.line.partition(" · ")[2], row.metric): row.value for row in rows.itertuples()}
     for label, neighbours, malicious in (("everybody a neighbour", None, False), ("8 neighbours", 8, False),
                                          ("signed", None, True)):  # fmt: skip

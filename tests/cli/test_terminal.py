@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import signal
 import subprocess
@@ -15,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hushbandits.bench.show import plots
+import hushbandits as hb
+from hushbandits.bench.report import figures
 from hushbandits.cli import console
 from hushbandits.cli import main as cli
 from hushbandits.cli.terminal import spell_out
@@ -47,7 +47,7 @@ def said(*args, **env):
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
 def test_output_in_a_narrow_encoding_works(folder, encoding, monkeypatch):
     # What is printed is looked at; the files of pictures, most of the time that this takes, are not.
-    monkeypatch.setattr(plots, "pictures", lambda store, experiment, folder, trusted: [folder / "mine.png"])
+    monkeypatch.setattr(figures, "pictures", lambda store, experiment, folder, trusted: [folder / "mine.png"])
 
     def told(*args):
         pipes = [io.TextIOWrapper(io.BytesIO(), encoding=encoding) for _ in range(2)]
@@ -59,14 +59,12 @@ def test_output_in_a_narrow_encoding_works(folder, encoding, monkeypatch):
         return code, *(pipe.buffer.getvalue().decode(encoding) for pipe in pipes)
 
     assert told("run", "mine.toml", "--jobs", "1")[0] == 0
-    for command in ("report", "export"):
-        code, out, err = told(command, "runs/mine")
-        assert (code, err) == (0, "")
-        assert "gamma" in out
-    assert {row["line"] for row in json.loads(told("export", "runs/mine", "--format", "json")[1])} == {"γ ∈ 猫"}
+    code, out, err = told("report", "runs/mine")
+    assert (code, err) == (0, "")
+    assert "gamma" in out
     assert told("list", "experiments")[0] == told("--help")[0] == 0
     assert told("audit", "LocalBernoulli", "--samples", "100")[0] == 0
-    for args in (["run", "gibt-es-nicht-ε-猫"], ["reproduce", "ε"], ["export", "猫"], ["audit", "ε"]):
+    for args in (["run", "gibt-es-nicht-ε-猫"], ["reproduce", "ε"], ["check", "猫"], ["audit", "ε"]):
         code, _, err = told(*args)
         assert (code, err.count("\n")) == (2, 1)
 
@@ -129,28 +127,15 @@ def test_what_nobody_foresaw_is_one_line(folder, monkeypatch, capsys, error):
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_a_damaged_spec_is_one_line(folder, capsys):
-    from hushbandits.bench.play.store import FILE, Store
-
-    cli.main(["run", "mine.toml", "--jobs", "1"])
-    with Store(Path("runs/mine") / FILE) as store:
-        store._db.execute('UPDATE spec SET value = \'[{"name": "x", "env": 3, "agents": []}]\' WHERE name != \'seed\'')
-    for command in ("report", "export"):
-        capsys.readouterr()
-        assert cli.main([command, "runs/mine"]) == 2
-        assert capsys.readouterr().err.count("\n") == 1
-
-
 @pytest.mark.parametrize("name", ["[red]", "[/x]", "a[b]"])
 def test_a_folder_with_brackets_is_shown_as_it_is(folder, capsys, monkeypatch, name):
-    from hushbandits.bench import run
-
     def stopped(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run, "fill", stopped)
-    assert console.into(Path(name), console.asked("mine.toml", None, False, (), ()), 0, 1) == 130
-    assert f"what is done is in {name}," in capsys.readouterr().err.replace("\n", " ")
+    monkeypatch.setattr("hushbandits.bench.run.run", stopped)
+    asked = console.asked("mine.toml", None, False, (), ())
+    assert console.into(Path(name), asked, 0, hb.RunOptions()) == 130
+    assert f"are in {name};" in capsys.readouterr().err.replace("\n", " ")
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
@@ -210,6 +195,5 @@ def test_simultaneous_reports_of_one_folder_do_not_meet(folder):
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(lambda _: said("report", "runs/mine"), range(2)))
     assert [f.returncode for f in found] == [0] * 2, [f.stderr for f in found]
-    left = ["mine.pdf", "mine.png", "mine.svg", "report.html", "results.sqlite"]
-    assert sorted(os.listdir("runs/mine")) == left
+    assert not list(Path("runs/mine").glob("*.part"))
     assert Path("runs/mine/report.html").read_bytes() == page

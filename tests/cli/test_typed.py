@@ -27,7 +27,7 @@ def here(tmp_path, monkeypatch):
 
 
 def test_a_point_is_named_once(here, capsys):
-    run(small(runs=2), here / "mine", progress=False).store.close()
+    run(small(runs=2), here / "mine")
     assert main(["compare", "mine", "--at", "a=1", "--at", "b=1", "--at", "a=1"]) == 2
     said = capsys.readouterr().err
     assert "--at a is given twice, as 1 and 1" in said

@@ -52,7 +52,7 @@ def test_it_is_asked_for_all_who_act_and_a_run_alone_is_its_row(game, beats):
         return drawn(space, rngs, who.shape[1])
 
     team = hb.Acts(luck, task=task, beats=beats)
-    many, one = (hb.evaluate(id, team, runs=runs, env=env).finals for runs in (3, 1))
+    many, one = (hb.evaluate(id, team, runs=runs, env=env).only.data.finals for runs in (3, 1))
     assert all(np.array_equal(one[name][0], value[0]) for name, value in many.items())
     assert set(many["beats"]) == {beats}
     agents = 1 if view.core.setting == "exploration" else view.core.n_agents
@@ -103,7 +103,7 @@ def test_what_remembers_is_told_when_runs_begin():
     assert team.name == "Counting"
     one, two = (hb.evaluate("CoopNetwork-v0", team, runs=30, env={**NET, "horizon": 13}) for _ in range(2))
     assert np.array_equal(one.final("regret"), two.final("regret"))
-    found = hb.evaluate("CoopNetwork-v0", team, runs=30, jobs=2, env={**NET, "horizon": 13})
+    found = hb.evaluate("CoopNetwork-v0", team, runs=30, env={**NET, "horizon": 13}, options=hb.RunOptions(2))
     assert np.array_equal(one.final("regret"), found.final("regret"))
 
 
@@ -175,5 +175,5 @@ def test_what_it_is_given_is_its_own_to_write_in():
         return np.zeros(observations.shape[:2], int)
 
     for id, env, _ in (GAMES["network"], GAMES["exploration"], GAMES["feedback"]):
-        one, two = (hb.evaluate(id, hb.Acts(f, name="x"), runs=2, env=env).finals for f in (scribbles, keeps))
+        one, two = (hb.evaluate(id, hb.Acts(f, name="x"), runs=2, env=env).only.data.finals for f in (scribbles, keeps))
         assert all(np.array_equal(value, two[name]) for name, value in one.items())

@@ -149,7 +149,8 @@ def test_ser4_is_a_routine_like_the_others(role):
     assert ("resets" in by_name.protocol({}).env) == (role != "1-Privacy")
     assert hb.make_team(f"{role}-SER4").phi == 1e-4
     results = [
-        hb.evaluate(ID, team, runs=2, env={"n_agents": 32, "horizon": 2000}).finals for team in (by_name, by_routine)
+        hb.evaluate(ID, team, runs=2, env={"n_agents": 32, "horizon": 2000}).only.data.finals
+        for team in (by_name, by_routine)
     ]
     equal(*results)
     for routine in sorted({*ROUTINES} - {"SER4"}):

@@ -55,7 +55,7 @@ def played(kind, cls):
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
         for _ in range(2):
-            hb.evaluate("CoopNetwork-v0", agent, runs=2, env=ENV, wrappers=wrappers, progress=False)
+            hb.evaluate("CoopNetwork-v0", agent, runs=2, env=ENV, wrappers=wrappers)
     return [str(note.message) for note in noted]
 
 

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bench_helpers import filled
 from kinds import one_per_class
 from refusals import rows
 
 import hushbandits as hb
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.spec import Use
-from hushbandits.bench.play.own import own_sources
-from hushbandits.bench.play.store import FILE, Store
 from hushbandits.cli.main import main
 from hushbandits.core.luck.rewards import Law, make_law
 
@@ -128,7 +127,9 @@ def test_workers_know_what_is_ones_own(own, as_class):
         mine = sys.modules[own]
         given = mine.Net, mine.First, [mine.Mute], {"rewards": mine.Coin(0.1)}
     env, agent, wrappers, params = given
-    alone, two = (hb.evaluate(env, agent, runs=4, env=params, wrappers=wrappers, jobs=jobs) for jobs in (1, 2))
+    alone, two = (
+        hb.evaluate(env, agent, runs=4, env=params, wrappers=wrappers, options=hb.RunOptions(jobs)) for jobs in (1, 2)
+    )
     np.testing.assert_array_equal(alone.final("regret"), two.final("regret"))
 
 
@@ -143,7 +144,7 @@ def test_workers_know_what_was_registered_here():
     hb.register_wrapper("Silent-test", Silent)
     hb.register_env("SilentNet-test-v0", Net, wrappers=("Silent-test",), horizon=20)
     hb.register_agent("UCB1-test", type(hb.make_team("UCB1")))
-    alone, two = (hb.evaluate("SilentNet-test-v0", "UCB1-test", runs=4, jobs=jobs) for jobs in (1, 2))
+    alone, two = (hb.evaluate("SilentNet-test-v0", "UCB1-test", runs=4, options=hb.RunOptions(jobs)) for jobs in (1, 2))
     np.testing.assert_array_equal(alone.final("regret"), two.final("regret"))
 
 
@@ -158,7 +159,6 @@ def test_a_file_and_its_options_name_them(own, capsys, jobs):
     assert all(name in out for name in ("Plain", "First", "UCB1", "Plain2"))
     sys.modules.pop(own)
     assert main(["report", "o"]) == 0
-    assert main(["export", "o", "--output", "rows.csv"]) == 0
     assert main(["check", "o"]) == 0
     assert own not in sys.modules  # what is read from a store is not imported
 
@@ -166,8 +166,7 @@ def test_a_file_and_its_options_name_them(own, capsys, jobs):
 def test_the_same_numbers_whatever_the_jobs(own, capsys):
     for jobs in ("1", "2"):
         assert main(["run", "mine.toml", "--jobs", jobs, "--out", f"o{jobs}"]) == 0
-        assert main(["export", f"o{jobs}", "--output", f"{jobs}.csv"]) == 0
-    assert Path("1.csv").read_text() == Path("2.csv").read_text()
+    assert hb.load_results("o1") == hb.load_results("o2")
 
 
 BAD = {
@@ -223,14 +222,11 @@ def test_a_folder_of_somebody_else_imports_nothing(own, capsys):
         name="mine", title="Theirs", env=Use(f"{own}:Net", rewards=f"{own}:Coin"), agents=[Use(f"{own}:First")],
         wrappers=[Use(f"{own}:Mute")], runs=2, metrics=("regret",),
     )  # fmt: skip
-    os.makedirs("theirs")
-    with Store(Path("theirs") / FILE, [net], 0) as store:
-        for cell in net.cells():
-            store.add(cell, range(2), {"regret": np.ones(2), "epsilon": np.ones(2)}, {}, np.zeros(0))
+    filled("theirs", net, lambda cell: {"regret": np.ones(2), "epsilon": np.ones(2)}, {})
     Path("plain.toml").write_text('name = "mine"\nenv = { use = "CoopNetwork-v0" }\nagents = [{ use = "UCB1" }]\n')
     assert main(["run", "plain.toml", "--out", "theirs"]) == 2
     assert "holds another run" in capsys.readouterr().err
-    for command in ("report", "check", "export"):
+    for command in ("report", "check"):
         assert main([command, "theirs"]) == 0
     assert own not in sys.modules
 
@@ -257,7 +253,7 @@ def test_an_agent_that_builds_no_team(own):
 def test_own_code_is_known_by_all_its_names(own):
     use = Use(f"{own}:Net", rewards={f"{own}:Coin": {"bias": 0.2}})
     experiment = hb.Experiment(name="x", title="x", env=use, agents=[Use("UCB1")], wrappers=[Use(f"{own}:Mute")])
-    assert set(own_sources([experiment])) == {f"{own}:Net", f"{own}:Coin", f"{own}:Mute"}
+    assert set(hb.source_digests([experiment])) == {f"{own}:Net", f"{own}:Coin", f"{own}:Mute"}
     assert own not in sys.modules
 
 

@@ -11,8 +11,8 @@ from refusals import rows
 
 import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Use
-from hushbandits.bench.play.batch import play_batch
-from hushbandits.bench.play.check import check
+from hushbandits.bench.runner.batch import play_batch
+from hushbandits.bench.runner.check import check
 from hushbandits.core.face import Face
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.luck.tapes import run_seeds

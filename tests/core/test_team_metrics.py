@@ -6,9 +6,9 @@ import pytest
 import hushbandits as hb
 from hushbandits.agents.chowdhury2023 import DistDPSE
 from hushbandits.bench.declare.spec import Experiment, Use
-from hushbandits.bench.play.batch import play_batch
-from hushbandits.bench.play.run import check
 from hushbandits.bench.run import run
+from hushbandits.bench.runner.batch import play_batch
+from hushbandits.bench.runner.check import check
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import play, record
 
@@ -42,9 +42,7 @@ def test_they_reach_the_table_and_may_be_claimed(tmp_path):
         metrics=("covered",),
     )  # fmt: skip
     check([experiment])
-    with run(experiment, tmp_path).store as store:
-        (cell,) = experiment.cells()
-        assert store.final(cell, "covered", 3).tolist() == [1.0, 1.0, 1.0]
+    assert run(experiment, tmp_path).results.final("covered").tolist() == [1.0, 1.0, 1.0]
 
 
 class Narrow(DistDPSE):

@@ -104,9 +104,9 @@ def test_who_listens_wins_at_the_command_line_and_in_a_folder(tmp_path, monkeypa
         f'title = "Contexts"\nruns = 12\nmetrics = ["regret"]\nenv = {{ use = "{ENV}" }}\n'
         'agents = [{ use = "contextual:LinUCB" }, { use = "contextual:Alone" }, { use = "Random" }]\n'
     )
-    hb.run(read_toml(Path("own.toml")), "folder", jobs=2, progress=False).store.close()
-    folder = hb.open_run("folder")
-    shared, alone, random = (folder.select(line).final("regret") for line in folder.lines)
+    hb.run(read_toml(Path("own.toml")), "folder", options=hb.RunOptions(jobs=2))
+    folder = hb.load_results("folder")
+    shared, alone, random = (folder.select(line).final("regret") for line in folder.labels)
     for better, worse in ((shared, alone), (alone, random)):
         gain = worse - better  # run by run, with the same luck
         assert gain.mean() > 4 * gain.std() / math.sqrt(len(gain))

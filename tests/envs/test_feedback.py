@@ -154,7 +154,9 @@ def test_a_block_that_is_lost_whole_has_not_arrived(users):
 def test_a_curve_of_regret_ends_at_the_regret_and_is_linear_inside_a_block(servers):
     env = {"horizon": 4000, "n_agents": servers, "means": (0.2, 0.7), "rewards": "bernoulli", "epsilon": 0.1}
     env["permute_arms"] = False
-    results = hb.evaluate("DistDP-v0", "Dist-DP-SE", runs=3, env=env, checkpoints=[1, 2, 3, 4, 1000, 4000])
+    results = hb.evaluate(
+        "DistDP-v0", "Dist-DP-SE", runs=3, env=env, options=hb.RunOptions(checkpoints=[1, 2, 3, 4, 1000, 4000])
+    )
     _, curve = results.curve("regret")
     np.testing.assert_allclose(curve[:, -1], results.final("regret"))
     # Batch 1: two users of the bad arm, then two of the good one, at every server.

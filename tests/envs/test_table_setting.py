@@ -39,10 +39,10 @@ class Counting(Reader):
 
 
 def test_agents_play_it_alone_in_a_batch_and_in_workers():
-    one, two = (hb.evaluate(SETTING, Counting, runs=4, jobs=jobs, checkpoints=3) for jobs in (1, 2))
+    one, two = (hb.evaluate(SETTING, Counting, runs=4, options=hb.RunOptions(jobs, checkpoints=3)) for jobs in (1, 2))
     np.testing.assert_array_equal(one.final("regret"), two.final("regret"))
     assert Counting.found == 4 * 58  # in the first turn there is no note, after the last one nobody listens
-    assert one.curves["regret"].shape == (4, 3)
+    assert one.curve("regret")[1].shape == (4, 3)
     hb.testing.check_agent(Reader, SETTING)
 
 

@@ -59,7 +59,7 @@ def test_it_plays_with_other_arms_agents_and_horizon(tmp_path, case):
     folder = trained(tmp_path / "p", case)
     other = {**env, "means": (0.9, 0.5, 0.1, 0.3, 0.4), "n_agents": 2 * env["n_agents"], "horizon": 2 * env["horizon"]}
     other.pop("n_arms", None)
-    results = hb.evaluate(id, f"sb3:{folder}", runs=3, env=other, progress=False)
+    results = hb.evaluate(id, f"sb3:{folder}", runs=3, env=other)
     assert np.isfinite(results.final("regret" if case != "exploration" else "rounds")).all()
 
 

@@ -13,7 +13,7 @@ from refusals import rows
 
 import hushbandits as hb
 from hushbandits.baselines.sb3_file import read
-from hushbandits.bench.play.errors import StoreError
+from hushbandits.bench.runner.errors import StoreError
 from hushbandits.learning import train as module
 from hushbandits.learning.train import train
 
@@ -114,8 +114,8 @@ def test_a_folder_with_something_else_is_refused(tmp_path):
     with pytest.raises(StoreError, match="holds no training to go on with"):
         trained(tmp_path / "new", resume=True)
     (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "results.sqlite").write_text("x")
-    with pytest.raises(StoreError, match=r"holds 'results\.sqlite' and no training"):
+    (tmp_path / "full" / "notes.txt").write_text("x")
+    with pytest.raises(StoreError, match=r"holds 'notes\.txt' and no training"):
         trained(tmp_path / "full")
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreError, match="is no folder"):
@@ -150,19 +150,6 @@ def test_what_cannot_go_on_to_the_bit_says_so(tmp_path):
     (folder / told["training"]["checkpoint"]).unlink()
     with pytest.raises(StoreError, match=r"cannot go on: .*No such file"):
         trained(folder, resume=True)
-
-
-def test_a_second_trainer_waits_its_turn(tmp_path, monkeypatch):
-    monkeypatch.setenv("HUSHBANDITS_WAIT", "0")
-    from concurrent.futures import ThreadPoolExecutor
-
-    def second(steps, found):
-        with pytest.raises(StoreError, match="is being written by process"), ThreadPoolExecutor(1) as pool:
-            pool.submit(trained, tmp_path / "a", resume=True).result()
-        raise Stopped
-
-    with pytest.raises(Stopped):
-        trained(tmp_path / "a", notify=second)
 
 
 def test_global_luck_and_threads_stay_as_they_were(tmp_path):

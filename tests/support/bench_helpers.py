@@ -1,11 +1,18 @@
-"""What tests of the harness share: small experiments, a table's fingerprint, and one as TOML."""
+"""What tests of the harness share: small experiments, a table's fingerprint, made-up rows, and one as TOML."""
 
 from __future__ import annotations
 
 import hashlib
 
+import numpy as np
+
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.run import run
+from hushbandits.bench.runner.configuration import Configuration
+from hushbandits.bench.runner.instantiation import Instances
+from hushbandits.bench.runner.options import RunOptions
+from hushbandits.bench.runner.rows import Runs
+from hushbandits.bench.runner.store import Store, shipped_measures
 from hushbandits.core.luck.rewards import UniformMeans
 
 
@@ -41,14 +48,45 @@ def known(*claims, **changes):
     return Experiment(**{**fields, **changes})
 
 
-def table(store):
-    rows = "\n".join(map(repr, store.rows()))
-    return hashlib.sha256(rows.encode()).hexdigest()
+def table(results):
+    """A fingerprint of all rows, to the last digit."""
+    return hashlib.sha256(results.to_frame().to_csv(index=False).encode()).hexdigest()
 
 
-def played(experiment, folder, **kwargs):
-    with run(experiment, folder, progress=False, **kwargs).store as store:
-        return table(store)
+def played(experiment, folder, *, seed=0, shard=None, **options):
+    """Run into a folder; the fingerprint of what it holds then."""
+    return table(run(experiment, folder, seed=seed, shard=shard, options=RunOptions(**options)).results)
+
+
+def filled(folder, experiment, values, measures=None):
+    """A folder whose rows are made up: ``values(cell)`` has the finals, and the curves and their times if any."""
+    store = Store(folder, [experiment])
+    store.begin({})
+    instances = Instances([experiment])
+    for cell in experiment.cells():
+        if (found := values(cell)) is not None:
+            finals, curves, times = found if isinstance(found, tuple) else (found, {}, np.empty(0))
+            numbers = range(len(next(iter(finals.values()))))
+            store.add(
+                cell,
+                Runs.of(numbers, finals, curves, times),
+                instances.measures(cell) if measures is None else measures,
+            )
+    store.flush()
+    return store
+
+
+def lines(experiment, finals, numbers=None, curves=None, metric="regret"):
+    """Configurations in memory whose runs are made up: ``finals(cell)`` is the metric, ``None`` where nothing ran."""
+    found = []
+    for cell in experiment.cells():
+        x = finals(cell)
+        x = np.empty(0) if x is None else np.asarray(x, float)
+        runs = np.arange(len(x)) if numbers is None else numbers(cell)
+        along = {metric: curves(x)} if curves and len(x) else {}
+        data = Runs(runs, {metric: x} if len(x) else {}, along)
+        found.append(Configuration(cell, cell.line, data, shipped_measures(), seed=0))
+    return found
 
 
 TOML = """

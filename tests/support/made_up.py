@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from hushbandits.bench.declare.spec import Experiment, Use
-from hushbandits.bench.play.run import open_folder
+from hushbandits.bench.declare.vocabulary import shipped
+from hushbandits.bench.runner.rows import Runs
+from hushbandits.bench.runner.store import Store
 
 RUNS = 12
 TIMES = np.array([1.0, 10.0, 100.0])
@@ -30,10 +32,27 @@ def rows(cell):
 
 
 def filled(folder, *experiments, metric="regret"):
-    store = open_folder(experiments, folder)
-    store.begin_session("2020-01-01T00:00:00+00:00", {"hushbandits": "0", "sources": "abc", "machine": "x"})
+    """A folder of rows made up for experiments."""
+    store = begun(folder, *experiments)
     for whole in experiments:
         for cell in whole.cells():
             x = rows(cell) if metric == "regret" else (rows(cell) > 50).astype(float)
-            store.add(cell, range(RUNS), {metric: x}, {metric: x[:, None] * TIMES / 100}, TIMES)
+            put(store, cell, {metric: x}, {metric: x[:, None] * TIMES / 100}, TIMES)
     return store
+
+
+def begun(folder, *experiments):
+    """A folder without rows."""
+    store = Store(folder, experiments)
+    store.path.mkdir(parents=True, exist_ok=True)
+    store.begin({"hushbandits": "0"})
+    store.note("2020-01-01T00:00:00+00:00", {"hushbandits": "0", "sources": "abc", "machine": "x"})
+    return store
+
+
+def put(store, cell, finals, curves=None, times=()):
+    """Write runs of a cell, whose metrics are what ships."""
+    runs = range(len(next(iter(finals.values()))))
+    store.add(cell, Runs.of(runs, {k: np.asarray(v, float) for k, v in finals.items()}, curves or {}, times), shipped())
+    store.flush()
+    store.reread()

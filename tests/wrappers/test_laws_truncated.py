@@ -42,7 +42,9 @@ def test_one_file_and_one_line_are_enough():
     verdicts = [v for check in kinds.values() for v in check.run()]
     assert len(verdicts) > 40
     assert [v for v in verdicts if not v.passed] == []
-    finals = hb.evaluate(Feedback, "LDP-SE", runs=2, env={"horizon": 3000}, wrappers=["LocalTruncated"]).finals
+    finals = hb.evaluate(
+        Feedback, "LDP-SE", runs=2, env={"horizon": 3000}, wrappers=["LocalTruncated"]
+    ).only.data.finals
     assert "uncalibrated" not in finals
     exact = Feedback(users="each", wrappers=[LocalTruncated(sampler="exact")], horizon=100)
     assert math.isfinite(hb.play(exact, hb.make_team("LDP-SE"))["epsilon"].item())

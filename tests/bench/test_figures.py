@@ -1,0 +1,197 @@
+"""Figures: shared axes, one legend that covers no axes, and the same bytes from the same rows."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_up import begun, filled, known, put
+
+from hushbandits.bench.declare.spec import Figure, Use
+from hushbandits.bench.judge.stats import mean_interval
+from hushbandits.bench.report.axes import panels
+from hushbandits.bench.report.figures import FORMATS, compose, drawn, inline, keys, pictures
+from hushbandits.bench.report.series import series
+from hushbandits.bench.report.theme import LIGHT, style
+from hushbandits.bench.runner.configuration import configurations
+
+SWEPT = {"env.n_agents": (4, 8), "env.life": (1, 2)}
+LONG = "a label that is much too long for one line of a legend below a panel of a paper's column, and goes on"
+
+
+def composed(store, **how):
+    (whole,) = store.experiments
+    return compose(panels(configurations(store, whole), whole), whole.title, **how)
+
+
+@pytest.mark.parametrize(
+    ("sweep", "figures"),
+    [
+        ({}, [Figure(y="regret")]),
+        ({}, [Figure(y="regret", x="runs"), Figure(y="regret", per_time=True, log="xy")]),
+        ({"env.n_agents": (4, 8)}, [Figure(y="regret", x="env.n_agents")]),
+        ({"env.graph": ("star", "complete", "erdos-renyi", "grid")}, [Figure(y="regret", x="env.graph")]),
+        (SWEPT, [Figure(y="regret", x="env.n_agents", by="env.life"), Figure(y="regret", x="env.life")]),
+        ({"env.n_agents": (3, 4, 5, 6, 8)}, [Figure(y="regret", by="env.n_agents")]),
+    ],
+)
+@pytest.mark.parametrize("how", [{}, {"columns": 1, "width": 3.6}])
+def test_no_kind_of_figure_has_a_legend_over_its_axes(tmp_path, sweep, figures, how):
+    agents = [Use("UCB1", label=LONG), Use("Multi-UCB"), Use("QuACK-UCB"), Use("DP-UCB-INT")]
+    store = filled(tmp_path, known(sweep=sweep, figures=tuple(figures), agents=agents, title=LONG))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        picture = composed(store, **how)
+        picture.draw_without_rendering()
+    (legend,) = picture.legends
+    below, above = legend.get_window_extent(), picture._suptitle.get_window_extent()
+    for axes in picture.axes:
+        box = axes.get_tightbbox()
+        assert below.y1 <= box.y0
+        assert box.y1 <= above.y0
+        assert axes.get_window_extent().height > 60
+    wide, high = picture.get_size_inches() * picture.dpi
+    for box in (below, above):
+        assert min(box.x0, box.y0) >= 0
+        assert box.x1 <= wide
+        assert box.y1 <= high
+
+
+def test_panels_of_one_quantity_share_its_axis(tmp_path):
+    figures = (
+        Figure(y="regret", x="env.n_agents", by="env.life"),
+        Figure(y="regret", x="env.n_agents", at={"env.life": 1}, log="xy"),
+        Figure(y="regret"),
+        Figure(y="regret", per_time=True),
+        Figure(y="regret", x="runs"),
+    )
+    picture = composed(filled(tmp_path, known(sweep=SWEPT, figures=figures)))
+    one, two, logs, time, averaged, law = picture.axes
+    assert one.get_shared_y_axes().joined(one, two)
+    assert one.get_shared_x_axes().joined(one, two)
+    assert one.get_ylim() == two.get_ylim()
+    assert one.get_ylabel()
+    assert not two.get_ylabel()
+    # the same quantity on another scale, another quantity, another meaning of y: axes of their own
+    for other in (logs, averaged, law):
+        assert not one.get_shared_y_axes().joined(one, other)
+    assert one.get_shared_y_axes().joined(one, time)
+    assert not one.get_shared_x_axes().joined(one, time)
+    assert time.get_shared_x_axes().joined(time, averaged)
+
+
+def test_one_legend_for_all_panels_and_a_line_looks_the_same_in_each(tmp_path):
+    whole = known(
+        figures=(Figure(y="regret", lines=["A"]), Figure(y="regret", lines=["B"]), Figure(y="regret", x="runs"))
+    )
+    store = filled(tmp_path, whole)
+    entries = keys(panels(configurations(store, whole), whole))
+    assert list(entries) == ["A <b>", "B"]
+    colours = [{line.get_color() for line in axes.get_lines()} for axes in composed(store).axes]
+    a, b = (handle.get_color() for handle in entries.values())
+    assert colours == [{a}, {b}, {a, b}]
+
+
+@given(st.lists(st.integers(0, 23), min_size=2, max_size=2, unique=True))
+def test_two_dozen_lines_differ_in_more_than_colour(pair):
+    one, two = map(style, pair)
+    assert one != two
+    assert one.hue != two.hue or (one.dashes != two.dashes and one.mark != two.mark)
+    assert {one.hue, two.hue} <= set(LIGHT)
+
+
+def test_points_over_words_stand_apart_and_are_not_joined(tmp_path):
+    whole = known(sweep={"env.graph": ("star", "complete")}, figures=(Figure(y="regret", x="env.graph"),))
+    (axes,) = composed(filled(tmp_path, whole)).axes
+    assert all(line.get_linestyle() == "None" for line in axes.get_lines())
+    centres = [bar.lines[0].get_xdata() for bar in axes.containers]
+    assert np.all(centres[0] < centres[1])
+    assert np.allclose([np.round(x) for x in centres], [[0, 1]] * 2)
+
+
+def stored(folder, metric, values, agents):
+    whole = known(agents=[Use("UCB1")], runs=len(values), metrics=(metric,), sweep={"env.n_agents": agents})
+    store = begun(folder, whole)
+    for cell in whole.cells():
+        put(store, cell, {metric: values})
+    return store
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "cut"),
+    [
+        ("regret", [0.0, 0.5, 30.25], True),  # of the vocabulary
+        ("messages", [0.0, 0.0, 9.0], True),
+        ("own_count", [0.0, 1.0, 40.0], False),  # nobody said that it cannot be negative
+        ("own_gain", [-1.0, 2.0, 3.0], False),
+    ],
+)
+def test_an_interval_of_what_cannot_be_negative_ends_at_0(tmp_path, metric, values, cut):
+    store = stored(tmp_path, metric, values, (4,))
+    (line,) = series(configurations(store, store.experiments[0]), Figure(y=metric, x="env.n_agents"))
+    low, high = mean_interval(np.array(values))
+    assert low < 0
+    assert (line.low[0], line.high[0]) == ((0.0 if cut else low), high)
+
+
+def test_what_may_be_negative_is_not_cut_off(tmp_path):
+    (axes,) = composed(stored(tmp_path, "own_gain", [-3.0, -2.0, -1.0], (4, 8))).axes
+    assert axes.get_ylim()[0] < -2
+
+
+def test_the_same_rows_give_the_same_bytes(tmp_path):
+    """In another process too, whose hashes differ."""
+    whole = known()
+    here = pictures(configurations(filled(tmp_path, whole), whole), whole, tmp_path)
+    assert [path.suffix[1:] for path in here] == list(FORMATS)
+    code = (
+        "import hashlib, sys; from pathlib import Path; from hushbandits.bench.runner.store import Store\n"
+        "from hushbandits.bench.report.figures import pictures\n"
+        "from hushbandits.bench.runner.configuration import configurations\n"
+        "folder = Path(sys.argv[1]); store = Store(folder); out = folder / 'again'; out.mkdir()\n"
+        "whole = store.experiments[0]\n"
+        "[print(hashlib.sha256(p.read_bytes()).hexdigest()) for p in "
+        "pictures(configurations(store, whole), whole, out)]"
+    )
+    env = {**os.environ, "PYTHONHASHSEED": "7"}
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], env=env, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [hashlib.sha256(path.read_bytes()).hexdigest() for path in here]
+    for path in here[1:]:
+        assert not re.search(rb"CreationDate|<dc:date>|matplotlib\.org|Producer", path.read_bytes())
+
+
+def test_there_is_nothing_to_draw_without_runs(tmp_path):
+    whole = known()
+    lines = configurations(begun(tmp_path, whole), whole)
+    assert pictures(lines, whole, tmp_path) == []
+    assert inline(lines, whole) == {}
+    with pytest.raises(ValueError, match="regret"):
+        drawn(lines, whole, Figure(y="regret"))
+
+
+def test_dollar_signs_are_formulas_in_what_is_asked_for_alone(tmp_path):
+    whole = known(title="costs $5 and $6", agents=[Use("UCB1", label="$x$")])
+    lines = configurations(filled(tmp_path, whole), whole)
+    picture = drawn(lines, whole, Figure(y="regret", xlabel="$t$"))
+    (axes,) = picture.axes
+    assert axes.xaxis.label.get_parse_math()
+    assert not picture._suptitle.get_parse_math()
+    assert not any(text.get_parse_math() for text in picture.legends[0].get_texts())
+    assert picture.save(tmp_path / "one.pdf").read_bytes()[:5] == b"%PDF-"
+
+
+def test_a_figure_for_a_paper_has_no_heading(tmp_path):
+    picture = composed(filled(tmp_path, known(figures=(Figure(y="regret", title=None, width=3.4),))))
+    assert picture._suptitle is None
+    assert not picture.legends[0].get_title().get_text()
+    assert picture.get_figwidth() == 3.4

@@ -1,0 +1,57 @@
+"""HushBench's scores: means, intervals, profiles, and the ε beside them."""
+
+import numpy as np
+import pytest
+
+import hushbandits as hb
+from benchmarks import board as reference
+from hushbench.scores import aggregate
+from hushbench.submission import read
+
+
+def shipped(name):
+    """The submission of one that ships."""
+    return reference.FOLDER / f"{name}.json"
+
+
+def test_the_interquartile_mean_of_a_worked_example():
+    """Of 0…7 the middle half is 2, 3, 4, 5; two tasks are one pile of runs."""
+    assert aggregate([np.arange(4.0), np.arange(4.0, 8.0)])[0] == 3.5
+    scipy = pytest.importorskip("scipy.stats")
+    x = np.random.default_rng(0).standard_cauchy(144)
+    assert aggregate([x[:72], x[72:]])[0] == pytest.approx(scipy.trim_mean(x, 0.25))
+
+
+def test_the_interval_resamples_each_task_by_itself():
+    """Tasks that lie far apart and do not vary leave an interval of no width; one pile of them would not."""
+    low, high = aggregate([np.full(24, 0.0), np.full(24, 0.5), np.full(24, 1.0)])[1]
+    assert low == high == 0.5
+
+
+def test_the_interval_covers():
+    """Of 150 draws of three tasks: below 124 with a probability of 3·10⁻⁷ at 94 %; half the width covers 100 or so."""
+    rng, truth, covered = np.random.default_rng(1), 0.5, 0
+    for _ in range(150):
+        strata = [rng.normal(mean, 0.2, 24) for mean in (0.3, 0.5, 0.7)]
+        low, high = aggregate(strata, resamples=400)[1]
+        covered += low <= truth <= high
+    assert covered >= 130
+
+
+def test_a_profile_weighs_tasks_alike():
+    submission = read(shipped("Random"))
+    standing = submission.standings["network"]
+    at = np.array([-1e9, 0.0, 1e9])
+    naive = [np.mean([(x >= t).mean() for x in standing.scores.values()]) for t in at]
+    assert standing.profile(at).tolist() == pytest.approx(naive)
+    assert standing.profile(at)[[0, 2]].tolist() == [1.0, 0.0]
+
+
+def test_what_cannot_be_played_counts_nought():
+    submission = read(shipped("MaskablePPO-DPMASE"))
+    refused = {name for name, row in submission.data["tasks"].items() if "refused" in row}
+    assert refused == {"vote-plain", "vote-uneven", "vote-lost", "vote-close"}
+    scores = submission.standings["exploration"].scores
+    assert all((scores[name] == 0).all() for name in refused)
+    middle = float(hb.stats.iqm(np.concatenate([*scores.values()])))
+    assert submission.standings["exploration"].iqm == pytest.approx(middle)
