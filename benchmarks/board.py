@@ -1,9 +1,9 @@
 """HushBench-v1: every agent that ships on it, and the frozen ends of its scores.
 
 Run: ``python -m benchmarks board`` (some ten minutes of one core, half of them for `QuACK-BESA`, and more where nothing
-is compiled yet; it goes on where it was stopped).  Rows lie in runs/hushbench-v1, manifests in reference/hushbench-v1.
-What `Random` and the best agent cost is written once, into src/hushbandits/data/hushbench-v1/anchors.json: a version of
-the benchmark keeps it.
+is compiled yet; it goes on where it was stopped).  Rows lie in runs/hushbench-v1, submissions in
+reference/hushbench-v1.  What `Random` and the best agent cost is written once, into
+src/hushbench/hushbench-v1/anchors.json: a version of the benchmark keeps it.
 """
 
 import json
@@ -13,15 +13,13 @@ from pathlib import Path
 import numpy as np
 
 import hushbandits as hb
-from hushbandits.bench.board.manifest import made, write
-from hushbandits.bench.board.play import folder, known, meet, play
-from hushbandits.bench.board.scores import LEVEL
-from hushbandits.bench.board.tasks import BOARD, DATA, SEED, absent, chosen, entry, tasks
-from hushbandits.bench.judge.stats import mean_interval
-from hushbandits.bench.play.players import Players
+from hushbench.play import admit, folder, play
+from hushbench.scores import LEVEL
+from hushbench.submission import make, write
+from hushbench.tasks import DATA, NAME, SEED, absent, chosen, entry, tasks
 
-FOLDER = Path(__file__).parents[1] / "reference" / BOARD
-ROWS = Path("runs") / BOARD
+FOLDER = Path(__file__).parents[1] / "reference" / NAME
+ROWS = Path("runs") / NAME
 #: Players beyond the defaults of those that ship: what more, or less, privacy does.
 FURTHER = (
     *(("DP-MASE", {"epsilon": epsilon}) for epsilon in (0.5, 1.0, 5.0)),
@@ -36,10 +34,11 @@ def entries():
 
 
 def rows(use):
-    """How an agent meets the tasks, and what was measured where it can play."""
-    met = meet(use, chosen(()))
-    with play(use, chosen(()), met, folder(ROWS, use), Players(1), progress=False) as store:
-        return met, {task: values for task, (_, values) in known(store, chosen(())).items()}
+    """How an agent was admitted to the tasks, and what was measured where it can play."""
+    admitted = admit(use, chosen(()))
+    playable = [task for task in chosen(()) if "epsilon" in admitted.get(task.name, ())]
+    played = play(use, playable, folder(ROWS, use), hb.RunOptions(progress=False))
+    return admitted, {task: values for task, (_, values) in played.items()}
 
 
 def anchored(costs):
@@ -49,18 +48,22 @@ def anchored(costs):
         cost = {label: x[name] for label, x in costs.items() if name in x}
         best = min(cost, key=lambda label: cost[label].mean())
         ends[name] = {
-            end: {"agent": label, "mean": float(cost[label].mean()), "interval": mean_interval(cost[label], LEVEL)}
+            end: {
+                "agent": label,
+                "mean": float(cost[label].mean()),
+                "interval": hb.stats.mean_interval(cost[label], LEVEL),
+            }
             for end, label in (("random", "Random"), ("best", best))
         }
     return {
-        "benchmark": BOARD, "command": "python -m benchmarks board",
+        "benchmark": NAME, "command": "python -m benchmarks board",
         "versions": {"python": platform.python_version(), "numpy": np.__version__, "hushbandits": hb.__version__},
         "runs": next(iter(tasks().values())).runs, "seed": SEED, "level": LEVEL, "tasks": ends,
     }  # fmt: skip
 
 
 def main():
-    """Play what is missing, freeze the ends of the scores if there are none, write the manifests."""
+    """Play what is missing, freeze the ends of the scores if there are none, write the submissions."""
     played = []
     for use in entries():
         played.append((use, *rows(use)))
@@ -73,5 +76,5 @@ def main():
         }
         ends.write_text(json.dumps(anchored(costs), indent=1, allow_nan=False) + "\n", encoding="utf8")
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for use, met, values in played:
-        write(made(use, met, values, "python -m benchmarks board"), FOLDER / f"{folder(FOLDER, use).name}.json")
+    for use, admitted, values in played:
+        write(make(use, admitted, values, "python -m benchmarks board"), FOLDER / f"{folder(FOLDER, use).name}.json")

@@ -93,7 +93,7 @@ def trained(id, seed, folder):
 @cache
 def played(id, agent, params, runs, env):
     """What is known of every run; `params` and `env` as pairs."""
-    results = hb.evaluate(id, agent, runs=runs, seed=SEED, env=dict(env), agent_kwargs=dict(params), progress=False)
+    results = hb.evaluate(id, agent, runs=runs, seed=SEED, env=dict(env), agent_kwargs=dict(params))
     return {metric: results.final(metric).astype(float) for metric in STUDY[id].metrics if metric != "return"}
 
 
@@ -148,7 +148,7 @@ def shipped():
 
     @cache
     def cell(id, metric, agent, **how):
-        results = hb.evaluate(id, agent, runs=RUNS, seed=SEED, agent_kwargs=how, progress=False)
+        results = hb.evaluate(id, agent, runs=RUNS, seed=SEED, agent_kwargs=how)
         return said(results.final(metric).astype(float))
 
     print("| agent | as it is | `deterministic=True` | `beats=2` | the rule | `Random` |\n|---|---|---|---|---|---|")

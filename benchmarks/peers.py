@@ -25,7 +25,7 @@ def hushbandits(policy, runs, n_agents=1):
     import hushbandits as hb
 
     env = {"n_agents": n_agents, "means": ARMS, "horizon": HORIZON}
-    return hb.evaluate("CoopNetwork-v0", policy, runs=runs, env=env, progress=False).final("regret").mean() / n_agents
+    return hb.evaluate("CoopNetwork-v0", policy, runs=runs, env=env).final("regret").mean() / n_agents
 
 
 def crowd(policy, runs):

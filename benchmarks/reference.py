@@ -29,8 +29,8 @@ def played(experiment):
     """Of each line: the agent with its parameters, the env that it plays on, and its numbers by metric."""
     lines = {}
     with tempfile.TemporaryDirectory() as folder:
-        hb.run(experiment, folder, seed=SEED, jobs=-1, progress=False).store.close()
-        for cell, line in zip(experiment.cells(), hb.open_run(folder), strict=True):
+        results = hb.run(experiment, folder, seed=SEED, options=hb.RunOptions(jobs=-1)).results
+        for cell, line in zip(experiment.cells(), results, strict=True):
             measures = hb.make_core(cell.env.name, **cell.env.params).measures
             metrics = {}
             for metric in experiment.metrics:

@@ -27,6 +27,6 @@ def interval(metric, values):
 def main() -> None:
     for id, (agents, metrics) in SCORES.items():
         for agent in agents:
-            results = hb.evaluate(id, agent, runs=200, seed=0, progress=False)
+            results = hb.evaluate(id, agent, runs=200, seed=0)
             cells = [interval(metric, results.final(metric)) for metric in metrics]
             print(f"| {id} | {agent} | {' | '.join(cells)} |")

@@ -66,7 +66,7 @@ GRIDS = {
 def played(env_id, agent, metric, seed, params, runs=RUNS):
     """The score of each run."""
     env = {name: value for name, value in params.items() if name == "confidence"}  # the mechanism's as well
-    found = hb.evaluate(env_id, agent, runs=runs, seed=seed, env=env, agent_kwargs=params, progress=False)
+    found = hb.evaluate(env_id, agent, runs=runs, seed=seed, env=env, agent_kwargs=params)
     return found.final(metric)
 
 

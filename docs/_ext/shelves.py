@@ -13,11 +13,7 @@ from contextlib import redirect_stdout, suppress
 from pathlib import Path
 
 import hushbandits as hb
-from hushbandits.bench.board import page
-from hushbandits.bench.board.manifest import read
-from hushbandits.bench.board.tasks import BOARD, tasks
 from hushbandits.bench.declare.catalog import modules
-from hushbandits.bench.show.tables import written
 from hushbandits.cli import explained
 from hushbandits.cli import main as cli
 from hushbandits.cli.explained import parts
@@ -34,6 +30,9 @@ from hushbandits.policies.shelf import POLICIES
 from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.routines.routine import Routine
 from hushbandits.wrappers.mechanism import Mechanism
+from hushbench import leaderboard
+from hushbench.submission import read
+from hushbench.tasks import NAME, absent, tasks
 
 DOCS = Path(__file__).parents[1]
 MADE, FILMS = DOCS / "reference" / "made", DOCS / "_static" / "films"
@@ -239,16 +238,16 @@ def reference_numbers():
 
 
 def board():
-    """Return the board: a table per setting, out of the manifests; the page of all of them is made beside it."""
-    manifests = [read(path) for path in sorted((DOCS.parent / "reference" / BOARD).glob("*.json"))]
-    page.write(manifests, DOCS / "_static" / "board.html")
+    """Return the leaderboard: a table per setting, out of the submissions; their page is made beside it."""
+    submissions = [read(path) for path in sorted((DOCS.parent / "reference" / NAME).glob("*.json"))]
+    leaderboard.write(submissions, DOCS / "_static" / "board.html")
     made = []
     for setting in dict.fromkeys(task.setting for task in tasks().values()):
-        own = [task for task in tasks().values() if task.setting == setting]
-        rows = [[written(x) for x in row] for row in page.rows(setting, manifests)]
-        about = table(("task", "level", "why"), [(f"`{task.name}`", task.level, task.why) for task in own])
-        made += [f"### {setting}", about, table(page.HEADS, rows)]
-    made += ["### Who ships and is not here", table(page.ABSENT, page.missing())]
+        about = [(f"`{task.name}`", task.level, task.why) for task in tasks().values() if task.setting == setting]
+        rows = [leaderboard.row(setting, one) for one in leaderboard.ranked(setting, submissions)]
+        made += [f"### {setting}", table(("task", "level", "why"), about), table(leaderboard.HEADS, rows)]
+    missing = [(name, *told) for name, told in absent().items()]
+    made += ["### Who ships and is not here", table(("agent", "why it is not here", "what shows it"), missing)]
     return "\n\n".join([*made, "`python -m benchmarks board`"])
 
 
