@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from helpers import build
 from homes import HOMES, NET
+from scipy import stats
 
 import hushbandits as hb
 from hushbandits.contract.asks import same_row, trace
@@ -23,6 +24,40 @@ def test_a_wrapper_leaves_every_other_tape_alone(wrapper):
     wrapped, _ = trace(*build("CoopNetwork-v0", "Random", 2, NET, wrappers=(wrapper,)), 0)
     for one, other in zip(plain, wrapped, strict=True):
         np.testing.assert_array_equal(one["own reward"], other["own reward"])
+
+
+@pytest.mark.parametrize(
+    ("env_id", "given", "action", "message", "kept"),
+    [
+        (
+            "CoopNetwork-v0", {"n_agents": 401, "graph": "complete", "life": 1}, np.zeros((1, 401), int), None,
+            lambda env, inbox: inbox.arrived[0, 0],
+        ),
+        (
+            "DPMASE-v0", {"n_agents": 1, "means": np.linspace(0.9, 0.1, 400)}, np.ones((1, 1, 400), bool),
+            {"vote": np.ones((1, 1, 400), bool)}, lambda env, inbox: env.votes,
+        ),
+        (
+            "CentralDP-v0", {"users": "each", "horizon": 400}, (np.array([[0]]), np.array([[400]])), None,
+            lambda env, inbox: inbox["n"],
+        ),
+    ],
+    ids=["reports", "votes", "users"],
+)  # fmt: skip
+def test_two_wrappers_of_a_class_lose_apart(env_id, given, action, message, kept):
+    """A quarter of 400 passes two losses of a half each; where both read one tape it is a half."""
+    env = hb.make_core(env_id, **given, wrappers=[Loss(0.5, name="one"), Loss(0.5, name="other")])
+    env.reset(0)
+    env.pull(action)
+    inbox = env.talk(message).inbox
+    assert stats.binomtest(int(kept(env, inbox).sum()), 400, 0.25).pvalue > 1e-6
+
+
+def test_two_wrappers_of_a_class_choose_their_agents_apart():
+    env = hb.make_core("CoopNetwork-v0", n_agents=64, wrappers=[Huber(fraction=0.5, name=name) for name in "ab"])
+    env.reset(0)
+    one, other = (wrapper.byzantine for wrapper in env.wrappers)
+    assert (one != other).any()
 
 
 @pytest.mark.parametrize("env_id", ["CoopNetwork-v0", "DPMASE-v0", "CentralDP-v0"])
