@@ -12,6 +12,7 @@ from twins_chowdhury import naive_binary, naive_central, naive_distributed, naiv
 import hushbandits as hb
 from hushbandits.envs.feedback.cohort import BlockInbox
 from hushbandits.privacy.plans import distributed_pure, local_pure
+from hushbandits.wrappers.loss import Loss
 
 # -- twins ------------------------------------------------------------------------------------------------------
 
@@ -28,6 +29,12 @@ def test_distributed_elimination_equals_its_naive_twin(base):
         assert np.flatnonzero(team._active[r, 0]).tolist() == active
         dropped += 4 - len(active)
     assert dropped > 0
+
+
+def test_a_mean_is_that_of_the_users_who_are_left():
+    env = {"horizon": 20_000, "means": [0.9, 0.8], "epsilon": 2.0}
+    results = hb.evaluate("CentralDP-v0", "DP-SE", runs=4, env=env, wrappers=[Loss(0.5)])
+    assert results.final("covered").all()
 
 
 def test_central_elimination_equals_its_naive_twin():
