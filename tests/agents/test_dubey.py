@@ -204,7 +204,7 @@ ZETA = 10.584448464950801  # ζ(1.1)
 
 
 def test_the_ledger_follows_a_run():
-    env = {"n_agents": 3, "horizon": 60, "means": MEANS}
+    env = {"n_agents": 3, "horizon": 60, "means": MEANS, "graph": "path", "life": 1}
     core, team = build("PrivateNetwork-v0", "Private-UCB", 2, {**env, "delta": math.exp(-4)}, {"epsilon": 0.5})
     obs = core.reset(5)
     team.reset(core, core.seeds)
@@ -232,6 +232,7 @@ def test_the_ledger_follows_a_run():
         # what a neighbour knows is a round old
         second = 2 * 0.5 * ZETA + math.sqrt(2 * 0.5 * ZETA * 4)
         np.testing.assert_allclose(metrics["epsilon_lemma"], min(0.5 * (t - 1) ** 0.45 / 0.45, second), rtol=1e-9)
+    assert (metrics["epsilon"] > metrics["agent_epsilon"].T).any(1).all()  # whoever spends most differs by run
     results = hb.evaluate("PrivateNetwork-v0", "Private-UCB", runs=2, seed=5, env=env, agent_kwargs={"epsilon": 0.5})
     assert {"epsilon", "epsilon_delta", "epsilon_lemma"} <= set(results.only.data.curves)
     guarantee = core.privacy()[0]
