@@ -234,7 +234,7 @@ def test_the_seed_decides_the_graph():
 
 
 @pytest.mark.parametrize(("corrupt", "dropout"), [(0.05, 0.05), (0.05, 0.1), (0.1, 0.1), (0.3, 0.1)])
-@pytest.mark.parametrize("n", [100, 1000, 10_000, 100_000])
+@pytest.mark.parametrize("n", [21, 100, 1000, 10_000, 100_000])
 def test_neighbourhoods_are_safe_and_no_smaller_one_is(n, corrupt, dropout):
     """Against SciPy's hypergeometric tails, which are floats, and another way to count."""
 
