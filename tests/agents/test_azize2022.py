@@ -156,7 +156,8 @@ def test_a_mechanism_that_promises_nothing_leaves_nothing_of_the_actions():
 
 
 def test_an_observer_of_actions_refutes_half_the_noise_and_not_the_whole(monkeypatch):
-    monkeypatch.setattr("hushbandits.audits.actions._WHO", (1,))
+    monkeypatch.setattr("hushbandits.audits.actions.USERS", 16)
+    monkeypatch.setattr("hushbandits.audits.actions.places", lambda horizon: [1])
     verdicts = {}
     for team in (HalvedUCB(1.0), AdaPUCB(1.0)):
         case = Case(type(team).__name__, team, stage(team))

@@ -106,7 +106,8 @@ class Bare(AdaPTT):
         return super().routine(n_arms)._replace(params=(1e6, self.delta, self.beta))
 
 
-def test_an_observer_of_arms_refutes_it_without_noise():
+def test_an_observer_of_arms_refutes_it_without_noise(monkeypatch):
+    monkeypatch.setattr("hushbandits.audits.actions.USERS", 16)
     words = {}
     for team in (Bare(0.5), AdaPTT(0.5)):
         case = Case(type(team).__name__, team, stage(team))

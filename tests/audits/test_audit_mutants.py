@@ -6,8 +6,12 @@ import canary_mutants  # noqa: F401
 import fresh_mutants  # noqa: F401
 import graph_mutants
 import hiding_mutants  # noqa: F401
+import honest
 import mutants
+import named_mutants  # noqa: F401
+import numpy as np
 import pytest
+from honest import HONEST
 from kinds import weekly_but
 from refuted import REFUTED
 
@@ -36,13 +40,13 @@ DAILY = {(what, mutant.__module__ == "graph_mutants"): case for case in REFUTED[
 
 
 @pytest.mark.parametrize(
-    ("mutant", "what", "words", "samples"),
+    ("mutant", "what", "words", "samples", "runs"),
     weekly_but([*DAILY.values()], *REFUTED),
     ids=lambda x: getattr(x, "__name__", x),
 )
-def test_a_named_check_refutes_it(mutant, what, words, samples):
+def test_a_named_check_refutes_it(mutant, what, words, samples, runs):
     others = []
-    for check in failures(mutant, what, replace(BUDGET, samples=samples)):
+    for check in failures(mutant, what, replace(BUDGET, samples=samples, runs=runs)):
         if words in check:
             return  # what other checks would say is not asked
         others.append(check)
@@ -51,8 +55,24 @@ def test_a_named_check_refutes_it(mutant, what, words, samples):
 
 def test_noise_missing_in_one_block_of_a_hundred_shows_in_a_longer_run():
     (case,) = named(f"mutants:{mutants.OnePercent.__name__}")
-    verdicts = long_run(case, Budget(), 256, 16)
-    assert "drawn, 2,040 blocks: blocks without noise" in (v.check for v in verdicts if not v.passed)
+    found = [v for v in long_run(case, Budget(), 256, 16) if not v.passed]
+    assert any("noise that is missing" in v.check and 0 < v.measured <= 0.01 for v in found)
+
+
+def test_tails_that_are_cut_too_far_out_are_beyond_the_power_that_is_stated():
+    """At eight scales a tail of e^-8/2 is left: either it is refuted, or more than that had to be cut off."""
+    (case,) = named("fresh_mutants:CutAtEight")
+    verdict = next(v for v in long_run(case, Budget(), 64, 6) if "two rewards tell" in v.check)
+    left = float(verdict.power.partition("cut off where ")[2].partition(" ")[0])
+    assert not verdict.passed or left > np.exp(-8) / 2
+
+
+@pytest.mark.parametrize("variant", weekly_but([(HONEST[2],)], *((variant,) for variant in HONEST)))
+def test_what_keeps_its_word_by_another_law_is_not_accused(variant):
+    budget = Budget(samples=900, largest=64, runs=6)
+    found = [v for check in checks([f"honest:{variant.__name__}"], budget) for v in check.run()]
+    assert [(v.check, v.measured) for v in found if not v.passed] == []
+    assert variant is honest.LoudVotes or any(v.word == "other law" for v in found)
 
 
 def test_released_means_tell_by_themselves_which_arm_was_better():

@@ -16,7 +16,7 @@ from hushbandits.wrappers.private_means import PrivateMeans
 # -- messages on a graph ---------------------------------------------------------------------------------------------
 
 
-@refuted_by("drawn law", "two views")
+@refuted_by("drawn law", "what two rewards tell (circle less")
 class ReusedReleases(PrivateMeans):
     """One draw per agent, used for every release."""
 
@@ -25,7 +25,7 @@ class ReusedReleases(PrivateMeans):
         self._luck = Frozen(self._luck)
 
 
-@refuted_by("drawn law", "by agent (worst: 1)")
+@refuted_by("drawn law", "agent 1")
 @refuted_by("black box", "agent 1's first reward")
 class OneAgentBare(LocalLaplace):
     """The second agent adds no noise."""
@@ -66,7 +66,7 @@ class Shared:
 # -- replacement by a coin -------------------------------------------------------------------------------------------
 
 
-@refuted_by("drawn law", "by reward")
+@refuted_by("drawn law", "what two rewards tell")
 class Timid(LocalBernoulli):
     """It promises ε, and tosses a coin that leans by 2ε."""
 
@@ -76,7 +76,7 @@ class Timid(LocalBernoulli):
 
 
 @refuted_by("white box", "coins of any two rewards")
-@refuted_by("drawn law", "ε that agent 0's coins refute")
+@refuted_by("drawn law", "what two rewards tell")
 class Bold(LocalBernoulli):
     """It promises ε, and its coin leans by 1.5ε, in plan and in deed."""
 
@@ -85,7 +85,7 @@ class Bold(LocalBernoulli):
         return (reward * (1.0 - lean) + lean) / (1.0 + lean)
 
 
-@refuted_by("drawn law", "ε that agent 2's coins refute")
+@refuted_by("drawn law", "what two rewards tell")
 class Bolder(Bold):
     """The same, behind a plan that is as promised."""
 
@@ -104,7 +104,7 @@ class OneCoin(LocalBernoulli):
         self._luck = Shared(self._luck)
 
 
-@refuted_by("drawn law", "the noise's law")
+@refuted_by("drawn law", "noise that is too narrow")
 class LoudReports(LocalLaplace):
     """Noise for 1.5ε."""
 
@@ -261,7 +261,7 @@ class Onto:
         return x + self.change(self.noise.onto(np.zeros(x.shape), u))
 
 
-@refuted_by("drawn law", "its tails (too few")
+@refuted_by("drawn law", "what two rewards tell")
 class ClippedTails(Reports):
     """Noise ends at five scales."""
 
@@ -270,7 +270,7 @@ class ClippedTails(Reports):
         return Onto(super()._noise, lambda x: np.clip(x, -5 / self.epsilon, 5 / self.epsilon))
 
 
-@refuted_by("drawn law", "values that occur again")
+@refuted_by("drawn law", "long runs: what two rewards tell")
 class Rounded(Reports):
     """Noise in hundredths."""
 
@@ -279,7 +279,7 @@ class Rounded(Reports):
         return Onto(super()._noise, lambda x: np.round(x, 2))
 
 
-@refuted_by("drawn law", "own rewards: its law by reward")
+@refuted_by("drawn law", "own rewards: what two rewards tell")
 class RewardTape(Reports):
     """Noise from the uniforms that the rewards come from."""
 
@@ -288,7 +288,7 @@ class RewardTape(Reports):
         self._luck = Uniforms(seeds, "reward", (env.n_agents,))
 
 
-@refuted_by("drawn law", "worst: 7 later, 0 runs on")
+@refuted_by("drawn law", "7 later, 0 runs on")
 class SevenRoundsLater(Reports):
     """Every draw is used again seven rounds later."""
 
@@ -303,7 +303,7 @@ class SevenRoundsLater(Reports):
         return self._kept[-1]
 
 
-@refuted_by("drawn law", "by stretch of the run")
+@refuted_by("drawn law", "long runs: noise that is missing")
 class LateReleases(PrivateMeans):
     """No noise from the two hundredth pull of an arm on."""
 
@@ -314,7 +314,7 @@ class LateReleases(PrivateMeans):
         return message.but(mean=self._mean)
 
 
-@refuted_by("drawn law", "by round (worst: 11)")
+@refuted_by("drawn law", "round 5")
 class LastRound(Reports):
     """No noise in the last round."""
 
@@ -323,7 +323,7 @@ class LastRound(Reports):
         return reward if (env.t + 1 >= env.horizon).all() else noised
 
 
-@refuted_by("drawn law", "by arm (worst: 2)")
+@refuted_by("drawn law", "arm 2")
 class ThirdArm(Reports):
     """No noise for one arm."""
 
@@ -331,7 +331,7 @@ class ThirdArm(Reports):
         return np.where(env._arm == 2, reward, super().tell(reward, env)) if hasattr(env, "_arm") else reward
 
 
-@refuted_by("drawn law", "by reward (worst: 1.0)")
+@refuted_by("drawn law", "noise that is too narrow (reward 1)")
 class GentleOnes(Reports):
     """Four fifths of the noise where the reward is 1."""
 
@@ -339,7 +339,7 @@ class GentleOnes(Reports):
         return reward + np.where(reward == 1, 0.8, 1.0) * (super().tell(reward, env) - np.clip(reward, 0, 1))
 
 
-@refuted_by("drawn law", "the noise's law")
+@refuted_by("drawn law", "noise that is too narrow")
 class HalfMeans(PrivateMeans):
     """Noise of half the scale."""
 
@@ -348,7 +348,7 @@ class HalfMeans(PrivateMeans):
         self._scale = self._scale / 2
 
 
-@refuted_by("drawn law", "the noise's law")
+@refuted_by("drawn law", "what two rewards tell")
 class CarriedOn(PrivateMeans):
     """The exact mean beside the noised one, in the third decimal."""
 

@@ -3,8 +3,10 @@
 import numpy as np
 from refuted import refuted_by
 
+from hushbandits.agents.azize2023 import AdaPTT
 from hushbandits.agents.rio2023 import DPMASE
 from hushbandits.core.ground.jit import jit
+from hushbandits.routines import top_two
 from hushbandits.routines.successive import radii
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
@@ -82,3 +84,22 @@ class HalfVotes(DPMASE):
 
     def routine(self, n_arms):
         return super().routine(n_arms)._replace(params=(2 * self.epsilon, self.beta))
+
+
+# -- actions ---------------------------------------------------------------------------------------------------------
+
+
+@jit
+def _late(state, r, n, p, arms, reward, luck, vote):
+    for k in range(arms.size):
+        if arms[k] and state.open[r, n, k] >= 3.0:
+            state.noise[r, n] = 0.5  # its quantile is 0
+    return top_two._learn(state, r, n, p, arms, reward, luck, vote)
+
+
+@refuted_by("black box", "same arm")
+class BareFromPhase4(AdaPTT):
+    """AdaP-TT, whose means of four rewards and more have no noise."""
+
+    def routine(self, n_arms):
+        return super().routine(n_arms)._replace(learn=_late)

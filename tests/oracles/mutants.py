@@ -128,19 +128,19 @@ class Half(DiscreteLaplace):
         return PolyaDifference(law.r, law.b / 2)
 
 
-@refuted_by("drawn law", "the noise's law")
+@refuted_by("drawn law", "noise that is too narrow")
 class HalfAtATenth(Half):
     def __init__(self):
         super().__init__(0.1)
 
 
-@refuted_by("drawn law", "the noise's law")
+@refuted_by("drawn law", "noise that is too narrow")
 class HalfAtTen(Half):
     def __init__(self):
         super().__init__(10.0)
 
 
-@refuted_by("drawn law", "1 later, 0 runs on")
+@refuted_by("drawn law", "what two rewards tell (circle less")
 @refuted_by("black box", "z = z′")
 class ReusedSeed(DiscreteLaplace):
     """The same noise for every block."""
@@ -154,7 +154,7 @@ class ReusedSeed(DiscreteLaplace):
         return super().send(message, env)
 
 
-@refuted_by("drawn law", "the last of the same size")
+@refuted_by("drawn law", "the next of the same size")
 class ReusedPairs(DiscreteLaplace):
     """Every second block has the noise of the one before it."""
 
@@ -192,7 +192,7 @@ class Sometimes(DiscreteLaplace):
         raise NotImplementedError
 
 
-@refuted_by("drawn law", "by background (worst: 1)")
+@refuted_by("drawn law", "background 3")
 class DependsOnTheSum(Sometimes):
     """No noise where more than half of all rewards are 1."""
 
@@ -200,7 +200,7 @@ class DependsOnTheSum(Sometimes):
         return hasattr(crowd, "_x") and crowd._x.sum() > 0.75 * crowd._x.size * crowd._x.max()
 
 
-@refuted_by("drawn law", "by background (worst: 5)")
+@refuted_by("drawn law", "what two rewards tell")
 @refuted_by("black box", "black box")
 class LastUser(Sometimes):
     """No noise where the last user's reward is 1, the only one."""
@@ -216,7 +216,7 @@ class OnePercent(Sometimes):
         return np.random.default_rng(self._block).random() < 0.01
 
 
-@refuted_by("drawn law", "by size (worst: 77)")
+@refuted_by("drawn law", "noise that is missing (size 77)")
 class UnusualSize(Sometimes):
     """No noise in blocks of 77."""
 
@@ -224,7 +224,7 @@ class UnusualSize(Sometimes):
         return crowd.planned[0, 0] == 77
 
 
-@refuted_by("drawn law", "by stretch of the run")
+@refuted_by("drawn law", "stretch of the run")
 class AfterBlock1000(Sometimes):
     """No noise from block 1000 on."""
 

@@ -10,9 +10,11 @@ import numpy as np
 from hushbandits.audits.blocks import Seen, background, seen
 from hushbandits.audits.events import ABOVE, BEYOND, bounded, judged
 from hushbandits.audits.verdict import Verdict
+from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.audit import epsilon_lower_bound, smallest_refuted
 from hushbandits.wrappers.mechanism import Mechanism
 
@@ -44,18 +46,19 @@ def _episodes(
     where: Sequence[tuple[str, str]],
     every: bool,
     loss: tuple[str, float] | None,
+    kind: type[Env],
 ) -> tuple[dict[str, Array], Array]:
     length = _ALL if every else _BLOCKS
     runs = min(-(-samples // len(where)), 500)
     again = -(-samples // (runs * len(where)))
     blocks, groups, places = [], [], []
     for _ in range(again):
-        for kind, (name, position) in enumerate(where):
+        for group, (name, position) in enumerate(where):
             for b in range(length):
                 blocks.append(background(name, n, position, reward if every or not b else 0.0))
-            groups += [kind] * runs
+            groups += [group] * runs
             places.append(int(np.flatnonzero(background("zeros", n, position, 1.0))[0]))
-    it = seen(wrappers, blocks, runs, seed, loss=loss)
+    it = seen(wrappers, blocks, runs, seed, loss=loss, kind=kind)
     return _features(it, np.array([b.sum() for b in blocks]), places, reward, length), np.array(groups)
 
 
@@ -117,6 +120,7 @@ def black_box(
     bits: bool = True,
     change: Change = Change(),
     loss: tuple[str, float] | None = None,
+    kind: type[Env] = Feedback,
 ) -> Verdict:
     """Run a protocol on neighbouring blocks and bound its ε from below, whatever it claims.
 
@@ -138,6 +142,8 @@ def black_box(
         What differs.
     loss : (str, float), optional
         Where users get lost, and how many.
+    kind : type
+        The env's class, if it reports more than rewards.
 
     Notes
     -----
@@ -145,7 +151,8 @@ def black_box(
     features of all that is seen (`events.judged`), in every background by itself and in all together; δ enters each.
     """
     (low, groups), (high, _) = (
-        _episodes(wrappers, r, n, samples, seed + i, where, change.every, loss) for i, r in enumerate(change.values)
+        _episodes(wrappers, r, n, samples, seed + i, where, change.every, loss, kind)
+        for i, r in enumerate(change.values)
     )
     kept = [k for k in low if bits or k != "lowest bit"]
     low, high = ({k: side[k][:samples] for k in kept} for side in (low, high))

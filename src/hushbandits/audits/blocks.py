@@ -9,6 +9,7 @@ from typing import cast
 import numpy as np
 
 from hushbandits.audits.beats import Blocks, rounds
+from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Message
 from hushbandits.core.payload import Payload
 from hushbandits.core.roles import SecureFunction
@@ -47,7 +48,7 @@ def background(kind: str, n: int, position: str | None = None, reward: float = 0
 
 
 class _Planted(Feedback):
-    """Users earn what they are told."""
+    """Users earn what they are told; what else an env of one's own reports, it makes of that."""
 
     #: Rewards of each block; empty: the env's own.
     planted: Sequence[Array] = ()
@@ -86,8 +87,8 @@ class Seen:
     """What was seen of blocks, each array ``(B, R, M)``, each list of ``(R, M, n)`` per block.
 
     Among the fields ``reward`` is NaN where no block arrived; `sums` are Σx of the users whose message got through,
-    `left` how many these are; `rewards` what users earned, lost ones included, where they are seen one by one; `users`
-    their messages, where nobody hides them; `tape` the luck of the env's own reward tape.
+    `left` how many these are; `rewards` what users earned, where they are seen one by one, 0 of those who got lost;
+    `users` their messages, where nobody hides them; `tape` the luck of the env's own reward tape.
     """
 
     env: Feedback
@@ -107,14 +108,15 @@ def seen(
     users: str = "each",
     servers: int = 1,
     loss: tuple[str, float] | None = None,
+    kind: type[Env] = Feedback,
 ) -> Seen:
     """Play blocks, and write down what was seen.
 
     Blocks are rewards ``(n,)``, the same in all runs, or ``(R, M, n)``; or sizes alone, where users draw 0 or 1 by the
     env's own luck.  Pooled users are alike: all rewards are the first one.  `loss` says where users get lost
-    (`LOSSES`), and how many.
+    (`LOSSES`), and how many; `kind` is the env's class, which may report more than `Feedback` does.
     """
-    core, taps = _built(wrappers, blocks, runs, users, servers, loss)
+    core, taps = _built(wrappers, blocks, runs, users, servers, loss, kind)
     sizes = [x if isinstance(x, int) else x.shape[-1] for x in blocks]
     alike = [0.0 if users == "each" or isinstance(x, int) else float(x.flat[0]) for x in blocks]
     team = Blocks([(2 * (b % 2) + int(x), n) for b, (x, n) in enumerate(zip(alike, sizes, strict=True))])
@@ -133,8 +135,8 @@ def seen(
             sums.append(left[-1] * x)
             continue
         there = ~np.isnan(sent.users) if sent.users is not None else np.ones(earned.users.shape, bool)
-        sums.append(np.where(there, np.clip(earned.users, 0.0, 1.0), 0.0).sum(2))
-        rewards.append(earned.users)
+        rewards.append(np.where(there, np.clip(earned.users, 0.0, 1.0), 0.0))
+        sums.append(rewards[-1].sum(2))
         if open_to_all and out.users is not None:
             messages.append(out.users)
     fields = {name: np.array(rows) for name, rows in found.items()}
@@ -155,13 +157,17 @@ def _built(
     users: str,
     servers: int,
     loss: tuple[str, float] | None,
+    kind: type[Env],
 ) -> tuple[_Planted, tuple[_Tap, _Tap, _Tap]]:
     """The protocol between taps: what users earn, what they send to a secure function, what leaves it."""
     own = isinstance(blocks[0], int)
     last = next((i for i, w in enumerate(wrappers) if isinstance(w, SecureFunction)), len(wrappers))
     taps = _Tap("earned"), _Tap("sent"), _Tap("left")
     lost = {loss[0]: [Loss(loss[1], name="audit: loss")]} if loss else {}
-    core = _Planted(
+    planted: type[_Planted] = _Planted
+    if issubclass(kind, Feedback) and kind._report is not Feedback._report:
+        planted = type(kind.__name__, (kind, _Planted), {})
+    core = planted(
         users=users,
         n_agents=servers,
         means=(0.5,) * 4 if own else (0.0, 1.0, 0.0, 1.0),

@@ -241,7 +241,7 @@ def _agent(name: str, subject: str, parameters: Params) -> Found:
 
 
 #: The env where a team's promise is audited, by its setting; of other settings, those who vote by a routine.
-_STAGES = {"feedback": Feedback, "network": "CoopNetwork-v0"}
+_STAGES: dict[str, type[Env] | str] = {"feedback": Feedback, "network": "CoopNetwork-v0"}
 
 
 def _staged(team: Team) -> bool:

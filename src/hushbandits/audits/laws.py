@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from hushbandits.core.ground.types import Array
 from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.wrappers.mechanism import Mechanism
 
-__all__ = ["Continuous", "OnGrid", "PlannedLaw", "log_pair", "planned_law"]
+__all__ = ["Continuous", "OnGrid", "PlannedLaw", "log_pair", "narrowed", "planned_law"]
 
 #: Points of a law that draws are held against.
 _WIDEST = 1 << 20
@@ -70,39 +71,39 @@ class OnGrid:
     modulus: int
     per: int
     mean: float = 0.0
+    alike = 0.0
 
-    def code(self, noise: Array) -> Array:
-        """Steps of the grid, as the law counts them; NaN where it is not on the grid."""
+    def steps(self, noise: Array) -> Array:
+        """Noise in steps of the grid, 0 where nobody adds anything; NaN where the law has no such value."""
         steps = noise * self.per + self.mean
         whole = np.rint(steps)
         k = (whole - self.first) % self.modulus if self.modulus else whole - self.first
-        return np.where((np.abs(steps - whole) < 1e-6) & (k >= 0) & (k < len(self.pmf)), k, np.nan)
+        return np.where((np.abs(steps - whole) < 1e-6) & (k >= 0) & (k < len(self.pmf)), k + self.first, np.nan)
 
     def uniform(self, noise: Array, luck: Array) -> Array:
         """Noise as uniforms, ``F(k − 1) + luck·p(k)``; an impossible value is a 1."""
-        k = self.code(noise)
+        k = self.steps(noise) - self.first
         at = np.nan_to_num(k).astype(np.int64)
         below = np.append(0.0, np.cumsum(self.pmf))
         return np.where(np.isnan(k), 1.0, np.minimum(below[at] + luck * self.pmf[at], 1.0))
 
     def silent(self, noise: Array) -> Array:
         """Which are those of nobody adding anything."""
-        return self.code(noise) == self._none
-
-    @property
-    def _none(self) -> int:
-        return 0 if self.mean else -self.first
+        return self.steps(noise) == 0
 
     @property
     def at_zero(self) -> float:
         """Probability that nobody adds anything, or that it cancels."""
-        return float(self.pmf[self._none]) if self._none < len(self.pmf) else 0.0
+        return float(self.pmf[-self.first]) if 0 <= -self.first < len(self.pmf) else 0.0
+
+    def moving(self, u: Array) -> Array:
+        """Uniforms of noise that is not 0, by the law of such noise."""
+        below = float(self.pmf[: max(-self.first, 0)].sum())
+        return np.where(u < below, u, u - self.at_zero) / max(1 - self.at_zero, 1e-300)
 
     def multiples(self, number: int) -> float:
-        """Probability that `code` is a multiple of a number."""
-        return float(self.pmf[::number].sum())
-
-    alike = 0.0
+        """Probability of a multiple of a number of steps."""
+        return float(self.pmf[-self.first % number :: number].sum())
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,9 @@ class Continuous:
 
     cdf: Callable[[Array], Array]
     scale: float = 1.0
-    at_zero = 0.0
+    #: How often noise may be 0 that was rounded after it was added: no missing noise.
+    at_zero = 1e-3
+    per = 0
 
     @property
     def alike(self) -> float:
@@ -126,16 +129,36 @@ class Continuous:
         """Zeros, up to what rounding leaves when rewards are added up."""
         return np.abs(noise) < 1e-12
 
+    def moving(self, u: Array) -> Array:
+        """The same: noise is never 0."""
+        return u
+
 
 PlannedLaw = OnGrid | Continuous
 
 
-def planned_law(mechanism: Mechanism, n: int, survivors: int) -> PlannedLaw | None:
-    """The law that the decoded sum of a block has around the truth; ``None``: no law to hold it against."""
+def narrowed(law: NoiseLaw, times: float) -> NoiseLaw:
+    """The same kind of law, so many times narrower; ``NotImplementedError``: it has no scale that is known."""
+    if times == 1.0:
+        return law
+    for name, power in (("b", 1), ("sigma2", 2)):
+        if isinstance(width := getattr(law, name, None), (int, float)):
+            narrow = copy.copy(law)
+            vars(narrow).pop("half", None)
+            vars(narrow)[name] = width / times**power
+            return narrow
+    raise NotImplementedError(f"{law!r} has no scale")
+
+
+def planned_law(mechanism: Mechanism, n: int, survivors: int, times: float = 1.0) -> PlannedLaw | None:
+    """The law that the decoded sum of a block has around the truth; ``None``: no law to hold it against.
+
+    `times`: of noise that is so many times narrower than planned.
+    """
     plan, release = mechanism.planned(n), mechanism.release(n, survivors)
     if release is None:
         return OnGrid(np.ones(1), 0, plan.modulus, plan.g)
-    law, draws, m, g, wrong = release.law, release.total, release.modulus, release.shift, release.wrong
+    law, draws, m, g, wrong = narrowed(release.law, times), release.total, release.modulus, release.shift, release.wrong
     if not law.integer:
         return Continuous(law.cdf, math.sqrt(law.variance / 2))
     if (line := law.line(draws)) is not None:

@@ -177,7 +177,6 @@ def messages(case: Case, budget: Budget, horizon: int = ROUNDS[0]) -> Iterator[V
         if promise.adjacency.replaced == "none":
             yield Verdict(subject, "black box", 0, 0, untested="neighbours differ in nothing that is to be hidden")
             continue
-        note = " (neighbours are words alone: one reward is tried)" if promise.adjacency.replaced == "unknown" else ""
         for words, *sides in neighbours(promise, horizon):
             if promise.alone and "agent 0's" not in words and words != ABOVE:
                 continue
@@ -194,5 +193,5 @@ def messages(case: Case, budget: Budget, horizon: int = ROUNDS[0]) -> Iterator[V
                 continue
             found, event = judged(one, other, promise.delta, level)
             smallest = smallest_refuted(promise.epsilon, promise.delta, runs // 2, level)
-            check += f" ({event or 'nothing varies'}){note}"
+            check += f" ({event or 'nothing varies'})"
             yield bounded(subject, check, promise.epsilon, found, smallest, level, promise, event)

@@ -135,7 +135,6 @@ def _judged(case: Case, n: int, budget: Budget) -> Iterator[Verdict]:
         bound = one_run_bound(found.correct, found.guesses, delta, level, found.canaries)
         power = f"a true ε of {least:.3g}"
         told = f"{found.guesses:,} guesses, {found.correct:,} right; {power} would have shown"
-        told += "; neighbours are words alone" if promise.adjacency.replaced == "unknown" else ""
         why = "" if telling(canaries.features) else "nothing that is seen varies"
         yield verdict(f"{check} ({told})", epsilon, bound, power=power, least=least, untested=why)
 
@@ -197,7 +196,7 @@ def _users(case: Case, n: int, values: tuple[float, float], seed: int) -> Canari
     bits = np.random.default_rng([seed, 8]).random((n // runs, runs)) < 0.5
     told = np.zeros((*bits.shape, 1, size))
     told[..., 0, -1] = np.where(bits, values[1], values[0])
-    it = seen(case.env.wrappers, list(told), runs, seed)
+    it = seen(case.env.wrappers, list(told), runs, seed, kind=type(case.env))
     features = {name: x[..., 0].astype(float) for name, x in it.fields.items()}
     if it.users:
         features["the user's message"] = np.array([x[:, 0, -1] for x in it.users])

@@ -44,7 +44,7 @@ def lines(
     if verbose:
         yield "what every check could have caught:", False
         for v in found:
-            if v.power:
+            if v.power and not v.untested:
                 yield f"  {v.subject}: {_short(v)}: {v.power}", False
     yield "what no black box can see:", False
     for what, why in UNSEEN.items():
@@ -58,8 +58,9 @@ def lines(
 def _of(check: Check, found: Sequence[Verdict], verbose: bool) -> Iterator[tuple[str, bool]]:
     """One check's lines: all of it, or what failed, what was not tested, and how close the rest came."""
     failed = [v for v in found if not v.passed]
+    other = [v for v in found if v.word == "other law"]
     untested = [v for v in found if v.word == "not tested"]
-    for v in found if verbose else failed:
+    for v in found if verbose else [*failed, *other[:1]]:
         yield _line(v), not v.passed
     if verbose:
         return
@@ -67,12 +68,13 @@ def _of(check: Check, found: Sequence[Verdict], verbose: bool) -> Iterator[tuple
         some = [v for v in untested if v.untested == why]
         what = _short(some[0]) + (f", and {len(some) - 1} more" if len(some) > 1 else "")
         yield f"not tested  {some[0].subject}: {what} · {why}", False
-    tested = [v for v in found if v not in untested]
+    tested = [v for v in found if v not in untested and v not in other]
     if failed or not tested:
         return
     closest = max(tested, key=lambda v: v.measured / v.claimed if v.claimed > 0 else 0.0)
     declared = sum(v.word == "declared" for v in found)
     note = f", {declared} declared by the promise" if declared else ""
+    note += f", {len(other)} of another law than planned" if other else ""
     near = f"; closest: {closest.check}, {closest.measured:.4g} of {closest.claimed:.4g}"
     yield f"passes    {check.subject}: {check.what}, {len(tested)} checks{note}{near}", False
 

@@ -12,15 +12,13 @@ from scipy import stats
 
 from hushbandits.audits.beats import Around
 from hushbandits.audits.cases import Budget, Case
-from hushbandits.audits.events import bounded
+from hushbandits.audits.drawn import BETWEEN
+from hushbandits.audits.draws import Draws
 from hushbandits.audits.laws import Continuous, OnGrid, PlannedLaw
 from hushbandits.audits.network import Shown, shown, stage
-from hushbandits.audits.uniforms import Draws, against_law
 from hushbandits.audits.verdict import Verdict
 from hushbandits.audits.white import composed_delta
 from hushbandits.core.ground.types import Array
-from hushbandits.core.guarantee import Guarantee
-from hushbandits.privacy.audit import epsilon_lower_bound, smallest_refuted
 from hushbandits.privacy.releases import release_counts
 from hushbandits.privacy.samplers import DiscreteLaplace
 from hushbandits.wrappers.local_bernoulli import LocalBernoulli
@@ -31,10 +29,10 @@ from hushbandits.wrappers.private_means import PrivateMeans
 __all__ = ["by_law"]
 
 _AGENTS, _STRETCH = 5, 100
-_SHORT = 12
+_SHORT = 6
 _HORIZONS = 3, 16, 100
 _LOST = 0.3
-_Draw = Callable[[Any, Shown, Array], Draws]
+_Laws = Callable[[float], list[tuple[Array, PlannedLaw]]]
 
 
 def _coins(case: Case) -> Iterator[Verdict]:
@@ -77,107 +75,106 @@ def _shifted(cost: float) -> tuple[Array, Array]:
     return sides[0], sides[1]
 
 
-def _drawn(case: Case, budget: Budget, draw: _Draw) -> Iterator[Verdict]:
-    """Long runs on rewards of 0, ½ and 1, short ones to their end on rewards of the env's own, and runs with losses."""
-    rounds, runs = (5000, 20) if budget.thorough else (1500, 8)
+def _drawn(case: Case, budget: Budget) -> Iterator[Verdict]:
+    """Long runs on rewards that are told, short ones to their end on rewards of the env's own, and runs with losses."""
+    rounds, runs = (5000, 21) if budget.thorough else (1500, 9)
     every: dict[str, Any] = {"n_agents": _AGENTS, "means": [0.5] * 3}
-    turns = np.arange(_AGENTS)
-    told = [(turns + t) % 4 % 3 / 2 for t in range(rounds)]
-    yield from _held(case.within(stage(case.env, rounds, runs=runs, **every)), budget, draw, "long runs", 0, told)
-    own = {**every, "rewards": "clipped-gaussian"}
-    short = stage(case.env, _SHORT, runs=40 * runs, **own)
-    yield from _held(case.within(short), budget, draw, "own rewards", 1)
+    rng = np.random.default_rng([budget.seed, 9])
+    exact = not isinstance(case.owner, LocalBernoulli) and getattr(case.owner, "grid", None) is None
+    full = np.where(exact & (rng.random((rounds, 1, 1)) < 0.25), BETWEEN, 1.0)
+    told = list(full * (rng.random((rounds, runs, _AGENTS)) < 0.5))
+    yield from _held(case.within(stage(case.env, rounds, runs=runs, **every)), budget, "long runs", 0, full, told)
+    own = {**every, "rewards": "bernoulli"}
+    short = stage(case.env, _SHORT, runs=80 * runs, **own)
+    yield from _held(case.within(short), budget, "own rewards", 1, np.ones((1, 1, 1)))
     lossy = stage(case.env, rounds // 8, runs=runs, before=(Loss(_LOST, name="audit: loss"),), **own)
-    yield from _held(case.within(lossy), budget, draw, "messages lost", 2)
+    yield from _held(case.within(lossy), budget, "messages lost", 2, np.ones((1, 1, 1)))
 
 
 def _held(
-    case: Case, budget: Budget, draw: _Draw, what: str, turn: int, told: list[Array] | None = None
+    case: Case, budget: Budget, what: str, turn: int, full: Array, told: list[Array] | None = None
 ) -> Iterator[Verdict]:
-    seed, promise, wrapper = budget.seed + turn, case.promises[0], case.owner
+    seed, wrapper = budget.seed + turn, case.owner
     it = shown(case.env, Around(), seed, told)
-    luck = np.random.default_rng([seed, 6]).random(it.earned.shape)
-    where = f"drawn, {what}"
-    is_coin = isinstance(wrapper, LocalBernoulli)
-    if is_coin:
-        bits = it.posts["reward"]
-        wrong = int(((bits != 0) & (bits != 1) & ~np.isnan(bits)).sum())
-        yield Verdict(case.subject, f"{where}: reports that are no bits", 0, wrong, "reports")
-    draws = draw(wrapper, it, luck)
-    draws.groups.update(_groups(it, told is not None))
-    yield from against_law(draws, budget.level, case.subject, where, promise, coins=is_coin)
-    if is_coin and told is not None:
-        yield from _tossed(promise, it, where, case.subject, budget.level)
+    rng = np.random.default_rng([seed, 6])
+    x = np.clip(it.earned, 0.0, 1.0)
+    noise, laws, unit, around = next(read for kind, (read, _) in _KNOWN.items() if isinstance(wrapper, kind))(
+        wrapper, it, x
+    )
+    coins = isinstance(wrapper, LocalBernoulli)
+    draws = Draws(
+        noise,
+        laws,
+        rng.random(x.shape),
+        bits=x > 0,
+        moved=0.0 * x if coins else x * unit,
+        full=full * unit,
+        truth=around,
+        groups=_groups(it),
+        rewards=(x + rng.random(x.shape)) / 2 if told is None else None,
+        coins=coins,
+    )
+    yield from draws.verdicts(budget.level, case.subject, f"drawn, {what}", case.promises[0])
 
 
-def _groups(it: Shown, told: bool) -> dict[str, Array]:
+def _groups(it: Shown) -> dict[str, Array]:
     shape = it.earned.shape
-    groups = {"agent": np.broadcast_to(np.arange(shape[2]), shape), "arm": it.arms}
-    groups["reward"] = it.earned if told else np.floor(4 * it.earned)
-    if len(it.earned) > 2 * _STRETCH:
-        groups["stretch of the run"] = np.arange(len(it.earned)) // _STRETCH
-    elif len(it.earned) <= 2 * _SHORT:
-        groups["round"] = np.arange(len(it.earned))
+    groups = {"agent": np.broadcast_to(np.arange(shape[2]), shape), "arm": it.arms, "reward": it.earned}
+    if shape[0] > 2 * _STRETCH:
+        groups["stretch of the run"] = np.arange(shape[0]) // _STRETCH
+    elif shape[0] <= 2 * _SHORT:
+        groups["round"] = np.arange(shape[0])
     return groups
 
 
-def _reports(wrapper: LocalLaplace, it: Shown, luck: Array) -> Draws:
-    x = np.clip(it.earned, 0.0, 1.0)
-    law: PlannedLaw
-    if wrapper.grid is None:
-        law = Continuous(stats.laplace(scale=1 / wrapper.epsilon).cdf, 1 / wrapper.epsilon)
-        noise = it.posts["reward"] - x
-    else:
-        b = wrapper.grid / wrapper.epsilon
+def _reports(wrapper: LocalLaplace, it: Shown, x: Array) -> tuple[Array, _Laws, Array, Array]:
+    grid, epsilon = wrapper.grid, wrapper.epsilon
+    noise = it.posts["reward"] - (x if grid is None else np.rint(x * grid) / grid)
+    there = ~np.isnan(noise)
+
+    def laws(times: float) -> list[tuple[Array, PlannedLaw]]:
+        if grid is None:
+            return [(there, Continuous(stats.laplace(scale=1 / (times * epsilon)).cdf, 1 / epsilon))]
+        b = grid / (times * epsilon)
         far = np.arange(-math.ceil(36 * b), math.ceil(36 * b) + 1)
-        law = OnGrid(DiscreteLaplace(b).pmf(far), int(far[0]), 0, wrapper.grid)
-        noise = it.posts["reward"] - np.rint(x * wrapper.grid) / wrapper.grid
-    return Draws.of([(~np.isnan(noise), law)], noise, luck)
+        return [(there, OnGrid(DiscreteLaplace(b).pmf(far), int(far[0]), 0, grid))]
+
+    return noise, laws, np.ones(x.shape), x
 
 
-def _releases(wrapper: PrivateMeans, it: Shown, luck: Array) -> Draws:
-    """In units of its scale, where a count is due."""
+def _releases(wrapper: PrivateMeans, it: Shown, x: Array) -> tuple[Array, _Laws, Array, Array]:
+    """In units of the noise's scale, where a count is due."""
     mine = it.arms[..., None] == np.arange(it.posts["mean"].shape[-1])
-    n = np.cumsum(mine, 0)
-    sums = np.cumsum(mine * np.clip(it.earned, 0.0, 1.0)[..., None], 0)
-    count, total, mean = (np.take_along_axis(x, it.arms[..., None], 3)[..., 0] for x in (n, sums, it.posts["mean"]))
-    due = np.isin(count, release_counts(wrapper.epsilon, wrapper.v, len(it.earned)))
+    n, sums = np.cumsum(mine, 0), np.cumsum(mine * x[..., None], 0)
+    count, total, mean = (np.take_along_axis(v, it.arms[..., None], 3)[..., 0] for v in (n, sums, it.posts["mean"]))
+    due = np.isin(count, release_counts(wrapper.epsilon, wrapper.v, len(x)))
     noise = np.where(due, (mean - total / count) * count ** (1 - wrapper.v / 2), np.nan)
-    return Draws.of([(~np.isnan(noise), Continuous(stats.laplace.cdf))], noise, luck)
+    there = ~np.isnan(noise)
+    unit = count ** (1 - wrapper.v / 2)
+    laws = lambda times: [(there, Continuous(stats.laplace(scale=1 / times).cdf))]  # noqa: E731
+    return noise, laws, unit / count, total / count * unit
 
 
-def _bits(wrapper: LocalBernoulli, it: Shown, luck: Array) -> Draws:
-    """By the chances at the ε that is promised."""
-    lean = math.exp(-wrapper.epsilon)
-    chance = (np.clip(it.earned, 0.0, 1.0) * (1.0 - lean) + lean) / (1.0 + lean)
-    bits = it.posts["reward"]
-    u = np.where(bits > 0, 1.0 - chance + luck * chance, luck * (1.0 - chance))
-    nothing = np.zeros(u.shape)
-    return Draws(np.where(np.isnan(bits), np.nan, u), nothing > 0, nothing)
+def _bits(wrapper: LocalBernoulli, it: Shown, x: Array) -> tuple[Array, _Laws, Array, Array]:
+    """Bits, by the chances at the ε that is promised."""
+    bits, lean = it.posts["reward"], math.exp(-wrapper.epsilon)
+    chances = {value: (value * (1.0 - lean) + lean) / (1.0 + lean) for value in (0.0, 1.0)}
+    parts: list[tuple[Array, PlannedLaw]] = [
+        (~np.isnan(bits) & (x == v), OnGrid(np.array([1 - p, p]), 0, 0, 1)) for v, p in chances.items()
+    ]
+    return bits, lambda times: parts, np.ones(x.shape), x
 
 
-def _tossed(promise: Guarantee, it: Shown, where: str, subject: str, level: float) -> Iterator[Verdict]:
-    for m in range(it.earned.shape[2]):
-        sides = [it.posts["reward"][..., m][it.earned[..., m] == x] for x in (0.0, 1.0)]
-        tosses = min(map(len, sides))
-        ones = [int(side[:tosses].sum()) for side in sides]
-        pairs = [(ones[1], ones[0]), (tosses - ones[0], tosses - ones[1])]
-        measured = max(epsilon_lower_bound(a, b, tosses, 0.0, level / 2) for a, b in pairs)
-        check = f"{where}: ε that agent {m}'s coins refute, {tosses:,} of either reward"
-        smallest = smallest_refuted(promise.epsilon, 0.0, tosses, level / 2)
-        yield bounded(subject, check, promise.epsilon, measured, smallest, level, promise)
-
-
-#: Per wrapper whose law is known here: its draws as uniforms, and what its law says beside them.
-_KNOWN: dict[type, tuple[_Draw, Callable[[Case], Iterator[Verdict]] | None]] = {
+#: Per wrapper whose law is known here: its draws, their laws and units, and what its law says beside them.
+_KNOWN: dict[type, tuple[Callable[..., Any], Callable[[Case], Iterator[Verdict]] | None]] = {
     LocalBernoulli: (_bits, _coins), LocalLaplace: (_reports, None), PrivateMeans: (_releases, _all_releases),
 }  # fmt: skip
 
 
 def by_law(case: Case, budget: Budget) -> dict[str, Callable[[], Iterator[Verdict]]]:
     """Checks of a wrapper on a graph by the law of its draws, by their kind; none where that is not known."""
-    for kind, (draw, exact) in _KNOWN.items():
+    for kind, (_, exact) in _KNOWN.items():
         if isinstance(case.owner, kind):
-            drawn = partial(_drawn, case, budget, draw)
+            drawn = partial(_drawn, case, budget)
             return {"drawn law": drawn, "white box": partial(exact, case)} if exact else {"drawn law": drawn}
     return {}

@@ -9,19 +9,18 @@ from functools import partial
 from hushbandits.audits.actions import actions
 from hushbandits.audits.black import black_box, grid_bits, neighbours
 from hushbandits.audits.blocks import BACKGROUNDS, POSITIONS
-from hushbandits.audits.cases import GRID, Budget, Case, everything, hider, named, stage
+from hushbandits.audits.cases import GRID, Budget, Case, everything, hider, named
 from hushbandits.audits.drawn import drawn_law
 from hushbandits.audits.hiding import routes
 from hushbandits.audits.network import ROUNDS, messages
 from hushbandits.audits.one_run import one_run
 from hushbandits.audits.posts import by_law
-from hushbandits.audits.unbounded import laws
 from hushbandits.audits.verdict import Verdict
 from hushbandits.audits.votes import epoch_votes
 from hushbandits.audits.white import compositions, every_size, white_box
 from hushbandits.core.messages import Field
 from hushbandits.envs.exploration.voting import VotingTeam
-from hushbandits.registry import list_agents, make_team
+from hushbandits.registry import make_team
 from hushbandits.wrappers.mechanism import Mechanism
 
 __all__ = ["GRID", "LARGE", "UNSEEN", "Budget", "Check", "checks"]
@@ -68,8 +67,6 @@ def checks(names: Sequence[str] = (), budget: Budget | None = None) -> list[Chec
                 found.append(Check(case.subject, "what it is", (), partial(iter, [case])))
             else:
                 found += _of(case, budget)
-    if not names:
-        found.append(Check("reward laws", "white box", (), laws))
     return found
 
 
@@ -81,7 +78,7 @@ def _of(case: Case, budget: Budget) -> list[Check]:
         kinds["black box"] = partial(_mechanism_black, case, budget)
     elif case.team is not None and case.team.setting != "network":
         by_votes = isinstance(case.owner, VotingTeam) and case.owner.routine(2).several  # else its arms tell
-        watch = _votes if by_votes else _actions
+        watch = _votes if by_votes else actions
         kinds = {"black box": partial(watch, case, budget)}
     elif case.env.payload.named:
         kinds = {"black box": partial(_messages, case, budget), **by_law(case, budget)}
@@ -134,7 +131,7 @@ def _mechanism_black(case: Case, budget: Budget) -> Iterator[Verdict]:
         for i, change in enumerate(neighbours(promise)):
             box = partial(
                 black_box, env.wrappers, promise.epsilon, promise.delta, level=budget.level, subject=subject,
-                promise=promise, bits=coded, seed=budget.seed + 10 * i, change=change,
+                promise=promise, bits=coded, seed=budget.seed + 10 * i, change=change, kind=type(env),
             )  # fmt: skip
             large = 64 if least <= 2 else 2 * least
             if i:
@@ -166,7 +163,7 @@ def _blocks_black(case: Case, budget: Budget) -> Iterator[Verdict]:
         for n, where in ((1, (("zeros", "first"),)), (8, _ONE)):
             yield black_box(
                 [case.owner], promise.epsilon, promise.delta, n, budget.samples, budget.level,
-                budget.seed + 10 * i + n, case.subject, where, promise, False, change,
+                budget.seed + 10 * i + n, case.subject, where, promise, False, change, kind=type(case.env),
             )  # fmt: skip
 
 
@@ -181,12 +178,3 @@ def _votes(case: Case, budget: Budget) -> Iterator[Verdict]:
         team = case.owner if epsilon is None else make_team("DP-MASE", epsilon=epsilon)
         made = replace(case, owner=team)
         yield epoch_votes(replace(made, subject=f"{case.subject} ε={made.promises[0].epsilon:g}"), budget)
-
-
-def _actions(case: Case, budget: Budget) -> Iterator[Verdict]:
-    """An agent's actions; of a registered one at every ε of the grid, where the audit is thorough."""
-    own = case.promises[0].epsilon
-    registered = budget.thorough and case.subject in list_agents()
-    for epsilon in GRID if registered else (own,):
-        team = make_team(case.subject, epsilon=epsilon) if registered else case.owner
-        yield from actions(replace(case, subject=f"{case.subject} ε={epsilon:g}", owner=team, env=stage(team)), budget)

@@ -11,6 +11,8 @@ __all__ = ["TOO_LARGE", "Verdict"]
 
 #: Why nothing could have been found, where nobody says more.
 TOO_LARGE = "too few runs for so large an ε"
+#: Why what passes says nothing of a promise whose neighbours nobody can play.
+WORDS = "its adjacency is in words alone, and only one reward was changed: say what is `replaced`"
 _SLACK = 1e-9
 
 
@@ -39,6 +41,8 @@ class Verdict:
         about an ε.
     untested : str
         Why nothing could have been found; ``""``: something could.
+    other : bool
+        What it finds is no ε or δ, only that something is not as planned: that refutes no promise.
 
     Examples
     --------
@@ -57,10 +61,14 @@ class Verdict:
     declared: bool = False
     least: float = math.nan
     untested: str = ""
+    other: bool = False
 
     def __post_init__(self) -> None:
-        if not self.untested and math.isinf(self.least):
-            object.__setattr__(self, "untested", TOO_LARGE)
+        words = self.promise is not None and self.promise.adjacency.replaced == "unknown"
+        if not self.untested and (words or math.isinf(self.least)):
+            object.__setattr__(self, "untested", WORDS if words else TOO_LARGE)
+        if self.untested:
+            object.__setattr__(self, "least", math.inf)
 
     @property
     def _stands(self) -> bool:
@@ -70,11 +78,11 @@ class Verdict:
     @property
     def passed(self) -> bool:
         """Whether nothing refutes the claim, or the promise itself declares that it does not hold."""
-        return self.declared or self._stands
+        return self.declared or self.other or self._stands
 
     @property
     def word(self) -> str:
-        """``FAILS``, ``declared``, ``not tested`` where nothing could have been found, or ``passes``."""
+        """``FAILS``, ``declared``, ``other law``, ``not tested`` (nothing could have been found), or ``passes``."""
         if not self._stands:
-            return "declared" if self.declared else "FAILS"
+            return "declared" if self.declared else "other law" if self.other else "FAILS"
         return "not tested" if self.untested else "passes"

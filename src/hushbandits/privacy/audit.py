@@ -8,7 +8,8 @@ added is from the law that was planned.  Every statistical test holds at its lev
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
@@ -16,6 +17,8 @@ from scipy import stats
 from hushbandits.core.ground.types import Array
 
 __all__ = [
+    "Event",
+    "best_event",
     "critical_distance",
     "critical_share",
     "distance_from_uniform",
@@ -62,58 +65,91 @@ def worst_log_ratio(log_pmf: Array, shifts: int, at: Array | None = None) -> flo
     return worst
 
 
-def epsilon_lower_bound(hits: int, others: int, samples: int, delta: float, level: float) -> float:
+def epsilon_lower_bound(
+    hits: int, others: int, samples: int, delta: float, level: float, other_samples: int | None = None
+) -> float:
     """Return the ε that two counts of one event refute, each of `samples` runs, on neighbouring inputs.
 
     (ε, δ)-DP has ``p ≤ e^ε q + δ``.  With Clopper–Pearson bounds at level/2 each, ε is at least
-    ``ln((p_lo − δ)/q_hi)`` but for a probability `level`.
+    ``ln((p_lo − δ)/q_hi)`` but for a probability `level`.  `other_samples`: runs of the other side, where they differ.
     """
+    n = samples if other_samples is None else other_samples
     low = stats.beta.ppf(level / 2, hits, samples - hits + 1) if hits else 0.0
-    high = stats.beta.isf(level / 2, others + 1, samples - others) if others < samples else 1.0
+    high = stats.beta.isf(level / 2, others + 1, n - others) if others < n else 1.0
     return max(math.log((low - delta) / high), 0.0) if low > delta else 0.0
 
 
-def _quick_bounds(hits: Array, others: Array, samples: int, delta: float, z: float) -> Array:
+@dataclass(frozen=True)
+class Event:
+    """One feature is at most (at least, equal to) a value; more likely on the second side where `swap` is true."""
+
+    feature: int
+    kind: str
+    value: float
+    swap: bool
+    #: The bound on ε that it was chosen for.
+    promised: float
+
+    def refuted(self, innocent: Array, guilty: Array, delta: float, level: float) -> float:
+        """Return the ε that other runs refute by it, features (F, N) and (F, N′)."""
+        sides = (innocent, guilty)[:: -1 if self.swap else 1]
+        at = np.array([self.value])
+        hits, others = (int(_hits(x[self.feature], self.kind, at)[0]) for x in sides)
+        return epsilon_lower_bound(hits, others, sides[0].shape[1], delta, level, sides[1].shape[1])
+
+
+def _quick_bounds(counts: Sequence[Array], samples: Sequence[int], delta: float, z: float) -> Array:
     """`epsilon_lower_bound` by Wilson's intervals: to choose by, not to refute by."""
 
-    def bound(count: Array, sign: int) -> Array:
-        p = count / samples
-        middle, width = p + z * z / (2 * samples), z * np.sqrt(p * (1 - p) / samples + z * z / (4 * samples**2))
-        return (middle + sign * width) / (1 + z * z / samples)
+    def bound(count: Array, n: int, sign: int) -> Array:
+        p = count / n
+        middle, width = p + z * z / (2 * n), z * np.sqrt(p * (1 - p) / n + z * z / (4 * n**2))
+        return (middle + sign * width) / (1 + z * z / n)
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        low = bound(hits, -1) - delta
-        return np.where(low > 0, np.maximum(np.log(low / bound(others, 1)), 0.0), 0.0)
+        low = bound(counts[0], samples[0], -1) - delta
+        return np.where(low > 0, np.maximum(np.log(low / bound(counts[1], samples[1], 1)), 0.0), 0.0)
+
+
+def best_event(innocent: Array, guilty: Array, delta: float, level: float) -> Event | None:
+    """Return the event that tells two neighbouring inputs apart best, by Wilson's bound; ``None``: none does.
+
+    Of every feature the events ``≤ t``, ``≥ t`` and, where it has few values, ``= t`` are tried, in both directions.
+    `innocent` and `guilty` are F features of the runs on either input, (F, N) and (F, N′).
+    """
+    z, best = float(stats.norm.isf(level / 4)), None
+    samples = innocent.shape[1], guilty.shape[1]
+    for f, (a, b) in enumerate(zip(innocent, guilty, strict=True)):
+        at = np.unique(np.concatenate([a, b]))
+        few = len(at) <= _FEW
+        at = at if few else np.unique(np.quantile(at, _QUANTILES))
+        for kind in "≤≥=" if few else "≤≥":
+            counts = [_hits(x, kind, at) for x in (a, b)]
+            for turn in (1, -1):
+                bounds = _quick_bounds(counts[::turn], samples[::turn], delta, z)
+                if len(bounds) and bounds.max() > (best.promised if best else 0.0):
+                    best = Event(f, kind, float(at[bounds.argmax()]), turn < 0, float(bounds.max()))
+    return best
 
 
 def learned_epsilon(innocent: Array, guilty: Array, delta: float, level: float) -> tuple[float, str]:
     """Return the ε that runs refute by an event that half of them have chosen, and the event in words.
 
-    Of every feature the events ``≤ t``, ``≥ t`` and, where it has few values, ``= t`` are tried on the first half; the
-    one with the largest bound (Wilson's, which is quick), in its better direction, is tested once, on the second half.
-    `innocent` and `guilty` are F features of N runs on either of two neighbouring inputs, (F, N).
+    The `best_event` of the first half is tested once, on the second half.  `innocent` and `guilty` are F features of N
+    runs on either of two neighbouring inputs, (F, N).
     """
-    half, z = innocent.shape[1] // 2, float(stats.norm.isf(level / 4))
-    best = (0.0, 0, "≤", 0.0, False)
-    for f, (a, b) in enumerate(zip(innocent[:, :half], guilty[:, :half], strict=True)):
-        at = np.unique(np.concatenate([a, b]))
-        few = len(at) <= _FEW
-        at = at if few else np.unique(np.quantile(at, np.linspace(0, 1, _FEW)))
-        for kind in "≤≥=" if few else "≤≥":
-            counts = [_hits(x, kind, at) for x in (a, b)]
-            for swap in (False, True):
-                bounds = _quick_bounds(counts[swap], counts[not swap], half, delta, z)
-                if len(bounds) and bounds.max() > best[0]:
-                    best = float(bounds.max()), f, kind, float(at[bounds.argmax()]), swap
-    bound, f, kind, value, swap = best
-    if not bound:
+    half = innocent.shape[1] // 2
+    if (event := best_event(innocent[:, :half], guilty[:, :half], delta, level)) is None:
         return 0.0, "no event"
-    rest = [x[f, half:] for x in (innocent, guilty)]
-    hits, others = (int(_hits(rest[i], kind, np.array([value]))[0]) for i in (swap, not swap))
-    return epsilon_lower_bound(hits, others, innocent.shape[1] - half, delta, level), f"{f} {kind} {value:.4g}"
+    found = event.refuted(innocent[:, half:], guilty[:, half:], delta, level)
+    return found, f"{event.feature} {event.kind} {event.value:.4g}"
 
 
 _FEW = 64
+#: Where thresholds stand, ever closer to both ends.
+_QUANTILES = np.unique(
+    [*np.linspace(0, 1, _FEW // 2), *(2.0**-k for k in range(5, 16)), *(1 - 2.0**-k for k in range(5, 16))]
+)
 
 
 def _hits(x: Array, kind: str, at: Array) -> Array:

@@ -1,0 +1,177 @@
+"""Variants that keep their word, and have another law than they plan: whatever comes after the noise, or more of it."""
+
+import numpy as np
+from graph_mutants import Reports
+
+from hushbandits.agents.rio2023 import DPMASE
+from hushbandits.privacy.samplers import DiscreteLaplace as Discrete
+from hushbandits.privacy.samplers import Laplace, PolyaDifference
+from hushbandits.wrappers.central_dp import CentralLaplace
+from hushbandits.wrappers.distributed_dp import DiscreteLaplace
+from hushbandits.wrappers.local_bernoulli import LocalBernoulli
+from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
+from hushbandits.wrappers.private_means import PrivateMeans
+
+HONEST = []
+
+
+def honest(cls):
+    HONEST.append(cls)
+    return cls
+
+
+class After(CentralLaplace):
+    """Base of those that change what is released."""
+
+    def deliver(self, inbox, env):
+        n = inbox.total("n")
+        inbox = super().deliver(inbox, env)
+        return inbox.decoded(self._after(inbox.total("reward"), n))
+
+
+@honest
+class RoundedSum(After):
+    """The noised sum in whole numbers."""
+
+    def _after(self, z, n):
+        return np.rint(z)
+
+
+@honest
+class FineSum(After):
+    """The noised sum in thousandths."""
+
+    def _after(self, z, n):
+        return np.round(z, 3)
+
+
+@honest
+class ClippedSum(After):
+    """The noised sum between 0 and n."""
+
+    def _after(self, z, n):
+        return np.clip(z, 0, n)
+
+
+@honest
+class ShrunkSum(After):
+    """The noised sum, a tenth nearer to the middle."""
+
+    def _after(self, z, n):
+        return n / 2 + 0.9 * (z - n / 2)
+
+
+@honest
+class SometimesNothing(After):
+    """In one block of fifty 0 is said, whatever the sum is."""
+
+    _luck = np.random.default_rng(0)
+
+    def _after(self, z, n):
+        return np.where(self._luck.random(z.shape) < 0.02, 0.0, z)
+
+
+@honest
+class MoreNoise(CentralLaplace):
+    """A quarter more than is promised."""
+
+    def _law(self, law):
+        return Laplace(1.25 * law.b)
+
+
+@honest
+class MoreShares(DiscreteLaplace):
+    """Every user adds a quarter more than is promised."""
+
+    def _law(self, law):
+        return PolyaDifference(law.r, 1.25 * law.b)
+
+
+@honest
+class ClippedShares(DiscreteLaplace):
+    """The decoded sum between 0 and n."""
+
+    def deliver(self, inbox, env):
+        n = inbox.total("n")
+        inbox = super().deliver(inbox, env)
+        return inbox.decoded(np.clip(inbox.total("reward"), 0, n))
+
+
+@honest
+class EvenSum(DiscreteLaplace):
+    """The decoded sum in steps of two."""
+
+    def deliver(self, inbox, env):
+        inbox = super().deliver(inbox, env)
+        g = self._blocks[0]
+        return inbox.decoded(np.rint(inbox.total("reward") * g) // 2 * 2 / g)
+
+
+@honest
+class LoudUsers(LocalDiscreteLaplace):
+    """Messages with half as much noise again."""
+
+    def _law(self, law):
+        return Discrete(1.5 * law.b)
+
+
+@honest
+class TwiceForHalf(Reports):
+    """Every second agent has twice the noise."""
+
+    def tell(self, reward, env):
+        x = np.clip(reward, 0.0, 1.0)
+        return x + (super().tell(reward, env) - x) * (1 + np.arange(x.shape[1]) % 2)
+
+
+@honest
+class ClippedReports(Reports):
+    """Noised rewards between 0 and 1."""
+
+    def tell(self, reward, env):
+        return np.clip(super().tell(reward, env), 0.0, 1.0)
+
+
+@honest
+class TenthsReports(Reports):
+    """Noised rewards in tenths."""
+
+    def tell(self, reward, env):
+        return np.round(super().tell(reward, env), 1)
+
+
+@honest
+class WiderByReward(Reports):
+    """Twice the noise from the hundredth round on."""
+
+    def tell(self, reward, env):
+        noise = super()._noise.onto(np.zeros(reward.shape), self._luck.next())
+        return np.clip(reward, 0, 1) + noise * (2 if (env.t >= 100).any() else 1)
+
+
+@honest
+class ClippedMeans(PrivateMeans):
+    """Released means between 0 and 1; agents are told what is said."""
+
+    def send(self, message, env):
+        message = super().send(message, env)
+        return message.but(mean=np.clip(message["mean"], 0.0, 1.0))
+
+
+@honest
+class Shyer(LocalBernoulli):
+    """A coin that leans by half of ε."""
+
+    def tell(self, reward, env):
+        return np.less(self._luck.next(), LocalBernoulli(self.epsilon / 2).chance(np.clip(reward, 0, 1))).astype(float)
+
+
+@honest
+class LoudVotes(DPMASE):
+    """Noise of ε/2."""
+
+    def __init__(self):
+        super().__init__(epsilon=1.0)
+
+    def routine(self, n_arms):
+        return super().routine(n_arms)._replace(params=(self.epsilon / 2, self.beta))
