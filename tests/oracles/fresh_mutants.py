@@ -58,7 +58,7 @@ class BareServer(DiscreteLaplace):
         return message.but(reward=noised)
 
 
-@refuted_by("drawn law", "noise that is missing")
+@refuted_by("drawn law", "place in the run 7")
 class LastBlock(Sometimes):
     """No noise in the block that ends the run."""
 
@@ -198,7 +198,7 @@ class FiveBlocksLater(DiscreteLaplace):
         return super()._noised(message)
 
 
-@refuted_by("drawn law", "what two rewards tell (circle and")
+@refuted_by("drawn law", "what two rewards tell")
 class Antithetic(CentralLaplace):
     """Every second draw is the last one's mirror image."""
 

@@ -16,7 +16,7 @@ from hushbandits.wrappers.private_means import PrivateMeans
 # -- messages on a graph ---------------------------------------------------------------------------------------------
 
 
-@refuted_by("drawn law", "what two rewards tell (circle less")
+@refuted_by("drawn law", "what two rewards tell")
 class ReusedReleases(PrivateMeans):
     """One draw per agent, used for every release."""
 

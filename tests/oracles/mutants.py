@@ -140,7 +140,7 @@ class HalfAtTen(Half):
         super().__init__(10.0)
 
 
-@refuted_by("drawn law", "what two rewards tell (circle less")
+@refuted_by("drawn law", "what two rewards tell")
 @refuted_by("black box", "z = z′")
 class ReusedSeed(DiscreteLaplace):
     """The same noise for every block."""

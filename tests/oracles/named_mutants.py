@@ -53,7 +53,7 @@ class SeededByArm(ByArm):
         return np.take_along_axis(self._once, arm[..., None], 2)[..., 0]
 
 
-@refuted_by("drawn law", "what two rewards tell (circle less")
+@refuted_by("drawn law", "what two rewards tell")
 class TwoServers(DiscreteLaplace):
     """The second server's users draw what those of the first have drawn."""
 

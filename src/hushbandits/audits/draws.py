@@ -186,8 +186,9 @@ class Draws:
             sides = [part & (self.sides == x) for x in np.unique(self.sides[self.there]).tolist()]
             if not all(side.any() for side in sides):
                 continue
-            found = min(_more(self.silent[side], self.at_zero[side], level) for side in sides)
-            if found > worst and self._fit(u, part & ~self.silent, True):
+            found = _more(self.silent[part], self.at_zero[part], level)
+            even = min(float(self.silent[side].mean() - self.at_zero[side].mean()) for side in sides) > found / 4
+            if found > worst and even and self._fit(u, part & ~self.silent, True):
                 worst, words = found, name
         n = int(kinds[0][1].sum())
         needed = 1.3 * math.sqrt(2 * 14 * (p := float(self.at_zero[kinds[0][1]].mean())) * (1 - p) / n) + 20 / n

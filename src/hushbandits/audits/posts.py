@@ -151,7 +151,10 @@ def _releases(wrapper: PrivateMeans, it: Shown, x: Array) -> tuple[Array, _Laws,
     noise = np.where(due, (mean - total / count) * count ** (1 - wrapper.v / 2), np.nan)
     there = ~np.isnan(noise)
     unit = count ** (1 - wrapper.v / 2)
-    laws = lambda times: [(there, Continuous(stats.laplace(scale=1 / times).cdf))]  # noqa: E731
+
+    def laws(times: float) -> list[tuple[Array, PlannedLaw]]:
+        return [(there, Continuous(stats.laplace(scale=1 / times).cdf))]
+
     return noise, laws, unit / count, total / count * unit
 
 
