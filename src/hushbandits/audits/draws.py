@@ -24,12 +24,9 @@ from hushbandits.privacy.audit import Event, best_event, critical_share, epsilon
 __all__ = ["Draws"]
 
 _Parts = list[tuple[Array, PlannedLaw]]
-#: Labels of a group, up to which it is looked for events as well.
-_FEW = 16
-#: Runs and rows, from where on places of a run are looked at one by one.
-_MANY, _SHORT = 100, 32
-#: Numbers whose multiples are counted among the steps of a grid.
-_MODULI = (2, 3, 4, 5, 8, 10, 16)
+_FEW = 16  # labels of a group, up to which it is looked for events as well
+_MANY, _SHORT = 100, 32  # runs and rows, from where on places of a run are looked at one by one
+_MODULI = (2, 3, 4, 5, 8, 10, 16)  # whose multiples are counted among the steps of a grid
 _ROUNDS = 12  # of a search for a scale
 _NARROWEST = 1e4
 _LEAST = 100  # draws of a part, from where on they say which law they fit
