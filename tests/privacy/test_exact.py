@@ -16,7 +16,7 @@ LAWS = [DiscreteLaplace(3.5), DiscreteLaplace(0.4), Skellam(3.0), DiscreteGaussi
 
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 def test_exact_samplers_follow_the_pmf(law):
-    drawn = Exact(law).draw(np.random.default_rng(1), 6000)
+    drawn = Exact(law).draw(np.random.default_rng(1), 30_000)
     top = math.ceil(14 * math.sqrt(law.variance)) + 2
     assert drawn.dtype == np.int64
     assert chi_square(drawn, law.pmf, np.arange(-top, top + 1)) > LEVEL
