@@ -81,7 +81,7 @@ RESUMABLE = "stopped; finished batches are in runs/slow; run the same command ag
     [
         (SPEC, "hushbandits.bench.declare.catalog", "hushbandits: stopped\n"),
         (SPEC, "rich.console", "hushbandits: stopped\n"),
-        (SPEC, "numba", "hushbandits: stopped\n"),
+        (SPEC, "numba", RESUMABLE),
         (GRAPHLESS, "numba", RESUMABLE),
         (GRAPHLESS, "numba.core.typing", RESUMABLE),
     ],
