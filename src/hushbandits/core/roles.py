@@ -30,6 +30,6 @@ class SecureFunction(Wrapper):
         """Whether no sum is opened of fewer users than the mechanism's noise is calibrated to."""
         return False
 
-    def bears(self, n: int, colluders: int) -> bool:
+    def tolerates(self, n: int, colluders: int) -> bool:
         """Whether it shows no more than the sum to so many colluding users of `n` and the server."""
         return True

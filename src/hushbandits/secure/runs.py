@@ -117,7 +117,7 @@ class Protocol:
         """Of how many users, and fewer, no sum is opened in a cohort of `n`."""
         return agreed(n, self.neighbours, self.threshold, self.malicious)[1]
 
-    def bears(self, n: int, colluders: int) -> bool:
+    def tolerates(self, n: int, colluders: int) -> bool:
         """Whether so many of `n` users who collude with the server learn the sum alone, where all are neighbours.
 
         On a graph it depends on whose neighbours they are, and `assumptions` say so.

@@ -110,7 +110,7 @@ def _against_colluders(
     against = replace(promise, view=view, exact=None, assumptions=others)
     if math.isinf(promise.epsilon):
         return against
-    if n := next((n for n in sizes if not secure.bears(n, mechanism.colluders(n))), 0):
+    if n := next((n for n in sizes if not secure.tolerates(n, mechanism.colluders(n))), 0):
         return void(against, f"{secure.name} does not bear {mechanism.colluders(n)} colluders among {n} users")
     epsilon, delta, n = _worst(mechanism, sizes, honest)
     if math.isinf(epsilon):

@@ -175,8 +175,8 @@ class SecAgg(Passage, SecureFunction):
         least = self.min_cohort if needed is None else max(self.min_cohort, needed(n))
         return least if self.protocol is None else max(least, self._how.threshold_of(n))
 
-    def bears(self, n: int, colluders: int) -> bool:
-        return self.protocol is None or self._how.bears(n, colluders)
+    def tolerates(self, n: int, colluders: int) -> bool:
+        return self.protocol is None or self._how.tolerates(n, colluders)
 
     def promises(self, env: World) -> tuple[Guarantee, ...]:
         channel = self.channel(env)
