@@ -142,7 +142,7 @@ class WrappedSum(CentralLaplace):
         return super().deliver(inbox.decoded(y % np.maximum(n * self._blocks[0], 1)), env)
 
 
-@refuted_by("drawn law", "noise that is missing")
+@refuted_by("drawn law", "what two rewards tell")
 class ScaledByMean(CentralLaplace):
     """Noise in proportion to the mean."""
 

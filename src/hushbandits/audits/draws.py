@@ -27,6 +27,7 @@ _Parts = list[tuple[Array, PlannedLaw]]
 _FEW = 16  # labels of a group, up to which it is looked for events as well
 _MANY, _SHORT = 100, 32  # runs and rows, from where on places of a run are looked at one by one
 _MODULI = (2, 3, 4, 5, 8, 10, 16)  # whose multiples are counted among the steps of a grid
+_CHOICE = 1e-3  # level by which an event is chosen: as if there were as many draws as those that test it
 _ROUNDS = 12  # of a search for a scale
 _NARROWEST = 1e4
 _LEAST = 100  # draws of a part, from where on they say which law they fit
@@ -249,7 +250,7 @@ class Draws:
         for words, part in kinds:
             if words and words.rpartition(" ")[0] not in self.coarse:
                 continue
-            event = _best(self._sides(features, part & learning), promise.delta, level / 2)
+            event = _best(self._sides(features, part & learning), promise.delta, _CHOICE)
             if event and (chosen is None or event.promised > chosen[0].promised):
                 chosen = event, words, part
         found, told = 0.0, ""
@@ -260,7 +261,7 @@ class Draws:
         for _, number, words, (mine, other) in pairs:
             both = self._together(mine, other)
             part = ~np.isnan(both["sides"])
-            event = _best(self._sides(both, part & learning), promise.delta, level / 2)
+            event = _best(self._sides(both, part & learning), promise.delta, _CHOICE)
             if event is not None:
                 share = level / 2 / len(pairs) / number
                 more = event.refuted(*self._sides(both, part & ~learning), promise.delta, share)
