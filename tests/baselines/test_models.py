@@ -105,7 +105,7 @@ def test_a_model_is_taken_as_it_is_and_stays_so():
 def test_what_is_known_of_its_env_is_used_and_what_is_not_is_asked_for(tmp_path):
     model = model_of(task={"agent_id": True, "price": {"messages": 0.1}})
     mine = hb.evaluate("CoopNetwork-v0", model, runs=2, env=NET)
-    assert mine.played == ("CoopNetwork-v0", "PPO of CoopNetwork-v0")
+    assert (mine.only.cell.env.name, mine.labels) == ("CoopNetwork-v0", ["PPO of CoopNetwork-v0"])
     zipped = f"sb3:{saved(model, tmp_path / 'my.zip')}"
     told = {"task": {"agent_id": True}}
     assert same(mine, hb.evaluate("CoopNetwork-v0", zipped, runs=2, env=NET, agent_kwargs=told))

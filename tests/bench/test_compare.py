@@ -173,10 +173,10 @@ def test_a_folder_is_compared_point_by_point_and_as_a_whole(folder, results):
 @pytest.mark.parametrize(
     ("one", "other", "told"),
     [
-        ({}, {"horizon": 90}, "horizon 60 (UCB1 (1)); 90 (UCB1 (2))"),
-        ({}, {"n_agents": 4}, "n_agents 3 (UCB1 (1)); 4 (UCB1 (2))"),
-        ({}, {"means": (0.9, 0.1)}, "means by default (UCB1 (1)); [0.9, 0.1] (UCB1 (2))"),
-        ({"n_arms": 3}, {"n_arms": 4, "horizon": 61}, "horizon 60 (UCB1 (1)); 61 (UCB1 (2)), and n_arms 3"),
+        ({}, {"horizon": 90}, "horizon"),
+        ({}, {"n_agents": 4}, "n_agents"),
+        ({}, {"means": (0.9, 0.1)}, "means"),
+        ({"n_arms": 3}, {"n_arms": 4, "horizon": 61}, "n_arms"),
         ({"means": [0.9, 0.1]}, {"means": (0.9, 0.1)}, ""),
     ],
     ids=["horizon", "agents", "means", "two", "same"],
@@ -192,7 +192,7 @@ def test_lines_of_different_envs_are_compared_with_a_word(one, other, told):
 
 def test_points_of_a_sweep_against_each_other_are_different_envs(folder):
     part = hb.load_results(folder)
-    assert "n_agents 3 (Multi-UCB, agents = 3, " in repr(hb.compare(part))
+    assert "n_agents (3; " in repr(hb.compare(part))
     assert "Not all lines" not in repr(hb.compare(part.select(at={"env.n_agents": 3})))
     on = hb.evaluate("CoopNetwork-v0", "UCB1", runs=4, env={"n_agents": 3, "horizon": 60})
     mixed = repr(hb.compare(part.select("UCB1", at={"env.n_agents": 3}), on))

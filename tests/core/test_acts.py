@@ -110,7 +110,7 @@ def test_what_remembers_is_told_when_runs_begin():
 def test_it_stands_where_teams_do():
     team = hb.Acts(Counting(), name="mine")
     results = hb.evaluate("CoopNetwork-v0", team, runs=12, env=NET)
-    assert results.played[1] == "mine"
+    assert results.labels == ["mine"]
     other = hb.evaluate("CoopNetwork-v0", "Random", runs=12, env=NET)
     assert hb.compare(results, other).pairs[0].paired
     assert "mine" in repr(hb.compare(results, other))
@@ -118,7 +118,7 @@ def test_it_stands_where_teams_do():
     built = hb.evaluate(
         "CoopNetwork-v0", lambda t: hb.Acts(Counting(), name=t), runs=1, env=NET, agent_kwargs={"t": "x"}
     )
-    assert built.played[1] == "x"
+    assert built.labels == ["x"]
 
 
 ANSWERS = {

@@ -149,7 +149,9 @@ def test_drift_and_switches_come_with_every_env_of_rounds():
     """The second half of the run is another problem, and the regret is against what is best now."""
     still = {**SMALL, "means": [0.9, 0.1], "permute_arms": False}
     env = {**still, "switches": 1}
-    always = hb.Each(type("Always", (), {"__init__": lambda self, m, rng: None, "act": lambda self, t: 0}))
+    always = hb.Each(
+        type("Always", (), {"__init__": lambda self, m, rng: None, "act": lambda self, t: 0, "blind": True})
+    )
     core = hb.make_core("own_env:Seasons", **env)
     assert core.arms.moving
     regret = hb.play(hb.make_core("CoopNetwork-v0", **env), always)["regret"]

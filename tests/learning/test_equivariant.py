@@ -152,7 +152,8 @@ def test_a_model_in_memory_plays_as_its_folder(tmp_path, case):
     one, two = (hb.play(hb.make_core(id, 3, **other), team, 7) for team in (mine, its))
     for name in one:
         np.testing.assert_array_equal(one[name], two[name])
-    assert hb.evaluate(id, model, runs=2, env=env).played == (id, mine.name)
+    found = hb.evaluate(id, model, runs=2, env=env)
+    assert (found.only.cell.env.name, found.labels) == (id, [mine.name])
 
 
 def test_a_model_in_memory_without_its_env_is_refused(tmp_path):

@@ -202,7 +202,7 @@ def test_nobody_sees_a_round_before_it_is_played():
     assert env.agent_selection == "agent_2"
     np.testing.assert_array_equal(env.observe("agent_2"), first)
     assert env.core.t[0] == 0
-    with pytest.raises(ValueError, match="action 10 of agent_2 lies outside its space"):
+    with pytest.raises(ValueError, match=r"action 10 .*agent_2"):
         env.step(10)
     assert env.agent_selection == "agent_2"
     env.step(5)

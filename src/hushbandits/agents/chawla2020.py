@@ -96,7 +96,8 @@ class GosInE(Team):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> env = {"n_agents": 10, "n_arms": 30, "graph": "complete", "horizon": 3000}
+    >>> means = hb.UniformMeans(0, 1)
+    >>> env = {"n_agents": 10, "n_arms": 30, "means": means, "graph": "complete", "horizon": 3000}
     >>> ours, alone = (
     ...     hb.evaluate("CoopNetwork-v0", "GosInE", runs=4, env=env, agent_kwargs={"shares": shares})
     ...     for shares in (True, False)

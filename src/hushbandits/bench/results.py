@@ -138,7 +138,7 @@ class Results:
     >>> import hushbandits as hb
     >>> results = hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=2, env={"n_agents": 4, "horizon": 100})
     >>> results
-    Results: Multi-UCB on CoopNetwork-v0 (Multi-UCB, 2 runs); agent_regret, messages, regret
+    Results: Multi-UCB on CoopNetwork-v0, 2 runs; regret, agent_regret, messages
     >>> results.final("regret").shape
     (2,)
     """
@@ -159,8 +159,12 @@ class Results:
                 yield replace(self, parts=(replace(part, configurations=(configuration,)),))
 
     def __repr__(self) -> str:
-        where = self.path if self.path is not None else self.parts[0].experiment.title if self.parts else "none"
-        return f"Results: {where} ({', '.join(map(str, self.parts))}); {', '.join(self.metrics)}"
+        if self.path is None and len(self) == 1:
+            n = len(self.only.runs())
+            what = f"{self.parts[0].experiment.title}, {n:,} run{'s' * (n != 1)}"
+        else:
+            what = f"{self.path or 'in memory'} ({', '.join(map(str, self.parts))})"
+        return f"Results: {what}; {', '.join(self.metrics)}"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Results):
@@ -260,7 +264,7 @@ class Results:
         ValueError
             No such metric, or several configurations.
         """
-        return np.asarray(_having(self.only, metric).data.finals[metric], float)
+        return _having(self.only, metric).data.finals[metric]
 
     def curve(self, metric: str) -> tuple[Array, Array]:
         """Return checkpoints ``(C,)`` and values ``(runs, C)`` of a metric of the only configuration.

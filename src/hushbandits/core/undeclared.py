@@ -103,7 +103,7 @@ def unaccounted(env: Any, but: object = None) -> str:
 
 def _carrying(env: Any) -> list[str]:
     """What an env replaces of `_CARRIES` in a class that declares nothing, nor does a class below it."""
-    found = [hook for hook in _CARRIES if hook in vars(env)]
+    found = [hook for hook in _CARRIES if hook in vars(env) and not ships(vars(env)[hook])]
     for cls in _user_defined(env):
         if "reward_free_fields" in vars(cls):
             break

@@ -88,7 +88,7 @@ def _played(policy: Learned, name: str) -> Iterator[str]:
     yield ""
     wide = f", wrappers=[{behind}]" if behind else ""
     yield _code(f"results = hb.evaluate({id!r}, {f'sb3:{name}'!r}, runs=200, seed=1, env={{{asked}}}{wide})")
-    yield _code("print({metric: values.mean() for metric, values in results.finals.items()})")
+    yield _code("print({metric: results.final(metric).mean() for metric in results.metrics})")
     yield ""
     if policy.features:
         yield "It scores each choice by a few numbers, and plays with any number of arms and agents."
