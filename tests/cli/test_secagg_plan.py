@@ -31,7 +31,7 @@ def test_the_experiment_measures_what_was_planned(tmp_path):
     small = declared.overriding({"runs": 1, "env.n_agents": [12], "SecAgg.dropouts": {}})
     run(small, tmp_path / "cost")
     rows = hb.load_results(tmp_path / "cost").to_frame()
-    found = {(row.line.partition(" · ")[2], row.metric): row.value for row in rows.itertuples()}
+    found = {(row.agent.partition(" · ")[2], row.metric): row.value for row in rows.itertuples()}
     for label, neighbours, malicious in (("everybody a neighbour", None, False), ("8 neighbours", 8, False),
                                          ("signed", None, True)):  # fmt: skip
         sent = tuple(found[label, f"secagg_bytes_{way}"] for way in ("up", "down"))

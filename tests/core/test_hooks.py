@@ -48,7 +48,7 @@ def test_any_number_per_run_is_a_metric(value):
 @rows(
     ("name", "value", "says"),
     [
-        *(("drops", value, r"must lie in \[0, 1\]") for value in (np.nan, np.inf, -0.1, 1.1, "x", True, [0.5])),
+        *(("drops", value, r"\[0, 1\]") for value in (np.nan, np.inf, -0.1, 1.1, "x", True, [0.5])),
         ("verbs", "drop", "must be a tuple of names"),
         ("verbs", ("dorp",), "there is no verb 'dorp'; did you mean drop"),
         ("verbs", (1,), "must be a tuple of names"),

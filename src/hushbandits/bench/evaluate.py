@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +27,7 @@ from hushbandits.core.entries import AGENTS, AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.ground.keywords import named
 from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.names import reach
 from hushbandits.core.ground.spec import parameters
 from hushbandits.core.ground.types import Params, Seeds
 from hushbandits.core.ground.validate import integer, shown
@@ -98,6 +100,7 @@ def evaluate(
     >>> values.shape == (2, len(times))
     True
     """
+    reach(os.getcwd())
     chosen = RunOptions() if options is None else options
     runs = integer("runs", runs, 1)
     seed = integer("seed", seed, 0, np.inf)

@@ -374,6 +374,8 @@ def shuffled_noise(
         The least share of a block's users that reach the sum; the noise is that of so many.
     sampler : str
         As of `Mechanism`: ``"fast"`` or ``"exact"``.
+    honest : float
+        Share of a block's users outside the coalition that the table's second line is about.
 
     Raises
     ------
