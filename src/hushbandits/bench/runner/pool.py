@@ -27,7 +27,6 @@ from hushbandits.registry import adopt
 
 __all__ = ["answers"]
 
-_IDLE = 60.0  # seconds after which a worker without work ends
 _LOOK = 1.0  # seconds between two looks at whether the parent lives
 
 
@@ -74,19 +73,11 @@ def _played(waiting: deque[Task], under_way: dict[int, Task], context: bytes, ba
             bar.at(task.label)
             yield joblib.delayed(_work)(context, number, cloudpickle.dumps(task))
 
-    stream = joblib.Parallel(return_as="generator_unordered")(feed())
-    over = False
     try:
-        for number, reply in stream:
+        for number, reply in joblib.Parallel(return_as="generator_unordered")(feed()):
             yield under_way.pop(number), pickle.loads(reply)
-        over = True
-    except RunError:
-        raise
     except _broken():
-        over = True
-    finally:
-        if not over:
-            _end(stream)
+        pass
 
 
 def _broken() -> tuple[type[BaseException], ...]:
@@ -95,23 +86,6 @@ def _broken() -> tuple[type[BaseException], ...]:
 
     dask = sys.modules.get("distributed")
     return (BrokenProcessPool, ShutdownExecutorError, *((dask.KilledWorker,) if dask is not None else ()))
-
-
-def _end(stream: object) -> None:
-    """End what is under way, and all processes of this machine with it."""
-    from joblib.externals.loky import get_reusable_executor
-
-    previous = None
-    if threading.current_thread() is threading.main_thread():
-        previous = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not leave processes behind
-    try:
-        with contextlib.suppress(Exception):
-            get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
-        with contextlib.suppress(Exception):
-            stream.close()  # type: ignore[attr-defined]
-    finally:
-        if previous is not None:
-            signal.signal(signal.SIGINT, previous)
 
 
 @contextlib.contextmanager
@@ -123,14 +97,33 @@ def _backend(options: RunOptions) -> Iterator[None]:
     if options.backend != "dask":
         # Two processes at least: with one joblib would play in this process, which a task may kill.
         jobs = max(2, workers(options.jobs))
-        how = {"idle_worker_timeout": _IDLE, "initializer": _begin, "initargs": (os.getpid(),)}
-        with joblib.parallel_config("loky", n_jobs=jobs, max_nbytes=None, **how):
-            yield
+        how = {"initializer": _begin, "initargs": (os.getpid(),), "max_nbytes": None}
+        over = False
+        try:
+            with joblib.parallel_config("loky", n_jobs=jobs, **how):
+                yield
+            over = True
+        finally:
+            _shut_down(kill=not over)
         return
     from distributed import Client
 
     with _connected(Client, options) as client, joblib.parallel_config("dask", n_jobs=-1, client=client):
         yield
+
+
+def _shut_down(kill: bool) -> None:
+    """End the processes of this machine: every call begins with its own, and leaves none."""
+    from joblib.externals.loky import get_reusable_executor
+
+    previous = None
+    if threading.current_thread() is threading.main_thread():
+        previous = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not leave processes behind
+    try:
+        get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=kill)
+    finally:
+        if previous is not None:
+            signal.signal(signal.SIGINT, previous)
 
 
 @contextlib.contextmanager
