@@ -73,11 +73,15 @@ def _played(waiting: deque[Task], under_way: dict[int, Task], context: bytes, ba
             bar.at(task.label)
             yield joblib.delayed(_work)(context, number, cloudpickle.dumps(task))
 
+    stream = joblib.Parallel(return_as="generator_unordered")(feed())
     try:
-        for number, reply in joblib.Parallel(return_as="generator_unordered")(feed()):
+        for number, reply in stream:
             yield under_way.pop(number), pickle.loads(reply)
     except _broken():
         pass
+    finally:
+        with contextlib.suppress(Exception):  # it may complain that it was not read to its end
+            stream.close()
 
 
 def _broken() -> tuple[type[BaseException], ...]:
