@@ -115,7 +115,7 @@ def test_ctrl_c_from_a_terminal_is_one_line_and_no_worker_speaks(tmp_path, spec)
         below = descendants(process.pid)
         os.killpg(process.pid, signal.SIGINT)
         _, err = process.communicate(timeout=300)
-    assert (process.returncode, err.count("\n")) == (130, 1)
+    assert (process.returncode, err.count("\n")) == (130, 1), err
     assert gone(below)
 
 

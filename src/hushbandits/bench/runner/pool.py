@@ -23,6 +23,7 @@ from hushbandits.bench.runner.task import Failed, Reply, Task, attempted
 from hushbandits.core.ground import names
 from hushbandits.core.ground.extras import extra
 from hushbandits.core.ground.sources import whole
+from hushbandits.interrupt import held_back
 from hushbandits.registry import adopt
 
 __all__ = ["answers"]
@@ -105,6 +106,8 @@ def _backend(options: RunOptions) -> Iterator[None]:
         over = False
         try:
             with joblib.parallel_config("loky", n_jobs=jobs, **how):
+                with held_back():  # Ctrl-C is the parent's business, from a worker's first instruction on
+                    joblib.Parallel()(joblib.delayed(os.getpid)() for _ in range(jobs))
                 yield
             over = True
         finally:
