@@ -12,7 +12,8 @@ import numpy as np
 from hushbandits.bench.declare.canonical import digest
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.declare.world import seeds, world
-from hushbandits.bench.results import Part, Results
+from hushbandits.bench.parts import Part
+from hushbandits.bench.results import Results
 from hushbandits.bench.runner.batch import Played, prepare, sampled
 from hushbandits.bench.runner.check import afford_points
 from hushbandits.bench.runner.configuration import Configuration

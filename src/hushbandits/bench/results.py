@@ -12,10 +12,9 @@ import numpy as np
 
 from hushbandits.bench.comparison import Comparison, comparison
 from hushbandits.bench.declare.canonical import canonical
-from hushbandits.bench.declare.points import picked
-from hushbandits.bench.declare.spec import Cell, Experiment, Figure
-from hushbandits.bench.declare.vocabulary import symbol
+from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.judge.pairs import ends
+from hushbandits.bench.parts import Part, at_point, columns_of, figure_of, same
 from hushbandits.bench.runner.configuration import Configuration, configurations
 from hushbandits.bench.runner.privacy_table import recorded
 from hushbandits.bench.runner.store import Store
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     from hushbandits.bench.report.figures import Picture
 
-__all__ = ["Part", "Results", "load_results"]
+__all__ = ["Results", "load_results", "read"]
 
 
 def load_results(path: Path | str) -> Results:
@@ -70,42 +69,6 @@ def read(store: Store) -> Results:
     parts = tuple(Part(e, tuple(configurations(store, e))) for e in store.experiments)
     tables = {key: rows for key, rows in recorded(store).items()}
     return Results(parts, path=store.path, tables=tables)
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """An experiment, and those of its configurations that are looked at."""
-
-    experiment: Experiment
-    configurations: tuple[Configuration, ...]
-
-    @property
-    def labels(self) -> list[str]:
-        """Labels of the configurations, each once."""
-        return list(dict.fromkeys(c.label for c in self.configurations))
-
-    @property
-    def sweep(self) -> dict[str, list[object]]:
-        """Swept parameters, with the values that its cells take."""
-        taken = {key: {canonical(c.cell.point[key]) for c in self.configurations} for key in self.experiment.sweep}
-        return {key: [v for v in self.experiment.sweep[key] if canonical(v) in some] for key, some in taken.items()}
-
-    def at(self, wanted: Mapping[str, Sequence[object]]) -> Part:
-        """Return the part where swept parameters take these values."""
-        some = {key: {canonical(v) for v in values} for key, values in wanted.items()}
-        kept = (c for c in self.configurations if all(canonical(c.cell.point[key]) in some[key] for key in some))
-        return replace(self, configurations=tuple(kept))
-
-    def of(self, labels: Sequence[str]) -> Part:
-        """Return the part with these labels alone."""
-        return replace(self, configurations=tuple(c for c in self.configurations if c.label in labels))
-
-    def __str__(self) -> str:
-        n = len(self.labels)
-        swept = "".join(f" × {len(v)} {symbol(k)}" for k, v in self.sweep.items() if len(v) > 1)
-        runs = self.experiment.runs
-        named = f"{n} configuration{'s' * (n != 1)}" if n != 1 else self.labels[0]
-        return f"{self.experiment.name} ({named}{swept}, {runs:,} run{'s' * (runs != 1)})"
 
 
 def _instead(name: object, metrics: Sequence[str]) -> str:
@@ -170,7 +133,7 @@ class Results:
         if not isinstance(other, Results):
             return NotImplemented
         mine, yours = self.configurations, other.configurations
-        return len(mine) == len(yours) and all(map(_same, mine, yours))
+        return len(mine) == len(yours) and all(map(same, mine, yours))
 
     __hash__ = None  # type: ignore[assignment]  # arrays can be written to
 
@@ -244,7 +207,7 @@ class Results:
                 raise ValueError(f"experiment={shown(experiment)} is not among these{nearest(str(experiment), names)}")
             chosen = [part for part in chosen if part.experiment.name == experiment]
         if at:
-            chosen = _at(chosen, {key: v if isinstance(v, (list, tuple)) else [v] for key, v in at.items()})
+            chosen = at_point(chosen, {key: v if isinstance(v, (list, tuple)) else [v] for key, v in at.items()})
         if label is not None:
             labels = [label] if isinstance(label, str) else label
             there = list(dict.fromkeys(name for part in chosen for name in part.labels))
@@ -291,7 +254,7 @@ class Results:
 
         parts = [
             columns for part in self.parts for c in part.configurations
-            for columns in _columns(part.experiment, c, alone=self.path is None)
+            for columns in columns_of(part.experiment, c, alone=self.path is None)
         ]  # fmt: skip
         names = dict.fromkeys(name for columns in parts for name in columns)
         lengths = [len(columns["run"]) for columns in parts]  # type: ignore[arg-type]
@@ -388,7 +351,7 @@ class Results:
         if len(self.parts) != 1:
             raise ValueError(f"{len(self.parts)} experiments are here: {self._names()}; select one")
         (part,) = self.parts
-        return drawn(part.configurations, part.experiment, _figure(part, metric, figure))
+        return drawn(part.configurations, part.experiment, figure_of(part, metric, figure))
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
@@ -405,18 +368,6 @@ class Results:
         return ", ".join(part.experiment.name for part in self.parts)
 
 
-def _at(parts: Sequence[Part], wanted: Mapping[str, Sequence[object]]) -> list[Part]:
-    """Return the parts that sweep these parameters, where they take these values."""
-    known = [part for part in parts if all(key in part.sweep for key in wanted)]
-    if not known:
-        swept: dict[str, Sequence[object]] = {k: v for part in parts for k, v in part.sweep.items()}
-        picked("at", wanted, swept)
-        raise ValueError(f"at: no experiment sweeps {' and '.join(wanted)} together")
-    for part in known:
-        picked(f"{part.experiment.name}: at", wanted, part.sweep)
-    return [part.at(wanted) for part in known]
-
-
 def _having(one: Configuration, metric: str) -> Configuration:
     known = list(one.data.finals)
     if metric not in known:
@@ -424,59 +375,6 @@ def _having(one: Configuration, metric: str) -> Configuration:
             f"no metric is named {metric!r}{nearest(str(metric), known) if known else ': no run is there'}"
         )
     return one
-
-
-def _columns(experiment: Experiment, c: Configuration, alone: bool) -> Iterator[dict[str, object]]:
-    """Columns of the rows of a configuration, metric by metric."""
-    cell: Cell = c.cell
-    head = {} if alone else {"experiment": experiment.name, "cell": cell.key, "agent": cell.line, **cell.point}
-    for metric in c.metrics():
-        values = c.final(metric)
-        yield {**head, "run": c.runs(), "metric": metric, "time": np.full(len(values), np.nan), "value": values}
-    for metric, (times, table) in c.data.curves.items():
-        n, points = table.shape
-        run, time = np.repeat(c.runs(), points), np.tile(np.asarray(times, float), n)
-        yield {**head, "run": run, "metric": metric, "time": time, "value": table.ravel()}
-
-
-def _figure(part: Part, metric: str | None, asked: Params) -> Figure:
-    """Return the figure asked for: along what is swept, else over time where there is a curve, else over runs."""
-    sweep = part.sweep
-    finals = list(dict.fromkeys(name for c in part.configurations for name in c.metrics()))
-    curves = list(dict.fromkeys(name for c in part.configurations for name in c.data.curves))
-    fixed = {k: v[0] for k, v in sweep.items() if len(v) == 1}
-    asked = dict(asked)
-    along = next((k for k in sweep if k not in fixed and k != asked.get("by")), None)
-    if "x" not in asked and along is not None:
-        asked = {"x": along, **asked}
-    if metric is None:
-        metric = next((m for m in [*part.experiment.metrics, *curves, *finals] if m in (*finals, *curves)), "")
-    x = asked.get("x", "time" if metric in curves else "runs")
-    if x not in ("time", "runs", *finals, *sweep):
-        raise ValueError(f"x={x!r} is not swept here{nearest(str(x), ['time', 'runs', *sweep])}")
-    if (by := asked.get("by", "")) not in ("", *sweep):
-        raise ValueError(f"by={by!r} is not swept here{nearest(str(by), sweep)}")
-    known = curves if x == "time" else finals
-    if metric not in known:
-        what = "curve" if x == "time" else "metric of one number a run"
-        raise ValueError(f"no {what} is named {metric!r}{nearest(str(metric), known) if known else ''}")
-    log = {} if x == "time" else {"log": ""}
-    try:
-        figure = Figure(**{"y": metric, "x": x, **log, **asked})
-    except TypeError:
-        unknown = next(name for name in asked if name not in Figure.__dataclass_fields__ or name == "y")
-        raise ValueError(f"a figure has no {unknown!r}{nearest(unknown, Figure.__dataclass_fields__)}") from None
-    return replace(figure, at={**{k: v for k, v in fixed.items() if k != figure.x}, **figure.at})
-
-
-def _same(one: Configuration, other: Configuration) -> bool:
-    """Whether two configurations hold the same numbers, NaN equal to NaN."""
-    a, b = one.data, other.data
-    if a.finals.keys() != b.finals.keys() or a.curves.keys() != b.curves.keys():
-        return False
-    pairs = [(a.finals[k], b.finals[k]) for k in a.finals]
-    pairs += [(x, y) for k in a.curves for x, y in zip(a.curves[k], b.curves[k], strict=True)]
-    return all(np.array_equal(np.asarray(x, float), np.asarray(y, float), equal_nan=True) for x, y in pairs)
 
 
 def spent(finals: Mapping[str, Array]) -> tuple[str, ...]:
