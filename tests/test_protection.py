@@ -14,7 +14,7 @@ from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.cli.main import main
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.privacy.divergence import epsilon_at, gaussian_profile
-from hushbandits.privacy.releases import release_counts
+from hushbandits.privacy.releases import compose_releases, release_counts
 from hushbandits.protection import HEADS
 from hushbandits.registry import assemble
 from hushbandits.wrappers.local_laplace import LocalLaplace
@@ -137,6 +137,19 @@ def test_releases_of_means_are_composed_as_dp_accounting_does(delta):
     found = hb.privacy("PrivateNetwork-v0", epsilon=0.5, v=1.1, horizon=200, delta=delta).lines[1]
     assert (found.epsilon, found.delta) == (pytest.approx(theirs, rel=5e-3), delta)
     assert found.epsilon > theirs * (1 - 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "v", "pulls", "closed", "exact"),
+    [(1, 1.1, 60, 10.86, 7.43), (1, 1.2, 390, 11.07, 7.87), (0.5, 1.35, 250, 5.37, 3.55), (0.5, 1.07, 198, 7.63, 5.46)],
+)
+def test_a_run_of_private_means_costs_less_than_its_closed_form(epsilon, v, pulls, closed, exact):
+    """At δ = e⁻¹⁰; the closed form is the one of Bun & Steinke that metrics use."""
+    each = release_counts(epsilon, v, pulls) ** (-v / 2)
+    delta = math.exp(-10)
+    assert compose_releases(each.sum(), (each**2).sum(), delta) == pytest.approx(closed, abs=0.006)
+    line = hb.privacy("PrivateNetwork-v0", epsilon=epsilon, v=v, horizon=pulls, delta=delta).lines[1]
+    assert line.epsilon == pytest.approx(exact, abs=0.006)
 
 
 @pytest.mark.parametrize(("id", "scale"), [("DistRDP-v0", 1.0), ("DistRDP-v0", 10.0), ("DistCDP-v0", 10.0)])
