@@ -183,10 +183,16 @@ def test_a_rule_on_the_unit_interval_plays_no_other_rewards(env_id, agent):
             meet(core, make_team(agent))
 
 
-def test_a_reward_that_a_mechanism_tells_is_the_mechanism_s():
-    """Noise takes rewards of [0, 1] beyond it, and their means stay."""
-    core = make_core("CoopNetwork-v0", n_agents=4, horizon=9, wrappers=[hb.make_wrapper("LocalLaplace")])
-    meet(core, make_team("TS"))
+@pytest.mark.parametrize(("agent", "own"), [("TS", "noised"), ("QuACK-IMED", "noised"), ("QuACK-TS", "exact")])
+def test_a_rule_on_the_unit_interval_learns_from_no_noised_reward(agent, own):
+    core = make_core("CoopNetwork-v0", n_agents=4, horizon=9, wrappers=[hb.make_wrapper("LocalLaplace", own=own)])
+    with pytest.raises(ValueError, match=r"\[0, 1\].*LocalLaplace"):
+        meet(core, make_team(agent))
+
+
+def test_a_rule_on_the_unit_interval_learns_from_bits_and_lies():
+    for wrapper in (hb.make_wrapper("LocalBernoulli"), hb.make_wrapper("Huber", law="gaussian")):
+        meet(make_core("CoopNetwork-v0", n_agents=4, horizon=9, wrappers=[wrapper]), make_team("QuACK-TS"))
 
 
 def test_random_play_pulls_one_arm_where_one_is_taken():

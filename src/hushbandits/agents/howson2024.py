@@ -192,7 +192,7 @@ class QuACK(PolicyTeam):
             raise ValueError(f"leader={self.leader} must be an agent: 0..{env.n_agents - 1}")
         if self.elects and (pause := 3 * env.n_agents) >= env.horizon:
             raise ValueError(f"horizon={env.horizon} is over before the leader is found: 3M = {pause} rounds")
-        tried(self.policy, env, env.n_agents * env.horizon)
+        tried(self.policy, env, env.n_agents * env.horizon, heard=True)
         if hasattr(env, "slots"):
             self._leaders(env)
 

@@ -205,7 +205,7 @@ class CMPUCB(NetworkTeam):
         """Raise ``ValueError`` where leaders are not heard, or π cannot play; of a drawn graph, `reset` says it."""
         if hasattr(env, "slots"):
             self._partitions(env)
-        tried(self.policy, env, env.n_agents * env.horizon)
+        tried(self.policy, env, env.n_agents * env.horizon, heard=True)
 
     def _partitions(self, env: World) -> list[tuple[Array, Array]]:
         lives: Array = env.slots.life

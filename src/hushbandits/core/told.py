@@ -19,10 +19,8 @@ from hushbandits.core.wrapper import Wrapper
 __all__ = ["Told", "check_unit_rewards"]
 
 
-def check_unit_rewards(who: str, env: World) -> None:
-    """Refuse an env whose law pays rewards beyond [0, 1], for a rule that is defined on [0, 1] alone.
-
-    What a wrapper tells agents in their place, such as a reward with noise on it, is the wrapper's.
+def check_unit_rewards(who: str, env: World, heard: bool = False) -> None:
+    """Refuse an env that hands its agents rewards beyond [0, 1], for a rule that is defined on [0, 1] alone.
 
     Parameters
     ----------
@@ -30,19 +28,23 @@ def check_unit_rewards(who: str, env: World) -> None:
         Whose rule it is.
     env : World
         The env, or its face.
+    heard : bool
+        Whether the rule learns from reports of other agents, too.  A report that an adversary replaced is no reason.
 
     Raises
     ------
     ValueError
-        Names the law, where it is shown.
+        Names the law, where it is shown, or the wrapper that takes rewards beyond.
     """
     reward = env.told.get("reward")
-    if reward is None or any(type(wrapper).tell is not Wrapper.tell for wrapper in env.wrappers):
-        return
-    low, high = reward.range
-    if low < 0.0 or high > 1.0:
+    if reward is not None and (reward.range[0] < 0.0 or reward.range[1] > 1.0):
+        tellers = [wrapper.name for wrapper in env.wrappers if type(wrapper).tell is not Wrapper.tell]
         law = getattr(env, "law", None)  # one of one's own is not shown
-        raise ValueError(f"{who} needs rewards in [0, 1], not {'those of this env' if law is None else repr(law)}")
+        paid = f"those of {tellers[0]}" if tellers else "those of this env" if law is None else repr(law)
+        raise ValueError(f"{who} needs rewards in [0, 1], not {paid}")
+    noisy = [wrapper.name for wrapper in env.wrappers if "add" in wrapper.verbs]
+    if heard and noisy:
+        raise ValueError(f"{who} needs reports of rewards in [0, 1], not those of {noisy[0]}")
 
 
 class Told:

@@ -21,8 +21,10 @@ from hushbandits.policies.policy import Policy
 __all__ = ["Watched", "started", "tried"]
 
 
-def started(policy: Policy, env: World, learners: int, plays: int, luck: Array | None = None) -> NamedTuple:
-    """Return the state of a policy's learners in `env`.
+def started(
+    policy: Policy, env: World, learners: int, plays: int, luck: Array | None = None, heard: bool = False
+) -> NamedTuple:
+    """Return the state of a policy's learners in `env`; `heard`: they learn from other agents' reports, too.
 
     Raises
     ------
@@ -31,7 +33,7 @@ def started(policy: Policy, env: World, learners: int, plays: int, luck: Array |
         mechanism which noises them; or one's own raised.
     """
     if policy.unit_interval:
-        check_unit_rewards(f"policy {policy.name}", env)
+        check_unit_rewards(f"policy {policy.name}", env, heard)
     law = getattr(env, "law", None)  # a law of one's own is not shown
     if isinstance(law, Stable) and policy.order >= law.alpha:
         raise ValueError(
@@ -47,9 +49,10 @@ def started(policy: Policy, env: World, learners: int, plays: int, luck: Array |
         raise ValueError(f"policy {policy.name}: state raised {words(error)}") from error
 
 
-def tried(policy: Policy, env: World, plays: int) -> None:
+def tried(policy: Policy, env: World, plays: int, heard: bool = False) -> None:
     """Raise ``ValueError`` where a policy cannot start in `env`: as `started` says of a learner that is thrown away."""
-    started(policy, env, 1, plays, luck_words(streams(run_seeds(0, 1), policy.name)) if policy.random else None)
+    luck = luck_words(streams(run_seeds(0, 1), policy.name)) if policy.random else None
+    started(policy, env, 1, plays, luck, heard)
 
 
 def _tied(policy: Policy, env: World) -> Policy:
