@@ -71,6 +71,16 @@ def weekly(session):
     session.run("pytest", "-n", "auto", "--dist", "worksteal", "-m", "", *session.posargs)
 
 
+@nox.session
+def coverage(session):
+    """Lines and branches that the default suite reaches, those of workers and commands included."""
+    session.install(".[test]", "coverage>=7.10")
+    session.run("coverage", "erase")
+    session.run("coverage", "run", "-m", "pytest", *(session.posargs or ["-n", "auto", "--dist", "worksteal"]))
+    session.run("coverage", "combine", "-q")
+    session.run("coverage", "report", "--skip-covered")
+
+
 #: Library → what its script under examples/ needs beside this package; docs/compatibility.md says what was found.
 COMPAT = {
     "agilerl": ["agilerl==2.58.0", "peft"],
