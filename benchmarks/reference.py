@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import hushbandits as hb
-from hushbandits.bench.declare.toml import read_toml
+from hushbandits.bench.declare.catalog import read_toml
 from hushbandits.bench.judge.summary import summary
 
 FOLDER = Path(__file__).parents[1] / "reference"

@@ -262,8 +262,8 @@ def test_more_claims_need_wider_intervals():
     [
         ({"of": "C", "above": 0}, "no line is called 'C'"),
         ({"effect": "difference", "above": 0}, "a difference needs over="),
-        ({"effect": "slope", "along": "env.life", "above": 0}, "'env.life' is not swept"),
-        ({"above": math.nan}, "must be a finite number"),
+        ({"effect": "slope", "along": "env.life", "above": 0}, "'env.life', which is not swept"),
+        ({"above": math.nan}, "numbers must be finite"),
         ({"above": 0, "metric": "regert"}, "a claim is about 'regert'; did you mean regret"),
         ({"above": 0, "at": {"env.life": 1}}, "'env.life', which is not swept"),
         ({"above": 0, "at": {"env.n_agents": [5]}}, "picks env.n_agents=5, which the sweep does not take"),

@@ -14,9 +14,8 @@ from refusals import rows
 
 import hushbandits as hb
 from hushbandits.bench.declare.canonical import canonical, digest, plain, thaw
-from hushbandits.bench.declare.catalog import modules
+from hushbandits.bench.declare.catalog import modules, read_toml
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.bench.declare.toml import read_toml
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.check import check
 from hushbandits.core.luck.rewards import Gaussian, Law, UniformMeans
@@ -217,10 +216,10 @@ def test_a_toml_file_declares_an_experiment(tmp_path):
         ("title", "tilte", "there is no field 'tilte'; did you mean title"),
         ("[env]", "[enw]", "there is no field 'enw'; did you mean env"),
         ('use = "CoopNetwork-v0"', "", "must be a name, or a table whose key 'use' is a name"),
-        ("log", "lgo", "figures: there is no field 'lgo'; did you mean log"),
+        ("log", "lgo", "figure: there is no field 'lgo'; did you mean log"),
         ('log = ""', 'log = "z"', "log='z'"),
         ("runs = 3", "runs = 0", "runs=0"),
-        ("[3, 4]", "3", "sweep env.n_agents=3"),
+        ("[3, 4]", "3", "sweep={'env.n_agents': 3}"),
         ("runs = 3", "runs =", "is no TOML"),
     ],
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import tomllib
-from dataclasses import fields
 
 import pytest
 from bench_helpers import TOML, small
@@ -14,11 +13,8 @@ from hypothesis import strategies as st
 from refusals import rows
 
 import hushbandits as hb
-from hushbandits.bench.declare import shapes
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import EFFECTS
-from hushbandits.bench.declare.spec import Experiment, Figure
-from hushbandits.bench.declare.toml import read_toml
+from hushbandits.bench.declare.catalog import read_toml
+from hushbandits.bench.declare.spec import Experiment
 from hushbandits.cli.console import assignment
 from hushbandits.cli.main import main
 
@@ -29,20 +25,15 @@ agents = [{ use = "UCB1" }]
 """
 
 
-def test_every_field_has_a_shape():
-    for kind in (Experiment, Figure, Claim, *EFFECTS.values()):
-        assert {str(f.type) for f in fields(kind)} <= set(shapes.KINDS)
-
-
 @rows(
     ("line", "message"),
     [
         ("sweep = 1", "sweep=1"),
-        ("claims = [[1]]", "claims: [1] must be a table"),
+        ("claims = [[1]]", "[1] must be a table"),
         ("claims = 1", "claims=1"),
-        ("claims = [{}]", "claims: the field 'sentence' is missing"),
+        ("claims = [{}]", "claim: the field 'sentence' is missing"),
         ('figures = "x"', "figures='x'"),
-        ("figures = [{ y = 3 }]", "figures: y=3 must be a text"),
+        ("figures = [{ y = 3 }]", "y=3"),
         ('figures = [{ y = "regret", lines = "UCB" }]', "lines='UCB'"),
         ('figures = [{ y = "regret", per_time = "no" }]', "per_time='no'"),
         ('runs = "many"', "runs='many'"),
@@ -60,10 +51,10 @@ def test_every_field_has_a_shape():
         ("wrappers = {}", "wrappers={}"),
         ("source = 1", "source=1"),
         ("name = 1", "experiment name=1"),
-        ('sweep = { "env.life" = "ab" }', "sweep env.life='ab'"),
+        ('sweep = { "env.life" = "ab" }', "sweep={'env.life': 'ab'}"),
         ('sweep = { "agnt.epsilon" = [0.1, 10] }', "nothing here is called 'agnt'; did you mean agent?"),
         ('sweep = { "UCB.epsilon" = [0.1, 10] }', "nothing here is called 'UCB'; did you mean UCB1?"),
-        ('sweep = { "env.life" = [1, 2, 1.0] }', "sweep env.life lists 1 twice"),
+        ('sweep = { "env.life" = [1, 2, 1.0] }', "sweep env.life=[1, 2, 1]"),
         ("experiments = 3", "stands beside [[experiments]]"),
     ],
 )
@@ -81,7 +72,7 @@ def test_a_value_of_another_shape_is_a_sentence(tmp_path, capsys, monkeypatch, l
 @rows("value", ["3", "[]", "[[]]", '""', '[""]', "{}", "{ use = 3 }", '{ use = "" }', '{ use = "A", label = 3 }'])
 def test_env_and_agents_of_another_shape_are_a_sentence(key, value):
     table = tomllib.loads(BASE) | tomllib.loads(f"{key} = {value}") | {"name": "x"}
-    with pytest.raises(ValueError, match=r"must be|has no agents") as error:
+    with pytest.raises(ValueError, match=r"must|not allowed") as error:
         Experiment.from_dict(table)
     assert "\n" not in str(error.value)
 

@@ -62,7 +62,7 @@ def test_an_agent_beyond_its_guarantees_is_found_under_its_mark():
     [
         (Use("UCB1"), {}, "a claim is about {'use': 'UCB1'}, which is none of its agents"),
         ({"agent": Use("UCB1"), "env.life": 1}, {}, "which is none of its agents"),
-        (ALONE, {"wrappers": {"a": [], "b": [Use("Loss")]}}, "under several wrappers: name 'alone · a', 'alone · b'"),
+        (ALONE, {"wrappers": {"a": [], "b": [Use("Loss")]}}, "several lines: name 'alone · a', 'alone · b'"),
     ],
 )
 def test_an_object_that_names_no_single_line_is_refused(line, changes, message):

@@ -15,7 +15,7 @@ from bench_helpers import played, table
 from children import started
 
 import hushbandits as hb
-from hushbandits.bench.declare.toml import read_toml
+from hushbandits.bench.declare.catalog import read_toml
 
 pytestmark = [
     pytest.mark.usefixtures("ctrl_c"),

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from refusals import rows
 
 from hushbandits.bench.declare.canonical import canonical
+from hushbandits.bench.declare.catalog import read_toml
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Value
 from hushbandits.bench.declare.points import check_declared
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.bench.declare.toml import read_toml
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.check import check
 from hushbandits.cli.console import asked
 
 HIDDEN = {"clean": (), "noisy": (Use("Huber", rate=0.1),)}
-MIXED = r"'agent\.epsilon': Multi-UCB and UCB1 take no parameter 'epsilon'; write Private-UCB\.epsilon"
+MIXED = r"'agent\.epsilon': it is no parameter of Multi-UCB and UCB1; write Private-UCB\.epsilon"
 #: What is declared, and what is said of it.
 REFUSED = [
     ({"sweep": {"agent.epsilon": (0.1, 1.0)}, "agents": ["Multi-UCB", "Private-UCB", "UCB1"]}, MIXED),

@@ -17,8 +17,8 @@ from bench_helpers import played, small
 from children import started
 
 import hushbandits as hb
+from hushbandits.bench.declare.catalog import read_toml
 from hushbandits.bench.declare.spec import Experiment, Use
-from hushbandits.bench.declare.toml import read_toml
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.errors import RunError, StoreError
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hushbandits as hb
-from hushbandits.bench.declare.toml import read_toml
+from hushbandits.bench.declare.catalog import read_toml
 from hushbandits.cli.main import main
 from hushbandits.core.face import Face
 

@@ -17,7 +17,7 @@ import numpy as np
 from hushbandits.baselines.sb3_file import ALGORITHMS, FORMAT, heads_of, parts_of, sound, understood
 from hushbandits.baselines.sb3_network import Network
 from hushbandits.bench.declare.canonical import canonical, plain, thaw
-from hushbandits.bench.declare.parts import Use, named
+from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.runner.errors import StoreError
 from hushbandits.core.ground.strangers import opened
 from hushbandits.core.ground.types import Array, Params
@@ -77,7 +77,7 @@ def train(
         raise ValueError(
             f"logger={shown(logger)} is for what Stable-Baselines3 trains; the curve of es is in policy.json"
         )
-    uses = tuple(part if isinstance(part, Use) else Use.from_dict(part) for part in named(tuple(wrappers)))
+    uses = Use.several("wrappers", tuple(wrappers))
     asked = {
         "id": id, "algo": algo, "steps": integer("steps", steps, 1), "seed": integer("seed", seed, 0, 2**63 - 1),
         "num_envs": integer("num_envs", num_envs, 1), "env": plain(dict(env or {})),

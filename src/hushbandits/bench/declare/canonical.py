@@ -6,8 +6,9 @@ import hashlib
 import json
 import math
 import sys
+import unicodedata
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,76 +19,65 @@ from hushbandits.core.luck.rewards import LAWS, Law, UniformMeans
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["canonical", "digest", "lean", "plain", "thaw"]
+__all__ = ["canonical", "digest", "plain", "thaw"]
 
 #: Value classes that may stand in an experiment, by the name under which they are written.
-_CLASSES: dict[str, type[Law | UniformMeans]] = {
+_CLASSES: dict[str, Any] = {
     "UniformMeans": UniformMeans,
     **{law.__name__: law for law in LAWS.values()},
 }
 _MOST_NODES = 100_000
-_LARGE = 2**4096
 
 
 def plain(value: object) -> Any:
-    """Return `value` as what JSON can hold: equal values become equal texts.
+    r"""Return `value` as what JSON can hold: equal values become equal texts.
 
     A whole float becomes an int, an array a list, a reward law ``{"Gaussian": {"sigma": 0.5}}`` (one's own
-    ``{"my_module:MyLaw": {…}}``, which only a run imports), a graph its sorted edges.
+    ``{"my_module:MyLaw": {…}}``, which only a run imports), a graph its sorted edges, a part of a declaration its
+    table.
 
     Raises
     ------
     TypeError
-        A value that has no such form, or a float that is not finite.
+        A value that has no such form: a float that is not finite, a text with half characters or with what steers a
+        terminal.
 
     Examples
     --------
     >>> plain({"epsilon": 1.0, "means": UniformMeans(0.25, 0.75)})
     {'epsilon': 1, 'means': {'UniformMeans': {'low': 0.25, 'high': 0.75}}}
+    >>> plain("\x1b[2J")
+    Traceback (most recent call last):
+        ...
+    TypeError: '\x1b[2J' cannot stand in an experiment: a text has no control characters
     """
-    if value is None or isinstance(value, bool):
-        return value
+    why = "use numbers, strings, lists, reward laws or networkx graphs"
     if isinstance(value, str):
-        if not value.isascii() and value.encode("utf-8", "replace").decode() != value:
-            raise TypeError(f"{value!r} cannot stand in an experiment: half a character cannot be written")
-        return value
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, int):
-        if not -_LARGE < value < _LARGE:
-            raise TypeError(f"{shown(value)} cannot stand in an experiment: it has too many digits")
+        if value.isprintable() or not any(unicodedata.category(c) in ("Cc", "Cs") for c in value if c not in "\n\t"):
+            return str(value)
+        why = "a text has no control characters"
+    if value is None or isinstance(value, int):
         return value
     if isinstance(value, float):
-        if not math.isfinite(value):
-            raise TypeError(f"{value!r} cannot stand in an experiment: numbers must be finite")
-        return int(value) if value.is_integer() else value
-    if isinstance(value, np.ndarray):
+        if math.isfinite(value):
+            return int(value) if value.is_integer() else float(value)
+        why = "numbers must be finite"
+    if isinstance(value, (np.generic, np.ndarray)):
         return plain(value.tolist())
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, range)):
         return [plain(v) for v in value]
     if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
+        return {plain(str(k)): plain(v) for k, v in value.items()}
     networkx = sys.modules.get("networkx")  # before somebody imports it, nothing is a graph
     if networkx is not None and isinstance(value, networkx.Graph):
         labels = {node: i for i, node in enumerate(value.nodes)}
         edges = sorted(sorted((labels[a], labels[b])) for a, b in value.edges)
         return {"Graph": {"nodes": len(labels), "edges": edges}}
+    if is_dataclass(value) and hasattr(value, "to_dict"):
+        return value.to_dict()
     if isinstance(value, (UniformMeans, Law)) and is_dataclass(value) and (name := _written(type(value))):
         return {name: {f.name: plain(getattr(value, f.name)) for f in fields(value)}}
-    raise TypeError(
-        f"{shown(value)} cannot stand in an experiment: use numbers, strings, lists, reward laws or networkx graphs"
-    )
-
-
-def lean(part: Any, *but: str) -> dict[str, Any]:
-    """Return the fields of a dataclass's instance as `plain` has them, without those at their defaults and `but`."""
-    found = {}
-    for f in fields(part):
-        value = getattr(part, f.name)
-        default = f.default_factory() if f.default_factory is not MISSING else f.default
-        if f.name not in but and (default is MISSING or value != default):
-            found[f.name] = plain(value)
-    return found
+    raise TypeError(f"{shown(value)} cannot stand in an experiment: {why}")
 
 
 def _written(kind: type) -> str:
@@ -116,7 +106,11 @@ def thaw(value: object) -> Any:
         if name == "Graph":
             return _graph(inner)
         if name in _CLASSES:
-            return _law(_CLASSES[name], inner)
+            try:
+                return _CLASSES[name](**inner)
+            except TypeError:
+                known = ", ".join(f.name for f in fields(_CLASSES[name])) or "nothing"
+                raise ValueError(f"{name}={shown(inner)} must be a table of {known}") from None
     return {k: thaw(v) for k, v in value.items()}
 
 
@@ -132,14 +126,6 @@ def _graph(inner: object) -> nx.Graph:
             raise ValueError(f"Graph: edge {shown(edge)} must be a pair of nodes")
         graph.add_edge(*(integer(f"Graph: node of edge {shown(edge)}", v, 0, len(graph) - 1) for v in edge))
     return graph
-
-
-def _law(kind: type, inner: object) -> object:
-    known = [f.name for f in fields(kind)]
-    if not isinstance(inner, dict) or not set(inner) <= set(known):
-        takes = f"a table of {', '.join(known)}" if known else "an empty table"
-        raise ValueError(f"{kind.__name__}={shown(inner)} must be {takes}")
-    return kind(**inner)
 
 
 def canonical(value: object) -> str:

@@ -14,13 +14,12 @@ from functools import cache
 from pathlib import Path
 
 from hushbandits.bench.declare.spec import Experiment
-from hushbandits.bench.declare.toml import read_toml
 from hushbandits.core.ground.names import words
-from hushbandits.core.ground.validate import nearest
+from hushbandits.core.ground.validate import nearest, shown
 from hushbandits.plugins import points
 from hushbandits.shipped import EXPERIMENTS
 
-__all__ = ["bounds", "family", "find", "modules", "plugged", "reasons"]
+__all__ = ["bounds", "family", "find", "modules", "plugged", "read_toml", "reasons"]
 
 
 @cache
@@ -78,13 +77,11 @@ def find(name: str) -> tuple[Experiment, ...]:
     """
     if name.endswith(".toml"):
         return read_toml(Path(name))
-    known: dict[str, tuple[Experiment, ...]] = {e.name: (e,) for _, all in modules().values() for e in all}
-    known |= {module: declared for module, (_, declared) in modules().items()}
-    if name not in known and (declared := _brought(name)):
-        known |= {e.name: (e,) for e in declared} | ({name: declared} if name in plugged() else {})
+    several = {module: declared for module, (_, declared) in modules().items()}
+    if brought := _brought(name):
+        several |= {name if name in plugged() else "": brought}
+    known = {e.name: (e,) for declared in several.values() for e in declared} | several
     if name not in known:
-        if Path(f"{name}.toml").is_file():
-            raise ValueError(f"no experiment is named {name!r}; there is a file {name}.toml: name it with its ending")
         raise ValueError(f"no experiment is named {name!r}{_file(Path(name)) or nearest(name, known)}")
     return known[name]
 
@@ -93,11 +90,35 @@ def _file(path: Path) -> str:
     """What to do with a file or folder that is no declaration, to end a sentence; empty: there is none."""
     if path.is_dir():
         return "; it is a folder: hushbandits report FOLDER shows a run's, and the command that made it goes on with it"
-    if path.suffix == ".py" and path.stem.isidentifier():
+    if path.suffix == ".py":
         return f"; it is a module: an agent in it joins an experiment with --agents {path.stem}:MyAgent"
-    if path.suffix or path.is_file():
-        return "; an experiment in a file is a TOML file, NAME.toml"
+    if path.suffix or path.is_file() or path.with_suffix(".toml").is_file():
+        return f"; an experiment in a file is a TOML file, named with its ending: {path.stem}.toml"
     return ""
+
+
+def read_toml(path: Path) -> tuple[Experiment, ...]:
+    """Read one experiment from a TOML file, or several from its ``[[experiments]]``.
+
+    Raises
+    ------
+    ValueError
+        The file is missing, no TOML, or declares something unknown.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
+    except (ValueError, RecursionError) as error:  # of TOML, UTF-8, a number too long, a path that no file can have
+        raise ValueError(f"{path} is no TOML: {error}") from None
+    several = table.pop("experiments", None)
+    if several is None:
+        return (Experiment.from_dict({"name": path.stem, **table}),)
+    if table:
+        raise ValueError(f"{path}: {', '.join(table)} stands beside [[experiments]]; write it into each of them")
+    if not isinstance(several, list) or not several:
+        raise ValueError(f"{path}: experiments={shown(several)} must be a list of tables")
+    return tuple(map(Experiment.from_dict, several))
 
 
 @cache
@@ -108,16 +129,13 @@ def reasons(module: str) -> dict[str, str]:
     return dict(tomllib.loads(text).get(module, {}))
 
 
-def family(name: str) -> int | None:
+def family(name: str) -> int:
     """Return how many claims are judged together with those of the experiment `name`: all of its module.
 
-    ``None`` where no module declares it: then its own.
+    0 where no module declares it.
     """
-    for _, experiments in modules().values():
-        if name in [e.name for e in experiments]:
-            return sum(len(e.claims) for e in experiments)
-    brought = _brought(name)
-    return sum(len(e.claims) for e in brought) if name in [e.name for e in brought] else None
+    several = [declared for _, declared in modules().values()] + [_brought(name)]
+    return next((sum(len(e.claims) for e in all) for all in several if name in [e.name for e in all]), 0)
 
 
 def bounds(experiments: Iterable[Experiment] | None = None) -> frozenset[str]:

@@ -10,11 +10,10 @@ from dataclasses import KW_ONLY, dataclass, fields
 from types import MappingProxyType
 from typing import Final, Literal
 
-from hushbandits.bench.declare import shapes
-from hushbandits.bench.declare.canonical import lean
 from hushbandits.bench.declare.effects import EFFECTS, Effect
+from hushbandits.bench.declare.shapes import Part, check, checked_table
 from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import choice, real, shown
+from hushbandits.core.ground.validate import choice, shown
 
 __all__ = ["ORIGINS", "Claim", "Origin"]
 
@@ -33,7 +32,7 @@ _FLAT = (
 
 
 @dataclass(frozen=True)
-class Claim:
+class Claim(Part):
     """An effect, and the region in which a paper says that it lies.
 
     Parameters
@@ -73,16 +72,14 @@ class Claim:
     origin: Origin = "paper"
 
     def __post_init__(self) -> None:
-        what = f"claim {shown(self.sentence)}:"
-        if type(self.effect) not in EFFECTS.values():
-            raise ValueError(f"{what} effect={shown(self.effect)} must be a Value, Difference, Ratio or Slope")
-        if self.above is None and self.below is None:
-            raise ValueError(f"{what} give above=, below= or both")
-        choice(f"{what} origin", self.origin, ORIGINS)
-        for end in ("above", "below"):
-            if getattr(self, end) is not None:
-                object.__setattr__(self, end, real(f"{what} {end}", getattr(self, end)))
-        shapes.check(Claim, vars(self), what.removesuffix(":"))
+        try:
+            check(self, "effect")
+            if type(self.effect) not in EFFECTS.values():
+                raise ValueError(f"effect={shown(self.effect)} must be a Value, Difference, Ratio or Slope")
+            if self.above is None and self.below is None:
+                raise ValueError("give above=, below= or both")
+        except ValueError as error:
+            raise ValueError(f"claim {shown(self.sentence)}: {error}") from None
 
     def to_dict(self) -> dict[str, object]:
         """As in a TOML file: one flat table, without what is at its default.
@@ -93,20 +90,16 @@ class Claim:
         >>> Claim("Few.", Value("messages", of="UCB1"), below=1).to_dict()
         {'sentence': 'Few.', 'metric': 'messages', 'of': 'UCB1', 'below': 1}
         """
-        kind = self.effect.kind
-        flat = {**({} if kind == "value" else {"effect": kind}), **lean(self, "effect"), **lean(self.effect)}
-        return {key: flat[key] for key in _FLAT if key in flat}
+        flat = {**super().to_dict(), **self.effect.to_dict(), "effect": self.effect.kind}
+        return {key: flat[key] for key in _FLAT if key in flat and (key, flat[key]) != ("effect", "value")}
 
     @classmethod
     def from_dict(cls, table: Params) -> Claim:
         """Inverse of `to_dict`; what belongs to another effect in `table`, or is missing, raises ``ValueError``."""
-        shapes.table("claims", table, _FLAT, ("sentence", "metric", "of"))
-        what = f"claim {shown(table['sentence'])}:"
-        kind = EFFECTS[choice(f"{what} effect", table.get("effect", "value"), tuple(EFFECTS))]
+        given = {"effect": "value", **checked_table("claim", table, _FLAT, ("sentence", "metric", "of"))}
         try:
-            effect = kind(**{f.name: table[f.name] for f in fields(kind) if f.name in table})
+            kind = EFFECTS[choice("effect", given.pop("effect"), EFFECTS)]
+            effect = kind(**{f.name: given.pop(f.name) for f in fields(kind) if f.name in given})
         except ValueError as error:
-            raise ValueError(f"{what} {error}") from None
-        return cls(
-            effect=effect, **{k: v for k, v in table.items() if k in ("sentence", "above", "below", "source", "origin")}
-        )
+            raise ValueError(f"claim {shown(given['sentence'])}: {error}") from None
+        return cls(effect=effect, **given)

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
-from hushbandits.bench.declare import shapes
 from hushbandits.bench.declare.parts import Use
+from hushbandits.bench.declare.shapes import Part, check
 from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import choice
+from hushbandits.core.ground.validate import shown
 
-__all__ = ["EFFECTS", "STATISTICS", "Difference", "Effect", "Line", "Ratio", "Slope", "Value", "line"]
+__all__ = ["EFFECTS", "Difference", "Effect", "Line", "Ratio", "Slope", "Value", "line"]
 
 #: Names a line of an experiment: one of its agents, its label, or ``{"agent": either, "env.life": 2}`` to fix swept
 #: values too.
 Line = str | Use | Params
-STATISTICS = ("mean", "median", "iqm")
 
 
 def line(agent: Use | str, **env: object) -> Params:
@@ -34,7 +33,7 @@ def line(agent: Use | str, **env: object) -> Params:
 
 
 @dataclass(frozen=True)
-class Effect:
+class Effect(Part):
     """What all effects are made of.
 
     Parameters
@@ -69,7 +68,7 @@ class Effect:
     over: Line | None = None
     _: KW_ONLY
     along: str | None = None
-    statistic: str = "mean"
+    statistic: Literal["mean", "median", "iqm"] = "mean"
     at: Mapping[str, Sequence[object]] = field(default_factory=dict)
     time: float | None = None
     per_time: bool = False
@@ -80,20 +79,21 @@ class Effect:
     takes: ClassVar[Mapping[str, bool]] = {}
 
     def __post_init__(self) -> None:
-        shapes.check(type(self), vars(self), self.kind)
+        if isinstance(self.at, Mapping):
+            object.__setattr__(self, "at", {k: v if isinstance(v, (list, tuple)) else [v] for k, v in self.at.items()})
+        check(self, "of", "over")
+        for key, line in zip(("of", "over"), self.lines, strict=False):
+            if not isinstance(line, (Use, Mapping, str)):
+                raise ValueError(f"{key}={shown(line)} must be an agent, a label or a table")
         for key in ("over", "along"):
-            given = getattr(self, key) is not None
-            if given and key not in self.takes:
-                *some, last = (f"a {kind}" for kind, effect in EFFECTS.items() if key in effect.takes)
-                has = f"{', '.join(some)} or {last}" if some else last
-                raise ValueError(f"{key}= belongs to {has}, and only there")
-            if not given and self.takes.get(key):
+            given = getattr(self, key)
+            if given is not None and key not in self.takes:
+                kinds = " or ".join(f"a {kind}" for kind, effect in EFFECTS.items() if key in effect.takes)
+                raise ValueError(f"{key}={shown(given)} belongs to {kinds}, and only there")
+            if given is None and self.takes.get(key):
                 raise ValueError(f"a {self.kind} needs {key}=")
-        choice(f"{self.kind}: statistic", self.statistic, STATISTICS)
         if self.per_time and not self.time:
-            raise ValueError(f"{self.kind}: per_time= needs a time=")
-        at = {k: list(v) if isinstance(v, (list, tuple)) else [v] for k, v in self.at.items()}
-        object.__setattr__(self, "at", at)
+            raise ValueError(f"per_time={self.per_time} needs a time=")
 
     @property
     def lines(self) -> tuple[Line, ...]:

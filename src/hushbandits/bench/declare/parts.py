@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Literal
 
-from hushbandits.bench.declare import shapes
-from hushbandits.bench.declare.canonical import lean, plain, thaw
+from hushbandits.bench.declare.canonical import plain
+from hushbandits.bench.declare.shapes import Part, check
 from hushbandits.core.ground.keywords import keywords
 from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import choice, real, shown
+from hushbandits.core.ground.validate import real, shown
 
-__all__ = ["Figure", "Use", "named"]
+__all__ = ["Figure", "Use"]
 
 
 @dataclass(frozen=True, init=False)
-class Use:
+class Use(Part):
     """A registered env, agent or wrapper with its parameters.
 
     Parameters
@@ -48,13 +48,11 @@ class Use:
     on: str | None
 
     def __init__(self, name: str, /, *, label: str | None = None, on: str | None = None, **params: object):
-        for what, value in (("name", name), ("label", label), ("on", on)):
-            if not (shapes.text(value) and value) and (what == "name" or value is not None):
-                raise ValueError(f"{what}={shown(value)} of a Use must be a text without control characters")
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "params", thaw(plain(params)))
-        object.__setattr__(self, "label", label)
-        object.__setattr__(self, "on", on)
+        for key, value in (("name", name), ("params", params), ("label", label), ("on", on)):
+            if value == "":
+                raise ValueError(f"{key}='' of a Use must be a text that is not empty")
+            object.__setattr__(self, key, value)
+        check(self)
 
     @property
     def called(self) -> str:
@@ -76,27 +74,18 @@ class Use:
     @classmethod
     def from_dict(cls, table: Params | str) -> Use:
         """Inverse of `to_dict`: `table` is one, or a name without parameters; ``ValueError`` for anything else."""
-        if isinstance(table, str):
-            return cls(table)
-        if not shapes.mapping(table) or not isinstance(table.get("use"), str):
+        given = {"use": table} if isinstance(table, str) else table
+        if not isinstance(given, Mapping) or "use" not in given:
             raise ValueError(
                 f"{shown(table)} must be a name, or a table whose key 'use' is a name, such as "
                 f"{{use = 'UCB1', label = 'alone'}}"
             )
-        params = {k: v for k, v in table.items() if k not in ("use", "label", "on")}
-        return cls(table["use"], label=table.get("label"), on=table.get("on"), **params)
-
-
-def named(value: object) -> Any:
-    """Return a list with each text in it as a `Use` of that name; anything else stays as it is."""
-    if shapes.sequence(value) and len(value) <= shapes.LONGEST:
-        return tuple(Use(part) if isinstance(part, str) else part for part in value)
-    return value
+        return cls(given["use"], **{str(k): v for k, v in given.items() if k != "use"})
 
 
 @keywords
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class Figure(Part):
     """One panel of an experiment's picture.
 
     Parameters
@@ -143,9 +132,9 @@ class Figure:
 
     y: str
     x: str = "time"
-    log: str = "x"
-    center: str = "mean"
-    band: str = "interval"
+    log: Literal["", "x", "y", "xy"] = "x"
+    center: Literal["mean", "median"] = "mean"
+    band: Literal["interval", "quantiles"] = "interval"
     per_time: bool = False
     since: float | None = None
     lines: Sequence[str] = ()
@@ -159,28 +148,6 @@ class Figure:
     reading: str = ""
 
     def __post_init__(self) -> None:
-        shapes.check(Figure, vars(self), "figure")
-        choice("log", self.log, ("", "x", "y", "xy"))
-        choice("center", self.center, ("mean", "median"))
-        choice("band", self.band, ("interval", "quantiles"))
         if self.width is not None:
-            object.__setattr__(self, "width", real("figure: width", self.width, 1, 40, closed="both"))
-        object.__setattr__(self, "lines", tuple(self.lines))
-        object.__setattr__(self, "at", thaw(plain(self.at)))
-
-    def to_dict(self) -> dict[str, object]:
-        """As in a TOML file; fields at their defaults are left out.
-
-        Examples
-        --------
-        >>> Figure(y="regret", x="env.n_agents").to_dict()
-        {'y': 'regret', 'x': 'env.n_agents'}
-        """
-        return lean(self)
-
-    @classmethod
-    def from_dict(cls, table: object) -> Figure:
-        """Inverse of `to_dict`; unknown names in `table` raise ``ValueError`` with the nearest ones."""
-        given = shapes.table("figures", table, [f.name for f in fields(cls)], ("y",))
-        shapes.check(cls, given, "figures")
-        return cls(**given)
+            real("width", self.width, 1, 40, closed="both")
+        check(self)

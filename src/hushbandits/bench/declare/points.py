@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Difference, Line, Value
+from hushbandits.bench.declare.effects import Difference, Value
 from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.declare.shapes import lacking
 from hushbandits.bench.declare.spec import Cell, Experiment
-from hushbandits.bench.declare.vocabulary import symbol
+from hushbandits.bench.declare.vocabulary import place
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import nearest, shown
 from hushbandits.core.measure import Measure
@@ -19,58 +19,40 @@ from hushbandits.core.measure import Measure
 __all__ = ["check_claims", "check_declared", "picked", "points"]
 
 
-def _selection(line: Line) -> tuple[str, Params]:
-    if isinstance(line, Mapping):
-        fixed = dict(line)
-        return str(fixed.pop("agent", "")), fixed
-    return str(line), {}
-
-
 def points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]]:
     """Where the claim looks: a name and the cells that the effect is made of, in order.
 
     Line by line; of a slope, place by place within a line.
     """
-    effect = claim.effect
-    along = effect.along
-    lines = [_selection(line) for line in effect.lines]
-    given = {key for _, fixed in lines for key in fixed}
+    effect, along, sweep = claim.effect, claim.effect.along, experiment.sweep
     what = f"{experiment.name}, claim {claim.sentence!r}"
-    _check_names(experiment, what, lines, [*given, *effect.at, *([along] if along else [])])
-    by_place = {(c.line, canonical(c.point)): c for c in experiment.cells()}
-    free = {k: v for k, v in experiment.sweep.items() if k not in given and k != along}
-    for key, values in effect.at.items():
-        if key in free:
-            free[key] = _among(free[key], values)
-    steps: list[Params] = [{}]
-    if along is not None:
-        steps = [{along: v} for v in _among(experiment.sweep[along], effect.at.get(along, experiment.sweep[along]))]
-    found = []
-    for combo in itertools.product(*free.values()):
-        point = dict(zip(free, combo, strict=True))
-        where = ", ".join(f"{symbol(k)} = {v}" for k, v in point.items())
-        cells = []
-        for label, fixed in lines:
-            for step in steps:
-                full = {**point, **fixed, **step}
-                place = {k: full[k] for k in experiment.sweep}
-                if (label, canonical(place)) not in by_place:
-                    raise ValueError(f"{what}: the sweep has no point {place}")
-                cells.append(by_place[label, canonical(place)])
-        found.append((where, cells))
-    return found
-
-
-def _check_names(experiment: Experiment, what: str, lines: list[tuple[str, Params]], keys: Collection[str]) -> None:
-    given = {key for _, fixed in lines for key in fixed}
-    for label, fixed in lines:
+    lines = [dict(line) if isinstance(line, Mapping) else {"agent": line} for line in effect.lines]
+    labels = [str(line.pop("agent", "")) for line in lines]
+    given = {key for line in lines for key in line}
+    for label, fixed in zip(labels, lines, strict=True):
         if label not in experiment.lines():
             raise ValueError(f"{what}: no line is called {label!r}{nearest(label, experiment.lines())}")
         if missing := given - set(fixed):
             raise ValueError(f"{what}: {label!r} must fix {', '.join(sorted(missing))} as the other line does")
-    for key in keys:
-        if key not in experiment.sweep:
-            raise ValueError(f"{what}: {key!r} is not swept{_near(key, experiment.sweep)}")
+    picked(what, dict.fromkeys([*given, *effect.at, *([along] if along else [])], ()), sweep)
+    by_place = {(c.line, canonical(c.point)): c for c in experiment.cells()}
+    looked = {
+        k: _among(values, effect.at.get(k, values)) for k, values in sweep.items() if k == along or k not in given
+    }
+    steps: list[Params] = [{along: value} for value in looked.pop(along)] if along else [{}]
+    found = []
+    for combo in itertools.product(*looked.values()):
+        point = dict(zip(looked, combo, strict=True))
+        cells = []
+        for label, fixed in zip(labels, lines, strict=True):
+            for step in steps:
+                full = {**point, **fixed, **step}
+                at = {k: full[k] for k in sweep}
+                if (label, canonical(at)) not in by_place:
+                    raise ValueError(f"{what}: the sweep has no point {at}")
+                cells.append(by_place[label, canonical(at)])
+        found.append((place(point), cells))
+    return found
 
 
 def _among(values: Collection[object], wanted: Collection[object]) -> list[object]:
@@ -86,15 +68,11 @@ def check_claims(experiment: Experiment, measures: Mapping[str, Measure] | None 
     for claim in experiment.claims:
         what, effect, along = f"{experiment.name}, claim {claim.sentence!r}", claim.effect, claim.effect.along
         for _, cells in points(experiment, claim):
-            if along is not None and any(not _positive(c.point[along]) for c in cells):
+            if along and not all(isinstance(x := c.point[along], (int, float)) and x > 0 for c in cells):
                 raise ValueError(f"{what}: a slope needs positive values of {along}")
         measure = (measures or {}).get(effect.metric)
         if measure is not None and measure.rate and not isinstance(effect, (Value, Difference)):
             raise ValueError(f"{what}: of a rate, take a value or a difference")
-
-
-def _positive(value: object) -> bool:
-    return isinstance(value, (int, float)) and value > 0
 
 
 def check_declared(experiment: Experiment) -> None:
@@ -102,20 +80,16 @@ def check_declared(experiment: Experiment) -> None:
 
     Of a variation (``--quick``, ``--set``) figures and claims may pick values that are gone.
     """
-    name, sweep = experiment.name, experiment.sweep
-    varied = getattr(experiment, "varied", False)  # an InitVar that stays, which type checkers do not know
+    name, sweep, varied = experiment.name, experiment.sweep, experiment.varied
     for key in ("runs", "wrappers"):  # every env takes these of whoever builds it
         if key in experiment.env.params or f"env.{key}" in sweep:
             raise ValueError(f"{name}: 'env.{key}' is no parameter of the env's; {key} = … of the experiment says it")
-    for key in sweep:
-        prefix, _, parameter = key.rpartition(".")
-        if prefix == "agent":
-            lacking(f"{name}: sweep", parameter, [a.name for a in experiment.agents])
+    lacking(f"{name}: sweep", sweep, [a.name for a in experiment.agents])
     _check_given_once(experiment)
     for figure in experiment.figures:
         if figure.x not in ("time", "runs", *sweep) and "." in figure.x:  # without a prefix it is a metric
             raise ValueError(
-                f"{name}: a figure runs along {shown(figure.x)}, which is not swept{_near(figure.x, sweep)}"
+                f"{name}: a figure runs along {shown(figure.x)}, which is not swept{nearest(figure.x, sweep)}"
             )
         fixed = {key: [value] for key, value in figure.at.items()}
         picked(f"{name}: a figure", {**fixed, **({figure.by: ()} if figure.by else {})}, sweep, varied)
@@ -164,14 +138,10 @@ def picked(
     """
     for key, values in at.items():
         if key not in sweep:
-            raise ValueError(f"{what} picks values of {shown(key)}, which is not swept{_near(key, sweep)}")
+            raise ValueError(f"{what} picks values of {shown(key)}, which is not swept{nearest(key, sweep)}")
         known = [canonical(v) for v in sweep[key]]
         for value in values:
             if canonical(value) not in known and not varied:
                 raise ValueError(
                     f"{what} picks {key}={shown(value)}, which the sweep does not take: {shown(list(sweep[key]))}"
                 )
-
-
-def _near(key: str, known: Mapping[str, object]) -> str:
-    return nearest(key, known) if known else ""

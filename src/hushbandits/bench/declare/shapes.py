@@ -1,92 +1,95 @@
-"""Shapes of a declaration's fields: what each annotation of `Experiment`, `Figure` and `Claim` lets in."""
+"""Parts of a declaration: dataclasses that msgspec checks, the tables that stand for them, and names in them."""
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import fields
-from typing import Any, TypeGuard
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields
+from functools import cache
+from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
-import numpy as np
-
+from hushbandits.bench.declare.canonical import plain, thaw
 from hushbandits.core.entries import AGENTS
+from hushbandits.core.ground.extras import extra
 from hushbandits.core.ground.spec import open_ended, parameters
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import nearest, shown
 from hushbandits.core.team import Team
 
-__all__ = ["check", "lacking", "mapping", "plain_name", "sequence", "swallowed", "swept", "table", "tables", "text"]
-
-_Test = Callable[[object], bool]
+__all__ = ["Part", "check", "checked_table", "lacking", "plain_name", "swept"]
 
 
-def text(value: object) -> TypeGuard[str]:
-    r"""Whether `value` is a text that can be written anywhere: no half characters, nothing that steers a terminal.
+class Part:
+    """A part of a declaration: a dataclass, which a TOML file has as a table of its fields."""
 
-    Examples
-    --------
-    >>> text("ε = 1"), text("\x1b[2J"), text("\ud800"), text(3)
-    (True, False, False, False)
+    def to_dict(self) -> dict[str, object]:
+        """As in a TOML file; fields at their defaults are left out."""
+        found = {}
+        for f in fields(self):  # type: ignore[arg-type]  # every part is a dataclass
+            default = f.default if f.default_factory is MISSING else f.default_factory()
+            if f.compare and (value := getattr(self, f.name)) != default:
+                found[f.name] = plain(value)
+        return found
+
+    @classmethod
+    def from_dict(cls, table: Params) -> Self:
+        """Inverse of `to_dict`; unknown names in `table` raise ``ValueError`` with the nearest ones."""
+        own = [f for f in fields(cls) if f.compare]  # type: ignore[arg-type]
+        needed = [f.name for f in own if f.default is MISSING and f.default_factory is MISSING]
+        return cls(**checked_table(cls.__name__.lower(), table, [f.name for f in own], needed))
+
+    @classmethod
+    def read(cls, key: str, given: Any) -> Self:
+        """Return `given` if it is such a part, else the one that it stands for; `key` is where it is."""
+        try:
+            return given if isinstance(given, cls) else cls.from_dict(given)
+        except ValueError as error:
+            raise ValueError(f"{key}: {error}") from None
+
+    @classmethod
+    def several(cls, key: str, given: object) -> tuple[Self, ...]:
+        """Return a list of such parts, or of what stands for them; `key` is where it is."""
+        if not isinstance(given, (list, tuple)):
+            raise ValueError(f"{key}={shown(given)} must be a list")
+        return tuple(cls.read(f"{key}[{i}]", part) for i, part in enumerate(given))
+
+
+@cache
+def _annotations(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def check(part: Any, *but: str) -> None:
+    """Set the fields of a dataclass, those of `but` apart, to what msgspec makes of them by their annotations.
+
+    Raises
+    ------
+    ValueError
+        A field holds something else; the sentence says what its annotation lets in.
     """
-    if not isinstance(value, str):
-        return False
-    return value.isprintable() or not any(unicodedata.category(c) in ("Cc", "Cs") for c in value if c not in "\n\t")
+    with extra("bench"):
+        import msgspec
+
+    for name in (f.name for f in fields(part) if f.name not in but):
+        kind, value = _annotations(part.__class__)[name], getattr(part, name)
+        try:
+            found = thaw(msgspec.convert(plain(value), kind))
+        except (TypeError, msgspec.ValidationError) as error:
+            why = f"one of {', '.join(map(repr, get_args(kind)))}" if get_origin(kind) is Literal else error
+            raise ValueError(f"{name}={shown(value)} is not allowed: {why}") from None
+        object.__setattr__(part, name, tuple(found) if isinstance(found, list) else found)
 
 
-def sequence(value: object) -> TypeGuard[Sequence[object]]:
-    """Whether `value` lists things; a text does not."""
-    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
-
-
-def mapping(value: object) -> TypeGuard[Params]:
-    """Whether `value` is a table with texts for keys."""
-    return isinstance(value, Mapping) and all(map(text, value))
-
-
-def table(what: str, given: object, known: Collection[str], needed: Iterable[str]) -> Params:
+def checked_table(what: str, given: object, known: Collection[str], needed: Iterable[str]) -> Params:
     """Return `given` if it is a table of `known` fields that has the `needed` ones, else raise ``ValueError``."""
-    if not mapping(given):
+    if not isinstance(given, Mapping):
         raise ValueError(f"{what}: {shown(given)} must be a table")
     for key in given:
         if key not in known:
-            raise ValueError(f"{what}: there is no field {key!r}{nearest(key, known)}")
+            raise ValueError(f"{what}: there is no field {shown(key)}{nearest(str(key), known)}")
     for key in needed:
         if key not in given:
-            raise ValueError(f"{what}: the field {key!r} is missing")
+            raise ValueError(f"{what}: the field {key!r} is missing (in TOML it comes before the first table)")
     return given
-
-
-def swallowed(what: str, given: Params) -> None:
-    """Raise ``ValueError`` where TOML has put a field of an experiment into a table that stands before it.
-
-    Examples
-    --------
-    >>> swallowed("x", {"env": {"use": "CoopNetwork-v0", "agents": ["UCB1"]}})
-    Traceback (most recent call last):
-        ...
-    ValueError: x: 'agents' stands in the table [env]; in TOML what stands in no table comes before the first one
-    >>> swallowed("x", {"sweep": {"env": {"n_agents": [2, 4]}}})
-    Traceback (most recent call last):
-        ...
-    ValueError: x: sweep: write "env.n_agents" = [2, 4], in quotation marks
-    """
-    env = given.get("env")
-    if mapping(env) and "agents" in env and "agents" not in given:
-        raise ValueError(
-            f"{what}: 'agents' stands in the table [env]; in TOML what stands in no table comes before the first one"
-        )
-    for field in ("sweep", "quick"):
-        parts = given.get(field)
-        for owner, inner in parts.items() if mapping(parts) else ():
-            for key, value in inner.items() if mapping(inner) and "." not in owner else ():
-                raise ValueError(f'{what}: {field}: write "{owner}.{key}" = {shown(value)}, in quotation marks')
-
-
-def tables(key: str, parts: object) -> Sequence[Any]:
-    """Return `parts` if it is a list, else raise ``ValueError``; its items are checked by whoever reads them."""
-    if not sequence(parts):
-        raise ValueError(f"{key}={shown(parts)} must be a list of tables")
-    return parts
 
 
 _LONGEST = 100
@@ -114,76 +117,6 @@ def plain_name(what: str, name: object) -> str:
     )
 
 
-#: Most entries of a list that is looked through.
-LONGEST = 1_000_000
-
-
-def _many(test: _Test) -> _Test:
-    return lambda value: sequence(value) and len(value) <= LONGEST and all(map(test, value))
-
-
-def _table(test: _Test) -> _Test:
-    return lambda value: mapping(value) and all(map(test, value.values()))
-
-
-def _maybe(test: _Test) -> _Test:
-    return lambda value: value is None or test(value)
-
-
-def _whole(value: object) -> bool:
-    # a bool is an int to Python, and no number of anything to a reader
-    whole = isinstance(value, (int, np.integer)) or (isinstance(value, (float, np.floating)) and value.is_integer())
-    return whole and not isinstance(value, bool)
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-
-
-def _named(kind: str) -> _Test:
-    return lambda value: type(value).__name__ == kind
-
-
-_PARTS = {kind: _named(kind) for kind in ("Use", "Figure", "Claim")}
-#: What an annotation lets in, and in words.
-KINDS: dict[str, tuple[_Test, str]] = {
-    "str": (text, "a text without control characters"),
-    "str | None": (_maybe(text), "a text without control characters"),
-    "bool": (lambda v: isinstance(v, (bool, np.bool_)), "true or false"),
-    "int": (_whole, "an integer"),
-    "float | None": (_maybe(_number), "a number"),
-    "int | Sequence[int] | None": (
-        _maybe(lambda v: _whole(v) or _many(_whole)(v)),
-        f"an integer or a list of at most {LONGEST:,} integers",
-    ),
-    "Sequence[int]": (_many(_whole), f"a list of at most {LONGEST:,} integers"),
-    "Sequence[str]": (_many(text), "a list of texts"),
-    "Params": (mapping, "a table"),
-    "Mapping[str, str]": (_table(text), "a table of texts"),
-    "Mapping[str, Sequence[object]]": (mapping, "a table"),
-    "Line": (lambda v: text(v) or mapping(v) or _named("Use")(v), "an agent, a text or a table"),
-    "Line | None": (_maybe(lambda v: text(v) or mapping(v) or _named("Use")(v)), "an agent, a text or a table"),
-    "Effect": (lambda v: type(v).__name__ in ("Value", "Difference", "Ratio", "Slope"), "an effect"),
-    "Origin": (text, "a text without control characters"),
-    "Use": (_PARTS["Use"], "a name or a Use"),
-    **{f"Sequence[{kind}]": (_many(test), f"a list of {kind}") for kind, test in _PARTS.items()},
-    "Sequence[Use]": (_many(_PARTS["Use"]), "a list of names or Use"),
-    "Sequence[Use] | Mapping[str, Sequence[Use]]": (
-        lambda v: _many(_PARTS["Use"])(v) or _table(_many(_PARTS["Use"]))(v),
-        "a list of names or Use, or a table of such lists",
-    ),
-}
-
-
-def check(kind: type, given: Params, what: str) -> None:
-    """Raise ``ValueError`` for the first of the given fields that has another shape than `kind` says."""
-    known = {f.name: str(f.type) for f in fields(kind)}
-    for name, value in given.items():
-        test, words = KINDS[known[name]]
-        if not test(value):
-            raise ValueError(f"{what}: {name}={shown(value)} must be {words}")
-
-
 def swept(what: str, keys: Iterable[str], names: Iterable[str], plain: Sequence[str] = ()) -> None:
     """Raise ``ValueError`` where a key names no parameter of the env, the agents or the wrappers.
 
@@ -208,34 +141,31 @@ def swept(what: str, keys: Iterable[str], names: Iterable[str], plain: Sequence[
     prefixes = list(dict.fromkeys(["env", "agent", *names]))
     for key in keys:
         prefix, _, parameter = key.rpartition(".")
-        if key in plain or (parameter and prefix in prefixes):
-            continue
-        if not prefix and parameter:
-            name = key if key.isprintable() else "…"
-            raise ValueError(f"{what} {shown(key)}: write env.{name} or agent.{name}, to say whose it is")
-        raise ValueError(f"{what} {shown(key)}: nothing here is called {prefix!r}{nearest(prefix, prefixes)}")
+        if key not in plain and not (parameter and prefix in prefixes):
+            write = f"write env.{parameter} or agent.{parameter}, to say whose it is"
+            why = f"nothing here is called {prefix!r}{nearest(prefix, prefixes)}" if prefix else write
+            raise ValueError(f"{what} {shown(key)}: {why}")
 
 
-def lacking(what: str, parameter: str, agents: Sequence[str]) -> None:
+def lacking(what: str, keys: Iterable[str], agents: Sequence[str]) -> None:
     """Raise ``ValueError`` where ``agent.…`` is meant for all agents, and some take the parameter and some do not.
 
     Where nobody takes it, whoever builds the agents says so, and whose it is.
 
     Examples
     --------
-    >>> lacking("sweep", "epsilon", ["Private-UCB", "UCB1"])
+    >>> lacking("sweep", ["agent.epsilon"], ["Private-UCB", "UCB1"])
     Traceback (most recent call last):
         ...
-    ValueError: sweep 'agent.epsilon': UCB1 takes no parameter 'epsilon'; write Private-UCB.epsilon
+    ValueError: sweep 'agent.epsilon': it is no parameter of UCB1; write Private-UCB.epsilon
     """
-    without = [name for name in dict.fromkeys(agents) if not _takes(name, parameter)]
-    takers = [f"{name}.{parameter}" for name in dict.fromkeys(agents) if name not in without]
-    if without and takers:
-        verb = "takes" if len(without) == 1 else "take"
-        raise ValueError(
-            f"{what} {shown(f'agent.{parameter}')}: {' and '.join(without)} {verb} no parameter {parameter!r}; "
-            f"write {' and '.join(takers)}"
-        )
+    for key in keys:
+        prefix, _, parameter = key.rpartition(".")
+        takes = {name: _takes(name, parameter) for name in agents if prefix == "agent"}
+        if len(set(takes.values())) == 2:
+            without = " and ".join(name for name, taken in takes.items() if not taken)
+            write = " and ".join(f"{name}.{parameter}" for name, taken in takes.items() if taken)
+            raise ValueError(f"{what} {shown(key)}: it is no parameter of {without}; write {write}")
 
 
 def _takes(agent: str, parameter: str) -> bool:

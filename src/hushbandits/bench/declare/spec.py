@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import InitVar, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
-from hushbandits.bench.declare import shapes
-from hushbandits.bench.declare.canonical import canonical, digest, plain, thaw
+from hushbandits.bench.declare.canonical import canonical, digest
 from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Line
-from hushbandits.bench.declare.parts import Figure, Use, named
-from hushbandits.bench.declare.shapes import plain_name
-from hushbandits.bench.declare.vocabulary import symbol
+from hushbandits.bench.declare.parts import Figure, Use
+from hushbandits.bench.declare.shapes import Part, check, lacking, plain_name, swept
+from hushbandits.bench.declare.vocabulary import place, short, symbol
 from hushbandits.bench.declare.world import seeds, world
 from hushbandits.core.ground.keywords import keywords
 from hushbandits.core.ground.types import Params, Seeds
@@ -59,7 +58,7 @@ class Cell:
     @property
     def label(self) -> str:
         """Line and point in words."""
-        return ", ".join([self.line, *(f"{symbol(k)} = {_short(v)}" for k, v in self.point.items())])
+        return ", ".join(filter(None, [self.line, place(self.point)]))
 
     def seeds(self, seed: int, first: int, runs: int) -> Seeds:
         """Seeds of runs `first` … of this cell; they depend on `seed` and the env part alone."""
@@ -68,7 +67,7 @@ class Cell:
 
 @keywords
 @dataclass(frozen=True, kw_only=True)
-class Experiment:
+class Experiment(Part):
     """A declaration: who plays what, how often, and what is shown.
 
     Parameters
@@ -138,54 +137,47 @@ class Experiment:
     claims: Sequence[Claim] = ()
     quick: Params = field(default_factory=dict)
     #: Whether it is a variation: values that its figures and claims pick may be gone then.  No part of the data.
-    varied: InitVar[bool] = False
+    varied: bool = field(default=False, compare=False)
 
-    def __post_init__(self, varied: bool) -> None:
+    def __post_init__(self) -> None:
         plain_name("experiment name", self.name)
-        object.__setattr__(self, "varied", varied)
-        env, choices = self.env, self.wrappers
-        object.__setattr__(self, "env", Use(env) if isinstance(env, str) else env)
-        object.__setattr__(self, "agents", named(self.agents))
-        by_label = {k: named(v) for k, v in choices.items()} if isinstance(choices, Mapping) else named(choices)
-        object.__setattr__(self, "wrappers", by_label)
-        shapes.check(Experiment, {f.name: getattr(self, f.name) for f in fields(self)}, f"experiment {self.name}")
-        object.__setattr__(self, "runs", integer(f"experiment {self.name}: runs", self.runs, 1))
-        if not self.agents:
-            raise ValueError(f"experiment {self.name} has no agents")
-        if isinstance(self.wrappers, Mapping) and not self.wrappers:
-            raise ValueError(f"experiment {self.name}: wrappers={{}} must be a list, or name at least one choice")
-        self._check_sweep()
-        object.__setattr__(self, "sweep", {k: thaw(plain(list(v))) for k, v in self.sweep.items()})
-        object.__setattr__(self, "quick", thaw(plain(self.quick)))
-        if self.checkpoints is not None:
-            what, at = f"experiment {self.name}: checkpoints", self.checkpoints
-            at = tuple(integer(what, c, 0) for c in at) if isinstance(at, Sequence) else integer(what, at, 0)
-            object.__setattr__(self, "checkpoints", at)
-        for f in ("agents", "metrics", "figures", "claims", "paired"):
-            object.__setattr__(self, f, tuple(getattr(self, f)))
-        given = [*self.env.params, *(k[4:] for k in self.sweep if k.startswith("env."))]
-        for parameter in self.paired:
-            if parameter not in given:
-                raise ValueError(f"experiment {self.name}: paired={parameter!r} is no env parameter given here")
-        lines = self.lines()
-        for label in lines:
-            if lines.count(label) > 1:
-                raise ValueError(f"experiment {self.name}: two lines are called {label!r}; give them a label=")
-        object.__setattr__(
-            self, "claims", tuple(replace(c, effect=c.effect.naming(self._line_of)) for c in self.claims)
-        )
+        try:
+            self._read()
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"experiment {self.name}: {error}") from None
 
-    def _check_sweep(self) -> None:
-        names = self._names()
-        shapes.swept(f"experiment {self.name}: sweep", self.sweep, names)
-        shapes.swept(f"experiment {self.name}: quick", self.quick, names, ("runs", "checkpoints"))
+    def _read(self) -> None:
+        """Make parts of what stands for them, values of what msgspec lets in, and labels of a claim's agents."""
+        given = self.wrappers
+        parts = {
+            "env": Use.read("env", self.env),
+            "agents": Use.several("agents", self.agents),
+            "wrappers": {k: Use.several(f"wrappers.{k}", v) for k, v in given.items()}
+            if isinstance(given, Mapping)
+            else Use.several("wrappers", given),
+            "figures": Figure.several("figures", self.figures),
+            "claims": Claim.several("claims", self.claims),
+        }
+        for key, part in parts.items():
+            object.__setattr__(self, key, part)
+        check(self, *parts)
+        integer("runs", self.runs, 1)
+        if not self._lines:
+            raise ValueError(f"agents={shown(self.agents)} and wrappers={shown(given)} must name somebody")
+        swept("sweep", self.sweep, self._names())
+        swept("quick", self.quick, self._names(), _PLAIN)
         for parameter, values in self.sweep.items():
-            what = f"experiment {self.name}: sweep {parameter}"
-            if not shapes.sequence(values) or not values:
-                raise ValueError(f"{what}={shown(values)} must list values")
             texts = [canonical(v) for v in values]
-            if twice := [t for t in texts if texts.count(t) > 1] if len(set(texts)) < len(texts) else []:
-                raise ValueError(f"{what} lists {shown(values[texts.index(twice[0])])} twice")
+            if not texts or len(set(texts)) < len(texts):
+                raise ValueError(f"sweep {parameter}={shown(list(values))} must list values, each once")
+        known = [*self.env.params, *(k[4:] for k in self.sweep if k.startswith("env."))]
+        for parameter in self.paired:
+            if parameter not in known:
+                raise ValueError(f"paired={parameter!r} is no env parameter given here")
+        if twice := [label for label, n in Counter(self.lines()).items() if n > 1]:
+            raise ValueError(f"two lines are called {twice[0]!r}; give them a label=")
+        claims = tuple(replace(c, effect=c.effect.naming(self._line_of)) for c in self.claims)
+        object.__setattr__(self, "claims", claims)
 
     # -- lines and cells --------------------------------------------------------------------------------------
 
@@ -200,16 +192,14 @@ class Experiment:
 
     def _line_of(self, line: Line) -> Line:
         """A claim's line by its label, or by a mapping that holds it."""
-        if not isinstance(line, Use):
-            if not isinstance(line, Mapping) or not isinstance(line.get("agent"), Use):
-                return line
+        if isinstance(line, Mapping) and "agent" in line:
             return {**line, "agent": self._line_of(line["agent"])}
-        if line not in self.agents:
-            raise ValueError(f"experiment {self.name}: a claim is about {line.to_dict()}, which is none of its agents")
+        if not isinstance(line, Use):
+            return line
         found = [label for label, agent, _ in self._lines if agent == line]
-        if len(found) > 1:
-            label, names = _labels(self.agents)[list(self.agents).index(line)], ", ".join(map(repr, found))
-            raise ValueError(f"experiment {self.name}: a claim is about {label!r} under several wrappers: name {names}")
+        if len(found) != 1:
+            why = f"several lines: name {', '.join(map(repr, found))}" if found else "none of its agents"
+            raise ValueError(f"a claim is about {line.to_dict()}, which is {why}")
         return found[0]
 
     def lines(self) -> list[str]:
@@ -246,35 +236,15 @@ class Experiment:
     # -- as data ----------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, object]:
-        """As in a TOML file; fields at their defaults are left out."""
-        table = {f.name: _told(getattr(self, f.name)) for f in fields(self)}
-        kept = ("checkpoints",) if self.checkpoints == () else ()  # that there are none is said
-        return {key: value for key, value in table.items() if key in kept or value not in (None, "", [], {})}
+        """As in a TOML file; fields at their defaults are left out, but for `runs`."""
+        return {**super().to_dict(), "runs": self.runs}
 
     @classmethod
     def from_dict(cls, table: Params) -> Experiment:
         """Inverse of `to_dict`; unknown names in `table` raise ``ValueError`` with the nearest ones."""
-        if not shapes.mapping(table):
-            raise ValueError(f"an experiment must be a table, not {shown(table)}")
-        table = dict(table)
-        name = plain_name("experiment name", table["name"]) if "name" in table else "?"
-        shapes.swallowed(f"experiment {name}", table)
-        shapes.table(f"experiment {name}", table, [f.name for f in fields(cls)], ("name", "env", "agents"))
-        if table.get("title", "") == "":  # said to be empty, or not said
-            table["title"] = name
-        try:
-            table["env"] = Use.from_dict(table["env"])
-            table["agents"] = _uses("agents", table["agents"])
-            wrappers = table.get("wrappers", ())
-            if isinstance(wrappers, Mapping):
-                table["wrappers"] = {k: _uses(f"wrappers.{k}", v) for k, v in wrappers.items()}
-            else:
-                table["wrappers"] = _uses("wrappers", wrappers)
-            table["figures"] = tuple(map(Figure.from_dict, shapes.tables("figures", table.get("figures", ()))))
-            table["claims"] = tuple(map(Claim.from_dict, shapes.tables("claims", table.get("claims", ()))))
-        except (ValueError, TypeError) as error:
-            raise type(error)(f"experiment {name}: {error}") from None
-        return cls(**table)
+        if isinstance(table, Mapping) and "name" in table and not table.get("title"):
+            table = {**table, "title": table["name"]}
+        return super().from_dict(table)
 
     # -- variations -------------------------------------------------------------------------------------------
 
@@ -287,30 +257,23 @@ class Experiment:
             ``runs``, ``checkpoints``, or parameters named as in `sweep`.  A list or tuple under the name of
             a swept parameter replaces its sweep; any other value is its sweep's only one.
         """
-        experiment = self
-        for key, value in changes.items():
-            experiment = experiment._override(key, value)
-        return experiment
-
-    def _override(self, key: str, value: Any) -> Experiment:
-        known = ("runs", "checkpoints")
-        if key in known:
-            return replace(self, **{key: value})
         what = f"experiment {self.name}: cannot set"
-        shapes.swept(what, [key], self._names(), known)
-        prefix, _, parameter = key.rpartition(".")
-        sweep = dict(self.sweep)
-        if key in sweep:
-            values = tuple(value) if isinstance(value, (list, tuple)) else (value,)
-            return replace(self, sweep={**sweep, key: values}, varied=True)
-        if prefix == "agent":
-            shapes.lacking(what, parameter, [a.name for a in self.agents])
-        point = {key: value}
+        swept(what, changes, self._names(), _PLAIN)
+        own = {key: value for key, value in changes.items() if key in _PLAIN}
+        swept_anew = {
+            key: value if isinstance(value, (list, tuple)) else (value,)
+            for key, value in changes.items()
+            if key in self.sweep
+        }
+        point = {key: value for key, value in changes.items() if key not in own | swept_anew}
+        lacking(what, point, [a.name for a in self.agents])
         env = _aimed(self.env, point, "env")
         agents = tuple(_aimed(a, point, "agent", a.name) for a in self.agents)
         choices = {label: tuple(_aimed(w, point, w.name) for w in uses) for label, uses in self._choices().items()}
         wrappers = choices if isinstance(self.wrappers, Mapping) else choices[""]
-        return replace(self, env=env, agents=agents, wrappers=wrappers, sweep=sweep, varied=True)
+        varied = self.varied or bool(point or swept_anew)
+        sweep = {**self.sweep, **swept_anew}
+        return replace(self, **own, env=env, agents=agents, wrappers=wrappers, sweep=sweep, varied=varied)
 
     def quickly(self) -> Experiment:
         """Return the small version of ``--quick``: `quick`'s overrides, else at most 5 runs."""
@@ -318,7 +281,11 @@ class Experiment:
 
     def joined_by(self, agents: Iterable[Use | str]) -> Experiment:
         """Return the experiment with more `agents`."""
-        return replace(self, agents=(*self.agents, *named(tuple(agents))))
+        return replace(self, agents=(*self.agents, *Use.several("agents", tuple(agents))))
+
+
+#: What may be changed besides parameters.
+_PLAIN = ("runs", "checkpoints")
 
 
 def _aimed(use: Use, point: Params, *prefixes: str) -> Use:
@@ -342,25 +309,6 @@ def _labels(agents: Sequence[Use]) -> list[str]:
         namesakes = [a for a in agents if a.name == agent.name and not a.label]
         names = dict.fromkeys(k for a in namesakes for k in a.params if k != "calibrated")
         differ = [k for k in names if len({canonical(a.params.get(k)) for a in namesakes}) > 1]
-        told = [f"{symbol(k)} = {_short(agent.params[k])}" for k in differ if k in agent.params]
+        told = [f"{symbol(k)} = {short(agent.params[k])}" for k in differ if k in agent.params]
         labels.append(" ".join([agent.name.rpartition(":")[2], ", ".join(told)]).strip() + mark)
     return labels
-
-
-def _told(value: object) -> object:
-    """`plain`, of parts too."""
-    if isinstance(value, (Use, Figure, Claim)):
-        return value.to_dict()
-    if isinstance(value, tuple):
-        return [_told(part) for part in value]
-    if isinstance(value, Mapping):
-        return {key: _told(part) for key, part in value.items()}
-    return plain(value)
-
-
-def _short(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _uses(key: str, parts: object) -> tuple[Use, ...]:
-    return tuple(map(Use.from_dict, shapes.tables(key, parts)))

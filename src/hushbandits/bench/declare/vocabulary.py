@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
+from hushbandits.core.ground.types import Params
 from hushbandits.core.measure import Measure, gathered
 from hushbandits.registry import shipped_classes
 
-__all__ = ["PARAMETERS", "metric", "shipped", "smaller_is_better", "symbol", "words"]
+__all__ = ["PARAMETERS", "place", "shipped", "short", "smaller_is_better", "symbol", "words"]
 
 
 #: Parameters: how they are written beside a value, and in words along an axis.
@@ -41,11 +42,6 @@ def shipped() -> Mapping[str, Measure]:
     return MappingProxyType(gathered(*shipped_classes()))
 
 
-def metric(name: str) -> Measure:
-    """Return what a metric is where nothing but its name is known: as it ships, else any number."""
-    return shipped().get(name) or Measure.of(name)
-
-
 #: Metrics of which less is better, and of which more: what is in neither is not judged by size.
 _LESS = frozenset(
     {"regret", "rounds", "messages", "messages_most", "bits", "bits_per_user", "named", "named_most", "epsilon"}
@@ -72,6 +68,22 @@ def symbol(parameter: str) -> str:
 def words(parameter: str) -> str:
     """Return how a parameter is written along an axis."""
     return _parameter(parameter)[1]
+
+
+def place(point: Params) -> str:
+    """Return a point of a sweep in words.
+
+    Examples
+    --------
+    >>> place({"env.n_agents": 4, "agent.epsilon": 0.5})
+    'agents = 4, ε = 0.5'
+    """
+    return ", ".join(f"{symbol(key)} = {short(value)}" for key, value in point.items())
+
+
+def short(value: object) -> str:
+    """Return how a value is written in labels."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _parameter(name: str) -> tuple[str, str]:

@@ -138,7 +138,7 @@ def judge_one(lines: Sequence[Configuration], experiment: Experiment, claim: Cla
 
 def together(experiment: Experiment) -> int:
     """Return m, how many claims are judged together with those of an experiment: all of its paper."""
-    return max(family(experiment.name) or 0, len(experiment.claims))
+    return max(family(experiment.name), len(experiment.claims))
 
 
 def _margin(claim: Claim, interval: Interval) -> float:
