@@ -13,6 +13,7 @@ SCRIPTS = (
     "views",
     "resets",
     "network",
+    "observer",
     "feedback",
     "harness",
     "reference",

@@ -6,10 +6,10 @@ from helpers import build
 from scipy import stats
 
 import hushbandits as hb
+from benchmarks.observer import observe
 from hushbandits.agents import feraud2019_theory as theory
 from hushbandits.agents.rio2023_theory import mase_confidence, mase_rounds
 from hushbandits.bench.declare.catalog import find
-from hushbandits.bench.runner.observe import observe
 from hushbandits.core.play import play
 from hushbandits.envs.exploration.observer import watch
 from hushbandits.envs.exploration.problems import vote_threshold

@@ -175,13 +175,13 @@ def test_a_rate_of_ones_own_is_one_in_tables_figures_and_verdicts(hive):
     ]
     one = experiment(*claims)
     store = run(one, hive / "out").store
-    x = store.runs(one.cells()[0], 30).finals["swarmed"]
+    x = store.rows.runs(one.cells()[0].key).finals["swarmed"]
     assert set(x) == {0.0, 1.0}
     exact = share_interval(int(x.sum()), 30)
     rows = {line.metric: line for line in summaries(configurations(store, one, one.cells()[:1]), one.metrics)}
     assert (rows["swarmed"].mean_interval, rows["swarmed"].median) == (exact, None)
     assert rows["swarmed"].label == "share of runs that swarmed"
-    bees = store.runs(one.cells()[0], 30).finals["bees"]
+    bees = store.rows.runs(one.cells()[0].key).finals["bees"]
     assert mean_interval(bees)[0] < 0  # of a count it is cut there
     assert rows["bees"].mean_interval[0] == 0.0
     assert rows["height"].mean_interval[0] < 0

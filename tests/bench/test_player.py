@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import hushbandits as hb
+from benchmarks import observer as watching
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.declare.world import seeds, world
 from hushbandits.bench.run import run
-from hushbandits.bench.runner import observe as watching
 from hushbandits.core.entries import ENVS
 from hushbandits.core.luck.rewards import Gaussian, UniformMeans
 from hushbandits.envs.network.env import CoopNetwork

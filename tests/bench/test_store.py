@@ -17,13 +17,12 @@ from hushbandits.bench.declare.claim import Claim
 from hushbandits.bench.declare.effects import Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.run import run
-from hushbandits.bench.runner import files
 from hushbandits.bench.runner.errors import StoreError
-from hushbandits.bench.runner.files import digest_of
-from hushbandits.bench.runner.rows import Runs, encoded
+from hushbandits.bench.runner.rows import Runs, digest_of, encoded
 from hushbandits.bench.runner.store import Store
 from hushbandits.bench.runner.task import Task
 from hushbandits.cli.main import main
+from hushbandits.core.ground.files import lock
 
 #: Four cells of one batch each, with curves; played in two shards, so that nothing is compacted.
 FEW = small(env=Use("CoopNetwork-v0", horizon=20), agents=["Multi-UCB", "UCB1"], runs=4, checkpoints=(1, 10, 20))
@@ -231,7 +230,7 @@ def test_zeros_nans_infinities_and_unordered_times_are_read_as_they_were_written
     finals = {"a": np.array([-0.0, np.nan]), "b": np.array([np.inf, -np.inf]), "wide": np.ones((2, 3))}
     curves = {"a": np.array([[1.0, -0.0, np.nan, 1.0], [5.0, 6.0, 7.0, 5.0]])}
     store = filled(tmp_path, one, lambda cell: (finals, curves, np.array([30.0, 2.0, 5.0, 30.0])))
-    found = store.runs(one.cells()[0], 9)
+    found = store.rows.runs(one.cells()[0].key)
     assert list(found.finals) == ["a", "b"]
     assert np.array_equal(found.finals["a"], [0.0, np.nan], equal_nan=True)
     assert np.signbit(found.finals["a"][0])
@@ -256,7 +255,7 @@ def test_a_disk_that_takes_no_more_is_one_sentence_and_loses_nothing(tmp_path, w
         flush(file)
 
     with monkeypatch.context() as patched:
-        patched.setattr(files.os, "fsync", full)
+        patched.setattr(os, "fsync", full)
         with pytest.raises(StoreError, match="cannot write") as error:
             run(FEW, tmp_path / "o")
     assert "\n" not in str(error.value)
@@ -278,13 +277,12 @@ def test_a_folder_that_cannot_be_is_one_sentence(tmp_path):
 
 def test_the_parts_of_killed_writers_go_and_those_of_living_ones_stay(tmp_path):
     run(FEW, tmp_path, shard="1/2")
-    host = os.uname().nodename
-    dead, alive = (tmp_path / ".parts" / f".{host}-{pid}-0123456789abcdef.part" for pid in (2**22 + 1, os.getpid()))
-    for path in (dead, alive):
-        path.parent.mkdir(exist_ok=True)
-        path.touch()
-    run(FEW, tmp_path)
-    assert (dead.exists(), alive.exists()) == (False, True)
+    dead, alive = (tmp_path / "rows" / f".{i}-0123456789abcdef.part" for i in (1, 2))
+    dead.touch()
+    with alive.open("x") as file:
+        lock(file.fileno())
+        run(FEW, tmp_path)
+        assert (dead.exists(), alive.exists()) == (False, True)
 
 
 # -- what rows hold -------------------------------------------------------------------------------------------------

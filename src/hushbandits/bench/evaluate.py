@@ -38,8 +38,6 @@ from hushbandits.registry import make_team, not_the_envs, takes
 
 __all__ = ["evaluate"]
 
-#: Seconds after which a call shows its progress.
-_QUIET = 2.0
 _RUN = 700  # bytes of one run's seed and metrics
 
 
@@ -129,7 +127,7 @@ def evaluate(
         for part in _parts(runs, workers(chosen.jobs))
     ]
     played: dict[int, Played] = {}
-    with Bar(runs, after=_QUIET, shown=chosen.progress) as bar:
+    with Bar(runs, shown=chosen.progress) as bar:
         for task, reply in answers(tasks, chosen, bar):
             if isinstance(reply, Failed):
                 raise reply.again()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
 from tyro.conf import Positional, arg
@@ -54,7 +53,7 @@ def audit(
         integer("samples", samples, 100)
         integer("seed", seed, 0)
         failed, untested = 0, ""
-        for line, bad in lines(names, Budget(level, seed, samples, thorough), verbose, partial(Bar, after=2.0)):
+        for line, bad in lines(names, Budget(level, seed, samples, thorough), verbose, Bar):
             print(line)
             failed += bad
             untested = f", {line}" if line.endswith(": not tested") else untested

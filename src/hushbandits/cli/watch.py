@@ -212,7 +212,7 @@ def _into_a_file(path: Path, core: Env, team: Team, seeds: Seeds, name: str, pac
             yield np.ascontiguousarray(render.picture(task, title))
             bar.advance(1)
 
-    with Bar(_MOST, after=2.0, unit="frames") as bar:
+    with Bar(_MOST, unit="frames") as bar:
         drawn, tasks = _chosen(core, team, seeds, pace, bar)
         bar.of(len(drawn))
         bar.at(f"drawing {path.name}")
@@ -258,7 +258,7 @@ def _in_a_window(core: Env, team: Team, seeds: Seeds, name: str, pace: _Pace) ->
     from hushbandits.bench.runner.progress import Bar
     from hushbandits.views import render
 
-    with Bar(1, after=2.0, unit="runs") as bar:
+    with Bar(1, unit="runs") as bar:
         _, tasks = _chosen(core, team, seeds, pace, bar)
     window: Figure | None = None
     for task in tasks:

@@ -9,7 +9,7 @@ from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.bench.report.tables import number
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.bench.runner.privacy_table import grouped
+from hushbandits.bench.runner.privacy_table import noted
 from hushbandits.bench.runner.store import Store
 from hushbandits.protection import HEADS
 
@@ -30,8 +30,8 @@ def guarantees(
     the parameters `along` which its picture runs.
     """
     cells = experiment.cells()
-    told = {label: rows for labels, rows in grouped(store, cells) for label in labels}
-    rows = {cell.key: told.get(cell.label, UNTOLD) for cell in cells}
+    told = noted(store)
+    rows = {cell.key: told.get(cell.key, UNTOLD) for cell in cells}
     found: dict[tuple[tuple[str, ...], ...], dict[str, None]] = {}
     named: dict[str, set[object]] = {}
     for cell in cells:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Collection, Mapping, Sequence, Sized
 
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.points import check_claims, check_declared
 from hushbandits.bench.declare.spec import Cell, Experiment
-from hushbandits.bench.runner.instantiation import Instances, join
+from hushbandits.bench.runner.instantiation import Instance, Instances, joined
 from hushbandits.bench.runner.plan import BATCH
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.validate import integer, nearest
-from hushbandits.core.measure import Measure
 
 __all__ = ["afford", "afford_points", "check"]
 
@@ -24,23 +23,18 @@ _CURVES = 8  # metrics that have curves, about
 
 def afford_points(checkpoints: int | Sequence[int] | None, runs: int) -> None:
     """Raise ``ValueError`` if curves at so many checkpoints, of so many runs at once, take too much memory."""
-    if checkpoints is None:
-        return
     if isinstance(checkpoints, Sized) and not isinstance(checkpoints, str):
         points = len(checkpoints)
     else:
-        points = integer("checkpoints", checkpoints, 0)
+        points = 0 if checkpoints is None else integer("checkpoints", checkpoints, 0)
     affordable(f"checkpoints={points}", points * (_POINT + 8.0 * runs * _CURVES))
 
 
 def afford(experiment: Experiment) -> None:
     """Raise ``ValueError`` if an experiment has more cells, runs or checkpoints than the memory limit allows."""
     cells = len(experiment.lines()) * math.prod(map(len, experiment.sweep.values()))
-    affordable(f"experiment {experiment.name} with {cells:,} cells", float(cells) * _CELL)
-    affordable(
-        f"experiment {experiment.name} with runs={experiment.runs} of {cells:,} cells",
-        float(cells) * experiment.runs * _RUN,
-    )
+    what = f"experiment {experiment.name} with runs={experiment.runs} of {cells:,} cells"
+    affordable(what, float(cells) * (_CELL + _RUN * experiment.runs))
     afford_points(experiment.checkpoints, min(BATCH, experiment.runs))
 
 
@@ -75,57 +69,42 @@ def check(
             raise ValueError(f"two experiments are called {name!r}")
     for experiment in experiments:
         check_declared(experiment)
-        offered, kinds, invalid = _met(experiment, skip_invalid, instances)
+        met, invalid = _met(experiment, skip_invalid, instances)
         skipped |= invalid
-        check_claims(experiment, kinds)
-        finals = {who: names for who, (names, _) in offered.items()}
-        curves = {who: names for who, (_, names) in offered.items()}
+        check_claims(experiment, joined(experiment.name, met.values()))
+        finals = {who: found.finals for who, found in met.items()}
+        curves = {who: found.curves for who, found in met.items()}
         for name in experiment.metrics:
             _had(experiment.name, "no metric is named", name, finals)
         for figure in experiment.figures:
             _had(experiment.name, "a figure shows", figure.y, curves if figure.x == "time" else finals)
-            if figure.x in ("time", "runs", *experiment.sweep):
-                continue
-            offers = {name for names in finals.values() for name in names}
-            if figure.x not in offers:
-                what = f"which is neither swept nor a metric{nearest(figure.x, [*experiment.sweep, *offers])}"
-                raise ValueError(f"{experiment.name}: a figure runs along {figure.x!r}, {what}")
-            _had(experiment.name, "a figure runs along", figure.x, finals)
+            if figure.x not in ("time", "runs", *experiment.sweep):
+                _had(experiment.name, "a figure runs along", figure.x, finals, experiment.sweep)
         for effect in (c.effect for c in experiment.claims):
             _had(experiment.name, "a claim is about", effect.metric, finals if effect.time is None else curves)
     return skipped
 
 
-#: Metrics at the end and metrics with curves, by env and agent.
-_Offered = dict[tuple[str, str], tuple[frozenset[str], frozenset[str]]]
-
-
 def _met(
     experiment: Experiment, skip_invalid: bool, instances: Instances
-) -> tuple[_Offered, dict[str, Measure], dict[str, str]]:
-    """Let everybody meet; return what is measured, what that is, and why cells cannot be played, by their keys."""
-    offered: _Offered = {}
-    kinds: dict[str, Measure] = {}
+) -> tuple[dict[tuple[str, str], Instance], dict[str, str]]:
+    """Let everybody meet; return what is measured by env and agent, and why cells cannot be played, by their keys."""
+    met: dict[tuple[str, str], Instance] = {}
     invalid: dict[str, str] = {}
-    first: ValueError | TypeError | None = None
+    errors: list[ValueError | TypeError] = []
     for cell in experiment.cells() if skip_invalid else _telling(experiment):
         try:
-            met = instances.of(cell)
-            players = cell.env.name, cell.agent.name
-            if players not in offered:
-                join(kinds, met.measures)
-                offered[players] = met.finals, met.curves
+            met.setdefault((cell.env.name, cell.agent.name), instances.of(cell))
         except (ValueError, TypeError) as error:
-            told = f"{experiment.name}, {cell.label}: {error}"
-            first = first or error
-            invalid[cell.key] = told
-        if first is not None and offered and not skip_invalid:
+            errors.append(error)
+            invalid[cell.key] = f"{experiment.name}, {cell.label}: {error}"
+        if errors and met and not skip_invalid:
             break  # that is enough to say what is wrong, and that others meet
-    if first is not None and not (skip_invalid and offered):
-        meets = offered and not isinstance(first, TypeError) and all(map(_known, experiment.cells()))
-        way = "; --skip-invalid (skip_invalid=True) leaves out the cells that cannot meet" if meets else ""
-        raise type(first)(next(iter(invalid.values())) + way) from first
-    return offered, kinds, invalid
+    if errors and not (skip_invalid and met):
+        leaves = met and isinstance(errors[0], ValueError) and all(map(_known, experiment.cells()))
+        way = "; --skip-invalid (skip_invalid=True) leaves out the cells that cannot meet" if leaves else ""
+        raise type(errors[0])(next(iter(invalid.values())) + way) from errors[0]
+    return met, invalid
 
 
 def _known(cell: Cell) -> bool:
@@ -137,19 +116,20 @@ def _known(cell: Cell) -> bool:
     return True
 
 
-def _had(experiment: str, what: str, name: str, by: Mapping[tuple[str, str], frozenset[str]]) -> None:
+def _had(
+    experiment: str, what: str, name: str, by: Mapping[tuple[str, str], frozenset[str]], swept: Collection[str] = ()
+) -> None:
     """Raise ``ValueError`` unless all envs and agents have a metric."""
-    lacking = next((who for who, names in by.items() if name not in names), None)
-    if lacking is None:
-        return
-    having = next((who for who, names in by.items() if name in names), None)
-    if having is None:
-        raise ValueError(f"{experiment}: {what} {name!r}{nearest(name, by[lacking])}")
-    one, other = (f"{agent} on {env}" if lacking[1] == having[1] else agent for env, agent in (having, lacking))
-    raise ValueError(
-        f"{experiment}: {name!r} must be a metric of all lines: {one} has it, {other} does not; leave it out (every "
-        f"metric is stored all the same), or play the two in experiments of their own"
-    )
+    lacking = [who for who, names in by.items() if name not in names]
+    having = [who for who in by if who not in lacking]
+    if lacking and not having:
+        raise ValueError(f"{experiment}: {what} {name!r}{nearest(name, [*swept, *by[lacking[0]]])}")
+    if lacking:
+        (one, other) = (f"{agent} on {env}" for env, agent in (having[0], lacking[0]))
+        raise ValueError(
+            f"{experiment}: {name!r} must be a metric of all lines: {one} has it, {other} does not; leave it out (each "
+            f"metric is stored all the same), or play the two in experiments of their own"
+        )
 
 
 def _telling(experiment: Experiment) -> list[Cell]:

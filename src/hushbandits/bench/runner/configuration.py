@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from hushbandits.bench.declare.spec import Cell, Experiment
-from hushbandits.bench.runner.rows import Rows, Runs
+from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures, Store
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.ground.validate import shown
 from hushbandits.core.measure import Measure
 
-__all__ = ["Configuration", "Stored", "configurations"]
-
-
-@dataclass(frozen=True, eq=False)
-class Stored:
-    """The first runs of a cell in a folder; the rows of all cells are in memory, sorted."""
-
-    rows: Rows
-    key: str
-    runs: int
+__all__ = ["Configuration", "configurations"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +28,8 @@ class Configuration:
         Env, wrappers and agent.
     label : str
         Its name among others.
-    source : Runs or Stored
-        Its runs, or where they are taken from when they are first asked for.
+    source : Runs or callable
+        Its runs, or what returns them when they are first asked for.
     measures : mapping of str to Measure
         What the metrics are; of one that nobody declared, any number.
     seed : int, optional
@@ -49,7 +40,7 @@ class Configuration:
 
     cell: Cell
     label: str
-    source: Runs | Stored
+    source: Runs | Callable[[], Runs]
     measures: Mapping[str, Measure] = field(default_factory=Measures)
     seed: int | None = None
     entropy: int | None = None
@@ -58,9 +49,7 @@ class Configuration:
     @cached_property
     def data(self) -> Runs:
         """Numbers of its runs and their metrics."""
-        if isinstance(self.source, Runs):
-            return self.source
-        return self.source.rows.runs(self.source.key).first(self.source.runs)
+        return self.source if isinstance(self.source, Runs) else self.source()
 
     @cached_property
     def world(self) -> int | None:
@@ -97,10 +86,9 @@ class Configuration:
 
 def configurations(store: Store, experiment: Experiment, cells: Iterable[Cell] | None = None) -> list[Configuration]:
     """Read the configurations of an experiment from a folder, at each point of its sweep, or those of some cells."""
-    rows = store.rows
     return [
         Configuration(
-            cell, cell.line, Stored(rows, cell.key, experiment.runs), store.measures(cell), store.seed,
+            cell, cell.line, partial(store.rows.runs, cell.key, experiment.runs), store.measures(cell), store.seed,
             env=(cell.env.name, cell.env.params),
         )
         for cell in (experiment.cells() if cells is None else cells)

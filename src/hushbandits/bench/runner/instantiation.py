@@ -14,7 +14,7 @@ from hushbandits.core.play import measured
 from hushbandits.protection import HEADS, protection
 from hushbandits.registry import make_wrapper
 
-__all__ = ["Instance", "Instances", "join"]
+__all__ = ["Instance", "Instances", "joined"]
 
 
 class Instance(NamedTuple):
@@ -54,8 +54,7 @@ class Instances:
     def __init__(self, experiments: Iterable[Experiment]):
         self._shown = {cell.key for e in experiments for cell in e.cells()[: self.MOST]}
         self._built: dict[str, Instance] = {}
-        self._offered: dict[tuple[str, str], tuple[frozenset[str], frozenset[str]]] = {}
-        self._measures: dict[tuple[str, ...], Mapping[str, Measure]] = {}
+        self._kinds: dict[tuple[str, ...], Instance] = {}
 
     def of(self, cell: Cell) -> Instance:
         """Return what was declared.
@@ -71,10 +70,7 @@ class Instances:
 
     def measures(self, cell: Cell) -> Mapping[str, Measure]:
         """Return what the metrics of a cell are; each combination of env, agent and wrappers is built once."""
-        parts = cell.env.name, cell.agent.name, *(w.name for w in cell.wrappers)
-        if parts not in self._measures:
-            self._measures[parts] = self.of(cell).measures
-        return self._measures[parts]
+        return (self._kinds.get(_kind(cell)) or self.of(cell)).measures
 
     def _build(self, cell: Cell) -> Instance:
         wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
@@ -86,20 +82,27 @@ class Instances:
                 privacy = [list(line.texts()) for line in protection(env, team).lines]
             except Exception as error:  # a user-defined guarantee may fail as it likes: that must not cost the run
                 privacy = [[f"not known: {words(error)}", *[""] * (len(HEADS) - 1)]]
-        players = cell.env.name, cell.agent.name
-        measures = gathered(env, team)
-        if players not in self._offered:
+        kind = _kind(cell)
+        if kind not in self._kinds:
+            measures = gathered(env, team)
             env.reset(0)
             team.reset(Face(env), env.seeds)
-            self._offered[players] = frozenset(measured(env, team, env.metrics())), frozenset(env.curve_metrics)
-        return Instance(*self._offered[players], measures, privacy)
+            finals = frozenset(measured(env, team, env.metrics()))
+            self._kinds[kind] = Instance(finals, frozenset(env.curve_metrics), measures, [])
+        return self._kinds[kind]._replace(privacy=privacy)
 
 
-def join(found: dict[str, Measure], more: Mapping[str, Measure]) -> None:
-    """Add declarations to those of other cells of the same experiment; ``ValueError`` where they disagree."""
-    for name, measure in more.items():
+def _kind(cell: Cell) -> tuple[str, ...]:
+    return cell.env.name, cell.agent.name, *(w.name for w in cell.wrappers)
+
+
+def joined(experiment: str, instances: Iterable[Instance]) -> dict[str, Measure]:
+    """Return what the metrics of an experiment are; ``ValueError`` where its envs, agents and wrappers disagree."""
+    found: dict[str, Measure] = {}
+    for name, measure in (item for instance in instances for item in instance.measures.items()):
         if (other := found.setdefault(name, measure)).nature != measure.nature:
             raise ValueError(
-                f"the metric {name!r} is declared as {measure.nature}, and by another env, agent or wrapper of this "
-                f"experiment as {other.nature}; call one of them otherwise"
+                f"{experiment}: the metric {name!r} is declared as {measure.nature}, and by another env, agent or "
+                f"wrapper as {other.nature}; call one of them otherwise"
             )
+    return found

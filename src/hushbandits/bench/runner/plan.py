@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from hushbandits.bench.declare.spec import Cell, Experiment
@@ -33,11 +34,9 @@ def parse_shard(text: str) -> Shard:
     >>> parse_shard("2/5")
     (2, 5)
     """
-    left, slash, right = text.partition("/")
-    if slash and left.isascii() and left.isdigit() and right.isascii() and right.isdigit():
-        i, n = int(left[:10]), int(right[:10])
-        if 1 <= i <= n <= 1_000_000:
-            return i, n
+    match = re.fullmatch(r"([0-9]{1,7})/([0-9]{1,7})", text)
+    if match and 1 <= int(match[1]) <= int(match[2]) <= 1_000_000:
+        return int(match[1]), int(match[2])
     raise ValueError(f"shard={shown(text)} must read i/n with 1 ≤ i ≤ n ≤ 1,000,000, such as 2/5")
 
 
@@ -72,13 +71,9 @@ def batches(experiments: Sequence[Experiment], shard: Shard = (1, 1)) -> list[tu
 
 def missing(store: Store, shard: Shard = (1, 1)) -> list[Task]:
     """Return the batches of which some run is missing, in the order of the declaration."""
-    found, there = [], dict[str, set[int]]()
-    for cell, runs in batches(store.experiments, shard):
-        if cell.key in store.skipped:
-            continue
-        done = there.get(cell.key)
-        if done is None:
-            done = there[cell.key] = set(store.numbers(cell).tolist())
-        if not done.issuperset(runs):
-            found.append(Task.of(cell, store.seed, runs))
-    return found
+    done = {key: set(store.rows.numbers(key).tolist()) for key in store.cells}
+    return [
+        Task.of(cell, store.seed, runs)
+        for cell, runs in batches(store.experiments, shard)
+        if cell.key not in store.skipped and not done[cell.key].issuperset(runs)
+    ]

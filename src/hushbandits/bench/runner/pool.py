@@ -11,10 +11,12 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any
 
 import cloudpickle
 
+from hushbandits.bench.runner.batch import Played
 from hushbandits.bench.runner.errors import RunError
 from hushbandits.bench.runner.options import RunOptions, workers
 from hushbandits.bench.runner.progress import Bar
@@ -23,12 +25,11 @@ from hushbandits.bench.runner.task import Failed, Reply, Task, attempted
 from hushbandits.core.ground import names
 from hushbandits.core.ground.extras import extra
 from hushbandits.core.ground.sources import whole
-from hushbandits.interrupt import held_back
+from hushbandits.core.ground.types import Params
+from hushbandits.interrupt import held_back, later
 from hushbandits.registry import adopt
 
 __all__ = ["answers"]
-
-_LOOK = 1.0  # seconds between two looks at whether the parent lives
 
 
 def answers(tasks: Sequence[Task], options: RunOptions, bar: Bar) -> Iterator[tuple[Task, Reply]]:
@@ -45,44 +46,43 @@ def answers(tasks: Sequence[Task], options: RunOptions, bar: Bar) -> Iterator[tu
     if options.serial(len(tasks)):
         for task in tasks:
             bar.at(task.label)
-            yield task, attempted(task, here=True)
+            yield task, attempted(task.play)
         return
     with _backend(options), sent(tasks) as objects:
-        context = _context(objects)
+        folders = tuple(dict.fromkeys([os.getcwd(), *names.reached()]))
+        context = pickle.dumps((whole(), folders, objects))
         waiting, suspects = deque(tasks), list[Task]()
         while waiting:
-            under_way = dict[int, Task]()
-            yield from _played(waiting, under_way, context, bar)
-            suspects += under_way.values()
+            suspects += yield from _played(waiting, context, bar)
         for task in suspects:
-            under_way = {}
-            yield from _played(deque([task]), under_way, context, bar)
-            if under_way:
+            if (yield from _played(deque([task]), context, bar)):
                 yield task, Failed("a worker died twice while it played this batch alone, probably out of memory")
 
 
-def _played(waiting: deque[Task], under_way: dict[int, Task], context: bytes, bar: Bar) -> Iterator[tuple[Task, Reply]]:
-    """Play what waits until it is done or the pool breaks; `under_way` then holds what was lost."""
+def _played(waiting: deque[Task], context: bytes, bar: Bar) -> Generator[tuple[Task, Reply], None, list[Task]]:
+    """Play what waits until it is done or the pool breaks; return the tasks that were lost then."""
     with extra("bench"):
         import joblib
+
+    under_way: dict[int, Task] = {}
 
     def feed() -> Iterator[object]:
         while waiting:
             task = waiting.popleft()
-            number = id(task)
-            under_way[number] = task
+            under_way[id(task)] = task
             bar.at(task.label)
-            yield joblib.delayed(_work)(context, number, cloudpickle.dumps(task))
+            yield joblib.delayed(_work)(context, id(task), cloudpickle.dumps(task))
 
     stream = joblib.Parallel(return_as="generator_unordered")(feed())
     try:
         for number, reply in stream:
-            yield under_way.pop(number), pickle.loads(reply)
+            yield under_way.pop(number), reply
     except _broken():
         pass
     finally:
         with contextlib.suppress(Exception):  # it may complain that it was not read to its end
             stream.close()
+    return list(under_way.values())
 
 
 def _broken() -> tuple[type[BaseException], ...]:
@@ -98,79 +98,68 @@ def _backend(options: RunOptions) -> Iterator[None]:
     """Choose joblib's backend."""
     with extra("bench"):
         import joblib
+        from joblib.externals.loky import get_reusable_executor
 
-    if options.backend != "dask":
-        # Two processes at least: with one joblib would play in this process, which a task may kill.
-        jobs = max(2, workers(options.jobs))
-        how = {"initializer": _begin, "initargs": (os.getpid(),), "max_nbytes": None}
-        over = False
-        try:
-            with joblib.parallel_config("loky", n_jobs=jobs, **how):
-                with held_back():  # Ctrl-C is the parent's business, from a worker's first instruction on
-                    joblib.Parallel()(joblib.delayed(os.getpid)() for _ in range(jobs))
-                yield
-            over = True
-        finally:
-            _shut_down(kill=not over)
+    if options.backend == "dask":
+        with _client(options) as client, joblib.parallel_config("dask", n_jobs=-1, client=client):
+            yield
         return
+    # Two processes at least: with one joblib would play in this process, which a task may kill.
+    jobs = max(2, workers(options.jobs))
+    over = False
+    try:
+        with joblib.parallel_config("loky", n_jobs=jobs, initializer=_begin, initargs=(os.getpid(),), max_nbytes=None):
+            with held_back():  # Ctrl-C is the parent's business, from a worker's first instruction on
+                joblib.Parallel()(joblib.delayed(os.getpid)() for _ in range(jobs))
+            yield
+        over = True
+    finally:
+        with later():  # a second Ctrl-C must not leave processes behind
+            get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=not over)
+
+
+def _client(options: RunOptions) -> Any:
+    """Return a client of Dask's: of the scheduler at an address, or of a cluster of this machine."""
     from distributed import Client
 
-    with _connected(Client, options) as client, joblib.parallel_config("dask", n_jobs=-1, client=client):
-        yield
-
-
-def _shut_down(kill: bool) -> None:
-    """End the processes of this machine: every call begins with its own, and leaves none."""
-    from joblib.externals.loky import get_reusable_executor
-
-    previous = None
-    if threading.current_thread() is threading.main_thread():
-        previous = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not leave processes behind
+    how: Params = {"n_workers": workers(options.jobs), "threads_per_worker": 1, "dashboard_address": None}
+    if options.address is not None:
+        how = {"address": options.address, "timeout": 10}
     try:
-        get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=kill)
-    finally:
-        if previous is not None:
-            signal.signal(signal.SIGINT, previous)
-
-
-@contextlib.contextmanager
-def _connected(client: type, options: RunOptions) -> Iterator[object]:
-    try:
-        if options.address is not None:
-            made = client(options.address, timeout=10, set_as_default=False)
-        else:
-            made = client(
-                n_workers=workers(options.jobs), threads_per_worker=1, dashboard_address=None, set_as_default=False
-            )  # fmt: skip
+        return Client(set_as_default=False, **how)
     except Exception as error:
-        where = f"at {options.address}" if options.address is not None else "on this machine"
-        raise RunError(f"Dask cannot be used {where}: {names.words(error)}") from error
-    with made:
-        yield made
+        where = options.address or "on this machine"
+        raise RunError(f"Dask cannot be used (address={where}): {names.words(error)}") from error
 
 
 # -- in a worker ------------------------------------------------------------------------------------------------------
 
 
-def _context(objects: bytes) -> bytes:
-    """What every task of a call needs: the version of the code, folders, and the user's classes."""
-    folders = tuple(dict.fromkeys([os.getcwd(), *names.reached()]))
-    return pickle.dumps((whole(), folders, objects))
+def _begin(parent: int) -> None:
+    """Leave Ctrl-C to the parent, and end with it."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _work(context: bytes, number: int, load: bytes) -> tuple[int, Reply]:
+    """Play one task; an error is an answer."""
+
+    def play() -> Played:
+        _enter(context)
+        task: Task = pickle.loads(load)
+        return task.play()
+
+    reply = attempted(play)
+    return number, reply.sent() if isinstance(reply, Failed) else reply
 
 
 _entered = b""
-
-
-def _work(context: bytes, number: int, load: bytes) -> tuple[int, bytes]:
-    """Play one task; an error is an answer."""
-    try:
-        _enter(context)
-        reply = attempted(pickle.loads(load))
-        return number, pickle.dumps(reply)
-    except RunError:
-        raise
-    except Exception as error:
-        return number, pickle.dumps(Failed.by(error))
 
 
 def _enter(context: bytes) -> None:
@@ -193,15 +182,3 @@ def _enter(context: bytes) -> None:
     names.SENT.update(named)
     adopt(entries)
     _entered = context
-
-
-def _begin(parent: int) -> None:
-    """Leave Ctrl-C to the parent, and end with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-
-
-def _watch(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(_LOOK)
-    os._exit(1)

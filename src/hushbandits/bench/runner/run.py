@@ -19,7 +19,7 @@ from hushbandits.bench.runner.check import afford, check
 from hushbandits.bench.runner.errors import StoreError
 from hushbandits.bench.runner.instantiation import Instances
 from hushbandits.bench.runner.options import RunOptions, workers
-from hushbandits.bench.runner.plan import Shard, missing, parse_shard
+from hushbandits.bench.runner.plan import missing, parse_shard
 from hushbandits.bench.runner.pool import answers
 from hushbandits.bench.runner.progress import Bar
 from hushbandits.bench.runner.rows import Runs
@@ -74,7 +74,7 @@ def play(
     experiments: Sequence[Experiment], out: Path | str, seed: int, shard: str | None, options: RunOptions
 ) -> Played:
     """Play what is missing in a folder; parameters, results and errors as of `hushbandits.run`."""
-    part = parse_shard(shard) if shard is not None else (1, 1)
+    part = parse_shard(shard or "1/1")
     seed = integer("seed", seed, 0, float("inf"))
     reach(os.getcwd())
     for experiment in experiments:
@@ -97,13 +97,12 @@ def play(
         store.begin(_versions())
     failures: list[Failure] = []
     if tasks:
-        _note(store, own, instances, part, options)
+        _note(store, own, instances, shard, options)
         with Bar(sum(len(t.runs) for t in tasks), shown=options.progress) as bar:
             failures = _written(store, answers(tasks, options, bar), instances, bar)
+    store.reread()
     if part == (1, 1):
         store.compact()
-    else:
-        store.reread()
     played = sum(len(t.runs) for t in tasks) - sum(len(f.runs) for f in failures)
     return Played(store, played, failures, restyled or bool(tasks))
 
@@ -117,7 +116,7 @@ def _versions() -> dict[str, str]:
     return {**packages, "python": platform.python_version(), "sources": whole()[:12]}
 
 
-def _note(store: Store, own: dict[str, str], instances: Instances, shard: Shard, options: RunOptions) -> None:
+def _note(store: Store, own: dict[str, str], instances: Instances, shard: str | None, options: RunOptions) -> None:
     """Write the session: versions, machine, command, digests of the user's files, and what first cells guarantee."""
     shown = (cell for e in store.experiments for cell in e.cells()[: instances.MOST] if cell.key not in store.skipped)
     about: dict[str, Any] = {
@@ -129,31 +128,24 @@ def _note(store: Store, own: dict[str, str], instances: Instances, shard: Shard,
         "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         "jobs": workers(options.jobs),
         "privacy": {cell.key: instances.of(cell).privacy for cell in shown},
+        "skipped": store.skipped,
+        "shard": shard or "1/1",
     }
-    if store.skipped:
-        about["skipped"] = store.skipped
-    if shard != (1, 1):
-        about["shard"] = "{}/{}".format(*shard)
     store.note(datetime.now(UTC).isoformat(timespec="seconds"), about)
 
 
 def _refuse_edits(store: Store, own: dict[str, str], plays: bool, options: RunOptions, notify: Any) -> None:
     """Raise ``StoreError`` where rows were made with another version of a user's file; warn if nothing is to play."""
-    noted: dict[str, str] = {}
-    for session in store.sessions():
-        noted |= session.get("own", {})
+    noted = {name: digest for session in store.sessions() for name, digest in session.get("own", {}).items()}
     edited = {name for name, digest in own.items() if noted.get(name, digest) != digest}
-    if options.mix or not edited:
+    played = (cell for cell in store.cells.values() if edited and cell.key in store.rows)
+    mixed = edited & {name for cell in played for name in used(cell.env, cell.agent, cell.wrappers)}
+    if options.mix or not mixed:
         return
-    for cell in store.cells.values():
-        mine = edited & used(cell.env, cell.agent, *cell.wrappers)
-        if mine and len(store.numbers(cell)):
-            names = " and ".join(map(repr, sorted(mine)))
-            text = f"{names} changed since rows of {store.path} were made with it"
-            if plays:
-                raise StoreError(f"{text}; choose another --out, or mix old and new rows with --mix (mix=True)")
-            notify(f"nothing was played, and {text}: the numbers are the old ones; choose another --out for new ones")
-            return
+    text = f"{' and '.join(map(repr, sorted(mixed)))} changed since rows of {store.path} were made with it"
+    if plays:
+        raise StoreError(f"{text}; choose another --out, or mix old and new rows with --mix (mix=True)")
+    notify(f"nothing was played, and {text}: the numbers are the old ones; choose another --out for new ones")
 
 
 def _written(store: Store, replies: Iterable[tuple[Task, Reply]], instances: Instances, bar: Bar) -> list[Failure]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import pickle
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from cloudpickle import dumps
+import cloudpickle
 
 from hushbandits.bench.declare import world
 from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.declare.spec import Cell
 from hushbandits.bench.runner.batch import Played, play_batch
+from hushbandits.bench.runner.errors import RunError
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper
 from hushbandits.core.ground.types import Params
 from hushbandits.core.team import Team
@@ -69,45 +70,33 @@ class Task:
 
 @dataclass(frozen=True)
 class Failed:
-    """A task raised: the traceback, and the exception itself, pickled, where that can travel."""
+    """A task raised: the traceback, and the exception itself where that is known in this process."""
 
     error: str
-    raised: bytes = b""
-    #: The exception itself, where it was raised in this process.
-    origin: Exception | None = field(default=None, compare=False, repr=False)
+    raised: BaseException | None = field(default=None, compare=False, repr=False)
 
-    @classmethod
-    def by(cls, error: BaseException) -> Failed:
-        """Return what is to be told of an exception."""
-        text = "".join(traceback.format_exception(error))
-        with contextlib.suppress(Exception):
-            raised = dumps(error)
-            if type(pickle.loads(raised)) is type(error):
-                return cls(text, raised)
-        return cls(text)
+    def again(self) -> BaseException:
+        """Return the exception; a ``RuntimeError`` where it could not travel."""
+        return self.raised or RuntimeError(f"a worker failed:\n{self.error}")
 
-    def again(self) -> Exception:
-        """Return the exception, its first traceback in its notes; a ``RuntimeError`` where it could not travel."""
-        if self.origin is not None:
-            return self.origin
+    def sent(self) -> Failed:
+        """Return what can be sent to another process: the exception with its traceback as a note, if it can travel."""
         with contextlib.suppress(Exception):
-            error = pickle.loads(self.raised)
-            if isinstance(error, Exception):
-                error.add_note(f"in a worker:\n{self.error}")
-                return error
-        return RuntimeError(f"a worker failed:\n{self.error}")
+            if isinstance(self.raised, Exception):
+                self.raised.add_note(f"in a worker:\n{self.error}")
+                pickle.loads(cloudpickle.dumps(self))
+                return self
+        return Failed(self.error)
 
 
 Reply = Played | Failed
 
 
-def attempted(task: Task, *, here: bool = False) -> Reply:
-    """Play a task; an error is an answer, so that the rest go on.  Ctrl-C is no answer, where it is played `here`."""
+def attempted(play: Callable[[], Played]) -> Reply:
+    """Play; an error is an answer, so that the rest go on."""
     try:
-        return task.play()
-    except Exception as error:
-        return Failed("".join(traceback.format_exception(error)), origin=error) if here else Failed.by(error)
-    except BaseException as error:
-        if here:
-            raise
-        return Failed.by(error)
+        return play()
+    except RunError:
+        raise
+    except (Exception, SystemExit) as error:
+        return Failed("".join(traceback.format_exception(error)), error)
