@@ -39,20 +39,20 @@ class Studied(NamedTuple):
 
 
 _REGRET, _VERDICTS = ("regret",), ("return", "correct", "rounds")
-_BLOCKS = ("--num-envs", "128", "--set", "algo.sigma=0.5")
-_VOTES = ("--steps", "60000000", "--num-envs", "256", "--set", "algo.sigma=0.2")
-_PULLS = ("--steps", "60000000", "--num-envs", "256", "--set", "algo.sigma=0.3")
+_BLOCKS = ("--runs", "128", "--set", "algo.sigma=0.5")
+_VOTES = ("--steps", "60000000", "--runs", "256", "--set", "algo.sigma=0.2")
+_PULLS = ("--steps", "60000000", "--runs", "256", "--set", "algo.sigma=0.3")
 STUDY = {
     "DPMASE-Train-v0": Studied(
-        ("--steps", "30000000", "--num-envs", "512", "--set", "algo.sigma=0.2"), _VERDICTS,
+        ("--steps", "30000000", "--runs", "512", "--set", "algo.sigma=0.2"), _VERDICTS,
         {"Gap-Vote": {}, "Random": {}, "MaskablePPO-DPMASE": {}}, 4_000, {"n_arms": 6, "n_agents": 8},
     ),
     "CoopNetwork-Train-v0": Studied(
-        ("--steps", "40000000", "--num-envs", "512", "--set", "algo.sigma=0.2"), _REGRET,
+        ("--steps", "40000000", "--runs", "512", "--set", "algo.sigma=0.2"), _REGRET,
         {"Index-TS": {}, "Dec-TS": {}, "PPO-CoopNetwork": {}}, 4_000, {"n_arms": 10, "n_agents": 8},
     ),
     "DistDP-Train-v0": Studied(
-        ("--steps", "1000000", "--num-envs", "256", "--set", "algo.sigma=0.5"), _REGRET,
+        ("--steps", "1000000", "--runs", "256", "--set", "algo.sigma=0.5"), _REGRET,
         {"Commit-Blocks": {}, "Dist-DP-SE": {}, "PPO-DistDP": {}}, 2_000, {"n_arms": 6, "n_agents": 2},
     ),
     "DPMASE-Train-Wide-v0": Studied(_VOTES, _VERDICTS, {"Gap-Vote": {"width": 0.2, "least": 12}}, 1_000, {}),

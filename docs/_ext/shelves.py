@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 import io
 import json
-import re
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
 
@@ -188,8 +187,8 @@ def pages():
         "Experiments", "What `hushbandits run` plays by name.", [f"experiments/{m}" for m in papers]
     )
     made["api"] = api_page()
-    commands = dict.fromkeys(re.findall(r"^  hushbandits ([\w-]+)", helped(""), re.M))
-    made["cli"] = "\n\n".join(["# The command line", helped(""), *(f"## {c}\n\n{helped(c)}" for c in commands)])
+    shown = [f"## {command}\n\n{helped(command)}" for command in cli.COMMANDS]
+    made["cli"] = "\n\n".join(["# The command line", helped(""), *shown])
     return made
 
 

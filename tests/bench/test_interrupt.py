@@ -73,24 +73,23 @@ def test_ctrl_c_while_loading_is_one_line(tmp_path, module):
         assert stopped(process) == "hushbandits: stopped\n"
 
 
-RESUMABLE = "stopped; finished batches are in runs/slow; run the same command again to go on\n"
-
-
 @pytest.mark.parametrize(
-    ("spec", "module", "said"),
+    ("spec", "module"),
     [
-        (SPEC, "hushbandits.bench.declare.catalog", "hushbandits: stopped\n"),
-        (SPEC, "rich.console", "hushbandits: stopped\n"),
-        (SPEC, "numba", RESUMABLE),
-        (GRAPHLESS, "numba", RESUMABLE),
-        (GRAPHLESS, "numba.core.typing", RESUMABLE),
+        (SPEC, "hushbandits.bench.declare.catalog"),
+        (SPEC, "rich.console"),
+        (SPEC, "numba"),
+        (GRAPHLESS, "numba"),
+        (GRAPHLESS, "numba.core.typing"),
     ],
 )
-def test_ctrl_c_in_a_command_is_one_line(tmp_path, spec, module, said):
+def test_ctrl_c_in_a_command_is_one_line(tmp_path, spec, module):
     (tmp_path / "slow.toml").write_text(spec)
     with command(tmp_path, "run", "slow.toml", "--jobs", "1", module=module) as process:
         assert process.stdout.readline() == "here\n"
-        assert stopped(process) == said
+        said = stopped(process)
+    assert said.startswith("hushbandits: stopped")
+    assert said.count("\n") == 1
 
 
 def test_importing_the_package_leaves_ctrl_c_alone():

@@ -19,7 +19,7 @@ from hushbandits.bench.declare.points import check_declared
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.check import check
-from hushbandits.cli.console import asked
+from hushbandits.cli.run import asked
 
 HIDDEN = {"clean": (), "noisy": (Use("Huber", rate=0.1),)}
 MIXED = r"'agent\.epsilon': it is no parameter of Multi-UCB and UCB1; write Private-UCB\.epsilon"

@@ -27,13 +27,13 @@ def test_it_shows_the_numbers_of_evaluate_and_compare(here, capsys):
     (pair,) = hb.compare(*found).pairs
     assert number(pair.difference) in said
     assert "6 pairs" in said
-    assert "CoopNetwork-v0: n_agents 3, horizon 30" in said
+    assert "env.n_agents=3, env.horizon=30" in said
     assert not os.listdir(here)
 
 
 def test_one_agent_one_metric_and_parameters_of_both(capsys):
     more = ["--set", "env.horizon=300", "--set", "agent.epsilon=1.0", "--metric", "regret", "--runs", "2"]
-    assert main(["evaluate", "DistDP-v0", "Dist-DP-SE", *more, "--wrappers", "Loss", "--jobs", "2"]) == 0
+    assert main(["evaluate", "DistDP-v0", "Dist-DP-SE", *more, "--wrappers", "Loss"]) == 0
     said = capsys.readouterr().out
     assert "regret" in said
     assert "bits" not in said

@@ -58,7 +58,6 @@ def test_the_contract_fails_what_breaks_it(tmp_path):
     out = said(*CONTRACT, "--of", "bad:Stuck", "--where", "CoopNetwork-v0", folder=tmp_path, code=1)
     assert "Stuck: the same seed, after numpy.random.seed(1)" in out
     assert "no agent is named 'Stack'" in said(*CONTRACT, "--of", "Stack", folder=tmp_path, code=2)
-    assert "say what to play: --of my_module:MyAgent" in said(*CONTRACT, folder=tmp_path, code=2)
 
 
 @pytest.mark.weekly

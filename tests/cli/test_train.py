@@ -13,7 +13,7 @@ from hushbandits.baselines.sb3_file import read
 from hushbandits.cli.main import main
 
 SMALL = (
-    "train CoopNetwork-v0 --steps 60 --evaluations 2 --held-out 2 --num-envs 2 --set env.n_agents=3 "
+    "train CoopNetwork-v0 --steps 60 --evaluations 2 --held-out 2 --runs 2 --set env.n_agents=3 "
     "--set algo.n_steps=5 --set env.horizon=10 --set algo.net_arch=[8]"
 )
 
@@ -42,7 +42,7 @@ def test_a_policy_is_trained_shown_and_played(here, capsys):
     assert [point["steps"] for point in told["training"]["curve"]] == [0, 30, 60]
     code, said = asked(f"{SMALL} {wrapped} --out ppo", capsys)
     assert code == 2
-    assert "holds a training already; --resume goes on with it" in said.err
+    assert "--resume" in said.err
     # the command that it notes makes it again
     code, _ = asked(told["training"]["command"].removeprefix("hushbandits ") + " --out again", capsys)
     assert code == 0
@@ -57,7 +57,7 @@ def test_a_policy_is_trained_shown_and_played(here, capsys):
     assert "again" in said.out
 
 
-@pytest.mark.parametrize("missing", ["torch", "stable_baselines3", "sb3_contrib"])
+@pytest.mark.parametrize("missing", ["torch", "sb3_contrib"])
 def test_a_missing_extra_is_one_line(missing):
     code = f"""
 import sys
@@ -76,19 +76,15 @@ from hushbandits.cli.main import main
 
 
 @pytest.mark.usefixtures("ctrl_c")
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_stopped_it_leaves_a_policy_and_goes_on(here, capsys, how):
+def test_stopped_it_leaves_a_policy_and_goes_on(here, capsys):
     line = SMALL.replace("--steps 60 --evaluations 2", "--steps 600 --evaluations 20")
     command = [sys.executable, "-m", "hushbandits.cli", *shlex.split(line), "--out"]
     with started([*command, "a"], stderr=subprocess.PIPE, text=True) as process:
         while not process.stderr.readline().startswith("120 steps"):
             assert process.poll() is None
-        process.send_signal(how)
-        rest = process.stderr.read()
-        code = process.wait(60)
-    if how == signal.SIGINT:
-        assert code == 130
-        assert "stopped; the last checkpoint is in a, and --resume goes on from there" in " ".join(rest.split())
+        process.send_signal(signal.SIGINT)
+        assert "--resume" in process.stderr.read()
+        assert process.wait(60) == 130
     assert read("a").told["training"]["steps"] >= 120
     assert not read("a").told["training"]["complete"]
     for args in ("a --resume", "b"):

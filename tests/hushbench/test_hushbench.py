@@ -290,7 +290,7 @@ def test_the_command_is_listed_and_imported_only_when_it_is_named():
     for words, imported in ((["--help"], "False"), (["list", "UCB1"], "False"), (["bench"], "True")):
         said = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True).stdout
         assert said.splitlines()[-1] == imported
-        assert "hushbandits bench" in said or words != ["--help"]
+        assert "\n  bench " in said or words != ["--help"]
 
 
 # -- the page -------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from hushbandits.baselines.sb3_file import read
 from hushbandits.learning.score import HELD_OUT
 from hushbandits.learning.train import train
 
-SHORT = {"algo": "es", "num_envs": 2, "held_out": 2, "evaluations": 3, "hyper": {"population": 4}}
+SHORT = {"algo": "es", "runs": 2, "held_out": 2, "evaluations": 3, "hyper": {"population": 4}}
 STEPS = {"network": 600, "exploration": 6000, "feedback": 1200}
 
 

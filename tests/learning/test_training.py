@@ -181,7 +181,7 @@ def test_held_out_episodes_are_in_no_training(tmp_path, monkeypatch):
 @rows(
     ("given", "message"),
     [({"algo": "sac"}, "algo='sac'"), ({"steps": 0}, "steps=0"),
-     ({"seed": -1}, "seed=-1"), ({"num_envs": 0}, "num_envs=0"), ({"evaluations": 0}, "evaluations=0"),
+     ({"seed": -1}, "seed=-1"), ({"runs": 0}, "runs=0"), ({"evaluations": 0}, "evaluations=0"),
      ({"held_out": 1}, "held_out=1"), ({"hyper": {"learning": 1}}, "ppo takes no parameter 'learning'; did you mean"),
      ({"hyper": {"n_steps": 0}}, "algo.n_steps=0"), ({"hyper": {"learning_rate": "x"}}, "algo.learning_rate='x'"),
      ({"hyper": {"gamma": {}}}, "algo.gamma={}"), ({"hyper": {"net_arch": [0]}}, "algo.net_arch=0"),

@@ -16,7 +16,7 @@ HYPER = {
     "maskable-ppo": {"n_steps": 4, "net_arch": [8]},
 }
 #: Short enough for a test.
-SHORT = {"steps": 48, "evaluations": 2, "held_out": 2, "num_envs": 2}
+SHORT = {"steps": 48, "evaluations": 2, "held_out": 2, "runs": 2}
 
 
 def trained(folder, algo="ppo", case="network", env=None, **given):

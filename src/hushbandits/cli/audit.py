@@ -6,7 +6,10 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from hushbandits.cli.console import bad_input_is_a_sentence
+from hushbandits.audits.page import lines
+from hushbandits.audits.suite import Budget
+from hushbandits.bench.runner.progress import Bar
+from hushbandits.core.ground.validate import integer, real
 
 __all__ = ["audit"]
 
@@ -19,7 +22,7 @@ def audit(
     thorough: bool = False,
     verbose: bool = False,
 ) -> int:
-    """Audit promises of privacy: exact laws, the noise really drawn, and runs on neighbouring inputs.
+    """Audit promises of privacy: exact laws, noise as it is drawn, runs on neighbouring inputs.
 
     Ends with 1 if a promise is refuted, or something cannot be built. What each check can and cannot catch:
     docs/privacy-audits.md. Examples:
@@ -43,19 +46,13 @@ def audit(
     verbose
         A line per check, not only per group.
     """
-    from hushbandits.audits.page import lines
-    from hushbandits.audits.suite import Budget
-    from hushbandits.bench.runner.progress import Bar
-    from hushbandits.core.ground.validate import integer, real
-
-    with bad_input_is_a_sentence():
-        real("level", level, 0, 1)
-        integer("samples", samples, 100)
-        integer("seed", seed, 0)
-        failed, untested = 0, ""
-        for line, bad in lines(names, Budget(level, seed, samples, thorough), verbose, Bar):
-            print(line)
-            failed += bad
-            untested = f", {line}" if line.endswith(": not tested") else untested
+    real("level", level, 0, 1)
+    integer("samples", samples, 100)
+    integer("seed", seed, 0)
+    failed, untested = 0, ""
+    for line, bad in lines(names, Budget(level, seed, samples, thorough), verbose, Bar):
+        print(line)
+        failed += bad
+        untested = f", {line}" if line.endswith(": not tested") else untested
     print((f"{failed} failed" if failed else "nothing was refuted") + untested)
     return 1 if failed else 0

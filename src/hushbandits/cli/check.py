@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -10,16 +9,18 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from hushbandits.bench.runner.store import Store
+from hushbandits.cli.console import note
 from hushbandits.core.ground.strangers import printable
 
 __all__ = ["check"]
 
 
 def check(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
-    """Say what a results folder holds, and compare every file of rows with the digest in its name.
+    """Say what a results folder holds, and whether every file is whole.
 
-    Nothing is run, imported or written. Ends with 0 if all files are whole (runs may be missing: the command that began
-    them goes on), and with 1 if a disk or a copy has changed some: delete those and run the command again. Examples:
+    Each file of rows is compared with the digest in its name. Nothing is run, imported or written. Ends with 0 if all
+    files are whole (runs may be missing: the command that began them goes on), and with 1 if a disk or a copy has
+    changed some: delete those and run the command again. Examples:
 
       hushbandits check runs/quickstart
       for folder in runs/*; do hushbandits check $folder || echo $folder; done
@@ -33,7 +34,7 @@ def check(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
     for line in _said(store):
         print(printable(line))
     for problem in store.problems:
-        print(f"hushbandits: {printable(problem)}", file=sys.stderr)
+        note(problem)
     return 1 if store.problems else 0
 
 

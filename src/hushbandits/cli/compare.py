@@ -7,7 +7,11 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from hushbandits.cli.console import Several, assignments, bad_input_is_a_sentence, escape, make_console
+from hushbandits.bench.judge.pairs import comparisons
+from hushbandits.bench.judge.stats import STATISTICS
+from hushbandits.bench.results import load_results
+from hushbandits.cli.console import Several, assignments, print_pairs
+from hushbandits.core.ground.validate import choice
 
 __all__ = ["compare"]
 
@@ -20,7 +24,7 @@ def compare(
     at: Annotated[Several, arg(metavar="KEY=VALUE")] = (),
     statistic: Annotated[str, arg(metavar="mean|median|iqm")] = "mean",
 ) -> int:
-    """Compare the configurations of a results folder: every pair A − B, at each point of a sweep.
+    """Compare the configurations of a results folder: every pair A − B, point by point.
 
     Runs of one seed faced the same arms, graphs and rewards, and are compared run by run. A row has the difference
     with its 95 % interval, the probability that a run of A exceeds one of B, and a p-value, alone and adjusted for all
@@ -45,30 +49,16 @@ def compare(
     statistic
         mean, median or iqm (the mean of the middle half).
     """
-    from hushbandits.bench.judge.pairs import comparisons
-    from hushbandits.bench.judge.stats import STATISTICS
-    from hushbandits.bench.report.compared import heads, notes, rows
-    from hushbandits.bench.report.terminal import print_table
-    from hushbandits.bench.results import load_results
-    from hushbandits.core.ground.validate import choice
-
-    console = make_console()
-    with bad_input_is_a_sentence():
-        choice("statistic", statistic, STATISTICS)
-        chosen = load_results(folder).select(lines or None, experiment=experiment, at=assignments("--at", at))
-        if metric is not None:
-            choice("metric", metric, chosen.metrics)
-        shown = 0
-        for part in chosen.parts:
-            shows = metric or next(iter(part.experiment.metrics), "")
-            found = comparisons(part.configurations, shows, statistic, most=None)
-            for compared in found:
-                where = f", {compared.where}" if compared.where else ""
-                title = f"{part.experiment.name}{where}: {compared.metric}"
-                print_table(console, title, heads(compared.level), rows(compared), named=2, left=(0, 1))
-                shown += 1
-            for note in notes(found) if found else ():
-                console.print(escape(note))
-        if not shown:
-            raise ValueError(f"{folder} has no two configurations with runs to compare at one point")
+    choice("statistic", statistic, STATISTICS)
+    chosen = load_results(folder).select(lines or None, experiment=experiment, at=assignments("--at", at))
+    if metric is not None:
+        choice("metric", metric, chosen.metrics)
+    shown = False
+    for part in chosen.parts:
+        of = metric or next(iter(part.experiment.metrics), "")
+        if found := comparisons(part.configurations, of, statistic, most=None):
+            print_pairs(part.experiment.name, found)
+            shown = True
+    if not shown:
+        raise ValueError(f"{folder} has no two configurations with runs to compare at one point")
     return 0

@@ -1,4 +1,4 @@
-"""Steps that the commands have in common: what is asked for, one run folder, its table and pages."""
+"""What the commands have in common: shared options, values of ``--set``, and what is written on a terminal."""
 
 from __future__ import annotations
 
@@ -6,30 +6,25 @@ import ast
 import os
 import sys
 import tomllib
-import warnings
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import OmitArgPrefixes, UseAppendAction, arg
 
-from hushbandits.bench.report.terminal import escape
-from hushbandits.bench.runner.errors import StoreError, unwritable
-from hushbandits.bench.runner.options import RunOptions
-from hushbandits.bench.runner.store import Store
 from hushbandits.core.ground.strangers import printable
-from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import shown
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hushbandits.bench.declare.spec import Experiment
+    from hushbandits.bench.judge.pairs import Compared
+
+__all__ = ["Game", "Played", "Players", "Several", "Workers", "assignment", "assignments", "by_owner", "make_console",
+           "note", "print_pairs"]  # fmt: skip
 
 #: An option that may be given several times.
-Several = UseAppendAction[tuple[str, ...]]
+Several = Annotated[tuple[str, ...], UseAppendAction]
 
 
 @dataclass(frozen=True)
@@ -50,62 +45,29 @@ class Workers:
     backend: Annotated[str | None, arg(metavar="serial|loky|dask")] = None
     address: str | None = None
 
-    def options(self, mix: bool = False, skip_invalid: bool = False) -> RunOptions:
-        """Return what a run is told."""
-        console = make_console(stderr=True)
-        return RunOptions(
-            self.jobs, self.backend, self.address, mix=mix, skip_invalid=skip_invalid,
-            notify=lambda text: console.print(escape(text), soft_wrap=True),
-        )  # fmt: skip
 
+@dataclass(frozen=True)
+class Game:
+    """Options of every command that plays in one env.
 
-#: The options of `Workers`, without a prefix.
-Played = OmitArgPrefixes[Workers]
-
-__all__ = [
-    "Played", "Several", "Workers", "asked", "assignments", "bad_input_is_a_sentence", "into", "make_console", "noted",
-    "of_env_and_agent", "publish", "show",
-]  # fmt: skip
-
-
-def asked(
-    name: str, runs: int | None, quick: bool, set: Sequence[str], agents: Sequence[str]
-) -> tuple[Experiment, ...]:
-    """Return the experiments that the arguments describe.
-
-    Raises
-    ------
-    ValueError
-        Among others, where claims would be judged in more runs than they are declared for, and nobody says so.
+    Parameters
+    ----------
+    seed
+        Seeds the runs.
+    set
+        A parameter of the env, or of every agent, such as env.n_agents=8 or agent.epsilon=0.5 (repeatable).
+    wrappers
+        On messages' way, outermost first (repeatable).
     """
-    from hushbandits.bench.declare.catalog import find
-    from hushbandits.bench.declare.spec import Use
 
-    changes = assignments("--set", set) | ({} if runs is None else {"runs": runs})
-    whole = experiments = find(name)
-    if quick:
-        experiments = tuple(e.quickly() for e in experiments)
-    # Who joins in is one of all agents: agent.… is for them too.
-    joined = tuple(e.joined_by(map(Use, agents)) for e in experiments)
-    experiments = tuple(_unjudged(e, e.overriding(changes), changes) for e in joined)
-    for known, e in zip(whole, experiments, strict=True):
-        if e.claims and e.runs > known.runs:
-            raise ValueError(
-                f"runs={e.runs}: the claims of {e.name} are judged once, at {known.runs} runs; more runs need a "
-                f"declaration of their own (a TOML file)"
-            )
-    return experiments
+    seed: int = 0
+    set: Annotated[Several, arg(metavar="KEY=VALUE")] = ()
+    wrappers: Annotated[Several, arg(metavar="NAME|MODULE:CLASS")] = ()
 
 
-def _unjudged(declared: Experiment, altered: Experiment, changes: Params) -> Experiment:
-    """Return what `changes` made of an experiment, without its claims where other cells are played than these judge."""
-    if not declared.claims or {c.key for c in declared.cells()} == {c.key for c in altered.cells()}:
-        return altered
-    keys = ", ".join(key for key in changes if key != "runs")
-    why = f"{keys} set otherwise than declared, so that no claim is judged"
-    print(f"hushbandits: {printable(f'{declared.name}: {why}')}", file=sys.stderr)
-    return replace(altered, claims=(), source="; ".join(filter(None, (declared.source, why))), varied=True)
-
+#: The options of `Workers` and of `Game`, without a prefix.
+Played = Annotated[Workers, OmitArgPrefixes]
+Players = Annotated[Game, OmitArgPrefixes]
 
 #: Words as Python and JSON write them; TOML's own are among them.
 _WORDS = {"none": None, "null": None, "true": True, "false": False}
@@ -113,33 +75,27 @@ _WORDS = {"none": None, "null": None, "true": True, "false": False}
 
 def assignment(text: str, option: str = "--set") -> tuple[str, object]:
     """Split ``key=value``; the value is a literal of TOML or Python, ``none``, ``True`` or ``False``, else a string."""
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip():
+    key, equals, value = map(str.strip, text.partition("="))
+    if not equals or not key:
         raise ValueError(f"{option} {shown(text)} must read KEY=VALUE, such as env.n_agents=128")
-    key, value = key.strip(), value.strip()
     if value.lower() in _WORDS:
         return key, _WORDS[value.lower()]
     try:
-        table = tomllib.loads(f"x = {value}")
+        return key, tomllib.loads(f"x = {value}")["x"]
     except tomllib.TOMLDecodeError:
-        return key, _python(f"{option} {shown(text)}", value)
+        pass  # it may be Python's: .5 or (1, 2)
     except (ValueError, RecursionError):
         why = "is too long a number, or has too many brackets in each other"
         raise ValueError(f"{option} {shown(text)} {why}") from None
-    return key, table["x"] if len(table) == 1 else value
-
-
-def _python(what: str, value: str) -> object:
-    """What is no TOML: a number or a list as Python writes it (``.5``, ``(1, 2)``), or else a word."""
     try:
-        found = ast.literal_eval(value)
+        return key, ast.literal_eval(value)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
-        found = value
-    if isinstance(found, (int, float, list, tuple, dict)):
-        return found
+        pass  # it is a word
     if value[:1] in ("[", "{", "("):
-        raise ValueError(f"{what} is no list and no table: write lists as [0.5, 0.4], tables as {{a = 1}}")
-    return value
+        raise ValueError(
+            f"{option} {shown(text)} is no list and no table: write lists as [0.5, 0.4], tables as {{a = 1}}"
+        )
+    return key, value
 
 
 def assignments(option: str, texts: Sequence[str]) -> dict[str, object]:
@@ -165,88 +121,27 @@ def assignments(option: str, texts: Sequence[str]) -> dict[str, object]:
     return found
 
 
-def of_env_and_agent(texts: Sequence[str]) -> tuple[Params, Params]:
-    """Read the ``--set`` of one game: the parameters of its env, and those of who plays.
+def by_owner(texts: Sequence[str], owners: Iterable[str]) -> dict[str, dict[str, object]]:
+    """Read the ``--set`` of several owners: the parameters of each, by its name.
 
     Examples
     --------
-    >>> of_env_and_agent(["env.n_agents=4", "agent.epsilon=0.5"])
-    ({'n_agents': 4}, {'epsilon': 0.5})
+    >>> by_owner(["env.n_agents=4", "agent.epsilon=0.5"], ["env", "agent"])
+    {'env': {'n_agents': 4}, 'agent': {'epsilon': 0.5}}
     """
-    given: dict[str, dict[str, object]] = {"env": {}, "agent": {}}
+    found: dict[str, dict[str, object]] = {owner: {} for owner in owners}
     for key, value in assignments("--set", texts).items():
-        part, _, name = key.partition(".")
-        if part not in given or not name:
-            raise ValueError(f"--set {shown(f'{key}={value}')} must begin with env. or agent., such as env.n_agents=8")
-        given[part][name] = value
-    return given["env"], given["agent"]
+        owner, _, name = key.rpartition(".")
+        if owner not in found:
+            begin = " or ".join(f"{owner}." for owner in found)
+            raise ValueError(f"--set {shown(f'{key}={value}')} must begin with {begin}, such as env.n_agents=8")
+        found[owner][name] = value
+    return found
 
 
-@contextmanager
-def noted() -> Iterator[None]:
-    """What is warned of becomes a line on stderr, said once."""
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        yield
-    for text in dict.fromkeys(str(note.message) for note in found):
-        print(f"hushbandits: {printable(text)}", file=sys.stderr)
-
-
-def into(
-    folder: Path, experiments: Sequence[Experiment], seed: int, options: RunOptions, shard: str | None = None
-) -> int:
-    """Run into a folder, show and publish what is there; return the exit code."""
-    from hushbandits.bench.declare.catalog import bounds
-    from hushbandits.bench.report.ours import PAGE, check_ours
-    from hushbandits.bench.run import run
-
-    console = make_console(stderr=True)
-    names = [e.name for e in experiments]
-    check_ours(folder, names)
-    try:
-        with bad_input_is_a_sentence():
-            outcome = run(experiments, folder, seed=seed, shard=shard, options=options)
-    except KeyboardInterrupt:
-        console.print(f"stopped; finished batches are in {escape(str(folder))}; run the same command again to go on")
-        return 130
-    show(outcome.store)
-    pages = [folder / PAGE, *(folder / f"{name}.png" for name in names)]
-    if outcome.changed or outcome.failures or not all(page.exists() for page in pages):
-        publish(outcome.store, bounds(experiments))  # what was asked for is the user's own
-    for failure in outcome.failures:
-        console.print(f"[red]failed:[/] {escape(str(failure))}", soft_wrap=True)
-    if outcome.failures:
-        page = escape(str(folder / PAGE))
-        console.print(f"{len(outcome.failures)} batches failed (tracebacks: {page}); the rest is done")
-    elif shard is not None:
-        console.print(f"shard {shard} is done; copy the folders of all shards into one, and run it without --shard")
-    return 1 if outcome.failures else 0
-
-
-def show(store: Store) -> None:
-    """Print the tables."""
-    from hushbandits.bench.report.tables import print_tables
-
-    print_tables(store, make_console())
-
-
-def publish(store: Store, trusted: Collection[str] | None = None) -> None:
-    """Write pictures and page, and say where; `trusted`: bounds that may be called, default: the shipped ones."""
-    from hushbandits.bench.report.figures import pictures
-    from hushbandits.bench.report.ours import PAGE, check_ours
-    from hushbandits.bench.report.page import write
-    from hushbandits.bench.runner.configuration import configurations
-
-    folder = store.path
-    check_ours(folder, [e.name for e in store.experiments])
-    try:
-        drawn = [paths for e in store.experiments if (paths := pictures(configurations(store, e), e, folder, trusted))]
-        page = write(store, folder / PAGE, trusted)
-    except OSError as error:
-        raise unwritable(folder, error) from None
-    for first, *others in drawn:
-        print(printable(f"{first} ({', '.join(path.suffix for path in others)})"))
-    print(printable(page))
+def note(text: object) -> None:
+    """Write a line on stderr."""
+    print(f"hushbandits: {printable(text)}", file=sys.stderr)
 
 
 def make_console(stderr: bool = False) -> Console:
@@ -257,17 +152,19 @@ def make_console(stderr: bool = False) -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # the program's own business, not rich's
 
-    console = Plain(stderr=stderr)
     # Piped output has no width of its own unless somebody gives it one: leave the table whole.
-    return (
-        console if console.is_terminal or "COLUMNS" in os.environ else Plain(stderr=stderr, width=140, soft_wrap=True)
-    )
+    piped = not (sys.stderr if stderr else sys.stdout).isatty() and "COLUMNS" not in os.environ
+    return Plain(stderr=stderr, width=140 if piped else None, soft_wrap=piped)
 
 
-@contextmanager
-def bad_input_is_a_sentence() -> Iterator[None]:
-    """Bad input ends the program with one sentence, not with a traceback."""
-    try:
-        yield
-    except (ValueError, TypeError, ImportError) as error:
-        raise StoreError(str(error)) from error
+def print_pairs(name: str, found: Sequence[Compared]) -> None:
+    """Print comparisons of one metric, a table each, and what their columns say."""
+    from hushbandits.bench.report.compared import heads, notes, rows
+    from hushbandits.bench.report.terminal import escape, print_table
+
+    console = make_console()
+    for compared in found:
+        title = ", ".join(filter(None, (name, compared.where)))
+        print_table(console, f"{title}: {compared.metric}", heads(compared.level), rows(compared), named=2, left=(0, 1))
+    for text in notes(found):
+        console.print(escape(text))

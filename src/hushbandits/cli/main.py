@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, is_dataclass
-from importlib import import_module
-from importlib.metadata import EntryPoint
-from typing import cast, get_type_hints
+from contextlib import contextmanager
+from dataclasses import is_dataclass
+from functools import partial, wraps
+from inspect import signature
 
 try:
     import tyro
@@ -18,35 +19,24 @@ except ModuleNotFoundError:
 
 from hushbandits import __version__
 from hushbandits.bench.runner.errors import RunError, StoreError
-from hushbandits.cli.terminal import let_go, spell_out
+from hushbandits.cli.console import note
 from hushbandits.core.ground.names import words
-from hushbandits.core.ground.strangers import printable
+from hushbandits.core.ground.spec import Spec
+from hushbandits.core.ground.table import Table
 from hushbandits.core.ground.validate import nearest
 from hushbandits.interrupt import asleep, awake
-from hushbandits.plugins import points
+from hushbandits.plugins import plug
 
-__all__ = ["COMMANDS", "added", "command", "main"]
+__all__ = ["COMMANDS", "main"]
 
 _HELP = """\
 hushbandits: multi-agent bandits that must keep quiet
 
-  hushbandits run NAME|FILE.toml    run an experiment: table, pictures, one page; the same command resumes
-  hushbandits list [NAME]           envs, agents, policies, wrappers, experiments by name; or one, with its parameters
-  hushbandits report FOLDER         the table, pictures and page of a run folder, anew
-  hushbandits evaluate ID AGENT ... agents in one env: what each reaches, and the differences
-  hushbandits compare FOLDER        its configurations against each other: differences, intervals, p-values
-  hushbandits check FOLDER          what is there, and is it whole?
-  hushbandits new agent NAME        a template of an agent of your own (env, policy, wrapper, …), and a test that passes
-  hushbandits watch ENV --agent NAME  an agent at play, as a GIF or in a window
-  hushbandits reproduce [PAPER ...] the papers' claims: does each hold? (--quick: a first look)
-  hushbandits train ID --out FOLDER a policy that learns; sb3:FOLDER plays it wherever an agent does
-  hushbandits policy-card FOLDER    a README for the folder of a trained policy, to share it with
-  hushbandits audit [NAME ...]      the privacy mechanisms: does each keep its word?
-  hushbandits secagg-plan --users N neighbours, threshold and bytes of secure sums among N users
-{added}
-Begin with (about half a minute):
+{commands}
 
-  hushbandits run quickstart        three small experiments, one per setting, into runs/quickstart
+Begin with three small experiments, one per setting (about half a minute), into runs/quickstart:
+
+  hushbandits run quickstart
 
 Then a paper's figure, first small, then with an agent of your own:
 
@@ -55,44 +45,29 @@ Then a paper's figure, first small, then with an agent of your own:
 
 hushbandits COMMAND --help explains a command's options; --version says which hushbandits this is."""
 
-#: Where each command is written, and its name there; a module is imported when its command is named.
-COMMANDS = {
-    "run": ("run", "run"),
-    "list": ("listing", "list_"),
-    "report": ("run", "report"),
-    "evaluate": ("evaluate", "evaluate"),
-    "compare": ("compare", "compare"),
-    "check": ("check", "check"),
-    "reproduce": ("reproduce", "reproduce"),
-    "new": ("template", "new"),
-    "audit": ("audit", "audit"),
-    "watch": ("watch", "watch"),
-    "train": ("train", "train"),
-    "policy-card": ("train", "policy_card"),
-    "secagg-plan": ("plan", "secagg_plan"),
+#: The commands: functions whose signatures and docstrings are their options and help, imported when they are named.
+#: Packages add some by entry points of the group ``hushbandits.commands``.
+COMMANDS = Table("command", type(note), "a function")
+COMMANDS.ship({
+    "run": Spec("hushbandits.cli.run:run"),
+    "list": Spec("hushbandits.cli.listing:list_"),
+    "report": Spec("hushbandits.cli.run:report"),
+    "evaluate": Spec("hushbandits.cli.evaluate:evaluate"),
+    "compare": Spec("hushbandits.cli.compare:compare"),
+    "check": Spec("hushbandits.cli.check:check"),
+    "reproduce": Spec("hushbandits.cli.reproduce:reproduce"),
+    "new": Spec("hushbandits.cli.template:new"),
+    "audit": Spec("hushbandits.cli.audit:audit"),
+    "watch": Spec("hushbandits.cli.watch:watch"),
+    "train": Spec("hushbandits.cli.train:train"),
+})  # fmt: skip
+plug(COMMANDS, "commands")
+
+#: What a stopped command has kept.
+_KEPT = {
+    **dict.fromkeys(("run", "reproduce", "bench"), "; finished batches are kept, and the same command goes on"),
+    "train": "; the last checkpoint is kept, and --resume goes on from there",
 }
-
-
-def added() -> dict[str, tuple[EntryPoint, str]]:
-    """Return the commands that packages add by entry points of the group ``hushbandits.commands``, and each's package.
-
-    Nothing is imported.
-    """
-    return {point.name: (point, whence) for point, whence in points("commands", "module:function")}
-
-
-def command(name: str) -> Callable[..., int]:
-    """Return the function that is a command; its signature and docstring are the command's options and help."""
-    if name not in COMMANDS:
-        point, _ = added()[name]
-        return cast(Callable[..., int], point.load())
-    module, function = COMMANDS[name]
-    return cast(Callable[..., int], getattr(import_module(f"hushbandits.cli.{module}"), function))
-
-
-def _help() -> str:
-    lines = [f"  {f'hushbandits {name}':<33} added by {whence}\n" for name, (_, whence) in added().items()]
-    return _HELP.replace("{added}", "".join(lines))
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -103,95 +78,99 @@ def main(args: Sequence[str] | None = None) -> int:
     int
         0: done; 1: some cells failed; 2: bad input, a folder that cannot be used, or a defect; 130: stopped by ctrl-C.
     """
-    args = sys.argv[1:] if args is None else args
-    spell_out()
-    if not args or args[0] in ("-h", "--help", "help"):
-        print(_help())
-        return 0
-    if args[0] in ("-v", "--version"):
-        print(f"hushbandits {__version__}")
-        return 0
+    name, *rest = (sys.argv[1:] if args is None else args) or ["--help"]
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # letters that its encoding lacks
     try:
         awake()
-        commands = _meant_commands(args[0])
-        if len(commands) == 1:
-            _known_options(args[0], commands[args[0]], args[1:])
-        code: int = tyro.extras.subcommand_cli_from_dict(
-            commands,
-            prog="hushbandits",
-            args=args,
-            config=(tyro.conf.FlagCreatePairsOff,),
-        )
+        with _warnings_are_notes():
+            code = _obey(name, rest)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        print("hushbandits: stopped", file=sys.stderr)
+        note(f"stopped{_KEPT.get(name, '')}")
         return 130
     except BrokenPipeError:
-        let_go()  # the reader of the pipe has gone
+        _let_go()  # the reader of the pipe has gone
         return 0
     except Exception as error:
-        let_go()
-        return _told(error, args[0])
+        _let_go()
+        return _told(error)
     finally:
         asleep()  # nothing is left to be saved
     return code
 
 
-def _meant_commands(name: str) -> dict[str, Callable[..., int]]:
-    """Return the command of this name; of no command's name all, so that a slip is compared with them."""
-    if name in COMMANDS or name in (others := added()):
-        return {name: command(name)}
-    return {known: command(known) for known in COMMANDS} | dict.fromkeys(others, lambda: 0)
+def _obey(name: str, args: Sequence[str]) -> int:
+    if name in ("-h", "--help", "help"):
+        about = [
+            (command, spec.about() or f"added by {COMMANDS.brought[command]}") for command, spec in COMMANDS.items()
+        ]
+        print(_HELP.replace("{commands}", "\n".join(f"  {command:<11}{line}" for command, line in about)))
+        return 0
+    if name in ("-v", "--version"):
+        print(f"hushbandits {__version__}")
+        return 0
+    function = COMMANDS.find(name).load()
+
+    @wraps(function)
+    def later(*args: object, **options: object) -> Callable[[], int]:
+        return partial(function, *args, **options)
+
+    call, unknown = tyro.cli(
+        later, prog=f"hushbandits {name}", args=args, return_unknown_args=True,
+        config=(tyro.conf.FlagCreatePairsOff,),
+    )  # fmt: skip
+    if unknown:
+        option, _, value = unknown[0].partition("=")
+        value = value or next(iter(args[args.index(unknown[0]) + 1 :]), "…")
+        raise StoreError(f"{name} takes no {option}{_meant(function, option, value)}")
+    return int(call())
 
 
-def _known_options(name: str, function: Callable[..., int], args: Sequence[str]) -> None:
-    """Raise `StoreError` for an option that a command does not have, with the one that is meant."""
-    known = ["help", *_options(function)]
-    for i, text in enumerate(args):
-        option, equals, value = text.removeprefix("--").partition("=")
-        if text == "--":
-            return
-        if not text.startswith("--") or option.replace("_", "-") in known:
-            continue
-        value = value if equals else next(iter(args[i + 1 : i + 2]), "…")
-        raise StoreError(f"{name} has no option --{option}{_meant(option, value, known)}")
-
-
-def _options(function: Callable[..., int]) -> Iterator[str]:
-    """Yield the options of a command; those of a dataclass stand among the others."""
-    for parameter, hint in get_type_hints(function, include_extras=True).items():
-        more = getattr(hint, "__metadata__", ())
-        bare = getattr(hint, "__origin__", hint)
-        if parameter == "return" or "Positional" in str(more):
-            continue
-        if is_dataclass(bare):
-            yield from (field.name.replace("_", "-") for field in fields(bare))
-            continue
-        yield from (alias.removeprefix("--") for part in more for alias in getattr(part, "aliases", None) or ())
-        yield from [own for part in more if (own := getattr(part, "name", None))] or [parameter.replace("_", "-")]
-
-
-def _meant(option: str, value: str, known: Sequence[str]) -> str:
+def _meant(function: Callable[..., int], option: str, value: str) -> str:
     """What stands in an unknown option's place, to end a sentence."""
     from hushbandits.core.whose import owners
 
-    owner, _, parameter = option.rpartition(".")
+    if not option.startswith("--"):
+        return ""
+    own = signature(function).parameters.values()
+    known = [name for p in own for name in (vars(p.default) if is_dataclass(p.default) else [p.name])]
+    owner, _, parameter = option.removeprefix("--").rpartition(".")
     owner = owner or next((kind for kind in ("env", "agent") if kind in owners(parameter)), "")
     if owner and "set" in known:
         return f"; a parameter is given as --set {owner}.{parameter}={value}"
-    return nearest(option, known)
+    return nearest(parameter, [name.replace("_", "-") for name in known])
 
 
-def _told(error: Exception, name: str) -> int:
-    """Say in one line what went wrong, and return the exit code.
+@contextmanager
+def _warnings_are_notes() -> Iterator[None]:
+    """What is warned of becomes a line on stderr, said once."""
+    said: set[str] = set()
 
-    Bad input of an added command is a ``ValueError``, ``TypeError`` or ``ImportError``.
-    """
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        if (text := str(message)) not in said:
+            said.add(text)
+            note(text)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show
+        yield
+
+
+def _let_go() -> None:
+    """Flush standard output; if nobody takes it any more, keep the interpreter from trying again as it ends."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _told(error: Exception) -> int:
+    """Say in one line what went wrong, and return the exit code; bad input has a sentence of its own."""
     if os.environ.get("HUSHBANDITS_TRACEBACK"):
         traceback.print_exception(error)
-    known = isinstance(error, (StoreError, RunError)) or (
-        name not in COMMANDS and isinstance(error, (ValueError, TypeError, ImportError))
-    )
-    text = " ".join(str(error).split()) if known else f"{words(error)} (HUSHBANDITS_TRACEBACK=1 shows where)"
-    print(f"hushbandits: {printable(text)}", file=sys.stderr)
+    foreseen = isinstance(error, (StoreError, RunError, ValueError, TypeError, ImportError))
+    note(" ".join(str(error).split()) if foreseen else f"{words(error)} (HUSHBANDITS_TRACEBACK=1 shows where)")
     return 1 if isinstance(error, RunError) else 2

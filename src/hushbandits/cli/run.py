@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from hushbandits.bench.declare.catalog import bounds, find
 from hushbandits.bench.declare.shapes import plain_name
-from hushbandits.bench.runner.plan import parse_shard
+from hushbandits.bench.declare.spec import Experiment, Use
+from hushbandits.bench.report.ours import PAGE, check_ours
+from hushbandits.bench.report.tables import print_tables
+from hushbandits.bench.run import run as played
+from hushbandits.bench.runner.configuration import configurations
+from hushbandits.bench.runner.errors import unwritable
+from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.store import Store
-from hushbandits.cli.console import Played, Several, Workers, asked, bad_input_is_a_sentence, into, publish, show
+from hushbandits.cli.console import Played, Several, Workers, assignments, make_console, note
+from hushbandits.core.ground.strangers import printable
 
-__all__ = ["report", "run"]
+__all__ = ["asked", "report", "run"]
 
 
 def run(
@@ -69,13 +80,23 @@ def run(
     shard
         Play every N-th batch only, from the I-th on.
     """
-    with bad_input_is_a_sentence():
-        experiments = asked(name, runs, quick, set, agents)
-        if shard is not None:
-            parse_shard(shard)
-        folder = out or Path("runs") / (plain_name("name", Path(name).stem) + ("-quick" if quick else ""))
-        options = workers.options(mix, skip_invalid)
-    return into(folder, experiments, seed, options, shard)
+    experiments = asked(name, runs, quick, set, agents)
+    names = [e.name for e in experiments]
+    folder = out or Path("runs") / (plain_name("name", Path(name).stem) + ("-quick" if quick else ""))
+    options = RunOptions(**vars(workers), mix=mix, skip_invalid=skip_invalid)
+    check_ours(folder, names)
+    outcome = played(experiments, folder, seed=seed, shard=shard, options=options)
+    print_tables(outcome.store, make_console())
+    pages = [folder / PAGE, *(folder / f"{name}.png" for name in names)]
+    if outcome.changed or outcome.failures or not all(page.exists() for page in pages):
+        _publish(outcome.store, bounds(experiments))  # what was asked for is the user's own
+    for failure in outcome.failures:
+        note(f"failed: {failure}")
+    if outcome.failures:
+        note(f"{len(outcome.failures)} batches failed (tracebacks: {folder / PAGE}); the rest is done")
+    elif shard is not None:
+        note(f"shard {shard} is done; copy the folders of all shards into one, and run it without --shard")
+    return 1 if outcome.failures else 0
 
 
 def report(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
@@ -86,8 +107,54 @@ def report(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
     folder
         Such as runs/quickstart.
     """
-    with bad_input_is_a_sentence():
-        store = Store(folder)
-        show(store)
-        publish(store)
+    store = Store(folder)
+    print_tables(store, make_console())
+    _publish(store)
     return 0
+
+
+def asked(
+    name: str, runs: int | None, quick: bool, set: Sequence[str], agents: Sequence[str]
+) -> tuple[Experiment, ...]:
+    """Return the experiments that the arguments describe; one whose cells are not those of its claims judges none.
+
+    Raises
+    ------
+    ValueError
+        Among others, where claims would be judged in more runs than they are declared for, and nobody says so.
+    """
+    changes = assignments("--set", set) | ({} if runs is None else {"runs": runs})
+    found = []
+    for known in find(name):
+        # Who joins in is one of all agents: agent.… is for them too.
+        declared = (known.quickly() if quick else known).joined_by(map(Use, agents))
+        e = declared.overriding(changes)
+        if e.claims and {cell.key for cell in e.cells()} != {cell.key for cell in declared.cells()}:
+            keys = ", ".join(key for key in changes if key != "runs")
+            why = f"{keys} set otherwise than declared, so that no claim is judged"
+            warnings.warn(f"{e.name}: {why}", stacklevel=2)
+            e = replace(e, claims=(), source="; ".join(filter(None, (e.source, why))), varied=True)
+        if e.claims and e.runs > known.runs:
+            raise ValueError(
+                f"runs={e.runs}: the claims of {e.name} are judged once, at {known.runs} runs; more runs need a "
+                f"declaration of their own (a TOML file)"
+            )
+        found.append(e)
+    return tuple(found)
+
+
+def _publish(store: Store, trusted: Collection[str] | None = None) -> None:
+    """Write pictures and page, and say where; `trusted`: bounds that may be called, default: the shipped ones."""
+    from hushbandits.bench.report.figures import pictures
+    from hushbandits.bench.report.page import write
+
+    folder = store.path
+    check_ours(folder, [e.name for e in store.experiments])
+    try:
+        drawn = [pictures(configurations(store, e), e, folder, trusted) for e in store.experiments]
+        page = write(store, folder / PAGE, trusted)
+    except OSError as error:
+        raise unwritable(folder, error) from None
+    for paths in filter(None, drawn):
+        print(printable(f"{paths[0]} ({', '.join(path.suffix for path in paths[1:])})"))
+    print(printable(page))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.machinery
+import importlib.util
 import keyword
 import re
 import string
@@ -14,21 +14,26 @@ from typing import Annotated, Literal
 from tyro.conf import Positional, arg
 
 from hushbandits.bench.declare.shapes import plain_name
-from hushbandits.cli.console import bad_input_is_a_sentence
 from hushbandits.core.ground.validate import shown
 
 __all__ = ["new"]
 
 _TEMPLATES = files("hushbandits") / "data" / "templates"
-Kind = Literal["env", "agent", "policy", "wrapper", "mechanism", "experiment"]
 
 
 def new(
-    kind: Annotated[Positional[Kind], arg(metavar="KIND")],
+    kind: Annotated[
+        Positional[Literal["env", "agent", "policy", "wrapper", "mechanism", "experiment"]], arg(metavar="KIND")
+    ],
     name: Annotated[Positional[str], arg(metavar="NAME")],
     folder: Path = Path(),
 ) -> int:
     """Write a template of a part of your own, and a test of it that passes.
+
+    What a contract asks of all parts of its kind is asked by a command that is printed. Examples:
+
+      hushbandits new agent Bold
+      hushbandits new env Tides --folder my_package
 
     Parameters
     ----------
@@ -39,54 +44,30 @@ def new(
     folder
         Where to write; default: here.
     """
-    with bad_input_is_a_sentence():
-        file, test = _written(kind, name, folder)
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)
+    title, module = "".join(part[0].upper() + part[1:] for part in parts), "_".join(parts).lower()
+    file, test = folder / f"{module}.{'toml' if kind == 'experiment' else 'py'}", folder / f"test_{module}.py"
+    _refuse(name, title, module, file, test)
+    for path, template in ((file, f"{kind}.txt"), (test, f"test_{kind}.txt")):
+        text = string.Template((_TEMPLATES / template).read_text(encoding="utf-8"))
+        path.write_text(text.substitute(name=title, module=module), encoding="utf-8")
     print(f"{file}\n{test}\ntry it: python -m pytest {test}")
     if kind != "experiment":
         suite = "python -m pytest -p hushbandits.contract.plugin --pyargs hushbandits.contract"
-        print(f"and all that it owes: {suite} --of {file.stem}:{_title(name)}")
+        print(f"and all that it owes: {suite} --of {module}:{title}")
     return 0
 
 
-def _title(name: str) -> str:
-    return "".join(w[0].upper() + w[1:] for w in _words(name))
-
-
-def _words(name: str) -> list[str]:
-    return re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)
-
-
-def _written(kind: Kind, name: str, folder: Path) -> tuple[Path, Path]:
-    """What was asked for and its test, new in an existing folder, for a name in any of the usual ways."""
-    title, module = _title(name), "_".join(w.lower() for w in _words(name))
+def _refuse(name: str, title: str, module: str, *written: Path) -> None:
+    """Raise ``ValueError`` for a name that no class and no module can have, or a file that is there."""
     if not re.fullmatch(r"[A-Za-z][\w -]*", name) or not title.isidentifier():
         raise ValueError(f"name={shown(name)} must be a name for a class, such as Bold")
-    for word, place in ((module, f"{module}.py"), (title, f"a class {title}")):
+    for word in (module, title):
         if keyword.iskeyword(word):
-            raise ValueError(
-                f"name={name!r} must be a name for a class: it would be written as {place}, and {word!r} is a word of "
-                f"Python's own that cannot be imported; choose another name, such as {title}Agent"
-            )
+            raise ValueError(f"name={name!r} would be written as {word!r}, a word of Python's: choose another name")
     plain_name("name", module)
-    if module in sys.stdlib_module_names or _installed(module, folder):
-        raise ValueError(f"name={name!r} would be written to {module}.py, which hides the module of that name")
-    if not folder.is_dir():
-        raise ValueError(f"{folder} is no folder")
-    written = folder / f"{module}.{'toml' if kind == 'experiment' else 'py'}", folder / f"test_{module}.py"
     for path in written:
         if path.exists():
             raise ValueError(f"{path} exists already; choose another name")
-    try:
-        for path, template in zip(written, (f"{kind}.txt", f"test_{kind}.txt"), strict=True):
-            text = string.Template((_TEMPLATES / template).read_text(encoding="utf-8"))
-            with path.open("x", encoding="utf-8") as out:
-                out.write(text.substitute(name=title, module=module))
-    except OSError as error:
-        raise ValueError(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
-    return written
-
-
-def _installed(module: str, folder: Path) -> bool:
-    """Whether there is a module of that name elsewhere than in `folder`."""
-    found = importlib.machinery.PathFinder.find_spec(module)
-    return found is not None and found.origin is not None and Path(found.origin).parent != folder.resolve()
+    if module in sys.stdlib_module_names or importlib.util.find_spec(module):
+        raise ValueError(f"name={name!r} would be written to {module}.py, which hides the module of that name")

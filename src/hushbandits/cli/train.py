@@ -1,23 +1,18 @@
-"""``hushbandits train ID``: a policy that learns, and plays wherever an agent does; ``policy-card`` describes it."""
+"""``hushbandits train ID``: a policy that learns, and plays wherever an agent does."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from hushbandits.bench.runner.errors import StoreError
-from hushbandits.cli.console import Several, assignments, bad_input_is_a_sentence, escape, make_console
-from hushbandits.core.ground.strangers import printable
+from hushbandits.bench.declare.parts import Use
+from hushbandits.bench.report.terminal import escape, print_table
+from hushbandits.cli.console import Several, by_owner, make_console
 from hushbandits.core.ground.types import Params
 
-__all__ = ["policy_card", "train"]
-
-_TABLES = {"env": "env", "task": "task", "algo": "hyper"}
+__all__ = ["train"]
 
 
 def train(
@@ -26,7 +21,7 @@ def train(
     algo: Annotated[str, arg(metavar="ppo|dqn|a2c|recurrent-ppo|maskable-ppo|es")] = "ppo",
     steps: int = 100_000,
     seed: int = 0,
-    num_envs: int = 16,
+    runs: int = 16,
     set: Annotated[Several, arg(metavar="KEY=VALUE")] = (),
     wrappers: Annotated[Several, arg(metavar="NAME")] = (),
     evaluations: int = 10,
@@ -34,12 +29,13 @@ def train(
     resume: bool = False,
     logger: Annotated[str | None, arg(metavar="tensorboard|mlflow|wandb")] = None,
 ) -> int:
-    """Train a policy with Stable-Baselines3 or evolution strategies; all agents of an env learn and play the same one.
+    """Train a policy that all agents of an env share; sb3:FOLDER then plays it.
 
-    The folder of --out then is an agent: sb3:FOLDER stands wherever an agent's name may. It holds policy.json (what
-    was trained how, with the curve on held-out episodes beside uniform play) and its weights as plain arrays, and is
-    played without PyTorch. After each evaluation a checkpoint is written: a training that was stopped goes on with
-    --resume, and ends as it would have, to the bit. Needs pip install 'hushbandits[sb3]'. Begin with (a minute):
+    Stable-Baselines3 or evolution strategies train it. The folder of --out then is an agent: sb3:FOLDER stands wherever
+    an agent's name may. It holds policy.json (what was trained how, with the curve on held-out episodes beside uniform
+    play) and its weights as plain arrays, and is played without PyTorch. After each evaluation a checkpoint is written:
+    a training that was stopped goes on with --resume, and ends as it would have, to the bit. Needs pip install
+    'hushbandits[sb3]'. Begin with (a minute):
 
       hushbandits train CoopNetwork-v0 --steps 50000 --set env.n_agents=4 --set env.horizon=100 --out runs/ppo
       hushbandits run quickstart-network --agents sb3:runs/ppo --out runs/with-ppo
@@ -55,7 +51,7 @@ def train(
     id
         An env, such as CoopNetwork-v0; hushbandits list envs.
     out
-        Folder of the policy; one that holds another training is refused.
+        Folder of the policy: a new one, or with --resume that of the same training.
     algo
         recurrent-ppo and maskable-ppo come from sb3-contrib; es, evolution strategies, needs 'hushbandits[es]' alone,
         and its policy plays with any number of arms and agents.
@@ -63,7 +59,7 @@ def train(
         Steps of single agents, at least: R runs of M agents make R·M of them at once.
     seed
         Of everything: two trainings with one seed end with the same bits.
-    num_envs
+    runs
         R, the runs that are played at once.
     set
         A parameter (repeatable): env.n_agents=4 of the env, task.agent_id=true of what the learner sees and does,
@@ -81,114 +77,45 @@ def train(
         Write the returns of episodes, and of held-out ones, to one file of events in OUT/tensorboard, to MLflow or to
         Weights & Biases, where these are installed; they go by their own variables of the environment.
     """
-    with bad_input_is_a_sentence():
-        from hushbandits.learning.train import train as trained
+    from rich.progress import Progress
 
-        given = _asked(set, wrappers)
-        try:
-            with _progress(steps) as notify:
-                told = trained(
-                    id, out, algo=algo, steps=steps, seed=seed, num_envs=num_envs, evaluations=evaluations,
-                    held_out=held_out, resume=resume, logger=logger, notify=notify, **given,
-                )  # fmt: skip
-        except KeyboardInterrupt:
-            make_console(stderr=True).print(
-                f"stopped; the last checkpoint is in {escape(str(out))}, and --resume goes on from there"
-            )
-            return 130
-    _say(told, out)
-    return 0
+    from hushbandits.learning.train import train as trained
 
-
-def policy_card(
-    folder: Annotated[Positional[Path], arg(metavar="FOLDER")],
-    license: str | None = None,
-    overwrite: bool = False,
-) -> int:
-    """Write FOLDER/README.md, a model card of a trained policy, so that the folder can be shared.
-
-    It has the scores on held-out episodes beside uniform play, the command and the versions that made it, and the call
-    that plays it; on top stand the fields that Hugging Face's hub reads. Nothing is uploaded. Example:
-
-      hushbandits policy-card runs/ppo --license mit
-
-    Parameters
-    ----------
-    folder
-        Of hushbandits train.
-    license
-        What the card names as its licence, as the hub spells it; default: none.
-    overwrite
-        Replace a README.md that is there.
-    """
-    with bad_input_is_a_sentence():
-        from hushbandits.core.ground.files import replacing
-        from hushbandits.learning.card import card
-
-        text, path = card(folder, license), folder / "README.md"
-        if path.exists() and not overwrite:
-            raise ValueError(f"{path} exists already; --overwrite replaces it")
-    try:
-        with replacing(path) as file:
-            file.write(text)
-    except OSError as error:
-        raise StoreError(f"cannot write to {path}: {(error.strerror or str(error)).lower()}") from None
-    print(printable(path))
-    return 0
-
-
-def _asked(set: tuple[str, ...], wrappers: tuple[str, ...]) -> Params:
-    """What --set and --wrappers say, as `hushbandits.learning.train.train` takes it."""
-    from hushbandits.bench.declare.spec import Use
-
-    tables: dict[str, dict[str, object]] = {prefix: {} for prefix in (*_TABLES, *wrappers)}
-    for key, value in assignments("--set", set).items():
-        prefix, dot, name = key.rpartition(".")
-        if not dot or prefix not in tables:
-            raise ValueError(f"--set {key}={value}: {key!r} must begin with {', '.join(f'{p}.' for p in tables)}")
-        tables[prefix][name] = value
-    uses = [Use.from_dict({**tables[name], "use": name}) for name in wrappers]
-    return {"wrappers": uses, **{name: tables[prefix] for prefix, name in _TABLES.items()}}
-
-
-@contextmanager
-def _progress(steps: int) -> Iterator[Callable[[int, Params | None], None]]:
-    """A bar of steps on a terminal, with what the last evaluation found; elsewhere a line per evaluation."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
+    given = by_owner(set, ("env", "task", "algo", *wrappers))
+    uses = [Use.from_dict({**given[name], "use": name}) for name in wrappers]
     console = make_console(stderr=True)
-    columns = BarColumn(bar_width=24), MofNCompleteColumn(), TextColumn("steps ·"), TimeRemainingColumn()
-    told = TextColumn("left · [cyan]{task.description}")
-    with Progress(*columns, told, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task("", total=steps)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        whole = bar.add_task("steps", total=steps)
 
         def notify(done: int, training: Params | None) -> None:
-            line = "" if training is None else _line(training["curve"][-1])
-            bar.update(task, completed=min(done, steps), description=escape(line) if line else None)
-            if line and not sys.stderr.isatty():
+            bar.update(whole, completed=done)
+            if training is not None:
+                point = training["curve"][-1]
+                values = {"return": point["return"], **point["metrics"]}
+                line = ", ".join(f"{name} {value:.4g}" for name, value in values.items())
                 console.print(f"{done:,} steps: {escape(line)}", highlight=False)
 
-        yield notify
+        told = trained(
+            id, out, algo=algo, steps=steps, seed=seed, runs=runs, env=given["env"], wrappers=uses, task=given["task"],
+            hyper=given["algo"], evaluations=evaluations, held_out=held_out, resume=resume, logger=logger,
+            notify=notify,
+        )  # fmt: skip
+    _show(told)
+    print(f"{out}: play it as sb3:{out}, such as hushbandits run NAME --agents sb3:{out}")
+    return 0
 
 
-def _line(point: Params) -> str:
-    values = {"return": point["return"], **point["metrics"]}
-    return ", ".join(f"{name} {value:.4g}" for name, value in values.items())
-
-
-def _say(told: Params, out: Path) -> None:
-    """The held-out curve as a table, and how to play the policy."""
-    from rich.table import Table
-
+def _show(told: Params) -> None:
+    """Print the held-out curve beside uniform play."""
     training = told["training"]
     names = list(training["curve"][-1]["metrics"])
-    table = Table("", "return", *names, title=f"{told['algorithm']} in {told['env']['use']}, held-out episodes")
-    lines = [(f"{point['steps']:,} steps", point) for point in training["curve"]]
-    for name, point in [*lines, ("uniform play", training["random"])]:
-        values = [point["metrics"].get(metric) for metric in names]
-        table.add_row(
-            name, f"{point['return']:.4g} ± {1.96 * (point['se'] or 0.0):.2g}",
-            *("" if value is None else f"{value:.4g}" for value in values),
-        )  # fmt: skip
-    make_console().print(table)
-    print(f"{out}: play it as sb3:{out}, such as hushbandits run NAME --agents sb3:{out}")
+    rows = []
+    for name, point in [
+        *((f"{p['steps']:,} steps", p) for p in training["curve"]),
+        ("uniform play", training["random"]),
+    ]:
+        values = (point["metrics"].get(metric) for metric in names)
+        reached = f"{point['return']:.4g} ± {1.96 * (point['se'] or 0.0):.2g}"
+        rows.append([name, reached, *("" if value is None else f"{value:.4g}" for value in values)])
+    title = f"{told['algorithm']} in {told['env']['use']}, held-out episodes"
+    print_table(make_console(), title, ["", "return", *names], rows, named=1, left=(0,))

@@ -30,7 +30,7 @@ class Asked(TypedDict):
     algo: str
     steps: int
     seed: int
-    num_envs: int
+    runs: int
     env: dict[str, object]
     wrappers: list[dict[str, object]]
     task: dict[str, object]

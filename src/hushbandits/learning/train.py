@@ -40,7 +40,7 @@ def _nobody(steps: int, found: Training | None) -> None: ...
 
 
 def train(
-    id: str, out: str | Path, *, algo: str = "ppo", steps: int = 100_000, seed: int = 0, num_envs: int = 16,
+    id: str, out: str | Path, *, algo: str = "ppo", steps: int = 100_000, seed: int = 0, runs: int = 16,
     env: Params | None = None, wrappers: Sequence[Use | str] = (), task: Params | None = None,
     hyper: Params | None = None, evaluations: int = 10, held_out: int = 32, resume: bool = False,
     logger: str | None = None, notify: Notify = _nobody,
@@ -80,7 +80,7 @@ def train(
     uses = Use.several("wrappers", tuple(wrappers))
     asked = {
         "id": id, "algo": algo, "steps": integer("steps", steps, 1), "seed": integer("seed", seed, 0, 2**63 - 1),
-        "num_envs": integer("num_envs", num_envs, 1), "env": plain(dict(env or {})),
+        "runs": integer("runs", runs, 1), "env": plain(dict(env or {})),
         "wrappers": [use.to_dict() for use in uses], "task": plain(dict(task or {})),
         "hyper": plain(dict(hyper or {})), "evaluations": integer("evaluations", evaluations, 1),
         "held_out": integer("held_out", held_out, 2),
@@ -156,11 +156,11 @@ class _Training:
         self.rows = rows(asked["held_out"])
         self.learner: Evolution | Gradient
         if asked["algo"] == "es":
-            self.learner = Evolution(rows(asked["num_envs"]), hyper, asked["seed"])
+            self.learner = Evolution(rows(asked["runs"]), hyper, asked["seed"])
         else:
             from hushbandits.views.sb3 import make_sb3
 
-            venv = make_sb3(asked["id"], asked["num_envs"], wrappers=wrappers(), **options, **env)
+            venv = make_sb3(asked["id"], asked["runs"], wrappers=wrappers(), **options, **env)
             self.learner = Gradient(asked["algo"], venv, hyper, asked["seed"], logs)
         _, network = self.learner.network()  # refused now rather than after an hour
         kind, heads = heads_of(self.rows.task.action_space)
@@ -245,7 +245,7 @@ def _finite(weights: Mapping[str, Array]) -> None:
 def _command(asked: Asked) -> str:
     """The command that makes this policy, but for its folder."""
     words, said = ["hushbandits", "train", asked["id"]], {**asked}
-    for name in ("algo", "steps", "seed", "num_envs", "evaluations", "held_out"):
+    for name in ("algo", "steps", "seed", "runs", "evaluations", "held_out"):
         words += [f"--{name.replace('_', '-')}", str(said[name])]
     for prefix, table in (("env", asked["env"]), ("task", asked["task"]), ("algo", asked["hyper"])):
         for key, value in table.items():

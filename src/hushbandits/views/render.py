@@ -13,10 +13,11 @@ from hushbandits.core.task import Task
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["frame", "has_windows", "picture", "show", "title"]
+__all__ = ["DPI", "SIZE", "draw", "frame", "has_windows", "picture", "show", "title"]
 
-_SIZE = (7.2, 3.6)  # inches
-_DPI = 100
+#: Of a picture, in inches.
+SIZE = (7.2, 3.6)
+DPI = 100
 _FACTS = 3  # metrics that a title has room for
 
 
@@ -48,9 +49,9 @@ def picture(task: Task, title: str) -> Array:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=_SIZE, dpi=_DPI, layout="constrained")
+    figure = Figure(figsize=SIZE, dpi=DPI, layout="constrained")
     canvas = FigureCanvasAgg(figure)
-    _draw(task, title, figure)
+    draw(task, title, figure)
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
@@ -67,16 +68,17 @@ def show(task: Task, title: str, window: Figure | None = None) -> Figure:
     from matplotlib import pyplot as plt
 
     if window is None:
-        window = plt.figure(figsize=_SIZE, dpi=_DPI, layout="constrained")
+        window = plt.figure(figsize=SIZE, dpi=DPI, layout="constrained")
         if has_windows():
             plt.show(block=False)
-    window.clear()
-    _draw(task, title, window)
+    draw(task, title, window)
     window.canvas.draw_idle()
     window.canvas.flush_events()
     return window
 
 
-def _draw(task: Task, title: str, figure: Figure) -> None:
+def draw(task: Task, title: str, figure: Figure) -> None:
+    """Draw into a figure, in place of what is there."""
+    figure.clear()
     task.draw(figure)
     figure.suptitle(title, fontsize=10)
