@@ -79,7 +79,6 @@ def test_killed_between_two_files_the_folder_still_plays(tmp_path, monkeypatch):
         def write(path, content, count=count, last=last):
             count[0] += 1
             if count[0] == last:
-                path.with_name(path.name + ".part").write_bytes(content[: len(content) // 2])
                 raise Stopped
             real(path, content)
 
@@ -90,6 +89,10 @@ def test_killed_between_two_files_the_folder_still_plays(tmp_path, monkeypatch):
         monkeypatch.setattr(files, "_write", real)
         begun = (folder / "policy.json").exists()
         assert begun == (last > 3)
+        if not begun and list(folder.iterdir()):
+            with pytest.raises(StoreError, match="and no training"):
+                trained(folder)
+            continue
         if begun:
             hb.evaluate("CoopNetwork-v0", f"sb3:{folder}", runs=1, env=NET)
         trained(folder, resume=begun)
@@ -117,6 +120,12 @@ def test_a_folder_with_something_else_is_refused(tmp_path):
     (tmp_path / "full" / "notes.txt").write_text("x")
     with pytest.raises(StoreError, match=r"holds 'notes\.txt' and no training"):
         trained(tmp_path / "full")
+    for name in ("weights-best.pt", "checkpoint-mymodel.npz", "weights-0.npz"):
+        (mine := tmp_path / name[:-4] / name).parent.mkdir()
+        mine.write_text("mine")
+        with pytest.raises(StoreError, match=f"holds '{name}' and no training"):
+            trained(mine.parent)
+        assert bits(mine.parent) == {name: b"mine"}
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreError, match="is no folder"):
         trained(tmp_path / "file")
@@ -124,6 +133,20 @@ def test_a_folder_with_something_else_is_refused(tmp_path):
     (done / "policy.json").write_text("{")
     with pytest.raises(StoreError, match="no JSON of a policy"):
         trained(done, resume=True)
+
+
+def test_what_somebody_puts_into_the_folder_stays(tmp_path):
+    def stop(steps, found):
+        if found is not None and steps:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        trained(tmp_path / "a", notify=stop)
+    theirs = {"weights-best.pt": b"x", "checkpoint-mymodel.npz": b"y", "README.md": b"z"}
+    for name, content in theirs.items():
+        (tmp_path / "a" / name).write_bytes(content)
+    trained(tmp_path / "a", resume=True)
+    assert bits(tmp_path / "a") == bits(trained(tmp_path / "b")) | theirs
 
 
 def test_what_cannot_go_on_to_the_bit_says_so(tmp_path):

@@ -79,9 +79,6 @@ class Told(TypedDict):
     training: Training
 
 
-_SUFFIXES = (".npz", ".pt", ".part")
-
-
 def versions(algo: str) -> dict[str, str]:
     """Return what the numbers of a training by `algo` depend on."""
     theirs = ("cma",) if algo == "es" else ("stable-baselines3", "torch", "sb3-contrib")
@@ -101,11 +98,13 @@ def save(out: Path, told: Told, weights: dict[str, Array], checkpoint: bytes | N
     """Write a policy, and what its training needs to go on.
 
     Files that carry the step in their names come first, then ``policy.json`` takes the old one's place in one go: it
-    names them, so that a policy and its weights always belong together.
+    names them, so that a policy and its weights always belong together.  What older ones named goes, and nothing else.
     """
     steps = told["training"]["steps"]
     told["weights"] = f"weights-{steps}.npz"
     told["training"]["checkpoint"] = f"checkpoint-{steps}.pt" if checkpoint is not None else None
+    ends = [point["steps"] for point in told["training"]["curve"]]
+    written = {name for end in ends for name in (f"weights-{end}.npz", f"checkpoint-{end}.pt")}
     content = io.BytesIO()
     np.savez(content, **weights)  # type: ignore[arg-type]
     try:
@@ -113,11 +112,8 @@ def save(out: Path, told: Told, weights: dict[str, Array], checkpoint: bytes | N
         if checkpoint is not None:
             _write(out / f"checkpoint-{steps}.pt", checkpoint)
         _write(out / FILE, (json.dumps(told, allow_nan=False) + "\n").encode())
-        for path in out.iterdir():
-            kept = (told["weights"], told["training"]["checkpoint"])
-            of_ours = path.name.startswith(("weights-", "checkpoint-")) and path.suffix in _SUFFIXES
-            if (of_ours and path.name not in kept) or path.name == f"{FILE}.part":  # a part of an older version's
-                path.unlink()
+        for name in written - {told["weights"], told["training"]["checkpoint"]}:
+            (out / name).unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(f"cannot write to {out}: {(error.strerror or str(error)).lower()}") from None
 
@@ -141,11 +137,9 @@ def begun(out: Path) -> Told | None:
             return cast(Told, dict(read(out).told))
         except ValueError as error:
             raise StoreError(f"{error}; choose another --out") from None
-    others = [p.name for p in out.iterdir() if not p.name.startswith(("weights-", "checkpoint-"))]
-    left = {"tensorboard", f"{FILE}.part", *(part.name for part in parts(out))}  # by killed ones, of old as well
-    others = [name for name in others if name not in left]
-    if others:
-        raise StoreError(f"--out {out} holds {shown(sorted(others)[0])} and no training; choose another --out")
+    left = {"tensorboard", *(part.name for part in parts(out))}  # by a training that was stopped as it began
+    if others := sorted(path.name for path in out.iterdir() if path.name not in left):
+        raise StoreError(f"--out {out} holds {shown(others[0])} and no training; choose another --out")
     return None
 
 
