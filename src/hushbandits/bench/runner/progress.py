@@ -55,7 +55,3 @@ class Bar:
     def advance(self, runs: int) -> None:
         """Count runs done."""
         self._bar.advance(self._task, runs)
-
-    def of(self, total: int) -> None:
-        """Say of how many, where that was not known before."""
-        self._bar.update(self._task, total=total)
