@@ -4,18 +4,15 @@ import math
 
 import numpy as np
 import pytest
+from exact_pay import CODE, feedback, finite, network
 
 import hushbandits as hb
 from hushbandits.core.face import Face
-from hushbandits.core.luck.rewards import Constant
 from hushbandits.core.roles import SecureFunction
-from hushbandits.envs.exploration.env import Exploration
-from hushbandits.envs.feedback.env import Feedback
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.payload import GraphReports
 from hushbandits.envs.rounds.env import Everyone, Rounds
 from hushbandits.privacy.divergence import epsilon_at, law_profile
-from hushbandits.routines.private_elimination import private_elimination
 from hushbandits.wrappers.central_dp import CentralLaplace
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
 from hushbandits.wrappers.local_bernoulli import LocalBernoulli
@@ -23,27 +20,6 @@ from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.private_means import PrivateMeans
 from hushbandits.wrappers.secagg import SecAgg
-
-CODE = hb.Field()
-
-
-class Always(Constant):
-    """An arm pays where it stands, in [0, 1]."""
-
-    unit_interval = True
-
-
-def network(x, *wrappers, cls=CoopNetwork, **more):
-    """Two agents who hear each other, and whose every pull pays x."""
-    if issubclass(cls, CoopNetwork):
-        more["graph"] = "complete"
-    law = {"means": [x, x], "rewards": Always(), "horizon": 4, "n_agents": 2}
-    return cls(wrappers=wrappers, **law, **more)
-
-
-def feedback(x, *wrappers, **more):
-    return Feedback(wrappers=wrappers, means=[x, x], rewards=Always(), horizon=100, **more)
-
 
 # -- user-defined envs -----------------------------------------------------------------------------------------------
 
@@ -126,25 +102,6 @@ class Open(CoopNetwork):
     @property
     def last(self):
         return self._reward
-
-
-class Annotated(Exploration):
-    """A vote comes with the mean reward of the activation."""
-
-    @property
-    def report(self):
-        return {**super().report, "mean": CODE}
-
-    def _pull(self, action):
-        self._earned = super()._pull(action)
-        return self._earned
-
-    def _report(self):
-        return {**super()._report(), "mean": np.nan_to_num(np.nanmean(self._earned, 2))}
-
-    def _passing(self, message):
-        super()._passing(message)
-        self.left = message
 
 
 # -- user-defined wrappers -------------------------------------------------------------------------------------------
@@ -287,14 +244,6 @@ def total(env):
     return env.talk().inbox.total("reward") / 10
 
 
-def votes(env):
-    """What leaves an agent that has pulled all arms."""
-    env.reset(0)
-    env.pull(np.ones((1, 1, env.n_arms), bool))
-    env.talk()
-    return env.left["mean"]
-
-
 says, speech = Says("mean"), {"mean": CODE}
 fields = says.fields
 exact = {"own": "exact"}
@@ -325,10 +274,6 @@ REFUTED = {
     "meddling": (lambda x: network(x, LocalLaplace(0.5), Meddles()), None, lambda i: i["reward"]),
     "meddling first": (lambda x: network(x, Meddles(), LocalLaplace(0.5)), None, lambda i: i["reward"]),
 }  # fmt: skip
-
-
-def finite(env, team=None):
-    return [line for line in hb.privacy(env, team) if math.isfinite(line.epsilon)]
 
 
 @pytest.mark.parametrize("name", REFUTED)
@@ -379,66 +324,6 @@ def test_what_a_subclass_says_it_loses_is_not_our_word():
     env.reset(0)
     assert env.mechanism.price(10, 5).epsilon > 0.6
     assert finite(env) == []
-
-
-# -- teams that promise ----------------------------------------------------------------------------------------------
-
-DPMASE = type(hb.make_team("DP-MASE"))
-
-
-class Fast(DPMASE):
-    """Noise of a ten-billionth of the scale."""
-
-    def routine(self, n_arms):
-        return private_elimination(n_arms, 1e10 * self.epsilon, self.beta)
-
-
-class Frank(DPMASE):
-    """Votes out what has paid nothing."""
-
-    def speak(self, reward):
-        return {"vote": np.nan_to_num(reward, nan=1.0) == 0}
-
-
-class Frankly(Frank):
-    """Says itself what that is worth."""
-
-    def promises(self, env):
-        return super().promises(env)
-
-
-def small(**more):
-    return hb.make_core("DPMASE-v0", n_agents=32, horizon=50, **more)
-
-
-def test_an_agent_whose_hooks_are_replaced_keeps_no_epsilon():
-    assert [line.epsilon for line in finite(small(), "DP-MASE")] == [0.1]
-    for cls in (Fast, Frank):
-        (line,) = hb.privacy(small(), cls())
-        assert (line.epsilon, line.run_epsilon) == (math.inf, math.inf)
-        assert f"as claimed by {cls.__name__}" in line.by
-        assert f"as claimed by {cls.__name__}" in "".join(line.assumptions)
-    (line,) = hb.privacy(small(), Frankly())
-    assert line.epsilon == 0.1
-    assert "as claimed by Frankly" in line.assumptions
-    assert "as claimed by Frankly" in line.counts
-
-
-def test_a_field_beside_votes_voids_what_an_agent_promises():
-    def annotated(x):
-        return Annotated(means=[x, x], rewards=Always(), n_agents=32, horizon=50)
-
-    for x in (0.0, 0.3, 1.0):
-        assert votes(annotated(x)) == x
-    assert finite(annotated(0.3), hb.make_team("DP-MASE")) == []
-
-
-def test_a_wrapper_is_unknown_under_whatever_name():
-    class Reads(hb.Wrapper):
-        def send(self, message, env):
-            return message.but(vote=np.nan_to_num(env._earned) == 0)
-
-    assert finite(small(wrappers=[Reads(name="DP-MASE")]), "DP-MASE") == []
 
 
 # -- where an ε rightly stays ----------------------------------------------------------------------------------------

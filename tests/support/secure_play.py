@@ -2,7 +2,25 @@
 
 import hashlib
 
+import numpy as np
+
+from hushbandits.secure.bonawitz import SecureSum
 from hushbandits.secure.messages import DIGEST, HEADER
+
+#: Inputs of five users, and protocols that add them.
+M = (1 << 61) + 7
+X = np.array([[1, 2], [30, 40], [500, 600], [7000, 8000], [90_000, 10]])
+VARIANTS = {"semi-honest": {"threshold": 3}, "malicious": {"malicious": True}}
+
+
+def parties(variant="semi-honest", seed=1):
+    """The server and the users of one sum."""
+    return SecureSum(M, insecure_seed=seed, **VARIANTS[variant]).parties(X)
+
+
+def body(data):
+    """What a message says."""
+    return data[HEADER:-DIGEST]
 
 
 def play(server, users, silent=(), line=lambda to, data: [data]):
