@@ -2,6 +2,7 @@
 
 import pytest
 from children import hears_ctrl_c
+from hypothesis import settings
 from registries import kept, strangers
 
 
@@ -17,6 +18,13 @@ def ctrl_c():
     """Ctrl-C works here and in what is started here, also where pytest runs in the background of a shell."""
     with hears_ctrl_c():
         yield
+
+
+def pytest_configure(config):
+    """A property that names no number meets thirty examples by default, and a hundred weekly."""
+    if "not weekly" in config.option.markexpr:
+        settings.register_profile("daily", max_examples=30)
+        settings.load_profile("daily")
 
 
 def pytest_collection_modifyitems(items):

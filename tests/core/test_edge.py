@@ -66,7 +66,7 @@ def test_a_team_with_fields_of_its_own_must_say_them(wrappers):
 KINDS = st.sampled_from(["i8", "i4", "i1", "u8", "f8", "f4", "?"])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     kind=KINDS,
     value=st.one_of(

@@ -44,7 +44,7 @@ def transmissions(matrix, distance, life, root):
     return [down if v == root else min(int(distance[root, v]), life) for v in range(m)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     graph=graphs(),
     life=st.one_of(st.integers(0, 6), st.sampled_from([None, "diameter", "diameter/2", "ceil(diameter/2)"])),

@@ -195,7 +195,7 @@ VOTERS = [f"{role}-{routine}" for role in ROLES for routine in ("SER3", "LUCB")]
 VOTERS += ["DP-MASE", "Corrupted-Elimination", "Central", "Independent"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     agent=st.sampled_from(VOTERS),
     id=st.sampled_from(["DPMASE-v0", ID]),
