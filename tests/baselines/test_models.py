@@ -64,7 +64,13 @@ def test_a_model_its_zip_and_the_zip_loaded_play_the_same(algo, case, task, tmp_
     mine = hb.evaluate(id, model, runs=3, env=env)
     assert same(mine, hb.evaluate(id, f"sb3:{zipped}", runs=3, env=env))
     assert same(mine, hb.evaluate(id, type(model).load(zipped, device="cpu"), runs=3, env=env))
-    assert same(mine, hb.evaluate(id, model, runs=3, env=env, options=hb.RunOptions(jobs=2)))
+
+
+def test_workers_play_a_model_as_it_is_played_here():
+    id, env = HOMES["network"]
+    model = model_of()
+    here, there = (hb.evaluate(id, model, runs=3, env=env, options=hb.RunOptions(jobs)) for jobs in (1, 2))
+    assert same(here, there)
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,12 @@ import json
 import random
 import sys
 import time
+from itertools import product
 
 import numpy as np
 import pytest
 import torch
+from kinds import weekly_but
 from policies import HYPER, NET, SHORT, trained
 from refusals import rows
 
@@ -46,34 +48,37 @@ class Stopped(Exception):
     """Stands for whatever ends a process."""
 
 
-@pytest.mark.parametrize("algo", HYPER)
-def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path, algo):
+@pytest.mark.parametrize(
+    ("algo", "moment"),
+    weekly_but([*((algo, 70) for algo in HYPER if algo != "maskable-ppo"), ("a2c", 0)], *product(HYPER, (0, 70))),
+)
+def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path, algo, moment):
+    """Stopped in the middle of a leg, the first or a later one."""
     given = {**SHORT, "steps": 96, "evaluations": 3}
     whole = bits(trained(tmp_path / "whole", algo, **given))
-    assert bits(trained(tmp_path / "again", algo, **given)) == whole
     assert set(whole) == {"policy.json", "weights-96.npz"}
-    for moment in (0, 70):  # in the middle of a leg
 
-        def stop(steps, found, moment=moment):
-            if steps > moment and found is None:
-                raise Stopped
+    def stop(steps, found):
+        if steps > moment and found is None:
+            raise Stopped
 
-        folder = tmp_path / f"stopped{moment}"
-        with pytest.raises(Stopped):
-            trained(folder, algo, **given, notify=stop)
-        assert min(moment, 1) <= read(folder).told["training"]["steps"] <= moment  # the last checkpoint plays
-        trained(folder, algo, **given, resume=True)
-        assert bits(folder) == whole
-        trained(folder, algo, **given, resume=True)  # nothing is left to do
-        assert bits(folder) == whole
+    folder = tmp_path / "stopped"
+    with pytest.raises(Stopped):
+        trained(folder, algo, **given, notify=stop)
+    assert min(moment, 1) <= read(folder).told["training"]["steps"] <= moment  # the last checkpoint plays
+    trained(folder, algo, **given, resume=True)
+    assert bits(folder) == whole
+    trained(folder, algo, **given, resume=True)  # nothing is left to do
+    assert bits(folder) == whole
 
 
-def test_killed_between_two_files_the_folder_still_plays(tmp_path, monkeypatch):
+@pytest.mark.parametrize("writes", [(3, 4, 6, 8), pytest.param((1, 2, 5, 7), marks=pytest.mark.weekly)])
+def test_killed_between_two_files_the_folder_still_plays(tmp_path, monkeypatch, writes):
     """Whatever write is the last one."""
     from hushbandits.learning import folder as files
 
     whole, real = bits(trained(tmp_path / "whole")), files._write
-    for last in range(1, 9):
+    for last in writes:
         count = [0]
 
         def write(path, content, count=count, last=last):
