@@ -104,7 +104,7 @@ def test_who_listens_wins_at_the_command_line_and_in_a_folder(tmp_path, monkeypa
         f'title = "Contexts"\nruns = 12\nmetrics = ["regret"]\nenv = {{ use = "{ENV}" }}\n'
         'agents = [{ use = "contextual:LinUCB" }, { use = "contextual:Alone" }, { use = "Random" }]\n'
     )
-    hb.run(read_toml(Path("own.toml")), "folder", options=hb.RunOptions(jobs=2))
+    hb.run(read_toml(Path("own.toml")), "folder")
     folder = hb.load_results("folder")
     shared, alone, random = (folder.select(line).final("regret") for line in folder.labels)
     for better, worse in ((shared, alone), (alone, random)):

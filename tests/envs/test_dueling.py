@@ -53,6 +53,7 @@ def test_a_pair_pays_when_its_first_arm_wins():
     assert env.gaps[0].reshape(4, 4)[0].tolist() == pytest.approx([0.0, 0.05, 0.1, 0.15])
 
 
+@pytest.mark.weekly
 def test_relative_ucb_finds_the_winner_among_a_cycle():
     world = {"n_agents": 9, "graph": "grid", "horizon": 1500, "preferences": CYCLE, "permute_arms": True}
     found, plain = (hb.play(*build("DuelingNetwork-v0", agent, 3, world), seed=1) for agent in ("QuACK-RUCB", "Random"))

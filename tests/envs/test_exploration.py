@@ -18,8 +18,8 @@ from hushbandits.wrappers.shuffle import Shuffle
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 def test_dp_mase_equals_its_twin_run_by_run(distribution, epsilon):
     env_kwargs = {"n_agents": 5, "agent_distribution": distribution, "means": [0.8, 0.45, 0.2, 0.1]}
-    env, team = build("DPMASE-v0", "DP-MASE", 3, env_kwargs, {"epsilon": epsilon, "delta": 0.2, "beta": 0.4})
-    seeds = run_seeds(9, 3)
+    env, team = build("DPMASE-v0", "DP-MASE", 2, env_kwargs, {"epsilon": epsilon, "delta": 0.2, "beta": 0.4})
+    seeds = run_seeds(9, 2)
     metrics = play(env, team, seeds)
     for r, seed in enumerate(seeds):
         weights = agent_weights(distribution, 5)

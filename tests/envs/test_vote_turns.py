@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from helpers import equal
 from homes import FEW, registered
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kinds import each_once
+from kinds import representatives, weekly_but
 
 import hushbandits as hb
 from hushbandits.agents.rio2023 import DPMASE
@@ -48,9 +49,11 @@ def state(core):
     return {**book, **core.metrics(), "seen": core.who[:, 0] * core.live, "named": core.recommendation()}
 
 
-@each_once
-@pytest.mark.parametrize("lost", [False, True], ids=["", "Loss"])
-@pytest.mark.parametrize("agent", VOTERS)
+#: One agent of each class, and once with losses.
+TURNS = [*((agent, False) for agent in sorted(representatives(VOTERS))), ("DP-MASE", True)]
+
+
+@pytest.mark.parametrize(("agent", "lost"), weekly_but(TURNS, *product(VOTERS, (False, True))))
 def test_episode_and_beats_take_turns(agent, lost):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # votes that can do nothing
