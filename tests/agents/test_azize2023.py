@@ -33,10 +33,10 @@ def by_beats(env, team, seeds):
 
 @pytest.mark.parametrize(("epsilon", "beta"), [(1.0, 0.5), (0.2, 0.5), (5.0, 0.7)])
 def test_it_equals_its_naive_twin(epsilon, beta):
-    env, team = build("DPMASE-v0", "AdaP-TT", 8, {"means": MEANS}, {"epsilon": epsilon, "beta": beta})
-    arms = by_beats(env, team, run_seeds(4, 8))
+    env, team = build("DPMASE-v0", "AdaP-TT", 4, {"means": MEANS}, {"epsilon": epsilon, "beta": beta})
+    arms = by_beats(env, team, run_seeds(4, 4))
     final, ties = env.metrics(), 0
-    for r, seed in enumerate(run_seeds(4, 8)):
+    for r, seed in enumerate(run_seeds(4, 4)):
         played, best = naive_top_two(seed, MEANS, epsilon, 0.01, beta)
         assert arms[r][arms[r] >= 0].tolist() == played
         assert final["rounds"][r] == len(played)
@@ -47,9 +47,9 @@ def test_it_equals_its_naive_twin(epsilon, beta):
 
 def test_dp_se_alone_equals_its_naive_twin():
     means = (0.5, 0.85, 0.7, 0.3)
-    env, team = build("DPMASE-v0", "DP-SE-alone", 8, {"means": means}, {"epsilon": 0.5, "delta": 0.1})
-    final = hb.play(env, team, run_seeds(4, 8))
-    twins = [naive_dp_se(seed, means, 0.5, 0.1) for seed in run_seeds(4, 8)]
+    env, team = build("DPMASE-v0", "DP-SE-alone", 4, {"means": means}, {"epsilon": 0.5, "delta": 0.1})
+    final = hb.play(env, team, run_seeds(4, 4))
+    twins = [naive_dp_se(seed, means, 0.5, 0.1) for seed in run_seeds(4, 4)]
     assert list(zip(final["rounds"].tolist(), env.recommendation().tolist(), strict=True)) == twins
     assert len({pulls for pulls, _ in twins}) > 1
 
@@ -111,7 +111,7 @@ def test_an_observer_of_arms_refutes_it_without_noise(monkeypatch):
     words = {}
     for team in (Bare(0.5), AdaPTT(0.5)):
         case = Case(type(team).__name__, team, stage(team))
-        words[type(team)] = {v.word for v in actions(case, Budget(samples=1500))}
+        words[type(team)] = {v.word for v in actions(case, Budget(samples=800))}
     assert "FAILS" in words[Bare]
     assert words[AdaPTT] == {"passes"}
 

@@ -1,11 +1,12 @@
 """Theorem 1 against runs, the constants of heavy tails against other formulas, and what the experiments are made of."""
 
 import math
+from itertools import product
 
 import networkx as nx
 import numpy as np
 import pytest
-from kinds import each_once
+from kinds import each_once, weekly_but
 from paper_bounds import robust_pulls, stable_moment
 from scipy import integrate, special
 
@@ -85,7 +86,7 @@ def test_the_constants_of_heavy_tails_cover_every_arm_and_are_the_best_exponent(
 
 @each_once
 @pytest.mark.parametrize("graph", GRAPHS)
-@pytest.mark.parametrize("n_agents", [4, 16, 36, 64])
+@pytest.mark.parametrize("n_agents", [4, 16, 36, pytest.param(64, marks=pytest.mark.weekly)])
 @pytest.mark.parametrize("leaders", [1, 2, 3, 4])
 def test_no_life_comes_nearer_to_the_number_of_leaders(graph, n_agents, leaders):
     distance = hop_distances(adjacency(graph, n_agents))
@@ -156,9 +157,10 @@ def test_leaders_set_the_life_and_play_as_cmp_ucb_does(monkeypatch):
         hb.make_team("CMP-UCB", leaders=2, gamma=5)
 
 
-@each_once
-@pytest.mark.parametrize("policy", ["UCB", "MOSS", "epsilon-greedy"])
-@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize(
+    ("policy", "graph"),
+    weekly_but([("UCB", graph) for graph in GRAPHS], *product(("UCB", "MOSS", "epsilon-greedy"), GRAPHS)),
+)
 def test_theorem_1_with_the_regret_of_the_policy_alone(policy, graph):
     """R ≤ S_π(Mn) + 3 Σ d Σ Δ, S_π(Mn) measured; the slack, two standard errors of a few runs, is far below it."""
     n_agents, rounds, means = 9, 150, [0.7, 0.5, 0.4]

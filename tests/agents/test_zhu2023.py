@@ -36,7 +36,7 @@ def test_it_equals_its_naive_twin(graph, m, reading, f, kappa):
 
 
 def test_who_trusts_nobody_is_ucb1():
-    env = {"n_agents": 5, "means": MEANS, "graph": "complete", "horizon": 1200}
+    env = {"n_agents": 5, "means": MEANS, "graph": "complete", "horizon": 500}
     nobody = hb.evaluate("CoopNetwork-v0", "Resilient-UCB", runs=60, env=env, agent_kwargs={"f": 5}).final("regret")
     ucb1 = hb.evaluate("CoopNetwork-v0", "UCB1", runs=60, env=env).final("regret")
     assert stats.ks_2samp(nobody, ucb1).pvalue > 1e-7  # its clock begins after the first pulls
