@@ -119,7 +119,7 @@ def test_a_class_is_what_its_name_is(own):
     assert view.metadata["name"] == "hushbandits/Net"
 
 
-@pytest.mark.parametrize("as_class", [False, True])
+@pytest.mark.parametrize("as_class", [pytest.param(False, marks=pytest.mark.weekly), True])
 def test_workers_know_what_is_ones_own(own, as_class):
     given = f"{own}:Net", f"{own}:First", [f"{own}:Mute"], {"rewards": f"{own}:Coin"}
     if as_class:
@@ -148,7 +148,7 @@ def test_workers_know_what_was_registered_here():
     np.testing.assert_array_equal(alone.final("regret"), two.final("regret"))
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.weekly), "2"])
 def test_a_file_and_its_options_name_them(own, capsys, jobs):
     args = ["run", "mine.toml", "--jobs", jobs, "--out", "o", "--agents", f"{own}:Plain2"]
     Path(f"{own}.py").write_text(OWN + "\nclass Plain2(Plain):\n    pass\n")
@@ -161,12 +161,6 @@ def test_a_file_and_its_options_name_them(own, capsys, jobs):
     assert main(["report", "o"]) == 0
     assert main(["check", "o"]) == 0
     assert own not in sys.modules  # what is read from a store is not imported
-
-
-def test_the_same_numbers_whatever_the_jobs(own, capsys):
-    for jobs in ("1", "2"):
-        assert main(["run", "mine.toml", "--jobs", jobs, "--out", f"o{jobs}"]) == 0
-    assert hb.load_results("o1") == hb.load_results("o2")
 
 
 BAD = {

@@ -145,7 +145,13 @@ def test_a_message_that_is_never_finished_holds_nobody_up_for_long():
     assert list(ended.values()).count("done") == 3
 
 
-@pytest.mark.parametrize("options", [[], ["--users", "30", "--processes", "3", "--vanish", "4", "--neighbours", "20"]])
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param([], marks=pytest.mark.weekly),
+        ["--users", "30", "--processes", "3", "--vanish", "4", "--neighbours", "20"],
+    ],
+)
 def test_the_example(options):
     out = subprocess.run([sys.executable, EXAMPLE, *options], capture_output=True, text=True, check=True, timeout=120)
     assert "that is right" in out.stdout
@@ -177,7 +183,7 @@ def waiting(p, u, address, told):
         told.send(str(abort.fault))
 
 
-@pytest.mark.parametrize("stop", [False, True], ids=["killed", "stopped"])
+@pytest.mark.parametrize("stop", [False, pytest.param(True, marks=pytest.mark.weekly)], ids=["killed", "stopped"])
 def test_a_dead_server_leaves_no_process_and_no_socket(stop):
     """Killed while it waits for a user, or stopped before it begins: users' processes end and say why."""
     p = Parameters(4, 9, 1, 3, 2, os.urandom(16))

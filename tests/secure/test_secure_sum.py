@@ -68,8 +68,8 @@ def check(rng, largest):
 
 def test_sums_are_the_ideal_sums():
     rng = np.random.default_rng(28)
-    summed = sum(check(rng, 24) for _ in range(100))
-    assert 50 < summed < 95
+    summed = sum(check(rng, 24) for _ in range(40))
+    assert 16 < summed < 39
 
 
 @pytest.mark.weekly

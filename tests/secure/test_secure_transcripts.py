@@ -42,7 +42,7 @@ def two_samples(sums):
 
 
 def test_inputs_with_one_sum_look_alike():
-    forms, p = two_samples(200)
+    forms, p = two_samples(80)
     assert len(forms) == 1
     assert p > 1e-4
 

@@ -82,6 +82,7 @@ def test_pettingzoo_makes_and_cuts_it(env_id):
         )
 
 
+@pytest.mark.weekly
 def test_pettingzoo_renders_it():
     matplotlib.use("agg")
     given = small("DPMASE-v0")

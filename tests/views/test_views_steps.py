@@ -15,7 +15,7 @@ from hushbandits.wrappers.shuffle import Shuffle
 # -- two beats: a row of the core ---------------------------------------------------------------------------------
 
 NET = {"n_agents": 6, "graph": "erdos-renyi", "edge_probability": 0.5, "horizon": 25, "permute_arms": True}
-VOTE = {"n_agents": 6, "agent_distribution": "power", "permute_arms": True, "horizon": 3000}
+VOTE = {"n_agents": 6, "agent_distribution": "power", "permute_arms": True, "horizon": 1000}
 FAST = {"epsilon": 0.8, "beta": 0.3, "delta": 0.3}
 PLAYERS = {"n_agents": 5, "means": [0.9, 0.3, 0.1], "permute_arms": True}
 ROWS = {

@@ -96,7 +96,7 @@ def test_a_mechanism_of_the_callers_shares_epsilon_too(wrapper):
     ):
         hb.play(env, team, seed=0)
     env, team = build("CoopNetwork-v0", "QuACK-LDP-UCB-L", 1, world)  # nobody noises anything
-    hb.play(env, team, seed=0)
+    hb.play(env, team, seed=0, step=lambda: None)
     assert team.state.pi.epsilon == 1.0
 
 
