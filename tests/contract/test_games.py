@@ -25,6 +25,8 @@ DAILY = {
 #: Rounds after which a vote that is played by the beats has shown what it has to.
 ENOUGH = 150
 games = [pytest.param(name, marks=() if name in DAILY else pytest.mark.weekly) for name in ALL]
+#: What `check_agent` does not play alone.
+others = [pytest.param(name, marks=() if name in DAILY - {*hb.list_agents()} else pytest.mark.weekly) for name in ALL]
 
 
 def short(home):
@@ -41,7 +43,7 @@ def learnt(team):
     return {name: x.copy() for name, x in named if name in kept and isinstance(x, np.ndarray)}
 
 
-@pytest.mark.parametrize("name", games)
+@pytest.mark.parametrize("name", others)
 def test_a_run_alone_is_its_row(name):
     asks.alone(short(ALL[name]).build)
 
