@@ -9,8 +9,7 @@ import numpy as np
 from scipy.stats import binom
 
 from benchmarks import laws
-from hushbandits.bench.judge.stats import STATISTICS, bootstrap
-from hushbandits.bench.judge.summary import INTERVALS, summary
+from hushbandits.bench.judge.stats import INTERVALS, STATISTICS, bootstrap, summary
 from hushbandits.core.measure import Measure
 
 LEVELS, SIZES = (0.95, 0.99), (10, 20, 50, 100)

@@ -3,7 +3,7 @@
 Run: ``python -m benchmarks observer``.
 """
 
-from hushbandits.bench.declare.world import seeds, world
+from hushbandits.bench.declare.canonical import seeds, world
 from hushbandits.core.luck.tapes import stream
 from hushbandits.core.play import play
 from hushbandits.envs.exploration.observer import watch

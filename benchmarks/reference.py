@@ -13,7 +13,7 @@ import numpy as np
 
 import hushbandits as hb
 from hushbandits.bench.declare.catalog import read_toml
-from hushbandits.bench.judge.summary import summary
+from hushbandits.bench.judge.stats import summary
 
 FOLDER = Path(__file__).parents[1] / "reference"
 SEED, LEVEL = 0, 0.95

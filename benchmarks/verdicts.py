@@ -1,7 +1,6 @@
 """Chance that any of m claims gets a wrong verdict, by procedure, law, number of runs and m.
 
-Run: ``python -m benchmarks verdicts`` (some minutes; the table of docs/statistics.md); ``--rules``: only the rule by
-which a claim gets its procedure, as the docs have it.  Every claim sits exactly at its
+Run: ``python -m benchmarks verdicts`` (some minutes; the table of docs/statistics.md).  Every claim sits exactly at its
 boundary, so that each verdict but "undecided" is wrong; claims are independent.  With p the chance that the interval of
 one misses the truth, on either side, the table holds ``1 − (1 − p)^m``.
 """
@@ -11,9 +10,9 @@ import math
 import numpy as np
 
 from benchmarks.laws import LAWS, centre
-from hushbandits.bench.declare.effects import EFFECTS as KINDS
+from hushbandits.bench.declare.claim import EFFECTS as KINDS
 from hushbandits.bench.judge.intervals import Stratum, fewest_runs
-from hushbandits.bench.judge.procedures import PROCEDURES, rules
+from hushbandits.bench.judge.procedures import PROCEDURES
 from hushbandits.bench.judge.stats import mean_interval
 from hushbandits.bench.judge.verdicts import ALPHA
 
@@ -117,9 +116,6 @@ ROWS = {
 
 def main(*words):
     """Print the rows whose names have one of the words in them; default: all."""
-    if "--rules" in words:
-        print(rules())
-        return
     print("| procedure | n | m | " + " | ".join(LAWS) + " |")
     print("|---|---|---|" + "---|" * len(LAWS))
     for name, (procedure, effect, statistic, trials) in ROWS.items():

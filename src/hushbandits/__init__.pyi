@@ -1,12 +1,12 @@
 # What the package offers, and where it is written: `__init__.py` reads this table, and so do type checkers.
 from hushbandits import testing as testing
-from hushbandits.bench.compare import compare as compare
 from hushbandits.bench.comparison import Comparison as Comparison
+from hushbandits.bench.comparison import compare as compare
 from hushbandits.bench.declare.claim import Claim as Claim
-from hushbandits.bench.declare.effects import Difference as Difference
-from hushbandits.bench.declare.effects import Ratio as Ratio
-from hushbandits.bench.declare.effects import Slope as Slope
-from hushbandits.bench.declare.effects import Value as Value
+from hushbandits.bench.declare.claim import Difference as Difference
+from hushbandits.bench.declare.claim import Ratio as Ratio
+from hushbandits.bench.declare.claim import Slope as Slope
+from hushbandits.bench.declare.claim import Value as Value
 from hushbandits.bench.declare.spec import Experiment as Experiment
 from hushbandits.bench.declare.spec import Figure as Figure
 from hushbandits.bench.declare.spec import Use as Use

@@ -261,16 +261,16 @@ def test_more_claims_need_wider_intervals():
     ("fields", "message"),
     [
         ({"of": "C", "above": 0}, "no line is called 'C'"),
-        ({"effect": "difference", "above": 0}, "a difference needs over="),
+        ({"effect": "difference", "above": 0}, "the field 'over' is missing"),
         ({"effect": "slope", "along": "env.life", "above": 0}, "'env.life', which is not swept"),
         ({"above": math.nan}, "numbers must be finite"),
         ({"above": 0, "metric": "regert"}, "a claim is about 'regert'; did you mean regret"),
         ({"above": 0, "at": {"env.life": 1}}, "'env.life', which is not swept"),
         ({"above": 0, "at": {"env.n_agents": [5]}}, "picks env.n_agents=5, which the sweep does not take"),
-        ({"above": 0, "of": {"agent": "A", "env.n_agents": 5}}, "the sweep has no point"),
+        ({"above": 0, "of": {"agent": "A", "env.n_agents": 5}}, "env.n_agents=5, which the sweep does not take"),
         (
             {"effect": "ratio", "above": 0, "of": {"agent": "A", "env.n_agents": 4}, "over": "B"},
-            "'B' must fix env.n_agents as the other line does",
+            "they must fix the same",
         ),
     ],
 )

@@ -7,8 +7,7 @@ from refusals import rows
 
 from hushbandits.baselines.dubey2020_heavy import partition
 from hushbandits.bench.declare.catalog import modules
-from hushbandits.bench.declare.claim import ORIGINS
-from hushbandits.bench.declare.effects import Ratio
+from hushbandits.bench.declare.claim import ORIGINS, Ratio
 from hushbandits.bench.reproduce import papers
 from hushbandits.envs.network.graphs import adjacency, hop_distances
 from hushbandits.experiments import _words as words

@@ -12,7 +12,7 @@ from refusals import rows
 
 import hushbandits as hb
 from hushbandits.bench import evaluate as module
-from hushbandits.bench.declare.world import seeds, world
+from hushbandits.bench.declare.canonical import seeds, world
 
 ENV = {"n_agents": 4, "horizon": 30}
 

@@ -246,7 +246,7 @@ def test_every_declared_experiment_can_be_built():
         ({"env": Use("CoopNetwork-v0", horizon=0)}, "horizon=0"),
         ({"metrics": ("regert",)}, "no metric is named 'regert'; did you mean regret"),
         ({"figures": (Figure(y="agent_regert"),)}, "a figure shows 'agent_regert'"),
-        ({"figures": (Figure(y="regret", x="env.life"),)}, "runs along 'env.life', which is not swept"),
+        ({"figures": (Figure(y="regret", x="env.life"),)}, "'env.life', which is not swept"),
         ({"figures": (Figure(y="regret", by="env.life"),)}, "picks values of 'env.life', which is not swept"),
         ({"figures": (Figure(y="regret", at={"env.life": 1}),)}, "picks values of 'env.life', which is not swept"),
         ({"agents": [Use("DP-MASE")]}, "plays the exploration setting"),

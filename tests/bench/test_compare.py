@@ -135,17 +135,6 @@ def test_the_improvements_interval_is_the_plain_bootstraps():
     assert pair.improvement_interval == pytest.approx(np.quantile(naive, [0.02, 0.98]), abs=0.03)
 
 
-def test_profiles_are_shares_at_or_above(tmp_path):
-    compared = against([line("a", [1, 2, 2]), line("b", [0, np.nan, 5])], "regret")
-    thresholds, shares = compared.profiles()
-    assert thresholds[:4].tolist() == [0, 1, 2, 5]
-    assert shares["a"] == pytest.approx([1, 1, 2 / 3, 0, 0])
-    assert shares["b"] == pytest.approx([1, 0.5, 0.5, 0.5, 0])
-    picture = hb.Comparison(**vars(compared)).plot()
-    assert [label.get_text() for label in picture.legends[0].texts] == ["a", "b"]
-    assert picture.save(tmp_path / "p.pdf").stat().st_size > 1000
-
-
 def test_a_folder_is_compared_point_by_point_and_as_a_whole(folder, results):
     part = hb.load_results(folder).parts[0]
     found = comparisons(part.configurations, "regret")
@@ -166,7 +155,7 @@ def test_a_folder_is_compared_point_by_point_and_as_a_whole(folder, results):
     frame = whole.to_frame()
     assert len(frame) == 15
     assert {"a", "b", "paired", "runs_a", "interval_low", "p_holm"} <= set(frame.columns)
-    assert whole._repr_html_().count("<tr>") == 16
+    assert whole._repr_html_().count("<tr>") == 15
     assert len(heads()) == len(rows(whole)[0])
 
 

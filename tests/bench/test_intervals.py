@@ -10,19 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from hushbandits.bench.declare.effects import EFFECTS
+from hushbandits.bench.declare.claim import EFFECTS
 from hushbandits.bench.judge.intervals import (
     UNBOUNDED,
     Stratum,
-    combined,
     fewest_runs,
     fieller,
     log_contrast,
-    logs,
-    quotient,
     skewed_t,
 )
-from hushbandits.bench.judge.procedures import PROCEDURES
+from hushbandits.bench.judge.procedures import PROCEDURES, combined, logs, quotient
 from hushbandits.bench.judge.stats import iqm_interval, mean_interval, median_interval, share_interval
 
 ONE, MINUS = np.ones(1), np.array([1.0, -1.0])

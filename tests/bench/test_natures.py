@@ -11,8 +11,7 @@ from kinds import one_per_class
 
 import hushbandits as hb
 from hushbandits.agents.howson2024 import QuACK
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Difference, Value
+from hushbandits.bench.declare.claim import Claim, Difference, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.judge.stats import mean_interval, share_interval
 from hushbandits.bench.judge.verdicts import judge
@@ -205,8 +204,8 @@ def test_a_folder_says_what_its_metrics_are_and_nothing_is_imported(hive, monkey
     for name in ("hive_here", "hushbandits.registry"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     results = hb.load_results(hive / "out").select("A", at={"env.n_agents": 2})
-    assert results.measures["swarmed"] == hb.Measure("share of runs that swarmed", "rate")
-    assert results.measures["anything_else"] == hb.Measure("anything else")
+    assert results.only.measures["swarmed"] == hb.Measure("share of runs that swarmed", "rate")
+    assert results.only.measures["anything_else"] == hb.Measure("anything else")
     assert next(summaries(results.configurations, ["swarmed"])).median is None
     assert "hive_here" not in sys.modules
 

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from made_up import RUNS, begun, filled, known, put
 
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Ratio
+from hushbandits.bench.declare.claim import Claim, Ratio
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.report.page import write
 from hushbandits.bench.report.privacy import UNTOLD, guarantees

@@ -10,8 +10,8 @@ import pytest
 
 import hushbandits as hb
 from benchmarks import observer as watching
+from hushbandits.bench.declare.canonical import seeds, world
 from hushbandits.bench.declare.spec import Experiment, Use
-from hushbandits.bench.declare.world import seeds, world
 from hushbandits.bench.run import run
 from hushbandits.core.entries import ENVS
 from hushbandits.core.luck.rewards import Gaussian, UniformMeans

@@ -10,8 +10,7 @@ from bench_helpers import known as experiment
 
 from hushbandits.bench import reproduce as reproducing
 from hushbandits.bench.declare.catalog import family, modules, reasons
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Ratio
+from hushbandits.bench.declare.claim import Claim, Ratio
 from hushbandits.bench.declare.points import check_claims, check_declared
 from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.judge.verdicts import Finding, Verdict
@@ -139,7 +138,7 @@ def test_what_does_not_hold_has_a_reason_and_each_reason_a_claim():
     page = (Path(__file__).parents[2] / "docs/reproduction.md").read_text(encoding="utf-8")
     for paper, scale, text in reproducing._MARK.findall(page):
         why = reasons(paper)
-        failed = [row.split(" | ")[1] for row in reproducing._rows(text)["does not hold"]]
+        failed = [cells[0] for verdict, cells in reproducing.rows(text) if verdict == "does not hold"]
         assert [claim for claim in failed if not any(part in claim for part in why)] == [], paper
         claims = [claim.sentence for e in modules()[paper][1] for claim in e.claims]
         assert [part for part in why if not any(part in claim for claim in claims)] == [], paper

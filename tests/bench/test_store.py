@@ -13,8 +13,7 @@ import pytest
 from bench_helpers import filled, played, small, table
 
 import hushbandits as hb
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Value
+from hushbandits.bench.declare.claim import Claim, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.errors import StoreError

@@ -10,8 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from hushbandits.bench.judge.stats import iqm_interval, mean_interval, median_interval, share_interval
-from hushbandits.bench.judge.summary import INTERVALS, shown_interval, summary
+from hushbandits.bench.judge.stats import (
+    INTERVALS,
+    iqm_interval,
+    mean_interval,
+    median_interval,
+    share_interval,
+    shown_interval,
+    summary,
+)
 from hushbandits.core.measure import NATURES, Measure
 
 PLAIN = {"mean": mean_interval, "median": median_interval, "iqm": iqm_interval}

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from html import escape
+from typing import TYPE_CHECKING, Protocol
 
-from hushbandits.bench.judge.pairs import Compared, Pair, against
+from hushbandits.bench.judge.pairs import Compared, against
 from hushbandits.bench.judge.stats import STATISTICS
 from hushbandits.bench.report.compared import heads, notes, rows
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.core.ground.extras import extra
 from hushbandits.core.ground.validate import choice, integer, real, shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hushbandits.bench.report.figures import Picture
-
-__all__ = ["Comparison", "comparison"]
+__all__ = ["Comparable", "Comparison", "compare"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Compared):
     """All pairs of some lines; prints as a table, and shows itself in a notebook.
 
-    ``.pairs`` has each pair as data (`Pair`), ``.profiles()`` the performance profiles.
+    ``.pairs`` has each pair as data (`Pair`).
     """
 
     def __repr__(self) -> str:
@@ -35,64 +32,81 @@ class Comparison(Compared):
         return "\n".join([*lines, "", *notes(self)])
 
     def _repr_html_(self) -> str:
-        from html import escape
+        import pandas as pd
 
-        top = "".join(f"<th>{escape(head)}</th>" for head in heads(self.level))
-        body = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in rows(self))
-        said = "".join(f"<p>{escape(note)}</p>" for note in notes(self))
-        return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{said}"
+        table = str(pd.DataFrame(rows(self), columns=list(heads(self.level))).to_html(index=False))
+        return table + "".join(f"<p>{escape(note)}</p>" for note in notes(self))
 
     def to_frame(self) -> pd.DataFrame:
         """One row per pair, a ``pandas.DataFrame``; intervals as columns ``…_low`` and ``…_high``."""
-        with extra("bench"):
-            import pandas as pd
+        import pandas as pd
 
-        table = []
-        for pair in self.pairs:
-            row: dict[str, object] = {}
-            for f in fields(Pair):
-                value = getattr(pair, f.name)
-                ends = {"runs": ("_a", "_b")}.get(f.name, ("_low", "_high"))
-                row |= (
-                    dict(zip((f.name + e for e in ends), value, strict=True))
-                    if isinstance(value, tuple)
-                    else {f.name: value}
-                )
-            table.append(row)
-        return pd.DataFrame(table)
-
-    def plot(self) -> Picture:
-        """Draw the performance profiles: the share of runs at or above each value, line by line."""
-        from hushbandits.bench.report.figures import profiles
-
-        thresholds, shares = self.profiles()
-        return profiles(thresholds, shares, self.measure.label)
+        frame = pd.DataFrame(map(vars, self.pairs))
+        for name, *two in (("runs", "a", "b"), ("interval", "low", "high"), ("improvement_interval", "low", "high")):
+            frame[[f"{name}_{end}" for end in two]] = frame.pop(name).tolist()
+        return frame
 
 
-def comparison(
-    found: Sequence[Configuration],
-    metric: str,
-    names: Sequence[str] | None = None,
-    statistic: str = "mean",
-    level: float = 0.95,
-    seed: int = 0,
-) -> Comparison:
-    """Compare all pairs of configurations; parameters and errors as of `hushbandits.compare`."""
+class Comparable(Protocol):
+    """What is compared: `Results`."""
+
+    def ends(self, metric: str) -> list[Configuration]:
+        """Return its configurations, which have a metric."""
+
+
+def compare(
+    *lines: Comparable, metric: str = "regret", names: Sequence[str] | None = None, statistic: str = "mean",
+    level: float = 0.95, seed: int = 0,
+) -> Comparison:  # fmt: skip
+    """Compare all pairs of configurations: A − B.
+
+    Runs that drew from the same seeds are compared run by run, others as independent ones; the table says which.
+
+    Parameters
+    ----------
+    *lines : Results
+        One or several configurations each.
+    metric : str
+        What is compared, at the end of each run.
+    names : sequence of str, optional
+        What to call them; default: their agents' names, or labels.
+    statistic : str
+        ``"mean"``, ``"median"`` or ``"iqm"``.
+    level : float
+        Of each interval by itself.
+    seed : int
+        Of the resampling.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError, TypeError
+        Fewer than two lines, or no such metric.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = {"n_agents": 4, "horizon": 200}
+    >>> together, alone = (hb.evaluate("CoopNetwork-v0", a, runs=12, env=env) for a in ("Multi-UCB", "UCB1"))
+    >>> (pair,) = compare(together, alone).pairs
+    >>> pair.paired, pair.difference < 0
+    (True, True)
+    """
     choice("statistic", statistic, STATISTICS)
-    level = real("level", level, 0, 1)
-    seed = integer("seed", seed, 0)
+    level, seed = real("level", level, 0, 1), integer("seed", seed, 0)
+    for result in lines:
+        if not hasattr(result, "ends"):
+            raise TypeError(f"compare takes Results, not {shown(result)}")
+    found = [one for result in lines for one in result.ends(metric)]
     if len(found) < 2:
         raise ValueError(f"compare needs two configurations at least, not {len(found)}")
-    labels = _labels([s.label for s in found]) if names is None else list(names)
+    labels = [one.label for one in found] if names is None else list(names)
+    if names is None:  # namesakes are numbered
+        labels = [f"{x} ({labels[: i + 1].count(x)})" if labels.count(x) > 1 else x for i, x in enumerate(labels)]
     if len(labels) != len(found) or len(set(labels)) < len(labels):
         raise ValueError(f"names={shown(names)} must be {len(found)} different names, one for each configuration")
-    named = [replace(s, label=label) for label, s in zip(labels, found, strict=True)]
+    named = [replace(one, label=label) for label, one in zip(labels, found, strict=True)]
     return Comparison(**vars(against(named, metric, statistic, level, seed)))
-
-
-def _labels(labels: Sequence[str]) -> list[str]:
-    """Each label once: namesakes are numbered."""
-    return [
-        label if labels.count(label) == 1 else f"{label} ({labels[: i + 1].count(label)})"
-        for i, label in enumerate(labels)
-    ]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from hushbandits.bench.declare.canonical import digest
+from hushbandits.bench.declare.canonical import seeds, world
 from hushbandits.bench.declare.spec import Experiment, Use
-from hushbandits.bench.declare.world import seeds, world
 from hushbandits.bench.parts import Part
 from hushbandits.bench.results import Results
 from hushbandits.bench.runner.batch import Played, prepare, sampled
@@ -24,17 +23,15 @@ from hushbandits.bench.runner.progress import Bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures
 from hushbandits.bench.runner.task import Failed, Task
-from hushbandits.core.entries import AGENTS, AnyAgent, AnyEnv, AnyWrapper, title
-from hushbandits.core.env import Env
+from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.ground.keywords import named
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.names import reach
-from hushbandits.core.ground.spec import parameters
-from hushbandits.core.ground.types import Params, Seeds
-from hushbandits.core.ground.validate import integer, shown
+from hushbandits.core.ground.types import Params
+from hushbandits.core.ground.validate import integer, nearest, shown
 from hushbandits.core.measure import gathered
 from hushbandits.core.team import Team
-from hushbandits.registry import make_team, not_the_envs, takes
+from hushbandits.registry import make_team, not_the_envs
 
 __all__ = ["evaluate"]
 
@@ -42,18 +39,11 @@ _RUN = 700  # bytes of one run's seed and metrics
 
 
 def _whose(name: str, value: object, args: Sequence[Any], given: Params) -> str:
-    """Where a parameter belongs that `evaluate` itself does not take: to the env, or to the agent."""
-    if name in RunOptions.__dataclass_fields__:
-        return f"; it is an option: options=RunOptions({name}={shown(value)})"
-    asked = {**dict(zip(("env_id", "agent"), args, strict=False)), **given}
-    try:
-        if takes(asked["env_id"], name):
-            return f"; it is one of env {title(asked['env_id'])}: env={{{name!r}: {shown(value)}}}"
-        if name in parameters(AGENTS.find(asked["agent"])):
-            return f"; it is one of agent {title(asked['agent'])}: agent_kwargs={{{name!r}: {shown(value)}}}"
-    except (KeyError, ValueError):
-        pass
-    return ""
+    """Where a parameter belongs that `evaluate` itself does not take."""
+    near, pair = nearest(name, ("runs", "seed", "env", "agent_kwargs", "wrappers", "options")), {name: value}
+    if not name or "did you mean" in near:
+        return near
+    return f"; write env={pair}, agent_kwargs={pair} or options=RunOptions({name}={shown(value)}), whose it is"
 
 
 @named(_whose)
@@ -106,74 +96,33 @@ def evaluate(
     affordable(f"runs={runs}", float(runs) * _RUN)
     afford_points(chosen.checkpoints, runs)
     params, given = dict(env or {}), dict(agent_kwargs or {})
-    agent, met = _met(env_id, agent, params, given, wrappers, chosen.checkpoints)
+    if isinstance(agent, Team) and given:
+        raise ValueError(f"agent_kwargs={shown(given)} cannot change {agent.name}, which is built already")
+    if not isinstance(agent, (str, Team)):
+        not_the_envs(env_id, agent, given)
+        agent = make_team(agent, **given)
+    met = prepare(env_id, agent, 1, params, given, wrappers)
+    sampled(chosen.checkpoints, met[0])
     where = world(env_id, params)
-    digest({"seed": seed})
+    entropy: Any = seeds(seed, where, 0, 1)[0].entropy
     names = title(env_id), title(agent)
-    tasks = [
-        Task(
-            "",
-            f"{names[1]} on {names[0]}",
-            env_id,
-            agent,
-            wrappers,
-            params,
-            given,
-            chosen.checkpoints,
-            where,
-            seed,
-            part,
-        )
-        for part in _parts(runs, workers(chosen.jobs))
-    ]
+    about = f"{names[1]} on {names[0]}"
+    task = partial(Task, "", about, env_id, agent, wrappers, params, given, chosen.checkpoints, where, seed)
+    size = min(BATCH, -(-runs // workers(chosen.jobs)))
+    tasks = [task(tuple(range(first, min(first + size, runs)))) for first in range(0, runs, size)]
     played: dict[int, Played] = {}
     with Bar(runs, shown=chosen.progress) as bar:
-        for task, reply in answers(tasks, chosen, bar):
+        for batch, reply in answers(tasks, chosen, bar):
             if isinstance(reply, Failed):
                 raise reply.again()
-            played[task.runs[0]] = reply
-            bar.advance(len(task.runs))
-    return _results([played[first] for first in sorted(played)], met, names, params, seeds(seed, where, 0, 1))
-
-
-def _parts(runs: int, jobs: int) -> list[tuple[int, ...]]:
-    """Cut runs into consecutive batches, at least one per job where they suffice."""
-    parts = max(-(-runs // BATCH), min(jobs, runs))
-    ends = [runs - runs * (parts - i) // parts for i in range(parts + 1)]
-    return [tuple(range(a, b)) for a, b in itertools.pairwise(ends)]
-
-
-def _results(
-    parts: Sequence[Played], met: tuple[Env, Team], names: tuple[str, str], params: Params, first: Seeds
-) -> Results:
-    """Put the batches of one configuration together."""
-    finals = {k: np.concatenate([part[0][k] for part in parts]) for k in parts[0][0]}
-    curves = {k: (parts[0][2], np.concatenate([part[1][k] for part in parts])) for k in parts[0][1]}
-    numbers = np.arange(sum(len(next(iter(part[0].values()))) for part in parts))
-    experiment = Experiment(
-        name="results", title=f"{names[1]} on {names[0]}", env=Use(names[0]), agents=[Use(names[1])],
-        runs=len(numbers),
-    )  # fmt: skip
-    (cell,) = experiment.cells()
-    (entropy,) = {s.entropy for s in first}
-    world = entropy if isinstance(entropy, int) else None
-    one = Configuration(
-        cell, cell.line, Runs(numbers, finals, curves), Measures(gathered(*met)), entropy=world,
-        env=(names[0], params),
-    )  # fmt: skip
-    return Results((Part(experiment, (one,)),), met=met)
-
-
-def _met(
-    env_id: AnyEnv, agent: AnyAgent | Team, env: Params, agent_kwargs: Params, wrappers: Sequence[AnyWrapper],
-    checkpoints: int | Sequence[int] | None,
-) -> tuple[AnyAgent | Team, tuple[Env, Team]]:  # fmt: skip
-    """Return the agent, built where one was given, and env and team, having met."""
-    if isinstance(agent, Team) and agent_kwargs:
-        raise ValueError(f"agent_kwargs={shown(agent_kwargs)} cannot change {agent.name}, which is built already")
-    if not isinstance(agent, (str, Team)):
-        not_the_envs(env_id, agent, agent_kwargs)
-        agent = make_team(agent, **agent_kwargs)
-    built, team = prepare(env_id, agent, 1, env, agent_kwargs, wrappers)
-    sampled(checkpoints, built)
-    return agent, (built, team)
+            played[batch.runs[0]] = reply
+            bar.advance(len(batch.runs))
+    whole = Experiment(name="results", title=about, env=Use(names[0]), agents=[Use(names[1])], runs=runs)
+    (cell,) = whole.cells()
+    batches = [played[first] for first in sorted(played)]
+    finals = {name: np.concatenate([ends[name] for ends, _, _ in batches]) for name in batches[0][0]}
+    times, along = batches[0][2], batches[0][1]
+    curves = {name: (times, np.concatenate([lines[name] for _, lines, _ in batches])) for name in along}
+    data, measures = Runs(np.arange(runs), finals, curves), Measures(gathered(*met))
+    one = Configuration(cell, cell.line, data, measures, entropy=entropy, env=(names[0], params))
+    return Results((Part(whole, (one,)),), met=met)

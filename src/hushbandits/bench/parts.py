@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from hushbandits.bench.declare.canonical import canonical
-from hushbandits.bench.declare.points import picked
-from hushbandits.bench.declare.spec import Cell, Experiment, Figure
+from hushbandits.bench.declare.spec import Experiment, Figure
 from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import nearest
+from hushbandits.core.ground.types import Array, Params
+from hushbandits.core.ground.validate import nearest, shown
 
-__all__ = ["Part", "at_point", "columns_of", "figure_of", "same"]
+__all__ = ["Part", "among", "columns_of", "figure_of", "same"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,40 +36,27 @@ class Part:
         taken = {key: {canonical(c.cell.point[key]) for c in self.configurations} for key in self.experiment.sweep}
         return {key: [v for v in self.experiment.sweep[key] if canonical(v) in some] for key, some in taken.items()}
 
-    def at(self, wanted: Mapping[str, Sequence[object]]) -> Part:
-        """Return the part where swept parameters take these values."""
-        some = {key: {canonical(v) for v in values} for key, values in wanted.items()}
-        kept = (c for c in self.configurations if all(canonical(c.cell.point[key]) in some[key] for key in some))
-        return replace(self, configurations=tuple(kept))
-
-    def of(self, labels: Sequence[str]) -> Part:
-        """Return the part with these labels alone."""
-        return replace(self, configurations=tuple(c for c in self.configurations if c.label in labels))
+    def keep(self, test: Callable[[Configuration], bool]) -> Part:
+        """Return the part of the configurations that pass a test."""
+        return replace(self, configurations=tuple(filter(test, self.configurations)))
 
     def __str__(self) -> str:
-        n = len(self.labels)
+        n, runs = len(self.labels), self.experiment.runs
         swept = "".join(f" × {len(v)} {symbol(k)}" for k, v in self.sweep.items() if len(v) > 1)
-        runs = self.experiment.runs
-        named = f"{n} configuration{'s' * (n != 1)}" if n != 1 else self.labels[0]
+        named = self.labels[0] if n == 1 else f"{n} configurations"
         return f"{self.experiment.name} ({named}{swept}, {runs:,} run{'s' * (runs != 1)})"
 
 
-def at_point(parts: Sequence[Part], wanted: Mapping[str, Sequence[object]]) -> list[Part]:
-    """Return the parts that sweep these parameters, where they take these values."""
-    known = [part for part in parts if all(key in part.sweep for key in wanted)]
-    if not known:
-        swept: dict[str, Sequence[object]] = {k: v for part in parts for k, v in part.sweep.items()}
-        picked("at", wanted, swept)
-        raise ValueError(f"at: no experiment sweeps {' and '.join(wanted)} together")
-    for part in known:
-        picked(f"{part.experiment.name}: at", wanted, part.sweep)
-    return [part.at(wanted) for part in known]
+def among(name: str, value: Any, known: Collection[str]) -> str:
+    """Return `value` if it is a known name, else raise ``ValueError`` with the nearest ones."""
+    if value not in list(known):
+        raise ValueError(f"{name}={shown(value)} is not among these{nearest(str(value), known)}")
+    return str(value)
 
 
-def columns_of(experiment: Experiment, c: Configuration, alone: bool) -> Iterator[dict[str, object]]:
+def columns_of(experiment: Experiment, c: Configuration, alone: bool) -> Iterator[dict[str, Any]]:
     """Columns of the rows of a configuration, metric by metric."""
-    cell: Cell = c.cell
-    head = {} if alone else {"experiment": experiment.name, "cell": cell.key, "agent": cell.line, **cell.point}
+    head = {} if alone else {"experiment": experiment.name, "cell": c.cell.key, "agent": c.cell.line, **c.cell.point}
     for metric in c.metrics():
         values = c.final(metric)
         yield {**head, "run": c.runs(), "metric": metric, "time": np.full(len(values), np.nan), "value": values}
@@ -85,35 +72,24 @@ def figure_of(part: Part, metric: str | None, asked: Params) -> Figure:
     finals = list(dict.fromkeys(name for c in part.configurations for name in c.metrics()))
     curves = list(dict.fromkeys(name for c in part.configurations for name in c.data.curves))
     fixed = {k: v[0] for k, v in sweep.items() if len(v) == 1}
-    asked = dict(asked)
     along = next((k for k in sweep if k not in fixed and k != asked.get("by")), None)
-    if "x" not in asked and along is not None:
-        asked = {"x": along, **asked}
     if metric is None:
         metric = next((m for m in [*part.experiment.metrics, *curves, *finals] if m in (*finals, *curves)), "")
-    x = asked.get("x", "time" if metric in curves else "runs")
-    if x not in ("time", "runs", *finals, *sweep):
-        raise ValueError(f"x={x!r} is not swept here{nearest(str(x), ['time', 'runs', *sweep])}")
-    if (by := asked.get("by", "")) not in ("", *sweep):
-        raise ValueError(f"by={by!r} is not swept here{nearest(str(by), sweep)}")
-    known = curves if x == "time" else finals
-    if metric not in known:
-        what = "curve" if x == "time" else "metric of one number a run"
-        raise ValueError(f"no {what} is named {metric!r}{nearest(str(metric), known) if known else ''}")
+    x = among("x", asked.get("x", along or ("time" if metric in curves else "runs")), ["time", "runs", *finals, *sweep])
+    if "by" in asked:
+        among("by", asked["by"], sweep)
+    among("metric", metric, curves if x == "time" else finals)
     log = {} if x == "time" else {"log": ""}
-    try:
-        figure = Figure(**{"y": metric, "x": x, **log, **asked})
-    except TypeError:
-        unknown = next(name for name in asked if name not in Figure.__dataclass_fields__ or name == "y")
-        raise ValueError(f"a figure has no {unknown!r}{nearest(unknown, Figure.__dataclass_fields__)}") from None
-    return replace(figure, at={**{k: v for k, v in fixed.items() if k != figure.x}, **figure.at})
+    at = {**{k: v for k, v in fixed.items() if k != x}, **asked.get("at", {})}
+    return Figure.from_dict({**log, **asked, "y": metric, "x": x, "at": at})
 
 
 def same(one: Configuration, other: Configuration) -> bool:
     """Whether two configurations hold the same numbers, NaN equal to NaN."""
-    a, b = one.data, other.data
-    if a.finals.keys() != b.finals.keys() or a.curves.keys() != b.curves.keys():
-        return False
-    pairs = [(a.finals[k], b.finals[k]) for k in a.finals]
-    pairs += [(x, y) for k in a.curves for x, y in zip(a.curves[k], b.curves[k], strict=True)]
-    return all(np.array_equal(np.asarray(x, float), np.asarray(y, float), equal_nan=True) for x, y in pairs)
+    a, b = _numbers(one), _numbers(other)
+    return a.keys() == b.keys() and all(np.array_equal(a[k], b[k], equal_nan=True) for k in a)
+
+
+def _numbers(c: Configuration) -> dict[str, Array]:
+    along = {f"{name}, {i}": values for name, pair in c.data.curves.items() for i, values in enumerate(pair)}
+    return {name: np.asarray(values, float) for name, values in {**c.data.finals, **along}.items()}

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.results import Results, load_results
 from hushbandits.bench.run import Outcome
 from hushbandits.bench.runner.batch import prepare
-from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import integer, shown
 from hushbandits.core.luck.tapes import LONGEST
@@ -23,17 +20,10 @@ __all__ = ["replay"]
 
 
 def replay(
-    results: Results | Outcome | Path | str,
-    run: int,
-    *,
-    label: str | None = None,
-    experiment: str | None = None,
-    at: Params | None = None,
-    beats: int = 1,
-    render_mode: str | None = None,
-    info: str | None = None,
+    results: Results | Outcome | Path | str, run: int, *, label: str | None = None, experiment: str | None = None,
+    at: Params | None = None, beats: int = 1, render_mode: str | None = None, info: str | None = None,
     **options: object,
-) -> ParallelView:
+) -> ParallelView:  # fmt: skip
     """Return the env of one run as a PettingZoo view, reset to that run: it has the same arms, graph and rewards.
 
     Whoever takes the same actions there gets the numbers of the row.  Each ``reset()`` without a seed begins this run
@@ -78,53 +68,31 @@ def replay(
     >>> bool(view.metrics()["regret"] == results.final("regret")[2])
     True
     """
-    found = _found(_results(results).select(label, experiment=experiment, at=at), run)
-    if found.env.spec is None:
-        raise ValueError(f"{type(found.env).__name__} was not made by its name: there is nothing to make it from")
-    id, params, wrappers = found.env.spec
+    if isinstance(results, (str, Path)):
+        results = load_results(results)
+    found = results.results if isinstance(results, Outcome) else results
+    if not isinstance(found, Results):
+        raise TypeError(f"results={shown(results)} must be what evaluate, run or load_results returned, or a folder")
+    found = found.select(label, experiment=experiment, at=at)
+    one, run = found.only, integer("run", run, 0, np.inf)
+    if run not in one.runs():
+        raise ValueError(f"run={run} of {one.cell.label} is not among its {len(one.runs())} runs")
+    met, cell = found.met, one.cell
+    if met is None and found.path is not None:  # as its team met it
+        wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
+        met = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
+    spec = met[0].spec if met is not None else None
+    if one.world is None or spec is None:
+        raise ValueError(f"{one.cell.label} was not made by its name, or its seeds are not known: evaluate it anew")
+    id, params, asked = spec
     # Who met it may have settled what the env gathers for inboxes; a view's agents see for themselves.
-    core = make_core(id, wrappers=wrappers, **params)
+    core = make_core(id, wrappers=asked, **params)
     if core.horizon is None:
-        core = make_core(id, wrappers=wrappers, **{**params, "horizon": LONGEST})
+        core = make_core(id, wrappers=asked, **{**params, "horizon": LONGEST})
     own, other = task_options(id, options)
     if other:
         raise TypeError(f"replay takes no parameter {next(iter(other))!r}: the env is as it was played")
     view = ParallelView(core, beats=beats, render_mode=render_mode, info=info, **own)
-    view.repeat(found.seed)
+    view.repeat(np.random.SeedSequence(one.world, spawn_key=(run,)))
     view.reset()
     return view
-
-
-class _Found(NamedTuple):
-    """An env as its team met it, and a run's seed."""
-
-    env: Env
-    seed: np.random.SeedSequence
-
-
-def _found(results: Results, run: int) -> _Found:
-    one = results.only
-    run = integer("run", run, 0, np.inf)
-    if run not in one.runs():
-        raise ValueError(f"run={run} of {one.cell.label} is not among its {len(one.runs())} runs")
-    if one.world is None:
-        raise ValueError("the seeds of these results are not known: evaluate anew")
-    seed = np.random.SeedSequence(one.world, spawn_key=(run,))
-    if results.met is not None:
-        return _Found(results.met[0], seed)
-    if results.path is None:
-        raise ValueError("these results were loaded, or put together, and do not know their env: evaluate anew")
-    cell = one.cell
-    wrappers = [make_wrapper(w.name, **w.params) if isinstance(w, Use) else w for w in cell.wrappers]
-    env, _ = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
-    return _Found(env, seed)
-
-
-def _results(results: Results | Outcome | Path | str) -> Results:
-    if isinstance(results, Results):
-        return results
-    if isinstance(results, Outcome):
-        return results.results
-    if isinstance(results, (str, Path)):
-        return load_results(results)
-    raise TypeError(f"results={shown(results)} must be what evaluate, run or load_results returned, or a folder")

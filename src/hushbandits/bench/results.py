@@ -6,23 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hushbandits.bench.comparison import Comparison, comparison
+from hushbandits.bench.comparison import Comparison, compare
 from hushbandits.bench.declare.canonical import canonical
+from hushbandits.bench.declare.points import picked
 from hushbandits.bench.declare.spec import Experiment
-from hushbandits.bench.judge.pairs import ends
-from hushbandits.bench.parts import Part, at_point, columns_of, figure_of, same
+from hushbandits.bench.parts import Part, among, columns_of, figure_of, same
 from hushbandits.bench.runner.configuration import Configuration, configurations
 from hushbandits.bench.runner.privacy_table import recorded
 from hushbandits.bench.runner.store import Store
 from hushbandits.core.env import Env
-from hushbandits.core.ground.extras import extra
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.ground.validate import nearest, shown
-from hushbandits.core.measure import Measure
 from hushbandits.core.team import Team
 from hushbandits.protection import Protection, protection
 
@@ -67,15 +65,7 @@ def load_results(path: Path | str) -> Results:
 def read(store: Store) -> Results:
     """Return the results of an open folder."""
     parts = tuple(Part(e, tuple(configurations(store, e))) for e in store.experiments)
-    tables = {key: rows for key, rows in recorded(store).items()}
-    return Results(parts, path=store.path, tables=tables)
-
-
-def _instead(name: object, metrics: Sequence[str]) -> str:
-    """Say what gives a number that was looked for on results themselves."""
-    if name in metrics:
-        return f": final({name!r}) has its values at the end, one per run, and curve({name!r}) along time"
-    return f": final(metric) and curve(metric) return arrays; metrics are {', '.join(metrics)}" * bool(metrics)
+    return Results(parts, path=store.path, tables=recorded(store))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,13 +127,6 @@ class Results:
 
     __hash__ = None  # type: ignore[assignment]  # arrays can be written to
 
-    def __getattr__(self, name: str) -> object:
-        metrics = self.metrics if "parts" in vars(self) else ()
-        raise AttributeError(f"Results has no attribute {name!r}{_instead(name, metrics)}")
-
-    def __getitem__(self, key: object) -> object:
-        raise TypeError(f"Results[{shown(key)}]: results have no items{_instead(key, self.metrics)}")
-
     def __getstate__(self) -> dict[str, object]:
         # Env and agent may be of a class that no other process knows; their guarantees are data.
         if self.met is None:
@@ -171,16 +154,6 @@ class Results:
         """Names of all metrics at the end of a run."""
         return list(dict.fromkeys(name for c in self.configurations for name in c.data.finals))
 
-    @property
-    def runs(self) -> int:
-        """Number of runs of the only configuration."""
-        return len(self.only.runs())
-
-    @property
-    def measures(self) -> Mapping[str, Measure]:
-        """What the metrics of the only configuration are."""
-        return self.only.measures
-
     def select(
         self, label: str | Sequence[str] | None = None, *, experiment: str | None = None, at: Params | None = None
     ) -> Results:
@@ -200,22 +173,25 @@ class Results:
         ValueError
             Nothing of that name.
         """
-        chosen = list(self.parts)
+        labels = None if label is None else [label] if isinstance(label, str) else list(label)
+        wanted = {key: v if isinstance(v, (list, tuple)) else [v] for key, v in (at or {}).items()}
         if experiment is not None:
-            names = [part.experiment.name for part in chosen]
-            if experiment not in names:
-                raise ValueError(f"experiment={shown(experiment)} is not among these{nearest(str(experiment), names)}")
-            chosen = [part for part in chosen if part.experiment.name == experiment]
-        if at:
-            chosen = at_point(chosen, {key: v if isinstance(v, (list, tuple)) else [v] for key, v in at.items()})
-        if label is not None:
-            labels = [label] if isinstance(label, str) else label
-            there = list(dict.fromkeys(name for part in chosen for name in part.labels))
-            for name in labels:
-                if name not in there:
-                    raise ValueError(f"label={shown(name)} is not among these{nearest(str(name), there)}")
-            chosen = [part.of(labels) for part in chosen]
-        return replace(self, parts=tuple(part for part in chosen if part.configurations))
+            among("experiment", experiment, [e.name for e in self.experiments])
+        for name in labels or ():
+            among("label", name, self.labels)
+        sweeps = [part.sweep for part in self.parts]
+        keys = [key for sweep in sweeps for key in sweep]
+        picked("at", wanted, {key: [v for sweep in sweeps for v in sweep.get(key, ())] for key in keys})
+        texts = {key: set(map(canonical, values)) for key, values in wanted.items()}
+
+        def chosen(c: Configuration) -> bool:
+            there = all(key in c.cell.point and canonical(c.cell.point[key]) in texts[key] for key in texts)
+            return there and (labels is None or c.label in labels)
+
+        parts = [part.keep(chosen) for part in self.parts if experiment in (None, part.experiment.name)]
+        if not any(part.configurations for part in parts):
+            raise ValueError(f"label={shown(label)} is not there at={shown(at)} of experiment={shown(experiment)}")
+        return replace(self, parts=tuple(part for part in parts if part.configurations))
 
     # -- numbers ------------------------------------------------------------------------------------------------------
 
@@ -227,7 +203,10 @@ class Results:
         ValueError
             No such metric, or several configurations.
         """
-        return _having(self.only, metric).data.finals[metric]
+        known = self.only.data.finals
+        if metric not in known:
+            raise ValueError(f"no metric is named {shown(metric)}{nearest(str(metric), known)}")
+        return known[metric]
 
     def curve(self, metric: str) -> tuple[Array, Array]:
         """Return checkpoints ``(C,)`` and values ``(runs, C)`` of a metric of the only configuration.
@@ -237,36 +216,30 @@ class Results:
         ValueError
             There is no such curve, or there are several configurations.
         """
-        one = self.only
-        if metric not in one.data.curves:
-            if not one.data.curves:
-                raise ValueError(f"metric={shown(metric)}: no curves were recorded; ask for checkpoints")
-            raise ValueError(f"no curve is named {metric!r}{nearest(str(metric), one.data.curves)}")
-        return one.curve(metric)
+        known = self.only.data.curves
+        if metric not in known:
+            why = nearest(str(metric), known) if known else "; no curves were recorded: ask for checkpoints"
+            raise ValueError(f"no curve is named {shown(metric)}{why}")
+        return known[metric]
 
     def to_frame(self) -> pd.DataFrame:
         """Return all rows in long form: experiment, cell, agent, swept values, run, metric, time, value.
 
         ``time`` is NaN for values at the end of a run.
         """
-        with extra("bench"):
-            import pandas as pd
+        import pandas as pd
 
         parts = [
             columns for part in self.parts for c in part.configurations
             for columns in columns_of(part.experiment, c, alone=self.path is None)
         ]  # fmt: skip
-        names = dict.fromkeys(name for columns in parts for name in columns)
-        lengths = [len(columns["run"]) for columns in parts]  # type: ignore[arg-type]
-        whole = {"run", "time", "value"}
-        return pd.DataFrame(
-            {
-                name: np.concatenate([columns[name] for columns in parts])
-                if name in whole
-                else pd.Series([columns.get(name) for columns in parts]).repeat(lengths).to_numpy()
-                for name in names
-            }
-        )
+        lengths = [len(columns["run"]) for columns in parts]
+        frame = {}
+        for name in dict.fromkeys(name for columns in parts for name in columns):
+            values: list[Any] = [columns.get(name) for columns in parts]
+            whole = name in ("run", "time", "value")
+            frame[name] = np.concatenate(values) if whole else pd.Series(values).repeat(lengths).to_numpy()
+        return pd.DataFrame(frame)
 
     def table(self, metrics: Sequence[str] = ()) -> pd.DataFrame:
         """Means and medians with their 95 % intervals, a row per configuration and metric, a ``pandas.DataFrame``.
@@ -287,23 +260,21 @@ class Results:
         """Return the table in LaTeX, names escaped."""
         return str(self.table(metrics).to_latex(index=False, escape=True, float_format="%.4g"))
 
-    def compare(self, metric: str = "regret", **how: object) -> Comparison:
+    def compare(self, metric: str = "regret", **how: Any) -> Comparison:
         """Compare all configurations with each other; options as of `hushbandits.compare`."""
-        return comparison(self.ends(metric), metric, **how)  # type: ignore[arg-type]
+        return compare(self, metric=metric, **how)
 
     def ends(self, metric: str) -> list[Configuration]:
-        """Return a metric's values at the end, configuration by configuration, under labels that tell them apart."""
-        points = {canonical(c.cell.point) for c in self.configurations}
+        """Return all configurations under labels that tell them apart; each must have the metric, one number a run."""
+        for c in self.configurations:
+            if metric not in c.metrics():
+                has = ", ".join(c.metrics()) or "no runs"
+                raise ValueError(f"metric={shown(metric)} must be one number a run that all have: {c.label} has {has}")
+        swept = len({canonical(c.cell.point) for c in self.configurations}) > 1
         found = []
         for part in self.parts:
-            for c in part.configurations:
-                if metric not in c.metrics():
-                    raise ValueError(
-                        f"metric={shown(metric)} must be one number a run that all have: {c.label} has "
-                        f"{', '.join(c.metrics()) or 'no runs'}"
-                    )
-                label = c.cell.label if len(points) > 1 else c.label
-                found.append(ends(c, metric, f"{part.experiment.name}: {label}" if len(self.parts) > 1 else label))
+            head = f"{part.experiment.name}: " if len(self.parts) > 1 else ""
+            found += [replace(c, label=head + (c.cell.label if swept else c.label)) for c in part.configurations]
         return found
 
     # -- guarantees and pictures --------------------------------------------------------------------------------------
@@ -349,7 +320,8 @@ class Results:
         from hushbandits.bench.report.figures import drawn
 
         if len(self.parts) != 1:
-            raise ValueError(f"{len(self.parts)} experiments are here: {self._names()}; select one")
+            names = ", ".join(part.experiment.name for part in self.parts)
+            raise ValueError(f"{len(self.parts)} experiments are here: {names}; select one")
         (part,) = self.parts
         return drawn(part.configurations, part.experiment, figure_of(part, metric, figure))
 
@@ -363,18 +335,6 @@ class Results:
             some = "; ".join(c.cell.label for c in found[:8]) + ("; …" if len(found) > 8 else "")
             raise ValueError(f"{len(found)} configurations are here: {some}; select one, with its label and at=")
         return found[0]
-
-    def _names(self) -> str:
-        return ", ".join(part.experiment.name for part in self.parts)
-
-
-def _having(one: Configuration, metric: str) -> Configuration:
-    known = list(one.data.finals)
-    if metric not in known:
-        raise ValueError(
-            f"no metric is named {metric!r}{nearest(str(metric), known) if known else ': no run is there'}"
-        )
-    return one
 
 
 def spent(finals: Mapping[str, Array]) -> tuple[str, ...]:

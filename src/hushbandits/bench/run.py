@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.results import Results, read
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.run import Played, play
 from hushbandits.core.ground.keywords import named
-from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import shown
 
 __all__ = ["Outcome", "run"]
@@ -27,24 +25,11 @@ class Outcome(Played):
         return read(self.store)
 
 
-def _whose(name: str, value: object, args: Sequence[Any], given: Params) -> str:
-    """Where a parameter belongs that an experiment has, and `run` does not."""
-    if name in RunOptions.__dataclass_fields__ and name != "checkpoints":
-        return f"; it is an option: options=RunOptions({name}={shown(value)})"
-    if name in ("runs", "checkpoints"):
-        return f"; an experiment says it: experiment.overriding({{{name!r}: {shown(value)}}})"
-    return f"; an experiment says it: Experiment({name}=…)" if name in Experiment.__dataclass_fields__ else ""
-
-
-@named(_whose)
+@named()
 def run(
-    experiments: Experiment | Sequence[Experiment],
-    out: Path | str,
-    *,
-    seed: int = 0,
-    shard: str | None = None,
+    experiments: Experiment | Sequence[Experiment], out: Path | str, *, seed: int = 0, shard: str | None = None,
     options: RunOptions | None = None,
-) -> Outcome:
+) -> Outcome:  # fmt: skip
     """Play what is missing in a results folder.
 
     Every batch of runs is a pure function of its cell, the seed and the numbers of its runs: an interrupted run

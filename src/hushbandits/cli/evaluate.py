@@ -6,7 +6,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from hushbandits.bench.compare import compare
+from hushbandits.bench.comparison import compare
 from hushbandits.bench.evaluate import evaluate as evaluated
 from hushbandits.bench.report.tables import columns, summaries, written
 from hushbandits.bench.report.terminal import print_table

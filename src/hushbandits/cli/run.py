@@ -11,7 +11,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from hushbandits.bench.declare.catalog import bounds, find
-from hushbandits.bench.declare.shapes import plain_name
+from hushbandits.bench.declare.parts import plain_name
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.report.ours import PAGE, check_ours
 from hushbandits.bench.report.tables import print_tables

@@ -13,7 +13,7 @@ from matplotlib.animation import FuncAnimation, writers
 from rich.progress import track
 from tyro.conf import Positional, arg
 
-from hushbandits.bench.declare.world import seeds, world
+from hushbandits.bench.declare.canonical import seeds, world
 from hushbandits.bench.runner.batch import prepare
 from hushbandits.cli.console import Game, Players, by_owner, make_console
 from hushbandits.core.ground.files import replacing

@@ -5,8 +5,7 @@ The paper's third line, DP-UCB with a tree of sums, is not here.  ε's grid in f
 
 from __future__ import annotations
 
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Ratio, Slope, Value, line
+from hushbandits.bench.declare.claim import Claim, Ratio, Slope, Value, line
 from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper

@@ -6,8 +6,7 @@ the released code go from 10⁻⁵ to 10⁵.
 
 from __future__ import annotations
 
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Effect, Ratio, Value
+from hushbandits.bench.declare.claim import Claim, Effect, Ratio, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper

@@ -6,8 +6,7 @@ beside the complete one are ours.  Arms are shuffled in every run, so that no li
 
 from __future__ import annotations
 
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Ratio, Value, line
+from hushbandits.bench.declare.claim import Claim, Ratio, Value, line
 from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper

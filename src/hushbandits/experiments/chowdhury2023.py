@@ -11,8 +11,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Difference, Ratio, Slope, Value, line
+from hushbandits.bench.declare.claim import Claim, Difference, Ratio, Slope, Value, line
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Params
 from hushbandits.core.luck.rewards import UniformMeans

@@ -7,8 +7,7 @@ here; Fed1-UCB, which averages as that does, is.
 
 from __future__ import annotations
 
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Ratio, Value
+from hushbandits.bench.declare.claim import Claim, Ratio, Value
 from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.core.ground.types import Params
 from hushbandits.experiments import _words as words

@@ -15,8 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from hushbandits.agents import dubey2020_theory as theory
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Ratio, Value, line
+from hushbandits.bench.declare.claim import Claim, Ratio, Value, line
 from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.luck.rewards import UniformMeans

@@ -14,8 +14,7 @@ from functools import partial
 import numpy as np
 
 from hushbandits.agents import howson2024_theory as theory
-from hushbandits.bench.declare.claim import Claim, Origin
-from hushbandits.bench.declare.effects import Difference, Ratio, Slope, Value, line
+from hushbandits.bench.declare.claim import Claim, Difference, Origin, Ratio, Slope, Value, line
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.experiments import _words as words

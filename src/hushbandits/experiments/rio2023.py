@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from hushbandits.agents import rio2023_theory as theory
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Ratio, Slope, Value, line
+from hushbandits.bench.declare.claim import Claim, Ratio, Slope, Value, line
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold

@@ -6,8 +6,7 @@ itself.  Fed2-UCB, whose clients are admitted one after another, is not here.
 
 from __future__ import annotations
 
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Ratio, line
+from hushbandits.bench.declare.claim import Claim, Ratio, line
 from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper

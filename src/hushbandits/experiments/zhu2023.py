@@ -6,8 +6,7 @@ With f as large as the network nobody is trusted, and the agents are UCB1.
 
 from __future__ import annotations
 
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Ratio
+from hushbandits.bench.declare.claim import Claim, Ratio
 from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper

@@ -81,20 +81,13 @@ def find(name: str) -> tuple[Experiment, ...]:
     if brought := _brought(name):
         several |= {name if name in plugged() else "": brought}
     known = {e.name: (e,) for declared in several.values() for e in declared} | several
+    path = Path(name)
     if name not in known:
-        raise ValueError(f"no experiment is named {name!r}{_file(Path(name)) or nearest(name, known)}")
+        file = path.suffix or path.exists() or path.with_suffix(".toml").exists()
+        told = f"; a file is TOML, {path.stem}.toml; hushbandits report shows a folder; a module's agent is named by"
+        hint = f"{told} --agents {path.stem}:MyAgent" if file else nearest(name, known)
+        raise ValueError(f"no experiment is named {name!r}{hint}")
     return known[name]
-
-
-def _file(path: Path) -> str:
-    """What to do with a file or folder that is no declaration, to end a sentence; empty: there is none."""
-    if path.is_dir():
-        return "; it is a folder: hushbandits report FOLDER shows a run's, and the command that made it goes on with it"
-    if path.suffix == ".py":
-        return f"; it is a module: an agent in it joins an experiment with --agents {path.stem}:MyAgent"
-    if path.suffix or path.is_file() or path.with_suffix(".toml").is_file():
-        return f"; an experiment in a file is a TOML file, named with its ending: {path.stem}.toml"
-    return ""
 
 
 def read_toml(path: Path) -> tuple[Experiment, ...]:

@@ -1,18 +1,117 @@
-"""Parts of an experiment: what is used with which parameters, and what a panel of its picture shows."""
+"""Parts of a declaration: dataclasses that msgspec checks, and tables that stand for them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
+from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
 
-from hushbandits.bench.declare.canonical import plain
-from hushbandits.bench.declare.shapes import Part, check
+from hushbandits.bench.declare.canonical import plain, thaw
+from hushbandits.core.ground.extras import extra
 from hushbandits.core.ground.keywords import keywords
 from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import real, shown
+from hushbandits.core.ground.validate import nearest, shown
 
-__all__ = ["Figure", "Use"]
+with extra("bench"):
+    import msgspec
+
+__all__ = ["Figure", "Part", "Use", "check", "checked_table", "plain_name"]
+
+
+#: A text that is not empty.
+Name = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class Part:
+    """A part of a declaration: a dataclass, which a TOML file has as a table of its fields."""
+
+    def to_dict(self) -> dict[str, object]:
+        """As in a TOML file; fields at their defaults are left out."""
+        found = {}
+        for f in fields(self):  # type: ignore[arg-type]  # every part is a dataclass
+            default = f.default if f.default_factory is MISSING else f.default_factory()
+            if f.compare and (value := getattr(self, f.name)) != default:
+                found[f.name] = plain(value)
+        return found
+
+    @classmethod
+    def from_dict(cls, table: Params) -> Self:
+        """Inverse of `to_dict`; unknown names in `table` raise ``ValueError`` with the nearest ones."""
+        own = [f for f in fields(cls) if f.compare]  # type: ignore[arg-type]
+        needed = [f.name for f in own if f.default is MISSING and f.default_factory is MISSING]
+        return cls(**checked_table(cls.__name__.lower(), table, [f.name for f in own], needed))
+
+    @classmethod
+    def read(cls, key: str, given: Any) -> Self:
+        """Return `given` if it is such a part, else the one that it stands for; `key` is where it is."""
+        try:
+            return given if isinstance(given, cls) else cls.from_dict(given)
+        except ValueError as error:
+            raise ValueError(f"{key}: {error}") from None
+
+    @classmethod
+    def several(cls, key: str, given: object) -> tuple[Self, ...]:
+        """Return a list of such parts, or of what stands for them; `key` is where it is."""
+        if not isinstance(given, (list, tuple)):
+            raise ValueError(f"{key}={shown(given)} must be a list")
+        return tuple(cls.read(f"{key}[{i}]", part) for i, part in enumerate(given))
+
+
+@cache
+def _annotations(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
+
+
+def check(part: Any, *but: str) -> None:
+    """Set the fields of a dataclass, those of `but` apart, to what msgspec makes of them by their annotations.
+
+    Raises
+    ------
+    ValueError
+        A field holds something else; the sentence says what its annotation lets in.
+    """
+    for name in (f.name for f in fields(part) if f.name not in but):
+        kind, value = _annotations(part.__class__)[name], getattr(part, name)
+        try:
+            found = thaw(msgspec.convert(plain(value), kind))
+        except (TypeError, msgspec.ValidationError) as error:
+            why = f"one of {', '.join(map(repr, get_args(kind)))}" if get_origin(kind) is Literal else error
+            raise ValueError(f"{name}={shown(value)} is not allowed: {why}") from None
+        object.__setattr__(part, name, tuple(found) if isinstance(found, list) else found)
+
+
+def checked_table(what: str, given: object, known: Collection[str], needed: Iterable[str]) -> Params:
+    """Return `given` if it is a table of `known` fields that has the `needed` ones, else raise ``ValueError``."""
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{what}: {shown(given)} must be a table")
+    for key in given:
+        if key not in known:
+            raise ValueError(f"{what}: there is no field {shown(key)}{nearest(str(key), known)}")
+    for key in needed:
+        if key not in given:
+            inside = [name for name, value in given.items() if isinstance(value, Mapping) and key in value]
+            where = f"; it stands in [{inside[0]}], before which it belongs" if inside else ""
+            raise ValueError(f"{what}: the field {key!r} is missing{where}")
+    return given
+
+
+_LONGEST = 100
+_SPECIAL = r'<>:"/\\|?*'  # what some system takes for a path, a wildcard or a stream
+_DEVICE = r"(con|prn|aux|nul|com\d|lpt\d)\s*(\.|$)"  # on Windows, whatever comes after a dot
+_FILE = re.compile(rf"(?!{_DEVICE})[^-\s.{_SPECIAL}]([^{_SPECIAL}]*[^\s.{_SPECIAL}])?", re.IGNORECASE)
+
+
+def plain_name(what: str, name: object) -> str:
+    """Return `name` if it is a file name, on every system, that stays in its folder; else raise ``ValueError``."""
+    if isinstance(name, str) and name.isprintable() and _FILE.fullmatch(name) and len(name.encode()) <= _LONGEST:
+        return name
+    raise ValueError(
+        f"{what}={shown(name)} must be a plain file name: 1 to {_LONGEST} bytes of characters that print, "
+        f"no < > : \" / \\ | ? *, no device's name, no space or dot at either end, no '-' in front"
+    )
 
 
 @dataclass(frozen=True, init=False)
@@ -42,15 +141,13 @@ class Use(Part):
     {'epsilon': 0.1}
     """
 
-    name: str
+    name: Name
     params: Params
-    label: str | None
-    on: str | None
+    label: Name | None
+    on: Name | None
 
     def __init__(self, name: str, /, *, label: str | None = None, on: str | None = None, **params: object):
         for key, value in (("name", name), ("params", params), ("label", label), ("on", on)):
-            if value == "":
-                raise ValueError(f"{key}='' of a Use must be a text that is not empty")
             object.__setattr__(self, key, value)
         check(self)
 
@@ -64,7 +161,9 @@ class Use(Part):
         for key in params:
             if key in ("use", "label", "on"):  # these say who plays; a TOML file has them in the same table
                 raise ValueError(f"{self.name}.{key} is no parameter; declare another line with {key} = …")
-        return Use(self.name, label=self.label, on=self.on, **{**self.params, **params})
+        made = copy(self)
+        object.__setattr__(made, "params", {**self.params, **thaw(plain(params))})
+        return made
 
     def to_dict(self) -> dict[str, object]:
         """As in a TOML file: ``{"use": name, "epsilon": 0.1, …}``."""
@@ -143,11 +242,9 @@ class Figure(Part):
     title: str | None = ""
     xlabel: str = ""
     ylabel: str = ""
-    width: float | None = None
+    width: Annotated[float, msgspec.Meta(ge=1, le=40)] | None = None
     bounds: Mapping[str, str] = field(default_factory=dict)
     reading: str = ""
 
     def __post_init__(self) -> None:
-        if self.width is not None:
-            real("width", self.width, 1, 40, closed="both")
         check(self)

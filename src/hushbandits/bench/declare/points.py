@@ -1,18 +1,13 @@
-"""Where figures and claims look, and what of a declaration would be misread: refused before anything runs."""
+"""Where figures and claims look; what they cannot mean is refused before anything runs."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from hushbandits.bench.declare.canonical import canonical
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Difference, Value
-from hushbandits.bench.declare.parts import Use
-from hushbandits.bench.declare.shapes import lacking
+from hushbandits.bench.declare.claim import Claim, Difference, Slope, Value
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.declare.vocabulary import place
-from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import nearest, shown
 from hushbandits.core.measure import Measure
 
@@ -24,40 +19,26 @@ def points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]]
 
     Line by line; of a slope, place by place within a line.
     """
-    effect, along, sweep = claim.effect, claim.effect.along, experiment.sweep
-    what = f"{experiment.name}, claim {claim.sentence!r}"
+    effect, sweep, what = claim.effect, experiment.sweep, f"{experiment.name}, claim {claim.sentence!r}"
+    along = [effect.along] if isinstance(effect, Slope) else []
     lines = [dict(line) if isinstance(line, Mapping) else {"agent": line} for line in effect.lines]
     labels = [str(line.pop("agent", "")) for line in lines]
-    given = {key for line in lines for key in line}
+    picked(what, dict.fromkeys([*effect.at, *along], ()), sweep)
     for label, fixed in zip(labels, lines, strict=True):
         if label not in experiment.lines():
             raise ValueError(f"{what}: no line is called {label!r}{nearest(label, experiment.lines())}")
-        if missing := given - set(fixed):
-            raise ValueError(f"{what}: {label!r} must fix {', '.join(sorted(missing))} as the other line does")
-    picked(what, dict.fromkeys([*given, *effect.at, *([along] if along else [])], ()), sweep)
-    by_place = {(c.line, canonical(c.point)): c for c in experiment.cells()}
-    looked = {
-        k: _among(values, effect.at.get(k, values)) for k, values in sweep.items() if k == along or k not in given
-    }
-    steps: list[Params] = [{along: value} for value in looked.pop(along)] if along else [{}]
-    found = []
-    for combo in itertools.product(*looked.values()):
-        point = dict(zip(looked, combo, strict=True))
-        cells = []
-        for label, fixed in zip(labels, lines, strict=True):
-            for step in steps:
-                full = {**point, **fixed, **step}
-                at = {k: full[k] for k in sweep}
-                if (label, canonical(at)) not in by_place:
-                    raise ValueError(f"{what}: the sweep has no point {at}")
-                cells.append(by_place[label, canonical(at)])
-        found.append((place(point), cells))
-    return found
-
-
-def _among(values: Collection[object], wanted: Collection[object]) -> list[object]:
-    texts = set(map(canonical, wanted))
-    return [v for v in values if canonical(v) in texts]
+        if fixed.keys() != lines[0].keys():
+            raise ValueError(f"{what}: {labels[0]!r} fixes {[*lines[0]]}, {label!r} {[*fixed]}: they must fix the same")
+        picked(what, {key: [value] for key, value in fixed.items()}, sweep)
+    free = [key for key in sweep if key not in (*along, *lines[0])]
+    found: dict[str, list[Cell]] = {}
+    for label, fixed in zip(labels, lines, strict=True):
+        at = {**effect.at, **{key: [value] for key, value in fixed.items()}}
+        texts = {key: set(map(canonical, values)) for key, values in at.items()}
+        for cell in experiment.cells():
+            if cell.line == label and all(canonical(cell.point[key]) in texts[key] for key in texts):
+                found.setdefault(canonical([cell.point[key] for key in free]), []).append(cell)
+    return [(place({key: cells[0].point[key] for key in free}), cells) for cells in found.values()]
 
 
 def check_claims(experiment: Experiment, measures: Mapping[str, Measure] | None = None) -> None:
@@ -66,62 +47,26 @@ def check_claims(experiment: Experiment, measures: Mapping[str, Measure] | None 
     `measures`: what its metrics are, where that is known.
     """
     for claim in experiment.claims:
-        what, effect, along = f"{experiment.name}, claim {claim.sentence!r}", claim.effect, claim.effect.along
+        what, effect = f"{experiment.name}, claim {claim.sentence!r}", claim.effect
+        picked(what, effect.at, experiment.sweep, experiment.varied)
         for _, cells in points(experiment, claim):
-            if along and not all(isinstance(x := c.point[along], (int, float)) and x > 0 for c in cells):
-                raise ValueError(f"{what}: a slope needs positive values of {along}")
+            at = [cell.point[effect.along] for cell in cells] if isinstance(effect, Slope) else []
+            if not all(isinstance(value, (int, float)) and value > 0 for value in at):
+                raise ValueError(f"{what}: a slope needs positive values, not {shown(at)}")
         measure = (measures or {}).get(effect.metric)
         if measure is not None and measure.rate and not isinstance(effect, (Value, Difference)):
             raise ValueError(f"{what}: of a rate, take a value or a difference")
 
 
 def check_declared(experiment: Experiment) -> None:
-    """Raise ``ValueError`` where a declaration's sweep, figures or claims cannot mean what they say.
+    """Raise ``ValueError`` where figures pick what is not swept.
 
-    Of a variation (``--quick``, ``--set``) figures and claims may pick values that are gone.
+    Of a variation (``--quick``, ``--set``) they, and claims, may pick values that are gone.
     """
-    name, sweep, varied = experiment.name, experiment.sweep, experiment.varied
-    for key in ("runs", "wrappers"):  # every env takes these of whoever builds it
-        if key in experiment.env.params or f"env.{key}" in sweep:
-            raise ValueError(f"{name}: 'env.{key}' is no parameter of the env's; {key} = … of the experiment says it")
-    lacking(f"{name}: sweep", sweep, [a.name for a in experiment.agents])
-    _check_given_once(experiment)
     for figure in experiment.figures:
-        if figure.x not in ("time", "runs", *sweep) and "." in figure.x:  # without a prefix it is a metric
-            raise ValueError(
-                f"{name}: a figure runs along {shown(figure.x)}, which is not swept{nearest(figure.x, sweep)}"
-            )
-        fixed = {key: [value] for key, value in figure.at.items()}
-        picked(f"{name}: a figure", {**fixed, **({figure.by: ()} if figure.by else {})}, sweep, varied)
-        if figure.by and figure.by in (figure.x, *figure.at):
-            raise ValueError(
-                f"{name}: a figure has {figure.by!r} as by= and as x= or at=: one point is left in each panel"
-            )
-    for claim in experiment.claims:
-        picked(f"{name}: claim {claim.sentence!r}", claim.effect.at, sweep, varied)
-
-
-def _check_given_once(experiment: Experiment) -> None:
-    """No swept parameter is given a value besides, or swept under two names."""
-    by: dict[tuple[int, str], str] = {}
-    for key in experiment.sweep:
-        what = f"{experiment.name}: sweep {shown(key)}"
-        prefix, _, parameter = key.rpartition(".")
-        for use in _named(prefix, experiment):
-            if parameter in use.params:
-                value = shown(use.params[parameter])
-                raise ValueError(f"{what}: {use.called} is given {parameter}={value} already; leave out one of the two")
-            other = by.setdefault((id(use), parameter), key)
-            if other != key:
-                raise ValueError(f"{what}: {other!r} sweeps that of {use.name} already; keep one of them")
-
-
-def _named(prefix: str, experiment: Experiment) -> Iterator[Use]:
-    if prefix == "env":
-        yield experiment.env
-        return
-    yield from (a for a in experiment.agents if prefix in ("agent", a.name))
-    yield from (w for uses in experiment._choices().values() for w in uses if prefix == w.name)
+        keys = [key for key in (figure.x, figure.by) if "." in key or key == figure.by != ""]  # others are metrics
+        asked = {**{key: [value] for key, value in figure.at.items()}, **dict.fromkeys(keys, ())}
+        picked(f"{experiment.name}: a figure", asked, experiment.sweep, experiment.varied)
 
 
 def picked(

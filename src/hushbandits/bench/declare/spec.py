@@ -7,17 +7,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Annotated
 
-from hushbandits.bench.declare.canonical import canonical, digest
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Line
-from hushbandits.bench.declare.parts import Figure, Use
-from hushbandits.bench.declare.shapes import Part, check, lacking, plain_name, swept
+from msgspec import Meta
+
+from hushbandits.bench.declare.canonical import canonical, digest, seeds, world
+from hushbandits.bench.declare.claim import Claim, Line
+from hushbandits.bench.declare.parts import Figure, Part, Use, check, plain_name
 from hushbandits.bench.declare.vocabulary import place, short, symbol
-from hushbandits.bench.declare.world import seeds, world
 from hushbandits.core.ground.keywords import keywords
 from hushbandits.core.ground.types import Params, Seeds
-from hushbandits.core.ground.validate import integer, shown
+from hushbandits.core.ground.validate import nearest, shown
 
 __all__ = ["Cell", "Experiment", "Figure", "Use"]
 
@@ -73,7 +73,7 @@ class Experiment(Part):
     Parameters
     ----------
     name, title, source : str
-        What to call it, what it shows, and the paper's figure.
+        What to call it, what it shows (default: its name), and the paper's figure.
     env : Use or str
         The env; a text is a name without parameters, here and below.
     agents : sequence of Use or str
@@ -122,14 +122,14 @@ class Experiment(Part):
     """
 
     name: str
-    title: str
+    title: str = ""
     env: Use
     agents: Sequence[Use]
     source: str = ""
     wrappers: Sequence[Use] | Mapping[str, Sequence[Use]] = ()
     sweep: Mapping[str, Sequence[object]] = field(default_factory=dict)
     paired: Sequence[str] = ()
-    runs: int = 20
+    runs: Annotated[int, Meta(ge=1)] = 20
     luck: str = ""
     checkpoints: int | Sequence[int] | None = None
     metrics: Sequence[str] = ()
@@ -148,47 +148,65 @@ class Experiment(Part):
 
     def _read(self) -> None:
         """Make parts of what stands for them, values of what msgspec lets in, and labels of a claim's agents."""
-        given = self.wrappers
+        wrappers = self.wrappers
         parts = {
             "env": Use.read("env", self.env),
             "agents": Use.several("agents", self.agents),
-            "wrappers": {k: Use.several(f"wrappers.{k}", v) for k, v in given.items()}
-            if isinstance(given, Mapping)
-            else Use.several("wrappers", given),
+            "wrappers": {k: Use.several(f"wrappers.{k}", v) for k, v in wrappers.items()}
+            if isinstance(wrappers, Mapping)
+            else Use.several("wrappers", wrappers),
             "figures": Figure.several("figures", self.figures),
             "claims": Claim.several("claims", self.claims),
         }
         for key, part in parts.items():
             object.__setattr__(self, key, part)
         check(self, *parts)
-        integer("runs", self.runs, 1)
+        object.__setattr__(self, "title", self.title or self.name)
         if not self._lines:
-            raise ValueError(f"agents={shown(self.agents)} and wrappers={shown(given)} must name somebody")
-        swept("sweep", self.sweep, self._names())
-        swept("quick", self.quick, self._names(), _PLAIN)
+            raise ValueError(f"agents={shown(self.agents)} and wrappers={shown(wrappers)} must name somebody")
+        self._check_keys("sweep", self.sweep)
+        self._check_keys("quick", self.quick, _PLAIN)
         for parameter, values in self.sweep.items():
             texts = [canonical(v) for v in values]
             if not texts or len(set(texts)) < len(texts):
                 raise ValueError(f"sweep {parameter}={shown(list(values))} must list values, each once")
-        known = [*self.env.params, *(k[4:] for k in self.sweep if k.startswith("env."))]
-        for parameter in self.paired:
-            if parameter not in known:
-                raise ValueError(f"paired={parameter!r} is no env parameter given here")
+        for key in ("runs", "wrappers"):  # every env takes these of whoever builds it
+            if key in self.env.params or f"env.{key}" in self.sweep:
+                raise ValueError(f"'env.{key}' is no parameter of the env's; {key} = … of the experiment says it")
+        for use, prefixes in self._reached():
+            by = {name: f"{name}={shown(value)}" for name, value in use.params.items()}
+            for key in self.sweep:
+                prefix, _, name = key.rpartition(".")
+                if prefix in prefixes and by.setdefault(name, key) != key:
+                    raise ValueError(f"sweep {key!r}: {use.called} is given {by[name]} already; keep one of the two")
+        given = [*self.env.params, *(key.removeprefix("env.") for key in self.sweep)]
+        if strange := [parameter for parameter in self.paired if parameter not in given]:
+            raise ValueError(f"paired={strange[0]!r} is no env parameter given here")
         if twice := [label for label, n in Counter(self.lines()).items() if n > 1]:
             raise ValueError(f"two lines are called {twice[0]!r}; give them a label=")
         claims = tuple(replace(c, effect=c.effect.naming(self._line_of)) for c in self.claims)
         object.__setattr__(self, "claims", claims)
 
+    def _check_keys(self, what: str, keys: Iterable[str], plain: Sequence[str] = ()) -> None:
+        """Raise ``ValueError`` where a key names no parameter of the env, the agents or the wrappers."""
+        prefixes = {prefix for _, mine in self._reached() for prefix in mine}
+        for key in keys:
+            prefix, _, parameter = key.rpartition(".")
+            if key not in plain and not (parameter and prefix in prefixes):
+                write = f"write env.{parameter} or agent.{parameter}, to say whose it is"
+                why = f"nothing here is called {prefix!r}{nearest(prefix, prefixes)}" if prefix else write
+                raise ValueError(f"{what} {shown(key)}: {why}")
+
     # -- lines and cells --------------------------------------------------------------------------------------
 
-    def _choices(self) -> dict[str, tuple[Use, ...]]:
-        if isinstance(self.wrappers, Mapping):
-            return {label: tuple(uses) for label, uses in self.wrappers.items()}
-        return {"": tuple(self.wrappers)}
+    def _choices(self) -> Mapping[str, Sequence[Use]]:
+        return self.wrappers if isinstance(self.wrappers, Mapping) else {"": self.wrappers}
 
-    def _names(self) -> list[str]:
-        wrappers = [w.name for uses in self._choices().values() for w in uses]
-        return [*(a.name for a in self.agents), *wrappers]
+    def _reached(self) -> list[tuple[Use, tuple[str, ...]]]:
+        """Env, agents and wrappers, each with the prefixes of a sweep that reach it."""
+        wrappers = [w for uses in self._choices().values() for w in uses]
+        agents = [(a, ("agent", a.name)) for a in self.agents]
+        return [(self.env, ("env",)), *agents, *((w, (w.name,)) for w in wrappers)]
 
     def _line_of(self, line: Line) -> Line:
         """A claim's line by its label, or by a mapping that holds it."""
@@ -207,7 +225,7 @@ class Experiment(Part):
         return [label for label, *_ in self._lines]
 
     @cached_property
-    def _lines(self) -> list[tuple[str, Use, tuple[Use, ...]]]:
+    def _lines(self) -> list[tuple[str, Use, Sequence[Use]]]:
         labels = _labels(self.agents)
         return [
             (f"{label} · {choice}" if choice else label, agent, uses)
@@ -239,13 +257,6 @@ class Experiment(Part):
         """As in a TOML file; fields at their defaults are left out, but for `runs`."""
         return {**super().to_dict(), "runs": self.runs}
 
-    @classmethod
-    def from_dict(cls, table: Params) -> Experiment:
-        """Inverse of `to_dict`; unknown names in `table` raise ``ValueError`` with the nearest ones."""
-        if isinstance(table, Mapping) and "name" in table and not table.get("title"):
-            table = {**table, "title": table["name"]}
-        return super().from_dict(table)
-
     # -- variations -------------------------------------------------------------------------------------------
 
     def overriding(self, changes: Params) -> Experiment:
@@ -257,22 +268,16 @@ class Experiment(Part):
             ``runs``, ``checkpoints``, or parameters named as in `sweep`.  A list or tuple under the name of
             a swept parameter replaces its sweep; any other value is its sweep's only one.
         """
-        what = f"experiment {self.name}: cannot set"
-        swept(what, changes, self._names(), _PLAIN)
+        self._check_keys(f"experiment {self.name}: cannot set", changes, _PLAIN)
         own = {key: value for key, value in changes.items() if key in _PLAIN}
-        swept_anew = {
-            key: value if isinstance(value, (list, tuple)) else (value,)
-            for key, value in changes.items()
-            if key in self.sweep
-        }
-        point = {key: value for key, value in changes.items() if key not in own | swept_anew}
-        lacking(what, point, [a.name for a in self.agents])
+        anew = {key: changes[key] for key in self.sweep if key in changes}
+        point = {key: value for key, value in changes.items() if key not in own | anew}
         env = _aimed(self.env, point, "env")
         agents = tuple(_aimed(a, point, "agent", a.name) for a in self.agents)
         choices = {label: tuple(_aimed(w, point, w.name) for w in uses) for label, uses in self._choices().items()}
         wrappers = choices if isinstance(self.wrappers, Mapping) else choices[""]
-        varied = self.varied or bool(point or swept_anew)
-        sweep = {**self.sweep, **swept_anew}
+        sweep = {**self.sweep, **{k: v if isinstance(v, (list, tuple)) else (v,) for k, v in anew.items()}}
+        varied = self.varied or bool(point or anew)
         return replace(self, **own, env=env, agents=agents, wrappers=wrappers, sweep=sweep, varied=varied)
 
     def quickly(self) -> Experiment:

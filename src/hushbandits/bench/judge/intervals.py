@@ -23,19 +23,7 @@ import scipy
 from hushbandits.bench.judge.stats import Interval
 from hushbandits.core.ground.types import Array
 
-__all__ = [
-    "RAREST",
-    "UNBOUNDED",
-    "Stratum",
-    "combined",
-    "fewest_runs",
-    "fieller",
-    "linear",
-    "log_contrast",
-    "logs",
-    "quotient",
-    "skewed_t",
-]
+__all__ = ["RAREST", "UNBOUNDED", "Stratum", "fewest_runs", "fieller", "log_contrast", "skewed_t"]
 
 #: A mode that one run in `RAREST` falls into must not hide from all runs; rarer ones may.
 RAREST = 7
@@ -192,9 +180,10 @@ def log_contrast(strata: Sequence[Stratum], weights: Array, level: float = 0.95)
     >>> round(math.exp(low), 9), round(math.exp(high), 9)
     (3.0, 3.0)
     """
-    lines = np.eye(len(weights))
-    if any(not skewed_t(own, line, level)[0] > 0 for line in lines for own in [_having(strata, line)]):
-        return UNBOUNDED
+    for line in np.eye(len(weights)):
+        own = [s for s in strata if line[list(s.columns)].any()]
+        if not skewed_t(own, line, level)[0] > 0:
+            return UNBOUNDED
     means = np.empty(len(weights))
     for s in strata:
         means[list(s.columns)] = s.values.mean(0)
@@ -210,45 +199,3 @@ def log_contrast(strata: Sequence[Stratum], weights: Array, level: float = 0.95)
         return curve, curve - bias / error
 
     return _interval(scaled, weights, level, bends, float(weights @ np.log(means)))
-
-
-def _having(strata: Sequence[Stratum], line: Array) -> list[Stratum]:
-    return [s for s in strata if line[list(s.columns)].any()]
-
-
-def linear(box: Array, weights: Array) -> Interval:
-    """Extremes of ``Σ w_i x_i``."""
-    ends = box * weights[:, None]
-    return float(ends.min(1).sum()), float(ends.max(1).sum())
-
-
-def quotient(box: Array, weights: Array) -> Interval:
-    """Extremes of ``x_0/x_1``; unbounded where x_1 may be 0."""
-    if box[1, 0] <= 0 <= box[1, 1]:
-        return UNBOUNDED
-    ends = np.outer(box[0], 1 / box[1])
-    return float(ends.min()), float(ends.max())
-
-
-def logs(box: Array, weights: Array) -> Interval:
-    """Extremes of ``Σ w_i log x_i``; unbounded where an x_i may be 0 or less."""
-    return linear(np.log(box), weights) if (box > 0).all() else UNBOUNDED
-
-
-def combined(extremes: Callable[[Array, Array], Interval], intervals: Sequence[Interval], weights: Array) -> Interval:
-    """Extremes of an effect over the box of its lines' intervals.
-
-    Each at level ``1 − α/k`` for k lines, the effect's is ``1 − α`` whatever the lines' dependence (Bonferroni).
-
-    Parameters
-    ----------
-    extremes : callable
-        `linear`, `quotient` or `logs`.
-
-    Examples
-    --------
-    >>> combined(quotient, [(2.0, 3.0), (1.0, 4.0)], np.array([1.0, -1.0]))
-    (0.5, 3.0)
-    """
-    box = np.array(intervals, float)
-    return extremes(box, weights) if np.isfinite(box).all() else UNBOUNDED

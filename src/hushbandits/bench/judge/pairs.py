@@ -1,4 +1,4 @@
-"""Lines against each other: differences, probabilities of improvement and p-values of all pairs, and their profiles.
+"""Lines against each other: differences, probabilities of improvement and p-values of all pairs.
 
 Runs that drew from the same seeds are compared in pairs (common random numbers), whatever else differs between them;
 runs of other seeds are independent.
@@ -13,23 +13,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hushbandits.bench.declare.vocabulary import symbol
-from hushbandits.bench.judge.stats import (
-    STATISTICS,
-    Interval,
-    bootstrap,
-    holm,
-    permutation_test,
-    profile,
-    share_interval,
-)
+from hushbandits.bench.declare.vocabulary import place
+from hushbandits.bench.judge import stats
+from hushbandits.bench.judge.stats import STATISTICS, Interval, share_interval
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.bench.runner.rows import Runs
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Array
 from hushbandits.core.measure import Measure
 
-__all__ = ["Compared", "Pair", "against", "comparisons", "ends", "swapped", "wins"]
+__all__ = ["Compared", "Pair", "against", "comparisons", "swapped", "wins"]
 
 _RESAMPLES = 9_999
 _BYTES = 60.0 * 10_000  # of one run in one comparison
@@ -104,27 +96,11 @@ class Compared:
     where: str = ""
     left: int = 0
 
-    def profiles(self) -> tuple[Array, dict[str, Array]]:
-        """Thresholds τ, each value that occurs and one beyond, and each line's share of runs at or above τ."""
-        values = {line.label: line.final(self.metric) for line in self.lines}
-        finite = np.concatenate([x[np.isfinite(x)] for x in values.values()])
-        if not len(finite):
-            return np.empty(0), dict.fromkeys(values, finite)
-        thresholds = np.unique(finite)
-        thresholds = np.append(thresholds, thresholds[-1] + (0.02 * np.ptp(thresholds) or 1.0))
-        known = {label: x[~np.isnan(x)] for label, x in values.items()}
-        return thresholds, {label: profile(x, thresholds) for label, x in known.items() if len(x)}
-
 
 def against(
-    lines: Sequence[Configuration],
-    metric: str,
-    statistic: str = "mean",
-    level: float = 0.95,
-    seed: int = 0,
-    where: str = "",
-    most: int | None = None,
-) -> Compared:
+    lines: Sequence[Configuration], metric: str, statistic: str = "mean", level: float = 0.95, seed: int = 0,
+    where: str = "", most: int | None = None,
+) -> Compared:  # fmt: skip
     """Compare all pairs of lines, or the first `most`.
 
     Examples
@@ -141,7 +117,7 @@ def against(
     couples = list(itertools.combinations(lines, 2))
     measure = lines[0].measures[metric]
     found = [_pair(a, b, metric, measure.rate, statistic, level, seed) for a, b in couples[:most]]
-    adjusted = holm([pair.p for pair in found]).tolist()
+    adjusted = stats.holm([pair.p for pair in found]).tolist()
     found = [replace(pair, p_holm=p) for pair, p in zip(found, adjusted, strict=True)]
     return Compared(metric, measure, statistic, level, tuple(lines), tuple(found), where, len(couples) - len(found))
 
@@ -161,8 +137,8 @@ def _pair(a: Configuration, b: Configuration, metric: str, rate: bool, statistic
         return f(a) - f(b)
 
     strata = (np.stack([x, y], axis=1),) if paired else (x, y)
-    difference, interval = float(f(x) - f(y)), bootstrap(apart, *strata, level=level, seed=seed)
-    test = swapped if paired else permutation_test
+    difference, interval = float(f(x) - f(y)), stats.bootstrap(apart, *strata, level=level, seed=seed)
+    test = swapped if paired else stats.permutation_test
     p = test(x, y, statistic, seed=seed)
     if rate and statistic == "mean":
         # All runs alike say little of a probability, and a bootstrap of them nothing: valid however they depend.
@@ -175,13 +151,11 @@ def _pair(a: Configuration, b: Configuration, metric: str, rate: bool, statistic
 
 def _matched(a: Configuration, b: Configuration, metric: str) -> tuple[Array, Array, bool]:
     """Values of both that can be compared, and whether run by run."""
-    one, two = (
-        {int(r): float(v) for r, v in zip(s.runs(), s.final(metric), strict=True) if not np.isnan(v)} for s in (a, b)
-    )
-    same = [r for r in one if r in two] if a.world is not None and a.world == b.world else []
-    if same:
-        return np.array([one[r] for r in same]), np.array([two[r] for r in same]), True
-    return np.array(list(one.values())), np.array(list(two.values())), False
+    known = [~np.isnan(line.final(metric)) for line in (a, b)]
+    (one, x), (two, y) = ((c.runs()[k], c.final(metric)[k]) for c, k in zip((a, b), known, strict=True))
+    shared, i, j = np.intersect1d(one, two, return_indices=True)
+    paired = len(shared) > 0 and a.world is not None and a.world == b.world
+    return (x[i], y[j], True) if paired else (x, y, False)
 
 
 def wins(x: Array, y: Array) -> Array:
@@ -207,7 +181,7 @@ def _improvement_interval(won: Array, paired: bool, level: float, seed: int) -> 
         return np.einsum("bi,bi->b", left @ won, left if j is None else _counts(j, m)) / (n * m)
 
     strata = (np.arange(n),) if paired else (np.arange(n), np.arange(m))
-    low, high = bootstrap(effect, *strata, level=level, seed=seed)
+    low, high = stats.bootstrap(effect, *strata, level=level, seed=seed)
     return max(low, 0.0), min(high, 1.0)
 
 
@@ -243,16 +217,6 @@ def swapped(x: Array, y: Array, statistic: str = "mean", seed: int = 0) -> float
     return (1 + extreme) / (1 + _RESAMPLES)
 
 
-def ends(line: Configuration, metric: str, label: str = "") -> Configuration:
-    """Return what is compared of a line: one metric at the end, in memory, under another label if one is given."""
-    values, numbers, world = line.final(metric), line.runs(), line.world
-    if len(values) != len(numbers):  # runs of another version may lack a metric: which, is not told
-        numbers, world = np.arange(len(values)), None
-    told = {metric: line.measures[metric]}
-    runs = Runs(numbers, {metric: values})
-    return Configuration(line.cell, label or line.label, runs, told, entropy=world, env=line.env)
-
-
 def comparisons(
     lines: Iterable[Configuration], metric: str = "", statistic: str = "mean", most: int | None = 30
 ) -> list[Compared]:
@@ -267,11 +231,11 @@ def comparisons(
     """
     points: dict[str, list[Configuration]] = {}
     for line in lines:
-        points.setdefault(", ".join(f"{symbol(k)} = {v}" for k, v in line.cell.point.items()), []).append(line)
+        points.setdefault(place(line.cell.point), []).append(line)
     found = []
     for where, there in points.items():
         name = metric or next(iter(there[0].metrics()), "")
-        held = [end for line in there if len((end := ends(line, name)).final(name))]
+        held = [line for line in there if len(line.final(name))]
         if len(held) > 1:
             found.append(against(held, name, statistic, where=where, most=most))
             most = None if most is None else max(0, most - len(found[-1].pairs))

@@ -1,39 +1,27 @@
 """Who gets which interval: the statistic and the effect decide, by one table, before any run.
 
-`PROCEDURES` is that table, `rules` the one of ``docs/statistics.md`` made from it, `ESTIMATES` how an effect is
-computed from the statistics of its lines.
+`PROCEDURES` is that table, which ``docs/statistics.md`` has in words.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from hushbandits.bench.declare.effects import Difference, Effect, Ratio, Slope, Value
+from hushbandits.bench.declare.claim import Difference, Effect, Ratio, Slope, Value
 from hushbandits.bench.declare.spec import Cell
-from hushbandits.bench.judge.intervals import (
-    Stratum,
-    combined,
-    fewest_runs,
-    fieller,
-    linear,
-    log_contrast,
-    logs,
-    quotient,
-    skewed_t,
-)
-from hushbandits.bench.judge.stats import STATISTICS, Interval
-from hushbandits.bench.judge.summary import INTERVALS, statistic_of
+from hushbandits.bench.judge.intervals import UNBOUNDED, Stratum, fieller, log_contrast, skewed_t
+from hushbandits.bench.judge.stats import INTERVALS, STATISTICS, Interval, statistic_of
 from hushbandits.core.ground.types import Array
 from hushbandits.core.measure import Measure
 
-__all__ = ["PROCEDURES", "Procedure", "contrast", "estimate", "procedure", "rules"]
+__all__ = ["PROCEDURES", "Procedure", "combined", "contrast", "estimate", "procedure"]
 
 _Of = Callable[[Sequence[Stratum], Array, float], Interval]
+_Extremes = Callable[[Array, Array], Interval]
 
 
 @dataclass(frozen=True)
@@ -46,28 +34,52 @@ class Procedure:
         What the page calls it.
     interval : callable
         ``interval(strata, weights, level)``.
-    says : str
-        In words, for the docs.
-    needs : str
-        Runs below which it is unbounded: m claims, P points, k lines.
-    fewest : callable
-        The same as a number: ``fewest(level, lines)``.
     """
 
     name: str
     interval: _Of
-    says: str
-    needs: str
-    fewest: Callable[[float, int], int]
+
+
+def linear(box: Array, weights: Array) -> Interval:
+    """Extremes of ``Σ w_i x_i``."""
+    ends = box * weights[:, None]
+    return float(ends.min(1).sum()), float(ends.max(1).sum())
+
+
+def quotient(box: Array, weights: Array) -> Interval:
+    """Extremes of ``x_0/x_1``; unbounded where x_1 may be 0."""
+    if box[1, 0] <= 0 <= box[1, 1]:
+        return UNBOUNDED
+    ends = np.outer(box[0], 1 / box[1])
+    return float(ends.min()), float(ends.max())
+
+
+def logs(box: Array, weights: Array) -> Interval:
+    """Extremes of ``Σ w_i log x_i``; unbounded where an x_i may be 0 or less."""
+    return linear(np.log(box), weights) if (box > 0).all() else UNBOUNDED
+
+
+def combined(extremes: _Extremes, intervals: Sequence[Interval], weights: Array) -> Interval:
+    """Extremes of an effect over the box of its lines' intervals.
+
+    Each at level ``1 − α/k`` for k lines, the effect's is ``1 − α`` whatever the lines' dependence (Bonferroni).
+
+    Parameters
+    ----------
+    extremes : callable
+        `linear`, `quotient` or `logs`.
+
+    Examples
+    --------
+    >>> combined(quotient, [(2.0, 3.0), (1.0, 4.0)], np.array([1.0, -1.0]))
+    (0.5, 3.0)
+    """
+    box = np.array(intervals, float)
+    return extremes(box, weights) if np.isfinite(box).all() else UNBOUNDED
 
 
 #: Extremes of an effect over intervals of its lines.
-_BOX: Mapping[type[Effect], Callable[[Array, Array], Interval]] = {
-    Value: linear,
-    Difference: linear,
-    Ratio: quotient,
-    Slope: logs,
-}
+_BOX: Mapping[type[Effect], _Extremes] = {Value: linear, Difference: linear, Ratio: quotient, Slope: logs}
 
 
 def _lines(
@@ -78,55 +90,17 @@ def _lines(
     return combined(_BOX[of], [found[c] for c in range(len(weights))], weights)
 
 
-def _of_means(level: float, lines: int) -> int:
-    return fewest_runs(level)  # of all lines at once
-
-
-def _of_medians(level: float, lines: int) -> int:
-    return math.ceil(1 + math.log2(lines / (1 - level)) - 1e-9)
-
-
-def _of_bands(level: float, lines: int) -> int:
-    return math.floor(8 * math.log(2 * lines / (1 - level))) + 1
-
-
-_MEANS = "7 ln(m/.05); to reject, 7 ln(mP/.05)"
-_SKEWED = Procedure(
-    "skewed t",
-    skewed_t,
-    "Student's t corrected for skewness (Hall 1992), never narrower than Student's; of pairs where both lines faced "
-    "the same runs, else with the freedom of the fewer runs",
-    _MEANS,
-    _of_means,
-)
-_DIVIDED = "; of k lines each at level 1 − .05/(mk), and the extremes of the effect"
 #: By statistic and effect.  Of a rate the statistic is ``rate``.
 PROCEDURES: Mapping[tuple[str, type[Effect]], Procedure] = {
-    ("mean", Value): _SKEWED,
-    ("mean", Difference): _SKEWED,
-    ("mean", Ratio): Procedure(
-        "skewed t, Fieller",
-        fieller,
-        "all θ for which `of` − θ·`over` may have mean 0; unbounded where the denominator may be 0",
-        _MEANS,
-        _of_means,
-    ),
-    ("mean", Slope): Procedure(
-        "skewed t, logarithms",
-        log_contrast,
-        "linearised at the means, with the logarithm's curvature in the correction",
-        _MEANS,
-        _of_means,
-    ),
+    ("mean", Value): Procedure("skewed t", skewed_t),
+    ("mean", Difference): Procedure("skewed t", skewed_t),
+    ("mean", Ratio): Procedure("skewed t, Fieller", fieller),
+    ("mean", Slope): Procedure("skewed t, logarithms", log_contrast),
     **{
-        (statistic, of): Procedure(name, partial(_lines, of, interval), says, needs, few)
-        for statistic, says, needs, few, effects in (
-            ("median", f"free of the law{_DIVIDED}", "1 + log₂(mk/.05)", _of_medians, _BOX),
-            ("iqm", f"of Dvoretzky, Kiefer & Wolfowitz{_DIVIDED}", "8 ln(2mk/.05)", _of_bands, _BOX),
-            ("rate", f"exact{_DIVIDED}", "", lambda level, lines: 1, (Value, Difference)),
-        )
-        for name, interval in [INTERVALS[statistic]]
-        for of in effects
+        (statistic, of): Procedure(name, partial(_lines, of, interval))
+        for statistic, (name, interval) in INTERVALS.items()
+        for of in (_BOX if statistic != "rate" else (Value, Difference))
+        if statistic != "mean"
     },
 }
 
@@ -145,44 +119,22 @@ def contrast(effect: Effect, cells: Sequence[Cell]) -> Array | None:
     ``None``: there is no slope through a single place.
     """
     signs = np.array([1.0, -1.0][: len(effect.lines)])
-    if (along := effect.along) is None:
+    if not isinstance(effect, Slope):
         return signs
-    x = np.log([float(c.point[along]) for c in cells[: len(cells) // len(signs)]])
+    x = np.log([float(c.point[effect.along]) for c in cells[: len(cells) // len(signs)]])
     centred = x - x.mean() if len(x) else x
     if not centred.any():
         return None
     return np.kron(signs, centred / (centred @ centred))
 
 
-def _dot(values: Array, weights: Array) -> float:
-    return float(weights @ values)
-
-
-#: The effect, given the statistics of its cells and their weights.
-ESTIMATES: Mapping[type[Effect], Callable[[Array, Array], float]] = {
-    Value: _dot,
-    Difference: _dot,
-    Ratio: lambda values, weights: float(values[0] / values[1]),
-    Slope: lambda values, weights: _dot(np.log(values), weights),
-}
-
-
 def estimate(effect: Effect, measure: Measure, strata: Sequence[Stratum], weights: Array) -> float:
-    """Return the effect of these runs."""
+    """Return the effect of these runs, from the statistics of its lines."""
     centre = STATISTICS["mean" if measure.rate else effect.statistic]
     values = np.empty(len(weights))
     for s in strata:
         values[list(s.columns)] = centre(s.values)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return ESTIMATES[type(effect)](values, weights)
-
-
-def rules() -> str:
-    """Return `PROCEDURES` as a table in Markdown."""
-    lines = ["| statistic | effect | interval | needs runs |", "|---|---|---|---|"]
-    grouped: dict[tuple[str, str, str, str], list[str]] = {}
-    for (statistic, of), p in PROCEDURES.items():
-        grouped.setdefault((statistic, p.name, p.says, p.needs), []).append(of.kind)
-    for (statistic, name, says, needs), kinds in grouped.items():
-        lines.append(f"| {statistic} | {', '.join(kinds)} | `{name}`: {says} | {needs} |".replace("|  |", "| |"))
-    return "\n".join(lines)
+        if isinstance(effect, Ratio):
+            return float(values[0] / values[1])
+        return float(weights @ (np.log(values) if isinstance(effect, Slope) else values))

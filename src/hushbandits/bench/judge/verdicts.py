@@ -11,24 +11,23 @@ outside.  What that promises: see `ALPHA`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from hushbandits.bench.declare.catalog import family
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.effects import Effect, Value
+from hushbandits.bench.declare.claim import ORIGINS, Claim, Effect, Origin, Value
 from hushbandits.bench.declare.points import points
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.judge.intervals import UNBOUNDED, Stratum
 from hushbandits.bench.judge.procedures import contrast, estimate, procedure
-from hushbandits.bench.judge.stats import Interval
-from hushbandits.bench.judge.summary import shown_interval
+from hushbandits.bench.judge.stats import Interval, shown_interval
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.core.ground.types import Array
 
-__all__ = ["ALPHA", "Finding", "Verdict", "judge", "judge_one", "together"]
+__all__ = ["ALPHA", "VERDICTS", "Finding", "Verdict", "counted", "judge", "tally", "together", "told"]
 
 #: Runs of a cell, and their values.
 _Rows = tuple[Array, Array]
@@ -69,11 +68,6 @@ class Verdict:
         return ("rate" if isinstance(of, Value) else f"{of.kind} of rates") if self.rate else of.words
 
     @property
-    def decided(self) -> bool:
-        """Whether it holds or does not."""
-        return self.verdict != "undecided"
-
-    @property
     def worst(self) -> Finding | None:
         """The finding that is nearest to contradicting the claim, or contradicts it most."""
         return min(self.findings, key=lambda f: _margin(self.claim, f.interval), default=None)
@@ -105,10 +99,10 @@ def judge(lines: Sequence[Configuration], experiment: Experiment, claims: int | 
         m, how many claims are judged together; default: this experiment's.
     """
     m = len(experiment.claims) if claims is None else claims
-    return [judge_one(lines, experiment, claim, m) for claim in experiment.claims]
+    return [_judged(lines, experiment, claim, m) for claim in experiment.claims]
 
 
-def judge_one(lines: Sequence[Configuration], experiment: Experiment, claim: Claim, m: int) -> Verdict:
+def _judged(lines: Sequence[Configuration], experiment: Experiment, claim: Claim, m: int) -> Verdict:
     """Judge a claim among m."""
     places, effect = points(experiment, claim), claim.effect
     by = {line.cell.key: line for line in lines}
@@ -146,12 +140,8 @@ def _margin(claim: Claim, interval: Interval) -> float:
     low, high = interval
     if math.isnan(low) or math.isnan(high):
         return -math.inf
-    room = []
-    if claim.above is not None:
-        room.append(low - claim.above)
-    if claim.below is not None:
-        room.append(claim.below - high)
-    return min(room)
+    above = math.inf if claim.above is None else low - claim.above
+    return min(above, math.inf if claim.below is None else claim.below - high)
 
 
 def _outside(claim: Claim, interval: Interval) -> bool:
@@ -184,3 +174,46 @@ def _strata(cells: Sequence[Cell], samples: Sequence[_Rows]) -> list[Stratum]:
         values = [samples[i][1][np.isin(samples[i][0], shared)] for i in columns]
         strata.append(Stratum(columns, np.stack(values, axis=1)))
     return strata
+
+
+# -- counted --------------------------------------------------------------------------------------------------
+
+#: Verdicts in the order of pages, and how a sentence counts several of them.
+VERDICTS = {"holds": "hold", "does not hold": "do not hold", "undecided": "undecided"}
+
+
+def counted(verdicts: Mapping[str, int]) -> str:
+    """Return how many claims got each verdict, in words; a dash where there are none.
+
+    Examples
+    --------
+    >>> counted({"undecided": 1, "holds": 2}), counted({})
+    ('2 hold, 1 undecided', '–')
+    """
+    said = (f"{verdicts[verdict]} {words}" for verdict, words in VERDICTS.items() if verdicts.get(verdict))
+    return ", ".join(said) or "–"
+
+
+def tally(found: Iterable[tuple[Origin, str]]) -> dict[Origin, Counter[str]]:
+    """Count pairs of a claim's origin and its verdict, by origin; all three stand there.
+
+    Examples
+    --------
+    >>> {origin: counted(by) for origin, by in tally([("paper", "holds"), ("own", "undecided")]).items()}
+    {'paper': '1 hold', 'reading': '–', 'own': '1 undecided'}
+    """
+    by: dict[Origin, Counter[str]] = {origin: Counter() for origin in ORIGINS}
+    for origin, verdict in found:
+        by[origin][verdict] += 1
+    return by
+
+
+def told(by: Mapping[Origin, Mapping[str, int]]) -> str:
+    """Return the counts of `tally` in words, origin by origin; empty where nothing was counted.
+
+    Examples
+    --------
+    >>> told(tally([("paper", "holds"), ("own", "undecided")]))
+    "the paper's: 1 hold; own addition: 1 undecided"
+    """
+    return "; ".join(f"{ORIGINS[origin]}: {counted(verdicts)}" for origin, verdicts in by.items() if verdicts)

@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hushbandits.bench.declare.shapes import plain_name
+from hushbandits.bench.declare.parts import plain_name
 from hushbandits.bench.declare.spec import Experiment, Figure
 from hushbandits.bench.report.axes import Panel, draw, finish, panels, short, wrapped
 from hushbandits.bench.report.ours import MAKER

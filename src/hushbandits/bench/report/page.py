@@ -16,8 +16,7 @@ from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.bench.judge.intervals import RAREST
 from hushbandits.bench.judge.pairs import comparisons
-from hushbandits.bench.judge.tally import tally, told
-from hushbandits.bench.judge.verdicts import ALPHA, judge, together
+from hushbandits.bench.judge.verdicts import ALPHA, judge, tally, together, told
 from hushbandits.bench.report import compared
 from hushbandits.bench.report.figures import inline
 from hushbandits.bench.report.privacy import guarantees

@@ -16,8 +16,7 @@ import numpy as np
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.spec import Cell, Experiment, Figure
 from hushbandits.bench.declare.vocabulary import symbol
-from hushbandits.bench.judge.stats import quantile_band
-from hushbandits.bench.judge.summary import summary
+from hushbandits.bench.judge.stats import quantile_band, summary
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.core.ground.names import words
 from hushbandits.core.ground.types import Array

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.declare.vocabulary import symbol
-from hushbandits.bench.judge.stats import Interval
-from hushbandits.bench.judge.summary import summary
+from hushbandits.bench.judge.stats import Interval, summary
 from hushbandits.bench.report.terminal import escape, print_table
 from hushbandits.bench.runner.configuration import Configuration, configurations
 from hushbandits.bench.runner.store import Store

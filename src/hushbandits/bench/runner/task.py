@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import cloudpickle
 
-from hushbandits.bench.declare import world
+from hushbandits.bench.declare.canonical import seeds
 from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.declare.spec import Cell
 from hushbandits.bench.runner.batch import Played, play_batch
@@ -64,8 +64,8 @@ class Task:
     def play(self) -> Played:
         """Play it, here and now."""
         wrappers = [make_wrapper(w.name, **w.params) if isinstance(w, Use) else w for w in self.wrappers]
-        seeds = world.seeds(self.seed, self.world, self.runs[0], len(self.runs))
-        return play_batch(self.env, self.agent, seeds, self.env_params, self.params, wrappers, self.checkpoints)
+        drawn = seeds(self.seed, self.world, self.runs[0], len(self.runs))
+        return play_batch(self.env, self.agent, drawn, self.env_params, self.params, wrappers, self.checkpoints)
 
 
 @dataclass(frozen=True)
