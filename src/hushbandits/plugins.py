@@ -13,6 +13,7 @@ named.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import os
 import re
@@ -64,6 +65,17 @@ def _installed() -> list[str]:
     return []
 
 
+@functools.cache
+def _declared(path: tuple[str, ...]) -> list[tuple[EntryPoint, str]]:
+    """All entry points for this package, each with the package that brings it; what is installed is read once."""
+    return [
+        (point, f"{package.name} {package.version}")
+        for package in distributions(path=list(path))
+        for point in package.entry_points
+        if point.group.startswith("hushbandits.")
+    ]
+
+
 def points(group: str, form: str) -> Iterator[tuple[EntryPoint, str]]:
     """Yield the entry points of one group, each with the package that brings it; a broken one is told as a warning.
 
@@ -75,9 +87,8 @@ def points(group: str, form: str) -> Iterator[tuple[EntryPoint, str]]:
         What its values read, such as ``"module:Class"``.
     """
     found_by = {
-        (point.name, point.value, f"{package.name} {package.version}"): point
-        for package in distributions(path=_installed())
-        for point in package.entry_points
+        (point.name, point.value, whence): point
+        for point, whence in _declared(tuple(_installed()))
         if point.group == f"hushbandits.{group}"
     }
     for (_, _, whence), point in sorted(found_by.items()):

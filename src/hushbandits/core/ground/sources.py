@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,12 @@ def source_digest(root: Path | None = None) -> str:
 
 _PACKAGE = __name__.partition(".")[0]
 _ROOT = Path(__file__).parent.parent.parent
+#: A class or function as ruff writes it, and the first line of its docstring; parsing a file takes ten times as long.
+_FIRST_LINE = re.compile(
+    r"^(?:class|def) (\w+)(?:\([^\n]*\)|\(\n(?:    [^\n]*\n)+\))?(?: -> [^\n]+)?:(?:  # [^\n]*)?\n"
+    r'    r?"""(.*?)(?:"""|$)',
+    re.MULTILINE,
+)
 
 
 @functools.cache
@@ -51,9 +58,7 @@ def docstrings(module: str) -> dict[str, str]:
     Of a module that is not of this package: nothing.
     """
     file = _file(module) if module.partition(".")[0] == _PACKAGE else None
-    body = ast.parse(file.read_bytes()).body if file is not None else []
-    parts = [node for node in body if isinstance(node, (ast.ClassDef, ast.FunctionDef))]
-    return {node.name: (ast.get_docstring(node) or "").partition("\n")[0] for node in parts}
+    return dict(_FIRST_LINE.findall(file.read_text(encoding="utf-8"))) if file is not None else {}
 
 
 @functools.cache
