@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from helpers import arms_pulled, build
+from kinds import each_once
 from scipy import stats
 from twins_federated import A, corrupted, fed_mom, naive_phases, taped
 
@@ -19,6 +20,7 @@ T = 900
 LENGTH = {"linear": lambda p: 10, "doubling": lambda p: 2 if p == 1 else 2 ** (p - 1)}
 
 
+@each_once
 @pytest.mark.parametrize("reading", ["invert", "hide"])
 @pytest.mark.parametrize(
     ("m", "share", "mapping", "growth"),

@@ -53,7 +53,7 @@ def test_hidden_layers_are_played_as_they_were_trained(tmp_path):
     assert again["regret"].mean() == curve[-1]["metrics"]["regret"]
 
 
-@pytest.mark.parametrize("case", CHOICES)
+@pytest.mark.parametrize("case", weekly_but([("network",), ("exploration",)], *((case,) for case in CHOICES)))
 def test_it_plays_with_other_arms_agents_and_horizon(tmp_path, case):
     id, env = HOMES[case]
     folder = trained(tmp_path / "p", case)
