@@ -18,11 +18,12 @@ from hushbandits.core.ground.validate import nearest, shown
 with extra("bench"):
     import msgspec
 
-__all__ = ["Figure", "Part", "Use", "check", "checked_table", "plain_name"]
+__all__ = ["Count", "Figure", "Part", "Use", "check", "checked_table", "plain_name"]
 
 
-#: A text that is not empty.
+#: A text that is not empty, and how many there are of something.
 Name = Annotated[str, msgspec.Meta(min_length=1)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Part:

@@ -7,13 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated
-
-from msgspec import Meta
 
 from hushbandits.bench.declare.canonical import canonical, digest, seeds, world
 from hushbandits.bench.declare.claim import Claim, Line
-from hushbandits.bench.declare.parts import Figure, Part, Use, check, plain_name
+from hushbandits.bench.declare.parts import Count, Figure, Part, Use, check, plain_name
 from hushbandits.bench.declare.vocabulary import place, short, symbol
 from hushbandits.core.ground.keywords import keywords
 from hushbandits.core.ground.types import Params, Seeds
@@ -129,7 +126,7 @@ class Experiment(Part):
     wrappers: Sequence[Use] | Mapping[str, Sequence[Use]] = ()
     sweep: Mapping[str, Sequence[object]] = field(default_factory=dict)
     paired: Sequence[str] = ()
-    runs: Annotated[int, Meta(ge=1)] = 20
+    runs: Count = 20
     luck: str = ""
     checkpoints: int | Sequence[int] | None = None
     metrics: Sequence[str] = ()
