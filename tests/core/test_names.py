@@ -265,7 +265,7 @@ def test_laws_with_parameters(own):
         def quantile(self, u, location):
             return u
 
-    with pytest.raises(TypeError, match="cannot stand in an experiment"):
+    with pytest.raises(ValueError, match="cannot stand in an experiment"):
         Use("CoopNetwork-v0", rewards=Local())
 
 
