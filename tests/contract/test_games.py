@@ -45,7 +45,8 @@ def learnt(team):
 
 @pytest.mark.parametrize("name", others)
 def test_a_run_alone_is_its_row(name):
-    asks.alone(short(ALL[name]).build)
+    home = ALL[name]
+    asks.alone((short(home) if home.wrappers else home).build)  # plain votes are fast enough to be decided
 
 
 @pytest.mark.parametrize("name", games)
