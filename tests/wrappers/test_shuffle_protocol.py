@@ -126,3 +126,13 @@ def test_the_operating_system_cuts_and_shuffles_where_no_seed_does(monkeypatch):
             env = {"users": "each", **own} if setting == "ShuffleDP-v0" else {"wrappers": [Shuffle(**own)]}
             said = hb.make_core(setting, **env).privacy()[0].assumptions
             assert secret != any("keys and orders follow from the run's seed" in words for words in said)
+
+
+@pytest.mark.parametrize("shuffle", ["split-and-mix", "pure"])
+def test_no_block_is_opened_of_fewer_users_than_its_noise_counts_on(shuffle):
+    env = hb.make_core("ShuffleDP-v0", 100, shuffle=shuffle, t_min=0.75, n_arms=2, wrappers=[Loss(0.25)])
+    env.reset(0)
+    env.pull((np.zeros((100, 1), int), np.full((100, 1), 64)))
+    left = env.talk().inbox.total("n")
+    assert 0 < (left == 0).sum() < 100
+    assert left[left > 0].min() >= env.mechanism.sure(64) == 48

@@ -229,7 +229,8 @@ class ShuffledSum(SecureFunction):
 
     ``split-and-mix``: k uniform shares per message, ``k = ⌈2 + (2σ + log₂ m)/(log₂ n − log₂ e)⌉`` for the n users that
     the mechanism is sure of (`t_min`), each counted in ``bits``; where fewer than 19 are left the block is refused:
-    nothing of it arrives.  ``pure``: an ideal (ε̂, q̂)-relaxed secure aggregation; with probability ``q̂ = 1/(2T)`` a
+    nothing of it arrives.  So it is, of every protocol, where the mechanism is sure of a part of the users alone, and
+    fewer are left.  ``pure``: an ideal (ε̂, q̂)-relaxed secure aggregation; with probability ``q̂ = 1/(2T)`` a
     block's sum is a uniform number.  ``binary-sum``: the bits' sum.  Source: Balle et al. 2020; Chowdhury & Zhou 2023,
     theorem 3; Tenenbaum et al. 2021, in the order of `PROTOCOLS`.
 
@@ -320,7 +321,8 @@ class ShuffledSum(SecureFunction):
         total = np.zeros(crowd.n.shape, np.int64)
         sums = total if isinstance(crowd, Individuals) else crowd.total()
         for r, i, n in blocks(crowd.planned):
-            m, rng = int(modulus[r, i]), self._rngs[r]
+            m, rng, sure = int(modulus[r, i]), self._rngs[r], self._mechanism.sure(n)
+            keep[r, i] &= sure == n or crowd.n[r, i] >= sure  # its noise is that of so many
             k = 1
             if self.shuffle == "split-and-mix":
                 keep[r, i] &= crowd.n[r, i] >= SMALLEST
