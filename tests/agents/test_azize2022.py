@@ -11,8 +11,8 @@ from twins_azize import naive_adap
 import hushbandits as hb
 from hushbandits.agents import azize2022_theory as theory
 from hushbandits.agents.azize2022 import AdaPUCB
-from hushbandits.audits.actions import acted, actions
-from hushbandits.audits.cases import Budget, Case, stage
+from hushbandits.audits.black import acted, actions
+from hushbandits.audits.cases import Budget, Case, home
 from hushbandits.envs.feedback.cohort import BlockInbox
 from hushbandits.experiments import azize2022 as declared
 from hushbandits.policies.kl import kl
@@ -139,7 +139,7 @@ def test_what_is_said_of_the_pair(agent):
     )
     assert of_actions.against.startswith("whoever sees all actions")
     team = hb.make_team(agent)
-    (promise,) = team.privacy(stage(team))
+    (promise,) = team.privacy(home(team))
     assert (promise.adjacency.replaced, promise.run.times) == ("reward", 1)
 
 
@@ -156,17 +156,17 @@ def test_a_mechanism_that_promises_nothing_leaves_nothing_of_the_actions():
 
 
 def test_an_observer_of_actions_refutes_half_the_noise_and_not_the_whole(monkeypatch):
-    monkeypatch.setattr("hushbandits.audits.actions.USERS", 16)
-    monkeypatch.setattr("hushbandits.audits.actions.places", lambda horizon: [1])
+    monkeypatch.setattr("hushbandits.audits.black.USERS", 16)
+    monkeypatch.setattr("hushbandits.audits.black.places", lambda horizon: [1])
     verdicts = {}
     for team in (HalvedUCB(1.0), AdaPUCB(1.0)):
-        case = Case(type(team).__name__, team, stage(team))
-        verdicts[type(team)] = [v.word for v in actions(case, Budget(samples=2500))]
+        case = Case(type(team).__name__, team, home(team), budget=Budget(samples=2500))
+        verdicts[type(team)] = [v.word for v in actions(case)]
     assert "FAILS" in verdicts[HalvedUCB]
     assert set(verdicts[AdaPUCB]) == {"passes"}
 
 
 def test_rewards_belong_to_users_in_their_order():
-    told = np.array([1.0, 0.0, *[0.0] * 14])
-    found = acted(AdaPUCB(1000.0, alpha=1e-9), told, 50, 0)  # greedy, and next to no noise
-    assert [found[f"arm of block {b}"].mean() for b in (1, 2, 3)] == [0, 1, 0]
+    told = np.tile(np.array([1.0, 0.0, *[0.0] * 14])[:, None], 50)
+    found = acted(AdaPUCB(1000.0, alpha=1e-9), told, 0)  # greedy, and next to no noise
+    assert found["arm"][:3].mean(1).tolist() == [0, 1, 0]

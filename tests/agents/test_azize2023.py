@@ -10,8 +10,8 @@ from twins_azize_top_two import naive_dp_se, naive_top_two
 
 import hushbandits as hb
 from hushbandits.agents.azize2023 import AdaPTT
-from hushbandits.audits.actions import actions, chosen
-from hushbandits.audits.cases import Budget, Case, stage
+from hushbandits.audits.black import actions, chosen
+from hushbandits.audits.cases import Budget, Case, home
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.routines.top_two import top_two_threshold
 
@@ -107,16 +107,16 @@ class Bare(AdaPTT):
 
 
 def test_an_observer_of_arms_refutes_it_without_noise(monkeypatch):
-    monkeypatch.setattr("hushbandits.audits.actions.USERS", 16)
+    monkeypatch.setattr("hushbandits.audits.black.USERS", 16)
     words = {}
     for team in (Bare(0.5), AdaPTT(0.5)):
-        case = Case(type(team).__name__, team, stage(team))
-        words[type(team)] = {v.word for v in actions(case, Budget(samples=800))}
+        case = Case(type(team).__name__, team, home(team), budget=Budget(samples=800))
+        words[type(team)] = {v.word for v in actions(case)}
     assert "FAILS" in words[Bare]
     assert words[AdaPTT] == {"passes"}
 
 
 def test_what_is_seen_are_arms_and_votes():
-    seen = chosen(Bare(0.5), np.array([1.0, 0.0, 0.0, *[0.0] * 13]), 300, 1)
-    assert [np.unique(seen[f"arm of round {t}"]).tolist() for t in (1, 2, 3)] == [[0], [1], [2]]
-    assert 0.4 < (seen["arm of round 4"] == 0).mean() < 0.6  # the leader, with probability β
+    seen = chosen(Bare(0.5), np.tile(np.array([1.0, *[0.0] * 15])[:, None], 300), 1)
+    assert [np.unique(row).tolist() for row in seen["arm"][:3]] == [[0], [1], [2]]
+    assert 0.4 < (seen["arm"][3] == 0).mean() < 0.6  # the leader, with probability β

@@ -10,8 +10,9 @@ from kinds import each_once, weekly_but
 from twins_network import MEANS, naive_byzantine_ucb, naive_noised
 
 import hushbandits as hb
+from hushbandits.audits.black import on_graph
 from hushbandits.audits.cases import Budget, Case
-from hushbandits.audits.network import messages, shown, stage
+from hushbandits.audits.play import shown, stage
 from hushbandits.core.luck.tapes import run_seeds, stream
 from hushbandits.core.obs import Obs
 from hushbandits.estimators.robust import Catoni, TrimmedMean
@@ -267,9 +268,10 @@ def test_sums_of_released_means_are_the_same_in_any_order(m, horizon, v):
 
 def published(own, first, runs=50, seed=0):
     """Messages of an agent with two arms whose rewards are `first`, ½, ½: by field (rounds, runs, agent, arm)."""
-    env = stage(hb.make_core("PrivateNetwork-v0", own=own), 3, 1, runs)
+    env = hb.make_core("PrivateNetwork-v0", own=own)
     told = [np.full(1, x) for x in (first, 0.5, 0.5)]
-    return shown(env, hb.make_team("Private-UCB", own=own), seed, told).posts
+    case = stage(Case("means", env.wrappers[0], env), 3, 1, runs=runs)
+    return shown(case, hb.make_team("Private-UCB", own=own), seed, told).fields
 
 
 def test_published_counts_leak_exact_rewards_and_noised_ones_mend_it():
@@ -297,7 +299,7 @@ def test_the_audit_rejects_a_mechanism_that_breaks_its_word(monkeypatch, mutant)
         less = lambda self: stated(self)._replace(scale=share * self._scale)  # noqa: E731
         monkeypatch.setattr(home.PrivateMeans, "_state", less)
     env = hb.make_core("PrivateNetwork-v0")
-    assert not all(v.passed for v in messages(Case(mutant, env.wrappers[0], env), Budget(samples=1600)))
+    assert not all(v.passed for v in on_graph(Case(mutant, env.wrappers[0], env, budget=Budget(samples=1600)), (3,)))
 
 
 def test_the_statement_names_what_is_covered():

@@ -1,12 +1,14 @@
 """One test of what is drawn: it holds its level, sees what it is made for, and accuses nobody of another law."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
 
 import hushbandits as hb
+from hushbandits.audits.cases import Budget
 from hushbandits.audits.draws import Draws
 from hushbandits.audits.laws import Continuous
 from hushbandits.privacy import uniforms
@@ -21,9 +23,10 @@ def verdicts(u, level=1e-6, after=None, **more):
     noise = stats.laplace.ppf(u)
     if after is not None:
         noise = after(noise + bits) - bits
-    laws = lambda times: [(~np.isnan(noise), Continuous(stats.laplace(scale=1 / times).cdf))]  # noqa: E731
-    draws = Draws(noise, laws, np.zeros(u.shape), bits, moved=bits * 1.0, **more)
-    return {v.check.partition(": ")[2].partition(" (")[0]: v for v in draws.verdicts(level, "mine", "drawn", PROMISE)}
+    case = SimpleNamespace(promise=PROMISE, subject="mine", budget=Budget(level=level))
+    parts = [(~np.isnan(noise), lambda times: Continuous(stats.laplace(scale=1 / times).cdf))]
+    draws = Draws(case, "drawn", noise, parts, np.random.default_rng(9), bits, bits * 1.0, moved=bits * 1.0, **more)
+    return {v.check.partition(": ")[2].partition(" (")[0]: v for v in draws.verdicts()}
 
 
 def draws(seed=0, shape=SHAPE):
@@ -37,7 +40,7 @@ def test_fresh_draws_pass_at_their_level():
         u = draws(seed, (60, 4, 2))
         u[5, 1] = np.nan  # a block that did not arrive
         groups = {"size": np.arange(60) // 6, "seat": np.broadcast_to(np.arange(2), u.shape)}
-        for check, verdict in verdicts(u, 0.2, groups=groups, again=("size",)).items():
+        for check, verdict in verdicts(u, 0.2, groups=groups).items():
             failed[check] = failed.get(check, 0) + (verdict.word in ("FAILS", "other law"))
     assert len(failed) == 4
     assert max(failed.values()) <= stats.binom.isf(1e-3, 60, 0.2)
@@ -75,7 +78,7 @@ def test_a_place_that_repeats_another_and_one_that_knows_a_later_reward():
     assert {v.word for v in verdicts(u, rewards=rewards).values()} == {"passes"}
     one = u.copy()
     one[4] = (one[1] + 0.001) % 1
-    assert "places 1 and 4" in (found := verdicts(one, rewards=rewards)["what two rewards tell"]).check
+    assert "3 later, 0 runs on" in (found := verdicts(one, rewards=rewards)["what two rewards tell"]).check
     assert found.word == "FAILS"
     for place, word in (
         (3, "FAILS"),
@@ -133,4 +136,4 @@ def test_single_statistics_tell_what_they_say():
 
 def test_without_any_noise_nothing_was_tested():
     (found,) = verdicts(np.full(SHAPE, np.nan)).values()
-    assert (found.word, found.least) == ("not tested", math.inf)
+    assert found.word == "not tested"

@@ -16,10 +16,10 @@ from kinds import weekly_but
 from refuted import REFUTED
 
 import hushbandits as hb
-from hushbandits.audits.cases import Case, named
+from hushbandits.audits.black import on_graph
+from hushbandits.audits.cases import Budget, Case, named
 from hushbandits.audits.drawn import long_run
-from hushbandits.audits.network import messages
-from hushbandits.audits.suite import UNSEEN, Budget, checks
+from hushbandits.audits.suite import UNSEEN, checks
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
 from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 from hushbandits.wrappers.local_laplace import LocalLaplace
@@ -55,19 +55,19 @@ def test_a_named_check_refutes_it(mutant, what, words, samples, runs):
 
 def test_noise_missing_in_one_block_of_a_hundred_shows_in_a_longer_run():
     (case,) = named(f"mutants:{mutants.OnePercent.__name__}")
-    found = [v for v in long_run(case, Budget(), 256, 16) if not v.passed]
+    found = [v for v in long_run(case, 256, 16) if not v.passed]
     assert any("noise that is missing" in v.check and 0 < v.measured <= 0.01 for v in found)
 
 
 def test_tails_that_are_cut_too_far_out_are_beyond_the_power_that_is_stated():
     """At eight scales a tail of e^-8/2 is left: either it is refuted, or more than that had to be cut off."""
     (case,) = named("fresh_mutants:CutAtEight")
-    verdict = next(v for v in long_run(case, Budget(), 64, 6) if "two rewards tell" in v.check)
+    verdict = next(v for v in long_run(case, 64, 6) if "two rewards tell" in v.check)
     left = float(verdict.power.partition("cut off where ")[2].partition(" ")[0])
     assert not verdict.passed or left > np.exp(-8) / 2
 
 
-@pytest.mark.parametrize("variant", weekly_but([(HONEST[2],)], *((variant,) for variant in HONEST)))
+@pytest.mark.parametrize("variant", weekly_but([(honest.ClippedReports,)], *((variant,) for variant in HONEST)))
 def test_what_keeps_its_word_by_another_law_is_not_accused(variant):
     budget = Budget(samples=900, largest=64, runs=6)
     found = [v for check in checks([f"honest:{variant.__name__}"], budget) for v in check.run()]
@@ -78,7 +78,7 @@ def test_what_keeps_its_word_by_another_law_is_not_accused(variant):
 def test_released_means_tell_by_themselves_which_arm_was_better():
     """Two arms, three rounds: where agents go by exact rewards, a mean moves in round 3 or not, as the first was."""
     env = hb.make_core("CoopNetwork-v0", wrappers=[graph_mutants.ReleasedMeansOnly()], horizon=3)
-    verdicts = list(messages(Case("means", env.wrappers[0], env), Budget(samples=3600)))
+    verdicts = list(on_graph(Case("means", env.wrappers[0], env, budget=Budget(samples=3600)), (3,)))
     assert verdicts[0].measured > 1.5 * verdicts[0].claimed
 
 

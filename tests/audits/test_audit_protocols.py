@@ -4,8 +4,8 @@ from functools import partial
 
 import pytest
 
+from hushbandits.audits.black import routes
 from hushbandits.audits.cases import Budget
-from hushbandits.audits.hiding import routes
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 

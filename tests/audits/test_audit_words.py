@@ -1,11 +1,13 @@
 """What could not have been found is not passed, and what cannot be looked at is not left out."""
 
+from dataclasses import replace
+
 import numpy as np
 
 import hushbandits as hb
 from hushbandits.audits.black import black_box
-from hushbandits.audits.cases import everything
-from hushbandits.audits.events import judged
+from hushbandits.audits.cases import Budget, Case, everything
+from hushbandits.audits.events import Change, refuted
 from hushbandits.cli.main import main
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.ground.spec import Spec
@@ -14,17 +16,27 @@ from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg
 
 
+def played(mechanism, samples, promised=None):
+    """The black box of a mechanism that promises its ε, or another one."""
+    env = hb.envs.feedback.Feedback(wrappers=[mechanism, SecAgg()], users="each")
+    case = Case("mine", env.mechanism, env, budget=Budget(samples=samples))
+    claim = replace(case.promise, epsilon=promised or mechanism.epsilon)
+    return black_box(replace(case, claim=claim), Change("a reward"), 8, where=(0,))
+
+
 def test_a_check_without_power_is_not_tested():
-    few = black_box([DiscreteLaplace(10.0, 1e-6), SecAgg()], 10.0, n=8, samples=400)
-    assert (few.word, few.untested) == ("not tested", "too few runs for so large an ε")
-    enough = black_box([DiscreteLaplace(1.0, 1e-6), SecAgg()], 1.0, n=8, samples=2000)
+    few = played(DiscreteLaplace(10.0, 1e-6), 400)
+    assert few.word == "not tested"
+    assert "too few runs for so large an ε" in few.why
+    enough = played(DiscreteLaplace(1.0, 1e-6), 2000)
     assert enough.word == "passes"
     assert 1 < enough.least < 2
-    assert black_box([DiscreteLaplace(2 * enough.least), SecAgg()], 1.0, n=8, samples=2000).word == "FAILS"
+    assert played(DiscreteLaplace(2 * enough.least), 2000, promised=1.0).word == "FAILS"
 
 
-def test_nothing_that_varies_is_not_tested():
-    assert judged({"z": np.zeros(100)}, {"z": np.zeros(100)}, 0.0, 1e-6) == (0.0, "")
+def test_nothing_that_varies_refutes_nothing():
+    bits = np.arange(200) >= 100
+    assert refuted({"z": np.zeros(200)}, bits, bits, 0.0, 1e-6) == (0.0, "")
 
 
 class Works(hb.envs.feedback.Feedback):

@@ -87,22 +87,6 @@ class OwnUnclipped(OwnLuck):
         return message.add(lambda n: Point(1 / self.epsilon), self._luck)
 
 
-class WholeLife(OwnLuck):
-    """All that 16 reports of an agent cost together."""
-
-    def promises(self, env):
-        every = hb.Adjacency("all rewards of an agent replaced", "participant")
-        return tuple(
-            dataclasses.replace(g, epsilon=16 * g.epsilon, adjacency=every, alone=False) for g in super().promises(env)
-        )
-
-
-class QuietLife(WholeLife):
-    """The same, with a fifth of the noise."""
-
-    share = 0.2
-
-
 class OneDraw(OwnNoise):
     """All messages of a run share one draw: each by itself is as private as it is promised, and two are not."""
 

@@ -251,7 +251,7 @@ class SmallDelta(Skellam):
         return pure_profile(0.0)
 
 
-@refuted_by("black box", "n ≤ 63")
+@refuted_by("black box", "a reward, n = 64")
 class WhoIsSilent(DiscreteLaplace):
     """The first user says nothing where its reward is 1."""
 

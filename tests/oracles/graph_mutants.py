@@ -331,7 +331,7 @@ class ThirdArm(Reports):
         return np.where(env._arm == 2, reward, super().tell(reward, env)) if hasattr(env, "_arm") else reward
 
 
-@refuted_by("drawn law", "noise that is too narrow (reward 1)")
+@refuted_by("drawn law", "own rewards: what two rewards tell")
 class GentleOnes(Reports):
     """Four fifths of the noise where the reward is 1."""
 

@@ -141,7 +141,7 @@ class HalfAtTen(Half):
 
 
 @refuted_by("drawn law", "what two rewards tell")
-@refuted_by("black box", "z = z′")
+@refuted_by("black box", "change of reward")
 class ReusedSeed(DiscreteLaplace):
     """The same noise for every block."""
 
@@ -154,7 +154,7 @@ class ReusedSeed(DiscreteLaplace):
         return super().send(message, env)
 
 
-@refuted_by("drawn law", "the next of the same size")
+@refuted_by("drawn law", "1 later, 0 runs on")
 class ReusedPairs(DiscreteLaplace):
     """Every second block has the noise of the one before it."""
 

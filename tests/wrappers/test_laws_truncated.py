@@ -8,8 +8,8 @@ import pytest
 from noises import hockey_stick
 
 import hushbandits as hb
-from hushbandits.audits.cases import everything
-from hushbandits.audits.suite import Budget, checks
+from hushbandits.audits.cases import Budget, everything
+from hushbandits.audits.suite import checks
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.wrappers.local_truncated import LocalTruncated, TruncatedGeometric
 

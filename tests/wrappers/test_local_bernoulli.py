@@ -10,7 +10,8 @@ from refusals import rows
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.audits.suite import Budget, checks, everything
+from hushbandits.audits.cases import Budget, everything
+from hushbandits.audits.suite import checks
 from hushbandits.wrappers.local_bernoulli import LocalBernoulli
 from hushbandits.wrappers.local_laplace import LocalLaplace
 

@@ -1,68 +1,113 @@
-"""Everything that can promise: registered envs, wrappers and agents, their variants, and classes of one's own."""
+"""What is audited: registered envs, wrappers and agents that promise, and classes of one's own; and what is found."""
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from hushbandits.audits.verdict import Verdict
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.env import Env
+from hushbandits.core.ground import spec as specs
+from hushbandits.core.ground.strangers import ships
 from hushbandits.core.ground.table import Table
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import nearest
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.play import meet
 from hushbandits.core.team import Team
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.envs.feedback.env import Feedback
-from hushbandits.registry import (
-    assemble,
-    list_agents,
-    list_envs,
-    list_wrappers,
-    make_core,
-    make_team,
-    make_wrapper,
-    takes,
-)
+from hushbandits.registry import assemble, make_core, make_team, make_wrapper, takes
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 from hushbandits.wrappers.shuffle_dp import PROTOCOLS, ShuffledSum
 
-__all__ = ["GRID", "VARIANTS", "Budget", "Case", "everything", "fits", "hider", "named", "stage"]
+__all__ = ["VARIANTS", "Budget", "Case", "Verdict", "everything", "fits", "hider", "home", "named"]
 
+_BINARY = {"shuffle": "binary-sum"}
 #: Parameters to audit, by registered env, wrapper or agent; by default its own defaults alone.
 VARIANTS: dict[str, list[Params]] = {
     "CentralDP-v0": [{}, {"discrete": True}],
     "DistDP-v0": [{}, {"t_min": 0.75}, {"sampler": "exact"}],
     "DistRDP-v0": [{}, {"t_min": 0.75, "scale": 1.0}],
     "DistCDP-v0": [{}, {"t_min": 0.75, "scale": 1.0}],
-    "LocalDP-v0": [{}],
-    "ShuffleDP-v0": [
-        {},
-        {"t_min": 0.75},
-        {"shuffle": "pure"},
-        {"shuffle": "binary-sum"},
-        {"shuffle": "binary-sum", "calibrate": "exact"},
-    ],
+    "ShuffleDP-v0": [{}, {"t_min": 0.75}, {"shuffle": "pure"}, _BINARY, {**_BINARY, "calibrate": "exact"}],
     "LocalDPNetwork-v0": [{}, {"mechanism": "bernoulli"}],
     "PrivateNetwork-v0": [{}, {"own": "exact"}],
     "LocalLaplace": [{}, {"grid": 64}, {"own": "exact"}, {"own": "exact", "grid": 64}],
 }
-#: Registered wrappers that an env brings under its own name, and so is audited there.
-_BROUGHT = {
-    "CentralLaplace", "DiscreteGaussian", "DiscreteLaplace", "LocalDiscreteLaplace", "PrivateMeans", "ShuffledNoise",
-    "ShuffledSum", "Skellam",
-}  # fmt: skip
-_EPSILON = 1.0
-GRID = (0.1, 0.5, 1.0, 4.0, 10.0, 12.0)
+#: Why nothing could have been found, where nobody says more.
+_TOO_LARGE = "too few runs for so large an ε or δ"
+#: Why what passes says nothing of a promise whose neighbours nobody can play.
+_WORDS = "its adjacency is in words alone, and only one reward was changed: say what is `replaced`"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One check of one promise.
+
+    Parameters
+    ----------
+    subject, check : str
+        What was audited, and how.
+    claimed, measured : float
+        The claim stands where ``measured ≤ claimed``.
+    unit : str
+        What the two numbers are.
+    power : str
+        What the check could have caught; empty: everything that its law can show.
+    level : float
+        Probability that an honest mechanism fails it; 0: it is exact.
+    promise : Guarantee or None
+        The promise that it bears on.
+    least : float
+        The smallest true ε that it refutes, with 90 % power where it is statistical; ``inf``: none; NaN: it is not
+        about an ε.
+    untested : str
+        Why nothing could have been found; ``""``: something could.
+    other : bool
+        What it finds is no ε or δ, only that something is not as planned: that refutes no promise.
+
+    Examples
+    --------
+    >>> Verdict("mine", "white box", claimed=1.0, measured=1.2).passed
+    False
+    """
+
+    subject: str
+    check: str
+    claimed: float
+    measured: float
+    unit: str = "ε"
+    power: str = ""
+    level: float = 0.0
+    promise: Guarantee | None = field(default=None, compare=False)
+    least: float = math.nan
+    untested: str = ""
+    other: bool = False
+
+    @property
+    def why(self) -> str:
+        """Why nothing could have been found; ``""``: something could."""
+        words = self.promise is not None and self.promise.adjacency.replaced == "unknown"
+        return self.untested or (_WORDS if words else _TOO_LARGE if math.isinf(self.least) else "")
+
+    @property
+    def word(self) -> str:
+        """``FAILS``, ``other law``, ``not tested`` (nothing could have been found), or ``passes``."""
+        slack = self.claimed if self.unit.startswith("δ") else max(1.0, self.claimed)  # a δ may be tiny
+        if self.measured > self.claimed + 1e-9 * slack:
+            return "other law" if self.other else "FAILS"
+        return "not tested" if self.why else "passes"
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing refutes the claim."""
+        return self.word != "FAILS"
 
 
 @dataclass(frozen=True)
@@ -76,28 +121,34 @@ class Budget:
     seed : int
     samples : int
         Runs a side of a black box.
-    thorough : bool
-        Black boxes, and drawn laws in full, at every ε of the grid, more sizes, longer runs.
     largest, runs : int
         Laws, and drawn ones: every block size up to `largest`, drawn in so many runs.
+    grid, full : tuple of float
+        Each ε at which laws are looked at, and those at which all is played.
     """
 
     level: float = 1e-6
     seed: int = 0
     samples: int = 6000
-    thorough: bool = False
     largest: int = 256
     runs: int = 16
+    grid: tuple[float, ...] = (0.1, 0.5, 1.0, 4.0, 10.0, 12.0)
+    full: tuple[float, ...] = (1.0,)
 
 
 @dataclass(frozen=True)
 class Case:
-    """Something that promises, in an env that suits it; ``make(epsilon)``: a new env, where it has an ε."""
+    """Something that promises, in an env that suits it, and how much of it is run.
+
+    ``make(epsilon=…)``: the team, if any, and the env anew; `claim`: which of its promises, by default the first one.
+    """
 
     subject: str
     owner: Any
     env: Env
-    make: Callable[[float], Env] | None = field(default=None, compare=False)
+    make: Callable[..., tuple[Team | None, Env]] | None = field(default=None, compare=False)
+    budget: Budget = Budget()
+    claim: Guarantee | None = None
 
     @property
     def promises(self) -> tuple[Guarantee, ...]:
@@ -105,42 +156,43 @@ class Case:
         return tuple(g for g in self.owner.promises(self.env) if math.isfinite(g.epsilon))
 
     @property
-    def epsilons(self) -> tuple[float, ...]:
-        """The grid, where it can be made at any ε; else its own."""
-        return GRID if self.make is not None else (self.owner.epsilon,)
+    def promise(self) -> Guarantee:
+        """What it is held against."""
+        return self.claim or self.promises[0]
 
     @property
     def team(self) -> Team | None:
         """The agent that promises, where it is one."""
         return self.owner if isinstance(self.owner, Team) else None
 
+    @property
+    def watched(self) -> str:
+        """Who is watched: ``"users"`` of blocks, ``"agents"`` on a graph, or an agent's ``"actions"`` elsewhere."""
+        acts = self.team is not None and self.env.setting != "network"
+        return "actions" if acts else "agents" if self.env.payload.named else "users"
+
     def within(self, env: Env) -> Case:
         """The same in another env that carries it."""
         owner = self.team or next(w for w in env.wrappers if w.name == self.owner.name)
         return replace(self, env=env, owner=owner)
 
-    def at(self, epsilon: float) -> Case:
-        """The same at this ε, where it can be made so, in an env that has begun."""
-        env = self.env if self.make is None else self.make(epsilon)
-        env.reset(0)
-        return replace(self.within(env), subject=f"{self.subject} ε={epsilon:g}")
+    def over(self, *epsilons: float) -> Iterator[Case]:
+        """The same at each of these ε, in envs that have begun; where it cannot be made so, once as it is."""
+        for epsilon in epsilons if self.make else (self.promise.epsilon,):
+            team, env = self.make(epsilon=epsilon) if self.make else (self.team, self.env)
+            env.reset(0)
+            yield replace(self, subject=f"{self.subject} ε={epsilon:g}", owner=team or self.owner).within(env)
 
 
 #: Cases, and verdicts on what could not be looked at.
 Found = list[Case | Verdict]
 
 
-def _unbuilt(subject: str, why: str, broken: bool = False) -> Verdict:
-    """It is an error where it is broken; else it needs arguments that only its maker knows."""
-    return Verdict(subject, why, 0, float(broken), "errors", untested="" if broken else why)
-
-
 def everything() -> list[str]:
     """Registered names that promise something, or hide something; and all that cannot be looked at."""
-    return [
-        name for names, table, look in _TABLES for name in names()
-        if name not in _BROUGHT and (hider(name) or _of(name, table, look))
-    ]  # fmt: skip
+    brought = {wrapper for spec in ENVS.values() for wrapper in spec.wrappers}  # they are audited in its name
+    names = [(name, kind) for kind, (table, _) in _KINDS.items() for name in sorted(table)]
+    return [name for name, kind in names if hider(name) or (name not in brought and _of(name, kind))]
 
 
 def named(name: str) -> Found:
@@ -151,13 +203,11 @@ def named(name: str) -> Found:
     ValueError
         An unknown name; something else than a class; or a class that promises nothing.
     """
-    if ":" in name:
-        cases = _of_class(name)
-    else:
-        tables = [(table, look) for names, table, look in _TABLES if name in names()]
-        if not tables:
-            raise ValueError(f"no env, wrapper or agent is named {name!r}{nearest(name, everything())}")
-        cases = _of(name, *tables[0])
+    own = _imported(name) if ":" in name else ()
+    kinds = [kind for kind, (table, _) in _KINDS.items() if name in table or (own and issubclass(own, kind))]
+    if not kinds:
+        raise ValueError(f"no env, wrapper or agent is named {name!r}{nearest(name, everything())}")
+    cases = _of(name, kinds[0])
     if not cases and hider(name) is None:
         raise ValueError(f"{name} has no privacy mechanism: it promises nothing that an audit could refute")
     return cases
@@ -166,163 +216,121 @@ def named(name: str) -> Found:
 def hider(name: str) -> tuple[Callable[..., Wrapper], str] | None:
     """Return what makes a secure function of this name, and which one it is; ``None`` for another name."""
     for kind, base in (("SecAgg", SecAgg), ("Shuffle", Shuffle)):
-        if name == kind:
+        if name == kind or (":" in name and issubclass(_imported(name), base)):
             return partial(make_wrapper, name), kind
-        if ":" in name and issubclass(found := _imported(name), base):
-            return found, kind
     return None
-
-
-def fits(make: Callable[..., Env], wrapper: Wrapper) -> bool:
-    """Whether the env that `make` builds takes the wrapper."""
-    try:
-        make(wrappers=[wrapper])
-    except ValueError:
-        return False
-    return True
-
-
-def _cases(subject: str, env: Env, make: Callable[[float], Env] | None = None, team: Team | None = None) -> Found:
-    owners: Sequence[Wrapper | Team] = [team] if team is not None else env.wrappers
-    return [case for owner in owners if (case := Case(subject, owner, env, make)).promises]
-
-
-def _needed(entry: Callable[..., object], given: Mapping[str, object]) -> list[str]:
-    """Arguments without a default, that a declaration would have to give."""
-    return [
-        p.name for p in inspect.signature(entry).parameters.values()
-        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name not in given
-    ]  # fmt: skip
-
-
-def _of(name: str, table: Table, look: Callable[[str, str, Params], Found]) -> Found:
-    """What `look` finds of every variant of a name; where one cannot be built, why."""
-    spec, entry = table[name], table[name].load()
-    cases: Found = []
-    if isinstance(entry, type) and not issubclass(entry, (Wrapper, Env, Team)):
-        return cases  # one agent's code, for `Each`, which promises nothing
-    for parameters in VARIANTS.get(name, [{}]):
-        subject = " ".join([name, *(f"{k}={v}" for k, v in parameters.items())])
-        if needed := _needed(entry, {**spec.defaults, **parameters}):
-            why = f"needs {', '.join(needed)}: declare what to audit in VARIANTS, or as defaults"
-            cases.append(_unbuilt(subject, why))
-            continue
-        try:
-            cases += look(name, subject, parameters)
-        except Exception as error:  # a stranger's code may raise anything: it is shown, not hidden
-            cases.append(_unbuilt(subject, f"cannot be built: {type(error).__name__}: {error}", True))
-    return cases
-
-
-def _env(id: str, subject: str, parameters: Params) -> Found:
-    spec = ENVS[id]
-    if isinstance(spec.entry, str) and spec.entry.startswith("hushbandits.") and not spec.wrappers:
-        return []
-    if not takes(id, "epsilon"):
-        return _cases(subject, make_core(id, **parameters))
-
-    def make(epsilon: float) -> Env:
-        return make_core(id, epsilon=epsilon, **parameters)
-
-    return _cases(subject, make(_EPSILON), make)
-
-
-def _agent(name: str, subject: str, parameters: Params) -> Found:
-    team = make_team(name)
-    if type(team).promises is Team.promises:
-        return []
-    if not _staged(team):
-        return [_unbuilt(name, _VOTES)]
-    cases = _cases(subject, stage(team), team=team)
-    if cases and _has_epsilon(AGENTS[name].load()):  # that of a promise: others mean a tolerance, or liars
-        team = make_team(name, epsilon=_EPSILON, **parameters)
-        cases = _cases(subject, stage(team), team=team)
-    return cases
-
-
-#: The env where a team's promise is audited, by its setting; of other settings, those who vote by a routine.
-_STAGES: dict[str, type[Env] | str] = {"feedback": Feedback, "network": "CoopNetwork-v0"}
-
-
-def _staged(team: Team) -> bool:
-    return isinstance(team, VotingTeam) or team.setting in _STAGES
-
-
-def stage(team: Team) -> Env:
-    """Where a team's promise is audited: among votes, on a graph, or where its server has the mechanism it brings."""
-    if team.setting not in _STAGES:
-        return make_core("DPMASE-v0")
-    env = assemble(_STAGES[team.setting], team, runs=1)
-    meet(env, team)
-    return env
-
-
-_VOTES = "a team's promise is audited in feedback, on a graph, or where it votes by a Routine"
-
-
-def _has_epsilon(entry: Callable[..., object]) -> bool:
-    return "epsilon" in inspect.signature(entry).parameters
-
-
-def _wrapper(name: str, subject: str, parameters: Params) -> Found:
-    given = {"epsilon": _EPSILON, **parameters} if _has_epsilon(WRAPPERS[name].load()) else parameters
-    found: Found = []
-    for setting in ("feedback", "network"):
-        if setting == "feedback" and parameters.get("own") == "exact":
-            continue  # users are met once, and go by nothing
-        if (env := _suited(make_wrapper(name, **given), setting)) is not None:
-            found += _cases(f"{subject}, {setting}", env)
-    return found
-
-
-def _suited(wrapper: Wrapper, setting: str) -> Env | None:
-    """An env of this setting that the wrapper fits, with the secure function that its promise stands on."""
-    if setting == "network":
-        made = partial(make_core, "CoopNetwork-v0", n_agents=4, horizon=3)
-        return made(wrappers=[wrapper]) if fits(made, wrapper) else None
-    if not fits(partial(Feedback, users="each"), wrapper):
-        return None
-    behind: list[Wrapper] = []
-    if isinstance(wrapper, Mechanism) and wrapper.hidden_by == "sum":
-        sums: list[Wrapper] = [SecAgg(), *(ShuffledSum(p, getattr(wrapper, "security", 40)) for p in PROTOCOLS)]
-        own = getattr(wrapper, "shuffle", None)
-        behind = [s for s in sums if wrapper.seals(s) and (own is None or getattr(s, "shuffle", None) == own)][:1]
-    return Feedback(users="each", wrappers=[wrapper, *behind])
-
-
-#: What is registered: its names, their table, and how one of them is looked at.
-_TABLES = (list_envs, ENVS, _env), (list_agents, AGENTS, _agent), (list_wrappers, WRAPPERS, _wrapper)
-
-
-def _of_class(path: str) -> Found:
-    found = _imported(path)
-    if issubclass(found, Env):
-        return _cases(path, found())
-    if issubclass(found, Team):
-        team = found()
-        if not _staged(team):
-            raise ValueError(f"{path}: {_VOTES}")
-        return _cases(path, stage(team), team=team)
-    cases: Found = []
-    for setting in ("feedback", "network"):
-        if (suited := _suited(found(), setting)) is not None:
-            make = partial(_with_epsilon, found, setting) if _has_epsilon(found) else None
-            cases += _cases(path, suited, make)
-    return cases
-
-
-def _with_epsilon(found: Callable[..., Wrapper], setting: str, epsilon: float) -> Env:
-    env = _suited(found(epsilon=epsilon), setting)
-    assert env is not None
-    return env
 
 
 _PROMISING = Table("mechanism", (Wrapper, Env, Team), "a class of wrappers, envs or teams")
 
 
-def _imported(path: str) -> Any:
+def _imported(path: str) -> type:
     """Import ``module:Name``, and look at it before anything of it is called."""
     found = _PROMISING.own_class(path)
-    if needed := _needed(found, {}):
-        raise ValueError(f"{path} needs arguments ({', '.join(needed)}); give them defaults to have it audited")
+    if missing := specs.needed(found, {}):
+        raise ValueError(f"{path} needs arguments ({', '.join(missing)}); give them defaults to have it audited")
     return found
+
+
+def _of(name: str, kind: type) -> Found:
+    """What is found of every variant of a name; where one cannot be built, why."""
+    table, look = _KINDS[kind]
+    spec = table.find(name)
+    entry = spec.load()
+    cases: Found = []
+    if isinstance(entry, type) and not issubclass(entry, kind):
+        return cases  # one agent's code, for `Each`, which promises nothing
+    for parameters in VARIANTS.get(name, [{}]):
+        subject = " ".join([name, *(f"{k}={v}" for k, v in parameters.items())])
+        if missing := specs.needed(entry, {**spec.defaults, **parameters}):
+            why = f"needs {', '.join(missing)}: declare what to audit in VARIANTS, or as defaults"
+            cases.append(Verdict(subject, why, 0, 0, "errors", untested=why))
+            continue
+        try:
+            cases += look(name, entry, subject, parameters)
+        except NotImplementedError as error:
+            cases.append(Verdict(subject, str(error), 0, 0, "errors", untested=str(error)))
+        except Exception as error:  # a stranger's code may raise anything: it is shown, not hidden
+            cases.append(Verdict(subject, f"cannot be built: {type(error).__name__}: {error}", 0, 1, "errors"))
+    return cases
+
+
+def _cases(subject: str, make: Callable[..., tuple[Team | None, Env]], at: bool) -> Found:
+    """Whatever promises of what `make` builds: at ε = 1 where it has an ε."""
+    team, env = make(epsilon=1.0) if at else make()
+    owners = env.wrappers if team is None else [team]
+    cases = [Case(subject, owner, env, make if at else None) for owner in owners]
+    return [case for case in cases if case.promises]
+
+
+def _env(name: str, entry: Any, subject: str, parameters: Params) -> Found:
+    if name in ENVS and not ENVS[name].wrappers and ships(entry):
+        return []  # it has no wrapper of its own
+    return _cases(subject, lambda **at: (None, make_core(name, **parameters, **at)), takes(name, "epsilon"))
+
+
+#: The env where a team's promise is audited, by its setting; of other settings, those who vote by a routine.
+_HOMES: dict[str, type[Env] | str] = {"feedback": Feedback, "network": "CoopNetwork-v0"}
+
+
+def home(team: Team) -> Env:
+    """Where a team's promise is audited: among votes, on a graph, or where its server has the mechanism it brings."""
+    if team.setting in _HOMES:
+        return assemble(_HOMES[team.setting], team, runs=1)
+    if isinstance(team, VotingTeam):
+        return make_core("DPMASE-v0")
+    raise NotImplementedError("a team's promise is audited in feedback, on a graph, or where it votes by a Routine")
+
+
+def _agent(name: str, entry: Any, subject: str, parameters: Params) -> Found:
+    def make(**at: float) -> tuple[Team | None, Env]:
+        team = make_team(name, **parameters, **at)
+        return team, home(team)
+
+    if type(make_team(name, **parameters)).promises is Team.promises:
+        return []
+    promises = bool(_cases(subject, make, False))  # else its ε means a tolerance, or liars
+    return _cases(subject, make, promises and "epsilon" in specs.parameters(entry))
+
+
+def _wrapper(name: str, entry: Any, subject: str, parameters: Params) -> Found:
+    own, found, at = ":" in name, [], "epsilon" in specs.parameters(entry)
+    first = make_wrapper(name, **parameters, **({"epsilon": 1.0} if at else {}))
+    for setting, build in _SETTINGS.items():
+        if fits(build, first):
+
+            def make(build: Callable[..., Env] = build, **at: float) -> tuple[Team | None, Env]:
+                wrapper = make_wrapper(name, **parameters, **at)
+                return None, build(wrappers=[wrapper, *_behind(wrapper)])
+
+            found += _cases(subject if own else f"{subject}, {setting}", make, at)
+    return found
+
+
+def fits(build: Callable[..., Env], wrapper: Wrapper) -> bool:
+    """Whether the env that is built takes the wrapper."""
+    try:
+        build(wrappers=[wrapper])
+    except ValueError:
+        return False
+    return True
+
+
+def _behind(wrapper: Wrapper) -> list[Wrapper]:
+    """The secure function that a wrapper's promise stands on."""
+    if not isinstance(wrapper, Mechanism) or wrapper.hidden_by != "sum":
+        return []
+    sums: list[Wrapper] = [SecAgg(), *(ShuffledSum(p, getattr(wrapper, "security", 40)) for p in PROTOCOLS)]
+    own = getattr(wrapper, "shuffle", None)
+    return [s for s in sums if wrapper.seals(s) and (own is None or getattr(s, "shuffle", None) == own)][:1]
+
+
+#: Where wrappers are audited.
+_SETTINGS: dict[str, Callable[..., Env]] = {
+    "feedback": partial(Feedback, users="each"),
+    "network": partial(make_core, "CoopNetwork-v0", n_agents=4, horizon=3),
+}
+#: What is registered, and how one of them is looked at.
+_KINDS: dict[type, tuple[Table, Callable[[str, Any, str, Params], Found]]] = {
+    Env: (ENVS, _env), Team: (AGENTS, _agent), Wrapper: (WRAPPERS, _wrapper),
+}  # fmt: skip

@@ -1,38 +1,54 @@
-"""The law of what an observer sees of a block, worked out from a mechanism's plan and from nothing else of it."""
+"""Laws that a plan foresees, worked out from it and nothing else; and promises held against them: the white box."""
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
+from scipy import fft
 
+from hushbandits.audits.cases import Case, Verdict
+from hushbandits.audits.play import stage
 from hushbandits.core.ground.types import Array
-from hushbandits.privacy.noise import NoiseLaw
+from hushbandits.privacy.divergence import epsilon_at, worst_profile
+from hushbandits.privacy.noise import NoiseLaw, Profile
+from hushbandits.privacy.releases import release_counts
+from hushbandits.privacy.samplers import Laplace
+from hushbandits.wrappers.local_bernoulli import LocalBernoulli
 from hushbandits.wrappers.mechanism import Mechanism
+from hushbandits.wrappers.private_means import PrivateMeans
 
-__all__ = ["Continuous", "OnGrid", "PlannedLaw", "log_pair", "narrowed", "planned_law"]
+__all__ = ["EXACT", "LARGE", "Continuous", "OnGrid", "composed_delta", "every_size", "planned_law", "white_box"]
+
+#: Sizes of large blocks.
+LARGE = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+_SIZES = (2, 19, 64, 1000)
+_HORIZONS = 3, 16, 100
+_RESOLUTION = 1e-12  # what rounding may add to a δ
+_law: Callable[..., Any] = (
+    Mechanism.seen
+)  # a block's exact divergence by its release, whatever a subclass's `seen` says
+
 
 #: Points of a law that draws are held against.
 _WIDEST = 1 << 20
 
 
-def log_pair(mechanism: Mechanism, n: int, survivors: int) -> tuple[Array, Array]:
-    """Logarithms of the laws of two neighbouring views, on the outcomes that are resolved.
+def log_pair(law: NoiseLaw, draws: int, shift: int) -> tuple[Array, Array]:
+    """Logarithms of the laws of two views, so many draws around sums that lie `shift` apart, where they are resolved.
 
     What is left out, and what is lifted to 1e-12 of the largest, makes a divergence smaller (or larger by 1e-9): what
     it refutes is refuted.
     """
-    release = mechanism.release(n, survivors)
-    if release is None:
-        raise NotImplementedError("without noise two views have no outcome in common")
-    law, draws, shift = release.law, release.draws, release.shift
     if not law.integer:  # in cells, which can only hide more
-        edges, shift = np.linspace(-30, 31, 2441), 40
-        pmf = np.diff(law.cdf(edges))
+        cells = max(1, math.ceil(40 / math.sqrt(law.variance)))
+        far = math.ceil(30 * math.sqrt(law.variance)) * cells
+        pmf, shift = np.diff(law.cdf(np.arange(-far, far + 1) / cells)), shift * cells
     elif (line := law.line(draws)) is not None:
         pmf = line
     else:
@@ -138,16 +154,13 @@ PlannedLaw = OnGrid | Continuous
 
 
 def narrowed(law: NoiseLaw, times: float) -> NoiseLaw:
-    """The same kind of law, so many times narrower; ``NotImplementedError``: it has no scale that is known."""
-    if times == 1.0:
-        return law
+    """The same kind of law, so many times narrower; as it is where its scale is not known."""
+    narrow = copy.copy(law)
+    vars(narrow).pop("half", None)
     for name, power in (("b", 1), ("sigma2", 2)):
-        if isinstance(width := getattr(law, name, None), (int, float)):
-            narrow = copy.copy(law)
-            vars(narrow).pop("half", None)
-            vars(narrow)[name] = width / times**power
-            return narrow
-    raise NotImplementedError(f"{law!r} has no scale")
+        if hasattr(law, name):
+            vars(narrow)[name] = getattr(law, name) / times**power
+    return narrow if times != 1.0 else law
 
 
 def planned_law(mechanism: Mechanism, n: int, survivors: int, times: float = 1.0) -> PlannedLaw | None:
@@ -172,3 +185,145 @@ def planned_law(mechanism: Mechanism, n: int, survivors: int, times: float = 1.0
     except NotImplementedError:
         return None
     return OnGrid(pmf, -(near // 2), m, g)
+
+
+# -- promises ---------------------------------------------------------------------------------------------------------
+
+
+def _mechanism(case: Case) -> Iterator[Verdict]:
+    """All of a mechanism on blocks, at every ε of the grid."""
+    for made in case.over(*case.budget.grid):
+        mechanism, epsilon = made.owner, made.promise.epsilon
+        least, most = mechanism.smallest, 256 if case.make is None or epsilon == 1 else 64
+        yield from every_size(made, range(least, min(case.budget.largest, most) + 1))
+        yield from every_size(made, LARGE)
+        for n in (n for n in _SIZES if n >= least):
+            sure = max(mechanism.sure(n), least)
+            for survivors in dict.fromkeys((n, sure, max(least, sure // 2))):
+                yield from white_box(made, n, survivors)
+        yield from _composed(made, [(64, 64)] * 3)
+        yield from _composed(made, [(64, 64)] * 2 + [(64, max(least, 10))] * 2)
+
+
+def _held(case: Case, law: Profile, epsilon: float, delta: float, check: str) -> Verdict:
+    """Hold (ε, δ) against a law: by ε where δ is 0, and rounding has the last word on it, else by the δ at this ε."""
+    say = partial(Verdict, case.subject, f"white box, {check}", least=epsilon)
+    if not delta:
+        return say(epsilon, epsilon_at(law, _RESOLUTION))
+    found = float(law(np.array([epsilon * (1 + 1e-9)]))[0])
+    rounded = found if found > delta * (1 + 1e-6) + _RESOLUTION else min(found, delta)
+    return say(delta, rounded, f"δ at ε = {epsilon:.4g}")
+
+
+def white_box(case: Case, n: int, survivors: int) -> Iterator[Verdict]:
+    """Audit the law of a block's noise: for n users planned, of whom some take part.
+
+    The promise (which speaks of as many survivors as the mechanism is sure of), the block's price, and what the
+    mechanism says that an observer sees (`Mechanism.seen`).
+    """
+    mechanism, where = case.owner, f"n = {n}" + (f", {survivors} left" if survivors < n else "")
+    law, said = _law(mechanism, n, survivors), mechanism.seen(n, survivors)
+    if law is None:
+        return
+    if survivors >= mechanism.sure(n):
+        yield _held(case, law, case.promise.epsilon, case.promise.delta, f"{where}: promise")
+    spent = mechanism.price(n, survivors)
+    if math.isfinite(spent.epsilon):
+        yield _held(case, law, spent.epsilon, spent.delta, f"{where}: price")
+    if said is not None:
+        x = np.linspace(0, 1.5 * mechanism.epsilon, 13)
+        over = float((law(x) - said(x)).max()) - 1e-9
+        yield Verdict(case.subject, f"white box, {where}: profile", 0.0, over, "δ above it")
+
+
+def every_size(case: Case, sizes: Sequence[int]) -> Iterator[Verdict]:
+    """Hold the promise against blocks of all these sizes, with as many survivors as the mechanism is sure of."""
+    promise, sure = case.promise, case.owner.sure
+    laws = {n: _law(case.owner, n, max(sure(n), case.owner.smallest)) for n in sizes}
+    known = {n: law for n, law in laws.items() if law is not None}
+    if len(known) < len(laws):
+        check = f"white box, {len(laws) - len(known)} sizes up to n = {max(laws.keys() - known.keys()):,}: promise"
+        yield Verdict(case.subject, check, 0, 0, promise=promise, untested="its law is not known, or too wide")
+    if known:
+        at = max(known, key=lambda n: float(known[n](np.array([promise.epsilon * (1 + 1e-9)]))[0]))
+        check = f"{len(known)} sizes from {min(sizes)} to {max(sizes):,} (worst: n = {at:,}): promise"
+        yield _held(case, known[at], promise.epsilon, promise.delta, check)
+
+
+def _composed(case: Case, mixture: Sequence[tuple[int, int]]) -> Iterator[Verdict]:
+    """Hold the ledger, per δ and of any one block, against users of all blocks (planned, survivors) of a mixture."""
+    releases, laws = ([f(n, s) for n, s in mixture] for f in (case.owner.release, partial(_law, case.owner)))
+    if any(part is None for part in (*releases, *laws)):
+        return
+    book = replace(case.owner.ledger, price=case.owner.price, runs=1)
+    for n, s in mixture:
+        book.use(0, 0, n, s)
+    kinds = ", ".join(f"{s} of {n}" for n, s in dict.fromkeys(mixture))
+    pairs = [log_pair(release.law, release.draws, release.shift) for release in releases]
+    for delta in (1e-6, 1e-3):
+        epsilon, at = book.returning(0, len(mixture), delta)
+        if math.isfinite(epsilon) and at < 1:
+            found = composed_delta(pairs, epsilon, max(2e-4, epsilon / 20_000))
+            check = f"white box, ledger, {len(mixture)} blocks ({kinds}), ε = {epsilon:.4g}"
+            yield Verdict(case.subject, check, at, max(found - 1e-9, 0.0), "δ")
+    if math.isfinite(epsilon := float(book.worst[0])):
+        check = f"ledger, any one block ({kinds})"
+        yield _held(case, worst_profile(laws), epsilon, float(book.worst_delta[0]), check)
+
+
+def composed_delta(pairs: Sequence[tuple[Array, Array]], epsilon: float, step: float = 2e-4) -> float:
+    """δ at ε of several views together, one pair of laws (in logarithms) each; never too large.
+
+    Losses ``ln p/q`` are rounded down to a grid and their laws convolved, so that whoever promises less is refuted.
+
+    Examples
+    --------
+    >>> flip = np.log([0.75, 0.25]), np.log([0.25, 0.75])
+    >>> round(composed_delta([flip, flip], 0.0), 3)  # total variation of two coins
+    0.5
+    """
+    worst = 0.0
+    for sides in (pairs, [pair[::-1] for pair in pairs]):
+        losses = [(np.floor((p - q) / step).astype(np.int64), np.exp(p)) for p, q in sides]
+        low = sum(int(at.min()) for at, _ in losses)
+        size = fft.next_fast_len(sum(int(at.max() - at.min()) for at, _ in losses) + 1, True)
+        power = np.ones(size // 2 + 1, complex)
+        for at, weight in losses:
+            power *= np.fft.rfft(np.bincount(at - at.min(), weights=weight, minlength=size), size)
+        total = np.maximum(np.fft.irfft(power, size), 0.0)
+        x = (low + np.arange(size)) * step
+        worst = max(worst, float((total * np.maximum(-np.expm1(np.minimum(epsilon - x, 0.0)), 0.0)).sum()))
+    return worst
+
+
+# -- wrappers on a graph ----------------------------------------------------------------------------------------------
+
+
+def _coins(case: Case) -> Iterator[Verdict]:
+    """Largest ratio of the chances that the mechanism gives any two rewards, either side of the coin."""
+    promise, p = case.promise, case.owner.chance(np.linspace(0.0, 1.0, 1001))
+    with np.errstate(divide="ignore"):
+        found = max(float(np.ptp(np.log(side))) for side in (p, 1.0 - p))
+    check = "white box: the coins of any two rewards"
+    yield Verdict(case.subject, check, promise.epsilon, found, "ε", promise=promise, least=promise.epsilon)
+
+
+def _releases(case: Case) -> Iterator[Verdict]:
+    """All releases of a run, of which an arm's first reward differs, by their exact laws; over several horizons."""
+    for horizon in _HORIZONS:
+        counts = release_counts(case.owner.epsilon, case.owner.v, horizon).astype(float)
+        costs = counts ** (-case.owner.v / 2)  # a shift of 1/n, in units of n^(v/2 − 1)
+        for promise in stage(case, horizon, 2).promises:
+            spent = costs[:1] if promise.alone else costs
+            check = f"white box, {horizon} rounds: {'a release' if promise.alone else f'{len(spent)} releases'}"
+            claimed, found, unit = promise.epsilon, float(spent.sum()), "ε"
+            if promise.delta:
+                pairs = [log_pair(Laplace(1 / cost), 1, 1) for cost in spent.tolist()]
+                step = max(2e-4, promise.epsilon / 20_000)
+                over = composed_delta(pairs, promise.epsilon * (1 + 1e-9), step)
+                claimed, found, unit = promise.delta, max(over - 1e-9, 0.0), f"δ at ε = {promise.epsilon:.4g}"
+            yield Verdict(case.subject, check, claimed, found, unit, promise=promise, least=promise.epsilon)
+
+
+#: Parts whose promise is held against an exact law.
+EXACT = {Mechanism: _mechanism, LocalBernoulli: _coins, PrivateMeans: _releases}

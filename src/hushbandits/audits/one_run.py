@@ -7,24 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from hushbandits.audits.beats import Around
-from hushbandits.audits.black import neighbours
-from hushbandits.audits.blocks import seen
-from hushbandits.audits.cases import GRID, Budget, Case
-from hushbandits.audits.events import ABOVE, log_ratios, telling
-from hushbandits.audits.network import shown, stage
-from hushbandits.audits.verdict import TOO_LARGE, Verdict
+from hushbandits.audits.cases import Case, Verdict
+from hushbandits.audits.events import ABOVE, fair, features, judged, neighbours, ratios, telling
+from hushbandits.audits.play import around, seen, shown, stage
 from hushbandits.core.ground.types import Array
-from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.team import Team
 from hushbandits.privacy.audit import one_run_bound, one_run_least
 
-__all__ = ["Canaries", "Guesses", "guessed", "one_run"]
+__all__ = ["guessed", "one_run"]
 
 #: Canaries for each run a side of a black box; half of them teach the observer, and half are guessed.
 _EACH = 4
@@ -33,57 +26,28 @@ _MOST, _RUNS, _AGENTS, _ROUNDS = 4000, 100, 10, 16
 _BINS, _CUTS = 16, 64
 
 
-@dataclass(frozen=True)
-class Canaries:
-    """What was put in and what was seen.
-
-    Parameters
-    ----------
-    bits : (N,) bool
-        Which of the two rewards each canary had.
-    features : dict of (N,) array
-        What an observer sees of each; NaN: nothing.
-    """
-
-    bits: Array
-    features: dict[str, Array]
+#: Name of what no observer sees: which of the two rewards each canary had.
+_BITS = "bits"
 
 
-@dataclass(frozen=True)
-class Guesses:
-    """How many of the canaries that were kept for the test were guessed, and how many of the guesses were right."""
-
-    canaries: int
-    guesses: int
-    correct: int
-
-
-def guessed(canaries: Canaries, level: float) -> Guesses:
-    """Guess half of the canaries, by what the other half has taught.
+def guessed(bits: Array, features: dict[str, Array], level: float) -> tuple[int, int, int]:
+    """Guess half of the canaries, by what the other half has taught: how many there are, are guessed, and right.
 
     Learned are the likelihood ratios of every feature by itself and of all together, which of them to go by, and from
     which ratio on to guess at all.  The bits of the other half are given away for it: (ε, δ)-privacy of the rest does
     not know them.
     """
-    known = telling(canaries.features)
-    bits, n = canaries.bits, len(canaries.bits)
-    order = np.random.default_rng(n).permutation(n)  # not by time or agent, which may matter
-    first, second, rest = np.split(order, [n // 4, n // 2])
-    if not known:
-        return Guesses(len(rest), 0, 0)
-    values = np.array(list(known.values()))
-
-    def scores(learn: Array, use: Array) -> Array:
-        low, high = (values[:, learn[bits[learn] == bit]] for bit in (False, True))
-        found = log_ratios(low, high, values[:, use], _BINS)
-        return np.vstack([found, found.sum(0)])
-
-    tried = np.hstack([scores(first, second), scores(second, first)])
-    of = bits[np.concatenate([second, first])]
-    (_, least), best = max((_cut(score, of, level), i) for i, score in enumerate(tried))
-    found = scores(order[: n // 2], rest)[best]
+    values, n = np.array(list(telling(features).values())), len(bits)
+    rank = np.random.default_rng(n).permutation(n)  # not by time or agent, which may matter
+    first, second, rest = rank < n // 4, (rank >= n // 4) & (rank < n // 2), rank >= n // 2
+    if not len(values):
+        return n - n // 2, 0, 0
+    learned, known = partial(ratios, values, bits, bins=_BINS), np.concatenate([bits[second], bits[first]])
+    tried = np.hstack([learned(first, second), learned(second, first)])
+    (_, least), best = max((_cut(score, known, level), i) for i, score in enumerate(tried))
+    found = learned(first | second, rest)[best]
     sure = np.abs(found) >= least
-    return Guesses(len(rest), int(sure.sum()), int(((found > 0) == bits[rest])[sure].sum()))
+    return n - n // 2, int(sure.sum()), int(((found > 0) == bits[rest])[sure].sum())
 
 
 def _cut(score: Array, bits: Array, level: float) -> tuple[float, float]:
@@ -98,64 +62,44 @@ def _cut(score: Array, bits: Array, level: float) -> tuple[float, float]:
     return float(bound.max()), float(at[bound.argmax()])
 
 
-def one_run(case: Case, budget: Budget) -> Iterator[Verdict]:
+def one_run(case: Case) -> Iterator[Verdict]:
     """Bound ε from below by right guesses about many canaries, wherever what is declared makes many independent ones.
 
     Of a wrapper in the feedback setting a user of each block is one; on a graph each reward of each agent.  Where a
     promise is about a message by itself, and nothing says that messages have luck of their own, each has a run of its
-    own.  At every ε of the grid where the audit is thorough.
+    own.
     """
-    grid = GRID if budget.thorough and case.make is not None else ()
-    for made in [case.at(epsilon) for epsilon in grid] or [case]:
+    for made in case.over(*case.budget.full):
         # integers only, user by user: slow
-        runs = budget.samples // 20 if getattr(made.owner, "sampler", "fast") == "exact" else budget.samples
-        yield from _judged(made, _EACH * runs, budget)
+        n = case.budget.samples // (20 if getattr(made.owner, "sampler", "fast") == "exact" else 1)
+        why = _unfit(made)
+        if made.watched == "agents" and not why:  # a graph's promise may depend on how long games are
+            made = stage(made, *_game(made))
+        promise, level = made.promise, case.budget.level
+        for i, change in enumerate(neighbours(promise)):
+            most = _EACH * n // (1 + i)  # half as many on what lies beyond [0, 1]
+            least = one_run_least(promise.epsilon, promise.delta, most - most // 2, level)
+            play = partial(_played, made, most, change.values, case.budget.seed + i)
+            measure = partial(_bound, level=level, delta=promise.delta)
+            check = f"one run, {change.words}, {most:,} canaries"
+            yield judged(made, check, least, play, measure, why, change.words == ABOVE)
 
 
-def _judged(case: Case, n: int, budget: Budget) -> Iterator[Verdict]:
-    promise, level = _promise(case), budget.level
-    verdict = partial(Verdict, case.subject, unit="ε", level=level, promise=promise)
-    epsilon, delta = promise.epsilon, promise.delta
-    for i, change in enumerate(neighbours(promise)):
-        most = n // (1 + bool(i))  # half as many on what lies beyond [0, 1]
-        check = f"one run, {change.words}, {most:,} canaries"
-        tested = most - most // 2
-        least = one_run_least(epsilon, delta, tested, level)
-        if why := _unfit(case, promise) or _hopeless(promise, tested, least, level):
-            yield verdict(check, epsilon, 0.0, least=least, untested=why)
-            continue
-        try:
-            canaries = _played(case, most, change.values, budget.seed + i)
-        except ValueError as error:
-            if change.words != ABOVE:
-                raise
-            yield verdict(check, epsilon, 0.0, least=least, untested=f"refused: {error}")
-            continue
-        found = guessed(canaries, level)
-        bound = one_run_bound(found.correct, found.guesses, delta, level, found.canaries)
-        power = f"a true ε of {least:.3g}"
-        told = f"{found.guesses:,} guesses, {found.correct:,} right; {power} would have shown"
-        why = "" if telling(canaries.features) else "nothing that is seen varies"
-        yield verdict(f"{check} ({told})", epsilon, bound, power=power, least=least, untested=why)
+def _bound(features: dict[str, Array], level: float, delta: float) -> tuple[float, str]:
+    bits = features.pop(_BITS) > 0
+    canaries, guesses, correct = guessed(bits, features, level)
+    return one_run_bound(correct, guesses, delta, level, canaries), f"{guesses:,} guesses, {correct:,} right"
 
 
-def _hopeless(promise: Guarantee, canaries: int, least: float, level: float) -> str:
-    """Why so many canaries cannot refute any ε of it; ``""``: they can."""
-    if math.isfinite(least):
-        return ""
-    pure = one_run_least(promise.epsilon, 0.0, canaries, level)
-    return f"δ = {promise.delta:g} is too large for so many canaries" if math.isfinite(pure) else TOO_LARGE
-
-
-def _unfit(case: Case, promise: Guarantee) -> str:
+def _unfit(case: Case) -> str:
     """Why nothing of it can be a canary among others; ``""``: something can."""
-    if isinstance(case.owner, Team) and case.owner.setting != "network":
+    promise = case.promise
+    if case.watched == "actions":
         return "an agent's actions tell of all rewards so far together, and of none by itself"
     if promise.adjacency.replaced == "none":
         return "neighbours differ in nothing that is to be hidden"
-    if not case.env.payload.named and next(neighbours(promise)).every:
-        return "all rewards of a user in many blocks are no canary of a block"
-    return ""
+    every = case.watched == "users" and next(neighbours(promise)).every
+    return "all rewards of a user in many blocks are no canary of a block" if every else ""
 
 
 def _apart(case: Case) -> bool:
@@ -163,7 +107,7 @@ def _apart(case: Case) -> bool:
 
     Who declares `keeps_promises` says that each message goes by luck of its own.
     """
-    return case.promises[0].alone and not vars(type(case.owner)).get("keeps_promises", False)
+    return case.promise.alone and not vars(type(case.owner)).get("keeps_promises", False)
 
 
 def _game(case: Case) -> tuple[int, int]:
@@ -171,68 +115,42 @@ def _game(case: Case) -> tuple[int, int]:
     return (1, 2) if _apart(case) else (_ROUNDS, _AGENTS)
 
 
-def _promise(case: Case) -> Guarantee:
-    """What it promises in the games that are played: a graph's may depend on how long they are."""
-    if case.env.payload.named and not _unfit(case, case.promises[0]):
-        case = case.within(stage(case.env, *_game(case), team=case.team))
-    return case.promises[0]
-
-
-def _played(case: Case, n: int, values: tuple[float, float], seed: int) -> Canaries:
+def _played(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[str, Array]:
     """As many canaries, in as few games as there may be."""
-    play = _posts if case.env.payload.named else _users
-    games: list[Canaries] = []
-    while (missing := n - sum(len(game.bits) for game in games)) > 0:
-        games.append(play(case, min(missing, _MOST), values, seed + 1000 * len(games)))
-    features = {k: np.concatenate([game.features[k] for game in games])[:n] for k in games[0].features}
-    return Canaries(np.concatenate([game.bits for game in games])[:n], features)
+    play = _posts if case.watched == "agents" else _users
+    sizes = [_MOST] * (n // _MOST) + [n % _MOST] * bool(n % _MOST)
+    games = [play(case, size, values, seed + 1000 * i) for i, size in enumerate(sizes)]
+    return {k: np.concatenate([game[k] for game in games]) for k in games[0]}
 
 
-def _users(case: Case, n: int, values: tuple[float, float], seed: int) -> Canaries:
+def _users(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[str, Array]:
     """One user of each block, the last of as few as are opened; the others earn nothing."""
-    owner = case.owner
-    size = 1 if getattr(owner, "hidden_by", "noise") == "noise" else owner.smallest
+    size = 1 if getattr(case.owner, "hidden_by", "noise") == "noise" else case.owner.smallest
     runs = n if _apart(case) else min(n, _RUNS)
-    bits = np.random.default_rng([seed, 8]).random((n // runs, runs)) < 0.5
-    told = np.zeros((*bits.shape, 1, size))
-    told[..., 0, -1] = np.where(bits, values[1], values[0])
-    it = seen(case.env.wrappers, list(told), runs, seed, kind=type(case.env))
-    features = {name: x[..., 0].astype(float) for name, x in it.fields.items()}
-    if it.users:
-        features["the user's message"] = np.array([x[:, 0, -1] for x in it.users])
-    return Canaries(bits.ravel(), {k: x.ravel() for k, x in _changes(features).items()})
+    bits = fair((n // runs, runs, 1), seed, 8)
+    told = np.where(np.arange(size) == size - 1, np.where(bits, *values[::-1])[..., None], 0.0)
+    it = seen(case.env, list(told), runs, seed)
+    views = {**it.fields, "the user's message": np.array([x[..., -1] for x in it.users])} if it.users else it.fields
+    return _windows(bits, views)
 
 
-def _changes(features: dict[str, Array]) -> dict[str, Array]:
-    """Features ``(T, …)``, and what they have become since the last one."""
-    return features | {f"change of {k}": np.diff(x, axis=0, prepend=np.nan) for k, x in features.items() if len(x) > 1}
+def _posts(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[str, Array]:
+    """Each reward of each agent."""
+    (rounds, agents), mine = _game(case), slice(1 if _apart(case) else None)
+    bits = fair((rounds, n if _apart(case) else -(-n // (agents * rounds)), agents), seed, 8)
+    staged = stage(case, rounds, agents, runs=bits.shape[1])
+    it = shown(staged, case.team or around(), seed, list(np.where(bits, *values[::-1])))
+    hidden = ("heard ", "told ") if case.promise.alone else ("heard ",)
+    views = {k: x[:, :, mine] for k, x in it.fields.items() if len(x) == rounds and not k.startswith(hidden)}
+    return {k: x[:n] for k, x in _windows(bits[..., mine], views).items()}
 
 
-def _posts(case: Case, n: int, values: tuple[float, float], seed: int) -> Canaries:
-    """Each reward of each agent, or all of an agent's, as the promise counts neighbours."""
-    (promise, *_), apart, (rounds, agents) = case.promises, _apart(case), _game(case)
-    whole = promise.adjacency.replaced == "participant"
-    runs = n if apart else -(-n // (agents * (1 if whole else rounds)))
-    bits = np.random.default_rng([seed, 8]).random((1 if whole else rounds, runs, agents)) < 0.5
-    told = np.broadcast_to(np.where(bits, values[1], values[0]), (rounds, runs, agents))
-    it = shown(stage(case.env, rounds, agents, runs, team=case.team), case.team or Around(), seed, list(told))
-    features: dict[str, Array] = {}
-    for name, x in it.posts.items():
-        if len(x) == rounds and not (promise.alone and name.startswith("told ")):
-            features |= _coordinates(name, x, it.arms)
-    if not promise.alone:
-        features = _changes(features)
-        features |= {f"{k} less another agent's": x - np.roll(x, 1, 2) for k, x in features.items()}
-    if whole:  # an agent's features are those of all its rounds
-        rounds_of = {f"{k} of round {t + 1}": row[None] for k, x in features.items() for t, row in enumerate(x)}
-        features = {f"{k} of all rounds": x.sum(0, keepdims=True) for k, x in features.items()} | rounds_of
-    mine = slice(0, 1) if apart else slice(None)
-    return Canaries(bits[..., mine].ravel(), {k: x[..., mine].ravel() for k, x in features.items()})
-
-
-def _coordinates(name: str, x: Array, arms: Array) -> dict[str, Array]:
-    """What is posted ``(T, R, M, …)``, number by number; of what is told per arm, the played arm comes first."""
-    flat = x.reshape(*arms.shape, -1)
-    turned = (arms[..., None] + np.arange(flat.shape[-1])) % flat.shape[-1]
-    flat = np.take_along_axis(flat, turned, 3)
-    return {f"{name} {i}": flat[..., i] for i in range(flat.shape[-1])}
+def _windows(bits: Array, views: dict[str, Array]) -> dict[str, Array]:
+    """What is seen of each, ``(T, R, A, …)``: with what came before it and what is beside it."""
+    found = {}
+    for name, value in views.items():
+        x = value.reshape(*value.shape[:3], -1)
+        x = np.concatenate([x, np.roll(x, 1, 2)], 3) if x.shape[2] > 1 else x
+        rows = np.array([np.concatenate([np.full_like(x[:1], np.nan), x[:-1]]), x])
+        found[name] = rows.reshape(2, -1, x.shape[3])
+    return {**features(found), _BITS: bits.ravel()}

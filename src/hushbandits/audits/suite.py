@@ -1,42 +1,27 @@
-"""The audit: which checks every promise gets, and how many runs."""
+"""The audit: which checks every promise gets, and what it prints of them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
-from hushbandits.audits.actions import actions
-from hushbandits.audits.black import black_box, grid_bits, neighbours
-from hushbandits.audits.blocks import BACKGROUNDS, POSITIONS
-from hushbandits.audits.cases import GRID, Budget, Case, everything, hider, named
-from hushbandits.audits.drawn import drawn_law
-from hushbandits.audits.hiding import routes
-from hushbandits.audits.network import ROUNDS, messages
+from hushbandits.audits.black import actions, on_blocks, on_graph, routes
+from hushbandits.audits.cases import Budget, Case, Verdict, everything, hider, named
+from hushbandits.audits.drawn import DRAWN
+from hushbandits.audits.laws import EXACT
 from hushbandits.audits.one_run import one_run
-from hushbandits.audits.posts import by_law
-from hushbandits.audits.verdict import Verdict
-from hushbandits.audits.votes import epoch_votes
-from hushbandits.audits.white import compositions, every_size, white_box
-from hushbandits.core.messages import Field
-from hushbandits.envs.exploration.voting import VotingTeam
-from hushbandits.registry import make_team
 from hushbandits.wrappers.mechanism import Mechanism
 
-__all__ = ["GRID", "LARGE", "UNSEEN", "Budget", "Check", "checks"]
-
-_SIZES = (2, 19, 64, 1000)
-#: Sizes of large blocks.
-LARGE = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
-_WHERE = tuple((b, p) for b in BACKGROUNDS for p in POSITIONS)
-_ONE = (("mixed", "middle"),)
+__all__ = ["UNSEEN", "Budget", "Check", "checks", "lines"]
 
 #: What passes every audit from outside, and why.
 UNSEEN = {
-    "a trigger that is never played": "noise missing at one block size beyond those listed, or after more blocks than "
-    "the longest run, leaves every block that is looked at as it should be",
-    "a secret trigger": "a mechanism that tells only whoever holds a key (a certain seed, a certain sequence of "
-    "rewards) is honest in all runs without it",
+    "a trigger that is never played": "noise missing at one size that is not played, or after more blocks than any run",
+    "a secret trigger": "honest in all runs without the key: a certain seed, a certain sequence of rewards",
     "a rare fault": "noise missing in fewer blocks than a check's stated share is within its error",
     "another channel": "time taken, files, memory: the audit sees messages and inboxes",
     "randomness that only its maker knows": "seeded noise has its law for all who do not know the seed",
@@ -59,122 +44,79 @@ def checks(names: Sequence[str] = (), budget: Budget | None = None) -> list[Chec
     found: list[Check] = []
     for name in names or everything():
         if (secure := hider(name)) is not None:
-            make, kind = secure
-            run = partial(routes, make, name, kind, budget)
-            found.append(Check(name, "secure function", (), run))
-        for case in named(name):
-            if isinstance(case, Verdict):
-                found.append(Check(case.subject, "what it is", (), partial(iter, [case])))
-            else:
-                found += _of(case, budget)
+            found.append(Check(name, "secure function", (), partial(routes, secure[0], name, secure[1], budget)))
+        for it in named(name):
+            if isinstance(it, Verdict):
+                found.append(Check(it.subject, "what it is", (), partial(iter, [it])))
+                continue
+            case = replace(it, budget=budget)
+            about = tuple((type(case.owner).__name__, g.view) for g in case.promises)
+            for what, check in _kinds(case).items():
+                found.append(Check(case.subject, what, about, partial(_guarded, check, what, case)))
     return found
 
 
-def _of(case: Case, budget: Budget) -> list[Check]:
-    about = tuple((type(case.owner).__name__, g.view) for g in case.promises)
-    kinds: dict[str, Callable[[], Iterator[Verdict]]] = {}
-    if isinstance(case.owner, Mechanism):
-        kinds = {"white box": partial(_exact, case, budget), "drawn law": partial(drawn_law, case, budget)}
-        kinds["black box"] = partial(_mechanism_black, case, budget)
-    elif case.team is not None and case.team.setting != "network":
-        by_votes = isinstance(case.owner, VotingTeam) and case.owner.routine(2).several  # else its arms tell
-        watch = _votes if by_votes else actions
-        kinds = {"black box": partial(watch, case, budget)}
-    elif case.env.payload.named:
-        kinds = {"black box": partial(_messages, case, budget), **by_law(case, budget)}
-    else:
-        kinds = {"black box": partial(_blocks_black, case, budget)}
-    kinds["one run"] = partial(one_run, case, budget)
-    return [Check(case.subject, what, about, partial(_guarded, case.subject, what, run)) for what, run in kinds.items()]
+def _kinds(case: Case) -> dict[str, Callable[[Case], Iterator[Verdict]]]:
+    kinds = {
+        what: check for what, checks in (("white box", EXACT), ("drawn law", DRAWN)) for kind, check in checks.items()
+        if isinstance(case.owner, kind) and (kind is Mechanism or case.watched == "agents")
+    }  # fmt: skip
+    kinds["black box"] = {"users": on_blocks, "agents": on_graph, "actions": actions}[case.watched]
+    return {**kinds, "one run": one_run}
 
 
-def _guarded(subject: str, what: str, run: Callable[[], Iterator[Verdict]]) -> Iterator[Verdict]:
+def _guarded(check: Callable[[Case], Iterator[Verdict]], what: str, case: Case) -> Iterator[Verdict]:
     """A check of a stranger's code may raise anything: that is shown, and the others go on."""
     try:
-        yield from run()
+        yield from check(case)
     except Exception as error:
-        yield Verdict(subject, f"{what}: {type(error).__name__}: {error}", 0, 1, "errors")
+        yield Verdict(case.subject, f"{what}: {type(error).__name__}: {error}", 0, 1, "errors")
 
 
-# -- mechanisms of the feedback setting -----------------------------------------------------------------------------
+# -- what is printed --------------------------------------------------------------------------------------------------
 
 
-def _exact(case: Case, budget: Budget) -> Iterator[Verdict]:
-    for epsilon in case.epsilons:
-        made = case.at(epsilon)
-        mechanism, promise, subject = made.owner, made.promises[0], made.subject
-        least = mechanism.smallest
-        most = min(budget.largest, 256 if epsilon == 1 else 64)
-        yield from every_size(mechanism, subject, promise, range(least, most + 1))
-        yield from every_size(mechanism, subject, promise, LARGE)
-        for n in (n for n in _SIZES if n >= least):
-            sure = max(mechanism.sure(n), least)
-            # next to nobody: only where the law is known in closed form, for ε is in the thousands otherwise
-            release = mechanism.release(n, n)
-            few = least if release is not None and release.law.closed else sure
-            for survivors in dict.fromkeys((n, sure, max(least, sure // 2), few)):
-                yield from white_box(mechanism, n, survivors, subject, promise)
-        if epsilon in (0.1, 1.0, 10.0) or case.make is None:
-            few = max(least, 10)
-            mixtures = [[(64, 64)] * 3, [(64, 64)] * 2 + [(max(2 * few, 50), few)] * 2]
-            yield from compositions(mechanism, subject, mixtures)
+def lines(
+    names: Sequence[str], budget: Budget, verbose: bool, bar: Callable[[int], AbstractContextManager[Any]]
+) -> Iterator[tuple[str, bool]]:
+    """Run the audit; yield lines, and whether each tells of a failure.
+
+    `verbose`: every verdict and its power, not only each group's closest; ``bar(total)``: a context whose ``at(text)``
+    and ``advance(1)`` are told of the work.
+    """
+    todo = checks(names, budget)
+    found: list[Verdict] = []
+    with bar(len(todo)) as shown:
+        for check in todo:
+            shown.at(f"{check.subject}: {check.what}")
+            now = list(check.run())
+            shown.advance(1)
+            found += now
+            yield from _of(check, now, verbose)
+    level = sum(v.level > 0 for v in found) * budget.level
+    told = ["", "what no black box can see:", *(f"  {what}: {why}" for what, why in UNSEEN.items())]
+    told.append(f"an honest registry fails with probability at most {level:.1g}")
+    if untested := sum(v.word == "not tested" for v in found):
+        told.append(f"{untested} of {len(found)} checks could not have found anything: not tested")
+    yield from ((line, False) for line in told)
 
 
-def _mechanism_black(case: Case, budget: Budget) -> Iterator[Verdict]:
-    for epsilon in case.epsilons if budget.thorough or case.make is None else (1.0,):
-        made = case.at(epsilon)
-        env, mechanism, promise, subject = made.env, made.owner, made.promises[0], made.subject
-        local, exact = mechanism.hidden_by == "noise", mechanism.sampler == "exact"
-        runs = budget.samples // 20 if exact else budget.samples
-        coded = "modulus" in mechanism.sends({"reward": Field(), "n": Field(dtype="i8")}, env)
-        least = 1 if local else mechanism.smallest
-        for i, change in enumerate(neighbours(promise)):
-            box = partial(
-                black_box, env.wrappers, promise.epsilon, promise.delta, level=budget.level, subject=subject,
-                promise=promise, bits=coded, seed=budget.seed + 10 * i, change=change, kind=type(env),
-            )  # fmt: skip
-            large = 64 if least <= 2 else 2 * least
-            if i:
-                yield box(large, runs if exact else runs // 2, where=_ONE)
-                continue
-            yield box(large, runs, where=_WHERE)
-            if not exact:
-                few = replace(change, words=f"{change.words}, few users")
-                yield box(least, runs, where=(("zeros", "first"), ("ones", "last")), change=few)
-                yield box(max(8, 2 * least), runs // 2, where=_ONE, loss=("behind", 0.3))
-        if coded:
-            off, of = grid_bits(env.wrappers, 1 if local else 64)
-            yield Verdict(subject, f"lowest bits: sums off the grid, of {of:,}", 0, off, "sums", promise=promise)
-        else:
-            declared = not exact and set(mechanism.arithmetic) <= set(promise.assumptions)
-            yield Verdict(
-                subject, "lowest bits of a double", 0, 1, "kinds of noise",
-                "nothing: a double's last bits tell, and the promise says so", promise=promise, declared=declared,
-            )  # fmt: skip
-
-
-# -- everything else ------------------------------------------------------------------------------------------------
-
-
-def _blocks_black(case: Case, budget: Budget) -> Iterator[Verdict]:
-    """A wrapper that is no mechanism promises per report: blocks of one, and a message among others."""
-    promise = case.promises[0]
-    for i, change in enumerate(neighbours(promise)):
-        for n, where in ((1, (("zeros", "first"),)), (8, _ONE)):
-            yield black_box(
-                [case.owner], promise.epsilon, promise.delta, n, budget.samples, budget.level,
-                budget.seed + 10 * i + n, case.subject, where, promise, False, change, kind=type(case.env),
-            )  # fmt: skip
-
-
-def _messages(case: Case, budget: Budget) -> Iterator[Verdict]:
-    """Short runs, of which as much is seen as there is; longer ones, in which what is not accounted for adds up."""
-    for i, horizon in enumerate(ROUNDS):
-        yield from messages(case, replace(budget, seed=budget.seed + 100_000 * i), horizon)
-
-
-def _votes(case: Case, budget: Budget) -> Iterator[Verdict]:
-    for epsilon in GRID if budget.thorough and case.subject == "DP-MASE" else (None,):
-        team = case.owner if epsilon is None else make_team("DP-MASE", epsilon=epsilon)
-        made = replace(case, owner=team)
-        yield epoch_votes(replace(made, subject=f"{case.subject} ε={made.promises[0].epsilon:g}"), budget)
+def _of(check: Check, found: Sequence[Verdict], verbose: bool) -> Iterator[tuple[str, bool]]:
+    """One check's lines: all of it, or what failed, what was not tested, and how close the rest came."""
+    by = {word: [v for v in found if v.word == word] for word in ("FAILS", "other law", "not tested", "passes")}
+    for v in found if verbose else [*by["FAILS"], *by["other law"][:1]]:
+        values = f"measured {v.measured:.4g}, claimed {v.claimed:.4g}"
+        values += f"; would have shown: {v.power}" if verbose and v.power and not v.why else ""
+        yield f"{v.word:<8}  {v.subject}: {v.check} · {v.unit}: {values}", not v.passed
+    for why in () if verbose else dict.fromkeys(v.why for v in by["not tested"]):
+        some = [v for v in by["not tested"] if v.why == why]
+        what = some[0].check.partition(" (")[0] + (f", and {len(some) - 1} more" if len(some) > 1 else "")
+        yield f"not tested  {some[0].subject}: {what} · {why}", False
+    if verbose or by["FAILS"] or not by["passes"]:
+        return
+    closest = max(by["passes"], key=lambda v: v.measured / v.claimed if v.claimed > 0 else 0.0)
+    note = f", {len(by['other law'])} of another law than planned" if by["other law"] else ""
+    near = f"; closest: {closest.check}, {closest.measured:.4g} of {closest.claimed:.4g}"
+    least = [v.least for v in by["passes"] if not math.isnan(v.least)]
+    near += f"; a true ε of {min(least):.3g} would have been refuted" if least else ""
+    yield f"passes    {check.subject}: {check.what}, {len(by['passes'])} checks{note}{near}", False

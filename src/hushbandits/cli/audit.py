@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from hushbandits.audits.page import lines
-from hushbandits.audits.suite import Budget
+from hushbandits.audits.cases import Budget
+from hushbandits.audits.suite import lines
 from hushbandits.bench.runner.progress import Bar
 from hushbandits.core.ground.validate import integer, real
 
@@ -42,15 +43,17 @@ def audit(
     samples
         Runs a side of a black box.
     thorough
-        Black boxes and drawn noise at every ε of the grid, and longer runs: hours rather than minutes.
+        All checks in full at every ε of the grid, and longer runs: hours rather than minutes.
     verbose
         A line per check, not only per group.
     """
     real("level", level, 0, 1)
     integer("samples", samples, 100)
     integer("seed", seed, 0)
-    failed, untested = 0, ""
-    for line, bad in lines(names, Budget(level, seed, samples, thorough), verbose, Bar):
+    failed, untested, budget = 0, "", Budget(level, seed, samples)
+    if thorough:
+        budget = replace(budget, full=budget.grid, largest=512, runs=48)
+    for line, bad in lines(names, budget, verbose, Bar):
         print(line)
         failed += bad
         untested = f", {line}" if line.endswith(": not tested") else untested

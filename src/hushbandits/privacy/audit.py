@@ -23,7 +23,6 @@ __all__ = [
     "critical_share",
     "distance_from_uniform",
     "epsilon_lower_bound",
-    "learned_epsilon",
     "log_wrapped_discrete_laplace",
     "one_run_bound",
     "one_run_least",
@@ -130,19 +129,6 @@ def best_event(innocent: Array, guilty: Array, delta: float, level: float) -> Ev
                 if len(bounds) and bounds.max() > (best.promised if best else 0.0):
                     best = Event(f, kind, float(at[bounds.argmax()]), turn < 0, float(bounds.max()))
     return best
-
-
-def learned_epsilon(innocent: Array, guilty: Array, delta: float, level: float) -> tuple[float, str]:
-    """Return the ε that runs refute by an event that half of them have chosen, and the event in words.
-
-    The `best_event` of the first half is tested once, on the second half.  `innocent` and `guilty` are F features of N
-    runs on either of two neighbouring inputs, (F, N).
-    """
-    half = innocent.shape[1] // 2
-    if (event := best_event(innocent[:, :half], guilty[:, :half], delta, level)) is None:
-        return 0.0, "no event"
-    found = event.refuted(innocent[:, half:], guilty[:, half:], delta, level)
-    return found, f"{event.feature} {event.kind} {event.value:.4g}"
 
 
 _FEW = 64
