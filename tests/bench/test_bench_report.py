@@ -14,7 +14,6 @@ from hushbandits.bench.report.axes import panels
 from hushbandits.bench.report.figures import inline
 from hushbandits.bench.report.series import figures, series
 from hushbandits.bench.report.tables import interval, number, summaries
-from hushbandits.bench.report.theme import CSS
 from hushbandits.bench.runner.configuration import configurations
 
 
@@ -51,7 +50,7 @@ def test_bands_say_what_they_are(tmp_path):
         for one in (figure, Figure(y="regret", center="median"))
     ]
     x = rows(whole.cells()[0])
-    assert (a.center[0], a.other[0]) == (np.median(x), x.mean())
+    assert a.center[0] == np.median(x)
     assert (a.low[0], a.high[0]) == tuple(map(float, quantile_band(x)))
     assert (b.low[0], b.high[0]) == median_interval(x)
     assert [("97.5 %" in text, "order statistics" in text) for text in said] == [(True, False), (False, True)]
@@ -135,7 +134,7 @@ def test_an_experiment_without_figures_gets_one(tmp_path, sweep):
     assert (figure.y, figure.x) == ("regret", "env.n_agents" if sweep else "time")
 
 
-def test_pictures_follow_the_pages_colours_and_do_not_share_ids(tmp_path):
+def test_pictures_of_a_page_do_not_share_ids(tmp_path):
     one = known(figures=(Figure(y="regret"), Figure(y="regret", x="runs")))
     two = known(name="other", figures=(Figure(y="regret"),))
     store = filled(tmp_path, one, two)
@@ -145,11 +144,6 @@ def test_pictures_follow_the_pages_colours_and_do_not_share_ids(tmp_path):
     ids = [set(re.findall(r'id="([^"]+)"', p)) for p in pictures]
     assert sum(map(len, ids)) == len(set().union(*ids))
     for picture in pictures:
-        assert not re.search(r"#[0-9a-f]{6}\b", picture), "a colour that would not follow the page"
-        used = set(re.findall(r"var\((--\w+)\)", picture))
-        assert {"--ink", "--line0"} <= used
-        for theme in CSS.values():
-            assert used <= set(re.findall(r"(--\w+):", theme))
         referred = set(re.findall(r"url\(#([^)]+)\)", picture)) | set(re.findall(r'href="#([^"]+)"', picture))
         assert referred <= set(re.findall(r'id="([^"]+)"', picture))
 

@@ -16,7 +16,7 @@ from hushbandits.bench.report.compared import heads, notes, rows
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.runner.rows import Runs
-from hushbandits.bench.runner.store import shipped_measures
+from hushbandits.bench.runner.store import Measures
 from hushbandits.cli.main import main
 
 ENV = {"n_agents": 3, "horizon": 60}
@@ -41,7 +41,7 @@ def line(label, values, world=1, runs=None):
     numbers = np.arange(len(values)) if runs is None else np.asarray(runs)
     order = np.argsort(numbers)
     finals = dict.fromkeys(("regret", "correct", "x"), values[order])
-    return Configuration(CELL, label, Runs(numbers[order], finals), shipped_measures(), entropy=world)
+    return Configuration(CELL, label, Runs(numbers[order], finals), Measures(), entropy=world)
 
 
 def test_runs_of_one_seed_are_paired_and_others_are_not(results):

@@ -17,10 +17,9 @@ from made_up import begun, filled, known, put
 
 from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.bench.judge.stats import mean_interval
-from hushbandits.bench.report.axes import panels
+from hushbandits.bench.report.axes import COLOURS, panels, style
 from hushbandits.bench.report.figures import FORMATS, compose, drawn, inline, keys, pictures
 from hushbandits.bench.report.series import series
-from hushbandits.bench.report.theme import LIGHT, style
 from hushbandits.bench.runner.configuration import configurations
 
 SWEPT = {"env.n_agents": (4, 8), "env.life": (1, 2)}
@@ -65,27 +64,16 @@ def test_no_kind_of_figure_has_a_legend_over_its_axes(tmp_path, sweep, figures, 
         assert box.y1 <= high
 
 
-def test_panels_of_one_quantity_share_its_axis(tmp_path):
-    figures = (
-        Figure(y="regret", x="env.n_agents", by="env.life"),
-        Figure(y="regret", x="env.n_agents", at={"env.life": 1}, log="xy"),
-        Figure(y="regret"),
-        Figure(y="regret", per_time=True),
-        Figure(y="regret", x="runs"),
-    )
-    picture = composed(filled(tmp_path, known(sweep=SWEPT, figures=figures)))
-    one, two, logs, time, averaged, law = picture.axes
+def test_panels_of_the_same_quantities_share_their_axes(tmp_path):
+    facets, other = Figure(y="regret", x="env.n_agents", by="env.life"), Figure(y="regret", x="runs")
+    one, two = composed(filled(tmp_path / "a", known(sweep=SWEPT, figures=(facets,)))).axes
     assert one.get_shared_y_axes().joined(one, two)
     assert one.get_shared_x_axes().joined(one, two)
-    assert one.get_ylim() == two.get_ylim()
     assert one.get_ylabel()
     assert not two.get_ylabel()
-    # the same quantity on another scale, another quantity, another meaning of y: axes of their own
-    for other in (logs, averaged, law):
-        assert not one.get_shared_y_axes().joined(one, other)
-    assert one.get_shared_y_axes().joined(one, time)
-    assert not one.get_shared_x_axes().joined(one, time)
-    assert time.get_shared_x_axes().joined(time, averaged)
+    axes = composed(filled(tmp_path / "b", known(sweep=SWEPT, figures=(facets, other)))).axes
+    assert not axes[0].get_shared_y_axes().joined(axes[0], axes[2])
+    assert all(each.get_ylabel() for each in axes)
 
 
 def test_one_legend_for_all_panels_and_a_line_looks_the_same_in_each(tmp_path):
@@ -104,8 +92,8 @@ def test_one_legend_for_all_panels_and_a_line_looks_the_same_in_each(tmp_path):
 def test_two_dozen_lines_differ_in_more_than_colour(pair):
     one, two = map(style, pair)
     assert one != two
-    assert one.hue != two.hue or (one.dashes != two.dashes and one.mark != two.mark)
-    assert {one.hue, two.hue} <= set(LIGHT)
+    assert one["color"] != two["color"] or (one["linestyle"] != two["linestyle"] and one["marker"] != two["marker"])
+    assert {one["color"], two["color"]} <= set(COLOURS)
 
 
 def test_points_over_words_stand_apart_and_are_not_joined(tmp_path):
@@ -179,7 +167,7 @@ def test_there_is_nothing_to_draw_without_runs(tmp_path):
         drawn(lines, whole, Figure(y="regret"))
 
 
-def test_dollar_signs_are_formulas_in_what_is_asked_for_alone(tmp_path):
+def test_dollar_signs_are_formulas_in_a_figures_own_texts_alone(tmp_path):
     whole = known(title="costs $5 and $6", agents=[Use("UCB1", label="$x$")])
     lines = configurations(filled(tmp_path, whole), whole)
     picture = drawn(lines, whole, Figure(y="regret", xlabel="$t$"))

@@ -15,10 +15,8 @@ from made_up import RUNS, begun, filled, known, put
 
 from hushbandits.bench.declare.claim import Claim, Ratio
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.bench.report.page import write
-from hushbandits.bench.report.privacy import UNTOLD, guarantees
+from hushbandits.bench.report.page import UNTOLD, guarantees, write
 from hushbandits.bench.report.series import figures, series
-from hushbandits.bench.report.theme import CSS
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.runner.store import Store
@@ -117,7 +115,7 @@ SORTED = """function () {
   };
   head.cells[index].querySelector("button").click(); var up = column();
   head.cells[index].querySelector("button").click();
-  return {up: up, down: column(), ink: getComputedStyle(document.documentElement).getPropertyValue("--ink").trim()};
+  return {up: up, down: column(), turned: getComputedStyle(document.querySelector("figure svg")).filter};
 }"""
 
 
@@ -128,7 +126,7 @@ def test_tables_are_sorted_by_a_click_and_the_dark_has_its_colours(page, tmp_pat
     assert answer["up"] == sorted(answer["up"])
     assert answer["down"] == answer["up"][::-1]
     assert len(set(answer["up"])) == 4
-    assert answer["ink"] == re.search(r"--ink: (#\w+)", CSS["dark" if dark else "light"])[1]
+    assert (answer["turned"] != "none") == dark
 
 
 MEASURED = """function () {
@@ -181,8 +179,8 @@ def test_every_line_of_a_figure_has_its_guarantee(tmp_path):
     drawn = [line.label for line in series(lines, figure)]
     told = guarantees(store, experiment, [figure.x])
     assert len(experiment.cells()) == 24
-    assert sorted(name for names, _ in told for name in names) == sorted(drawn)
-    promised = {name: rows[0][3] for names, rows in told for name in names}
+    assert sorted({name for name, *_ in told}) == sorted(drawn)
+    promised = {name: row[3] for name, *row in reversed(told)}
     assert promised["Dist-DP-SE, ε = 0.5"] == "ε = 0.5"
     assert promised["central, ε = 2"] == "ε = 2"
 
@@ -190,7 +188,7 @@ def test_every_line_of_a_figure_has_its_guarantee(tmp_path):
 def test_of_what_was_not_noted_the_page_says_so(tmp_path):
     experiment = known(sweep={"env.n_agents": (4, 8)})
     store = filled(tmp_path, experiment)
-    assert guarantees(store, experiment, ["env.n_agents"]) == [(["A <b>", "B"], UNTOLD)]
+    assert guarantees(store, experiment, ["env.n_agents"]) == [("A <b>", *UNTOLD[0]), ("B", *UNTOLD[0])]
     assert UNTOLD[0][0] in write(store, tmp_path / "report.html").read_text()
 
 

@@ -16,10 +16,10 @@ import hushbandits as hb
 from hushbandits.bench.declare.claim import Claim, Value
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.run import run
+from hushbandits.bench.runner.batch import Task
 from hushbandits.bench.runner.errors import StoreError
 from hushbandits.bench.runner.rows import Runs, digest_of, encoded
 from hushbandits.bench.runner.store import Store
-from hushbandits.bench.runner.task import Task
 from hushbandits.cli.main import main
 from hushbandits.core.ground.files import lock
 

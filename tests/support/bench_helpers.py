@@ -8,11 +8,11 @@ import numpy as np
 
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.run import run
+from hushbandits.bench.runner.check import Instances
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.bench.runner.instantiation import Instances
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.rows import Runs
-from hushbandits.bench.runner.store import Store, shipped_measures
+from hushbandits.bench.runner.store import Measures, Store
 from hushbandits.core.luck.rewards import UniformMeans
 
 
@@ -85,7 +85,7 @@ def lines(experiment, finals, numbers=None, curves=None, metric="regret"):
         runs = np.arange(len(x)) if numbers is None else numbers(cell)
         along = {metric: curves(x)} if curves and len(x) else {}
         data = Runs(runs, {metric: x} if len(x) else {}, along)
-        found.append(Configuration(cell, cell.line, data, shipped_measures(), seed=0))
+        found.append(Configuration(cell, cell.line, data, Measures(), seed=0))
     return found
 
 

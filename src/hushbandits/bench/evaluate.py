@@ -13,7 +13,7 @@ from hushbandits.bench.declare.canonical import seeds, world
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.parts import Part
 from hushbandits.bench.results import Results
-from hushbandits.bench.runner.batch import Played, prepare, sampled
+from hushbandits.bench.runner.batch import Failed, Played, Task, prepare, sampled
 from hushbandits.bench.runner.check import afford_points
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.runner.options import RunOptions, workers
@@ -22,7 +22,6 @@ from hushbandits.bench.runner.pool import answers
 from hushbandits.bench.runner.progress import Bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures
-from hushbandits.bench.runner.task import Failed, Task
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.ground.keywords import named
 from hushbandits.core.ground.limits import affordable

@@ -15,8 +15,7 @@ from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.points import picked
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.parts import Part, among, columns_of, figure_of, same
-from hushbandits.bench.runner.configuration import Configuration, configurations
-from hushbandits.bench.runner.privacy_table import recorded
+from hushbandits.bench.runner.configuration import Configuration, configurations, recorded
 from hushbandits.bench.runner.store import Store
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Params

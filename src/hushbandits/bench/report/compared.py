@@ -34,35 +34,28 @@ def _p(p: float) -> str:
     return "–" if math.isnan(p) else "< .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
-def _apart(lines: Sequence[Configuration]) -> str:
-    """Say in which parameters the envs of lines differ; empty: in none that is known."""
+def _apart(lines: Sequence[Configuration]) -> list[str]:
+    """Say in which parameters the envs of lines differ, if that is known of any."""
     known = [line.faced for line in lines if line.faced]
-    told = []
-    for key in dict.fromkeys(key for faced in known for key in faced):
-        values = dict.fromkeys(faced.get(key, "by default") for faced in known)
-        if len(values) > 1:
-            told.append(f"{key} ({'; '.join(values)})")
-    return f"Not all lines faced the same env, so a difference may be its: {', '.join(told)}." if told else ""
+    values = {key: dict.fromkeys(faced.get(key, "by default") for faced in known) for faced in known for key in faced}
+    told = [f"{key} ({'; '.join(some)})" for key, some in values.items() if len(some) > 1]
+    return [f"Not all lines faced the same env, so a difference may be its: {', '.join(told)}."] if told else []
 
 
 def notes(compared: Compared | Sequence[Compared]) -> list[str]:
     """Say what the columns are, and which sign is whose; of several comparisons of one metric, once."""
     several = [compared] if isinstance(compared, Compared) else list(compared)
-    first = several[0]
-    pairs = [pair for one in several for pair in one.pairs]
+    first, pairs = several[0], [pair for one in several for pair in one.pairs]
     less = smaller_is_better(first.metric)
     better = "whether less or more of it is better is not declared"
     if less is not None:
         better = "less is better: below 0 speaks for A" if less else "more is better: above 0 speaks for A"
     said = [f"A − B: the {first.statistic} of A minus that of B, of {first.metric} ({first.measure.label}); {better}."]
-    said += [text for one in several if (text := _apart(one.lines))][:1]
-    if any(pair.paired for pair in pairs):
-        said.append("“n pairs”: runs of one seed are compared with each other; p: exchange of A and B within pairs.")
-    if any(not pair.paired for pair in pairs):
-        said.append("“n + m”: runs share no known seeds and count as independent; p: exchange of all runs.")
+    said += [text for one in several for text in _apart(one.lines)][:1]
     said.append(
-        "P(A > B): a run of A exceeds one of B, ties counted half. Intervals hold one by one; Holm's p are adjusted "
-        "for all pairs of a table."
+        "“n pairs”: runs of one seed, compared with each other; p: exchange of A and B within pairs. “n + m”: runs "
+        "that share no known seeds; p: exchange of all runs. P(A > B): a run of A exceeds one of B, ties counted half. "
+        "Intervals hold one by one; Holm's p are adjusted for all pairs of a table."
     )
     if out := sum(pair.left_out for pair in pairs):
         said.append(f"{out} values were left out: runs without one, or without a partner.")

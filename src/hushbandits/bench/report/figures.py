@@ -1,4 +1,4 @@
-"""Figures: the panels of an experiment as one Matplotlib figure, in files and in a page's colours."""
+"""Figures: the panels of an experiment as one Matplotlib figure, in files and on a page."""
 
 from __future__ import annotations
 
@@ -8,33 +8,29 @@ import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hushbandits.bench.declare.parts import plain_name
 from hushbandits.bench.declare.spec import Experiment, Figure
-from hushbandits.bench.report.axes import Panel, draw, finish, panels, short, wrapped
+from hushbandits.bench.report.axes import MUTED, Panel, draw, finish, panels, short, style, wrapped
 from hushbandits.bench.report.ours import MAKER
-from hushbandits.bench.report.privacy import spent
-from hushbandits.bench.report.theme import MUTED, VARIABLES, style
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.core.ground.extras import extra
 from hushbandits.core.ground.files import replacing
-from hushbandits.core.ground.types import Array, Params
+from hushbandits.core.ground.types import Params
 
 with extra("bench"):
     import matplotlib
     from matplotlib.figure import Figure as Canvas
     from matplotlib.lines import Line2D
-    from matplotlib.text import Text
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.legend import Legend
+    from matplotlib.text import Text
 
-__all__ = ["FORMATS", "Picture", "compose", "drawn", "inline", "keys", "pictures", "profiles"]
+__all__ = ["FORMATS", "Picture", "compose", "drawn", "inline", "keys", "pictures"]
 
 #: Formats of a file, and what each is told: who made it, and no date, so that the same numbers give the same bytes.
 FORMATS: dict[str, Params] = {
@@ -84,13 +80,12 @@ def pictures(
     if not shown:
         return []
     name = plain_name("experiment name", experiment.name)
-    paths = [folder / f"{name}.{format}" for format in FORMATS]
     with _styled({"svg.hashsalt": name}):
         picture = compose(shown, experiment.title)
-        for path, (format, more) in zip(paths, FORMATS.items(), strict=True):
-            with replacing(path, binary=True) as out:
+        for format, more in FORMATS.items():
+            with replacing(folder / f"{name}.{format}", binary=True) as out:
                 picture.savefig(out, format=format, **more)
-    return paths
+    return [folder / f"{name}.{format}" for format in FORMATS]
 
 
 def inline(
@@ -98,14 +93,13 @@ def inline(
 ) -> dict[str, str]:
     """Return an experiment's picture as ``<svg>``, by the page that it is laid out for: wide and narrow.
 
-    Its colours are CSS variables, and its ids those of no other picture.  Empty if there is nothing to draw.
+    Its ids are those of no other picture.  Empty if there is nothing to draw.
     """
     shown = panels(lines, experiment, trusted)
     found = {}
     for page, (columns, width) in _PAGES.items() if shown else ():
-        told = {"svg.fonttype": "none", "svg.hashsalt": f"{experiment.name}-{page}"}
         out = io.StringIO()
-        with _styled(told):
+        with _styled({"svg.fonttype": "none", "svg.hashsalt": f"{experiment.name}-{page}"}):
             picture = compose(shown, columns=columns, width=width)
             picture.savefig(out, format="svg", transparent=True, metadata={"Date": None})
         found[page] = _embedded(out.getvalue(), f"{experiment.title}. {_caption(shown)}")
@@ -115,8 +109,7 @@ def inline(
 def drawn(lines: Sequence[Configuration], experiment: Experiment, figure: Figure) -> Picture:
     """Draw a figure of some lines of an experiment.
 
-    Bounds are called, and formulas (``"$t$"``) drawn in the figure's own title and labels: whoever asks for them here
-    has written them.  What is stored (lines, the experiment's title) is written as it stands, dollar signs too.
+    Its bounds are called: whoever asks for them here has written them.
 
     Raises
     ------
@@ -126,32 +119,11 @@ def drawn(lines: Sequence[Configuration], experiment: Experiment, figure: Figure
     shown = panels(lines, experiment, figure.bounds.values(), figure)
     if not shown:
         raise ValueError(f"there is nothing to draw of {figure.y!r} along {figure.x!r}: no such runs, or no such curve")
-    formulas = {text for text in (figure.title, figure.xlabel, figure.ylabel) if text}
     with _styled():
-        return compose(shown, experiment.title, formulas=formulas)
+        return compose(shown, experiment.title)
 
 
-def profiles(thresholds: Array, shares: Mapping[str, Array], label: str) -> Picture:
-    """Draw performance profiles: each configuration's share of runs at or above the thresholds."""
-    with _styled():
-        picture = Picture(figsize=(5.6, 3.4))
-        axes = picture.add_subplot()
-        for i, (name, share) in enumerate(shares.items()):
-            # A share falls behind the value: it is of runs at or above.
-            axes.step(thresholds, share, where="pre", color=style(i).hue, linestyle=style(i).line, label=name)
-        axes.set(ylim=(-0.03, 1.03), xlabel=f"{label}: x", ylabel="share of runs at or above x")
-        _legend(picture, dict(zip(shares, axes.get_lines(), strict=True)))
-    return picture
-
-
-def compose(
-    shown: Sequence[Panel],
-    title: str = "",
-    *,
-    columns: int = 3,
-    width: float | None = None,
-    formulas: Collection[str] = (),
-) -> Picture:
+def compose(shown: Sequence[Panel], title: str = "", *, columns: int = 3, width: float | None = None) -> Picture:
     """Draw all panels in one figure, the title above, and one legend below that says what lines and bands are.
 
     Neither title nor explanation where no panel has a title (``None``), since a paper has a caption.
@@ -166,8 +138,6 @@ def compose(
         Panels in a row at most.
     width : float, optional
         Of a panel, in inches.
-    formulas : collection of str
-        Texts in which dollar signs enclose formulas; in any other a dollar sign is one.
     """
     columns = min(columns, 2 if len(shown) == 4 else len(shown))
     width = width or max(panel.figure.width or _WIDTHS[columns] for panel in shown)
@@ -175,44 +145,34 @@ def compose(
     bare = all(panel.figure.title is None for panel in shown)
     high = 1.3 + 0.36 * width + 0.5 * any(panel.words for panel in shown)  # of a panel; words may be slanted
     picture = Picture(figsize=(wide, rows * high))
-    _edges(_grid(picture, shown, columns, int(width * 13)), shown, columns)
+    _grid(picture, shown, columns, int(width * 13))
     parts: list[Legend | Text] = [_legend(picture, keys(shown), "" if bare else _caption(shown))]
     if title and not bare:
         parts.append(picture.suptitle(wrapped(short(title, 400), int(wide * 11)), x=0.01, ha="left"))
     more = sum(part.get_window_extent().height for part in parts) / picture.dpi
     picture.set_figheight(rows * high + more)
-    for text in picture.findobj(Text):
-        text.set_parse_math(" ".join(text.get_text().split()) in formulas)
     return picture
 
 
 def keys(shown: Sequence[Panel]) -> dict[str, Line2D]:
-    """Return the entries of one legend of all panels: each line, with what it spent of privacy in any, and bounds."""
-    found = {}
-    for label, i in _places(shown).items():
-        mine = {line.cell.key: line for p in shown for one in p.lines if one.label == label for line in one.lines}
-        told = spent(list(mine.values()))
-        found[short(f"{label} ({told})" if told else label)] = Line2D([], [], **style(i).drawn)
+    """Return the entries of one legend of all panels: each line, and bounds."""
+    found = {short(label): Line2D([], [], **style(i)) for label, i in _places(shown).items()}
     for name in dict.fromkeys(name for p in shown for name in p.bounds):
         found[f"{short(name)}, in each line's colour"] = Line2D([], [], color=MUTED, linestyle="--", linewidth=1.1)
     return found
 
 
-def _legend(picture: Picture, entries: Mapping[str, Line2D], caption: str = "") -> Legend:
+def _legend(picture: Picture, entries: Mapping[str, Line2D], caption: str) -> Legend:
     """Write one legend below all panels, in as many columns as there is room for."""
-    wide = picture.get_figwidth()
-    labels = [wrapped(label, max(20, int(wide * 12) - 6)) for label in entries]
-    title = wrapped(caption, int(wide * 13)) or None
-    columns = 5
-    while True:
-        columns -= 1
-        legend = picture.legend(
-            entries.values(), labels, title=title, loc="outside lower left", alignment="left", ncols=columns
-        )
-        if columns == 1 or legend.get_window_extent().width < wide * picture.dpi:
-            legend.get_title().set_color(MUTED)
-            return legend
-        legend.remove()
+    letters = int(picture.get_figwidth() * 12)
+    labels = [wrapped(label, max(20, letters - 6)) for label in entries]
+    longest = max(len(part) for label in labels for part in label.splitlines())
+    legend = picture.legend(
+        entries.values(), labels, title=wrapped(caption, letters) or None, loc="outside lower left", alignment="left",
+        ncols=max(1, min(4, letters // (longest + 7))),
+    )  # fmt: skip
+    legend.get_title().set_color(MUTED)
+    return legend
 
 
 def _caption(shown: Sequence[Panel]) -> str:
@@ -228,52 +188,35 @@ def _places(shown: Sequence[Panel]) -> dict[str, int]:
 @contextmanager
 def _styled(more: Mapping[str, object] | None = None) -> Iterator[None]:
     """Draw by the style sheet; a letter that the font lacks is a box, without a warning for each."""
-    with warnings.catch_warnings(), matplotlib.rc_context({**_sheet(), **(more or {})}):
+    with warnings.catch_warnings(), matplotlib.rc_context(dict(more or {}), _SHEET):
         warnings.filterwarnings("ignore", "Glyph|constrained_layout not applied", UserWarning)
         yield
 
 
-@cache
-def _sheet() -> Mapping[str, object]:
-    return matplotlib.rc_params_from_file(_SHEET, use_default_template=False)
-
-
-def _grid(picture: Picture, shown: Sequence[Panel], columns: int, letters: int) -> list[Axes]:
-    """Draw panels row by row; those of one quantity share its axis."""
+def _grid(picture: Picture, shown: Sequence[Panel], columns: int, letters: int) -> None:
+    """Draw panels row by row; where all show the same quantities, axes are shared, and named at the edge alone."""
     rows, places = math.ceil(len(shown) / columns), _places(shown)
-    first: tuple[dict[object, Axes], dict[object, Axes]] = {}, {}  # by quantity: the panels whose x and y axis it is
-    found = []
-    for i, panel in enumerate(shown):
-        x, y = (first[k].get(panel.axes[k]) for k in (0, 1))
-        axes = picture.add_subplot(rows, columns, i + 1, sharex=x, sharey=y)
-        for k in (0, 1):
-            first[k].setdefault(panel.axes[k], axes)
+    alike = len({panel.axes for panel in shown}) == 1
+    grid = picture.subplots(rows, columns, sharex=alike, sharey=alike, squeeze=False).ravel()
+    for i, (axes, panel) in enumerate(zip(grid, shown, strict=False)):
         draw(axes, panel, places)
-        axes.set_title(wrapped(panel.title, letters))
-        found.append(axes)
-    for axes, panel in zip(found, shown, strict=True):
-        finish(axes, panel)
-    return found
-
-
-def _edges(drawn: Sequence[Axes], shown: Sequence[Panel], columns: int) -> None:
-    """Leave the numbers of a shared axis, and what they are, at the edge alone."""
-    said = [[(p.axes[0], p.xlabel), (p.axes[1], p.ylabel)] for p in shown]
-    for i, axes in enumerate(drawn):
-        if i % columns and said[i - 1][1] == said[i][1]:
-            axes.tick_params(labelleft=False)
+        axes.set_title(wrapped(panel.title, letters), parse_math=bool(panel.figure.title))
+        if alike and i % columns:
             axes.set_ylabel("")
-        if i + columns < len(drawn) and said[i + columns][0] == said[i][0]:
-            axes.tick_params(labelbottom=False)
+        if alike and i + columns < len(shown):
             axes.set_xlabel("")
+        elif alike:
+            axes.tick_params(labelbottom=True)
+    for axes, panel in zip(grid, shown, strict=False):
+        finish(axes, panel)
+    for axes in grid[len(shown) :]:
+        axes.remove()
 
 
 def _embedded(text: str, told: str) -> str:
-    """Return the ``<svg>`` as a part of a page: in its colours, with those ids alone that are referred to."""
+    """Return the ``<svg>`` as a part of a page, with those ids alone that are referred to."""
     head = re.search(r'<svg .*?viewBox="(\S+ \S+ (\S+) [^"]+)".*?</metadata>', text, re.S)
     assert head is not None
     most = f"max-width: {1.6 * float(head[2]):.0f}px"  # no letter larger than the page's
     body = re.sub(r'<g id="[^"]*"', "<g", text[head.end() :])
-    for colour, variable in VARIABLES.items():
-        body = re.sub(rf"(?<=: ){colour}\b", f"var({variable})", body)
     return f'<svg viewBox="{head[1]}" style="{most}" role="img" aria-label="{escape(told)}">{body}'

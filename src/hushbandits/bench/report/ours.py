@@ -1,11 +1,12 @@
-"""Which files of a folder hushbandits made: pages and pictures say so themselves, and no others are written over."""
+"""What is written into a folder: its page, and who says to have made the pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from pathlib import Path
 
 from hushbandits.bench.runner.errors import StoreError
+from hushbandits.bench.runner.store import DECLARATION
 
 __all__ = ["MAKER", "PAGE", "check_ours"]
 
@@ -14,36 +15,9 @@ MAKER = "hushbandits"
 #: The page of a results folder.
 PAGE = "report.html"
 
-#: What stands in every file that we make, by its ending.
-_MARKS = {
-    ".html": b"hushbandits</title>",
-    ".png": b"tEXtSoftware\0hushbandits",
-    ".svg": b"<dc:title>hushbandits</dc:title>",
-    ".pdf": b"/Creator (hushbandits)",
-}
 
-
-def check_ours(folder: Path, names: Collection[str] = ()) -> None:
-    """Refuse a folder in which a page or a picture would take the place of a file that hushbandits did not make.
-
-    Parameters
-    ----------
-    folder : Path
-    names : collection of str
-        Of the experiments whose pictures are drawn there.
-
-    Raises
-    ------
-    StoreError
-        Names the file.
-    """
-    files = [PAGE, *(f"{name}{ending}" for name in names for ending in _MARKS if ending != ".html")]
-    for path in (folder / file for file in files):
-        try:
-            ours = not path.is_file() or _MARKS[path.suffix] in path.read_bytes()
-        except OSError as error:
-            raise StoreError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
-        if not ours:
-            raise StoreError(
-                f"{path} is there and was not made by hushbandits: move it away, or choose another folder (--out)"
-            )
+def check_ours(folder: Path, names: Iterable[str] = ()) -> None:
+    """Raise ``StoreError`` where a first page, or pictures of these names, would replace somebody else's file."""
+    for path in [folder / PAGE, *(folder / f"{name}.png" for name in names)]:
+        if path.exists() and not (folder / DECLARATION).exists():
+            raise StoreError(f"{path} was not made by hushbandits: move it away, or choose another folder (--out)")

@@ -26,16 +26,16 @@ Value = str | float | Interval | None
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table: a metric of a cell."""
+    """A row of the table: a metric of a cell, its mean and median, each with its interval."""
 
     cell: Cell
     metric: str
+    label: str
     runs: int
     mean: float
     mean_interval: Interval
-    median: float | None
-    median_interval: Interval | None
-    label: str
+    median: float | None = None
+    median_interval: Interval | None = None
 
     @property
     def numbers(self) -> tuple[float | Interval | None, ...]:
@@ -45,8 +45,7 @@ class Row:
 
 def columns(swept: Iterable[str]) -> list[str]:
     """Return the heads of the table's columns: who played, where in a sweep, and what a `Row` says."""
-    what = ["metric", "runs", "mean", "95 % of the mean", "median", "95 % of the median"]
-    return ["agent", *map(symbol, swept), *what]
+    return ["agent", *map(symbol, swept), "metric", "runs", "mean", "95 % of the mean", "median", "95 % of the median"]
 
 
 def summaries(lines: Iterable[Configuration], metrics: Sequence[str] = ()) -> Iterator[Row]:
@@ -54,25 +53,23 @@ def summaries(lines: Iterable[Configuration], metrics: Sequence[str] = ()) -> It
     for line in lines:
         for name in metrics or line.metrics():
             x, kind = line.final(name), line.measures[name]
-            if not len(x):
-                continue
-            mean = summary(x, kind)
-            middle = None if kind.rate else summary(x, kind, "median")
-            median, ends = (middle.centre, middle.interval) if middle else (None, None)
-            yield Row(line.cell, name, len(x), mean.centre, mean.interval, median, ends, kind.label)
+            if len(x):
+                found = [summary(x, kind, statistic) for statistic in (("mean",) if kind.rate else ("mean", "median"))]
+                numbers = [value for one in found for value in (one.centre, one.interval)]
+                yield Row(line.cell, name, kind.label, len(x), *numbers)  # type: ignore[arg-type]
 
 
 def frame(lines: Iterable[Configuration], experiment: Experiment, metrics: Sequence[str] = ()) -> pd.DataFrame:
     """Return the summaries as a table: a row per configuration and metric, intervals as two columns."""
     import pandas as pd
 
+    heads = ["mean", "mean_low", "mean_high", "median", "median_low", "median_high"]
     table = []
     for row in summaries(lines, metrics):
+        low, high = row.median_interval or (math.nan, math.nan)
+        numbers = zip(heads, (row.mean, *row.mean_interval, row.median, low, high), strict=True)
         head = {"experiment": experiment.name, "agent": row.cell.line, **row.cell.point, "metric": row.metric}
-        mean = zip(("mean", "mean_low", "mean_high"), (row.mean, *row.mean_interval), strict=True)
-        ends = row.median_interval or (math.nan, math.nan)
-        median = zip(("median", "median_low", "median_high"), (row.median, *ends), strict=True)
-        table.append({**head, "runs": row.runs, **dict(mean), **dict(median)})
+        table.append({**head, "runs": row.runs, **dict(numbers)})
     return pd.DataFrame(table)
 
 
@@ -86,11 +83,9 @@ def number(x: float | None) -> str:
     """
     if x is None:
         return ""
-    if math.isnan(x) or math.isinf(x):
+    if not math.isfinite(x):
         return "–" if math.isnan(x) else ("∞" if x > 0 else "−∞")
-    if float(x).is_integer() or abs(x) >= 1000:
-        return f"{x:,.0f}"
-    return f"{x:.4g}"
+    return f"{x:,.0f}" if float(x).is_integer() or abs(x) >= 1000 else f"{x:.4g}"
 
 
 def interval(bounds: Interval | None) -> str:
@@ -103,9 +98,7 @@ def interval(bounds: Interval | None) -> str:
     """
     if bounds is None:
         return ""
-    if bounds == (-math.inf, math.inf):
-        return "(too few runs)"
-    return f"[{number(bounds[0])}, {number(bounds[1])}]"
+    return "(too few runs)" if bounds == (-math.inf, math.inf) else f"[{number(bounds[0])}, {number(bounds[1])}]"
 
 
 def written(value: Value) -> str:
@@ -119,21 +112,12 @@ def print_tables(store: Store, console: Console, most: int = 40) -> None:
     """Print one table per experiment, of at most `most` cells."""
     for experiment in store.experiments:
         cells, swept = experiment.cells(), list(experiment.sweep)
-        lines = configurations(store, experiment, cells[:most])
-        body = [
-            [
-                row.cell.line,
-                *(str(row.cell.point[p]) for p in swept),
-                row.metric,
-                *map(written, (row.runs, *row.numbers)),
-            ]
-            for row in summaries(lines, experiment.metrics)
-        ]
-        title, words = f"{experiment.name}: {experiment.title}", len(swept) + 1
-        print_table(console, title, columns(swept), body, named=words, left=(0, words))
+        body = []
+        for row in summaries(configurations(store, experiment, cells[:most]), experiment.metrics):
+            point = [str(row.cell.point[name]) for name in swept]
+            body.append([row.cell.line, *point, row.metric, *map(written, (row.runs, *row.numbers))])
+        named = len(swept) + 1
+        print_table(console, f"{experiment.name}: {experiment.title}", columns(swept), body, named, (0, named))
         if len(cells) > most:
-            folder = escape(repr(str(store.path)))
-            said = (
-                f"… and {len(cells) - most:,} more cells: see the report, or hushbandits.load_results({folder}).table()"
-            )
-            console.print(f"{said}\n")
+            told = f"… and {len(cells) - most:,} more cells: hushbandits.load_results({str(store.path)!r}).table()"
+            console.print(escape(told))

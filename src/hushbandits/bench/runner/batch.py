@@ -1,22 +1,28 @@
-"""The unit of work that travels to a worker: one batch of runs of one agent in one env."""
+"""The unit of work: one batch of runs of one agent in one env, and what becomes of it."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from hushbandits.bench.declare.canonical import seeds
+from hushbandits.bench.declare.parts import Use
+from hushbandits.bench.declare.spec import Cell
+from hushbandits.bench.runner.errors import RunError
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face
 from hushbandits.core.ground.types import Array, Params, Seeds
 from hushbandits.core.ground.validate import integer
-from hushbandits.core.play import log_checkpoints, measured, meet, played, record
+from hushbandits.core.play import log_checkpoints, measured, meet, record
 from hushbandits.core.team import Team
-from hushbandits.registry import assemble, make_team, not_the_envs
+from hushbandits.registry import assemble, make_team, make_wrapper, not_the_envs
 
-__all__ = ["Played", "play_batch", "prepare", "sampled"]
+__all__ = ["Failed", "Played", "Reply", "Task", "attempted", "play_batch", "prepare", "sampled"]
 
 #: Finals, curves and times of a batch.
 Played = tuple[dict[str, Array], dict[str, Array], Array]
@@ -107,30 +113,81 @@ def play_batch(
     built, team = prepare(env, agent, len(seeds), env_params, params, wrappers)
     points = sampled(checkpoints, built)
     curves = built.curve_metrics if points else ()
-    most = _at_once(built, team) or len(seeds)
+    asked = team.runs_at_once(Face(built))
+    most = len(seeds) if asked is None else integer(f"runs_at_once of {team.name}", asked, 1)
     if most >= len(seeds):
         return *record(built, team, seeds, points, curves), np.asarray(points)
-    parts = _in_parts(built, team, [seeds[i : i + most] for i in range(0, len(seeds), most)], points, curves)
-    return _joined([p[0] for p in parts]), _joined([p[1] for p in parts]), np.asarray(points)
+    parts = [seeds[i : i + most] for i in range(0, len(seeds), most)]
+    found = [record(copy.deepcopy(built), copy.deepcopy(team), part, points, curves) for part in parts]
+    finals, lines = ({k: np.concatenate([p[i][k] for p in found]) for k in found[0][i]} for i in (0, 1))
+    return finals, lines, np.asarray(points)
 
 
-def _at_once(env: Env, team: Team) -> int | None:
-    asked = team.runs_at_once(Face(env))
-    return None if asked is None else integer(f"runs_at_once of {team.name}", asked, 1)
+@dataclass(frozen=True)
+class Task:
+    """One batch of runs; whoever plays it, wherever, gets the same numbers.
+
+    Parameters
+    ----------
+    key, label : str
+        Of its cell: what is played, and what to call that.
+    env, agent, wrappers, env_params, params, checkpoints
+        As in `play_batch`; a wrapper may be a `Use` as well.
+    world : str
+        What run seeds come from, besides `seed` and the run's number.
+    seed : int
+        Master seed.
+    runs : tuple of int
+        Consecutive numbers of runs.
+    """
+
+    key: str
+    label: str
+    env: AnyEnv
+    agent: AnyAgent | Team
+    wrappers: Sequence[AnyWrapper | Use]
+    env_params: Params
+    params: Params
+    checkpoints: int | Sequence[int] | None
+    world: str
+    seed: int
+    runs: tuple[int, ...]
+
+    @classmethod
+    def of(cls, cell: Cell, seed: int, runs: Sequence[int]) -> Task:
+        """Return the task of some runs of a cell."""
+        return cls(
+            cell.key, cell.label, cell.env.name, cell.agent.name, cell.wrappers, cell.env.params, cell.agent.params,
+            cell.checkpoints, cell.world, seed, tuple(runs),
+        )  # fmt: skip
+
+    def play(self) -> Played:
+        """Play it, here and now."""
+        wrappers = [make_wrapper(w.name, **w.params) if isinstance(w, Use) else w for w in self.wrappers]
+        drawn = seeds(self.seed, self.world, self.runs[0], len(self.runs))
+        return play_batch(self.env, self.agent, drawn, self.env_params, self.params, wrappers, self.checkpoints)
 
 
-def _in_parts(
-    env: Env, team: Team, parts: Sequence[Seeds], points: Sequence[int], curves: Sequence[str]
-) -> list[tuple[dict[str, Array], dict[str, Array]]]:
-    """Play every part with a team of its own; what teams say of themselves is asked when the last part is over."""
-    says = type(team).metrics is not Team.metrics
-    over: list[tuple[Env, Team, dict[str, Array], dict[str, Array]]] = []
-    for seeds in parts:
-        mine = copy.deepcopy(team)
-        finals, lines = played(env, mine, seeds, points, curves)
-        over.append((copy.deepcopy(env) if says else env, mine if says else team, finals, lines))
-    return [(measured(its, mine, finals), lines) for its, mine, finals, lines in over]
+@dataclass(frozen=True)
+class Failed:
+    """A task raised: the traceback, and the exception itself where that is known in this process."""
+
+    error: str
+    raised: BaseException | None = field(default=None, compare=False, repr=False)
+
+    def again(self) -> BaseException:
+        """Return the exception; a ``RuntimeError`` where it was raised in another process."""
+        return self.raised or RuntimeError(f"a worker failed:\n{self.error}")
 
 
-def _joined(parts: list[dict[str, Array]]) -> dict[str, Array]:
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+Reply = Played | Failed
+
+
+def attempted(play: Callable[[], Played]) -> Reply:
+    """Play; an error is an answer, so that the rest go on."""
+    try:
+        return play()
+    except RunError:
+        raise
+    except (Exception, SystemExit) as error:
+        return Failed("".join(traceback.format_exception(error)), error)

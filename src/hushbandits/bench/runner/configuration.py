@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,8 +15,9 @@ from hushbandits.bench.runner.store import Measures, Store
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.ground.validate import shown
 from hushbandits.core.measure import Measure
+from hushbandits.protection import Protection
 
-__all__ = ["Configuration", "configurations"]
+__all__ = ["Configuration", "configurations", "noted", "recorded"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,3 +95,27 @@ def configurations(store: Store, experiment: Experiment, cells: Iterable[Cell] |
         )
         for cell in (experiment.cells() if cells is None else cells)
     ]  # fmt: skip
+
+
+class _Row(NamedTuple):
+    """A row of a table of guarantees, under ``HEADS``."""
+
+    cells: tuple[str, ...]
+
+    def texts(self) -> tuple[str, ...]:
+        return self.cells
+
+
+def noted(store: Store) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Return the tables that a folder holds, a text per head in each row, by their cell's key."""
+    told = [session.get("privacy", {}) for session in store.sessions()]
+    return {key: tuple(map(tuple, rows)) for tables in told for key, rows in tables.items()}
+
+
+def recorded(store: Store) -> dict[str, Protection]:
+    """Return the same as tables that can be shown."""
+    return {
+        key: Protection(f"{cell.env.name} with {cell.label}", tuple(map(_Row, rows)))  # type: ignore[arg-type]
+        for key, rows in noted(store).items()
+        if (cell := store.cells.get(key))
+    }

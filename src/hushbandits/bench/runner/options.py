@@ -86,7 +86,4 @@ def workers(jobs: int) -> int:
             import joblib
 
         return int(joblib.cpu_count())
-    try:
-        return integer("jobs", jobs, 1)
-    except ValueError as error:
-        raise ValueError(f"{error}, or -1: one process per core") from None
+    return integer("jobs (or -1: one process per core)", jobs, 1)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from hushbandits.bench.declare.spec import Cell, Experiment
+from hushbandits.bench.runner.batch import Task
 from hushbandits.bench.runner.store import Store
-from hushbandits.bench.runner.task import Task
 from hushbandits.core.ground.validate import shown
 
 __all__ = ["Shard", "batches", "missing", "parse_shard"]

@@ -16,12 +16,11 @@ from typing import Any
 
 import cloudpickle
 
-from hushbandits.bench.runner.batch import Played
+from hushbandits.bench.runner.batch import Failed, Played, Reply, Task, attempted
 from hushbandits.bench.runner.errors import RunError
 from hushbandits.bench.runner.options import RunOptions, workers
 from hushbandits.bench.runner.progress import Bar
 from hushbandits.bench.runner.sources import sent
-from hushbandits.bench.runner.task import Failed, Reply, Task, attempted
 from hushbandits.core.ground import names
 from hushbandits.core.ground.extras import extra
 from hushbandits.core.ground.sources import whole
@@ -63,7 +62,10 @@ def _played(waiting: deque[Task], context: bytes, bar: Bar) -> Generator[tuple[T
     """Play what waits until it is done or the pool breaks; return the tasks that were lost then."""
     with extra("bench"):
         import joblib
+        from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 
+    dask = sys.modules.get("distributed")
+    died = (BrokenProcessPool, ShutdownExecutorError, *((dask.KilledWorker,) if dask is not None else ()))
     under_way: dict[int, Task] = {}
 
     def feed() -> Iterator[object]:
@@ -77,20 +79,12 @@ def _played(waiting: deque[Task], context: bytes, bar: Bar) -> Generator[tuple[T
     try:
         for number, reply in stream:
             yield under_way.pop(number), reply
-    except _broken():
+    except died:
         pass
     finally:
         with contextlib.suppress(Exception):  # it may complain that it was not read to its end
             stream.close()
     return list(under_way.values())
-
-
-def _broken() -> tuple[type[BaseException], ...]:
-    """What joblib raises where a worker has died."""
-    from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
-
-    dask = sys.modules.get("distributed")
-    return (BrokenProcessPool, ShutdownExecutorError, *((dask.KilledWorker,) if dask is not None else ()))
 
 
 @contextlib.contextmanager
@@ -156,7 +150,7 @@ def _work(context: bytes, number: int, load: bytes) -> tuple[int, Reply]:
         return task.play()
 
     reply = attempted(play)
-    return number, reply.sent() if isinstance(reply, Failed) else reply
+    return number, Failed(reply.error) if isinstance(reply, Failed) else reply
 
 
 _entered = b""

@@ -66,7 +66,7 @@ class Rows:
     Parameters
     ----------
     tables : sequence of pyarrow.Table
-        Where two hold the same run of a cell, the later one counts.
+        A run of a cell that two hold is the same in both, and counts once.
     """
 
     def __init__(self, tables: Sequence[pa.Table]):
@@ -144,16 +144,12 @@ def encoded(cells: Iterable[tuple[str, str, Runs]], seed: int, measures: Mapping
     return sink.getvalue().to_pybytes()
 
 
-class Foreign(ValueError):
-    """A file is not what its name says, or was made by something else."""
-
-
 def decoded(path: Path, seed: int) -> tuple[pa.Table, dict[str, Measure]]:
     """Read a Parquet file of rows, after its digest; return its rows and what its metrics are.
 
     Raises
     ------
-    Foreign
+    ValueError
         Its content has another digest than its name says, or was made with another seed.
     OSError
         It cannot be read.
@@ -164,11 +160,10 @@ def decoded(path: Path, seed: int) -> tuple[pa.Table, dict[str, Measure]]:
 
     content = path.read_bytes()
     if not path.stem.endswith(f"-{digest_of(content)}"):
-        raise Foreign("its content is not what was written")
-    columns = ["cell", "run", "metric", "time", "value"]
-    table = pq.read_table(pa.BufferReader(content), columns=columns, read_dictionary=["cell", "metric"])
+        raise ValueError("its content is not what was written")
+    table = pq.read_table(pa.BufferReader(content), read_dictionary=["cell", "metric"]).drop_columns("label")
     told = json.loads(table.schema.metadata[_META])
     if told["seed"] != seed:
-        raise Foreign(f"it was made with seed {told['seed']}, and the folder with {seed}")
+        raise ValueError(f"it was made with seed {told['seed']}, and the folder with {seed}")
     measures = {name: Measure(*measure) for name, measure in told["metrics"].items()}
     return table.replace_schema_metadata(None), measures

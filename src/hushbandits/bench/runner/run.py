@@ -9,15 +9,16 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from hushbandits.bench.declare.points import check_claims
 from hushbandits.bench.declare.spec import Cell, Experiment
-from hushbandits.bench.runner.check import afford, check
+from hushbandits.bench.runner.batch import Failed, Reply, Task
+from hushbandits.bench.runner.check import Instances, afford, check
 from hushbandits.bench.runner.errors import StoreError
-from hushbandits.bench.runner.instantiation import Instances
 from hushbandits.bench.runner.options import RunOptions, workers
 from hushbandits.bench.runner.plan import missing, parse_shard
 from hushbandits.bench.runner.pool import answers
@@ -25,7 +26,6 @@ from hushbandits.bench.runner.progress import Bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.sources import source_digests, used
 from hushbandits.bench.runner.store import Store
-from hushbandits.bench.runner.task import Failed, Reply, Task
 from hushbandits.core.ground.names import reach
 from hushbandits.core.ground.sources import whole
 from hushbandits.core.ground.validate import integer
@@ -85,7 +85,7 @@ def play(
     restyled = not store.declares()
     if restyled or options.skip_invalid:
         store.skipped = check(experiments, skip_invalid=options.skip_invalid, instances=instances)
-    notify = options.notify or _warned
+    notify = options.notify or partial(warnings.warn, stacklevel=3)  # where `run` was called
     for why in store.skipped.values():
         notify(f"skipped: {why}")
     tasks = missing(store, part)
@@ -107,10 +107,6 @@ def play(
     return Played(store, played, failures, restyled or bool(tasks))
 
 
-def _warned(text: str) -> None:
-    warnings.warn(text, UserWarning, stacklevel=4)  # where `run` was called
-
-
 def _versions() -> dict[str, str]:
     packages = {name: version(name) for name in ("hushbandits", "numpy", "scipy", "numba", "networkx")}
     return {**packages, "python": platform.python_version(), "sources": whole()[:12]}
@@ -122,9 +118,7 @@ def _note(store: Store, own: dict[str, str], instances: Instances, shard: str | 
     about: dict[str, Any] = {
         **_versions(),
         "own": own,
-        "platform": platform.platform(),
-        "machine": platform.node(),
-        "cores": os.cpu_count(),
+        "machine": f"{platform.node()}, {platform.platform()}, {os.cpu_count()} cores",
         "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         "jobs": workers(options.jobs),
         "privacy": {cell.key: instances.of(cell).privacy for cell in shown},

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib.util
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.machinery import PathFinder
 from modulefinder import ModuleFinder
 from pathlib import Path
 
@@ -15,9 +15,10 @@ import cloudpickle
 
 from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.declare.spec import Experiment
-from hushbandits.bench.runner.task import Task
+from hushbandits.bench.runner.batch import Task
+from hushbandits.bench.runner.rows import digest_of
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
-from hushbandits.core.ground.names import imported
+from hushbandits.core.ground.names import imported, reach
 from hushbandits.policies.shelf import POLICIES
 from hushbandits.registry import own_entries
 
@@ -72,14 +73,13 @@ def source_digests(experiments: Sequence[Experiment]) -> dict[str, str]:
     >>> source_digests([Experiment(name="x", title="x", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")])])
     {}
     """
+    reach(os.getcwd())
     found = {}
     for name in sorted(used(*((e.env, e.agents, e.wrappers, e.sweep) for e in experiments))):
-        content = hashlib.sha256()
-        for file in (files := _data(name) or _sources(_home(_entry(name)))):
-            content.update(file.name.encode() + b"\0")
-            content.update(hashlib.sha256(file.read_bytes()).digest())
-        if files:
-            found[name] = content.hexdigest()[:16]
+        files = _data(name) or _sources(_home(_entry(name)))
+        parts = [file.name.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest() for file in files]
+        if parts:
+            found[name] = digest_of(b"".join(parts))
     return found
 
 
@@ -98,20 +98,15 @@ def _data(name: str) -> list[Path]:
 
 def _sources(module: str) -> list[Path]:
     """Return the files of a top module, as it is imported or would be, and of what it imports from its own folder."""
-    origin = getattr(sys.modules.get(module), "__file__", None)
-    if origin is None and module:
-        with contextlib.suppress(ImportError, ValueError):
-            spec = PathFinder.find_spec(module, [os.getcwd(), *sys.path])
-            origin = None if spec is None else spec.origin
-    if not origin or not Path(origin).is_file():
-        return []
-    file = Path(origin)
-    if file.name == "__init__.py":
-        return sorted(file.parent.rglob("*.py"))
-    finder = ModuleFinder([str(file.parent)])
+    spec = None
+    with contextlib.suppress(ImportError, ValueError):
+        spec = importlib.util.find_spec(module)
+    file = Path(spec.origin if spec is not None and spec.origin is not None else "")
+    if file.name == "__init__.py" or not file.is_file():
+        return sorted(file.parent.rglob("*.py")) if file.is_file() else []
+    finder = ModuleFinder([] if _installed(file) else [str(file.parent)])
     with contextlib.suppress(ImportError, SyntaxError, ValueError):
-        if not _installed(file):
-            finder.import_hook(module)
+        finder.import_hook(module)
     found = (getattr(module, "__file__", None) for module in finder.modules.values())
     return sorted({file, *map(Path, filter(None, found))})
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 import secrets
 import time
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.declare.vocabulary import shipped
 from hushbandits.bench.runner.errors import StoreError, unwritable
-from hushbandits.bench.runner.rows import Foreign, Rows, Runs, decoded, digest_of, encoded
+from hushbandits.bench.runner.rows import Rows, Runs, decoded, digest_of, encoded
 from hushbandits.core.ground.files import parts, replacing
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.ground.validate import shown
@@ -27,12 +26,10 @@ DECLARATION = "experiment.json"
 _FORMAT = 1
 #: Small batches wait for others for so many seconds.
 _SECONDS = 0.5
-#: A batch's file: first hex digits of the cell's key, first and last run, digest.
-_BATCH = re.compile(r"([0-9a-f]{16})-(\d+)-(\d+)-[0-9a-f]{16}\.parquet")
 
 
 class Measures(dict[str, Measure]):
-    """What metrics are, by name; a metric that nobody declared may be any number.
+    """What metrics are, by name; of a metric that is not declared here: as it ships, or any number.
 
     Examples
     --------
@@ -41,13 +38,7 @@ class Measures(dict[str, Measure]):
     """
 
     def __missing__(self, name: str) -> Measure:
-        return Measure.of(name)
-
-
-@cache
-def shipped_measures() -> Measures:
-    """Return what the metrics are of what ships."""
-    return Measures(shipped())
+        return shipped().get(name) or Measure.of(name)
 
 
 class Store:
@@ -108,8 +99,8 @@ class Store:
 
     def declares(self) -> bool:
         """Whether the folder's file holds this very declaration, titles, figures and claims included."""
-        there = self._declared()
-        return there is not None and canonical(_plain(there[1])) == canonical(_plain(self.experiments))
+        told = self._declared() or (0, ())
+        return canonical(_plain(told[1])) == canonical(_plain(self.experiments))
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -123,10 +114,10 @@ class Store:
         """All rows, what the metrics of each cell are, and the files that they are from."""
         tables, measures, files = [], dict[str, Measures](), []
         self.problems = []
-        for path in sorted((self.path / "rows").glob("*.parquet"), key=_longest_last):
+        for path in sorted((self.path / "rows").glob("*.parquet")):
             try:
                 table, told = decoded(path, self.seed)
-            except Foreign as error:
+            except ValueError as error:
                 self.problems.append(
                     f"{path} is damaged or foreign ({error}): delete it and run the same command again"
                 )
@@ -152,7 +143,7 @@ class Store:
 
     def measures(self, cell: Cell) -> Mapping[str, Measure]:
         """Return what the metrics of a cell are, as its files say; without rows: as what ships says."""
-        return self._read[1].get(cell.key) or shipped_measures()
+        return self._read[1].get(cell.key) or Measures()
 
     def reread(self) -> None:
         """Forget what was read, so that the next call reads the files again."""
@@ -218,20 +209,11 @@ class Store:
             return
         stem = "-".join(map(str, spans[0])) if len(spans) == 1 else "several"
         new = self._write_rows(stem, [(c.key, c.label, runs) for c, runs, _ in waiting], [m for *_, m in waiting])
-        for key, first, last in spans:
-            for path, its_first, its_last in self._batches.get(key, ()):
-                if path.name != new and first <= its_first and its_last <= last:
-                    path.unlink(missing_ok=True)
+        for (key, first, last), (cell, *_) in zip(spans, waiting, strict=True):
             (self.path / "failures" / f"{key}-{first}-{last}.json").unlink(missing_ok=True)
-
-    @cached_property
-    def _batches(self) -> dict[str, list[tuple[Path, int, int]]]:
-        """Files of batches that were there when the first was added, with their runs, by the beginning of their key."""
-        found: dict[str, list[tuple[Path, int, int]]] = {}
-        for path in (self.path / "rows").glob("*.parquet"):
-            if match := _BATCH.fullmatch(path.name):
-                found.setdefault(match[1], []).append((path, int(match[2]), int(match[3])))
-        return found
+            for old in (self.path / "rows").glob(f"{key}-{first}-*.parquet") if cell.key in self.rows else ():
+                if old.name != new and int(old.name.split("-")[2]) <= last:
+                    old.unlink(missing_ok=True)
 
     def fail(self, cell: Cell, runs: Sequence[int], error: str) -> None:
         """Write that a batch raised."""
@@ -274,12 +256,6 @@ class Store:
             raise unwritable(self.path, error) from None
 
 
-def _longest_last(path: Path) -> tuple[int, str]:
-    """Batches by length, and then files of whole experiments: of two that hold the same run the last counts."""
-    match = _BATCH.fullmatch(path.name)
-    return (int(match[3]) - int(match[2]) if match else 2**62), path.name
-
-
 def _plain(experiments: Sequence[Experiment]) -> list[Params]:
     return [experiment.to_dict() for experiment in experiments]
 
@@ -313,11 +289,11 @@ def _difference(there: tuple[int, Sequence[Experiment]], asked: tuple[int, Seque
     if names[0] != names[1]:
         return f"it holds {', '.join(names[0])}; asked for is {', '.join(names[1])}"
     for mine, yours in zip(there[1], asked[1], strict=True):
-        if mine.runs != yours.runs and (mine.claims or yours.claims):
-            return f"{mine.name} has runs {mine.runs} there, {yours.runs} here, and makes claims"
+        keys = ["runs"] if mine.claims or yours.claims else []
         if [c.key for c in mine.cells()] != [c.key for c in yours.cells()]:
-            old, new = mine.to_dict(), yours.to_dict()
-            for key in ("luck", "paired", "env", "sweep", "wrappers", "checkpoints", "agents"):
-                if canonical(old.get(key)) != canonical(new.get(key)):
-                    return f"{mine.name} has {key}={shown(old.get(key))} there, {shown(new.get(key))} here"
+            keys += ["luck", "paired", "env", "sweep", "wrappers", "checkpoints", "agents"]
+        old, new = mine.to_dict(), yours.to_dict()
+        for key in keys:
+            if canonical(old.get(key)) != canonical(new.get(key)):
+                return f"{mine.name} has {key}={shown(old.get(key))} there, {shown(new.get(key))} here"
     return ""
