@@ -123,8 +123,10 @@ def _several(names: Sequence[object]) -> str:
 
 
 def _claims(lines: Sequence[Configuration], experiment: Experiment) -> Iterator[Table]:
+    if not experiment.claims:
+        return
     m = together(experiment)
-    verdicts = judge(lines, experiment, m) if experiment.claims else []
+    verdicts = judge(lines, experiment, m)
     rows: list[list[Value]] = []
     for verdict in verdicts:
         worst, several = verdict.worst, len(verdict.findings)
@@ -132,15 +134,14 @@ def _claims(lines: Sequence[Configuration], experiment: Experiment) -> Iterator[
         found: list[Value] = [worst.effect, worst.interval if worst.runs else "(no run)"] if worst else ["", ""]
         about = [verdict.claim.sentence, ORIGINS[verdict.claim.origin], verdict.effect]
         rows.append([verdict.verdict, *about, *found, verdict.region, where])
-    if rows:
-        level = f"level 1 − {ALPHA:g}/{m}"
-        note = (
-            f"Judged together: {m} (Bonferroni, {level}). For means that level is simulated, for runs with no mode "
-            f"rarer than one in {RAREST}; for other statistics exact."
-        )
-        counts = told(tally((verdict.claim.origin, verdict.verdict) for verdict in verdicts))
-        heads = ["verdict", "claim", "whose", "effect", "is", f"interval, {level}", "claimed", "at"]
-        yield Table("Claims", heads, rows, (0, 1, 2, 3, 7), [f"{counts[:1].upper()}{counts[1:]}.", note])
+    level = f"level 1 − {ALPHA:g}/{m}"
+    note = (
+        f"Judged together: {m} (Bonferroni, {level}). For means that level is simulated, for runs with no mode "
+        f"rarer than one in {RAREST}; for other statistics exact."
+    )
+    counts = told(tally((verdict.claim.origin, verdict.verdict) for verdict in verdicts))
+    heads = ["verdict", "claim", "whose", "effect", "is", f"interval, {level}", "claimed", "at"]
+    yield Table("Claims", heads, rows, (0, 1, 2, 3, 7), [f"{counts[:1].upper()}{counts[1:]}.", note])
 
 
 def _results(lines: Sequence[Configuration], experiment: Experiment) -> Table:
