@@ -92,12 +92,6 @@ def test_every_hook_is_shown_a_face_in_a_batch_of_parts():
     assert finals["regret"].max() > 0
 
 
-def test_metrics_are_asked_for_when_all_parts_are_over():
-    play_batch("CoopNetwork-v0", Peeking(), run_seeds(0, 5), ROUNDS, {}, [], [])
-    hooks = [hook for hook, _ in MET if hook in ("reset", "metrics")]
-    assert hooks == ["reset"] * 3 + ["metrics"] * 3
-
-
 def test_a_game_leaves_no_team_the_arms_of_the_next():
     env, team = hb.make_core("CoopNetwork-v0", runs=4, **ROUNDS), Peeking()
     first = play(env, team, 1)
