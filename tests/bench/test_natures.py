@@ -186,7 +186,6 @@ def test_a_rate_of_ones_own_is_one_in_tables_figures_and_verdicts(hive):
     assert rows["height"].mean_interval[0] < 0
     drawn = series(configurations(store, one), Figure(y="swarmed", x="env.n_agents"))[0]
     assert (drawn.low[0], drawn.high[0]) == exact
-    assert drawn.other is None
     assert series(configurations(store, one), Figure(y="bees"))[0].low.min() == 0.0
     verdicts = judge(configurations(store, one), one, 1)
     assert [v.procedure for v in verdicts] == ["Clopper–Pearson", "Clopper–Pearson", "skewed t"]

@@ -216,7 +216,7 @@ class Claim(Part):
         --------
         >>> from hushbandits.bench.declare.claim import Value
         >>> Claim("Few.", Value("messages", of="UCB1"), below=1).to_dict()
-        {'sentence': 'Few.', 'metric': 'messages', 'of': 'UCB1', 'below': 1}
+        {'sentence': 'Few.', 'below': 1, 'metric': 'messages', 'of': 'UCB1'}
         """
         flat = {**super().to_dict(), **self.effect.to_dict(), "effect": self.effect.kind}
         return {key: value for key, value in flat.items() if (key, value) != ("effect", "value")}

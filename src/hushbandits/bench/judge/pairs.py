@@ -107,6 +107,7 @@ def against(
     --------
     >>> from hushbandits.bench.declare.spec import Experiment, Use
     >>> (cell,) = Experiment(name="one", title="One", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")]).cells()
+    >>> from hushbandits.bench.runner.rows import Runs
     >>> x = np.arange(12.0)
     >>> a, b = (Configuration(cell, label, Runs(np.arange(12), {"regret": y}), entropy=7)
     ...         for label, y in (("a", x + 1), ("b", x)))

@@ -1,4 +1,4 @@
-"""What is written into a folder: its page, and who says to have made the pictures."""
+"""Which files of a folder hushbandits made: pages and pictures say so themselves, and no others are written over."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hushbandits.bench.runner.errors import StoreError
-from hushbandits.bench.runner.store import DECLARATION
 
 __all__ = ["MAKER", "PAGE", "check_ours"]
 
@@ -14,10 +13,18 @@ __all__ = ["MAKER", "PAGE", "check_ours"]
 MAKER = "hushbandits"
 #: The page of a results folder.
 PAGE = "report.html"
+#: What stands in every picture that we make, by its ending.
+_PICTURES = {
+    ".png": b"tEXtSoftware\0hushbandits",
+    ".svg": b"<dc:title>hushbandits</dc:title>",
+    ".pdf": b"/Creator (hushbandits)",
+}
 
 
 def check_ours(folder: Path, names: Iterable[str] = ()) -> None:
-    """Raise ``StoreError`` where a first page, or pictures of these names, would replace somebody else's file."""
-    for path in [folder / PAGE, *(folder / f"{name}.png" for name in names)]:
-        if path.exists() and not (folder / DECLARATION).exists():
+    """Raise ``StoreError`` where a page, or pictures of these names, would replace somebody else's file."""
+    marks = {PAGE: b"hushbandits</title>"}
+    marks |= {f"{name}{ending}": mark for name in names for ending, mark in _PICTURES.items()}
+    for path, mark in ((folder / file, mark) for file, mark in marks.items()):
+        if path.is_file() and mark not in path.read_bytes():
             raise StoreError(f"{path} was not made by hushbandits: move it away, or choose another folder (--out)")

@@ -86,4 +86,7 @@ def workers(jobs: int) -> int:
             import joblib
 
         return int(joblib.cpu_count())
-    return integer("jobs (or -1: one process per core)", jobs, 1)
+    try:
+        return integer("jobs", jobs, 1)
+    except ValueError as error:
+        raise ValueError(f"{error}, or -1: one process per core") from None
