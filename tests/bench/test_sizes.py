@@ -46,7 +46,7 @@ def test_an_experiment_beyond_all_memory_is_refused(tmp_path, what):
 
 
 def test_a_list_beyond_all_reading_is_refused():
-    quickly(lambda: small(checkpoints=range(10**9)), "must be an integer or a list of at most 1,000,000 integers")
+    quickly(lambda: small(checkpoints=range(10**9)), "checkpoints=.* at most 1,000,000")
 
 
 @pytest.mark.parametrize(

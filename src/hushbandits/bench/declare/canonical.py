@@ -28,6 +28,7 @@ __all__ = ["canonical", "digest", "plain", "seeds", "thaw", "world"]
 #: Value classes that may stand in an experiment, by the name under which they are written.
 _CLASSES: dict[str, Any] = {"UniformMeans": UniformMeans} | {law.__name__: law for law in LAWS.values()}
 _MOST_NODES = 100_000
+_LONGEST = 1_000_000  # values of a list
 
 
 def plain(value: object) -> Any:
@@ -66,7 +67,9 @@ def plain(value: object) -> Any:
     if isinstance(value, (np.generic, np.ndarray)):
         return plain(value.tolist())
     if isinstance(value, (list, tuple, range)):
-        return [plain(v) for v in value]
+        if len(value) <= _LONGEST:
+            return [plain(v) for v in value]
+        why = f"a list has at most {_LONGEST:,} values"
     if isinstance(value, Mapping):
         return {plain(str(k)): plain(v) for k, v in value.items()}
     networkx = sys.modules.get("networkx")  # before somebody imports it, nothing is a graph
