@@ -45,7 +45,7 @@ def test_an_installed_package_is_used_as_what_ships(tmp_path):
     assert listed.count("of tidal-bandits 0.1") == 5
     assert "Tides-v0 (env, of tidal-bandits 0.1)" in hushbandits("list", "Tides-v0", **given)
     hushbandits("run", "tidal-regret", "--quick", "--jobs", "2", **given)
-    assert "whole" in hushbandits("check", "runs/tidal-regret-quick", **given)
+    assert "12 of 12 runs" in hushbandits("check", "runs/tidal-regret-quick", **given)
     of = [word for name in ("Tides-v0", "Tidal-UCB", "Half-Greedy", "Coins") for word in ("--of", name)]
     assert "passed" in said(*CONTRACT, *of, **given)
 
