@@ -212,7 +212,8 @@ class Draws:
             middle = math.sqrt(low * high)
             u = self._uniform(self.noise, part, middle)
             low, high = (middle, high) if uniforms.scale_between(u[part], 0.5)[0] > 1 else (low, middle)
-        return high * uniforms.scale_between(u[part], level)[1] if self._fit(u, part) else 0.0
+        # A law without a scale is the same at all of them: then `high` has not moved.
+        return high * uniforms.scale_between(u[part], level)[1] if high < 2 * times and self._fit(u, part) else 0.0
 
     def _events(self, pair: tuple[float, str, Array]) -> Verdict:
         """The ε that an event refutes, of one draw or of two; a third of the runs chooses it, the others test it."""
