@@ -64,10 +64,3 @@ _room.__class__ = _Answering
 _room.__doc__ = f"{_told}\n\nAs a package: {_room.__doc__}"  # help(hushbandits.privacy) shows the function's
 
 _put_modules(_sys.modules[__name__], sorted(_ENVS))
-
-
-def make_sb3(*args: object, **kwargs: object) -> object:
-    """Build a ``VecEnv`` of Stable-Baselines3: see `hushbandits.views.sb3.make_sb3` (extra ``sb3``)."""
-    from hushbandits.views.sb3 import make_sb3
-
-    return make_sb3(*args, **kwargs)

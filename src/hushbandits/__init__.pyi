@@ -48,11 +48,11 @@ from hushbandits.registry import make_wrapper as make_wrapper
 from hushbandits.registry import register_agent as register_agent
 from hushbandits.registry import register_env as register_env
 from hushbandits.registry import register_wrapper as register_wrapper
-from hushbandits.views.aec import make_aec as make_aec
 from hushbandits.views.make import make as make
+from hushbandits.views.make import make_aec as make_aec
+from hushbandits.views.make import make_sb3 as make_sb3
+from hushbandits.views.make import make_torchrl as make_torchrl
+from hushbandits.views.make import make_vec as make_vec
 from hushbandits.views.make import wrap as wrap
-from hushbandits.views.sb3 import make_sb3 as make_sb3
-from hushbandits.views.torchrl import make_torchrl as make_torchrl
-from hushbandits.views.vector import make_vec as make_vec
 
 __version__: str

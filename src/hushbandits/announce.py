@@ -27,15 +27,15 @@ def announce(id: str) -> None:
     try:
         gymnasium.register(
             public,
-            "hushbandits.views.vector:one_agent",
-            vector_entry_point="hushbandits.views.vector:of_gymnasium",
+            "hushbandits.views.farama:one_agent",
+            vector_entry_point="hushbandits.views.farama:of_gymnasium",
             kwargs={"env_id": id},  # `id` is a word of gymnasium.make's own
         )
     except gymnasium.error.Error as refused:  # it takes no name both with and without a version
         raise ValueError(f"id={id!r} cannot be registered with Gymnasium: {refused}") from None
     if petting:
         pettingzoo.register("parallel", spelled, "hushbandits.views.make:make", kwargs={"id": id})
-        pettingzoo.register("aec", spelled, "hushbandits.views.aec:make_aec", kwargs={"id": id})
+        pettingzoo.register("aec", spelled, "hushbandits.views.make:make_aec", kwargs={"id": id})
 
 
 def announce_bandit() -> None:

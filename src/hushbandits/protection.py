@@ -219,7 +219,7 @@ def privacy(
        a participant, whole run: no bound: all rewards of a participant: nothing adds them up
     ...
     """
-    built = getattr(env, "core", env)
+    built = getattr(getattr(env, "unwrapped", env), "core", env)
     given = {} if agent_kwargs is None else dict(agent_kwargs)
     if isinstance(agent, Team) and given:
         raise ValueError(f"agent_kwargs={shown(given)} cannot change {agent.name}, which is built already")

@@ -18,7 +18,7 @@ from hushbandits.baselines.sb3_network import Network
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.core.measure import gathered
 from hushbandits.learning.models import MODELS, build
-from hushbandits.views.sb3 import make_sb3
+from hushbandits.views.make import make_sb3
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.learning.equivariant import Described
 from hushbandits.learning.models import build
 from hushbandits.learning.train import train
-from hushbandits.views.sb3 import make_sb3
+from hushbandits.views.make import make_sb3
 
 CASES = {"network": "ppo", "feedback": "a2c", "exploration": "maskable-ppo"}
 

@@ -83,8 +83,9 @@ def test_an_env_without_luck_says_so():
 
 
 class WrongDtype(ParallelView):
-    def _observe(self):
-        return {agent: row.astype(np.float64) for agent, row in super()._observe().items()}
+    def _told(self):
+        seen, infos = super()._told()
+        return {agent: row.astype(np.float64) for agent, row in seen.items()}, infos
 
 
 class SeedsGlobally(ParallelView):
@@ -111,13 +112,13 @@ class CountsEpisodes(ParallelView):
 
 
 class WritesToTheOld(ParallelView):
-    def _observe(self):
-        rows = super()._observe()
+    def _told(self):
+        rows, infos = super()._told()
         if not hasattr(self, "kept"):
             self.kept = rows
         for agent, row in rows.items():
             self.kept[agent][:] = row
-        return self.kept
+        return self.kept, infos
 
 
 class NotPicklable(ParallelView):
@@ -265,8 +266,9 @@ def test_python_without_asserts_still_catches():
         "import hushbandits as hb\nfrom hushbandits.testing import check_env\n"
         "from hushbandits.views.parallel import ParallelView\n"
         "class Wide(ParallelView):\n"
-        "    def _observe(self):\n"
-        "        return {agent: row.astype(float) for agent, row in super()._observe().items()}\n"
+        "    def _told(self):\n"
+        "        seen, infos = super()._told()\n"
+        "        return {agent: row.astype(float) for agent, row in seen.items()}, infos\n"
         f"try: check_env(Wide(hb.make_core('CoopNetwork-v0', **{NET!r})))\n"
         "except AssertionError as e: print(e)"
     )

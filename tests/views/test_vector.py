@@ -14,7 +14,7 @@ from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Field
 from hushbandits.core.start import Startable
 from hushbandits.views.learners import learners_core
-from hushbandits.views.vector import make_vec
+from hushbandits.views.make import make_vec
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg

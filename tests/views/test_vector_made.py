@@ -9,7 +9,7 @@ from kinds import one_per_class
 
 import hushbandits as hb
 from hushbandits.envs.network.env import CoopNetwork
-from hushbandits.views.vector import make_vec
+from hushbandits.views.make import make_vec
 from hushbandits.wrappers.huber import Huber
 
 VOTING = {"n_agents": 8, "n_arms": 3, "threshold": 1, "horizon": 12}

@@ -2,6 +2,7 @@
 
 import copy
 import runpy
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,11 +11,9 @@ import numpy as np
 import pettingzoo
 import pytest
 from kinds import by_class, each_once, one_per_class
-from pettingzoo.test import parallel_api_test, render_test
+from pettingzoo.test import parallel_api_test
 from pettingzoo.test.max_cycles_test import max_cycles_test
 from pettingzoo.test.seed_test import check_environment_deterministic_parallel
-from pettingzoo.utils.conversions import parallel_to_aec
-from small import small
 
 import hushbandits as hb
 from hushbandits.envs.network.env import CoopNetwork
@@ -77,16 +76,7 @@ def test_pettingzoo_makes_and_cuts_it(env_id):
     # 60 users or fewer: then a random episode of feedback is longer than the four cycles of the test.
     assert parallel_env(max_cycles=3).max_cycles == 3
     if parallel_env().core.setting != "feedback":
-        max_cycles_test(
-            SimpleNamespace(parallel_env=parallel_env, env=lambda **kw: parallel_to_aec(parallel_env(**kw)))
-        )
-
-
-@pytest.mark.weekly
-def test_pettingzoo_renders_it():
-    matplotlib.use("agg")
-    given = small("DPMASE-v0")
-    render_test(lambda render_mode: parallel_to_aec(hb.make("DPMASE-v0", render_mode=render_mode, **given)))
+        max_cycles_test(SimpleNamespace(parallel_env=parallel_env, env=partial(hb.make_aec, env_id)))
 
 
 # -- wrap, registry -----------------------------------------------------------------------------------------------

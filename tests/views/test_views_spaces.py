@@ -187,18 +187,16 @@ def test_a_complex_bit_is_no_bit():
         env.step({agent: bits.astype(complex) for agent in env.agents})
 
 
-@pytest.mark.parametrize("make", [hb.make, hb.make_aec])
-def test_spaces_of_all_agents_are_those_of_each(make):
-    env = make("CoopNetwork-v0", n_agents=3)
+def test_spaces_of_all_agents_are_those_of_each():
+    env = hb.make("CoopNetwork-v0", n_agents=3)
     assert list(env.observation_spaces) == list(env.action_spaces) == env.possible_agents
     for agent in env.possible_agents:
         assert env.observation_spaces[agent] is env.observation_space(agent)
         assert env.action_spaces[agent] is env.action_space(agent)
 
 
-@pytest.mark.parametrize("make", [hb.make, hb.make_aec])
-def test_the_generator_of_a_view_is_seeded_by_reset_and_the_clients_alone(make):
-    env = make("CoopNetwork-v0", n_agents=2, horizon=4)
+def test_the_generator_of_a_view_is_seeded_by_reset_and_the_clients_alone():
+    env = hb.make("CoopNetwork-v0", n_agents=2, horizon=4)
     env.reset(seed=2**70)
     drawn = env.np_random.random(4)
     env.reset(seed=2**70)

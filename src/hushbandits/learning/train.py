@@ -158,7 +158,7 @@ class _Training:
         if asked["algo"] == "es":
             self.learner = Evolution(rows(asked["runs"]), hyper, asked["seed"])
         else:
-            from hushbandits.views.sb3 import make_sb3
+            from hushbandits.views.make import make_sb3
 
             venv = make_sb3(asked["id"], asked["runs"], wrappers=wrappers(), **options, **env)
             self.learner = Gradient(asked["algo"], venv, hyper, asked["seed"], logs)

@@ -5,16 +5,13 @@ from __future__ import annotations
 import gymnasium
 from gymnasium.vector import AutoresetMode
 
-from hushbandits.core.actions import read, sample_mask
-from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.ground.validate import shown
-from hushbandits.views.learners import Info, Rows, checked_mode, learners_core, task_options
-from hushbandits.views.vector import VectorView, make_vec
+from hushbandits.views.learners import Info
+from hushbandits.views.make import make, make_vec
+from hushbandits.views.vector import VectorView
 
-__all__ = ["BanditEnv", "make_bandits"]
-
-_ID = "CoopNetwork-v0"
+_ID, _AGENT = "CoopNetwork-v0", "agent_0"
 #: What only several agents have.
 _SEVERAL = ("n_agents", "runs", "wrappers", "speech")
 
@@ -28,9 +25,8 @@ def _alone(kwargs: Params) -> Info:
 class BanditEnv(gymnasium.Env[Array, object]):
     """One agent, K arms, T rounds: ``gymnasium.make("hushbandits/Bandit-v0")``.
 
-    It is a network of one: the same core and the same `Task`, whose ``heard_`` parts stay empty.  The horizon
-    truncates; the last info has the run's ``metrics``, every info an ``action_mask`` in the form that
-    ``action_space.sample`` takes.
+    It is a network of one as `make` builds it, whose ``heard_`` parts stay empty.  The horizon truncates; the last
+    info has the run's ``metrics``, all others an ``action_mask`` in the form that ``action_space.sample`` takes.
 
     Parameters
     ----------
@@ -53,47 +49,24 @@ class BanditEnv(gymnasium.Env[Array, object]):
     metadata: Info = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}  # noqa: RUF012
 
     def __init__(self, *, render_mode: str | None = None, **kwargs: object):
-        self.render_mode = checked_mode(render_mode, self.metadata["render_modes"])
-        options, params = task_options(_ID, _alone(kwargs))
-        self._rows = Rows(learners_core(_ID, 1, (), None, params), **options)
-        self.core: Env = self._rows.core
-        self.task = self._rows.task
-        self.layout = self.task.layout
-        self.observation_space = self.task.observation_space
-        self.action_space = self.task.action_space
-        self._open = False
+        self._view = make(_ID, render_mode=render_mode, **_alone(kwargs))
+        self.render_mode, self.core, self.layout = render_mode, self._view.core, self._view.layout
+        self.observation_space = self._view.observation_space(_AGENT)
+        self.action_space = self._view.action_space(_AGENT)
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Array, Info]:
-        """Start an episode; without a seed, the next one of the stream that a seed began."""
-        if options:
-            raise ValueError(f"options={shown(options)} of reset: this env has none; give parameters to make")
-        observation = self._rows.reset(seed)
+        """Start an episode; without a seed, the next one of the stream that a seed began.  `options`: as of `make`."""
+        observations, infos = self._view.reset(seed, options)
         super().reset(seed=None if seed is None else int(seed))
-        self._open = True
-        return observation[0, 0], self._info()
+        return observations[_AGENT], infos[_AGENT]
 
     def step(self, action: object) -> tuple[Array, float, bool, bool, Info]:
         """Pull an arm."""
-        if not self._open:
-            raise RuntimeError("step before the start or after the end of an episode: call reset() first")
-        turn = self._rows.step(read(self.action_space, [action], ["the agent"], (1, 1)))
-        over = bool(turn.over[0])
-        self._open = not over
-        info = {"metrics": self._rows.metrics(0)} if over else self._info()
-        return turn.observation[0, 0], float(turn.reward[0, 0]), False, over, info
-
-    def _info(self) -> Info:
-        return {"action_mask": sample_mask(self.action_space, self.task.mask()[0, 0])}
+        return tuple(told[_AGENT] for told in self._view.step({_AGENT: action}))
 
     def render(self) -> str | Array:
         """Return a text or an ``(H, W, 3)`` picture."""
-        import hushbandits.views.render as render
-
-        if self.render_mode is None:
-            raise RuntimeError(f"render needs make(…, render_mode=), one of {self.metadata['render_modes']}")
-        title = f"Bandit-v0 · rounds {int(self.core.t[0]):,} of {self.core.horizon:,}"
-        title += f" · regret {self._rows.metrics(0)['regret']:,.0f}"
-        return render.frame(self.task, title, self.render_mode)
+        return self._view.render()
 
 
 def make_bandits(

@@ -7,8 +7,12 @@ import sys
 from functools import partial
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["module_name", "put_modules"]
+from hushbandits.core.ground.validate import count
+
+if TYPE_CHECKING:
+    from hushbandits.views.vector import VectorView
 
 _OFFERED = ["env", "parallel_env", "raw_env"]
 
@@ -25,8 +29,7 @@ class _Named(ModuleType):
     def __getattr__(self, name: str) -> object:
         if name not in _OFFERED:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        from hushbandits.views.aec import make_aec
-        from hushbandits.views.make import make
+        from hushbandits.views.make import make, make_aec
 
         found = vars(self)[name] = partial(make if name == "parallel_env" else make_aec, vars(self)["id"])
         return found
@@ -38,8 +41,7 @@ class _Named(ModuleType):
 def put_modules(package: ModuleType, ids: list[str]) -> None:
     """Give `package` a module for every id; there are no files, the modules stand where `import` looks first.
 
-    Each has ``parallel_env`` (`make`), and ``env`` and ``raw_env``, which are the same (`make_aec`): the view checks
-    turns and actions by itself, and needs no wrapper.
+    Each has ``parallel_env`` (`make`), and ``env`` and ``raw_env``, which are the same (`make_aec`).
     """
     for id in ids:
         name = f"{package.__name__}.{module_name(id)}"
@@ -48,3 +50,31 @@ def put_modules(package: ModuleType, ids: list[str]) -> None:
         vars(module).update(id=id, __all__=_OFFERED)
         sys.modules[name] = module
         setattr(package, module_name(id), module)
+
+
+def of_gymnasium(env_id: str, num_envs: int = 1, **kwargs: Any) -> VectorView:
+    """Build what ``gymnasium.make_vec`` asks for: `make_vec`, with runs for `num_envs` agents.
+
+    Raises
+    ------
+    ValueError
+        `num_envs` is no multiple of the agents of a run.
+    """
+    from hushbandits.views.make import make_vec
+
+    one = make_vec(env_id, **kwargs)
+    if count("num_envs", num_envs, 1) % one.n_agents:
+        raise ValueError(
+            f"num_envs={num_envs} must be a multiple of n_agents={one.n_agents}: Gymnasium counts every agent of every "
+            f"run; such as num_envs={num_envs * one.n_agents}"
+        )
+    return make_vec(env_id, num_envs // one.n_agents, **kwargs)
+
+
+def one_agent(**kwargs: object) -> None:
+    """Say in a ``ValueError`` why ``gymnasium.make`` does not build an env of many agents."""
+    raise ValueError(
+        "this env has many agents, and gymnasium.make builds for one, as do the modes 'sync' and 'async' of "
+        "gymnasium.make_vec: use hushbandits.make (PettingZoo), gymnasium.make_vec without a vectorization_mode (a "
+        "sub-env for each agent), or the single-agent 'hushbandits/Bandit-v0'"
+    )

@@ -10,31 +10,15 @@ from gymnasium import spaces
 
 from hushbandits.core.actions import Stacked, fits, read, shaped
 from hushbandits.core.edge import as_array
-from hushbandits.core.entries import ENVS, AnyEnv, AnyWrapper, title
+from hushbandits.core.entries import AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Params, Seeds
-from hushbandits.core.ground.validate import choice, count, integer, shown
+from hushbandits.core.ground.validate import choice, integer, shown
 from hushbandits.core.luck.seeding import Seeded
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Field
 from hushbandits.core.task import Task
 from hushbandits.registry import env_entry, make_core, takes
-
-__all__ = [
-    "HORIZON",
-    "Again",
-    "Episodes",
-    "Info",
-    "Rows",
-    "Turn",
-    "checked_mode",
-    "learners_core",
-    "learners_own",
-    "of_run",
-    "rows_of",
-    "spelled",
-    "task_options",
-]
 
 Info = dict[str, Any]
 
@@ -77,26 +61,12 @@ def task_options(id: AnyEnv, given: Params) -> tuple[Info, Info]:
     >>> task_options("DistDP-v0", {"actions": "native", "reward": None, "n_agents": 3})
     ({'actions': 'native'}, {'n_agents': 3})
     """
-    taken = learners_own(id)
-    for name in _TASKS if taken else ():
-        if given.get(name) is not None and name not in taken:
-            raise ValueError(f"{name}={shown(given[name])}: {_lacking(id, name, taken)}")
-    own = {*taken} - {*_TASKS}
+    own = {*learners_own(id)} - {*_TASKS}
     for name in given:
         if name in own and (takes(id, name) or name in env_entry(id).defaults):
             raise TypeError(f"{name}= is a parameter of env {title(id)} and an option of its task: rename one of them")
     options = {k: v for k, v in given.items() if k in own or (k in _TASKS and v is not None)}
     return options, {k: v for k, v in given.items() if k not in own and k not in _TASKS}
-
-
-def _lacking(id: AnyEnv, name: str, taken: Sequence[str]) -> str:
-    """Who has an option that the learners of an env do not have, and what these have."""
-    settings = {getattr(ENVS[env].load(), "setting", "") for env in ENVS.shipped if name in learners_own(env)}
-    mine = getattr(env_entry(id).load(), "setting", "")
-    law = " (rewards= is the law)" if name == "reward" else ""
-    return (
-        f"that is an option of the {' and '.join(sorted(settings))} setting; one of {mine} has {', '.join(taken)}{law}"
-    )
 
 
 def learners_own(id: AnyEnv) -> list[str]:
@@ -108,25 +78,6 @@ def learners_own(id: AnyEnv) -> list[str]:
 def of_run(metrics: Mapping[str, Array], run: int) -> Info:
     """Return one run's metrics: plain numbers, and arrays ``(M,)`` for per-agent ones."""
     return {name: value[run].item() if value.ndim == 1 else value[run].copy() for name, value in metrics.items()}
-
-
-def rows_of(
-    maker: str,
-    id: AnyEnv,
-    runs: int,
-    wrappers: Sequence[AnyWrapper],
-    speech: Mapping[str, Field] | None,
-    given: Params,
-) -> Rows:
-    """Build what a vector view plays, of what its `maker` was given: options of the task, and parameters of the env."""
-    for name in ("num_envs", "n_envs"):
-        if name in given:
-            raise TypeError(
-                f"{maker} takes no parameter {name!r} (={shown(given[name])}): runs= says how many runs are played at "
-                f"once; .num_envs is runs × n_agents, as Gymnasium counts, one for each agent of each run"
-            )
-    options, params = task_options(id, given)
-    return Rows(learners_core(id, count("runs", runs, 1), wrappers, speech, params), **options)
 
 
 def checked_mode(mode: str | None, modes: Collection[str]) -> str | None:

@@ -1,22 +1,33 @@
-"""Building the PettingZoo view, and building one anew with more wrappers."""
+"""Building an env in the form of each library, and building one anew with more wrappers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import gymnasium
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.vector import AutoresetMode
+from pettingzoo import AECEnv
+from pettingzoo.utils.conversions import parallel_to_aec
 
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
-from hushbandits.core.ground.validate import shown
+from hushbandits.core.ground.validate import count, shown
 from hushbandits.core.messages import Field
 from hushbandits.registry import make_core
-from hushbandits.views.learners import learners_core, task_options
+from hushbandits.views.learners import Info, Rows, learners_core, task_options
 from hushbandits.views.parallel import ParallelView
-from hushbandits.views.run import OneRun
+from hushbandits.views.vector import VectorView
 
-__all__ = ["make", "wrap"]
+if TYPE_CHECKING:
+    import torch
 
-Wrapped = TypeVar("Wrapped", bound="Env | OneRun")
+    from hushbandits.views.sb3 import RowsVecEnv
+    from hushbandits.views.torchrl import TorchRows
+
+Wrapped = TypeVar("Wrapped", bound=Env | ParallelView)
 
 
 def make(
@@ -89,6 +100,189 @@ def make(
     return ParallelView(core, beats=beats, render_mode=render_mode, max_cycles=max_cycles, info=info, **options)
 
 
+def make_aec(id: AnyEnv, **kwargs: object) -> AECEnv:
+    """Build a PettingZoo env whose agents act one after the other: PettingZoo's own conversion of what `make` builds.
+
+    A round is a turn of every agent, in order of their names; it is played when the last of them has acted.  An action
+    outside its space is refused then, and the episode must be started again.
+
+    Parameters
+    ----------
+    id, **kwargs
+        As for `make`.
+
+    Returns
+    -------
+    pettingzoo.AECEnv
+        Its ``unwrapped`` is the `ParallelView`, with ``core``, ``layout``, ``metrics`` and ``privacy``.
+
+    Examples
+    --------
+    >>> env = make_aec("DPMASE-v0", n_agents=8, threshold=1, horizon=100)
+    >>> env.reset(seed=0)
+    >>> for agent in env.agent_iter():
+    ...     observation, reward, terminated, truncated, info = env.last()
+    ...     over = terminated or truncated
+    ...     env.step(None if over else env.action_space(agent).sample(info["action_mask"]))
+    >>> env.agents, terminated or truncated
+    ([], True)
+    """
+    return parallel_to_aec(make(id, **kwargs))
+
+
+def make_vec(
+    id: AnyEnv, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), speech: Mapping[str, Field] | None = None,
+    autoreset: str | AutoresetMode = "same-step", render_mode: str | None = None, **kwargs: object,
+) -> VectorView:  # fmt: skip
+    """Build a Gymnasium vector env; what its sub-envs and steps are, `VectorView` says.
+
+    ``gymnasium.make_vec("hushbandits/<id>", num_envs=R·M)`` builds the same, without `wrappers`: Gymnasium keeps that
+    word for its own.
+
+    Parameters
+    ----------
+    runs : int
+        R, the runs played at once; the view's own ``num_envs`` is R·M, one for each agent of each run.
+    autoreset : str or AutoresetMode
+        ``"same-step"``, ``"next-step"`` or ``"disabled"``.
+    render_mode : str, optional
+        ``"ansi"`` or ``"rgb_array"``.
+    id, wrappers, speech, **kwargs
+        As for `make`, which alone has ``beats``, ``max_cycles`` and ``info``.
+
+    Returns
+    -------
+    VectorView
+        A ``gymnasium.vector.VectorEnv``.
+
+    Examples
+    --------
+    >>> env = make_vec("CoopNetwork-v0", 3, n_agents=4, horizon=2)
+    >>> env.num_envs, env.runs, env.n_agents
+    (12, 3, 4)
+    >>> observation, infos = env.reset(seed=0)
+    >>> for _ in range(2):
+    ...     observation, reward, terminated, truncated, infos = env.step(env.action_space.sample())
+    >>> truncated.all(), infos["final_obs"][0].shape, sorted(infos["final_info"]["metrics"])[3:]
+    (np.True_, (43,), ['agent_regret', 'messages', 'regret'])
+    """
+    view = VectorView(
+        _rows("make_vec", id, runs, wrappers, speech, kwargs), autoreset=autoreset, render_mode=render_mode
+    )
+    if not wrappers:
+        view.spec = _spec(
+            id, num_envs=view.num_envs, speech=speech, autoreset=autoreset, render_mode=render_mode, **kwargs
+        )
+    return view
+
+
+def make_sb3(
+    id: AnyEnv, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (),
+    speech: Mapping[str, Field] | None = None, render_mode: str | None = None, **kwargs: object,
+) -> RowsVecEnv:  # fmt: skip
+    """Build a ``VecEnv`` of Stable-Baselines3, in which all agents of `runs` runs play one policy.
+
+    Parameters
+    ----------
+    runs : int
+        R, the runs; there are R·M sub-envs, agent-fastest (`RowsVecEnv`).
+    render_mode : str, optional
+        ``"rgb_array"``.
+    id, wrappers, speech, **kwargs
+        As for `make`, which alone has ``beats``, ``max_cycles`` and ``info``.
+
+    Returns
+    -------
+    RowsVecEnv
+
+    Raises
+    ------
+    ImportError
+        Stable-Baselines3 is missing; it comes with the extra ``sb3``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> venv = make_sb3("CoopNetwork-v0", 3, n_agents=4, horizon=2)
+    >>> venv.num_envs, venv.reset().shape
+    (12, (12, 43))
+    >>> observations, rewards, dones, infos = venv.step(np.zeros(12, int))
+    >>> dones.any(), venv.step(np.zeros(12, int))[3][0]["TimeLimit.truncated"]
+    (np.False_, True)
+    """
+    from hushbandits.views.sb3 import RowsVecEnv
+
+    return RowsVecEnv(_rows("make_sb3", id, runs, wrappers, speech, kwargs), render_mode)
+
+
+def make_torchrl(
+    id: AnyEnv, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (),
+    speech: Mapping[str, Field] | None = None, device: torch.device | str = "cpu", **kwargs: object,
+) -> TorchRows:  # fmt: skip
+    """Build a TorchRL env of R runs, which start their next episodes one by one.
+
+    Its batch is [R].  All agents are one group, ``"agents"``: ``("agents", "observation")`` [R, M, D],
+    ``("agents", "action")`` [R, M, …] (categories, never one-hot; of ``actions="native"`` it may have parts),
+    ``("agents", "action_mask")`` [R, M, C], all discrete choices in a row, as the transform ``ActionMask`` wants it,
+    and ``("agents", "reward")`` [R, M, 1].  ``done``, ``terminated`` and ``truncated`` are [R, 1]: an env decides
+    (termination) or its horizon is over (truncation), where a learner must bootstrap.  A run that is done stays so
+    until it is reset, and earns nothing.
+
+    Parameters
+    ----------
+    runs : int
+        R.
+    device : torch.device or str
+        Where tensors go; the env itself runs on the CPU.
+    id, wrappers, speech, **kwargs
+        As for `make`, which alone has ``beats``, ``max_cycles`` and ``info``.
+
+    Returns
+    -------
+    TorchRows
+        A ``torchrl.envs.EnvBase``.  Its ``rows`` hold the core and the task; ``rows.metrics(i)`` are those of run i so
+        far.  After ``set_seed(s)``, the next reset of all runs plays what ``make_core(id, R).reset(s)`` plays, run by
+        run.
+
+    Raises
+    ------
+    ImportError
+        TorchRL is not installed.
+
+    Examples
+    --------
+    >>> env = make_torchrl("CoopNetwork-v0", runs=8, n_agents=4, horizon=50)  # doctest: +SKIP
+    >>> env.rollout(100, break_when_any_done=False)["next", "agents", "reward"].shape  # doctest: +SKIP
+    torch.Size([8, 100, 4, 1])
+    """
+    from hushbandits.views.torchrl import TorchRows
+
+    return TorchRows(_rows("make_torchrl", id, runs, wrappers, speech, kwargs), device)
+
+
+def _rows(
+    maker: str, id: AnyEnv, runs: int, wrappers: Sequence[AnyWrapper], speech: Mapping[str, Field] | None, given: Info
+) -> Rows:
+    """What a vector view plays, of what its `maker` was given: options of the task, and parameters of the env."""
+    for name in ("num_envs", "n_envs"):
+        if name in given:
+            raise TypeError(
+                f"{maker} takes no parameter {name!r} (={shown(given[name])}): runs= says how many runs are played at "
+                f"once; .num_envs is runs × n_agents, as Gymnasium counts, one for each agent of each run"
+            )
+    options, params = task_options(id, given)
+    return Rows(learners_core(id, count("runs", runs, 1), wrappers, speech, params), **options)
+
+
+def _spec(id: AnyEnv, **given: object) -> EnvSpec | None:
+    """What Gymnasium builds the same view of, where it knows the id."""
+    known = gymnasium.registry.get(f"hushbandits/{id}") if isinstance(id, str) else None
+    if known is None:
+        return None
+    own = {name: value for name, value in given.items() if value is not None}
+    return replace(known, kwargs={**known.kwargs, **own})
+
+
 def wrap(env: Wrapped, *wrappers: AnyWrapper) -> Wrapped:
     """Return a new env with more wrappers.
 
@@ -98,8 +292,8 @@ def wrap(env: Wrapped, *wrappers: AnyWrapper) -> Wrapped:
 
     Parameters
     ----------
-    env : Env, ParallelView or AECView
-        From `make_core`, `make` or `make_aec`.
+    env : Env or ParallelView
+        From `make_core` or `make`.
     *wrappers : Wrapper, its name or class
 
     Raises
@@ -114,7 +308,7 @@ def wrap(env: Wrapped, *wrappers: AnyWrapper) -> Wrapped:
     >>> [w.name for w in env.core.wrappers]
     ['Huber', 'Loss']
     """
-    core = env.core if isinstance(env, OneRun) else env
+    core = env.core if isinstance(env, ParallelView) else env
     if not isinstance(core, Env):
         raise ValueError(
             f"env={shown(env)} must be an env from make or make_core, and comes first: wrap(env, *wrappers)"
@@ -125,4 +319,4 @@ def wrap(env: Wrapped, *wrappers: AnyWrapper) -> Wrapped:
         )
     id, kwargs, before = core.spec
     new = make_core(id, runs=core.runs, wrappers=(*before, *wrappers), **kwargs)
-    return cast(Wrapped, type(env)(new, **env.settings) if isinstance(env, OneRun) else new)
+    return cast(Wrapped, ParallelView(new, **env.settings) if isinstance(env, ParallelView) else new)

@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
+import numpy as np
+from gymnasium import spaces
+from gymnasium.utils import seeding
 from pettingzoo import ParallelEnv
 
+from hushbandits.core.actions import Space, Stacked
+from hushbandits.core.entries import AnyAgent
+from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Params
-from hushbandits.core.ground.validate import shown
-from hushbandits.views.run import OneRun
+from hushbandits.core.ground.validate import choice, integer, shown
+from hushbandits.core.task import Task
+from hushbandits.core.team import Team
+from hushbandits.protection import DELTA, Protection, privacy
+from hushbandits.registry import make_core
+from hushbandits.views.learners import Again, Episodes, Info, checked_mode, of_run, spelled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["ParallelView"]
 
+Infos = dict[str, dict[str, object]]
 
-class ParallelView(OneRun, ParallelEnv[str, Array, object]):
+
+class ParallelView(ParallelEnv[str, Array, object]):
     """One run of an array core, agents as ``agent_0``, ``agent_1``, … (built by `make`).
 
     A *merged* step (``beats=1``) is a round of the core with one action: its arms are pulled, then its message is sent,
@@ -22,22 +38,150 @@ class ParallelView(OneRun, ParallelEnv[str, Array, object]):
     may tell of the pull just made.  Where a learner has no words of its own (network without `speech`, feedback) both
     are the same game; the last infos say which it was (``beats``, ``metrics``).
 
-    Parameters and attributes are those of `OneRun`.
+    Parameters
+    ----------
+    core : Env
+        An array core of one run, with a horizon.
+    beats : int
+        1: a step is a round, whose message was chosen with the pull; 2: pull and talk are steps of their own.
+    render_mode : str, optional
+        ``"ansi"``, ``"rgb_array"`` or ``"human"``.
+    max_cycles : int, optional
+        Steps after which an episode is cut (truncation); may be set at any time.
+    info : str, optional
+        ``"metrics"``: every info tells the run's metrics so far (else the last ones).
+    **options
+        The task's own, such as ``actions`` (see `Task` and the settings' tasks).
+
+    Attributes
+    ----------
+    layout : mapping of str to slice
+        Where each part of an observation lies: ``obs["agent_0"][env.layout["own_mean"]]``.
+    state_space : spaces.Box
+        All agents' observations in a row.
+    np_random : numpy.random.Generator
+        For whoever plays, and seeded by a `reset` with a seed; the env draws nothing from it.
     """
 
-    def reset(
-        self, seed: int | None = None, options: Params | None = None
-    ) -> tuple[dict[str, Array], dict[str, dict[str, object]]]:
-        """Start an episode; `seed` and `options` as for `OneRun.begin`."""
-        self.begin(seed, options)
-        observations = self._observe()
-        if self.render_mode == "human":
-            self.render()
-        return observations, self._infos()
+    metadata: Params = {  # noqa: RUF012
+        "render_modes": ["human", "rgb_array", "ansi"],
+        "is_parallelizable": True,
+        "render_fps": 10,
+    }
+
+    def __init__(
+        self,
+        core: Env,
+        *,
+        beats: int = 1,
+        render_mode: str | None = None,
+        max_cycles: int | None = None,
+        info: str | None = None,
+        **options: object,
+    ):
+        if core.runs != 1 or core.horizon is None:
+            raise ValueError(f"a view needs a core of one run with a horizon, not runs={core.runs}, {core.horizon=}")
+        if beats not in (1, 2):
+            raise ValueError(f"beats={beats!r} must be 1 (merged) or 2 (pull and talk are steps of their own)")
+        self.core, self.beats = core, beats
+        self.render_mode = checked_mode(render_mode, self.metadata["render_modes"])
+        self.max_cycles = max_cycles
+        self.info = info if info is None else choice("info", info, ["metrics"])
+        #: What the task was asked for.
+        self.options = options
+        self.task = core.task(**options)
+        self.layout = self.task.layout
+        self.metadata = {**self.metadata, "name": spelled(core)}
+        self.possible_agents = [f"agent_{m}" for m in range(core.n_agents)]
+        self.agents: list[str] = []
+        # A space carries a generator: with a shared one, seeding an agent's would seed everybody's.
+        box, act = self.task.observation_space, self.task.action_space
+        self.observation_spaces = {agent: copy.deepcopy(box) for agent in self.possible_agents}
+        self.action_spaces = {agent: copy.deepcopy(act) for agent in self.possible_agents}
+        self.state_space = spaces.Box(np.tile(box.low, core.n_agents), np.tile(box.high, core.n_agents))
+        self._episodes = Episodes(1)
+        self.np_random, _ = seeding.np_random()
+        self._home: tuple[Env, Task] | None = None  # what options of one episode have replaced
+        self._begun = self._over = False
+        self._window: Figure | None = None
+
+    # -- spaces -----------------------------------------------------------------------------------------------
+
+    def observation_space(self, agent: str) -> Space:
+        """Return this agent's own space, the same object at each call."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Space:
+        """Return this agent's own space, the same object at each call."""
+        return self.action_spaces[agent]
+
+    @property
+    def max_cycles(self) -> int | None:
+        """Steps after which an episode is cut; ``None``: it lasts to its own end."""
+        return self._max_cycles
+
+    @max_cycles.setter
+    def max_cycles(self, value: int | None) -> None:
+        self._max_cycles = None if value is None else integer("max_cycles", value, 1)
+
+    # -- the episode --------------------------------------------------------------------------------------------
+
+    def reset(self, seed: int | None = None, options: Params | None = None) -> tuple[dict[str, Array], Infos]:
+        """Start an episode.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Plays the core's run ``run_seeds(seed, 1)[0]``; ``None``: the next episode of the stream that a seed
+            began, or fresh entropy if none has.
+        options : mapping, optional
+            Parameters of the env for this episode alone, such as ``{"means": [.9, .1]}`` or ``{"graph": "star"}``;
+            they may not change its spaces.
+
+        Raises
+        ------
+        ValueError, TypeError
+            A bad seed, or options that the env does not take or that would change its spaces.
+        """
+        self._take(options)
+        self.task.reset(self._episodes.start(seed))
+        if seed is not None:
+            self.np_random, _ = seeding.np_random(int(seed))
+        self.agents = self.possible_agents[:]
+        self._begun, self._over, self._cycles = True, False, 0
+        self._open = False  # whether a round waits for its talk
+        return self._told()
+
+    def repeat(self, seed: np.random.SeedSequence) -> None:
+        """Have every episode that begins without a seed be the run of this one."""
+        self._episodes = Again(seed)
+
+    def _take(self, options: Params | None) -> None:
+        """Play an episode as its options have it."""
+        if not isinstance(options, Mapping | None):
+            raise TypeError(f"options={shown(options)} of reset must be a dict of the env's parameters, or None")
+        # PettingZoo's own tests say {"options": 1}.
+        asked = {name: value for name, value in (options or {}).items() if name != "options"}
+        home = self._home or (self.core, self.task)
+        if not asked:
+            (self.core, self.task), self._home = home, None
+            return
+        core, task = home
+        if fixed := [name for name in asked if name in ("runs", "wrappers")]:
+            raise ValueError(f"options={shown(asked)} of reset: {fixed[0]} is fixed; make another env")
+        if core.spec is None:
+            raise ValueError(f"options={shown(asked)} of reset need an env from make")
+        id, kwargs, wrappers = core.spec
+        other = make_core(id, wrappers=wrappers, **{**kwargs, **asked})
+        its = other.task(**self.options)
+        same = other.n_agents == core.n_agents
+        if not same or (its.action_space, its.observation_space) != (task.action_space, task.observation_space):
+            raise ValueError(f"options={shown(asked)} of reset would change the spaces: make another env")
+        self.core, self.task, self._home = other, its, home
 
     def step(
         self, actions: Mapping[str, object]
-    ) -> tuple[dict[str, Array], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, object]]]:
+    ) -> tuple[dict[str, Array], dict[str, float], dict[str, bool], dict[str, bool], Infos]:
         """Play one step with an action of every agent.
 
         Raises
@@ -48,41 +192,22 @@ class ParallelView(OneRun, ParallelEnv[str, Array, object]):
             The episode has not begun, or is over.
         """
         if not self.agents:
-            when = "before the start" if not self.begun else "after the end"
+            when = "before the start" if not self._begun else "after the end"
             raise RuntimeError(f"step {when} of an episode: call reset() first")
         action, agents = self._read(actions), self.agents
-        reward, over, solved = self.play(action)
-        observations, infos = self._observe(), self._infos()
-        if over:
+        reward, solved = self._play(action)
+        observations, infos = self._told()
+        if self._over:
             self.agents = []
-        if self.render_mode == "human":
-            self.render()
         return (
             observations,
             dict(zip(agents, reward.tolist(), strict=True)),
             dict.fromkeys(agents, solved),
-            dict.fromkeys(agents, over and not solved),
+            dict.fromkeys(agents, self._over and not solved),
             infos,
         )
 
-    def _infos(self) -> dict[str, dict[str, object]]:
-        """Which choices of an action count next, labels, and metrics."""
-        told, over = self.told(), self.over
-        masks: list[object] = [None] * len(self.possible_agents) if over else self.task.sample_masks()
-        infos: dict[str, dict[str, object]] = {
-            agent: {} if over else {"action_mask": mask}
-            for agent, mask in zip(self.possible_agents, masks, strict=True)
-        }
-        if told:
-            for info in infos.values():
-                info.update(copy.deepcopy(told))
-        return infos
-
-    def _observe(self) -> dict[str, Array]:
-        # A copy each: a row would lead to everybody's.
-        return {agent: row.copy() for agent, row in zip(self.possible_agents, self.seen(), strict=True)}
-
-    def _read(self, actions: Mapping[str, object]) -> object:
+    def _read(self, actions: Mapping[str, object]) -> Stacked:
         if type(actions) is not dict and not isinstance(actions, Mapping):
             raise TypeError(f"actions={shown(actions)} must be a dict with an action of every agent")
         try:
@@ -93,3 +218,86 @@ class ParallelView(OneRun, ParallelEnv[str, Array, object]):
             stranger = next(name for name in actions if name not in self.possible_agents)
             raise ValueError(f"actions name {stranger!r}, who is not in play")
         return self.task.read(values, self.agents)
+
+    def _play(self, action: Stacked) -> tuple[Array, bool]:
+        """Play a step; return what each earns, ``(M,)``, and whether the episode is over by itself."""
+        task = self.task
+        self._cycles += 1
+        cut = self._max_cycles is not None and self._cycles >= self._max_cycles
+        if self.beats == 1:
+            reward = task.step(action)
+        else:
+            reward = task.talk(action) if self._open else task.pull(action)
+            self._open = not self._open
+        live = self._open or bool(task.obs.live[0])  # a last pull still waits for its talk
+        self._over = cut or not live
+        if self._over:
+            reward = reward + task.final_reward()[:, None]
+        return reward[0], not live and bool(task.solved()[0])
+
+    def _told(self) -> tuple[dict[str, Array], Infos]:
+        """Return what everyone sees now, and which choices of an action count next, labels, and metrics.
+
+        Observations are copies, for a row would lead to everybody's; at the end they are as if it went on, so that a
+        value can be told of them.
+        """
+        task, over, names = self.task, self._over, self.possible_agents
+        seen = task.observe(self.beats == 1 or not self._open, self.beats == 1 or self._open)[0]
+        infos: Infos = {name: {} for name in names} if over else {
+            name: {"action_mask": mask} for name, mask in zip(names, task.sample_masks(), strict=True)
+        }  # fmt: skip
+        told: dict[str, object] = {**task.labels, **({"beats": self.beats} if over else {})}
+        if over or self.info:
+            told["metrics"] = self.metrics()
+        for info in infos.values() if told else ():
+            info.update(copy.deepcopy(told))
+        if self.render_mode == "human":
+            self.render()
+        return {name: row.copy() for name, row in zip(names, seen, strict=True)}, infos
+
+    # -- looking at it ------------------------------------------------------------------------------------------
+
+    def state(self) -> Array:
+        """Return all agents' observations in a row, ``(M·D,)``."""
+        if not self._begun:
+            raise RuntimeError("state before the start of an episode: call reset() first")
+        return self.task.state()[0]
+
+    def metrics(self) -> dict[str, float | Array]:
+        """Return the core's metrics so far: plain numbers, and arrays ``(M,)`` for per-agent ones."""
+        return of_run(self.core.metrics(), 0)
+
+    def privacy(self, agent: AnyAgent | Team | None = None, *, delta: float = DELTA) -> Protection:
+        """Say who is protected from whom here, by how much, and under which assumptions; see `hushbandits.privacy`."""
+        return privacy(self.core, agent, delta=delta)
+
+    def render(self) -> str | Array | None:
+        """Return a text (``ansi``) or an ``(H, W, 3)`` uint8 picture (``rgb_array``), or show a window (``human``)."""
+        import hushbandits.views.render as render
+
+        if not self._begun:
+            raise RuntimeError("render before the start of an episode: call reset() first")
+        if self.render_mode is None:
+            raise RuntimeError(f"render needs make(..., render_mode=) to be one of {self.metadata['render_modes']}")
+        title = render.title(self.core, spelled(self.core).removeprefix("hushbandits/"), self._over)
+        if self.render_mode != "human":
+            return render.frame(self.task, title, self.render_mode)
+        self._window = render.show(self.task, title, self._window)
+        return None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            from matplotlib import pyplot as plt
+
+            plt.close(self._window)
+            self._window = None
+
+    @property
+    def settings(self) -> Info:
+        """What it was built with, besides the core."""
+        own = {"beats": self.beats, "render_mode": self.render_mode, "max_cycles": self.max_cycles, "info": self.info}
+        return {**own, **self.options}
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_window": None}  # a window stays where it is

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -13,14 +13,10 @@ except ImportError as error:
 
 from gymnasium import spaces
 
-from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import shown
-from hushbandits.core.messages import Field
-from hushbandits.views.learners import Info, Rows, checked_mode, of_run, rows_of
-
-__all__ = ["RowsVecEnv", "make_sb3"]
+from hushbandits.views.learners import Info, Rows, checked_mode, of_run
 
 #: What a sub-env may be asked for by name.
 _TOLD = ("action_masks", "action_space", "metadata", "observation_space", "render_mode", "spec")
@@ -54,7 +50,7 @@ class RowsVecEnv(VecEnv):
                 f"Stable-Baselines3 takes no actions of several kinds, {task.action_space}: "
                 f"let speech be of bits, and actions 'multidiscrete'"
             )
-        self.rows, self._mode = rows, render_mode
+        self.rows, self._mode = rows, checked_mode(render_mode, ["rgb_array"])
         self._begun, self._action = False, np.zeros(0)
         super().__init__(rows.runs * rows.n_agents, task.observation_space, task.action_space)
 
@@ -152,40 +148,3 @@ class RowsVecEnv(VecEnv):
     def env_is_wrapped(self, wrapper_class: type, indices: _Indices = None) -> list[bool]:
         """No sub-env is."""
         return [False for _ in self._get_indices(indices)]
-
-
-def make_sb3(
-    id: AnyEnv, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (),
-    speech: Mapping[str, Field] | None = None, render_mode: str | None = None, **kwargs: object,
-) -> RowsVecEnv:  # fmt: skip
-    """Build a ``VecEnv`` of Stable-Baselines3, in which all agents of `runs` runs play one policy.
-
-    Parameters
-    ----------
-    runs : int
-        R, the runs; there are R·M sub-envs, agent-fastest (`RowsVecEnv`).
-    render_mode : str, optional
-        ``"rgb_array"``.
-    id, wrappers, speech, **kwargs
-        As for `make`, which alone has ``beats``, ``max_cycles`` and ``info``.
-
-    Returns
-    -------
-    RowsVecEnv
-
-    Raises
-    ------
-    ImportError
-        Stable-Baselines3 is missing; it comes with the extra ``sb3``.
-
-    Examples
-    --------
-    >>> venv = make_sb3("CoopNetwork-v0", 3, n_agents=4, horizon=2)
-    >>> venv.num_envs, venv.reset().shape
-    (12, (12, 43))
-    >>> observations, rewards, dones, infos = venv.step(np.zeros(12, int))
-    >>> dones.any(), venv.step(np.zeros(12, int))[3][0]["TimeLimit.truncated"]
-    (np.False_, True)
-    """
-    mode = checked_mode(render_mode, ["rgb_array"])
-    return RowsVecEnv(rows_of("make_sb3", id, runs, wrappers, speech, kwargs), mode)

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
-import gymnasium
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from hushbandits.core.actions import Stacked
 from hushbandits.core.edge import as_array
-from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import choice, count, shown
-from hushbandits.core.messages import Field
-from hushbandits.views.learners import Info, Rows, checked_mode, rows_of, spelled
-
-__all__ = ["VectorView", "make_vec", "one_agent"]
+from hushbandits.core.ground.validate import choice, shown
+from hushbandits.views.learners import Info, Rows, checked_mode, spelled
 
 _MODES = {
     "same-step": AutoresetMode.SAME_STEP,
@@ -226,84 +218,3 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         core, name = self.core, spelled(self.core).removeprefix("hushbandits/")
         facts = f"run 1 of {self.runs} · {core.clock} {int(core.t[0]):,} of {core.horizon:,}"
         return (render.frame(self.task, f"{name} · {facts}", self.render_mode),)
-
-
-def make_vec(
-    id: AnyEnv, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), speech: Mapping[str, Field] | None = None,
-    autoreset: str | AutoresetMode = "same-step", render_mode: str | None = None, **kwargs: object,
-) -> VectorView:  # fmt: skip
-    """Build a Gymnasium vector env; what its sub-envs and steps are, `VectorView` says.
-
-    ``gymnasium.make_vec("hushbandits/<id>", num_envs=R·M)`` builds the same, without `wrappers`: Gymnasium keeps that
-    word for its own.
-
-    Parameters
-    ----------
-    runs : int
-        R, the runs played at once; the view's own ``num_envs`` is R·M, one for each agent of each run.
-    autoreset : str or AutoresetMode
-        ``"same-step"``, ``"next-step"`` or ``"disabled"``.
-    render_mode : str, optional
-        ``"ansi"`` or ``"rgb_array"``.
-    id, wrappers, speech, **kwargs
-        As for `make`, which alone has ``beats``, ``max_cycles`` and ``info``.
-
-    Returns
-    -------
-    VectorView
-        A ``gymnasium.vector.VectorEnv``.
-
-    Examples
-    --------
-    >>> env = make_vec("CoopNetwork-v0", 3, n_agents=4, horizon=2)
-    >>> env.num_envs, env.runs, env.n_agents
-    (12, 3, 4)
-    >>> observation, infos = env.reset(seed=0)
-    >>> for _ in range(2):
-    ...     observation, reward, terminated, truncated, infos = env.step(env.action_space.sample())
-    >>> truncated.all(), infos["final_obs"][0].shape, sorted(infos["final_info"]["metrics"])[3:]
-    (np.True_, (43,), ['agent_regret', 'messages', 'regret'])
-    """
-    rows = rows_of("make_vec", id, runs, wrappers, speech, kwargs)
-    view = VectorView(rows, autoreset=autoreset, render_mode=render_mode)
-    if not wrappers:
-        own = {"speech": speech, "autoreset": autoreset, "render_mode": render_mode}
-        view.spec = _spec(id, {"num_envs": view.num_envs, **own, **kwargs})
-    return view
-
-
-def of_gymnasium(env_id: str, num_envs: int = 1, **kwargs: Any) -> VectorView:
-    """Build what ``gymnasium.make_vec`` asks for: `make_vec`, with runs for `num_envs` agents.
-
-    Raises
-    ------
-    ValueError
-        `num_envs` is no multiple of the agents of a run.
-    """
-    count("num_envs", num_envs, 1)
-    one = make_vec(env_id, **kwargs)
-    if num_envs % one.n_agents:
-        raise ValueError(
-            f"num_envs={num_envs} must be a multiple of n_agents={one.n_agents}: Gymnasium counts every agent of every "
-            f"run; such as num_envs={num_envs * one.n_agents}"
-        )
-    return make_vec(env_id, num_envs // one.n_agents, **kwargs)
-
-
-def _spec(id: AnyEnv, given: Info) -> EnvSpec | None:
-    """What Gymnasium builds the same view of, where it knows the id."""
-    known = gymnasium.registry.get(f"hushbandits/{id}") if isinstance(id, str) else None
-    if known is None:
-        return None
-    spec = copy.deepcopy(known)
-    spec.kwargs |= {name: value for name, value in given.items() if value is not None}
-    return spec
-
-
-def one_agent(**kwargs: object) -> None:
-    """Say in a ``ValueError`` why ``gymnasium.make`` does not build an env of many agents."""
-    raise ValueError(
-        "this env has many agents, and gymnasium.make builds for one, as do the modes 'sync' and 'async' of "
-        "gymnasium.make_vec: use hushbandits.make (PettingZoo), gymnasium.make_vec without a vectorization_mode (a "
-        "sub-env for each agent), or the single-agent 'hushbandits/Bandit-v0'"
-    )
