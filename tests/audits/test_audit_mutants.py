@@ -53,6 +53,7 @@ def test_a_named_check_refutes_it(mutant, what, words, samples, runs):
     pytest.fail(f"only {others} refute it")
 
 
+@pytest.mark.weekly
 def test_noise_missing_in_one_block_of_a_hundred_shows_in_a_longer_run():
     (case,) = named(f"mutants:{mutants.OnePercent.__name__}")
     found = [v for v in long_run(case, 256, 16) if not v.passed]

@@ -22,10 +22,10 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc"),
 ]
 
-#: Forty batches of some hundredths of a second.
+#: Sixteen batches of some hundredths of a second.
 SPEC = """
 title = "Slow"
-runs = 200
+runs = 80
 env = { use = "CoopNetwork-v0", horizon = 2000, n_agents = 8 }
 agents = ["Multi-UCB", "UCB1"]
 checkpoints = 5

@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 import subprocess
-import time
 
 import numpy as np
 import pytest
@@ -225,13 +224,10 @@ def test_texts_of_a_folder_are_shown_and_not_obeyed(tmp_path):
     assert not reader.open
 
 
-def test_a_page_of_500_lines_takes_seconds(tmp_path):
-    whole = known(agents=[Use("UCB1", label=f"line {i}") for i in range(500)])
-    store = filled(tmp_path, whole)
-    begun_at = time.process_time()
-    page = write(store, tmp_path / "report.html").read_text()
-    assert time.process_time() - begun_at < 15
-    assert "488 more lines not drawn" in page
+def test_a_page_draws_no_more_lines_than_can_be_told_apart(tmp_path):
+    whole = known(agents=[Use("UCB1", label=f"line {i}") for i in range(40)])
+    page = write(filled(tmp_path, whole), tmp_path / "report.html").read_text()
+    assert "28 more lines not drawn" in page
 
 
 def test_a_page_without_runs_says_so(tmp_path):

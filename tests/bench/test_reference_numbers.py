@@ -13,7 +13,7 @@ DECLARED = {name: reference.declared(name) for name in NAMES}
 SAVED = {name: json.loads((reference.FOLDER / f"{name}.json").read_text(encoding="utf8")) for name in NAMES}
 LINES = [(name, line) for name in NAMES for line in SAVED[name]["lines"]]
 #: Of so many lines one is played again by default, and weekly all.
-TURNS = 160
+TURNS = 400
 
 
 def only(name, line):

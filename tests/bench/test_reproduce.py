@@ -114,18 +114,20 @@ def test_an_unknown_paper_names_the_nearest(papers, capsys):
     assert not (papers / "docs").exists()
 
 
-#: Whose law at the largest batch takes half a minute.
-LONG = "chowdhury2023-fig3"
+def whole_papers():
+    return [whole for name in reproducing.papers() for whole in reproducing.modules()[name][1]]
 
 
-@pytest.mark.parametrize("long", [False, pytest.param(True, marks=pytest.mark.weekly)])
-def test_what_makes_claims_can_be_played_as_declared(long):
-    declared = [whole for name in reproducing.papers() for whole in reproducing.modules()[name][1]]
-    for whole in declared:
+def test_what_makes_claims_is_declared_as_a_whole():
+    for whole in whole_papers():
         check_declared(whole)
         check_claims(whole)
-        if (whole.name == LONG) == long:
-            check([whole.overriding({"runs": 1})])
+
+
+@pytest.mark.weekly
+def test_what_makes_claims_can_be_played_as_declared():
+    for whole in whole_papers():
+        check([whole.overriding({"runs": 1})])
 
 
 def test_claims_of_one_paper_are_one_family():

@@ -46,12 +46,8 @@ def alone(tmp_path_factory):
 
 @pytest.mark.parametrize(
     "how",
-    [
-        {"jobs": 2},
-        {"backend": "loky"},
-        pytest.param({"backend": "dask", "jobs": 2}, marks=[pytest.mark.dask, DASK]),
-    ],
-    ids=["jobs", "loky", "dask"],
+    [{"jobs": 2}, pytest.param({"backend": "dask", "jobs": 2}, marks=[pytest.mark.dask, pytest.mark.weekly, DASK])],
+    ids=["jobs", "dask"],
 )
 @pytest.mark.filterwarnings("default")  # the packages' own
 def test_no_backend_changes_a_number(tmp_path, alone, how):
@@ -148,7 +144,7 @@ class Fragile(hb.Team):
         return np.zeros(obs.who.shape, int)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.weekly)])
 def test_a_cell_that_raises_is_recorded_and_the_rest_go_on(tmp_path, jobs):
     spec = replace(FEW, agents=[Use(f"{__name__}:Fragile"), Use("UCB1")], runs=7)
     for new in (21, 0):
@@ -298,6 +294,7 @@ def test_a_package_counts_with_all_its_files(here):
     assert "own_pack" not in sys.modules
 
 
+@pytest.mark.weekly
 def test_a_script_needs_no_guard(tmp_path):
     """Workers do not run it again; its own classes reach them all the same."""
     (tmp_path / "script.py").write_text(

@@ -40,20 +40,20 @@ def titles(monkeypatch):
 
 
 def test_a_gif_of_the_run_that_evaluate_plays(here, capsys):
-    assert main([*GAME, "--out", "a.gif", "--frames", "4", "--seed", "3"]) == 0
+    assert main([*GAME, "--out", "a.gif", "--frames", "2", "--seed", "3"]) == 0
     said = capsys.readouterr().out
     with Image.open(here / "a.gif") as gif:
-        assert (gif.n_frames, gif.size, gif.format) == (4, (720, 360), "GIF")
+        assert (gif.n_frames, gif.size, gif.format) == (2, (720, 360), "GIF")
         durations = []
-        for i in range(4):
+        for i in range(2):
             gif.seek(i)
             durations.append(gif.info["duration"])
-    assert durations[:3] == [120] * 3
-    assert durations[3] > 1500
+    assert durations[0] == 120
+    assert durations[1] > 1500
     regret = hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=1, seed=3, env={"n_agents": 4, "horizon": 40})
     assert f"rounds 40 of 40 · regret {regret.final('regret')[0]:.3g} · messages" in said
     assert said.endswith("over\na.gif\n")
-    assert main([*GAME, "--out", "b.gif", "--frames", "4", "--seed", "3"]) == 0
+    assert main([*GAME, "--out", "b.gif", "--frames", "2", "--seed", "3"]) == 0
     assert (here / "a.gif").read_bytes() == (here / "b.gif").read_bytes()
 
 

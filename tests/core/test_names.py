@@ -133,6 +133,7 @@ def test_workers_know_what_is_ones_own(own, as_class):
     np.testing.assert_array_equal(alone.final("regret"), two.final("regret"))
 
 
+@pytest.mark.weekly
 def test_workers_know_what_was_registered_here():
     class Net(type(hb.make_core("CoopNetwork-v0"))):
         """Not importable."""
@@ -148,7 +149,7 @@ def test_workers_know_what_was_registered_here():
     np.testing.assert_array_equal(alone.final("regret"), two.final("regret"))
 
 
-@pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.weekly), "2"])
+@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.weekly)])
 def test_a_file_and_its_options_name_them(own, capsys, jobs):
     args = ["run", "mine.toml", "--jobs", jobs, "--out", "o", "--agents", f"{own}:Plain2"]
     Path(f"{own}.py").write_text(OWN + "\nclass Plain2(Plain):\n    pass\n")

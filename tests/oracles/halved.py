@@ -20,3 +20,20 @@ class HalvedUCB(AdaPUCB):
     """AdaP-UCB on it."""
 
     mechanisms, wrappers = ("Halved",), ("halved:Halved",)
+
+
+class Bare(CentralLaplace):
+    """No noise to speak of, and a law that does not say so."""
+
+    def deliver(self, inbox, env):
+        self.added = lambda n: Laplace(1e-3)
+        try:
+            return super().deliver(inbox, env)
+        finally:
+            del self.added
+
+
+class BareUCB(AdaPUCB):
+    """AdaP-UCB on it."""
+
+    mechanisms, wrappers = ("Bare",), ("halved:Bare",)
