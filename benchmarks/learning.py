@@ -84,7 +84,7 @@ RUNS = 400
 def trained(id, seed, folder):
     """The folder of a training, which is made where it is missing."""
     out = folder / f"{id}-{seed}"
-    if not (out / "policy.json").exists():
+    if not (out / "card.json").exists():
         how = ["--algo", "es", *STUDY[id].how, "--seed", str(seed), "--evaluations", "4", "--held-out", str(HELD_OUT)]
         subprocess.run([sys.executable, "-m", "hushbandits.cli", "train", id, *how, "--out", str(out)], check=True)
     return out
@@ -129,7 +129,7 @@ def curves(folder, all_folders):
     for panel, (id, folders) in zip(panels.flat, all_folders.items(), strict=False):
         study = STUDY[id]
         metric, rule = study.metrics[0], next(iter(study.others))
-        told = [json.loads((out / "policy.json").read_text())["training"]["curve"] for out in folders]
+        told = [json.loads((out / "card.json").read_text())["training"]["curve"] for out in folders]
         for curve in told:
             values = [point[metric] if metric == "return" else point["metrics"][metric] for point in curve]
             panel.plot([point["steps"] for point in curve], values, color="C0", alpha=0.6, linewidth=1)

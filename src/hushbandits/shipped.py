@@ -147,7 +147,7 @@ AGENTS = {
     "Index-TS": _at("baselines.index_ts:IndexTS"),
     "Gap-Vote": _at("baselines.gap_vote:GapVote"),
     "Commit-Blocks": _at("baselines.commit_blocks:CommitBlocks"),
-    # Trained by the commands in their ``policy.json``; docs/learning.md has their scores.
+    # Trained by the commands in their ``card.json``; docs/learning.md has their scores.
     "ES-CoopNetwork": _trained("es-coopnetwork"),
     "ES-DPMASE": _trained("es-dpmase"),
     "ES-DistDP": _trained("es-distdp"),

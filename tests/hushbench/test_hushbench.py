@@ -269,7 +269,7 @@ def test_a_policy_that_was_trained_is_named_by_its_folder(here, capsys):
     (here / "mine.json").write_text(json.dumps(said))
     verify = ["bench", "--verify", "mine.json", "--jobs", "1", "--shard", "1/15", "--agents"]
     assert main([*verify, "sb3:theirs"]) == 0  # the same policy, wherever it lies
-    (here / "theirs/policy.json").write_text((folder / "policy.json").read_text() + " ")
+    (here / "theirs/card.json").write_text((folder / "card.json").read_text() + " ")
     assert main([*verify, "sb3:theirs"]) == 1
     assert main([*verify, "PPO-DistDP"]) == 1  # as it is, and of no digest
     assert capsys.readouterr().err.count("other code, or edited") == 2

@@ -1,7 +1,6 @@
-"""A model card of a trained policy: its numbers are those of ``policy.json``, and no text of it is obeyed."""
+"""A model card of a trained policy: its numbers are those of ``card.json``."""
 
 import json
-import re
 import shutil
 from pathlib import Path
 
@@ -19,14 +18,6 @@ def folder(tmp_path):
     return Path(shutil.copytree(POLICIES / "es-dpmase", tmp_path / "votes"))
 
 
-def changed(folder, change):
-    path = folder / "policy.json"
-    told = json.loads(path.read_text())
-    change(told)
-    path.write_text(json.dumps(told))
-    return folder
-
-
 def fields(text):
     """What stands on top: names, each with a word or with JSON."""
     _, top, _ = text.split("---\n", 2)
@@ -39,7 +30,7 @@ def fields(text):
 
 @pytest.mark.parametrize("name", [path.name for path in sorted(POLICIES.iterdir())])
 def test_a_card_of_what_ships(name):
-    training = read(POLICIES / name).told["training"]
+    training = read(POLICIES / name).card["training"]
     text, last = card(POLICIES / name), training["curve"][-1]
     top = fields(text)
     assert top["library_name"] == "hushbandits"
@@ -63,36 +54,10 @@ def test_the_call_plays_the_policy(folder, monkeypatch, capsys):
     assert "'correct'" in capsys.readouterr().out
 
 
-def test_a_strangers_texts_are_shown_and_not_obeyed(folder):
-    def change(told):
-        told["training"]["command"] = "a\n---\n# mine \x1b[2J"
-        told["training"]["versions"] = {"<script>|": "[x](y)"}
-        told["training"]["curve"][-1]["metrics"] = {'a\u2028b"\n---': 1.0}
-
-    text = card(changed(folder, change))
-    assert "    a --- # mine \\x1b[2J\n" in text
-    assert "\\<script\\>\\|" in text
-    assert "\\[x\\](y)" in text
-    assert len(re.findall("^---$", text, re.M)) == 2
-    assert fields(text)["model-index"]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda told: told.pop("training"), "does not say how it was trained"),
-        (lambda told: told["training"].update(curve=[]), "curve=[] must be a list of one evaluation at least"),
-        (lambda told: told["training"].pop("asked"), "asked=None"),
-        (lambda told: told["training"]["curve"][-1].update({"return": "much"}), "score 'return'='much' must be"),
-        (lambda told: told["training"].update(versions=3), "versions=3"),
-        (lambda told: told.update(wrappers=3), "wrappers=3"),
-    ],
-)
-def test_what_lacks_is_one_sentence(folder, change, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        card(changed(folder, change))
-
-
-def test_no_policy_is_one_sentence(tmp_path):
-    with pytest.raises(ValueError, match="there is no policy in"):
-        card(tmp_path)
+def test_what_lacks_is_refused(folder):
+    told = json.loads((folder / "card.json").read_text())
+    del told["training"]
+    (folder / "card.json").write_text(json.dumps(told))
+    for path in (folder, folder / "nowhere"):
+        with pytest.raises(ValueError, match=path.name):
+            card(path)

@@ -1,4 +1,4 @@
-"""Gradient training of policies that score choices one by one: they go on to the bit, and know no number of arms."""
+"""Gradient training of policies that score choices one by one: they know no number of arms."""
 
 from dataclasses import replace
 
@@ -6,20 +6,18 @@ import numpy as np
 import pytest
 import torch
 from chance import LEVEL
-from kinds import weekly_but
-from policies import HOMES, HYPER, SHORT, shaken, trained
+from policies import HOMES, HYPER, shaken, trained
 from scipy.stats import chisquare
 from stable_baselines3.common.vec_env import VecMonitor
 
 import hushbandits as hb
 from hushbandits.baselines.sb3 import Trained
 from hushbandits.baselines.sb3_file import read
-from hushbandits.baselines.sb3_model import arrays
+from hushbandits.baselines.sb3_model import of_model
 from hushbandits.baselines.sb3_network import Network
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.learning.equivariant import Described
 from hushbandits.learning.models import build
-from hushbandits.learning.train import train
 from hushbandits.views.make import make_sb3
 
 CASES = {"network": "ppo", "feedback": "a2c", "exploration": "maskable-ppo"}
@@ -28,28 +26,6 @@ CASES = {"network": "ppo", "feedback": "a2c", "exploration": "maskable-ppo"}
 def equivariant(folder, case, **given):
     algo = CASES[case]
     return trained(folder, algo, case, hyper={**HYPER[algo], "policy": "equivariant"}, **given)
-
-
-def bits(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-class Stopped(Exception):
-    """Stands for whatever ends a process."""
-
-
-@pytest.mark.parametrize("case", weekly_but([("network",), ("exploration",)], *((case,) for case in CASES)))
-def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path, case):
-    given = {**SHORT, "steps": 240, "evaluations": 3}
-    whole = bits(equivariant(tmp_path / "whole", case, **given))
-
-    def stop(steps, found):
-        if steps > 150 and found is None:
-            raise Stopped
-
-    with pytest.raises(Stopped):
-        equivariant(tmp_path / "stopped", case, **given, notify=stop)
-    assert bits(equivariant(tmp_path / "stopped", case, **given, resume=True)) == whole
 
 
 @pytest.fixture(params=CASES)
@@ -81,24 +57,9 @@ def test_who_renames_choices_renames_what_is_done_and_nothing_else(model):
     assert plain.std(1).max() > 0.01  # it does prefer some
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_it_is_played_in_numpy_as_pytorch_would(tmp_path, case):
-    folder = equivariant(tmp_path / "p", case)
-    policy = read(folder)
-    assert policy.features
-    id, env = HOMES[case]
-    venv = Described(make_sb3(id, 2, permute_arms=True, **env))
-    algo = CASES[case]
-    model = build(algo, venv, {**HYPER[algo], "policy": "equivariant"}, 0)
-    stored = {f"mlp_extractor.policy_net.{2 * i}": f"layer{i}" for i in range(len(policy.layers))}
-    state = model.policy.state_dict()
-    for theirs, ours in {**stored, "action_net": "head"}.items():
-        for part in ("weight", "bias"):
-            state[f"{theirs}.{part}"] = torch.as_tensor(policy.weights[f"{ours}.{part}"], dtype=torch.float32)
-    model.policy.load_state_dict(state)
-    venv.seed(1)
-    seen = venv.reset()
-    scores = Network(policy).logits(seen[None].astype(float))[0, ..., 0]
+def test_it_is_played_in_numpy_as_pytorch_would(model):
+    model, seen = model
+    scores = Network(of_model(model)).logits(seen[None].astype(float))[0, ..., 0]
     ours = np.exp(scores - scores.max(1, keepdims=True))
     np.testing.assert_allclose(ours / ours.sum(1, keepdims=True), told(model, seen)[0], rtol=1e-4, atol=1e-6)
 
@@ -141,13 +102,10 @@ def test_a_model_in_memory_plays_as_its_folder(tmp_path, case):
     other.pop("n_arms", None)
     venv = VecMonitor(Described(make_sb3(id, 2, permute_arms=True, **env)))
     model = shaken(build(algo, venv, {**HYPER[algo], "policy": "equivariant"}, 0))
-    stored = read(equivariant(tmp_path / "p", case))
-    weights, _ = arrays(model)
-    assert {name: array.shape for name, array in weights.items()} == stored.shapes
-    mine, its = hb.make_team(model), Trained(tmp_path / "p")
-    its._player = Network(replace(stored, weights={name: array.astype(float) for name, array in weights.items()}))
+    mine, its = hb.make_team(model), Trained(equivariant(tmp_path / "p", case))
     assert (mine.setting, mine.name) == (its.setting, f"{type(model).__name__} of {id}")
-    assert (mine.policy.features, mine.policy.parts) == (stored.features, stored.parts)
+    assert (mine.policy.observation, mine.policy.masked) == (its.policy.observation, its.policy.masked)
+    its._player = Network(replace(its.policy, weights=mine.policy.weights))
     its.begin = lambda seeds: its._player.reset(seeds, f"agent/{mine.name}")  # the tape that the model reads
     one, two = (hb.play(hb.make_core(id, 3, **other), team, 7) for team in (mine, its))
     for name in one:
@@ -160,21 +118,10 @@ def test_a_model_in_memory_without_its_env_is_refused(tmp_path):
     id, env = HOMES["network"]
     model = build("ppo", Described(make_sb3(id, 2, **env)), {**HYPER["ppo"], "policy": "equivariant"}, 0)
     model.env = None
-    with pytest.raises(ValueError, match="scores choices one by one, and only its env says what they are"):
+    with pytest.raises(ValueError, match="set_env"):
         hb.make_team(model)
     model.env = Described(make_sb3(id, 2, **env))
     assert hb.make_team(model).setting == "network"
     model.save(tmp_path / "p.zip")
-    with pytest.raises(ValueError, match=r"its policy is of .*equivariant.*, which is not played"):
-        hb.make_team(f"sb3:{tmp_path / 'p.zip'}")
-
-
-@pytest.mark.parametrize(("given", "says"), [
-    ({"algo": "dqn", "hyper": {"policy": "equivariant"}}, "dqn takes no parameter 'policy'"),
-    ({"hyper": {"policy": "cnn"}}, "algo.policy='cnn'"),
-    ({"hyper": {"policy": "equivariant"}, "task": {"actions": "multidiscrete"}}, "scores one choice at a time"),
-], ids=["dqn", "cnn", "multidiscrete"])  # fmt: skip
-def test_what_it_does_not_take_is_said(tmp_path, given, says):
-    with pytest.raises((ValueError, TypeError), match=says):
-        train("CoopNetwork-v0", tmp_path / "p", **SHORT, **given)
-    assert not (tmp_path / "p").exists()
+    with pytest.raises(ValueError, match="scores 1 "):
+        hb.evaluate(id, f"sb3:{tmp_path / 'p.zip'}", runs=1, env=env)

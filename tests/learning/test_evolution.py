@@ -1,62 +1,35 @@
-"""Evolution strategies: they go on to the bit, know no number of arms, and say what they do not take."""
+"""Evolution strategies: they know no number of arms, and are played as they were trained."""
 
 import numpy as np
 import pytest
 from kinds import weekly_but
-from policies import HOMES
-from refusals import rows
+from policies import HOMES, trained
 
 import hushbandits as hb
 from hushbandits.baselines.sb3_choices import CHOICES, described
 from hushbandits.baselines.sb3_file import read
 from hushbandits.learning.score import HELD_OUT
-from hushbandits.learning.train import train
 
-SHORT = {"algo": "es", "runs": 2, "held_out": 2, "evaluations": 3, "hyper": {"population": 4}}
-STEPS = {"network": 600, "exploration": 6000, "feedback": 1200}
-
-
-def bits(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def trained(folder, case, **given):
-    id, env = HOMES[case]
-    train(id, folder, steps=STEPS[case], env=env, **{**SHORT, **given})
-    return folder
-
-
-class Stopped(Exception):
-    """Stands for whatever ends a process."""
-
-
-@pytest.mark.parametrize("case", weekly_but([("network",), ("exploration",)], *((case,) for case in CHOICES)))
-def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path, case):
-    whole = bits(trained(tmp_path / "whole", case))
-
-    def stop(steps, found):
-        if steps > 0.6 * STEPS[case] and found is None:
-            raise Stopped
-
-    with pytest.raises(Stopped):
-        trained(tmp_path / "stopped", case, notify=stop)
-    assert 0 < read(tmp_path / "stopped").told["training"]["steps"] < STEPS[case]
-    assert bits(trained(tmp_path / "stopped", case, resume=True)) == whole
+STEPS = {"network": 300, "exploration": 3000, "feedback": 600}
 
 
 def test_hidden_layers_are_played_as_they_were_trained(tmp_path):
-    folder = trained(tmp_path / "deep", "network", hyper={"population": 4, "net_arch": [6]})
-    assert read(folder).layers == (6,)
+    hyper = {"population": 4, "net_arch": [6]}
+    policy = read(folder := trained(tmp_path / "deep", "es", steps=300, hyper=hyper))
+    assert [weight.shape for weight, _ in policy.layers] == [(6, 7), (1, 6)]
     id, env = HOMES["network"]
-    curve = read(folder).told["training"]["curve"]
     again = hb.play(hb.make_core(id, 2, **env, permute_arms=True), hb.make_team(f"sb3:{folder}"), HELD_OUT)
-    assert again["regret"].mean() == curve[-1]["metrics"]["regret"]
+    assert again["regret"].mean() == policy.card["training"]["curve"][-1]["metrics"]["regret"]
+    with pytest.raises(ValueError, match="deterministic=False"):  # it takes the best choice
+        hb.make_team(f"sb3:{folder}", deterministic=False)
+    with pytest.raises(ValueError, match="MultiBinary"):
+        trained(tmp_path / "bits", "es", "exploration", task={"actions": "native"})
 
 
 @pytest.mark.parametrize("case", weekly_but([("network",), ("exploration",)], *((case,) for case in CHOICES)))
 def test_it_plays_with_other_arms_agents_and_horizon(tmp_path, case):
     id, env = HOMES[case]
-    folder = trained(tmp_path / "p", case)
+    folder = trained(tmp_path / "p", "es", case, steps=STEPS[case])
     other = {**env, "means": (0.9, 0.5, 0.1, 0.3, 0.4), "n_agents": 2 * env["n_agents"], "horizon": 2 * env["horizon"]}
     other.pop("n_arms", None)
     results = hb.evaluate(id, f"sb3:{folder}", runs=3, env=other)
@@ -92,25 +65,3 @@ def test_renamed_arms_rename_what_describes_a_choice(case):
     moved = np.concatenate([np.arange(a * blocks, (a + 1) * blocks) for a in order])
     moved = np.concatenate([moved, np.arange(k * blocks, luck.shape[-1])])
     assert np.array_equal(described(task, turned, luck[..., moved]), described(task, seen, luck)[..., moved, :])
-
-
-@rows(
-    ("given", "message"),
-    [
-        ({"hyper": {"sigm": 1.0}}, "es takes no parameter 'sigm'"),
-        ({"hyper": {"population": 2}}, "algo.population"),
-        ({"hyper": {"net_arch": 3}}, "algo.net_arch=3"),
-        ({"logger": "tensorboard"}, "the curve of es is in policy.json"),
-        ({"task": {"actions": "native"}, "case": "exploration"}, "es scores one choice at a time"),
-    ],
-)
-def test_what_it_does_not_take_is_said(tmp_path, given, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        trained(tmp_path / "x", **{"case": "network", **given})
-    assert not (tmp_path / "x").exists()
-
-
-def test_it_takes_the_best_choice_and_says_so(tmp_path):
-    folder = trained(tmp_path / "p", "network")
-    with pytest.raises(ValueError, match="deterministic=False"):
-        hb.make_team(f"sb3:{folder}", deterministic=False)

@@ -11,12 +11,15 @@ HOMES = {"network": ("CoopNetwork-v0", NET), "exploration": ("DPMASE-v0", VOTE),
 HYPER = {
     "ppo": {"n_steps": 4, "net_arch": [8, 8]},
     "a2c": {"n_steps": 4, "net_arch": [8]},
-    "dqn": {"learning_starts": 10, "buffer_size": 60, "net_arch": [8], "batch_size": 8},
-    "recurrent-ppo": {"n_steps": 4, "net_arch": [8], "lstm_hidden_size": 8},
     "maskable-ppo": {"n_steps": 4, "net_arch": [8]},
+    "es": {"population": 4},
 }
 #: Short enough for a test.
 SHORT = {"steps": 48, "evaluations": 2, "held_out": 2, "runs": 2}
+
+
+class Stopped(Exception):
+    """Stands for whatever ends a process."""
 
 
 def trained(folder, algo="ppo", case="network", env=None, **given):
@@ -34,3 +37,8 @@ def shaken(model, seed=0):
         for p in model.policy.parameters():
             p += torch.randn(p.shape, generator=generator) * 0.5
     return model
+
+
+def contents(folder):
+    """The files of a folder."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}

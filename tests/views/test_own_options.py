@@ -106,9 +106,7 @@ def test_who_was_trained_under_it_looks_so(tmp_path):
     zipped = f"sb3:{tmp_path / 'my.zip'}"
     again = hb.evaluate(Shown, zipped, runs=2, env=NET, agent_kwargs={"task": task})
     assert np.array_equal(mine.final("agent_regret"), again.final("agent_regret"))
-    with pytest.raises(
-        ValueError, match="cannot see this env as it was trained to: window=4: a learner of the network"
-    ):
+    with pytest.raises(ValueError, match="window=4"):
         hb.evaluate("CoopNetwork-v0", model, runs=1, env=NET)
 
 
@@ -125,7 +123,7 @@ def test_a_training_from_the_shell_keeps_it(tmp_path, monkeypatch):
     given = {**SHORT, "hyper": HYPER["ppo"], "env": NET}
     train("own_recent:Env", tmp_path / "a", task={"extra": 3, "price": {"messages": 0.1}}, **given)
     assert read(tmp_path / "a").options == {"extra": 3}
-    last = json.loads((tmp_path / "a" / "policy.json").read_text())["training"]["curve"][-1]
+    last = json.loads((tmp_path / "a" / "card.json").read_text())["training"]["curve"][-1]
     found = hb.evaluate("own_recent:Env", f"sb3:{tmp_path / 'a'}", runs=2, env={**NET, "permute_arms": True})
     assert found.final("regret").shape == (2,)
     assert set(last["metrics"]) <= {*found.metrics}

@@ -11,8 +11,6 @@ import numpy as np
 from hushbandits.core.ground.types import Array
 from hushbandits.core.task import Task
 
-__all__ = ["CHOICES", "NEEDED", "choices", "described"]
-
 #: Of each setting: the numbers that describe a choice.
 CHOICES = {
     "network": ("mean", "prior", "spread", "late_spread", "lot", "late_lot", "wide_lot"),

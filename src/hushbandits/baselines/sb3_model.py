@@ -1,101 +1,114 @@
-"""From a model of Stable-Baselines3 in memory to a `Learned`: plain arrays, and what it was shown."""
+"""What Stable-Baselines3 trained, in memory or as its ``save`` wrote it, as a `Learned`."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, NotRequired
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium import spaces
 
-from hushbandits.baselines.sb3_choices import CHOICES
-from hushbandits.baselines.sb3_file import Learned, heads_of, parts_of, sound
-from hushbandits.baselines.sb3_state import OTHER, SCORED, Net, activation, kind_of, network
+from hushbandits.baselines.sb3_file import Learned, parts_of
 from hushbandits.core.entries import Model, title
+from hushbandits.core.ground.names import words
 from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import shown
 from hushbandits.core.task import EARNED, Task
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
-__all__ = ["Whole", "arrays", "policy_of", "state_of"]
+#: Policies whose networks are played here, and the names of their activations there.
+_PLAYED = ("ActorCriticPolicy", "MaskableActorCriticPolicy", "DQNPolicy", "Equivariant", "MaskableEquivariant")
+_LIBRARIES = ("stable_baselines3", "sb3_contrib", "hushbandits")
+_ACTIVATIONS = {"Tanh": "tanh", "ReLU": "relu"}
+#: Weights that decide what is done, and those that training alone needs.
+_ACTS = re.compile(r"(mlp_extractor\.policy_net\.\d+|action_net|q_net\.q_net\.\d+)\.(weight|bias)")
+_LEARNS = re.compile(r"mlp_extractor\.value_net\.|value_net\.|q_net_target\.")
+_OTHER = "hand over hb.Acts of a function that asks it"
 
 
-class Whole(Net):
-    """A network with the activation between its layers, and what describes a choice where it scores them singly."""
+def network(state: Mapping[str, Any]) -> dict[str, Array]:
+    """Return the weights of a policy's ``state_dict`` by the names of a `Learned`.
 
-    activation: str
-    features: NotRequired[list[str]]
+    ``ValueError``: the network is not one of the library's own.
+    """
+    found: dict[str, dict[str, Array]] = {}  # in the order of the layers, the head last
+    for name, tensor in state.items():
+        if acts := _ACTS.fullmatch(name):
+            found.setdefault(acts[1], {})[acts[2]] = np.array(tensor.detach().cpu().numpy(), float)
+        elif not _LEARNS.match(name):
+            raise ValueError(f"its network is not one of Stable-Baselines3's own: it has {shown(name)}; {_OTHER}")
+    names = [*(f"layer{i}" for i in range(len(found) - 1)), "head"][-len(found) :]
+    layers = zip(names, found.values(), strict=True)
+    return {f"{name}.{part}": array for name, layer in layers for part, array in layer.items()}
 
 
-def arrays(model: BaseAlgorithm) -> tuple[dict[str, Array], Whole]:
-    """Return a model's weights by the names of `hushbandits.baselines.sb3_file`, and what its network is."""
+def weights_of(model: BaseAlgorithm) -> tuple[dict[str, Array], str]:
+    """Return a model's weights, and the name of its activation; ``ValueError``: it is not played here."""
     its = model.policy
-    cls = type(its)
-    if kind_of(cls) is None:
-        raise ValueError(f"its policy is a {cls.__module__}.{cls.__name__}, which is not played here; {OTHER}")
-    eyes = its.features_extractor_class
-    if eyes.__name__ != "FlattenExtractor":
-        raise ValueError(f"its observations go through a {eyes.__name__}, which is not played here; {OTHER}")
-    action, heads = heads_of(model.action_space)
-    weights, found = network(state_of(model), len(heads) if action == "MultiBinary" else 0)
-    return weights, {**found, "activation": activation(its.activation_fn.__name__)}
+    cls, eyes = type(its), its.features_extractor_class.__name__
+    if cls.__name__ not in _PLAYED or cls.__module__.partition(".")[0] not in _LIBRARIES:
+        raise ValueError(f"its policy is a {cls.__module__}.{cls.__name__}, which is not played here; {_OTHER}")
+    if eyes != "FlattenExtractor":
+        raise ValueError(f"its observations go through a {eyes}, which is not played here; {_OTHER}")
+    if (activation := its.activation_fn.__name__) not in _ACTIVATIONS:
+        raise ValueError(f"its layers are of {activation}, which is not played here; {_OTHER}")
+    return network(its.state_dict()), _ACTIVATIONS[activation]
 
 
-def state_of(model: BaseAlgorithm) -> dict[str, Array]:
-    """Return all weights of a model's policy, by the library's names."""
-    tensors = model.policy.state_dict()
-    return {name: np.array(tensor.detach().cpu().numpy(), np.float32) for name, tensor in tensors.items()}
-
-
-def policy_of(model: Model) -> Learned:
+def of_model(model: Model) -> Learned:
     """Return what a model does, as it is now.
 
-    Of one that was trained in `hb.make_sb3`, and still has that env, it is known what it was shown, part by part;
-    else how wide that is and in which bounds.  A model that is not played here is refused (``ValueError``).
+    Of one that still has its env from `hb.make_sb3` it is known what it was shown, part by part; else how wide that is.
+    A model that is not played here is refused (``ValueError``).
     """
-    name = type(model).__name__
     try:
-        return _policy_of(model, name)
+        return _of_model(model)
     except ValueError as error:
-        raise ValueError(f"model {name}: {error}") from None
+        raise ValueError(f"model {type(model).__name__}: {error}") from None
 
 
-def _policy_of(model: BaseAlgorithm, name: str) -> Learned:
-    scaled = model.get_vec_normalize_env() if hasattr(model, "get_vec_normalize_env") else None
+def _of_model(model: BaseAlgorithm) -> Learned:
+    scaled = model.get_vec_normalize_env()
     if scaled is not None and scaled.norm_obs:
-        raise ValueError(f"its observations go through a VecNormalize, which is not played here; {OTHER}")
-    weights, net = arrays(model)
-    kind = kind_of(type(model.policy))
-    assert kind is not None
-    seen, scored = model.observation_space, kind in SCORED.values()
-    if not isinstance(seen, spaces.Box) or len(seen.shape) != 1 + scored:
-        raise ValueError(f"it was trained with observations in {type(seen).__name__}, and here they are flat arrays")
-    action, heads = heads_of(model.action_space)
+        raise ValueError(f"its observations go through a VecNormalize, which is not played here; {_OTHER}")
+    weights, activation = weights_of(model)
+    kind = type(model.policy).__name__
     policy = Learned(
-        algorithm=name, kind=action, heads=heads, layers=tuple(net["layers"]), activation=net["activation"],
-        lstm=net["lstm"], deterministic=kind.deterministic, masked=kind.masked, weights=weights,
-        bounds=None if scored else (np.array(seen.low, float), np.array(seen.high, float)),
+        type(model).__name__, weights, activation, deterministic=kind == "DQNPolicy", masked="Maskable" in kind,
+        by_choice="Equivariant" in kind,
     )  # fmt: skip
-    return sound(_at_home(policy, model, scored))
-
-
-def _at_home(policy: Learned, model: BaseAlgorithm, scored: bool) -> Learned:
-    """With what the env of a training tells: setting, env, options of its task, and the parts of an observation."""
-    env = model.get_env() if hasattr(model, "get_env") else None
-    rows = getattr(getattr(env, "unwrapped", None), "rows", None)
+    rows = getattr(getattr(model.get_env(), "unwrapped", None), "rows", None)
     task = getattr(rows, "task", None)
-    if not isinstance(task, Task) or not (scored or task.observation_space == model.observation_space):
-        if scored:
+    if rows is None or not isinstance(task, Task):
+        if policy.by_choice:
             raise ValueError("it scores choices one by one, and only its env says what they are: set_env gives it one")
         return policy
-    assert rows is not None
+    if not policy.by_choice and task.observation_space != model.observation_space:
+        return policy  # what it sees is made of several observations
     spec = rows.core.spec
     return replace(
-        policy,
-        setting=rows.core.setting,
-        env={} if spec is None else {"use": title(spec[0]), **spec[1]},
-        options={option: value for option, value in rows.options.items() if option not in EARNED},
-        parts=parts_of(task),
-        features=CHOICES[rows.core.setting] if scored else (),
-    )
+        policy, setting=rows.core.setting, env={} if spec is None else {"use": title(spec[0]), **spec[1]},
+        options={name: value for name, value in rows.options.items() if name not in EARNED}, observation=parts_of(task),
+    )  # fmt: skip
+
+
+def of_zip(path: Path, activation: str | None, masked: bool) -> Learned:
+    """Read the weights that a model's ``save`` wrote; nothing in the file is run, and nothing else of it is read.
+
+    The library unpickles what else is in it, the spaces and the activation among them, so these are said by others.
+    """
+    try:
+        from stable_baselines3.common.save_util import load_from_zip_file
+    except ImportError as error:
+        raise ImportError(f"sb3:{path} needs stable-baselines3: pip install 'hushbandits[sb3]' ({error})") from None
+    try:
+        _, parameters, _ = load_from_zip_file(path, load_data=False, device="cpu")
+        values = "q_net.q_net.0.weight" in parameters["policy"]
+        made = activation or ("relu" if values else "tanh")
+        return Learned(path.name, network(parameters["policy"]), made, deterministic=values, masked=masked)
+    except Exception as error:  # damage takes many forms
+        raise ValueError(f"policy {path}: {words(error)}") from None

@@ -18,7 +18,7 @@ __all__ = ["train"]
 def train(
     id: Annotated[Positional[str], arg(metavar="ID")],
     out: Path,
-    algo: Annotated[str, arg(metavar="ppo|dqn|a2c|recurrent-ppo|maskable-ppo|es")] = "ppo",
+    algo: Annotated[str, arg(metavar="ppo|a2c|maskable-ppo|es")] = "ppo",
     steps: int = 100_000,
     seed: int = 0,
     runs: int = 16,
@@ -32,9 +32,9 @@ def train(
     """Train a policy that all agents of an env share; sb3:FOLDER then plays it.
 
     Stable-Baselines3 or evolution strategies train it. The folder of --out then is an agent: sb3:FOLDER stands wherever
-    an agent's name may. It holds policy.json (what was trained how, with the curve on held-out episodes beside uniform
-    play) and its weights as plain arrays, and is played without PyTorch. After each evaluation a checkpoint is written:
-    a training that was stopped goes on with --resume, and ends as it would have, to the bit. Needs pip install
+    an agent's name may. It holds card.json (what was trained how, with the curve on held-out episodes beside uniform
+    play) and weights.npz, plain arrays, and is played without PyTorch. After each evaluation a checkpoint is written:
+    a training that was stopped goes on from there with --resume, in other episodes. Needs pip install
     'hushbandits[sb3]'. Begin with (a minute):
 
       hushbandits train CoopNetwork-v0 --steps 50000 --set env.n_agents=4 --set env.horizon=100 --out runs/ppo
@@ -53,12 +53,12 @@ def train(
     out
         Folder of the policy: a new one, or with --resume that of the same training.
     algo
-        recurrent-ppo and maskable-ppo come from sb3-contrib; es, evolution strategies, needs 'hushbandits[es]' alone,
-        and its policy plays with any number of arms and agents.
+        maskable-ppo comes from sb3-contrib; es, evolution strategies, needs 'hushbandits[es]' alone, and its policy
+        plays with any number of arms and agents.
     steps
         Steps of single agents, at least: R runs of M agents make R·M of them at once.
     seed
-        Of everything: two trainings with one seed end with the same bits.
+        Of everything: two trainings with one seed that nobody stops end with the same bits.
     runs
         R, the runs that are played at once.
     set

@@ -21,8 +21,6 @@ from hushbandits.baselines.sb3_choices import CHOICES, described
 from hushbandits.core.ground.types import Array
 from hushbandits.views.sb3 import RowsVecEnv
 
-__all__ = ["Described", "Equivariant", "MaskableEquivariant"]
-
 
 class Described(VecEnvWrapper):
     """Shows each sub-env the numbers that describe its choices, ``(C, F)``, in place of its observation.

@@ -1,168 +1,85 @@
-"""The folder of a training: whole at any moment, whenever it is killed."""
+"""The folder of a training: what it was asked for, how far it is, and what it needs to go on."""
 
 from __future__ import annotations
 
-import io
 import json
-import platform
-from collections.abc import Mapping
-from importlib.metadata import version
+from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import NotRequired, TypedDict, cast
+from typing import IO, Any
 
 import numpy as np
 
-from hushbandits.baselines.sb3_file import FILE, read
-from hushbandits.baselines.sb3_model import Whole
+from hushbandits.baselines.sb3_file import CARD, WEIGHTS, read
 from hushbandits.bench.runner.errors import StoreError
 from hushbandits.core.ground.files import parts, replacing
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import shown
-from hushbandits.learning.score import Score
 
-__all__ = ["Asked", "Point", "Told", "Training", "begun", "same", "save", "versions"]
-
-
-class Asked(TypedDict):
-    """What a training was asked for, as JSON has it."""
-
-    id: str
-    algo: str
-    steps: int
-    seed: int
-    runs: int
-    env: dict[str, object]
-    wrappers: list[dict[str, object]]
-    task: dict[str, object]
-    hyper: dict[str, object]
-    evaluations: int
-    held_out: int
-
-
-class Point(Score):
-    """What an evaluation found, and after how many steps."""
-
-    steps: int
-
-
-class Training(TypedDict):
-    """What ``policy.json`` says of its training; ``random`` is what uniform play earns."""
-
-    command: str
-    asked: Asked
-    versions: dict[str, str]
-    machine: str
-    steps: int
-    legs: int
-    complete: bool
-    checkpoint: str | None
-    curve: list[Point]
-    random: NotRequired[Score]
-
-
-class Told(TypedDict):
-    """What ``policy.json`` says: how it is played (`understood`), which file has its weights, how it was trained."""
-
-    format: int
-    algorithm: str
-    setting: str
-    env: dict[str, object]
-    wrappers: list[dict[str, object]]
-    options: dict[str, object]
-    observation: list[list[object]]
-    action: dict[str, object]
-    network: Whole
-    deterministic: bool
-    masked: bool
-    beats: int
-    weights: NotRequired[str]
-    training: Training
+#: What ``card.json`` says: how a policy is played (`hushbandits.baselines.sb3_file.learned`), and its ``training``.
+Card = dict[str, Any]
 
 
 def versions(algo: str) -> dict[str, str]:
-    """Return what the numbers of a training by `algo` depend on."""
+    """Return the versions of what trains by `algo`, as far as they are installed."""
+    found = {}
     theirs = ("cma",) if algo == "es" else ("stable-baselines3", "torch", "sb3-contrib")
-    names = ("hushbandits", "numpy", *theirs)
-    return {name: version(name) for name in names if name != "sb3-contrib" or _installed(name)}
+    for name in ("hushbandits", "numpy", *theirs):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
 
 
-def _installed(name: str) -> bool:
+def save(
+    out: Path, card: Card, weights: Mapping[str, Array], name: str, checkpoint: Callable[[IO[bytes]], None]
+) -> None:
+    """Write a policy, and a checkpoint of that name; one whose training is complete needs none, and it goes."""
     try:
-        version(name)
-    except ImportError:
-        return False
-    return True
-
-
-def save(out: Path, told: Told, weights: dict[str, Array], checkpoint: bytes | None) -> None:
-    """Write a policy, and what its training needs to go on.
-
-    Files that carry the step in their names come first, then ``policy.json`` takes the old one's place in one go: it
-    names them, so that a policy and its weights always belong together.  What older ones named goes, and nothing else.
-    """
-    steps = told["training"]["steps"]
-    told["weights"] = f"weights-{steps}.npz"
-    told["training"]["checkpoint"] = f"checkpoint-{steps}.pt" if checkpoint is not None else None
-    ends = [point["steps"] for point in told["training"]["curve"]]
-    written = {name for end in ends for name in (f"weights-{end}.npz", f"checkpoint-{end}.pt")}
-    content = io.BytesIO()
-    np.savez(content, **weights)  # type: ignore[arg-type]
-    try:
-        _write(out / told["weights"], content.getvalue())
-        if checkpoint is not None:
-            _write(out / f"checkpoint-{steps}.pt", checkpoint)
-        _write(out / FILE, (json.dumps(told, allow_nan=False) + "\n").encode())
-        for name in written - {told["weights"], told["training"]["checkpoint"]}:
+        _write(out / WEIGHTS, lambda file: np.savez(file, **weights))  # type: ignore[arg-type]
+        if not card["training"]["complete"]:
+            _write(out / name, checkpoint)
+        _write(out / CARD, lambda file: file.write((json.dumps(card, allow_nan=False) + "\n").encode()))
+        if card["training"]["complete"]:
             (out / name).unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(f"cannot write to {out}: {(error.strerror or str(error)).lower()}") from None
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: Path, content: Callable[[IO[bytes]], object]) -> None:
     with replacing(path, binary=True) as file:
-        file.write(content)
+        content(file)
 
 
-def begun(out: Path) -> Told | None:
-    """Return what ``policy.json`` of a training says; ``None`` where the folder is free for one.
+def begun(out: Path, asked: Mapping[str, object], resume: bool) -> Card | None:
+    """Return the card of a training that goes on; ``None``: the folder is free for a new one.
 
-    ``StoreError``: the folder holds something else.
+    Raises
+    ------
+    StoreError
+        The folder holds something else, or another training.
     """
-    if not out.exists():
+    if not (out / CARD).exists():
+        if resume:
+            raise StoreError(f"{out} holds no training to go on with; leave out --resume to begin one")
+        if out.exists() and not out.is_dir():
+            raise StoreError(f"--out {out} is no folder")
+        left = {"tensorboard", *(part.name for part in parts(out))}  # by a training that was stopped as it began
+        if others := sorted(path.name for path in out.glob("*") if path.name not in left):
+            raise StoreError(f"--out {out} holds {shown(others[0])} and no training; choose another --out")
         return None
-    if not out.is_dir():
-        raise StoreError(f"--out {out} is no folder")
-    if (out / FILE).exists():
-        try:
-            return cast(Told, dict(read(out).told))
-        except ValueError as error:
-            raise StoreError(f"{error}; choose another --out") from None
-    left = {"tensorboard", *(part.name for part in parts(out))}  # by a training that was stopped as it began
-    if others := sorted(path.name for path in out.iterdir() if path.name not in left):
-        raise StoreError(f"--out {out} holds {shown(others[0])} and no training; choose another --out")
-    return None
-
-
-def same(out: Path, told: Mapping[str, object], asked: Mapping[str, object]) -> None:
-    """Raise `StoreError` unless a folder's training is the one that is asked for, and can go on here to the bit."""
-    training = told.get("training")
-    if not isinstance(training, dict) or not isinstance(training.get("asked"), dict):
-        raise StoreError(f"{out} holds a policy, but not how it was trained; choose another --out")
-    before = training["asked"]
+    if not resume:
+        raise StoreError(f"{out} holds a training already; --resume goes on with it, or choose another --out")
+    try:
+        card = dict(read(out).card)
+        before = card["training"]["asked"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{out} holds no training to go on with: {error}; choose another --out") from None
     for name in {**before, **asked}:
         if before.get(name) != asked.get(name):
             raise StoreError(
                 f"{out} holds another training: {name}={shown(before.get(name))} there, {shown(asked.get(name))} here; "
                 f"choose another --out"
             )
-    if training.get("complete"):
-        return
-    if not training.get("checkpoint"):
-        raise StoreError(f"{out} holds no checkpoint to go on from; choose another --out")
-    now = {**versions(str(asked["algo"])), "machine": platform.machine()}
-    for name, there in {**training.get("versions", {}), "machine": training.get("machine")}.items():
-        if now.get(name) != there:
-            raise StoreError(
-                f"the training in {out} cannot go on to the bit: {name} was {there} and is {now.get(name)}; "
-                f"choose another --out"
-            )
+    return card

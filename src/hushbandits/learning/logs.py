@@ -12,13 +12,11 @@ from stable_baselines3.common.logger import KVWriter, Logger, configure
 
 from hushbandits.core.ground.validate import choice
 
-__all__ = ["LOGGERS", "logger"]
-
 #: What has to be installed, of each.
 LOGGERS = {"tensorboard": "torch.utils.tensorboard", "mlflow": "mlflow", "wandb": "wandb"}
 
 
-def logger(kind: str, folder: Path, asked: Mapping[str, object]) -> Logger:
+def logs_of(kind: str, folder: Path, asked: Mapping[str, object]) -> Logger:
     """Return a ``Logger`` of Stable-Baselines3 that writes there; a run is opened at the first number.
 
     Parameters

@@ -17,8 +17,6 @@ from hushbandits.core.play import play
 from hushbandits.registry import make_team
 from hushbandits.views.learners import Rows
 
-__all__ = ["HELD_OUT", "Score", "earned", "score", "uniform"]
-
 #: What was earned in held-out episodes: mean and standard error of the return, and the mean of each metric.
 Score = TypedDict("Score", {"return": float, "se": float | None, "metrics": dict[str, float]})
 
@@ -42,7 +40,7 @@ def uniform(rows: Rows, seed: int) -> Score:
     Its metrics are those of the agent ``Random``, which plays as the env says that somebody without a mind would.
     """
     rngs = streams(run_seeds(seed, rows.runs), "agent/uniform")
-    ends = np.cumsum([0, *heads_of(rows.task.action_space)[1]])
+    ends = np.cumsum([0, *heads_of(rows.task.action_space)])
 
     def choose() -> Array:
         mask = rows.task.mask()

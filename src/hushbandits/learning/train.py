@@ -1,50 +1,43 @@
-"""Train a policy in legs; each begins with new episodes, so that a training goes on from the end of any of them."""
+"""Train a policy, and evaluate it in held-out episodes on the way."""
 
 from __future__ import annotations
 
 import json
 import platform
-import random
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hushbandits.baselines.sb3_file import ALGORITHMS, FORMAT, heads_of, parts_of, sound, understood
+from hushbandits.baselines.sb3_file import learned, parts_of
 from hushbandits.baselines.sb3_network import Network
 from hushbandits.bench.declare.canonical import canonical, plain, thaw
 from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.runner.errors import StoreError
-from hushbandits.core.ground.strangers import opened
-from hushbandits.core.ground.types import Array, Params
+from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import choice, integer, nearest, shown
 from hushbandits.core.task import EARNED
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.learning.evolution import Evolution
-from hushbandits.learning.folder import Asked, Told, Training, begun, same, save, versions
-from hushbandits.learning.models import Gradient, leg_seed
-from hushbandits.learning.score import HELD_OUT, Score, score, uniform
+from hushbandits.learning.folder import Card, begun, save, versions
+from hushbandits.learning.models import MODELS, Gradient
+from hushbandits.learning.score import HELD_OUT, score, uniform
 from hushbandits.registry import make_wrapper
 from hushbandits.views.learners import Rows, learners_core, learners_own
 
-__all__ = ["train"]
-
-Notify = Callable[[int, Training | None], None]
-
-
-def _nobody(steps: int, found: Training | None) -> None: ...
+ALGORITHMS = (*MODELS, "es")
+#: Called with the steps that are done, and after an evaluation with what ``card.json`` says of the training.
+Notify = Callable[[int, Params | None], None]
 
 
 def train(
     id: str, out: str | Path, *, algo: str = "ppo", steps: int = 100_000, seed: int = 0, runs: int = 16,
     env: Params | None = None, wrappers: Sequence[Use | str] = (), task: Params | None = None,
     hyper: Params | None = None, evaluations: int = 10, held_out: int = 32, resume: bool = False,
-    logger: str | None = None, notify: Notify = _nobody,
-) -> Told:  # fmt: skip
+    logger: str | None = None, notify: Notify = lambda steps, training: None,
+) -> Card:  # fmt: skip
     """Train a policy that all agents share, and leave it in a folder, where ``sb3:FOLDER`` plays it.
 
     What ``hushbandits train`` takes by name means the same here; its ``--set`` is three mappings.
@@ -63,7 +56,7 @@ def train(
     Returns
     -------
     dict
-        What ``policy.json`` says; its ``training`` has the curve.
+        What ``card.json`` says; its ``training`` has the curve.
 
     Raises
     ------
@@ -74,9 +67,9 @@ def train(
     """
     choice("algo", algo, ALGORITHMS)
     if algo == "es" and logger is not None:
-        raise ValueError(
-            f"logger={shown(logger)} is for what Stable-Baselines3 trains; the curve of es is in policy.json"
-        )
+        raise ValueError(f"logger={shown(logger)} is not for es, whose curve is in card.json")
+    if not isinstance(id, str):
+        raise ValueError(f"id={shown(id)} must be the id of an env")
     uses = Use.several("wrappers", tuple(wrappers))
     asked = {
         "id": id, "algo": algo, "steps": integer("steps", steps, 1), "seed": integer("seed", seed, 0, 2**63 - 1),
@@ -85,173 +78,115 @@ def train(
         "hyper": plain(dict(hyper or {})), "evaluations": integer("evaluations", evaluations, 1),
         "held_out": integer("held_out", held_out, 2),
     }  # fmt: skip
-    if not isinstance(id, str):
-        raise ValueError(f"id={shown(id)} must be the id of an env")
-    given: Asked = json.loads(canonical(asked))
+    given = json.loads(canonical(asked))
     folder = Path(out)
-    _there(begun(folder), folder, given, resume)
-    with _apart() if algo != "es" else nullcontext():
-        logs = None
-        if logger is not None:
-            from hushbandits.learning import logs as written
-
-            logs = written.logger(logger, folder, given)
-        training = _Training(given, thaw(given["env"]), uses, task or {}, hyper or {}, logs)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
-        try:
-            return training.play(folder, _there(begun(folder), folder, given, resume), notify)
-        finally:
-            training.learner.close()
-
-
-def _there(told: Told | None, folder: Path, asked: Asked, resume: bool) -> Told | None:
-    """What a folder holds of the training that is asked for."""
-    if told is None:
-        if resume:
-            raise StoreError(f"{folder} holds no training to go on with; leave out --resume to begin one")
-        return None
-    if not resume:
-        raise StoreError(f"{folder} holds a training already; --resume goes on with it, or choose another --out")
-    same(folder, told, asked)
-    return told
-
-
-@contextmanager
-def _apart() -> Iterator[None]:
-    """Leave the global generators, which the library seeds, as they were; one thread, so that sums keep their order."""
+    before = begun(folder, given, resume)
+    if before is not None and before["training"]["complete"]:
+        return before
+    training = _Training(folder, given, uses, hyper or {}, logger, notify)
     try:
-        import torch
-    except ImportError as error:
-        raise ImportError(f"training needs PyTorch: pip install 'hushbandits[sb3]' ({error})") from None
-
-    before = random.getstate(), np.random.get_state(), torch.get_rng_state(), torch.get_num_threads()  # noqa: NPY002
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        random.setstate(before[0])
-        np.random.set_state(before[1])  # noqa: NPY002
-        torch.set_rng_state(before[2])
-        torch.set_num_threads(before[3])
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
+    return training.play(before)
 
 
 class _Training:
-    """One training: its learner, its held-out episodes, and what ``policy.json`` says of it."""
+    """One training: its learner, its held-out episodes, and what ``card.json`` says of it."""
 
-    def __init__(self, asked: Asked, env: Params, uses: Sequence[Use], task: Params, hyper: Params, logs: Any):
-        self.asked = asked
-        options = {name: value for name, value in task.items() if value is not None}
-        if strange := [name for name in options if name not in (known := learners_own(asked["id"]))]:
+    def __init__(
+        self, folder: Path, asked: Card, uses: Sequence[Use], hyper: Params, logger: str | None, notify: Notify
+    ):
+        self.folder, self.asked, self.notify = folder, asked, notify
+        id, env = asked["id"], thaw(asked["env"])
+        options = {name: value for name, value in asked["task"].items() if value is not None}
+        if strange := [name for name in options if name not in (known := learners_own(id))]:
             raise TypeError(f"a learner's task takes no parameter {strange[0]!r}{nearest(strange[0], known)}")
 
         def wrappers() -> list[Wrapper]:
             return [make_wrapper(use.name, **use.params) for use in uses]
 
         def rows(runs: int) -> Rows:
-            return Rows(learners_core(asked["id"], runs, wrappers(), None, env), **options)
+            return Rows(learners_core(id, runs, wrappers(), None, env), **options)
 
         self.rows = rows(asked["held_out"])
         self.learner: Evolution | Gradient
         if asked["algo"] == "es":
-            self.learner = Evolution(rows(asked["runs"]), hyper, asked["seed"])
+            self.learner = Evolution(rows(asked["runs"]), asked["seed"], **hyper)
         else:
-            from hushbandits.views.make import make_sb3
-
-            venv = make_sb3(asked["id"], asked["runs"], wrappers=wrappers(), **options, **env)
-            self.learner = Gradient(asked["algo"], venv, hyper, asked["seed"], logs)
-        _, network = self.learner.network()  # refused now rather than after an hour
-        kind, heads = heads_of(self.rows.task.action_space)
-        self.told: Told = {
-            "format": FORMAT,
-            "algorithm": asked["algo"],
-            "setting": self.rows.core.setting,
-            "env": {"use": asked["id"], **asked["env"]},
+            self.learner = self._gradient(wrappers(), {**options, **env}, hyper, logger)
+        self.card: Card = {
+            "algorithm": asked["algo"], "setting": self.rows.core.setting, "env": {"use": id, **asked["env"]},
             "wrappers": asked["wrappers"],
             "options": {name: value for name, value in options.items() if name not in EARNED},
-            "observation": [list(part) for part in parts_of(self.rows.task)],
-            "action": {"kind": kind, "heads": list(heads)},
-            "network": network,
-            "deterministic": self.learner.deterministic,
-            "masked": self.learner.masked,
-            "beats": 1,
+            "observation": parts_of(self.rows.task), "activation": self.learner.network()[1],
+            "by_choice": self.learner.by_choice, "deterministic": asked["algo"] == "es",
+            "masked": asked["algo"] in ("es", "maskable-ppo"), "beats": 1,
             "training": {
                 "command": _command(asked), "asked": asked, "versions": versions(asked["algo"]),
-                "machine": platform.machine(),
-                "steps": 0, "legs": 0, "complete": False, "checkpoint": None, "curve": [],
+                "machine": platform.machine(), "steps": -1, "complete": False, "curve": [],
             },
         }  # fmt: skip
-        understood({**self.told})
 
-    def play(self, folder: Path, told: Told | None, notify: Notify) -> Told:
+    def _gradient(self, wrappers: list[Wrapper], params: Params, hyper: Params, logger: str | None) -> Gradient:
+        try:
+            from hushbandits.learning.logs import logs_of
+            from hushbandits.views.make import make_sb3
+        except ImportError as error:
+            raise ImportError(f"training needs Stable-Baselines3: pip install 'hushbandits[sb3]' ({error})") from None
+        logs = None if logger is None else logs_of(logger, self.folder, self.asked)
+        venv = make_sb3(self.asked["id"], self.asked["runs"], wrappers=wrappers, **params)
+        return Gradient(self.asked["algo"], venv, hyper, self.asked["seed"], logs)
+
+    def play(self, before: Card | None) -> Card:
         """Train from where the folder stands to the end."""
-        if told is not None and told["training"].get("complete"):
-            return told
-        training = self.told["training"]
-        if told is None:
+        training = self.card["training"]
+        if before is None:
             training["random"] = uniform(self.rows, HELD_OUT + self.asked["seed"])
-            self._look(folder, notify)
         else:
-            self.told["training"] = training = told["training"]
+            self.card = before
+            training = before["training"]
             try:
-                with opened(folder / Path(str(training["checkpoint"])).name) as file:
-                    self.learner.restore(file.read())
-            except (OSError, ValueError) as error:
-                raise StoreError(f"the training in {folder} cannot go on: {error}; choose another --out") from None
-            notify(training["steps"], None)
+                self.learner.restore(self.folder / self.learner.checkpoint, training["steps"])
+            except Exception as error:  # damage takes many forms
+                raise StoreError(f"the training in {self.folder} cannot go on: {error}") from error
+            self.notify(training["steps"], None)
         legs, steps = self.asked["evaluations"], self.asked["steps"]
-        for leg in range(training["legs"], legs):
-            self._leg(leg, -(-steps * (leg + 1) // legs), notify)
-            training["legs"], training["complete"] = leg + 1, leg + 1 == legs
-            self._look(folder, notify)
-        return self.told
+        ends = np.array([-(-steps * leg // legs) for leg in range(legs + 1)])
 
-    def _leg(self, leg: int, end: int, notify: Notify) -> None:
-        if self.learner.steps < end:
-            seed = leg_seed(self.asked["seed"], leg)
-            try:
-                self.learner.learn(end, self.asked["steps"], seed, lambda steps: notify(steps, None))
-            except (ValueError, RuntimeError):  # PyTorch's, where numbers are NaN
-                _finite(self.learner.network()[0])
-                raise
+        def updated() -> None:
+            if ((training["steps"] < ends) & (ends <= self.learner.steps)).any():
+                self._evaluate()
 
-    def _look(self, folder: Path, notify: Notify) -> None:
-        """Evaluate, and write down how far it is."""
-        weights, _ = self.learner.network()
-        _finite(weights)
-        training, done = self.told["training"], self.learner.steps
-        curve = training["curve"]
-        if not curve or curve[-1]["steps"] != done:  # else the leg before had reached it
-            curve.append({"steps": done, **self._score(weights)})
-        training["steps"], found = done, curve[-1]
-        save(folder, self.told, weights, None if training["complete"] else self.learner.checkpoint())
-        if training["legs"]:
-            self.learner.log(found)
-        notify(done, training)
+        self.learner.learn(steps, updated, lambda done: self.notify(done, None))
+        return self.card
 
-    def _score(self, weights: Mapping[str, Array]) -> Score:
-        policy = sound(replace(understood({**self.told}), weights=weights))
+    def _evaluate(self) -> None:
+        """Evaluate the policy, and write down how far it is."""
+        training, done = self.card["training"], self.learner.steps
+        weights = {name: array.astype(np.float32) for name, array in self.learner.network()[0].items()}
+        policy = learned(self.card, {name: array.astype(float) for name, array in weights.items()})
         name = f"agent/{policy.algorithm} of {policy.env['use']}"
-        return score(Network(policy), self.rows, HELD_OUT + self.asked["seed"], name)
+        found = score(Network(policy), self.rows, HELD_OUT + self.asked["seed"], name)
+        training["curve"].append({"steps": done, **found})
+        training["steps"], training["complete"] = done, done >= self.asked["steps"]
+        save(self.folder, self.card, weights, self.learner.checkpoint, self.learner.save)
+        if done:
+            self.learner.log(found)
+        self.notify(done, training)
 
 
-def _finite(weights: Mapping[str, Array]) -> None:
-    if not all(np.isfinite(array).all() for array in weights.values()):
-        raise ValueError("the training has diverged: weights are not finite; a smaller algo.learning_rate may help")
-
-
-def _command(asked: Asked) -> str:
+def _command(asked: Card) -> str:
     """The command that makes this policy, but for its folder."""
-    words, said = ["hushbandits", "train", asked["id"]], {**asked}
+    words = ["hushbandits", "train", asked["id"]]
     for name in ("algo", "steps", "seed", "runs", "evaluations", "held_out"):
-        words += [f"--{name.replace('_', '-')}", str(said[name])]
-    for prefix, table in (("env", asked["env"]), ("task", asked["task"]), ("algo", asked["hyper"])):
-        for key, value in table.items():
-            words += ["--set", f"{prefix}.{key}={json.dumps(value, ensure_ascii=False)}"]
+        words += [f"--{name.replace('_', '-')}", str(asked[name])]
+    settings: list[tuple[str, dict[str, Any]]] = [(part, asked[part]) for part in ("env", "task")]
+    settings.append(("algo", asked["hyper"]))
     for use in asked["wrappers"]:
-        words += ["--wrappers", str(use["use"])]
-        for key, value in use.items():
-            words += ["--set", f"{use['use']}.{key}={json.dumps(value)}"] if key != "use" else []
+        words += ["--wrappers", use["use"]]
+        settings.append((use["use"], {key: value for key, value in use.items() if key != "use"}))
+    for owner, given in settings:
+        for key, value in given.items():
+            words += ["--set", f"{owner}.{key}={json.dumps(value, ensure_ascii=False)}"]
     return shlex.join(words)

@@ -91,8 +91,8 @@ def _data(name: str) -> list[Path]:
             file = Path(name.removeprefix("sb3:")).expanduser()
             if file.is_file():
                 return [file]
-            if (file / "policy.json").is_file():
-                return [file / "policy.json", *sorted(file.glob("*.npz"))]
+            if (file / "card.json").is_file():
+                return [file / "card.json", file / "weights.npz"]
     return []
 
 
