@@ -97,7 +97,7 @@ for name in {names!r}:
 
 
 def test_an_edited_rule_is_compiled_anew(tmp_path):
-    """Numba's own cache would go on serving the callee that was edited in another module."""
+    """Also a rule in another file that calls it; an edit of a file without rules compiles nothing."""
     package = tmp_path / "hushbandits"
     shutil.copytree(REPO / "src" / "hushbandits", package, ignore=shutil.ignore_patterns("__pycache__"))
     (package / "policies" / "probe_rule.py").write_text(
@@ -116,6 +116,8 @@ print(p.__file__.startswith({str(tmp_path)!r}), p.call(1.0), p.closed(1.0))
 print(sum(p.closed.compiled.stats.cache_hits.values()))
 """
     assert run("-c", code, cwd=tmp_path).split() == ["True", "20.0", "20.0", "0"]
+    assert run("-c", code, cwd=tmp_path).split() == ["True", "20.0", "20.0", "1"]
+    (package / "cli" / "console.py").write_text("")
     assert run("-c", code, cwd=tmp_path).split() == ["True", "20.0", "20.0", "1"]
     rule = package / "policies" / "probe_rule.py"
     rule.write_text(rule.read_text().replace("x + 1.0", "x + 2.0"))

@@ -9,9 +9,6 @@ secure aggregation, shuffling, local noise, contamination and loss, and the pape
 (2,)
 """
 
-from hushbandits import interrupt as _interrupt  # noqa: F401  (first: what follows is slow, and may be stopped)
-
-# isort: split
 import ast as _ast
 import sys as _sys
 from importlib import import_module as _import_module

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 
 from hushbandits.bench.report import figures
 from hushbandits.cli import main as cli
-from hushbandits.core.ground import files
 from hushbandits.core.ground.files import replacing
 
 CODE = "import sys; from hushbandits.cli.main import main; sys.exit(main(sys.argv[1:]))"
@@ -116,26 +114,6 @@ def _umask():
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-@pytest.mark.parametrize("moment", ["open", "lock"])
-def test_ctrl_c_as_a_file_is_begun_leaves_nothing(tmp_path, monkeypatch, moment):
-    """It comes when the part is there, and nobody knows its name yet."""
-    mine = signal.signal(signal.SIGINT, signal.default_int_handler)
-    own = {"open": Path.open, "lock": files.lock}[moment]
-
-    def interrupted(*args, **kwargs):
-        made = own(*args, **kwargs)
-        os.kill(os.getpid(), signal.SIGINT)
-        return made
-
-    monkeypatch.setattr(*{"open": (Path, "open"), "lock": (files, "lock")}[moment], interrupted)
-    try:
-        with pytest.raises(KeyboardInterrupt), replacing(tmp_path / "page") as out:
-            out.write("never")
-    finally:
-        signal.signal(signal.SIGINT, mine)
-    assert os.listdir(tmp_path) == []
 
 
 def test_a_device_is_written_to_and_not_replaced(tmp_path):

@@ -24,7 +24,6 @@ from hushbandits.core.ground.names import words
 from hushbandits.core.ground.spec import Spec
 from hushbandits.core.ground.table import Table
 from hushbandits.core.ground.validate import nearest
-from hushbandits.interrupt import asleep, awake
 from hushbandits.plugins import plug
 
 __all__ = ["COMMANDS", "main"]
@@ -83,7 +82,6 @@ def main(args: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # letters that its encoding lacks
     try:
-        awake()
         with _warnings_are_notes():
             code = _obey(name, rest)
         sys.stdout.flush()
@@ -96,8 +94,6 @@ def main(args: Sequence[str] | None = None) -> int:
     except Exception as error:
         _let_go()
         return _told(error)
-    finally:
-        asleep()  # nothing is left to be saved
     return code
 
 

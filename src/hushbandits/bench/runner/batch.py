@@ -22,8 +22,6 @@ from hushbandits.core.play import log_checkpoints, measured, meet, record
 from hushbandits.core.team import Team
 from hushbandits.registry import assemble, make_team, make_wrapper, not_the_envs
 
-__all__ = ["Failed", "Played", "Reply", "Task", "attempted", "play_batch", "prepare", "sampled"]
-
 #: Finals, curves and times of a batch.
 Played = tuple[dict[str, Array], dict[str, Array], Array]
 

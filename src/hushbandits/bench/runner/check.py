@@ -20,8 +20,6 @@ from hushbandits.core.play import measured
 from hushbandits.protection import HEADS, protection
 from hushbandits.registry import make_wrapper
 
-__all__ = ["Instances", "afford", "afford_points", "check"]
-
 # Measured bytes, rounded up: of a cell as an object, of one run's bookkeeping, of a checkpoint's number in all curves.
 _CELL, _RUN, _POINT = 8_000, 200, 100
 

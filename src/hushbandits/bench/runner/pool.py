@@ -23,12 +23,9 @@ from hushbandits.bench.runner.progress import Bar
 from hushbandits.bench.runner.sources import sent
 from hushbandits.core.ground import names
 from hushbandits.core.ground.extras import extra
-from hushbandits.core.ground.sources import whole
+from hushbandits.core.ground.sources import source_digest
 from hushbandits.core.ground.types import Params
-from hushbandits.interrupt import held_back, later
 from hushbandits.registry import adopt
-
-__all__ = ["answers"]
 
 
 def answers(tasks: Sequence[Task], options: RunOptions, bar: Bar) -> Iterator[tuple[Task, Reply]]:
@@ -49,7 +46,7 @@ def answers(tasks: Sequence[Task], options: RunOptions, bar: Bar) -> Iterator[tu
         return
     with _backend(options), sent(tasks) as objects:
         folders = tuple(dict.fromkeys([os.getcwd(), *names.reached()]))
-        context = pickle.dumps((whole(), folders, objects))
+        context = pickle.dumps((source_digest(), folders, objects))
         waiting, suspects = deque(tasks), list[Task]()
         while waiting:
             suspects += yield from _played(waiting, context, bar)
@@ -103,13 +100,28 @@ def _backend(options: RunOptions) -> Iterator[None]:
     over = False
     try:
         with joblib.parallel_config("loky", n_jobs=jobs, initializer=_begin, initargs=(os.getpid(),), max_nbytes=None):
-            with held_back():  # Ctrl-C is the parent's business, from a worker's first instruction on
+            with _ctrl_c_blocked():
                 joblib.Parallel()(joblib.delayed(os.getpid)() for _ in range(jobs))
             yield
         over = True
     finally:
-        with later():  # a second Ctrl-C must not leave processes behind
-            get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=not over)
+        get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=not over)
+
+
+@contextlib.contextmanager
+def _ctrl_c_blocked() -> Iterator[None]:
+    """Leave Ctrl-C to this process: others that are started meanwhile never see it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing.resource_tracker import ensure_running
+
+    ensure_running()  # it unblocks Ctrl-C when it starts, so it starts before
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _client(options: RunOptions) -> Any:
@@ -162,7 +174,7 @@ def _enter(context: bytes) -> None:
     if context == _entered:
         return
     sources, folders, objects = pickle.loads(context)
-    if sources != whole():
+    if sources != source_digest():
         raise RunError(
             f"the workers on {platform.node()} run other source code of hushbandits than this process: install the "
             f"same version there, and start them anew"

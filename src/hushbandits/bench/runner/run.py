@@ -27,10 +27,8 @@ from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.sources import source_digests, used
 from hushbandits.bench.runner.store import Store
 from hushbandits.core.ground.names import reach
-from hushbandits.core.ground.sources import whole
+from hushbandits.core.ground.sources import source_digest
 from hushbandits.core.ground.validate import integer
-
-__all__ = ["Failure", "Played", "play"]
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ def play(
 
 def _versions() -> dict[str, str]:
     packages = {name: version(name) for name in ("hushbandits", "numpy", "scipy", "numba", "networkx")}
-    return {**packages, "python": platform.python_version(), "sources": whole()[:12]}
+    return {**packages, "python": platform.python_version(), "sources": source_digest()[:12]}
 
 
 def _note(store: Store, own: dict[str, str], instances: Instances, shard: str | None, options: RunOptions) -> None:

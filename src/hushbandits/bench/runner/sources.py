@@ -22,8 +22,6 @@ from hushbandits.core.ground.names import imported, reach
 from hushbandits.policies.shelf import POLICIES
 from hushbandits.registry import own_entries
 
-__all__ = ["sent", "source_digests", "used"]
-
 _PACKAGE = __name__.partition(".")[0]
 
 

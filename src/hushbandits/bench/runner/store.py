@@ -20,8 +20,6 @@ from hushbandits.core.ground.types import Array, Params
 from hushbandits.core.ground.validate import shown
 from hushbandits.core.measure import Measure
 
-__all__ = ["DECLARATION", "Measures", "Store"]
-
 DECLARATION = "experiment.json"
 _FORMAT = 1
 #: Small batches wait for others for so many seconds.

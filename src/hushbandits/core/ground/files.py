@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from hushbandits.interrupt import later
-
 if sys.platform == "win32":
     import msvcrt
 else:
@@ -57,11 +55,9 @@ def replacing(path: Path, binary: bool = False, *, device: bool = False) -> Iter
         raise OSError(errno.EINVAL, "It is a device", str(path))
     for left in parts(path.parent):
         _abandoned(left, remove=True)
-    part = begun = None
+    begun = _begun(path, "x" + mode, encoding, newline)
+    part = Path(begun.name)
     try:
-        with later():  # until it is known what would have to go
-            begun = _begun(path, "x" + mode, encoding, newline)
-            part = Path(begun.name)
         with begun as out:
             yield out
             out.flush()
@@ -71,10 +67,7 @@ def replacing(path: Path, binary: bool = False, *, device: bool = False) -> Iter
         if sys.platform == "win32":
             part.replace(path)
     except BaseException:
-        if begun is not None:
-            begun.close()
-        if part is not None:
-            part.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
 
 

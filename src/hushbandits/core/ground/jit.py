@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
-from hushbandits.core.ground.sources import identity
-
-__all__ = ["Rule", "jit", "ours"]
+from hushbandits.core.ground.sources import parts
 
 
 class Rule:
     """A function that is compiled to machine code when Python or a compiled rule first calls it.
 
-    Until then it costs nothing: Numba alone takes a fifth of a second to import.  Compiled code learns what a rule is
+    Until then it costs nothing: Numba alone takes a third of a second to import.  Compiled code learns what a rule is
     by ``_numba_type_``, where Numba asks a global or a closed-over name for its type.
 
     Attributes
@@ -31,22 +29,28 @@ class Rule:
     def __init__(self, function: Callable[..., Any]):
         functools.update_wrapper(self, function)
         self.py_func = function
-        self.__call__ = self._first
-
-    def _first(self, *args: object, **kwargs: object) -> object:
-        return self.compiled(*args, **kwargs)
+        self.__call__ = lambda *args: self.compiled(*args)
 
     @functools.cached_property
     def compiled(self) -> Any:
-        """Numba's dispatcher; the function itself where Numba is switched off."""
-        from hushbandits.core.ground.compiled import compiled
+        """Numba's dispatcher for calls from Python; the function itself where Numba is switched off."""
+        from hushbandits.core.ground.jit_cache import dispatcher
 
-        self.__call__ = compiled(self.py_func)
+        self.__call__ = dispatcher(self.py_func)
         return self.__call__
+
+    @functools.cached_property
+    def inner(self) -> Any:
+        """Numba's dispatcher for calls from compiled code: it makes no way in from Python."""
+        from hushbandits.core.ground.jit_cache import dispatcher
+
+        f = self.py_func  # Numba refuses to enter one function twice, as a rule that calls itself would from Python
+        twin = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+        return dispatcher(twin, no_cpython_wrapper=True)
 
     @property
     def _numba_type_(self) -> object:
-        return self.compiled._numba_type_
+        return self.inner._numba_type_
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """Bind it where a class has it as a method, as a function would."""
@@ -69,4 +73,5 @@ def jit(function: Callable[..., Any]) -> Rule:
 
 def ours(rule: object) -> bool:
     """Whether a compiled rule is of this package, and so are the rules that it is a closure over."""
-    return identity(rule) is not None
+    package = __name__.partition(".")[0]
+    return isinstance(rule, Rule) and all(home.partition(".")[0] in ("", package) for home, *_ in parts(rule.py_func))
