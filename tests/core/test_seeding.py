@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushbandits.core.luck.seeding import Seeded, _states, draw, grown, named, numbered, order, sown
+from hushbandits.core.luck.seeding import Seeded, _states, draw, grown, named, numbered, order, sown, spread
 from hushbandits.core.luck.tapes import run_seeds, stream
 
 ENTROPY = st.one_of(st.integers(0, 2**40), st.integers(2**90, 2**260), st.lists(st.integers(0, 2**40), max_size=6))
@@ -34,6 +34,14 @@ def test_a_tapes_generator_is_numpys(entropy, keys, name):
 def test_a_numbered_generator_is_numpys(numbers):
     for n, rng in zip(numbers, numbered(np.array(numbers, np.int64)), strict=True):
         assert rng.bit_generator.state == np.random.PCG64(n).state
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2**63 - 1), st.sampled_from([1, 3, 300])), max_size=20))
+def test_uniforms_of_numbered_generators_are_numpys(asked):
+    numbers, sizes = np.array(asked, np.int64).reshape(-1, 2).T
+    each = [np.random.default_rng(n).random(size) for n, size in asked]
+    np.testing.assert_array_equal(spread(numbers, sizes), np.concatenate([[], *each]))
 
 
 @settings(deadline=None)

@@ -8,7 +8,6 @@ from refuted import refuted_by
 
 from hushbandits.core.guarantee import Adjacency
 from hushbandits.core.luck.tapes import streams
-from hushbandits.envs.feedback.pooled import block_generator
 from hushbandits.privacy.divergence import pure_profile
 from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.privacy.samplers import PolyaDifference
@@ -179,7 +178,7 @@ class RewardLuck(DiscreteLaplace):
         return super().send(message, env)
 
     def _noised(self, message):
-        self._rngs = [block_generator(row[0].item()) for row in self._of_rewards]
+        self._rngs = [np.random.default_rng(row[0].item()) for row in self._of_rewards]
         return super()._noised(message)
 
 

@@ -23,7 +23,6 @@ from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.team import Team
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.exploration.voting import VotingTeam
-from hushbandits.envs.feedback.cohort import blocks
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.audit import critical_share
 from hushbandits.registry import assemble, make_core, make_team
@@ -80,10 +79,8 @@ def black_box(
     samples = 2 * (case.budget.samples // share)
     length = 3 if change.every else 2  # of an episode: the user is in its first block, or in all
     runs = min(-(-samples // len(where)), 1000)
-    kinds, seed = (
-        list(where) * -(-samples // (runs * len(where))),
-        case.budget.seed + n + 1000 * (change.words == ABOVE),
-    )
+    kinds = list(where) * -(-samples // (runs * len(where)))
+    seed = case.budget.seed + n + 1000 * (change.words == ABOVE)
     bits = fair((len(kinds), runs, 1), seed, 1)
 
     def play() -> dict[str, Array]:
@@ -186,14 +183,9 @@ def acted(team: Team, told: Array, seed: int, at: int = 0) -> dict[str, Array]:
     horizon, runs = told.shape
     settings = {"users": "each", "means": [0.5] * _ARMS, "rewards": Told(), "permute_arms": False, "horizon": horizon}
     env = cast(Feedback, assemble(Feedback, team, runs=runs, env=settings))
-
-    def in_turn() -> Iterator[Array]:
-        while True:
-            for r, m, n in blocks(env._n):
-                yield told[env.served[r, m] - n : env.served[r, m], r]
-
+    user = np.arange(horizon)
     users, arms, has = [], [], []
-    env.law.now = in_turn()  # type: ignore[attr-defined]
+    env.law.now = lambda: told.T[(env.served - env._n <= user) & (user < env.served)]  # type: ignore[attr-defined]
     for played in rounds(env, team, seed):
         there, served = env._n[:, 0], env.served[:, 0]
         users.append(np.where(there > 0, there, np.nan))

@@ -38,7 +38,7 @@ HEARD = 3
 
 
 class Told(Law):
-    """A reward law that returns what it is told, whatever the luck: `now`, or an iterator's next value."""
+    """A reward law that returns what it is told, whatever the luck: `now`, or what this returns."""
 
     now: Any = 0.0
 
@@ -46,7 +46,7 @@ class Told(Law):
 
     def quantile(self, u: Array, location: Array) -> Array:
         """`now`, at the shape of u."""
-        now = next(self.now) if isinstance(self.now, Iterator) else self.now
+        now = self.now() if callable(self.now) else self.now
         return np.broadcast_to(np.asarray(now, float), np.shape(u)).copy()
 
 
@@ -241,7 +241,7 @@ def seen(env: Env, blocks: Sequence[Any], runs: int, seed: int = 0, how: str = "
     sizes = [x if isinstance(x, int) else x.shape[-1] for x in blocks]
     told = None
     if not isinstance(blocks[0], int):
-        told = [iter(np.broadcast_to(x, (runs, servers, n)).reshape(-1, n)) for x, n in zip(blocks, sizes, strict=True)]
+        told = [np.broadcast_to(x, (runs, servers, n)).ravel() for x, n in zip(blocks, sizes, strict=True)]
     rewards, means = "bernoulli" if told is None else Told(), [0.0, 0.0, 1.0] if how == "pooled" else [0.5] * 3
     made = _planted(env, how, n_agents=servers, horizon=sum(sizes), runs=runs, rewards=rewards, means=means)
     team = Script(lambda t, shape, k: (np.full(shape, 2 * (t % 2)), np.full(shape, sizes[t])))

@@ -28,10 +28,13 @@ __all__ = [
     "planted",
     "read_rows",
     "sown",
+    "spread",
 ]
 
 #: Fewer seeds are left to NumPy: a game alone then needs no compiler to begin.
 _MANY = 8
+#: Uniforms of a generator that compiled code draws as fast as NumPy does, which is set to it first.
+_SHORT = 1 << 8
 _POOL = 4
 _WORD = (1 << 32) - 1
 #: NumPy's constants.  Words are held in 64 bits, so that no product overflows, compiled or not.
@@ -179,6 +182,26 @@ def planted(numbers: Array) -> Array:
     words = np.zeros((len(whole), _POOL), np.uint64)
     words[:, 0], words[:, 1] = whole & _MASK, whole >> _HALF
     return _started(_states(words, np.zeros(0, np.uint64)))
+
+
+def spread(numbers: Array, sizes: Array) -> Array:
+    """Return the first uniforms of each generator of `numbered`, as many as `sizes` says, one after the other.
+
+    Examples
+    --------
+    >>> found = spread(np.array([3, 5]), np.array([2, 4]))
+    >>> bool((found[2:] == np.random.default_rng(5).random(4)).all()), found.shape
+    (True, (6,))
+    """
+    out = np.empty(int(sizes.sum()))
+    if many(len(numbers)) and sizes.max() <= _SHORT:
+        draw_in_turn(planted(numbers), sizes, out)
+        return out
+    start = 0
+    for n, rng in zip(sizes.tolist(), numbered(numbers), strict=True):
+        rng.random(out=out[start : start + n])
+        start += n
+    return out
 
 
 def placed(rng: np.random.Generator, words: Sequence[int]) -> None:
@@ -345,6 +368,16 @@ def draw(words, out):
     for r in range(len(out)):
         for i in range(out.shape[1]):
             out[r, i] = uniform(words[r])
+
+
+@jit
+def draw_in_turn(words, sizes, out):
+    """Fill `out` with the next uniforms of each generator, as many as `sizes` says, one generator after the other."""
+    at = 0
+    for r in range(len(sizes)):
+        for _ in range(sizes[r]):
+            out[at] = uniform(words[r])
+            at += 1
 
 
 @jit

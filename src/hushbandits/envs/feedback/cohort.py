@@ -33,11 +33,11 @@ def blocks(n: Array) -> list[tuple[int, int, int]]:
     return [(r, m, size) for r, row in enumerate(n.tolist()) for m, size in enumerate(row) if size]
 
 
-def round_at_random(x: Array, g: int, rng: np.random.Generator) -> Array:
-    """Fixed-point code ``⌊xg⌋ + Ber(xg − ⌊xg⌋)`` of rewards clipped to [0, 1]."""
+def round_at_random(x: Array, g: Array | int, coins: Array) -> Array:
+    """Fixed-point code ``⌊xg⌋ + Ber(xg − ⌊xg⌋)`` of rewards clipped to [0, 1]; a uniform each is its coin."""
     scaled = np.clip(x, 0.0, 1.0) * g
     whole = np.floor(scaled)
-    code: Array = whole.astype(np.int64) + (rng.random(len(scaled)) < scaled - whole)
+    code: Array = whole.astype(np.int64) + (coins < scaled - whole)
     return code
 
 
@@ -137,9 +137,17 @@ class Individuals(Cohort):
         self.planned = planned
         self._modulus = modulus
         self._x = x
-        self._present = np.arange(x.shape[2]) < planned[:, :, None] if present is None else present
+        self._present = self._asked if present is None else present
         self.n = self._present.sum(2)
         self.encoded = x.dtype.kind == "i"
+
+    @property
+    def _asked(self) -> Array:
+        return np.arange(self._x.shape[2]) < self.planned[:, :, None]
+
+    def _coins(self, rngs: Rngs) -> Array:
+        """One uniform per planned user, block by block."""
+        return np.concatenate([np.empty(0), *(rngs[r].random(n) for r, _, n in blocks(self.planned))])
 
     def map(self, function: Callable[[Array], Array]) -> Individuals:
         not_encoded(self)
@@ -152,8 +160,7 @@ class Individuals(Cohort):
         """One coin per planned user."""
         rates = np.broadcast_to(rate, self.planned.shape)
         present = self._present.copy()
-        for r, m, n in blocks(self.planned):
-            present[r, m, :n] &= rngs[r].random(n) >= rates[r, m]
+        present[self._asked] &= self._coins(rngs) >= np.repeat(rates, self.planned.ravel())
         return Individuals(self._x, self.planned, present, self._modulus)
 
     def replace(self, rate: Array | float, law: Law, location: float, rngs: Rngs) -> Individuals:
@@ -177,9 +184,8 @@ class Individuals(Cohort):
     def encode(self, g: Array, rngs: Rngs) -> Individuals:
         """One coin per planned user."""
         not_encoded(self)
-        code = np.zeros(self._x.shape, np.int64)
-        for r, m, n in blocks(self.planned):
-            code[r, m, :n] = round_at_random(self._x[r, m, :n], int(g[r, m]), rngs[r])
+        code, asked = np.zeros(self._x.shape, np.int64), self._asked
+        code[asked] = round_at_random(self._x[asked], np.repeat(g, self.planned.ravel()), self._coins(rngs))
         return Individuals(code, self.planned, self._present)
 
     def modulo(self, m: Array) -> Individuals:

@@ -13,15 +13,16 @@ from hushbandits.core.ground.types import Array, Message, Seeds
 from hushbandits.core.ground.validate import choice, count
 from hushbandits.core.luck.arms import Arms
 from hushbandits.core.luck.rewards import Law, UniformMeans, make_law
+from hushbandits.core.luck.seeding import spread
 from hushbandits.core.luck.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields
 from hushbandits.core.payload import Payload
 from hushbandits.core.roles import Privatizer
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, blocks
+from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals
 from hushbandits.envs.feedback.payload import Blocks
-from hushbandits.envs.feedback.pooled import Pooled, Rounded, block_generator
+from hushbandits.envs.feedback.pooled import Pooled, Rounded
 from hushbandits.envs.feedback.task import FeedbackTask
 
 __all__ = ["Feedback"]
@@ -206,10 +207,10 @@ class Feedback(Env):
         else:
             most = int(self._n.max())
             affordable(f"a block of {most} users one by one", 32.0 * self._n.size * most)
-            x = np.zeros((*self._n.shape, most))
-            for r, m, n in blocks(self._n):
-                u = block_generator(self._seed[r, m].item()).random(n)
-                x[r, m, :n] = self.law.quantile(u, location[r, m, None])
+            at, x = self._n.nonzero(), np.zeros((*self._n.shape, most))
+            sizes = self._n[at]
+            u = spread(self._seed[at], sizes)
+            x[np.arange(most) < self._n[:, :, None]] = self.law.quantile(u, np.repeat(location[at], sizes))
             crowd = Individuals(x, self._n)
         return {"reward": crowd, "n": self._n, "bits": self._raw, "sent": self._n > 0}
 

@@ -17,16 +17,11 @@ from hushbandits.core.payload import Noise
 from hushbandits.envs.feedback.cohort import Cohort, Rngs, blocks, fits, not_encoded, round_at_random
 from hushbandits.privacy.kinds import Noises
 
-__all__ = ["Pooled", "block_generator"]
+__all__ = ["Pooled"]
 
 Rounded = dict[tuple[int, float, int], tuple[Law, Array | None]]
 
 _CHUNK = 1 << 16  # users simulated at once where a law has no shortcut
-
-
-def block_generator(seed: int) -> np.random.Generator:
-    """Return the generator of one block of users."""
-    return np.random.Generator(np.random.PCG64(seed))
 
 
 @jit
@@ -70,7 +65,7 @@ class Pooled(Cohort):
     location : (R, M) array
         Where the law stands for the block's arm.
     seeds : (R, M) ints
-        Each block draws its rewards from its own generator (`block_generator`).
+        Each block draws its rewards from its own generator (`seeding.numbered`).
     rounded : dict
         Where roundings (`Law.rounding`) are kept from block to block.
 
@@ -207,7 +202,10 @@ class Pooled(Cohort):
             x = law.quantile(rng.random(min(_CHUNK, n - start)), where)
             for step in self._before:
                 x = step(x, r, m, rng)
-            total = _running_sum(x, total) if g is None else total + int(round_at_random(x, g, self._coins[r]).sum())
+            if g is None:
+                total = _running_sum(x, total)
+            else:
+                total += int(round_at_random(x, g, self._coins[r].random(len(x))).sum())
         return total
 
     def _rounding(self, law: Law, location: float, g: int) -> Array | None:
