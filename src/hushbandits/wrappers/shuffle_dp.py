@@ -234,8 +234,8 @@ class ShuffledSum(SecureFunction):
     block's sum is a uniform number.  ``binary-sum``: the bits' sum.  Source: Balle et al. 2020; Chowdhury & Zhou 2023,
     theorem 3; Tenenbaum et al. 2021, in the order of `PROTOCOLS`.
 
-    The shuffler is ideal, or with ``protocol="mixnet"`` a cascade of mixes through which every share of
-    ``split-and-mix`` goes, with ``users="each"``; the sums are the same to the bit.
+    The shuffler is ideal, and adds up messages that nobody cuts; or with ``protocol="mixnet"`` it is a cascade of mixes
+    through which every share of ``split-and-mix`` goes, with ``users="each"``; the sums are the same to the bit.
 
     Parameters
     ----------
@@ -318,8 +318,7 @@ class ShuffledSum(SecureFunction):
         crowd: Cohort = message["reward"]
         modulus, bits = message["modulus"], message["bits"].copy()
         keep = message["sent"] & (crowd.n >= self.min_cohort)
-        total = np.zeros(crowd.n.shape, np.int64)
-        sums = total if isinstance(crowd, Individuals) else crowd.total()
+        sums, total = crowd.total(), np.zeros(crowd.n.shape, np.int64)
         for r, i, n in blocks(crowd.planned):
             m, rng, sure = int(modulus[r, i]), self._rngs[r], self._mechanism.sure(n)
             keep[r, i] &= sure == n or crowd.n[r, i] >= sure  # its noise is that of so many
@@ -328,22 +327,18 @@ class ShuffledSum(SecureFunction):
                 keep[r, i] &= crowd.n[r, i] >= SMALLEST
                 k = _shares(self._mechanism, n, m, self.security) if n >= SMALLEST else 1
                 bits[r, i] *= k
-            if isinstance(crowd, Individuals):
-                messages = crowd.messages(r, i)
-                if k == 1:
-                    shares = messages
-                elif self.protocol is None or self.insecure_seed:
-                    shares = split_and_mix(messages, k, m, rng)
-                else:
-                    shares = secret_shares(messages, k, m)
-                if self.protocol is not None and keep[r, i]:
-                    shares = np.frombuffer(b"".join(self._batches.shuffle(r, [s.tobytes() for s in shares])), np.int64)
-                total[r, i] = modular_sum(shares, m)
-            else:
-                total[r, i] = sums[r, i] % m
+            total[r, i] = sums[r, i] % m
+            if self.protocol is not None and keep[r, i]:
+                assert isinstance(crowd, Individuals)
+                total[r, i] = modular_sum(self._mixed(r, crowd.messages(r, i), k, m), m)
             if self._wrong and rng.random() < self._wrong:
                 total[r, i] = rng.integers(m)
         return message.but(reward=crowd.seal(total, keep, self.name), sent=keep, bits=bits)
+
+    def _mixed(self, run: int, messages: Array, k: int, m: int) -> Array:
+        """Return k shares of each message as they leave the mixes."""
+        shares = split_and_mix(messages, k, m, self._rngs[run]) if self.insecure_seed else secret_shares(messages, k, m)
+        return np.frombuffer(b"".join(self._batches.shuffle(run, [share.tobytes() for share in shares])), np.int64)
 
 
 def shuffled_noise(
