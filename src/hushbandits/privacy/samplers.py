@@ -272,7 +272,7 @@ class Laplace(NoiseLaw):
         return 2 * self.b**2
 
     def cdf(self, x: Array) -> Array:
-        return stats.laplace(scale=self.b).cdf(x)
+        return stats.laplace.cdf(x, scale=self.b)
 
     def exactly(self) -> Callable[[Source], float]:
         """Lap_ℤ on a grid of 2^(−40), which is ε-private for the same scale."""

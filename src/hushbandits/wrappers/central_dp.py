@@ -10,7 +10,7 @@ from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Payload
 from hushbandits.core.roles import Privatizer
 from hushbandits.core.world import World
-from hushbandits.envs.feedback.cohort import BlockInbox
+from hushbandits.envs.feedback.cohort import BlockInbox, blocks
 from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.privacy.plans import Plan, Release, central_pure
 from hushbandits.privacy.samplers import DiscreteLaplace, Laplace
@@ -85,11 +85,11 @@ class CentralLaplace(Mechanism):
         assert isinstance(inbox, BlockInbox)
         y, n = inbox.total("reward"), inbox.total("n")
         noised = np.zeros_like(y)
-        for r, m in np.argwhere(n).tolist():
-            planned = int(self._sizes[r, m])
-            noised[r, m] = y[r, m] + self._law(self.added(planned)).draw(self._rngs[r], 1)[0]
-            if not self.discrete:
-                self.ledger.use(r, m, planned, int(n[r, m]))
+        laws = {size: self._law(self.added(size)) for size in np.unique(self._sizes[n > 0]).tolist()}
+        for r, m, _ in blocks(n):
+            noised[r, m] = y[r, m] + laws[self._sizes[r, m]].draw(self._rngs[r], 1)[0]
+        if not self.discrete:
+            self.ledger.use_all(self._sizes, n)
         inbox = inbox.decoded(noised)
         return super().deliver(inbox, env) if self.discrete else inbox
 
