@@ -1,6 +1,7 @@
 """One test of what is drawn: it holds its level, sees what it is made for, and accuses nobody of another law."""
 
 import math
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy import stats
 import hushbandits as hb
 from hushbandits.audits.cases import Budget
 from hushbandits.audits.draws import Draws
-from hushbandits.audits.laws import Continuous
+from hushbandits.audits.laws import Continuous, planned_law
 from hushbandits.privacy import uniforms
 
 SHAPE = 400, 6, 2
@@ -132,6 +133,19 @@ def test_single_statistics_tell_what_they_say():
     off, rng = uniforms.factor(20_000, 1e-6), np.random.default_rng(7)
     found = [uniforms.scale(stats.laplace.cdf(rng.laplace(size=20_000) / off)) > math.log(1e6) for _ in range(50)]
     assert np.mean(found) > 0.8
+
+
+def test_noise_that_has_no_scale_is_not_too_narrow():
+    """Coins that are counted: they are as they are planned, or of another law."""
+    env = hb.make_core("ShuffleDP-v0", shuffle="binary-sum")
+    env.reset(0)
+    coins, law = env.mechanism.planned(19).noise, partial(planned_law, env.mechanism, 19, 19)
+    case = SimpleNamespace(promise=PROMISE, subject="mine", budget=Budget())
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        noise, bits = (coins.draw(rng, (*SHAPE, 19)) - coins.mean).sum(-1), rng.random(SHAPE) < 0.5
+        found = Draws(case, "drawn", noise, [(noise < np.inf, law)], rng, bits, bits * 1.0, moved=bits * 1.0).verdicts()
+        assert {v.word for v in found} <= {"passes", "not tested"}
 
 
 def test_without_any_noise_nothing_was_tested():

@@ -44,7 +44,8 @@ class Draws:
     noise : (B, R, A) array
         Around the truth; NaN where nothing was seen.
     parts : list of (mask, callable)
-        Which draws have which law: ``law(times)``, of noise so many times narrower than planned.
+        Which draws have which law: ``law(times)``, of noise so many times narrower than planned; ``None`` where it has
+        no scale.
     rng : Generator
         Luck of the audit's own: it spreads an atom of a law.
     bits : (B, R, A) bool
@@ -206,14 +207,15 @@ class Draws:
         return min(max(1 + line.slope - 3 * line.stderr, 0.0), 1.0) if line else 0.0
 
     def _fitted(self, part: Array, times: float, level: float) -> float:
-        """How many times narrower it is at least; 0 where no scale makes the draws fit."""
+        """How many times narrower it is at least; 0 where it has no scale, or none makes the draws fit."""
+        if any(law(times) is None for at, law in self.parts if (at & part).any()):
+            return 0.0
         low, high, u = 1.0, min(2 * times, _NARROWEST), self.u
         for _ in range(_ROUNDS):
             middle = math.sqrt(low * high)
             u = self._uniform(self.noise, part, middle)
             low, high = (middle, high) if uniforms.scale_between(u[part], 0.5)[0] > 1 else (low, middle)
-        # A law without a scale is the same at all of them: then `high` has not moved.
-        return high * uniforms.scale_between(u[part], level)[1] if high < 2 * times and self._fit(u, part) else 0.0
+        return high * uniforms.scale_between(u[part], level)[1] if self._fit(u, part) else 0.0
 
     def _events(self, pair: tuple[float, str, Array]) -> Verdict:
         """The ε that an event refutes, of one draw or of two; a third of the runs chooses it, the others test it."""

@@ -153,25 +153,29 @@ class Continuous:
 PlannedLaw = OnGrid | Continuous
 
 
-def narrowed(law: NoiseLaw, times: float) -> NoiseLaw:
-    """The same kind of law, so many times narrower; as it is where its scale is not known."""
+def narrowed(law: NoiseLaw, times: float) -> NoiseLaw | None:
+    """Return the same kind of law, so many times narrower; ``None``: it has no scale."""
+    if times == 1.0:
+        return law
+    powers = {"b": 1, "sigma2": 2}
+    scales = {name: getattr(law, name) / times**power for name, power in powers.items() if hasattr(law, name)}
     narrow = copy.copy(law)
     vars(narrow).pop("half", None)
-    for name, power in (("b", 1), ("sigma2", 2)):
-        if hasattr(law, name):
-            vars(narrow)[name] = getattr(law, name) / times**power
-    return narrow if times != 1.0 else law
+    vars(narrow).update(scales)
+    return narrow if scales else None
 
 
 def planned_law(mechanism: Mechanism, n: int, survivors: int, times: float = 1.0) -> PlannedLaw | None:
     """The law that the decoded sum of a block has around the truth; ``None``: no law to hold it against.
 
-    `times`: of noise that is so many times narrower than planned.
+    `times`: of noise that is so many times narrower than planned; ``None`` where it has no scale.
     """
     plan, release = mechanism.planned(n), mechanism.release(n, survivors)
     if release is None:
-        return OnGrid(np.ones(1), 0, plan.modulus, plan.g)
-    law, draws, m, g, wrong = narrowed(release.law, times), release.total, release.modulus, release.shift, release.wrong
+        return OnGrid(np.ones(1), 0, plan.modulus, plan.g) if times == 1.0 else None
+    if (law := narrowed(release.law, times)) is None:
+        return None
+    draws, m, g, wrong = release.total, release.modulus, release.shift, release.wrong
     if not law.integer:
         return Continuous(law.cdf, math.sqrt(law.variance / 2))
     if (line := law.line(draws)) is not None:
