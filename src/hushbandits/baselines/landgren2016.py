@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from hushbandits.baselines.gossip import Gossip, gossip, gossip_matrix, second_eigenvalue
 from hushbandits.core.ground.jit import jit
@@ -14,8 +16,6 @@ from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, real
 from hushbandits.core.world import World
 from hushbandits.policies.policy import argmax
-
-__all__ = ["CONSTANTS", "CoopUCB", "published_exploration", "smallest_exploration"]
 
 _NEAR = 1e-9  # how much of itself, or of one pull, a constant may lie above the smallest
 
@@ -38,37 +38,19 @@ def smallest_exploration(matrix: Array) -> Array:
     [27.973, 27.973]
     """
     agents, second = len(matrix), float(second_eigenvalue(matrix[None])[0])
-    columns = [np.flatnonzero(row) for row in matrix]
-    ends = np.cumsum([0, *map(len, columns)])
-    apart, total = np.eye(agents) - 1.0 / agents, np.zeros((agents, agents))
+    mix, apart, total = csr_array(matrix), np.eye(agents) - 1.0 / agents, np.zeros((agents, agents))
     while True:
-        _mix_on(matrix, np.concatenate(columns), ends, apart, total)
+        # with x = Pˢ − 1/M, M (Pˢ)² − Pˢ = x + M x², which is positive where x is
+        for _ in range(32):
+            apart = mix @ apart
+            x = np.maximum(apart, 0.0)
+            total += x + agents * x * x
         found: Array = total.sum(1)
         # Σ_j of the positive x is at most half of √M ‖x‖, and ‖x‖ shrinks by |λ₂| a step.
         size = agents * (apart**2).sum(1)
         left = 0.5 * np.sqrt(size) * second / (1.0 - second) + size * second**2 / (1.0 - second**2)
         if (left <= _NEAR * np.maximum(1.0, found)).all():
             return found + left
-
-
-@jit
-def _mix_on(matrix, columns, ends, apart, total):
-    # with x = Pˢ − 1/M, M (Pˢ)² − Pˢ = x + M x², which is positive where x is
-    m = len(matrix)
-    now, after = apart, np.empty((m, m))
-    for _ in range(32):  # an even number: the last is `apart` again
-        for i in range(m):
-            row, sums = after[i], total[i]
-            for j in range(m):
-                row[j] = 0.0
-            for n in range(ends[i], ends[i + 1]):
-                share, other = matrix[i, columns[n]], now[columns[n]]
-                for j in range(m):
-                    row[j] += share * other[j]
-            for j in range(m):
-                x = max(row[j], 0.0)
-                sums[j] += x + m * x * x
-        now, after = after, now
 
 
 def published_exploration(matrix: Array) -> Array:
@@ -99,22 +81,15 @@ def published_exploration(matrix: Array) -> Array:
 def _settled(values: Array, vectors: Array) -> Array:
     """Eigenvectors that do not depend on who computed them."""
     settled = np.empty_like(vectors)
-    start = 0
-    while start < len(values):
-        stop = start + 1
-        while stop < len(values) and values[start] - values[stop] < 1e-9:
-            stop += 1
-        space, found = vectors[:, start:stop], 0
+    for start, stop in pairwise([0, *(np.flatnonzero(-np.diff(values) >= 1e-9) + 1), len(values)]):  # equal values
+        space, found = vectors[:, start:stop], start
         for k in range(len(vectors)):
-            if found == stop - start:
-                break
-            taken = settled[:, start : start + found]
+            taken = settled[:, start:found]
             left = space @ space[k] - taken @ taken[k]
             size = float(np.linalg.norm(left))
             if size > 1e-6:
-                settled[:, start + found] = left / size
+                settled[:, found] = left / size
                 found += 1
-        start = stop
     return settled
 
 
