@@ -12,8 +12,6 @@ from hushbandits.core.world import World
 from hushbandits.envs.network.rules import Rules, nothing
 from hushbandits.policies.watched import tried
 
-__all__ = ["Alone", "each_alone"]
-
 
 def each_alone(choose: Callable[..., int], update: Callable[..., None], turned: Turned) -> Rules:
     """Return the rules of agents who play a policy each, row by row of its state, and hear nothing."""

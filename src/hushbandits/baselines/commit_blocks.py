@@ -11,8 +11,6 @@ from hushbandits.core.obs import Obs
 from hushbandits.core.team import Team
 from hushbandits.core.world import World
 
-__all__ = ["CommitBlocks"]
-
 
 class CommitBlocks(Team):
     """Prescribe each arm to one block of users, then the best arm to all others; our own, to compare with.

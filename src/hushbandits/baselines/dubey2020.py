@@ -10,8 +10,6 @@ from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.policies.policy import Sums, sums
 from hushbandits.policies.ucb import UCB1
 
-__all__ = ["MultiUCB", "pool"]
-
 
 @jit
 def pool(own, r, heard, t):

@@ -29,9 +29,6 @@ from hushbandits.envs.network.rules import Rules
 from hushbandits.policies.heavy import TruncatedUCB
 from hushbandits.policies.watched import started, tried
 
-__all__ = ["CMPUCB", "life_of", "partition"]
-
-
 #: How leaders are chosen, and the agents up to which the search for a largest set takes seconds.
 PARTITIONS, LARGEST = ("largest", "greedy"), 64
 

@@ -8,8 +8,6 @@ from hushbandits.core.team import Protocol
 from hushbandits.core.world import World
 from hushbandits.routines.routine import Routine
 
-__all__ = ["OnePrivacy", "ZeroPrivacy"]
-
 
 def _ask(team: ArmSelection, **env: object) -> Protocol:
     return Protocol(env={"idle": "stays", "single": True, "vote_cost": 0, "precision": team.epsilon, **env})

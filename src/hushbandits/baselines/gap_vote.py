@@ -11,8 +11,6 @@ from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.routines.elimination import drop_outsiders, epochs, plan_all
 from hushbandits.routines.routine import Routine
 
-__all__ = ["GapVote"]
-
 
 @jit
 def _learn(state, r, n, p, arms, reward, luck, vote):

@@ -13,8 +13,6 @@ from hushbandits.core.team import Protocol
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules, nothing
 
-__all__ = ["Gossip", "gossip", "gossip_matrix", "second_eigenvalue"]
-
 
 def gossip_matrix(adjacency: Array) -> Array:
     """``P = I − (D − A)/(1 + max degree)``, symmetric and doubly stochastic.

@@ -15,8 +15,6 @@ from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.policies.luck import words
 from hushbandits.policies.thompson import GaussianTS
 
-__all__ = ["IndexTS"]
-
 
 class IndexTS(NetworkTeam):
     """Gaussian Thompson sampling on own pulls and every report within γ hops; our own, to compare with.

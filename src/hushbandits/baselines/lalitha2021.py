@@ -15,8 +15,6 @@ from hushbandits.core.told import check_unit_rewards
 from hushbandits.core.world import World
 from hushbandits.policies.luck import largest_beta, words
 
-__all__ = ["DecTS"]
-
 
 class _Posteriors(NamedTuple):
     sums: Array  # (R, M, K, 2) α and β

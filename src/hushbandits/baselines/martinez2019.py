@@ -15,8 +15,6 @@ from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.world import World
 from hushbandits.policies.policy import argmax
 
-__all__ = ["DDUCB", "chebyshev", "stage_length"]
-
 
 def stage_length(agents: int, second: float, epsilon: float) -> int:
     """``C = ⌈ln(2M/ε) / √(2 ln(1/|λ₂|))⌉``, at least 1: rounds until a mixed sum is within ε of the average."""

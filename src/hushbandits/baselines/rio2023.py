@@ -8,8 +8,6 @@ from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.routines.elimination import successive_elimination
 from hushbandits.routines.routine import Routine
 
-__all__ = ["Central", "Independent"]
-
 
 class _Compared(VotingTeam):
     """One successive elimination (Rio et al. 2023), without privacy.

@@ -11,8 +11,6 @@ from hushbandits.routines.private_elimination import private_elimination
 from hushbandits.routines.routine import Routine
 from hushbandits.routines.successive import epoch_length, radii
 
-__all__ = ["DPSE", "DPSEAlone"]
-
 
 class DPSE(SuccessiveElimination):
     """DP-SE (Sajed & Sheffet 2019): epochs of R(e) users per arm, one Laplace draw per arm, on `CentralDP-v0`.

@@ -15,8 +15,6 @@ from hushbandits.core.ground.types import Params, Seeds
 from hushbandits.core.messages import Inbox
 from hushbandits.core.world import World
 
-__all__ = ["VBSDPAE"]
-
 
 class VBSDPAE(BatchedSE):
     """VB-SDP-AE: variable-batch arm elimination through a shuffled binary sum, on all past data.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from hushbandits.agents.dubey2020 import PrivateUCB
 from hushbandits.core.luck.tapes import LONGEST
 
-__all__ = ["DPUCBInt"]
-
 
 class DPUCBInt(PrivateUCB):
     """DP-UCB-INT (Tossou & Dimitrakakis 2016), each agent alone.

@@ -9,8 +9,6 @@ from hushbandits.core.obs import Obs
 from hushbandits.core.team import Team
 from hushbandits.core.world import World
 
-__all__ = ["Random"]
-
 
 class Random(Team):
     """Plays uniform arms, and says what the env lets chance say; our own, to compare with.
