@@ -12,10 +12,9 @@ from policies import HOMES, HYPER, NET, shaken, trained
 from scipy.stats import chisquare
 
 import hushbandits as hb
+from hushbandits.baselines.learned import Network, drawn, read
 from hushbandits.baselines.sb3 import Trained
-from hushbandits.baselines.sb3_file import read
 from hushbandits.baselines.sb3_model import of_model
-from hushbandits.baselines.sb3_network import Network, drawn
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.core.measure import gathered
 from hushbandits.learning.models import build

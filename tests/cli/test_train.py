@@ -8,7 +8,7 @@ import sys
 import pytest
 from children import started
 
-from hushbandits.baselines.sb3_file import read
+from hushbandits.baselines.learned import read
 from hushbandits.cli.main import main
 
 SMALL = (

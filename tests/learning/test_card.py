@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hushbandits as hb
-from hushbandits.baselines.sb3_file import read
+from hushbandits.baselines.learned import read
 from hushbandits.learning.card import card
 
 POLICIES = Path(hb.__file__).parent / "data/policies"

@@ -11,10 +11,9 @@ from scipy.stats import chisquare
 from stable_baselines3.common.vec_env import VecMonitor
 
 import hushbandits as hb
+from hushbandits.baselines.learned import Network, read
 from hushbandits.baselines.sb3 import Trained
-from hushbandits.baselines.sb3_file import read
 from hushbandits.baselines.sb3_model import of_model
-from hushbandits.baselines.sb3_network import Network
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.learning.equivariant import Described
 from hushbandits.learning.models import build

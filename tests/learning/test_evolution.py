@@ -6,8 +6,8 @@ from kinds import weekly_but
 from policies import HOMES, trained
 
 import hushbandits as hb
+from hushbandits.baselines.learned import read
 from hushbandits.baselines.sb3_choices import CHOICES, described
-from hushbandits.baselines.sb3_file import read
 from hushbandits.learning.score import HELD_OUT
 
 STEPS = {"network": 300, "exploration": 3000, "feedback": 600}

@@ -11,7 +11,7 @@ from policies import HYPER, NET, SHORT, Stopped, contents, trained
 from refusals import rows
 
 import hushbandits as hb
-from hushbandits.baselines.sb3_file import read
+from hushbandits.baselines.learned import read
 from hushbandits.bench.runner.errors import StoreError
 from hushbandits.learning import train as module
 from hushbandits.learning.train import train

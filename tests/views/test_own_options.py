@@ -8,7 +8,7 @@ from policies import HYPER, NET, SHORT
 from refusals import rows
 
 import hushbandits as hb
-from hushbandits.baselines.sb3_file import read
+from hushbandits.baselines.learned import read
 from hushbandits.core.actions import Coding
 from hushbandits.core.entries import ENVS
 from hushbandits.core.obs import Obs

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from gymnasium.spaces import MultiBinary
 
+from hushbandits.baselines.learned import Network, heads_of, parts_of, read
 from hushbandits.baselines.sb3_choices import choices
-from hushbandits.baselines.sb3_file import Seen, heads_of, parts_of, read
 from hushbandits.baselines.sb3_model import of_model, of_zip
-from hushbandits.baselines.sb3_network import Network
 from hushbandits.core.acts import TaskTeam, given_options
 from hushbandits.core.entries import Model
 from hushbandits.core.face import Face, face
@@ -82,8 +81,9 @@ class Trained(TaskTeam):
     def meets(self, env: World) -> None:
         task, policy = self.look(face(env)), self.policy
         space, wide = task.action_space, task.observation_space.shape[0]
+        reads, gives = policy.layers[0][0].shape[1], len(policy.layers[-1][0])
         heads = heads_of(space)
-        bits = isinstance(space, MultiBinary) and policy.outputs == len(heads)  # each of which has one score
+        bits = isinstance(space, MultiBinary) and gives == len(heads)  # each of which has one score
         scores = len(heads) if bits else sum(heads)
         if policy.by_choice:
             if heads != (choices(task),):
@@ -91,10 +91,10 @@ class Trained(TaskTeam):
             return
         for known, here in zip_longest(policy.observation, parts_of(task)) if policy.observation else ():
             if known != here:
-                raise ValueError(f"{self.name} was trained with {_said(known)}, and here are {_said(here)}")
-        if (policy.inputs, policy.outputs) != (wide, scores):
+                raise ValueError(f"{self.name} was trained to see {known}, and here is {here}: name, numbers, bounds")
+        if (reads, gives) != (wide, scores):
             raise ValueError(
-                f"{self.name} reads {policy.inputs} numbers and scores {policy.outputs} choices, and here are {wide} "
+                f"{self.name} reads {reads} numbers and scores {gives} choices, and here are {wide} "
                 f"({', '.join(task.layout)}) and {scores} ({space}); task={{…}} says how a zip was trained"
             )
 
@@ -111,7 +111,3 @@ class Trained(TaskTeam):
 
     def choose(self, task: Task, pull: bool, talk: bool) -> Array:
         return self._player.act(task, pull, talk)
-
-
-def _said(part: Seen | None) -> str:
-    return "nothing" if part is None else "{1} numbers in [{2}, {3}] as {0!r}".format(*part)

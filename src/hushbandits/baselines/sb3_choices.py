@@ -6,6 +6,8 @@ A lot is one of the numbers, so that a policy that takes the best choice can sti
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from hushbandits.core.ground.types import Array
@@ -16,12 +18,6 @@ CHOICES = {
     "network": ("mean", "prior", "spread", "late_spread", "lot", "late_lot", "wide_lot"),
     "exploration": ("vote", "score", "likely", "worst", "few", "late", "rivals", "rivals_score", "rivals_likely"),
     "feedback": ("gap", "untried", "late_untried", "size", "size2", "rest", "rest2", "sure", "gap_rest", "few"),
-}
-#: Of each setting: the parts of an observation that they are made of.
-NEEDED = {
-    "network": ("own_mean", "own_width", "heard_mean", "heard_width", "time"),
-    "exploration": ("own_mean", "own_width", "own_votes", "active", "time"),
-    "feedback": ("own_mean", "own_width", "time"),
 }
 
 
@@ -43,33 +39,33 @@ def described(task: Task, seen: Array, luck: Array) -> Array:
     luck : (R, A, C)
         A uniform number for every choice.
     """
-    setting = task.core.setting
-    part = {name: seen[..., task.layout[name]].astype(float) for name in NEEDED[setting]}
-    for name in ("own_mean", "heard_mean"):
-        if name in part and task.squashes(name):
-            part[name] = part[name] / np.maximum(1.0 - np.abs(part[name]), 1e-6)
-    return np.stack(_DESCRIBED[setting](task, part, luck), -1)
+
+    def part(name: str) -> Array:
+        found: Array = seen[..., task.layout[name]].astype(float)
+        return found / np.maximum(1.0 - np.abs(found), 1e-6) if task.squashes(name) else found
+
+    return np.stack(_DESCRIBED[task.core.setting](task, part, luck), -1)
 
 
 def _pulls(width: Array) -> Array:
     return np.maximum(1.0 / np.maximum(width, 1e-6) ** 2 - 1.0, 0.0)
 
 
-def _network(task: Task, part: dict[str, Array], luck: Array) -> tuple[Array, ...]:
-    own, heard = _pulls(part["own_width"]), _pulls(part["heard_width"])
+def _network(task: Task, part: Callable[[str], Array], luck: Array) -> tuple[Array, ...]:
+    own, heard = _pulls(part("own_width")), _pulls(part("heard_width"))
     n = own + heard + 1.0
     luck = np.maximum(luck, 1e-300)
     width, lot = 1.0 / np.sqrt(n), np.log(luck) - np.log1p(-luck)  # of the logistic law
-    left = 1.0 - part["time"]
-    mean = (own * part["own_mean"] + heard * part["heard_mean"]) / n
+    left = 1.0 - part("time")
+    mean = (own * part("own_mean") + heard * part("heard_mean")) / n
     likely = np.clip(mean + 0.5 / n, 0.0, 1.0)  # of a reward in [0, 1] with a flat prior
     spread = width * np.sqrt(likely * (1.0 - likely))
     return mean, 1.0 / n, spread, spread * left, lot * spread, lot * spread * left, lot * width
 
 
-def _exploration(task: Task, part: dict[str, Array], luck: Array) -> tuple[Array, ...]:
-    still: Array = (part["active"] > 0) & (part["own_votes"] == 0)
-    n, mean, time = _pulls(part["own_width"]), part["own_mean"], part["time"]
+def _exploration(task: Task, part: Callable[[str], Array], luck: Array) -> tuple[Array, ...]:
+    still: Array = (part("active") > 0) & (part("own_votes") == 0)
+    n, mean, time = _pulls(part("own_width")), part("own_mean"), part("time")
     best = np.where(still, mean, -np.inf).max(-1, keepdims=True)
     gap = np.where(still, best - mean, 0.0)
     worst = still & (gap >= gap.max(-1, keepdims=True))
@@ -85,12 +81,12 @@ def _exploration(task: Task, part: dict[str, Array], luck: Array) -> tuple[Array
     return tuple(np.concatenate([x, np.zeros_like(x[..., :1])], -1) for x in parts)  # no vote: 0 throughout
 
 
-def _feedback(task: Task, part: dict[str, Array], luck: Array) -> tuple[Array, ...]:
+def _feedback(task: Task, part: Callable[[str], Array], luck: Array) -> tuple[Array, ...]:
     users = float(task.core.horizon or 1)
-    left = np.maximum((1.0 - part["time"]) * users, 1.0)[..., None]
+    left = np.maximum((1.0 - part("time")) * users, 1.0)[..., None]
     j = 2.0 ** np.arange(int(users).bit_length())
     size: Array = np.log2(np.minimum(j, left)) / 8.0  # (R, A, 1, J)
-    mean, n = np.clip(part["own_mean"], -0.5, 1.5), _pulls(part["own_width"])
+    mean, n = np.clip(part("own_mean"), -0.5, 1.5), _pulls(part("own_width"))
     every: Array = np.asarray(n.min(-1, keepdims=True) > 0.5, float)
     all_tried = every[..., None]
     ranked = np.sort(np.where(n > 0.5, mean, -0.5), -1)
@@ -99,7 +95,7 @@ def _feedback(task: Task, part: dict[str, Array], luck: Array) -> tuple[Array, .
     lead = ((best - ranked[..., -2:-1]) * np.sqrt(n.min(-1, keepdims=True)))[..., None]
     new = np.where(n > 0.5, 0.0, 1.0)[..., None]
     found = (
-        gap, new, new * part["time"][..., None], new * size, new * size**2, all_tried * size, all_tried * size**2,
+        gap, new, new * part("time")[..., None], new * size, new * size**2, all_tried * size, all_tried * size**2,
         all_tried * size * np.minimum(lead / 4.0, 2.0), gap * size, 1.0 / np.sqrt(1.0 + n[..., None]),
     )  # fmt: skip
     shape = (*mean.shape, size.shape[-1])

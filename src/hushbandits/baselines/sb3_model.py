@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hushbandits.baselines.sb3_file import Learned, parts_of
+from hushbandits.baselines.learned import Learned, parts_of
 from hushbandits.core.entries import Model, title
 from hushbandits.core.ground.names import words
 from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import shown
-from hushbandits.core.task import EARNED, Task
+from hushbandits.core.task import EARNED
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -27,7 +26,10 @@ _ACTIVATIONS = {"Tanh": "tanh", "ReLU": "relu"}
 #: Weights that decide what is done, and those that training alone needs.
 _ACTS = re.compile(r"(mlp_extractor\.policy_net\.\d+|action_net|q_net\.q_net\.\d+)\.(weight|bias)")
 _LEARNS = re.compile(r"mlp_extractor\.value_net\.|value_net\.|q_net_target\.")
-_OTHER = "hand over hb.Acts of a function that asks it"
+
+
+def _refused(what: str) -> ValueError:
+    return ValueError(f"{what} is not played here; hand over hb.Acts of a function that asks the model")
 
 
 def network(state: Mapping[str, Any]) -> dict[str, Array]:
@@ -40,7 +42,7 @@ def network(state: Mapping[str, Any]) -> dict[str, Array]:
         if acts := _ACTS.fullmatch(name):
             found.setdefault(acts[1], {})[acts[2]] = np.array(tensor.detach().cpu().numpy(), float)
         elif not _LEARNS.match(name):
-            raise ValueError(f"its network is not one of Stable-Baselines3's own: it has {shown(name)}; {_OTHER}")
+            raise _refused(f"a network with {name}")
     names = [*(f"layer{i}" for i in range(len(found) - 1)), "head"][-len(found) :]
     layers = zip(names, found.values(), strict=True)
     return {f"{name}.{part}": array for name, layer in layers for part, array in layer.items()}
@@ -49,13 +51,11 @@ def network(state: Mapping[str, Any]) -> dict[str, Array]:
 def weights_of(model: BaseAlgorithm) -> tuple[dict[str, Array], str]:
     """Return a model's weights, and the name of its activation; ``ValueError``: it is not played here."""
     its = model.policy
-    cls, eyes = type(its), its.features_extractor_class.__name__
+    cls, eyes, activation = type(its), its.features_extractor_class.__name__, its.activation_fn.__name__
     if cls.__name__ not in _PLAYED or cls.__module__.partition(".")[0] not in _LIBRARIES:
-        raise ValueError(f"its policy is a {cls.__module__}.{cls.__name__}, which is not played here; {_OTHER}")
-    if eyes != "FlattenExtractor":
-        raise ValueError(f"its observations go through a {eyes}, which is not played here; {_OTHER}")
-    if (activation := its.activation_fn.__name__) not in _ACTIVATIONS:
-        raise ValueError(f"its layers are of {activation}, which is not played here; {_OTHER}")
+        raise _refused(f"a {cls.__module__}.{cls.__name__}")
+    if eyes != "FlattenExtractor" or activation not in _ACTIVATIONS:
+        raise _refused(f"a policy with {eyes} and {activation}")
     return network(its.state_dict()), _ACTIVATIONS[activation]
 
 
@@ -65,34 +65,26 @@ def of_model(model: Model) -> Learned:
     Of one that still has its env from `hb.make_sb3` it is known what it was shown, part by part; else how wide that is.
     A model that is not played here is refused (``ValueError``).
     """
-    try:
-        return _of_model(model)
-    except ValueError as error:
-        raise ValueError(f"model {type(model).__name__}: {error}") from None
-
-
-def _of_model(model: BaseAlgorithm) -> Learned:
-    scaled = model.get_vec_normalize_env()
+    given: BaseAlgorithm = model
+    scaled = given.get_vec_normalize_env()
     if scaled is not None and scaled.norm_obs:
-        raise ValueError(f"its observations go through a VecNormalize, which is not played here; {_OTHER}")
-    weights, activation = weights_of(model)
-    kind = type(model.policy).__name__
+        raise _refused("a model behind VecNormalize")
+    weights, activation = weights_of(given)
+    kind = type(given.policy).__name__
     policy = Learned(
-        type(model).__name__, weights, activation, deterministic=kind == "DQNPolicy", masked="Maskable" in kind,
+        type(given).__name__, weights, activation, deterministic=kind == "DQNPolicy", masked="Maskable" in kind,
         by_choice="Equivariant" in kind,
     )  # fmt: skip
-    rows = getattr(getattr(model.get_env(), "unwrapped", None), "rows", None)
-    task = getattr(rows, "task", None)
-    if rows is None or not isinstance(task, Task):
-        if policy.by_choice:
-            raise ValueError("it scores choices one by one, and only its env says what they are: set_env gives it one")
+    rows = getattr(getattr(given.get_env(), "unwrapped", None), "rows", None)
+    if policy.by_choice and rows is None:
+        raise ValueError(f"only the env of a {kind} says what its choices are: set_env gives it one")
+    if rows is None or (not policy.by_choice and rows.task.observation_space != given.observation_space):
         return policy
-    if not policy.by_choice and task.observation_space != model.observation_space:
-        return policy  # what it sees is made of several observations
     spec = rows.core.spec
     return replace(
         policy, setting=rows.core.setting, env={} if spec is None else {"use": title(spec[0]), **spec[1]},
-        options={name: value for name, value in rows.options.items() if name not in EARNED}, observation=parts_of(task),
+        options={name: value for name, value in rows.options.items() if name not in EARNED},
+        observation=parts_of(rows.task),
     )  # fmt: skip
 
 

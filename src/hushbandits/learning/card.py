@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from hushbandits.baselines.sb3_file import Learned, read
+from hushbandits.baselines.learned import Learned, read
 from hushbandits.core.ground.types import Params
 
 _Z = 1.96

@@ -10,9 +10,8 @@ from typing import IO
 
 import numpy as np
 
+from hushbandits.baselines.learned import Learned, Network, heads_of
 from hushbandits.baselines.sb3_choices import CHOICES, choices
-from hushbandits.baselines.sb3_file import Learned, heads_of
-from hushbandits.baselines.sb3_network import Network
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import integer, real, shown
 from hushbandits.core.luck.tapes import run_seeds

@@ -10,13 +10,13 @@ from typing import IO, Any
 
 import numpy as np
 
-from hushbandits.baselines.sb3_file import CARD, WEIGHTS, read
+from hushbandits.baselines.learned import CARD, WEIGHTS, read
 from hushbandits.bench.runner.errors import StoreError
 from hushbandits.core.ground.files import parts, replacing
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import shown
 
-#: What ``card.json`` says: how a policy is played (`hushbandits.baselines.sb3_file.learned`), and its ``training``.
+#: What ``card.json`` says: how a policy is played (`hushbandits.baselines.learned.learned`), and its ``training``.
 Card = dict[str, Any]
 
 

@@ -9,8 +9,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from hushbandits.baselines.sb3_file import heads_of
-from hushbandits.baselines.sb3_network import Network
+from hushbandits.baselines.learned import Network, heads_of
 from hushbandits.core.ground.types import Array
 from hushbandits.core.luck.tapes import run_seeds, streams
 from hushbandits.core.play import play

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.baselines.sb3_file import learned, parts_of
-from hushbandits.baselines.sb3_network import Network
+from hushbandits.baselines.learned import Network, learned, parts_of
 from hushbandits.bench.declare.canonical import canonical, plain, thaw
 from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.runner.errors import StoreError

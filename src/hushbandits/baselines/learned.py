@@ -1,28 +1,35 @@
-"""The folder of a trained policy: ``card.json``, which says how it is played, and ``weights.npz``, plain arrays."""
+"""A trained policy: its folder, and its network in NumPy.
+
+The folder holds ``card.json``, which says how it is played, and ``weights.npz``, plain arrays.  A run alone does what
+it does in a batch, bit for bit.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import zipfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from gymnasium import spaces
 
+from hushbandits.baselines.sb3_choices import described
 from hushbandits.core.actions import Space
-from hushbandits.core.ground.types import Array, Params
+from hushbandits.core.ground.types import Array, Params, Seeds
 from hushbandits.core.ground.validate import choice, shown
+from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.task import Task
 
 CARD, WEIGHTS = "card.json", "weights.npz"
 #: What stands between two layers.
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {"tanh": np.tanh, "relu": lambda x: np.maximum(x, 0.0)}
 
-#: Name, numbers, low and high of a part of an observation; ``None``: no bound.
-Seen = tuple[str, int, float | None, float | None]
+#: Name, numbers, low and high of a part of an observation, as JSON has them; ``None``: no bound.
+Seen = list[str | float | None]
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,7 @@ class Learned:
     setting: str = ""
     env: Params = field(default_factory=dict)
     options: Params = field(default_factory=dict)
-    observation: tuple[Seen, ...] = ()
+    observation: Sequence[Seen] = ()
     beats: int = 1
     card: Params = field(default_factory=dict)
 
@@ -87,25 +94,15 @@ class Learned:
         names = [*(f"layer{i}" for i in range(len(self.weights) // 2 - 1)), "head"]
         return [(self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]) for name in names]
 
-    @property
-    def inputs(self) -> int:
-        """How many numbers it reads at once."""
-        return int(self.layers[0][0].shape[1])
 
-    @property
-    def outputs(self) -> int:
-        """How many scores it gives at once."""
-        return len(self.weights["head.bias"])
-
-
-def parts_of(task: Task) -> tuple[Seen, ...]:
+def parts_of(task: Task) -> list[Seen]:
     """Return what an agent is shown in a task: equal for two envs in which one policy can play."""
     low, high = task.observation_space.low, task.observation_space.high
 
     def bound(values: Array) -> float | None:
         return float(values[0]) if len(values) and math.isfinite(values[0]) else None
 
-    return tuple((name, at.stop - at.start, bound(low[at]), bound(high[at])) for name, at in task.layout.items())
+    return [[name, at.stop - at.start, bound(low[at]), bound(high[at])] for name, at in task.layout.items()]
 
 
 def heads_of(space: Space) -> tuple[int, ...]:
@@ -142,9 +139,80 @@ def read(folder: str | Path) -> Learned:
 
 def learned(card: Params, weights: Mapping[str, Array]) -> Learned:
     """Return the policy that a card describes."""
-    seen = tuple((name, width, low, high) for name, width, low, high in card["observation"])
-    return Learned(
-        algorithm=card["algorithm"], weights=weights, activation=card["activation"], observation=seen, card=card,
-        deterministic=card["deterministic"], masked=card["masked"], by_choice=card["by_choice"],
-        setting=card["setting"], env=card["env"], options=card["options"], beats=card["beats"],
-    )  # fmt: skip
+    said = {part.name: card[part.name] for part in fields(Learned) if part.name not in ("weights", "card")}
+    return Learned(**said, weights=weights, card=card)
+
+
+class Network:
+    """A policy at play in R runs.
+
+    Every run is one product of matrices of its own, whose shape does not depend on the others.
+
+    Parameters
+    ----------
+    policy : Learned
+    deterministic : bool, optional
+        Take the likeliest action; default: what the policy says.
+    """
+
+    def __init__(self, policy: Learned, deterministic: bool | None = None):
+        self.policy = policy
+        self.deterministic = policy.deterministic if deterministic is None else deterministic
+        if policy.by_choice and policy.deterministic and not self.deterministic:
+            raise ValueError("deterministic=False: this policy takes the best choice, and its lots are part of a score")
+        self._layers = [(np.ascontiguousarray(weight.T), bias) for weight, bias in policy.layers]
+
+    def reset(self, seeds: Seeds, name: str) -> None:
+        """Start R runs that draw from their tapes `name`."""
+        self._seeds, self._name = seeds, name
+        self._tape: Uniforms | None = None
+
+    def logits(self, seen: Array) -> Array:
+        """Return scores of all choices, ``(R, A, …, C)``, for observations ``(R, A, …, D)``."""
+        x = np.ascontiguousarray(seen, float)
+        between = ACTIVATIONS[self.policy.activation]
+        for weight, bias in self._layers[:-1]:
+            x = between(np.matmul(x, weight) + bias)
+        weight, bias = self._layers[-1]
+        scores: Array = np.matmul(x, weight) + bias
+        return scores
+
+    def act(self, task: Task, pull: bool = True, talk: bool = True) -> Array:
+        """Return everyone's action in the next step, ``(R, M)`` or ``(R, M, parts)``.
+
+        Only those are asked whose action counts; the others' is 0.
+        """
+        everyone, space, who = task.observe(pull, talk), task.action_space, task.obs.who
+        rows, heads = np.arange(len(who))[:, None], heads_of(space)
+        seen = everyone[rows, who]
+        lots = heads[0] if self.policy.by_choice else 0
+        luck = self._luck(seen.shape[1], lots + (0 if self.deterministic else len(heads)))
+        scores = self.logits(described(task, seen, luck[..., :lots]))[..., 0] if lots else self.logits(seen)
+        if scores.shape[-1] != sum(heads):  # a bit with the score z is a choice between the scores 0 and z
+            scores = np.stack([np.zeros_like(scores), scores], -1).reshape(*scores.shape[:2], -1)
+        if self.policy.masked:
+            scores = np.where(task.mask()[rows, who], scores, -np.inf)
+        parts = [scores[..., a:b] for a, b in pairwise(np.cumsum([0, *heads]))]
+        if self.deterministic:
+            taken = [part.argmax(-1) for part in parts]
+        else:
+            taken = [drawn(part, luck[..., lots + i]) for i, part in enumerate(parts)]
+        action = np.zeros((*everyone.shape[:2], *(space.shape or ())), np.int64)
+        action[rows, who] = np.stack(taken, -1) if space.shape else taken[0]
+        return action
+
+    def _luck(self, agents: int, numbers: int) -> Array:
+        if not numbers:
+            return np.empty((len(self._seeds), agents, 0))
+        if self._tape is None:
+            self._tape = Uniforms(self._seeds, self._name, (agents, numbers))
+        return self._tape.next()
+
+
+def drawn(scores: Array, luck: Array) -> Array:
+    """Return choices that are drawn by the softmax of `scores`, ``(…, C)``, given a uniform number for each draw."""
+    total = np.cumsum(np.exp(scores - scores.max(-1, keepdims=True)), -1)
+    # Below the last value, however it was rounded: what cannot be taken is not.
+    at = np.minimum(luck * total[..., -1], np.nextafter(total[..., -1], 0.0))
+    found: Array = (total <= at[..., None]).sum(-1)
+    return found
