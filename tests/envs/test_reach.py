@@ -106,3 +106,17 @@ def test_ten_thousand_agents_take_little_memory(graph, width):
     assert most < 1e8
     with pytest.raises(ValueError, match=r"all pairs of n_agents=100000 would take .* GiB"):
         _ = hb.make_core("CoopNetwork-v0", n_agents=100_000, graph="path", life=1).distance
+
+
+def test_envs_built_alike_share_their_places_and_others_do_not():
+    def made(**params):
+        return hb.make_core("CoopNetwork-v0", horizon=3, **params).slots
+
+    params, last = {}, None
+    for more in (
+        {"n_agents": 5}, {"life": 2}, {"graph": "path"}, {"routing": "tree"}, {"root": 1}, {"extra_delay": 1},
+    ):  # fmt: skip
+        params |= more
+        now = made(**params)
+        assert made(**params) is now is not last
+        last = now

@@ -19,10 +19,10 @@ from hushbandits.core.payload import Payload
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.course import Course, by_luck, posts_states
 from hushbandits.envs.network.flood import Flood
-from hushbandits.envs.network.graphs import connected_erdos_renyi, graph_links
+from hushbandits.envs.network.graphs import connected_erdos_renyi
 from hushbandits.envs.network.payload import GraphReports
-from hushbandits.envs.network.places import LIVES, Places
-from hushbandits.envs.network.reach import Links, connected, links
+from hushbandits.envs.network.places import LIVES, Places, placed
+from hushbandits.envs.network.reach import Links, links
 from hushbandits.envs.network.slots import Ring, SlotInbox
 from hushbandits.envs.network.task import NetworkTask
 from hushbandits.envs.rounds.env import Rounds
@@ -135,7 +135,7 @@ class CoopNetwork(Rounds):
         if self._random_graph:
             affordable(f"runs={runs} of n_agents={n_agents} on graph=erdos-renyi", 64.0 * n_agents**2 * runs)
         else:
-            self._place([connected(graph_links(graph, n_agents, everyone=not isinstance(life, int)))])
+            self._stand(placed(graph, n_agents, life, 1 + self.extra_delay, self.routing, self._root))
         super().__init__(
             n_agents=n_agents, n_arms=n_arms, means=means, rewards=rewards, horizon=horizon, permute_arms=permute_arms,
             drift=drift, switches=switches, wrappers=wrappers, speech=speech, fields=fields, runs=runs,
@@ -147,8 +147,10 @@ class CoopNetwork(Rounds):
                 raise ValueError(f"{self._meddlers[0].name} at relays needs routing='flood': there copies differ")
 
     def _place(self, graphs: Sequence[Links]) -> None:
-        self._places = Places(graphs, self.life, 1 + self.extra_delay, self.routing, self._root)
-        self.slots, self._edges = self._places.slots, self._places.edges
+        self._stand(Places(graphs, self.life, 1 + self.extra_delay, self.routing, self._root))
+
+    def _stand(self, places: Places) -> None:
+        self._places, self.slots, self._edges = places, places.slots, places.edges
 
     @property
     def adjacency(self) -> Array:  # type: ignore[override]

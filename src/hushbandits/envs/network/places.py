@@ -6,20 +6,22 @@ What takes all pairs of agents is worked out where somebody asks: a sparse graph
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
+import networkx as nx
 import numpy as np
 
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Array
-from hushbandits.envs.network.graphs import graph_median, hop_distances, shortest_path_tree
-from hushbandits.envs.network.reach import Links, Near, hops_from, reach, tree_reach
+from hushbandits.envs.network.graphs import graph_links, graph_median, hop_distances, shortest_path_tree
+from hushbandits.envs.network.reach import Links, Near, connected, hops_from, reach, tree_reach
 from hushbandits.envs.network.slots import Slots
 
-__all__ = ["LIVES", "Places"]
+__all__ = ["LIVES", "Places", "placed"]
 
 #: How long a message may live, by the graph's diameter.
 LIVES = ("diameter", "diameter/2", "floor(diameter/2)", "ceil(diameter/2)")
+_SMALL = 256  # agents up to which the places of the last named graph are kept: some megabytes at most
 
 
 class Places:
@@ -121,3 +123,21 @@ class Places:
         found = np.stack(matrices)
         found.flags.writeable = False
         return found
+
+
+def placed(
+    graph: str | nx.Graph, n_agents: int, life: int | str | None, pace: int, routing: str, root: int | str
+) -> Places:
+    """Return the places of one graph, named or given; envs built one after the other alike share them."""
+    place = _last if isinstance(graph, str) and n_agents <= _SMALL else _laid
+    return place(graph, n_agents, life, pace, routing, root)
+
+
+def _laid(
+    graph: str | nx.Graph, n_agents: int, life: int | str | None, pace: int, routing: str, root: int | str
+) -> Places:
+    links = connected(graph_links(graph, n_agents, everyone=not isinstance(life, int)))
+    return Places([links], life, pace, routing, root)
+
+
+_last = lru_cache(maxsize=1, typed=True)(_laid)
