@@ -1,6 +1,8 @@
-"""CPU seconds of all processes that 10,000 tiny cells take to be played, opened, read and resumed.
+"""CPU seconds of all processes that 10,000 cells take to be played, opened, read and resumed.
 
-Run: ``python -m benchmarks harness [JOBS]``; two processes unless told otherwise.  Last: a page of 500 lines.
+First tiny ones, of 4 agents who play 10 rounds, then a sweep over up to 102 agents.  Last: a page of 500 lines.
+
+Run: ``python -m benchmarks harness [JOBS]``; two processes unless told otherwise.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +22,14 @@ from hushbandits.bench.results import load_results
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.options import RunOptions
 
+TINY = Experiment(
+    name="tiny",
+    title="Tiny cells",
+    env=Use("CoopNetwork-v0", n_agents=4, horizon=10),
+    agents=[Use("Private-UCB")],
+    sweep={"agent.epsilon": tuple(np.round(np.linspace(0.1, 5, 10_000), 6).tolist())},
+    runs=1,
+)
 EPSILONS = tuple(np.round(np.linspace(0.1, 5, 100), 4).tolist())
 MANY = Experiment(
     name="many",
@@ -50,11 +61,12 @@ def told(what: str, call: Callable[[], object]) -> None:
 def main(jobs: str = "2") -> None:
     options = RunOptions(int(jobs))
     with tempfile.TemporaryDirectory() as folder:
-        many, wide = Path(folder, "many"), Path(folder, "wide")
-        cells = f"{len(MANY.cells()):,} cells"
-        told(f"{cells} played", lambda: run(MANY, many, options=options))
-        told(f"{cells} opened", lambda: load_results(many))
-        told(f"{cells} as a frame", lambda: load_results(many).to_frame())
-        told(f"{cells} resumed", lambda: run(MANY, many, options=options))
+        for experiment in (TINY, MANY):
+            out, cells = Path(folder, experiment.name), f"{len(experiment.cells()):,} cells, {experiment.name}:"
+            told(f"{cells} played", partial(run, experiment, out, options=options))
+            told(f"{cells} opened", partial(load_results, out))
+            told(f"{cells} as a frame", load_results(out).to_frame)
+            told(f"{cells} resumed", partial(run, experiment, out, options=options))
+        wide = Path(folder, "wide")
         store = run(WIDE, wide, options=RunOptions()).store
         told("a page of 500 lines", lambda: write(store, wide / "report.html"))
