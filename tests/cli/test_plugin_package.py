@@ -26,7 +26,7 @@ def hushbandits(*args, **given):
     return said("hushbandits.cli", *args, **given)
 
 
-CONTRACT = ("pytest", "-q", "-p", "hushbandits.contract.plugin", "--pyargs", "hushbandits.contract")
+CONTRACT = ("pytest", "-q", "-p", "hushbandits.testing.plugin", "--pyargs", "hushbandits.testing")
 
 
 @pytest.mark.weekly

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from homes import HOMES, WANDERERS, compiled
 from kinds import one_per_class, representatives
+from rounds import check_compiled, has_episode
 
 import hushbandits as hb
-from hushbandits.contract import asks
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.registry import takes
 from hushbandits.testing import check_agent, check_policy, check_wrapper
+from hushbandits.testing.games import check_pickle, check_rows, pickled, trace
 from hushbandits.wrappers.shuffle import Shuffle
 
 #: What cannot stand alone.
@@ -46,20 +48,21 @@ def learnt(team):
 @pytest.mark.parametrize("name", others)
 def test_a_run_alone_is_its_row(name):
     home = ALL[name]
-    asks.alone((short(home) if home.wrappers else home).build)  # plain votes are fast enough to be decided
+    build, seeds = (short(home) if home.wrappers else home).build, run_seeds(3, 3)  # plain votes are soon decided
+    check_rows(build, trace(*build(3), seeds), seeds)
 
 
 @pytest.mark.parametrize("name", games)
 def test_a_game_may_be_pickled_after_every_beat(name):
-    asks.pickled(ALL[name].build)
+    check_pickle(ALL[name].build)
 
 
 @pytest.mark.parametrize("name", games)
 def test_compiled_rounds_are_the_beats_where_there_are_any(name):
     build = ALL[name].build
-    assert asks.has_episode(build) == compiled(ALL[name])  # else beats would be compared with beats
+    assert has_episode(build) == compiled(ALL[name])  # else beats would be compared with beats
     if compiled(ALL[name]):
-        asks.compiled(build, 8, learnt)
+        check_compiled(build, left=learnt)
 
 
 @pytest.mark.parametrize("name", one_per_class(hb.list_agents()))
@@ -87,7 +90,7 @@ def test_a_shuffled_inbox_keeps_its_order_in_a_pickle(read_before):
     inbox = env.talk().inbox
     if read_before:
         inbox["reward"]
-    np.testing.assert_array_equal(asks.copied(inbox)[0]["reward"], inbox["reward"])
+    np.testing.assert_array_equal(pickled(inbox)[0]["reward"], inbox["reward"])
 
 
 def test_individual_users_go_along_in_a_pickle():
@@ -95,4 +98,4 @@ def test_individual_users_go_along_in_a_pickle():
     env.reset(0)
     env.pull((np.array([[0]]), np.array([[50]])))
     inbox = env.talk().inbox
-    np.testing.assert_array_equal(asks.copied(inbox)[0]["users"], inbox["users"])
+    np.testing.assert_array_equal(pickled(inbox)[0]["users"], inbox["users"])

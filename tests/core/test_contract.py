@@ -7,10 +7,10 @@ from homes import HOMES, NET
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.contract.asks import same_row, trace
 from hushbandits.core.luck.tapes import Uniforms, run_seeds, stream
 from hushbandits.core.play import record
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.testing.games import trace
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.loss import Loss
@@ -20,8 +20,8 @@ from hushbandits.wrappers.shuffle import Shuffle
 @pytest.mark.parametrize("wrapper", [Huber(0.3), Loss(0.3), Shuffle(), LocalLaplace(1.0, own="exact")], ids=repr)
 def test_a_wrapper_leaves_every_other_tape_alone(wrapper):
     # Random does not listen, so with equal tapes it pulls the same arms and must meet the same rewards.
-    plain, _ = trace(*build("CoopNetwork-v0", "Random", 2, NET), 0)
-    wrapped, _ = trace(*build("CoopNetwork-v0", "Random", 2, NET, wrappers=(wrapper,)), 0)
+    *plain, _ = trace(*build("CoopNetwork-v0", "Random", 2, NET), 0).values()
+    *wrapped, _ = trace(*build("CoopNetwork-v0", "Random", 2, NET, wrappers=(wrapper,)), 0).values()
     for one, other in zip(plain, wrapped, strict=True):
         np.testing.assert_array_equal(one["own reward"], other["own reward"])
 
@@ -86,10 +86,9 @@ def test_one_wrapper_instance_serves_two_envs():
     shared = Loss(0.5)
     env, team = build("CoopNetwork-v0", "Multi-UCB", 1, NET, wrappers=(shared,))
     other, second = build("CoopNetwork-v0", "Multi-UCB", 1, NET, wrappers=(shared,))
-    one = trace(env, team, 5)
-    two = trace(other, second, 5)
-    same_row(one, two, 0)
-    same_row(trace(env, team, 5), two, 0)
+    one, two, again = trace(env, team, 5), trace(other, second, 5), trace(env, team, 5)
+    np.testing.assert_equal(one, two)
+    np.testing.assert_equal(one, again)
 
 
 def test_beats_out_of_turn_are_errors():
@@ -130,8 +129,8 @@ def test_each_lifts_a_plain_class_exactly():
                 self.s[message["arm"]] += message["reward"]
 
     env = hb.make_core("CoopNetwork-v0", runs=2, **NET)
-    lifted, metrics = trace(env, hb.Each(Agent), 0)
-    array, same = trace(*build("CoopNetwork-v0", "Multi-UCB", 2, NET), 0)
+    *lifted, metrics = trace(env, hb.Each(Agent), 0).values()
+    *array, same = trace(*build("CoopNetwork-v0", "Multi-UCB", 2, NET), 0).values()
     for one, other in zip(lifted, array, strict=True):
         np.testing.assert_array_equal(one["arm"], other["arm"])
     np.testing.assert_array_equal(metrics["agent_regret"], same["agent_regret"])

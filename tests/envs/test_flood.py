@@ -12,9 +12,9 @@ from posts import posts_seen
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.contract.asks import trace
 from hushbandits.core.luck.tapes import run_seeds, stream
 from hushbandits.envs.network.graphs import adjacency
+from hushbandits.testing.games import trace
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.shuffle import Shuffle
@@ -65,8 +65,9 @@ def test_edges_that_never_fail_are_the_plain_network(agent):
     Except ``messages``: the flood counts hop by hop, so that what is under way at the end has not been counted whole.
     """
     env = {"n_agents": 9, "graph": "grid", "horizon": 40, "means": [0.8, 0.5, 0.4]}
-    plain, metrics = trace(*build("CoopNetwork-v0", agent, 2, env), run_seeds(3, 2))
-    flood, others = trace(*build("CoopNetwork-v0", agent, 2, {**env, "edge_loss": 1e-300}), run_seeds(3, 2))
+    *plain, metrics = trace(*build("CoopNetwork-v0", agent, 2, env), run_seeds(3, 2)).values()
+    failing = build("CoopNetwork-v0", agent, 2, {**env, "edge_loss": 1e-300})
+    *flood, others = trace(*failing, run_seeds(3, 2)).values()
     assert set(metrics) == set(others)
     for name in set(metrics) - {"messages"}:
         np.testing.assert_array_equal(metrics[name], others[name])

@@ -181,7 +181,7 @@ def seeds(name, change):
 
 
 PLANTED = [
-    (WrongDtype, "dtype float64, its space float32"),
+    (WrongDtype, "dtype float64"),
     (
         sees("Outside", "agent_2", 3, 7.0),
         r"the observation of agent_2 lies outside its space: entry \(3,\) is 7.0, not in \[0.0, 1.0\]",
@@ -213,8 +213,8 @@ PLANTED = [
     ),
     (NotPicklable, "cannot be pickled in mid-episode"),
     (ForgetsOnPickle, "pickling loses something"),
-    (PaysTwice, "rewards after the pull: row and view differ at agent_"),
-    (LosesMessages, "the inbox: row and view differ at arrived"),
+    (PaysTwice, "pull: rewards of the row and of the view differ at agent_"),
+    (LosesMessages, "talk: metrics of the row and of the view differ at messages"),
 ]
 
 

@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,13 +11,13 @@ from homes import EACH, FAST, NET, VOTE, Home
 from kinds import each_once, weekly_but
 
 import hushbandits as hb
-from hushbandits.contract.asks import same_row, trace
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.rows import put_rows
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.samplers import polya_epsilon
 from hushbandits.secure.bonawitz import SecureSum
 from hushbandits.secure.runs import MEASURES
+from hushbandits.testing.games import check_rows, trace
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
@@ -49,8 +50,8 @@ def built(setting, runs=1, **protocol):
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_the_numbers_of_a_run_are_those_of_the_ideal_sum(setting, protocol):
     common = {name: value for name, value in protocol.items() if name == "min_cohort"}
-    ideal, measured = trace(*built(setting, **common), run_seeds(5, 1))
-    rounds, metrics = trace(*built(setting, protocol="bonawitz", **protocol), run_seeds(5, 1))
+    *ideal, measured = trace(*built(setting, **common), run_seeds(5, 1)).values()
+    *rounds, metrics = trace(*built(setting, protocol="bonawitz", **protocol), run_seeds(5, 1)).values()
     assert len(rounds) == len(ideal)
     for ours, theirs in zip(rounds, ideal, strict=True):
         assert ours.keys() == theirs.keys()
@@ -67,11 +68,11 @@ def test_the_numbers_of_a_run_are_those_of_the_ideal_sum(setting, protocol):
 @pytest.mark.parametrize("setting", weekly_but([("mechanism",)], *((name,) for name in SETTINGS)))
 def test_a_run_alone_is_its_row_and_its_keys_repeat(setting):
     """Bytes and dropouts included; who is lost inside costs a mechanism its promise, and the ledger says so."""
-    options, seeds = {"protocol": "bonawitz", "threshold": 1, "dropouts": DROPOUTS}, run_seeds(3, 2)
-    batch = trace(*built(setting, 2, **options), seeds)
-    assert batch[1]["secagg_dropped_masked"].sum() > 0
-    for r in range(2):
-        same_row(trace(*built(setting, 1, **options), seeds[r : r + 1]), batch, r)
+    build = partial(built, setting, protocol="bonawitz", threshold=1, dropouts=DROPOUTS)
+    seeds = run_seeds(3, 2)
+    batch = trace(*build(2), seeds)
+    assert batch["metrics"]["secagg_dropped_masked"].sum() > 0
+    check_rows(build, batch, seeds)
 
 
 def test_some_runs_start_afresh():

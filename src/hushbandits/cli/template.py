@@ -53,7 +53,7 @@ def new(
         path.write_text(text.substitute(name=title, module=module), encoding="utf-8")
     print(f"{file}\n{test}\ntry it: python -m pytest {test}")
     if kind != "experiment":
-        suite = "python -m pytest -p hushbandits.contract.plugin --pyargs hushbandits.contract"
+        suite = "python -m pytest -p hushbandits.testing.plugin --pyargs hushbandits.testing"
         print(f"and all that it owes: {suite} --of {module}:{title}")
     return 0
 

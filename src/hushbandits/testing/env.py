@@ -8,7 +8,7 @@ import numbers
 import pickle
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from gymnasium import spaces
@@ -16,20 +16,21 @@ from pettingzoo import ParallelEnv
 
 from hushbandits.core.actions import Space
 from hushbandits.core.env import Env
-from hushbandits.core.ground.types import Array, Message, Params
+from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import integer
-from hushbandits.core.messages import Inbox
-from hushbandits.core.obs import Obs
-from hushbandits.registry import takes
-from hushbandits.testing.seen import difference, globals_kept, repeatable, required, same, untouched
-
-__all__ = ["Actor", "check_env"]
+from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.registry import make_team, takes
+from hushbandits.testing.compare import difference, repeatable, required, same
+from hushbandits.testing.games import check_rows, grounds, trace
 
 #: Steps after which an episode is cut, unless it has ended before, and the horizon of an env that is given none.
 STEPS, ROUNDS = 60, 12
 #: ``policy(agent, observation, space)`` → an action; the space is a seeded copy of the agent's own.
 Actor = Callable[[str, object, Space], object]
 Built = Callable[[], ParallelEnv]
+#: All that was seen, by step.
+Seen = dict[str, Mapping[str, object]]
+_PARTS = ("observations", "rewards", "terminations", "truncations", "infos")
 
 
 def check_env(
@@ -78,24 +79,29 @@ def check_env(
     """
     steps = integer("steps", steps, 1)
     build = _builder(env, kwargs)
-    game = _Game(build, policy or (lambda agent, observation, space: space.sample()), steps)
-
-    def guarded() -> _Trace:
-        with untouched("the env"):
-            return game.episode(build(), seed)
-
-    with globals_kept():
-        _check_spaces(build())
-        first = repeatable(guarded, "the same seed", "the env draws from a global generator, or")
-        used = build()
-        game.episode(used, seed + 1)
-        again = game.episode(used, seed)
-        same(first, again, "a second episode against the first of a fresh env: the env remembers, or")
-        if random_rewards:
-            _check_luck(build, seed, first)
-        _check_pickle(game, seed, first)
-        if isinstance(getattr(build().unwrapped, "core", None), Env):
-            _check_row(game, seed)
+    play = partial(_episode, policy or (lambda agent, observation, space: space.sample()), steps)
+    _check_spaces(build())
+    first = repeatable(lambda: play(build(), seed), "the env")
+    used = build()
+    play(used, seed + 1)
+    same(first, play(used, seed), "a second episode against the first of a fresh env: the env remembers, or")
+    if random_rewards:
+        _check_luck(build, seed, first)
+    middle = max(1, len(first) // 2)
+    try:
+        again = play(build(), seed, middle)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise AssertionError(f"the env cannot be pickled in mid-episode: {error}") from error
+    same(first, again, f"an episode pickled before step {middle}: pickling loses something, or")
+    if isinstance(env, (str, type)):
+        given = {
+            name: value for name, value in kwargs.items() if takes(env, name) and name not in ("wrappers", "speech")
+        }
+        for game in grounds(partial(make_team, "Random"), env, given, kwargs.get("wrappers", ())):
+            seeds = run_seeds(seed, 3)
+            check_rows(game, trace(*game(3), seeds), seeds)
+    if isinstance(getattr(build().unwrapped, "core", None), Env):
+        _check_row(build().unwrapped, play.args[0], steps, seed)
 
 
 def _builder(env: str | type[Env] | ParallelEnv | Built, kwargs: Params) -> Built:
@@ -107,19 +113,13 @@ def _builder(env: str | type[Env] | ParallelEnv | Built, kwargs: Params) -> Buil
     if kwargs:
         raise TypeError(f"parameters ({', '.join(kwargs)}) go with an id, not with an env that is built already")
     if isinstance(env, ParallelEnv):
-        fresh = copy.deepcopy(env)
-        return lambda: copy.deepcopy(fresh)
+        return partial(copy.deepcopy, copy.deepcopy(env))
     if callable(env):
         return env
     raise TypeError(f"env={env!r} must be an id, a pettingzoo.ParallelEnv, or a function that builds one")
 
 
 # -- episodes ---------------------------------------------------------------------------------------------------
-
-
-#: All that was seen, by step.
-_Trace = dict[str, Mapping[str, object]]
-_PARTS = ("observations", "rewards", "terminations", "truncations", "infos")
 
 
 def _spaces(env: ParallelEnv, seed: int) -> dict[str, Space]:
@@ -130,41 +130,25 @@ def _spaces(env: ParallelEnv, seed: int) -> dict[str, Space]:
     return own
 
 
-@dataclass(frozen=True)
-class _Game:
-    """An env, who plays it, and after how many steps an episode is cut."""
-
-    build: Built
-    policy: Actor
-    steps: int
-
-    def act(self, env: ParallelEnv, observations: Mapping[str, object], own: Mapping[str, Space]) -> dict[str, object]:
-        return {agent: self.policy(agent, observations[agent], own[agent]) for agent in env.agents}
-
-    def episode(self, env: ParallelEnv, seed: int, pickle_at: int | None = None) -> _Trace:
-        """Play one episode, or its first steps, checking every step; return all that was seen."""
-        own = _spaces(env, seed)
-        observations, infos = env.reset(seed=seed)
-        everyone = list(env.agents)
-        required(
-            everyone == list(env.possible_agents), f"after reset agents are {everyone}, not all of possible_agents"
-        )
-        required(isinstance(infos, dict) and set(infos) >= set(everyone), "reset must return infos for all agents")
-        _check_observations(env, observations, everyone, "reset")
-        trace: _Trace = {"reset": copy.deepcopy({"observations": observations, "infos": infos})}
-        while env.agents and len(trace) <= self.steps:
-            at = f"step {len(trace)}"
-            if pickle_at == len(trace):
-                env = pickle.loads(pickle.dumps(env))
-            before = copy.deepcopy(observations)
-            actions = self.act(env, observations, own)
-            returned = env.step(actions)
-            same(before, observations, f"{at} wrote to what an earlier one had returned")
-            _check_returns(env, returned, everyone, at)
-            observations = returned[0]
-            _check_observations(env, observations, everyone, at)
-            trace[at] = copy.deepcopy({"actions": actions, **dict(zip(_PARTS, returned, strict=True))})
-        return trace
+def _episode(policy: Actor, steps: int, env: ParallelEnv, seed: int, pickle_at: int | None = None) -> Seen:
+    """Play one episode, or its first steps, checking every step; return all that was seen."""
+    own, everyone = _spaces(env, seed), list(env.possible_agents)
+    observations, infos = env.reset(seed=seed)
+    nothing = [dict.fromkeys(everyone, value) for value in (0.0, False, False)]
+    _check_returned(env, (observations, *nothing, infos), everyone, "reset")
+    seen: Seen = {"reset": copy.deepcopy({"observations": observations, "infos": infos})}
+    while env.agents and len(seen) <= steps:
+        at = f"step {len(seen)}"
+        if pickle_at == len(seen):
+            env = pickle.loads(pickle.dumps(env))
+        before = copy.deepcopy(observations)
+        actions = {agent: policy(agent, observations[agent], own[agent]) for agent in env.agents}
+        returned = env.step(actions)
+        same(before, observations, f"{at} wrote to what an earlier one had returned")
+        _check_returned(env, returned, everyone, at)
+        observations = returned[0]
+        seen[at] = copy.deepcopy({"actions": actions, **dict(zip(_PARTS, returned, strict=True))})
+    return seen
 
 
 def _check_spaces(env: ParallelEnv) -> None:
@@ -175,145 +159,86 @@ def _check_spaces(env: ParallelEnv) -> None:
         for agent, space in zip(agents, own, strict=True):
             required(isinstance(space, spaces.Space), f"{kind}({agent!r}) is no gymnasium space: {space!r}")
             required(getattr(env, kind)(agent) is space, f"{kind}({agent!r}) returns another object at each call")
-        required(
-            len({id(space) for space in own}) == len(own),
-            f"two agents share one {kind}: it carries a generator, so each needs its own",
-        )
+        what = f"two agents share one {kind}: it carries a generator, so each needs its own"
+        required(len({*map(id, own)}) == len(own), what)
 
 
-def _check_observations(env: ParallelEnv, observations: object, everyone: list[str], at: str) -> None:
-    for agent, observation in _dict_of(everyone, observations, f"{at}: observations").items():
-        _check_member(env.observation_space(agent), observation, f"{at}: the observation of {agent}")
-    if getattr(env, "state_space", None) is not None:
-        _check_member(env.state_space, env.state(), f"{at}: state()")
-
-
-def _dict_of(everyone: list[str], part: object, what: str) -> Mapping[str, object]:
-    if not isinstance(part, dict) or not set(part) >= set(everyone):
-        raise AssertionError(f"{what} must be a dict of all agents")
-    return part
+def _check_returned(env: ParallelEnv, returned: object, everyone: list[str], at: str) -> None:
+    """What a step returned, or a reset as if it were one."""
+    if not isinstance(returned, tuple) or len(returned) != 5:
+        raise AssertionError(f"{at} must return five dicts")
+    for name, part in zip(_PARTS, returned, strict=True):
+        required(isinstance(part, dict) and {*part} >= {*everyone}, f"{at}: {name} must be a dict of all agents")
+    observations, rewards, terminations, truncations, _ = returned
+    for agent in everyone:
+        _check_member(env.observation_space(agent), observations[agent], f"{at}: the observation of {agent}")
+        reward, flags = rewards[agent], (terminations[agent], truncations[agent])
+        finite = isinstance(reward, numbers.Real) and math.isfinite(reward)
+        required(finite, f"{at}: the reward of {agent} is {reward!r}, not a finite number")
+        bools = all(isinstance(flag, (bool, np.bool_)) for flag in flags)
+        required(bools, f"{at}: flags of {agent} must be bools: {flags!r}")
+    left = {agent for agent in everyone if terminations[agent] or truncations[agent]}
+    required(len(left) in (0, len(everyone)), f"{at}: {sorted(left)} left before the joint end")
+    required(list(env.agents) == ([] if left else everyone), f"{at}: agents={env.agents} contradicts the flags")
+    if (space := getattr(env, "state_space", None)) is not None:
+        _check_member(space, env.state(), f"{at}: state()")
 
 
 def _check_member(space: Space, value: object, what: str) -> None:
     if isinstance(space, spaces.Box):
         if not isinstance(value, np.ndarray):
             raise AssertionError(f"{what} is a {type(value).__name__}, not an array")
-        required(value.dtype == space.dtype, f"{what} has dtype {value.dtype}, its space {space.dtype}")
-        required(value.shape == space.shape, f"{what} has shape {value.shape}, its space {space.shape}")
-        outside = np.argwhere(~((value >= space.low) & (value <= space.high)))
-        if len(outside):
-            index = tuple(outside[0].tolist())
-            low, high = space.low[index], space.high[index]
-            entry = f"entry {index} is {value[index]}, not in [{low}, {high}]"
-            raise AssertionError(f"{what} lies outside its space: {entry}")
+        form = (value.dtype, value.shape)
+        required(form == (space.dtype, space.shape), f"{what} has dtype {value.dtype} and shape {value.shape}: {space}")
+        for index in map(tuple, np.argwhere(~((value >= space.low) & (value <= space.high))).tolist()):
+            bounds = f"[{space.low[index]}, {space.high[index]}]"
+            raise AssertionError(f"{what} lies outside its space: entry {index} is {value[index]}, not in {bounds}")
     required(space.contains(value), f"{what} lies outside its space {space}: {value!r}")
-
-
-def _check_returns(env: ParallelEnv, returned: object, everyone: list[str], at: str) -> None:
-    if not isinstance(returned, tuple) or len(returned) != 5:
-        raise AssertionError(f"{at} must return five dicts")
-    named = zip(_PARTS, returned, strict=True)
-    _, rewards, terminations, truncations, _ = (_dict_of(everyone, part, f"{at}: {name}") for name, part in named)
-    for agent in everyone:
-        reward = rewards[agent]
-        required(
-            isinstance(reward, numbers.Real) and math.isfinite(reward),
-            f"{at}: the reward of {agent} is {reward!r}, not a finite number",
-        )
-        for flags in (terminations, truncations):
-            required(
-                isinstance(flags[agent], (bool, np.bool_)), f"{at}: flags of {agent} must be bools: {flags[agent]!r}"
-            )
-    left = {agent for agent in everyone if terminations[agent] or truncations[agent]}
-    required(len(left) in (0, len(everyone)), f"{at}: {sorted(left)} left before the joint end")
-    required(list(env.agents) == ([] if left else everyone), f"{at}: agents={env.agents} contradicts the flags")
 
 
 # -- promises -----------------------------------------------------------------------------------------------------
 
 
-def _check_luck(build: Built, seed: int, first: _Trace) -> None:
+def _check_luck(build: Built, seed: int, first: Seen) -> None:
     # The same actions throughout, so that only the env can make the difference.
     played = [seen["actions"] for at, seen in first.items() if at != "reset"]
 
-    def vary(seeds: list[int | None]) -> bool:
-        one = _replayed(build(), seeds[0], played)
-        return any(difference(one, _replayed(build(), other, played)) is not None for other in seeds[1:])
+    def replayed(seed: int | None) -> list[object]:
+        env = build()
+        seen: list[object] = [copy.deepcopy(env.reset(seed=seed))]
+        for actions in played:
+            if env.agents:
+                seen.append(copy.deepcopy(env.step(actions)))
+        return seen
 
-    required(
-        vary([seed, seed + 1, seed + 2, seed + 3]),
-        f"seeds {seed}..{seed + 3} give the same episode: the env ignores its seed",
-    )
-    required(
-        vary([None, None, None]),
-        "three resets without a seed give the same episode: the env falls back to a fixed seed",
-    )
+    def vary(*seeds: int | None) -> bool:
+        one = replayed(seeds[0])
+        return any(difference(one, replayed(other)) is not None for other in seeds[1:])
 
-
-def _replayed(env: ParallelEnv, seed: int | None, played: list[object]) -> list[object]:
-    trace: list[object] = [copy.deepcopy(env.reset(seed=seed))]
-    for actions in played:
-        if env.agents:
-            trace.append(copy.deepcopy(env.step(actions)))
-    return trace
+    seeds = range(seed, seed + 4)
+    required(vary(*seeds), f"seeds {seed}..{seed + 3} give the same episode: the env ignores its seed")
+    what = "three resets without a seed give the same episode: the env falls back to a fixed seed"
+    required(vary(None, None, None), what)
 
 
-def _check_pickle(game: _Game, seed: int, first: _Trace) -> None:
-    middle = max(1, len(first) // 2)
-    try:
-        again = game.episode(game.build(), seed, pickle_at=middle)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise AssertionError(f"the env cannot be pickled in mid-episode: {error}") from error
-    same(first, again, f"an episode pickled before step {middle}: pickling loses something, or")
-
-
-def _check_row(game: _Game, seed: int) -> None:
+def _check_row(view: ParallelEnv, policy: Actor, steps: int, seed: int) -> None:
     """Step a view beat by beat, and a row of the core with a task of its own next to it."""
-    view = game.build().unwrapped
     row = copy.deepcopy(view.core).task(**view.options)
     view.beats, view.max_cycles = 2, None
-    heard: list[Obs] = []
-    talk = view.core.talk
-
-    def overheard(message: Message | None = None) -> Obs:
-        heard.append(talk(message))
-        return heard[-1]
-
-    view.core.talk = overheard
-    own = _spaces(view, seed)
+    own, names = _spaces(view, seed), list(view.possible_agents)
     observations, _ = view.reset(seed=seed)
     row.reset(seed)
-    names, at = list(view.agents), 0
-    while view.agents and at < game.steps:
-        at += 1
-        arms = game.act(view, observations, own)
-        observations, paid, *_ = view.step(arms)
-        required(view.agents, f"round {at}: the view ended between the beats")
-        earned = row.pull(row.read(list(arms.values()), names))[0]
-        same(_each(names, earned), paid, f"round {at}: rewards after the pull: row and view")
-        words = game.act(view, observations, own)
-        observations, paid, *_ = view.step(words)
-        earned = row.talk(row.read(list(words.values()), names))[0]
-        if not row.obs.live[0]:
+    for beat in range(2 * steps):
+        if not view.agents:
+            break
+        at = f"round {beat // 2 + 1}: {'talk' if beat % 2 else 'pull'}"
+        actions = {agent: policy(agent, observations[agent], own[agent]) for agent in names}
+        observations, paid, *_ = view.step(actions)
+        stacked = row.read(list(actions.values()), names)
+        earned = row.talk(stacked)[0] if beat % 2 else row.pull(stacked)[0]
+        over = beat % 2 == 1 and not row.obs.live[0]
+        required(bool(view.agents) != over, f"{at}: the view or its row ends, and the other goes on")
+        if over:
             earned = earned + row.final_reward()[0]
-        same(_slots(row.obs.inbox), _slots(heard[-1].inbox), f"round {at}: the inbox: row and view")
-        same(row.core.metrics(), view.core.metrics(), f"round {at}: metrics: row and view")
-        same(_each(names, earned), paid, f"round {at}: rewards after the talk: row and view")
-    required(bool(view.agents) or not row.core.live.any(), f"round {at}: the view ended, its row goes on")
-
-
-def _each(names: list[str], earned: Array) -> dict[str, float]:
-    return {name: float(x) for name, x in zip(names, earned, strict=True)}
-
-
-def _slots(inbox: Inbox | None) -> dict[str, object]:
-    """Every slot of an inbox, and the sums over it where there are any."""
-    assert inbox is not None
-    seen: dict[str, object] = {
-        "arrived": inbox.arrived,
-        **{field: inbox[field] for field in inbox.fields if field != "tally"},
-    }
-    try:
-        return {**seen, "tally": inbox.tally()}
-    except ValueError:  # it has none
-        return seen
+        same(dict(zip(names, earned.tolist(), strict=True)), paid, f"{at}: rewards of the row and of the view")
+        same(row.core.metrics(), view.core.metrics(), f"{at}: metrics of the row and of the view")

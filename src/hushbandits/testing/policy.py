@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from hushbandits.core.ground.types import Array
@@ -13,10 +11,8 @@ from hushbandits.policies.luck import words
 from hushbandits.policies.policy import Policy
 from hushbandits.policies.shelf import AnyPolicy, make_policy
 from hushbandits.policies.watched import Watched
-from hushbandits.testing.parts import calling, check_hooks, remembering
-from hushbandits.testing.seen import difference, globals_kept, repeatable, required, same, untouched
-
-__all__ = ["check_policy"]
+from hushbandits.testing.compare import repeatable, required, same
+from hushbandits.testing.games import calling, check_hooks, remembering
 
 _PLAYS, _LEARNERS = 40, 3
 _HOOKS = ("state", "choose", "update")
@@ -64,10 +60,8 @@ def check_policy(policy: AnyPolicy, *, n_arms: int = 4, seed: int = 0, **params:
     learners = _LEARNERS + (n_arms == _LEARNERS)
     luck = words(streams(run_seeds(seed, 1), "policy"), learners) if made.random else None
     rewards = np.random.default_rng(seed).random((learners, _PLAYS))
-    with globals_kept(), remembering(cls):
-        elsewhere = "it draws from elsewhere, or remembers, or two plays"
-        what = f"{cls.__name__}: the same luck"
-        first = repeatable(lambda: _arms(made, n_arms, rewards, luck), what, elsewhere)
+    with remembering(cls):
+        first = repeatable(lambda: _arms(made, n_arms, rewards, luck), cls.__name__, "the same luck")
         for r in range(learners):
             alone = _arms(made, n_arms, rewards[r : r + 1], None if luck is None else luck[r : r + 1])
             same(alone, first[:, r : r + 1], f"{cls.__name__}: learner {r} alone and its row among {learners}")
@@ -76,39 +70,26 @@ def check_policy(policy: AnyPolicy, *, n_arms: int = 4, seed: int = 0, **params:
 def _arms(policy: Policy, n_arms: int, rewards: Array, luck: Array | None) -> Array:
     """Play, and return the arms, (plays, L)."""
     cls, (learners, plays) = type(policy), rewards.shape
-    with untouched(f"{cls.__name__}: it"):
-        with calling(cls, "state"):
-            state = policy.state(learners, n_arms, plays, None if luck is None else luck.copy())
-        _check_state(cls, state, learners)
-        asked, arms = Watched(policy, n_arms), np.zeros((plays, learners), np.int64)
-        for t in range(plays):
-            asked.t = t + 1
-            for r in range(learners):
-                with calling(cls, "choose", f"play {t + 1} of learner {r}"):
-                    arms[t, r] = asked.choose(state, r)
-                before = _others(state, r)
-                with calling(cls, "update", f"play {t + 1} of learner {r}"):
-                    asked.update(state, r, int(arms[t, r]), float(rewards[r, t]))
-                for name, now in _others(state, r).items():
-                    found = difference(before[name], now)
-                    required(found is None, f"{cls.__name__}.update of learner {r} writes to {name} of another learner")
+    with calling(cls, "state"):
+        state = policy.state(learners, n_arms, plays, None if luck is None else luck.copy())
+    if not isinstance(state, tuple) or not hasattr(state, "_asdict"):
+        raise AssertionError(f"{cls.__name__}.state must return a named tuple of arrays, not {type(state).__name__}")
+    rows = {name: value for name, value in state._asdict().items() if isinstance(value, np.ndarray)}
+    for name, value in rows.items():
+        required(
+            value.shape[:1] == (learners,),
+            f"{cls.__name__}.state: {name} must have shape ({learners}, …), a row per learner, not {value.shape}",
+        )
+    asked, arms = Watched(policy, n_arms), np.zeros((plays, learners), np.int64)
+    for t in range(plays):
+        asked.t = t + 1
+        for r in range(learners):
+            at = f"play {t + 1} of learner {r}"
+            with calling(cls, "choose", at):
+                arms[t, r] = asked.choose(state, r)
+            others = {name: np.delete(value, r, 0) for name, value in rows.items()}
+            with calling(cls, "update", at):
+                asked.update(state, r, int(arms[t, r]), float(rewards[r, t]))
+            now = {name: np.delete(value, r, 0) for name, value in rows.items()}
+            same(others, now, f"{cls.__name__}.update of learner {r} writes to another learner: before and after")
     return arms
-
-
-def _check_state(cls: type, state: NamedTuple, learners: int) -> None:
-    required(
-        isinstance(state, tuple) and hasattr(state, "_fields"),
-        f"{cls.__name__}.state must return a named tuple of arrays, not {type(state).__name__}",
-    )
-    for name, value in zip(state._fields, state, strict=True):
-        if isinstance(value, np.ndarray):
-            required(
-                value.shape[:1] == (learners,),
-                f"{cls.__name__}.state: {name} must have shape ({learners}, …), a row per learner, not {value.shape}",
-            )
-
-
-def _others(state: NamedTuple, r: int) -> dict[str, Array]:
-    """Copies of the rows of all learners but r."""
-    its = zip(state._fields, state, strict=True)
-    return {name: np.delete(value, r, 0) for name, value in its if isinstance(value, np.ndarray)}

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import TypeVar
+from dataclasses import replace
 
 import numpy as np
 
+from hushbandits.core.edge import checked
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
-from hushbandits.core.ground.types import Array, Message, Params, Seeds
-from hushbandits.core.hooks import measurements
-from hushbandits.core.messages import Inbox
-from hushbandits.core.obs import Obs
+from hushbandits.core.ground.types import Array, Params, Seeds
+from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.payload import Payload
 from hushbandits.core.team import Team
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.registry import known_wrappers, make_team, make_wrapper
-from hushbandits.testing.agent import played
-from hushbandits.testing.parts import calling, check_games, check_hooks, check_metrics, grounds, says_epsilon
-from hushbandits.testing.seen import difference, required
+from hushbandits.testing import games
+from hushbandits.testing.compare import difference, required
 
-__all__ = ["check_wrapper"]
-
-_Out = TypeVar("_Out")
 _HOOKS = ("reset", "send", "deliver", "tell", "told", "sends", "hears", "tells", "metrics", "promises")
 
 
@@ -83,118 +77,107 @@ def check_wrapper(
         ...
     AssertionError: Lost.sned is called by nobody; the hook is send
     """
-    made = (
-        make_wrapper(wrapper, **kwargs) if kwargs and not isinstance(wrapper, Wrapper) else known_wrappers([wrapper])[0]
-    )
+    given = make_wrapper(wrapper, **kwargs) if kwargs and not isinstance(wrapper, Wrapper) else wrapper
+    (made,) = known_wrappers([given])
     cls = type(made)
-    check_hooks(cls, Wrapper, _HOOKS)
+    games.check_hooks(cls, Wrapper, _HOOKS)
     _check_numbers(made)
-    noises = "adds noise" if "add" in made.verbs else "has an epsilon" * says_epsilon(made, cls)
-    builds = grounds(lambda: make_team("Random"), env_id, env or {}, [*before, made], each=True)
-    check_games(cls, builds, lambda core, _: (_of(core, made), noises), partial(_passed, made=made), seed)
+    noises = "adds noise" if "add" in made.verbs else "has an epsilon" * games.has_epsilon(cls, made)
 
+    def own(core: Env) -> Wrapper:  # the env's copy
+        return next(w for w in core.wrappers if w.name == made.name)
 
-def _of(core: Env, wrapper: Wrapper) -> Wrapper:
-    """The env's own copy of a wrapper."""
-    return next(w for w in core.wrappers if w.name == wrapper.name)
+    def play(core: Env, team: Team, seeds: Seeds) -> games.Trace:
+        mine = own(core)
+        hooks = _watched(core, mine)
+        vars(mine).update(hooks)
+        try:
+            return games.trace(core, team, seeds)
+        finally:
+            for hook in hooks:
+                delattr(mine, hook)
+
+    builds = games.grounds(lambda: make_team("Random"), env_id, env, [*before, made], each=True)
+    games.check_games(cls, builds, seed, lambda core, _: games.check_promises(own(core), core, noises), play)
 
 
 def _check_numbers(wrapper: Wrapper) -> None:
-    name, rate = type(wrapper).__name__, wrapper.drops
-    required(
-        rate is None or (isinstance(rate, (int, float)) and 0 <= rate <= 1),
-        f"{name}.drops must be a rate in [0, 1] or None, not {rate!r}",
-    )
-    for what, low, high in (("most_lost", 0.0, 1.0), ("reach", 0.0, math.inf)):
+    for what, high in (("drops", 1.0), ("most_lost", 1.0), ("reach", math.inf)):
         value = getattr(wrapper, what)
         required(
-            isinstance(value, (int, float, np.number)) and bool(low <= value <= high),
-            f"{name}.{what} must be a number in [{low:g}, {high:g}], not {value!r}",
+            (value is None and what == "drops")
+            or (isinstance(value, (int, float, np.number)) and bool(0.0 <= value <= high)),
+            f"{type(wrapper).__name__}.{what} must be a number in [0, {high:g}], not {value!r}",
         )
 
 
-def _passed(core: Env, team: Team, seeds: Seeds, made: Wrapper) -> dict[str, object]:
-    """Play a game with a wrapper watched; return what was seen of it, with metrics at the end."""
-    own, name = _of(core, made), type(made).__name__
-    send, metrics, talk = _named(own, "send", Payload, "a message"), own.metrics, core.talk
+def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
+    """Return the hooks of a wrapper in an env, each of which holds what it returns against what is declared."""
+    name, at = type(wrapper).__name__, core.wrappers.index(wrapper)
 
-    def sent(message: Payload, env: World) -> Payload:
-        before = {field: value.copy() for field, value in message.items() if isinstance(value, np.ndarray)}
-        out = send(message, env)
-        for field, was in before.items():
-            required(
-                field in message and difference(was, message[field]) is None,
-                f"{name}.send writes to {field!r} of the message that it was given; return message.but(…)",
-            )
-        _check_drops(own, before, out)
-        return out
+    def declared(hook: str, wrappers: Sequence[Wrapper], fields: Fields) -> Fields:
+        for w in wrappers:
+            fields = getattr(w, hook)(dict(fields), core)
+        return fields
 
-    def counted(env: World) -> dict[str, Array]:
-        with calling(type(made), "metrics"):
-            found = measurements(own.name, metrics(env), len(seeds))
-        check_metrics(type(made), found, own.spends)
-        return found
+    sends = declared("sends", core.wrappers[: at + 1], core.fields)
+    hears = declared("hears", core.wrappers[at:][::-1], core._offers(core.sent_fields))
+    before = declared("tells", core.wrappers[:at], {"reward": Field()})
+    tells = declared("tells", [wrapper], before)
 
-    def heard(message: Message | None = None) -> Obs:
-        with calling(type(made), "send"):
-            obs = talk(message)
-        _check_inbox(core, name, obs.inbox)
-        return obs
+    def send(message: Payload, out: object) -> None:
+        if not isinstance(out, Payload):
+            raise AssertionError(f"{name}.send must return a message, not {type(out).__name__}")
+        core._checked("message", out, {**sends, "sent": Field(dtype="?")})
+        if wrapper.drops is None or "sent" not in message:
+            return
+        told = f"and drops={wrapper.drops}"
+        required(not (out["sent"] & ~message["sent"]).any(), f"{name}.send sends what nobody said, {told}")
+        lost = bool((message["sent"] & ~out["sent"]).any())
+        required(wrapper.drops > 0 or not lost, f"{name}.send loses messages, {told} says that none gets lost")
 
-    watched = {
-        **{hook: _named(own, hook, object, "") for hook in ("reset", "tell", "told")},
-        "deliver": _named(own, "deliver", Inbox, "an Inbox"),  # type: ignore[type-abstract]
-        "send": sent,
-        "metrics": counted,
-    }
-    vars(own).update(watched)
-    core.talk = heard  # type: ignore[method-assign]
-    try:
-        return played(core, team, seeds, type(team))
-    finally:
-        del core.talk
-        for hook in watched:
-            delattr(own, hook)
+    def deliver(inbox: Inbox, out: object) -> None:
+        if not isinstance(out, Inbox):
+            raise AssertionError(f"{name}.deliver must return an Inbox, not {type(out).__name__}")
+        games.check_inbox(f"{name}.deliver", out, hears, core.n_arms)
+
+    def tell(reward: Array, out: object) -> None:
+        field = replace(tells.get("reward", Field()), shape=reward.shape[2:])
+        seen = ~np.isnan(reward)
+        filler = np.full(reward.shape, max(0.0, field.range[0]))
+        known = np.shape(out) == reward.shape
+        checked("reward", np.where(seen, out, filler) if known else out, field, reward.shape[:2])
+
+    def told(_: World, out: Mapping[str, Array]) -> None:
+        new = {*tells} - {*before} - {"reward"}
+        required(new <= {*out} <= {*tells}, f"{name}.told gives {[*out]}, and its tells declares {sorted(new)}")
+        for field, value in out.items():
+            checked(field, value, tells[field], core.who.shape)
+
+    def metrics(_: World, out: object) -> None:
+        games.check_metrics(type(wrapper), out, core.runs, wrapper.spends)
+
+    checks = {"send": send, "deliver": deliver, "tell": tell, "told": told, "metrics": metrics}
+    return {hook: _held(wrapper, hook, check) for hook, check in {**checks, "reset": None}.items()}
 
 
-def _named(own: Wrapper, hook: str, kind: type[_Out], noun: str) -> Callable[..., _Out]:
-    """A hook that is named where it raises, or returns something else than `kind`."""
-    function, cls = getattr(own, hook), type(own)
+def _held(wrapper: Wrapper, hook: str, check: Callable[..., None] | None) -> Callable[..., object]:
+    """A hook that is named where it raises, changes what it was given, or returns what fails a check."""
+    function, cls = getattr(wrapper, hook), type(wrapper)
 
-    def call(*args: object) -> _Out:
-        with calling(cls, hook):
-            out = function(*args)
-        required(isinstance(out, kind), f"{cls.__name__}.{hook} must return {noun}, not {type(out).__name__}")
+    def call(given: object, *rest: object) -> object:
+        arrays = {f: v for f, v in given.items() if isinstance(v, np.ndarray)} if isinstance(given, Payload) else {}
+        was = {field: value.copy() for field, value in arrays.items()}
+        with games.calling(cls, hook):
+            out = function(given, *rest)
+            for field, value in was.items():
+                required(
+                    field in given and difference(value, given[field]) is None,
+                    f"{cls.__name__}.{hook} writes to {field!r} of the message that it was given; "
+                    f"return message.but(…)",
+                )
+            if check is not None:
+                check(given, out)
         return out
 
     return call
-
-
-def _check_drops(wrapper: Wrapper, before: Mapping[str, Array], out: Payload) -> None:
-    """Where a rate is declared, nobody speaks who did not, and at rate 0 nothing gets lost."""
-    if wrapper.drops is None or "sent" not in before:
-        return
-    name, gone = type(wrapper).__name__, before["sent"] & ~out["sent"]
-    required(
-        not (out["sent"] & ~before["sent"]).any(), f"{name}.send sends what nobody said, and drops={wrapper.drops}"
-    )
-    required(
-        wrapper.drops > 0 or not np.any(gone),
-        f"{name}.send loses messages, and drops={wrapper.drops} says that none gets lost",
-    )
-
-
-def _check_inbox(core: Env, name: str, inbox: Inbox | None) -> None:
-    """An inbox must give what is declared of it."""
-    assert inbox is not None
-    arrived = inbox.arrived
-    required(arrived.dtype == bool and arrived.ndim == 3, f"{name}.deliver: arrived must be bools (R, A, S)")
-    for field, form in core.inbox_fields.items():
-        with calling(type(core), f"inbox[{field!r}] behind {name}.deliver"):
-            value = np.asarray(inbox[field])
-        required(
-            value.shape == (*arrived.shape, *form.sized(core.n_arms).shape),
-            f"{name}.deliver: {field!r} of the inbox has shape {value.shape}, declared is "
-            f"{(*arrived.shape, *form.shape)}",
-        )
-        required(bool(np.isfinite(value).all()), f"{name}.deliver: {field!r} of the inbox is not finite")

@@ -1,0 +1,36 @@
+"""Compiled rounds, held against the beats."""
+
+from hushbandits.core.face import Face
+from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.core.play import play, record
+from hushbandits.testing.compare import same
+
+#: Where a curve has a point: early, side by side, where short games end, and far.
+POINTS = [1, 2, 3, 10, 11, 40, 777, 778]
+
+
+def check_compiled(build, runs=8, left=lambda team: None):
+    """Compiled rounds end with the bits of the beats, also where a curve stops them; a run alone is its row.
+
+    `left` says what a team holds that must be the same afterwards.
+    """
+    env, team = build(runs)
+    batch = play(env, team, 4)
+    after = left(team)
+    same(batch, play(env, team, 4, lambda: None), "compiled rounds and beats")
+    same(after, left(team), "what is left by compiled rounds and by beats")
+    finals, curves = record(env, team, 4, POINTS, env.curve_metrics)
+    team.episode = lambda *_: False
+    same(finals, batch, "compiled rounds with and without stops")
+    same(curves, record(env, team, 4, POINTS, env.curve_metrics)[1], "curves of compiled rounds and of beats")
+    r = runs // 2
+    single = play(*build(1), run_seeds(4, runs)[r : r + 1])
+    same(single, {name: values[r : r + 1] for name, values in batch.items()}, "a run alone and its row, compiled,")
+
+
+def has_episode(build):
+    """Whether a game is played in compiled rounds."""
+    env, team = build(2)
+    env.reset(0)
+    team.reset(Face(env), env.seeds)
+    return team.episode(env)
