@@ -232,18 +232,17 @@ class CMPUCB(NetworkTeam):
         return super().act(obs)
 
     def hear(self, inbox: Inbox) -> None:
-        own, arms = self.state, self._arm.copy()
+        own = self.state
         for i, leader in enumerate(own.leader.T):
             there = leader >= 0
             v = np.where(there, leader, 0)
             instruction, told = inbox.of(v, "arm")
             told = told & there[:, None] & (own.follows == v[:, None])
-            np.copyto(arms, instruction, where=told)
+            np.copyto(self._arm, instruction, where=told)
             self._told |= told
             arm, arrived = inbox.at(v, "arm")
             reward, _ = inbox.at(v, "reward")
             _take_all(own.pi, i, own.leader.shape[1], arm, reward, arrived & there[:, None])
-        self._arm[:] = arms
 
     def ahead(self) -> int:
         return super().ahead() if self._told.all() else 0

@@ -108,12 +108,11 @@ class _Estimates(NamedTuple):
     extra: Array  # (G, M, K) ε_c
     bound: Array  # (M, K)
     scale: float  # 2γσ²/M
-    arms: int
 
 
 @jit
 def _choose(own, t, r, arms):
-    if t <= own.arms:
+    if t <= own.bound.shape[1]:
         arms[r] = t - 1
         return
     explored = own.scale * math.log(t)
@@ -166,4 +165,4 @@ class CoopUCB(Gossip):
             -1, agents, arms
         )
         scale = 2.0 * self.gamma * self.sigma**2 / agents
-        return _Estimates(sums, matrix, extra, np.zeros((agents, arms)), scale, arms)
+        return _Estimates(sums, matrix, extra, np.zeros((agents, arms)), scale)

@@ -47,14 +47,12 @@ class _Buffers(NamedTuple):
     fresh: Array  # (R, M, K, 2) γ: this stage's own
     usable: Array  # (R, M, K, 2) α: of the average agent
     bound: Array  # (R, M, K) of α
-    arm: Array  # (R, M) the stage's
     step: Array  # (R,)
     known: Array  # (R,) s: pulls of the network that α stands for
     length: Array  # (G,) C
     weight: Array  # (G, C, 2)
     scale: float  # 2ησ²
     rechoose: bool
-    arms: int
 
 
 @jit
@@ -70,19 +68,19 @@ def _index(s, n, explored):
 
 @jit
 def _choose(own, t, r, arms):
-    if t <= own.arms:
+    n_arms = own.sums.shape[2]
+    if t <= n_arms:
         arms[r] = t - 1
         return
     if own.known[r] == 0.0:
-        own.known[r] = own.arms
+        own.known[r] = n_arms
     if own.step[r] == 0:
         explored, usable, index = _explored(own, r), own.usable[r].reshape(-1), own.bound[r].reshape(-1)
         for i in range(index.size):
             index[i] = _index(usable[2 * i], usable[2 * i + 1], explored)
     if own.rechoose or own.step[r] == 0:
         for m in range(arms.shape[1]):
-            own.arm[r, m] = argmax(own.bound[r], m)
-    arms[r] = own.arm[r]
+            arms[r, m] = argmax(own.bound[r], m)  # else they stay those of the stage
 
 
 @jit
@@ -168,6 +166,6 @@ class DDUCB(Gossip):
         sums, before, mixed, fresh, usable = (np.zeros((runs, agents, arms, 2)) for _ in range(5))
         return _Buffers(
             sums, matrix, before, mixed, fresh, usable, bound=np.zeros((runs, agents, arms)),
-            arm=np.zeros((runs, agents), np.int64), step=np.zeros(runs, np.int64), known=np.zeros(runs), length=length,
-            weight=weight, scale=2.0 * self.eta * self.sigma**2, rechoose=self.rechoose, arms=arms,
+            step=np.zeros(runs, np.int64), known=np.zeros(runs), length=length, weight=weight,
+            scale=2.0 * self.eta * self.sigma**2, rechoose=self.rechoose,
         )  # fmt: skip
