@@ -7,21 +7,23 @@ import math
 import numbers
 import pickle
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from hushbandits.core.actions import Space
+from hushbandits.core.entries import AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import integer
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.registry import make_team, takes
 from hushbandits.testing.compare import difference, repeatable, required, same
-from hushbandits.testing.games import check_rows, grounds, trace
+from hushbandits.testing.games import check_rows, grounds
 
 #: Steps after which an episode is cut, unless it has ended before, and the horizon of an env that is given none.
 STEPS, ROUNDS = 60, 12
@@ -29,7 +31,11 @@ STEPS, ROUNDS = 60, 12
 Actor = Callable[[str, object, Space], object]
 Built = Callable[[], ParallelEnv]
 #: All that was seen, by step.
-Seen = dict[str, Mapping[str, object]]
+Seen = dict[str, Mapping[str, Any]]
+#: From everybody's observations to their actions.
+Acting = Callable[[Mapping[str, object]], dict[str, object]]
+#: Parameters that stand between an env and who plays it.
+_AROUND = ("wrappers", "speech")
 _PARTS = ("observations", "rewards", "terminations", "truncations", "infos")
 
 
@@ -79,14 +85,18 @@ def check_env(
     """
     steps = integer("steps", steps, 1)
     build = _builder(env, kwargs)
-    play = partial(_episode, policy or (lambda agent, observation, space: space.sample()), steps)
+    actor = policy or (lambda agent, observation, space: space.sample())
+
+    def play(env: ParallelEnv, seed: int, pickle_at: int = 0) -> Seen:
+        return _episode(env, seed, steps, _acting(actor, env, seed), pickle_at)
+
     _check_spaces(build())
     first = repeatable(lambda: play(build(), seed), "the env")
     used = build()
     play(used, seed + 1)
     same(first, play(used, seed), "a second episode against the first of a fresh env: the env remembers, or")
     if random_rewards:
-        _check_luck(build, seed, first)
+        _check_luck(build, seed, [seen["actions"] for at, seen in first.items() if at != "reset"])
     middle = max(1, len(first) // 2)
     try:
         again = play(build(), seed, middle)
@@ -94,14 +104,12 @@ def check_env(
         raise AssertionError(f"the env cannot be pickled in mid-episode: {error}") from error
     same(first, again, f"an episode pickled before step {middle}: pickling loses something, or")
     if isinstance(env, (str, type)):
-        given = {
-            name: value for name, value in kwargs.items() if takes(env, name) and name not in ("wrappers", "speech")
-        }
-        for game in grounds(partial(make_team, "Random"), env, given, kwargs.get("wrappers", ())):
-            seeds = run_seeds(seed, 3)
-            check_rows(game, trace(*game(3), seeds), seeds)
+        given = {name: value for name, value in kwargs.items() if takes(env, name) and name not in _AROUND}
+        wrappers: Sequence[AnyWrapper] = kwargs.get("wrappers", ())  # type: ignore[assignment]
+        for game in grounds(partial(make_team, "Random"), env, given, wrappers):
+            check_rows(game, run_seeds(seed, 3))
     if isinstance(getattr(build().unwrapped, "core", None), Env):
-        _check_row(build().unwrapped, play.args[0], steps, seed)
+        _check_row(build().unwrapped, actor, steps, seed)
 
 
 def _builder(env: str | type[Env] | ParallelEnv | Built, kwargs: Params) -> Built:
@@ -122,30 +130,29 @@ def _builder(env: str | type[Env] | ParallelEnv | Built, kwargs: Params) -> Buil
 # -- episodes ---------------------------------------------------------------------------------------------------
 
 
-def _spaces(env: ParallelEnv, seed: int) -> dict[str, Space]:
-    """Seeded copies of the agents' action spaces."""
+def _acting(policy: Actor, env: ParallelEnv, seed: int) -> Acting:
+    """How all agents act, by seeded copies of their action spaces."""
     own = {agent: copy.deepcopy(env.action_space(agent)) for agent in env.possible_agents}
     for m, space in enumerate(own.values()):
         space.seed(seed + m)
-    return own
+    return lambda seen: {agent: policy(agent, seen[agent], space) for agent, space in own.items()}
 
 
-def _episode(policy: Actor, steps: int, env: ParallelEnv, seed: int, pickle_at: int | None = None) -> Seen:
+def _episode(env: ParallelEnv, seed: int | None, steps: int, act: Acting, pickle_at: int = 0) -> Seen:
     """Play one episode, or its first steps, checking every step; return all that was seen."""
-    own, everyone = _spaces(env, seed), list(env.possible_agents)
     observations, infos = env.reset(seed=seed)
-    nothing = [dict.fromkeys(everyone, value) for value in (0.0, False, False)]
-    _check_returned(env, (observations, *nothing, infos), everyone, "reset")
+    nothing = [dict.fromkeys(env.possible_agents, value) for value in (0.0, False, False)]
+    _check_returned(env, (observations, *nothing, infos), "reset")
     seen: Seen = {"reset": copy.deepcopy({"observations": observations, "infos": infos})}
     while env.agents and len(seen) <= steps:
         at = f"step {len(seen)}"
         if pickle_at == len(seen):
             env = pickle.loads(pickle.dumps(env))
         before = copy.deepcopy(observations)
-        actions = {agent: policy(agent, observations[agent], own[agent]) for agent in env.agents}
+        actions = act(observations)
         returned = env.step(actions)
         same(before, observations, f"{at} wrote to what an earlier one had returned")
-        _check_returned(env, returned, everyone, at)
+        _check_returned(env, returned, at)
         observations = returned[0]
         seen[at] = copy.deepcopy({"actions": actions, **dict(zip(_PARTS, returned, strict=True))})
     return seen
@@ -163,8 +170,9 @@ def _check_spaces(env: ParallelEnv) -> None:
         required(len({*map(id, own)}) == len(own), what)
 
 
-def _check_returned(env: ParallelEnv, returned: object, everyone: list[str], at: str) -> None:
+def _check_returned(env: ParallelEnv, returned: object, at: str) -> None:
     """What a step returned, or a reset as if it were one."""
+    everyone = list(env.possible_agents)
     if not isinstance(returned, tuple) or len(returned) != 5:
         raise AssertionError(f"{at} must return five dicts")
     for name, part in zip(_PARTS, returned, strict=True):
@@ -199,40 +207,32 @@ def _check_member(space: Space, value: object, what: str) -> None:
 # -- promises -----------------------------------------------------------------------------------------------------
 
 
-def _check_luck(build: Built, seed: int, first: Seen) -> None:
-    # The same actions throughout, so that only the env can make the difference.
-    played = [seen["actions"] for at, seen in first.items() if at != "reset"]
-
-    def replayed(seed: int | None) -> list[object]:
-        env = build()
-        seen: list[object] = [copy.deepcopy(env.reset(seed=seed))]
-        for actions in played:
-            if env.agents:
-                seen.append(copy.deepcopy(env.step(actions)))
-        return seen
+def _check_luck(build: Built, seed: int, played: list[dict[str, object]]) -> None:
+    def replayed(seed: int | None) -> Seen:
+        turns = iter(played)  # the same actions throughout, so that only the env can make the difference
+        return _episode(build(), seed, len(played), lambda _: next(turns))
 
     def vary(*seeds: int | None) -> bool:
-        one = replayed(seeds[0])
-        return any(difference(one, replayed(other)) is not None for other in seeds[1:])
+        one, *others = map(replayed, seeds)
+        return any(difference(one, other) is not None for other in others)
 
-    seeds = range(seed, seed + 4)
-    required(vary(*seeds), f"seeds {seed}..{seed + 3} give the same episode: the env ignores its seed")
-    what = "three resets without a seed give the same episode: the env falls back to a fixed seed"
-    required(vary(None, None, None), what)
+    what = "give the same episode: the env"
+    required(vary(*range(seed, seed + 4)), f"seeds {seed}..{seed + 3} {what} ignores its seed")
+    required(vary(None, None, None), f"three resets without a seed {what} falls back to a fixed seed")
 
 
 def _check_row(view: ParallelEnv, policy: Actor, steps: int, seed: int) -> None:
     """Step a view beat by beat, and a row of the core with a task of its own next to it."""
     row = copy.deepcopy(view.core).task(**view.options)
     view.beats, view.max_cycles = 2, None
-    own, names = _spaces(view, seed), list(view.possible_agents)
+    act, names = _acting(policy, view, seed), list(view.possible_agents)
     observations, _ = view.reset(seed=seed)
     row.reset(seed)
     for beat in range(2 * steps):
         if not view.agents:
             break
         at = f"round {beat // 2 + 1}: {'talk' if beat % 2 else 'pull'}"
-        actions = {agent: policy(agent, observations[agent], own[agent]) for agent in names}
+        actions = act(observations)
         observations, paid, *_ = view.step(actions)
         stacked = row.read(list(actions.values()), names)
         earned = row.talk(stacked)[0] if beat % 2 else row.pull(stacked)[0]

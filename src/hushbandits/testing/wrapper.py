@@ -144,9 +144,10 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
     def tell(reward: Array, out: object) -> None:
         field = replace(tells.get("reward", Field()), shape=reward.shape[2:])
         seen = ~np.isnan(reward)
-        filler = np.full(reward.shape, max(0.0, field.range[0]))
-        known = np.shape(out) == reward.shape
-        checked("reward", np.where(seen, out, filler) if known else out, field, reward.shape[:2])
+        array = np.asarray(out)
+        if array.shape == reward.shape:  # where nothing was seen, nothing is told
+            array = np.where(seen, array, max(0.0, field.range[0]))
+        checked("reward", array, field, reward.shape[:2])
 
     def told(_: World, out: Mapping[str, Array]) -> None:
         new = {*tells} - {*before} - {"reward"}
@@ -157,27 +158,28 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
     def metrics(_: World, out: object) -> None:
         games.check_metrics(type(wrapper), out, core.runs, wrapper.spends)
 
-    checks = {"send": send, "deliver": deliver, "tell": tell, "told": told, "metrics": metrics}
-    return {hook: _held(wrapper, hook, check) for hook, check in {**checks, "reset": None}.items()}
+    checks: dict[str, Callable[..., None]] = {
+        "send": send, "deliver": deliver, "tell": tell, "told": told, "metrics": metrics, "reset": lambda _, out: None,
+    }  # fmt: skip
+    return {hook: _held(wrapper, hook, check) for hook, check in checks.items()}
 
 
-def _held(wrapper: Wrapper, hook: str, check: Callable[..., None] | None) -> Callable[..., object]:
+def _held(wrapper: Wrapper, hook: str, check: Callable[..., None]) -> Callable[..., object]:
     """A hook that is named where it raises, changes what it was given, or returns what fails a check."""
     function, cls = getattr(wrapper, hook), type(wrapper)
 
     def call(given: object, *rest: object) -> object:
-        arrays = {f: v for f, v in given.items() if isinstance(v, np.ndarray)} if isinstance(given, Payload) else {}
-        was = {field: value.copy() for field, value in arrays.items()}
+        message = given if isinstance(given, Payload) else {}
+        was = {field: value.copy() for field, value in message.items() if isinstance(value, np.ndarray)}
         with games.calling(cls, hook):
             out = function(given, *rest)
             for field, value in was.items():
                 required(
-                    field in given and difference(value, given[field]) is None,
+                    field in message and difference(value, message[field]) is None,
                     f"{cls.__name__}.{hook} writes to {field!r} of the message that it was given; "
                     f"return message.but(…)",
                 )
-            if check is not None:
-                check(given, out)
+            check(given, out)
         return out
 
     return call

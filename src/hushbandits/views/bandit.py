@@ -62,9 +62,10 @@ class BanditEnv(gymnasium.Env[Array, object]):
 
     def step(self, action: object) -> tuple[Array, float, bool, bool, Info]:
         """Pull an arm."""
-        return tuple(told[_AGENT] for told in self._view.step({_AGENT: action}))
+        seen, paid, ends, cuts, infos = self._view.step({_AGENT: action})
+        return seen[_AGENT], paid[_AGENT], ends[_AGENT], cuts[_AGENT], infos[_AGENT]
 
-    def render(self) -> str | Array:
+    def render(self) -> str | Array | None:
         """Return a text or an ``(H, W, 3)`` picture."""
         return self._view.render()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
@@ -100,7 +100,7 @@ def make(
     return ParallelView(core, beats=beats, render_mode=render_mode, max_cycles=max_cycles, info=info, **options)
 
 
-def make_aec(id: AnyEnv, **kwargs: object) -> AECEnv:
+def make_aec(id: AnyEnv, **kwargs: Any) -> AECEnv:
     """Build a PettingZoo env whose agents act one after the other: PettingZoo's own conversion of what `make` builds.
 
     A round is a turn of every agent, in order of their names; it is played when the last of them has acted.  An action

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from gymnasium import spaces
-from gymnasium.utils import seeding
 from pettingzoo import ParallelEnv
 
 from hushbandits.core.actions import Space, Stacked
@@ -59,8 +58,6 @@ class ParallelView(ParallelEnv[str, Array, object]):
         Where each part of an observation lies: ``obs["agent_0"][env.layout["own_mean"]]``.
     state_space : spaces.Box
         All agents' observations in a row.
-    np_random : numpy.random.Generator
-        For whoever plays, and seeded by a `reset` with a seed; the env draws nothing from it.
     """
 
     metadata: Params = {  # noqa: RUF012
@@ -85,7 +82,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
             raise ValueError(f"beats={beats!r} must be 1 (merged) or 2 (pull and talk are steps of their own)")
         self.core, self.beats = core, beats
         self.render_mode = checked_mode(render_mode, self.metadata["render_modes"])
-        self.max_cycles = max_cycles
+        self.max_cycles = None if max_cycles is None else integer("max_cycles", max_cycles, 1)
         self.info = info if info is None else choice("info", info, ["metrics"])
         #: What the task was asked for.
         self.options = options
@@ -100,7 +97,6 @@ class ParallelView(ParallelEnv[str, Array, object]):
         self.action_spaces = {agent: copy.deepcopy(act) for agent in self.possible_agents}
         self.state_space = spaces.Box(np.tile(box.low, core.n_agents), np.tile(box.high, core.n_agents))
         self._episodes = Episodes(1)
-        self.np_random, _ = seeding.np_random()
         self._home: tuple[Env, Task] | None = None  # what options of one episode have replaced
         self._begun = self._over = False
         self._window: Figure | None = None
@@ -114,15 +110,6 @@ class ParallelView(ParallelEnv[str, Array, object]):
     def action_space(self, agent: str) -> Space:
         """Return this agent's own space, the same object at each call."""
         return self.action_spaces[agent]
-
-    @property
-    def max_cycles(self) -> int | None:
-        """Steps after which an episode is cut; ``None``: it lasts to its own end."""
-        return self._max_cycles
-
-    @max_cycles.setter
-    def max_cycles(self, value: int | None) -> None:
-        self._max_cycles = None if value is None else integer("max_cycles", value, 1)
 
     # -- the episode --------------------------------------------------------------------------------------------
 
@@ -145,8 +132,6 @@ class ParallelView(ParallelEnv[str, Array, object]):
         """
         self._take(options)
         self.task.reset(self._episodes.start(seed))
-        if seed is not None:
-            self.np_random, _ = seeding.np_random(int(seed))
         self.agents = self.possible_agents[:]
         self._begun, self._over, self._cycles = True, False, 0
         self._open = False  # whether a round waits for its talk
@@ -223,7 +208,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         """Play a step; return what each earns, ``(M,)``, and whether the episode is over by itself."""
         task = self.task
         self._cycles += 1
-        cut = self._max_cycles is not None and self._cycles >= self._max_cycles
+        cut = self.max_cycles is not None and self._cycles >= self.max_cycles
         if self.beats == 1:
             reward = task.step(action)
         else:
