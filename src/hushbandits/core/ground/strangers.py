@@ -1,86 +1,12 @@
-"""What somebody else wrote: code, and files, JSON and texts, held to a limit before anything is made of them."""
+"""What somebody else wrote: code, and texts that a terminal shows."""
 
 from __future__ import annotations
 
-import errno
-import json
-import os
-import stat
 import unicodedata
-from pathlib import Path
-from typing import Any, BinaryIO
 
-__all__ = ["begins", "opened", "parsed", "printable", "ships"]
+__all__ = ["begins", "printable", "ships"]
 
 _PACKAGE = __name__.partition(".")[0]
-
-#: Tables and lists in each other; what a declaration needs is below ten.
-_DEEPEST = 64
-
-
-def opened(path: Path) -> BinaryIO:
-    """Open a file for reading if it is a regular one: no device, pipe or socket, not even behind a link.
-
-    Raises
-    ------
-    OSError
-        It is no regular file, or cannot be opened.
-
-    Examples
-    --------
-    >>> opened(Path("/dev/zero"))
-    Traceback (most recent call last):
-        ...
-    OSError: [Errno 22] It is no regular file: '/dev/zero'
-    """
-    refused = OSError(errno.EINVAL, "It is no regular file", str(path))
-    if not stat.S_ISREG(os.stat(path).st_mode):  # some devices act when they are opened
-        raise refused
-    file = os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)), "rb")
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise refused
-    return file
-
-
-def parsed(text: str | bytes) -> Any:
-    """Return what JSON says; numbers are finite, and no more than 64 tables and lists stand in each other.
-
-    Raises
-    ------
-    ValueError
-        It is no such JSON; the sentence says why.
-
-    Examples
-    --------
-    >>> parsed('{"a": [1]}')
-    {'a': [1]}
-    >>> parsed("[" * 200_000)
-    Traceback (most recent call last):
-        ...
-    ValueError: more than 64 lists and tables in each other
-    """
-    deep = ValueError(f"more than {_DEEPEST} lists and tables in each other")
-    try:
-        value = json.loads(text, parse_constant=_no_number)
-    except RecursionError:
-        raise deep from None
-    level = [value]
-    for _ in range(_DEEPEST):
-        level = [x for part in level for x in _parts(part)]
-        if not level:
-            return value
-    raise deep
-
-
-def _parts(value: object) -> list[object]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
-
-
-def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is no number")
 
 
 def printable(text: object) -> str:
