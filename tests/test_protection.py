@@ -66,7 +66,7 @@ def test_nothing_is_said_that_is_not_promised(id):
     assert len({type(team) for _, team in pairs}) >= 3  # nobody, Random, and who is at home there
     for env, team in pairs:
         table = hb.privacy(env, team)
-        promised = [*env.privacy(), *(team.privacy(env) if team is not None else ())]
+        promised = [*env.guarantees(), *(team.guarantees(env) if team is not None else ())]
         finite = {(g.epsilon, g.view) for g in promised if math.isfinite(g.epsilon) and not g.exact}
         lines = [line for line in table if math.isfinite(line.epsilon)]
         assert finite <= {(line.epsilon, line.against) for line in lines}
@@ -95,7 +95,7 @@ def test_the_ledger_supports_what_is_said_of_a_user(id, agent):
     env, team = built(id, agent, [])
     line = hb.privacy(env, team).lines[0]
     hb.play(env, team)
-    book, said = env.mechanism.ledger, env.mechanism.privacy(env)[0].epsilon
+    book, said = env.mechanism.ledger, env.mechanism.guarantees(env)[0].epsilon
     assert book.worst.max() <= said * (1 + 1e-9)
     assert book.worst_delta.max() <= line.run_delta * (1 + 1e-9)
     for k in (1, 2, 5):  # a user who returns
@@ -163,7 +163,7 @@ def test_blocks_cost_what_their_law_says_and_not_what_renyi_does(id, scale):
     line = hb.privacy(id, scale=scale).lines[0]
     gauss = epsilon_at(gaussian_profile(1.0), 1e-6)
     assert line.run_epsilon == line.epsilon == pytest.approx(gauss, rel=2e-4)
-    assert line.run_epsilon < 0.95 * hb.make_core(id, scale=scale).privacy()[0].epsilon
+    assert line.run_epsilon < 0.95 * hb.make_core(id, scale=scale).guarantees()[0].epsilon
 
 
 @pytest.mark.parametrize(("colluders", "epsilon"), [(6, 1.16), (21, 1.70), (42, 3.03)])
@@ -201,8 +201,8 @@ def test_a_subclass_keeps_its_promise_unless_it_does_something_of_its_own_to_mes
             return super().send(message, env)
 
     class Accounted(Chatty):
-        def promises(self, env):
-            return super().promises(env)
+        def claimed_guarantees(self, env):
+            return super().claimed_guarantees(env)
 
     found = [
         hb.privacy("CoopNetwork-v0", wrappers=[cls(0.1)], horizon=10).lines[0] for cls in (Named, Chatty, Accounted)
@@ -277,8 +277,8 @@ def test_an_env_of_ones_own_may_promise_something_itself():
     base = type(hb.make_core("CoopNetwork-v0"))
 
     class Quiet(base):
-        def privacy(self):
-            return (*super().privacy(), Guarantee("silence", 0.0, 0.0, "anything", "everyone", (), "mine"))
+        def claimed_guarantees(self):
+            return (Guarantee("silence", 0.0, 0.0, "anything", "everyone", (), "mine"),)
 
     table = hb.privacy(Quiet, n_agents=4)
     assert [(line.by, line.epsilon, line.run_epsilon) for line in table] == [("env", 0.0, math.inf)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from textwrap import fill
@@ -21,8 +21,6 @@ from hushbandits.registry import assemble, make_core, make_team, not_the_envs, t
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["DELTA", "HEADS", "Line", "Protection", "privacy", "protection"]
 
 #: δ at which a table composes, unless it is told another.
 DELTA = 1e-6
@@ -246,18 +244,15 @@ def protection(env: Env, team: Team | None = None, delta: float = DELTA) -> Prot
     """Return the table of a built env and a team that meets it; `delta` as in `privacy`."""
     real("delta", delta, 0, 1, closed="low")
     lines: list[Line] = []
-    told: list[Guarantee] = []
     for wrapper in env.wrappers:
-        promises = wrapper.privacy(env)
-        told += promises
-        lines += _of(wrapper.name, promises, delta)
-    rest = [g for g in env.privacy() if g not in told]  # an env of one's own may promise something itself
-    if not ships(type(env).privacy):
+        lines += _lines(wrapper.name, wrapper.guarantees(env), delta)
+    own = env.claimed_guarantees()
+    if own and not ships(type(env).claimed_guarantees):
         word = f"as claimed by {type(env).__name__}"
-        rest = [replace(g, assumptions=(word, *g.assumptions), exact=None) for g in rest]
-    lines += _of("env", rest, delta)
+        own = tuple(replace(g, assumptions=(word, *g.assumptions), exact=None) for g in own)
+    lines += _lines("env", own, delta)
     if team is not None:
-        lines += _of(team.name, team.privacy(env), delta)
+        lines += _lines(team.name, team.guarantees(env), delta)
     notes = []
     if len({line.by for line in lines if math.isfinite(line.epsilon)}) > 1:
         notes.append(
@@ -282,66 +277,62 @@ def _nobody(env: Env) -> Line:
     )  # fmt: skip
 
 
-def _of(by: str, promises: Sequence[Guarantee], delta: float) -> Iterable[Line]:
-    for promise in promises:
-        epsilon, its = promise.epsilon, promise.delta
-        if its > 0 and (found := _composed(promise, 1, delta)) < math.inf:  # said anew at the δ that is asked for
+def _lines(by: str, guarantees: Sequence[Guarantee], delta: float) -> list[Line]:
+    """Return the lines of what one mechanism guarantees, at the δ that is asked for."""
+    lines = []
+    for g in guarantees:
+        epsilon, its = g.epsilon, g.delta
+        if its > 0 and (found := _composed(g, 1, delta)) < math.inf:
             epsilon, its = (min(found, epsilon), its) if its == delta else (found, delta)
-        run_epsilon, run_delta, run_pure, participant = _over_the_run(promise, delta)
-        provided = (f"none helps: {promise.void}", *promise.assumptions) if promise.void else promise.assumptions
-        word = promise.claimed_by
-        name = f"{by}, as claimed by {word}" if word not in ("", by) else by
-        yield Line(
-            name, promise.mechanism, promise.adjacency.words, promise.view, epsilon, its,
-            run_epsilon, run_delta, participant, _counting(promise, promises), provided, promise.source, run_pure,
+        run_epsilon, run_delta, run_pure, participant = _over_run(g, delta)
+        reason = (f"none helps: {g.invalid_reason}",) if g.invalid_reason else ()
+        lines.append(
+            Line(
+                f"{by}, as claimed by {g.claimed_by}" if g.claimed_by not in ("", by) else by,
+                g.mechanism, g.adjacency.words, g.view, epsilon, its, run_epsilon, run_delta, participant,
+                _counts(g, guarantees) + (f"; as claimed by {g.claimed_by}" if g.claimed_by else ""),
+                (*reason, *g.assumptions), g.source, run_pure,
+            )
         )  # fmt: skip
+    return lines
 
 
-def _composed(promise: Guarantee, times: int, delta: float) -> float:
-    """ε at δ of so many uses, by the law of the noise; ``inf``: it is not known, or the promise is not ours."""
-    if promise.exact is None or math.isinf(promise.epsilon) or delta < RESOLVED:
+def _composed(g: Guarantee, times: int, delta: float) -> float:
+    """ε at δ of so many uses, by the law of the noise; ``inf``: it is not known, or the claim is not this package's."""
+    # A user-defined class may claim another ε than the law that it took over.
+    if g.exact is None or math.isinf(g.epsilon) or delta < RESOLVED or g.claimed_by:
         return math.inf
-    if promise.claimed_by:  # it may say another ε than the law that it took over
-        return math.inf
-    return promise.exact(times, delta)
+    return g.exact(times, delta)
 
 
-def _counting(promise: Guarantee, beside: Sequence[Guarantee]) -> str:
-    """Say whether a promise counts among those of the same mechanism."""
-    counts = _by_itself(promise, beside)
-    return f"{counts}; as claimed by {promise.claimed_by}" if promise.claimed_by else counts
-
-
-def _by_itself(promise: Guarantee, beside: Sequence[Guarantee]) -> str:
-    if math.isinf(promise.epsilon):
-        if not promise.void:
+def _counts(g: Guarantee, beside: Sequence[Guarantee]) -> str:
+    """Say whether a guarantee counts among those of the same mechanism."""
+    if math.isinf(g.epsilon):
+        if not g.invalid_reason:
             return "no ε is claimed: it hides or drops messages; a line with an ε says what the rest tells"
-        if any(math.isfinite(g.epsilon) for g in beside):
+        if any(math.isfinite(other.epsilon) for other in beside):
             return "yes, of all that is seen: nothing holds; the other lines are about a part of it"
         return "yes: nothing holds here"
-    if promise.alone:
+    if g.alone:
         return "only of one message by itself: nothing is promised about a run"
-    same = [g for g in beside if (g.view, g.adjacency) == (promise.view, promise.adjacency)]
-    if len(same) > 1:
-        return f"one of {len(same)} bounds on the same messages: all hold, take one, never their sum"
-    return "yes"
+    same = sum((other.view, other.adjacency) == (g.view, g.adjacency) for other in beside) if len(beside) > 1 else 1
+    return f"one of {same} bounds on the same messages: all hold, take one, never their sum" if same > 1 else "yes"
 
 
-def _over_the_run(promise: Guarantee, delta: float) -> tuple[float, float, float, str]:
+def _over_run(g: Guarantee, delta: float) -> tuple[float, float, float, str]:
     """ε and δ of all rewards of a participant over the run, ε with δ = 0, and who that is; ``inf``: none is known."""
-    if math.isinf(promise.epsilon):
+    if math.isinf(g.epsilon):
         return math.inf, 0.0, math.inf, ""
-    run = promise.run
-    if run is None:
-        words = "" if promise.alone else "all rewards of a participant: nothing adds them up"
+    if g.run is None:
+        words = "" if g.alone else "all rewards of a participant: nothing adds them up"
         return math.inf, 0.0, math.inf, words
-    added, its = run.times * promise.epsilon, min(1.0, run.times * promise.delta)
-    pure = math.inf if promise.delta else added
-    if run.times > 1 or promise.delta:
-        found = _composed(promise, run.times, delta)
+    added, its = g.run.times * g.epsilon, min(1.0, g.run.times * g.delta)
+    pure = math.inf if g.delta else added
+    if g.run.times > 1 or g.delta:
+        found = _composed(g, g.run.times, delta)
         if found < added or (found < math.inf and its > delta):
-            return found, delta, pure, run.words
-    return added, its, pure, run.words
+            return found, delta, pure, g.run.words
+    return added, its, pure, g.run.words
 
 
 def _spent(epsilon: float, delta: float) -> str:

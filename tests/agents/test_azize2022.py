@@ -139,7 +139,7 @@ def test_what_is_said_of_the_pair(agent):
     )
     assert of_actions.against.startswith("whoever sees all actions")
     team = hb.make_team(agent)
-    (promise,) = team.privacy(home(team))
+    (promise,) = team.guarantees(home(team))
     assert (promise.adjacency.replaced, promise.run.times) == ("reward", 1)
 
 
@@ -152,7 +152,7 @@ def test_a_mechanism_that_promises_nothing_leaves_nothing_of_the_actions():
 
     lines = hb.privacy("CentralDP-v0", "AdaP-UCB", wrappers=[Bare()]).lines
     assert [math.isinf(line.epsilon) for line in lines] == [True, True]
-    assert hb.make_team("AdaP-UCB").privacy(hb.make_core("CoopNetwork-v0")) == ()
+    assert hb.make_team("AdaP-UCB").guarantees(hb.make_core("CoopNetwork-v0")) == ()
 
 
 @pytest.mark.parametrize(

@@ -128,8 +128,8 @@ def test_a_fifth_of_the_users_may_drop_out(agent, t_min):
     env = {**SMALL, "horizon": 20_000, "t_min": t_min, "rewards": "bernoulli"}
     lost = [hb.make_wrapper("Loss", rate=0.2)]
     results = hb.evaluate(AGENTS[agent], agent, runs=10, env=env, wrappers=lost)
-    whole = hb.make_core(AGENTS[agent]).privacy()[0]
-    promise = hb.make_core(AGENTS[agent], wrappers=lost, t_min=t_min).privacy()[0]
+    whole = hb.make_core(AGENTS[agent]).guarantees()[0]
+    promise = hb.make_core(AGENTS[agent], wrappers=lost, t_min=t_min).guarantees()[0]
     assert promise.epsilon == whole.epsilon
     assert results.final("epsilon").max() <= promise.epsilon * (1 + 1e-9)
     assert results.final("covered").mean() >= 1 - 3 * 0.1  # lemma 2 at p = .1; .985 in 200 runs

@@ -254,4 +254,4 @@ def test_a_relaxed_sum_is_wrong_with_probability_one_over_2t():
 
 
 def test_a_shuffled_sum_and_its_noise_are_as_secure():
-    assert hb.make_core("ShuffleDP-v0", security=20).privacy()[0].delta > 1e-6
+    assert hb.make_core("ShuffleDP-v0", security=20).guarantees()[0].delta > 1e-6

@@ -239,7 +239,7 @@ def test_the_ledger_follows_a_run():
     assert (metrics["epsilon"] > metrics["agent_epsilon"].T).any(1).all()  # whoever spends most differs by run
     results = hb.evaluate("PrivateNetwork-v0", "Private-UCB", runs=2, seed=5, env=env, agent_kwargs={"epsilon": 0.5})
     assert {"epsilon", "epsilon_delta", "epsilon_lemma"} <= set(results.only.data.curves)
-    guarantee = core.privacy()[0]
+    guarantee = core.guarantees()[0]
     assert guarantee.epsilon == pytest.approx(math.fsum(c**-0.55 for c in due))
     assert guarantee.epsilon >= metrics["epsilon"].max()
 
@@ -303,9 +303,9 @@ def test_the_audit_rejects_a_mechanism_that_breaks_its_word(monkeypatch, mutant)
 
 
 def test_the_statement_names_what_is_covered():
-    noised = hb.make_core("PrivateNetwork-v0").privacy()
-    whole, alone = hb.make_core("PrivateNetwork-v0", own="exact").privacy()
-    assert (whole.epsilon, whole.void) == (math.inf, "arms and counts follow exact own rewards")
+    noised = hb.make_core("PrivateNetwork-v0").guarantees()
+    whole, alone = hb.make_core("PrivateNetwork-v0", own="exact").guarantees()
+    assert (whole.epsilon, whole.invalid_reason) == (math.inf, "arms and counts follow exact own rewards")
     assert whole.view == noised[0].view == "any receiver: all messages, counts included"
     assert (alone.epsilon, alone.alone, alone.run) == (1.0, True, None)  # the first release is of one reward
     assert not any(g.alone for g in noised)

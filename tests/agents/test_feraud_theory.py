@@ -111,12 +111,12 @@ def test_an_observer_of_silence_guesses():
 
 def test_privacy_is_as_the_paper_claims_it_and_only_where_votes_are_sent():
     env, _ = build(ID, "Decentralized-SER3", 1, {"n_agents": 64}, {"eta": 0.8, "epsilon": 0.3})
-    (claim,) = env.privacy()
+    (claim,) = env.guarantees()
     assert claim.epsilon == np.inf  # no differential privacy
     assert "ε = 0.3, η = 0.8" in claim.adjacency.words
     assert claim.assumptions[0].startswith("as claimed by the paper")
     for agent in ("0-Privacy-SER3", "1-Privacy-SER3"):
-        assert build(ID, agent, 1, {"n_agents": 4}, {})[0].privacy() == ()
+        assert build(ID, agent, 1, {"n_agents": 4}, {})[0].guarantees() == ()
 
 
 def test_baselines_that_send_no_votes_show_none():

@@ -103,8 +103,8 @@ def test_black_box_passes_the_honest_mechanism_and_is_not_far_below():
 class Loud(DiscreteLaplace):
     """Promises half of the ε that it has."""
 
-    def promises(self, env):
-        return tuple(dataclasses.replace(g, epsilon=g.epsilon / 2) for g in super().promises(env))
+    def claimed_guarantees(self, env):
+        return tuple(dataclasses.replace(g, epsilon=g.epsilon / 2) for g in super().claimed_guarantees(env))
 
 
 def test_black_box_catches_a_factor_of_two_with_1_500_runs():
@@ -137,15 +137,15 @@ def test_every_promise_that_can_be_uttered_has_an_audit():
         for variant in VARIANTS.get(id, [{}]):
             if id != "LTR-v0":  # it has no wrapper of its own, and would say that its data are made up
                 env = hb.make_core(id, **variant)
-                uttered |= {(type(w).__name__, g.view) for w in env.wrappers for g in w.privacy(env) if finite(g)}
+                uttered |= {(type(w).__name__, g.view) for w in env.wrappers for g in w.guarantees(env) if finite(g)}
     homes = [hb.make_core(id) for id in ("DPMASE-v0", "CoopNetwork-v0", "DistDP-v0")]
     for name in hb.list_agents():
         team = hb.make_team(name)
         for env in homes:
-            uttered |= {(type(team).__name__, g.view) for g in team.privacy(env) if finite(g)}
+            uttered |= {(type(team).__name__, g.view) for g in team.guarantees(env) if finite(g)}
     for name in hb.list_wrappers():
         for case in named(name) if name in everything() and name not in ("SecAgg", "Shuffle") else []:
-            uttered |= {(type(case.owner).__name__, g.view) for g in case.owner.privacy(case.env) if finite(g)}
+            uttered |= {(type(case.owner).__name__, g.view) for g in case.owner.guarantees(case.env) if finite(g)}
     assert {"DPMASE", "PrivateMeans", "LocalLaplace", "CentralLaplace", "BinarySum"} <= {owner for owner, _ in uttered}
     assert uttered <= covered, uttered - covered
 
@@ -178,7 +178,7 @@ def test_no_promise_stands_on_unbounded_rewards(law):
             env = make()
         except ValueError:
             continue  # refused outright
-        promises = env.privacy() + (hb.make_team("DP-MASE").privacy(env) if env.setting == "exploration" else ())
+        promises = env.guarantees() + (hb.make_team("DP-MASE").guarantees(env) if env.setting == "exploration" else ())
         assert not any(map(finite, promises))
 
 

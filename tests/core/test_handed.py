@@ -199,7 +199,7 @@ def test_what_a_strangers_wrapper_writes_to_is_no_array_of_the_env():
     """A message may be changed in place: what was pulled and paid stays what it was."""
 
     class Careless(Wrapper):
-        keeps_promises = True
+        preserves_guarantees = True
 
         def send(self, message, env):
             for name in ("arm", "reward"):

@@ -48,14 +48,14 @@ def test_any_number_per_run_is_a_metric(value):
 @rows(
     ("name", "value", "says"),
     [
-        *(("drops", value, r"\[0, 1\]") for value in (np.nan, np.inf, -0.1, 1.1, "x", True, [0.5])),
+        *(("drop_prob", value, r"\[0, 1\]") for value in (np.nan, np.inf, -0.1, 1.1, "x", True, [0.5])),
         ("verbs", "drop", "must be a tuple of names"),
         ("verbs", ("dorp",), "there is no verb 'dorp'; did you mean drop"),
         ("verbs", (1,), "must be a tuple of names"),
         ("curve_metrics", "regret", "must be a tuple of names"),
         ("curve_metrics", (1,), "must be a tuple of names"),
         ("spends", None, "must be a tuple of names"),
-        ("keeps_promises", "no", "must be true or false"),
+        ("preserves_guarantees", "no", "must be true or false"),
     ],
 )
 def test_what_a_class_says_of_itself_is_of_its_form(name, value, says):

@@ -45,8 +45,8 @@ class Peeking(hb.Team):
         self.note("runs_at_once", env)
         return 2
 
-    def promises(self, env):
-        self.note("promises", env)
+    def claimed_guarantees(self, env):
+        self.note("claimed_guarantees", env)
         return (Guarantee("none", np.inf, 0.0, "one reward", "nobody", (), "here"),)
 
     def reset(self, env, seeds):
@@ -103,7 +103,7 @@ def test_a_game_leaves_no_team_the_arms_of_the_next():
 
 def test_promises_protection_and_check_show_faces():
     env, team = hb.make_core("CoopNetwork-v0", runs=2, **ROUNDS), Peeking()
-    team.privacy(env)
+    team.guarantees(env)
     hb.privacy(env, agent=team)
     check(
         [

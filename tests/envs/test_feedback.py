@@ -227,7 +227,7 @@ def test_a_pool_has_no_individuals():
 
 
 def test_privacy_is_what_the_secure_function_makes_of_it():
-    (mechanism, secagg) = hb.make_core("DistDP-v0", epsilon=0.3).privacy()
+    (mechanism, secagg) = hb.make_core("DistDP-v0", epsilon=0.3).guarantees()
     assert mechanism.epsilon == 0.3
     assert mechanism.delta == 0
     assert "modular sums" in mechanism.view
@@ -236,10 +236,10 @@ def test_privacy_is_what_the_secure_function_makes_of_it():
     from hushbandits.envs.feedback.env import Feedback
     from hushbandits.wrappers.distributed_dp import DiscreteLaplace
 
-    naked = Feedback(wrappers=[DiscreteLaplace(0.3)]).privacy()[0]
+    naked = Feedback(wrappers=[DiscreteLaplace(0.3)]).guarantees()[0]
     assert math.isinf(naked.epsilon)
-    assert "is missing here" in naked.void
-    central = hb.make_core("CentralDP-v0", epsilon=0.7).privacy()[0]
+    assert "is missing here" in naked.invalid_reason
+    central = hb.make_core("CentralDP-v0", epsilon=0.7).guarantees()[0]
     assert central.epsilon == 0.7
     assert "a trusted server" in central.assumptions
 

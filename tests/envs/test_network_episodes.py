@@ -224,7 +224,7 @@ def test_curves_and_long_tapes(agent, env):
 class Silent(Wrapper):
     """Drops as a stranger's wrapper may."""
 
-    drops = 1.0
+    drop_prob = 1.0
 
     def send(self, message, env):
         return message.but(sent=np.zeros_like(message["sent"]))

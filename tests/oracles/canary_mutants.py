@@ -55,14 +55,14 @@ class OwnNoise(hb.Wrapper):
     def send(self, message, env):
         return message.clip().add(lambda n: Point(self.share / self.epsilon), self._luck)
 
-    def promises(self, env):
+    def claimed_guarantees(self, env):
         return claim(self.epsilon, alone=True)
 
 
 class OwnLuck(OwnNoise):
     """The same, which says that each message has luck of its own."""
 
-    keeps_promises = True
+    preserves_guarantees = True
 
 
 @refuted_by("one run", "a reward, 24,000 canaries", samples=6000)
@@ -125,7 +125,7 @@ class OwnAgent(hb.Team):
         noise = [rng.laplace(0, self.share / self.epsilon, reward.shape[1]) for rng in self._rngs]
         return {"arm": self._arm, "reward": np.clip(reward, 0, 1) + np.array(noise)}
 
-    def promises(self, env):
+    def claimed_guarantees(self, env):
         return claim(self.epsilon)
 
 

@@ -232,18 +232,19 @@ class WrongDecode(DiscreteLaplace):
 class AllRewards(DiscreteLaplace):
     """Promises for all rewards of a user who comes back what it keeps for one."""
 
-    def promises(self, env):
+    def claimed_guarantees(self, env):
         every = Adjacency("all rewards of a user replaced", "participant")
-        return tuple(dataclasses.replace(g, adjacency=every, run=None) for g in super().promises(env))
+        return tuple(dataclasses.replace(g, adjacency=every, run=None) for g in super().claimed_guarantees(env))
 
 
 @refuted_by("white box", "promise")
 class SmallDelta(Skellam):
     """Promises its ε at a thousandth of the δ."""
 
-    def promises(self, env):
+    def claimed_guarantees(self, env):
         return tuple(
-            dataclasses.replace(g, epsilon=0.8 * g.epsilon, delta=g.delta / 1000) for g in super().promises(env)
+            dataclasses.replace(g, epsilon=0.8 * g.epsilon, delta=g.delta / 1000)
+            for g in super().claimed_guarantees(env)
         )
 
     def seen(self, n, survivors):

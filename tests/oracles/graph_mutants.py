@@ -126,8 +126,8 @@ class ReleasedMeansOnly(PrivateMeans):
     def __init__(self):
         super().__init__(own="exact")
 
-    def promises(self, env):
-        whole, *_ = PrivateMeans().promises(env)
+    def claimed_guarantees(self, env):
+        whole, *_ = PrivateMeans().claimed_guarantees(env)
         return (dataclasses.replace(whole, view="any receiver: the released means only"),)
 
 
@@ -138,41 +138,41 @@ class NoisedRewardsOnly(LocalLaplace):
     def __init__(self):
         super().__init__(own="exact")
 
-    def promises(self, env):
-        return LocalLaplace(self.epsilon).promises(env)
+    def claimed_guarantees(self, env):
+        return LocalLaplace(self.epsilon).claimed_guarantees(env)
 
 
 @refuted_by("white box", "3 releases")
 class SingleRelease(PrivateMeans):
     """A run's promise is that of one release."""
 
-    def promises(self, env):
-        return tuple(dataclasses.replace(g, epsilon=0.6, delta=0.0) for g in super().promises(env)[:1])
+    def claimed_guarantees(self, env):
+        return tuple(dataclasses.replace(g, epsilon=0.6, delta=0.0) for g in super().claimed_guarantees(env)[:1])
 
 
 @refuted_by("white box", "16 releases")
 class ShortHorizon(PrivateMeans):
     """Accounts for three rounds, whatever the horizon is."""
 
-    def promises(self, env):
-        return tuple(dataclasses.replace(g, epsilon=2.23, delta=0.0) for g in super().promises(env)[:1])
+    def claimed_guarantees(self, env):
+        return tuple(dataclasses.replace(g, epsilon=2.23, delta=0.0) for g in super().claimed_guarantees(env)[:1])
 
 
 @refuted_by("black box", "all rewards of agent 0, 16 rounds")
 class OneOfARun(LocalLaplace):
     """Says that an agent reports once."""
 
-    def promises(self, env):
-        return tuple(dataclasses.replace(g, run=Run(1, "an agent's rewards")) for g in super().promises(env))
+    def claimed_guarantees(self, env):
+        return tuple(dataclasses.replace(g, run=Run(1, "an agent's rewards")) for g in super().claimed_guarantees(env))
 
 
 @refuted_by("black box", "all rewards of agent 0, 16 rounds")
 class AllOfAnAgent(LocalLaplace):
     """Promises for all rewards of an agent what it keeps for one."""
 
-    def promises(self, env):
+    def claimed_guarantees(self, env):
         every = Adjacency("all rewards of an agent replaced", "participant")
-        return tuple(dataclasses.replace(g, adjacency=every, run=None) for g in super().promises(env))
+        return tuple(dataclasses.replace(g, adjacency=every, run=None) for g in super().claimed_guarantees(env))
 
 
 class Reports(LocalLaplace):

@@ -101,8 +101,8 @@ class Dropouts(DiscreteLaplace):
 class Boast(DiscreteLaplace):
     """Promises half of what its noise gives, and says that an observer sees nothing."""
 
-    def promises(self, env):
-        return tuple(dataclasses.replace(g, epsilon=g.epsilon / 2) for g in super().promises(env))
+    def claimed_guarantees(self, env):
+        return tuple(dataclasses.replace(g, epsilon=g.epsilon / 2) for g in super().claimed_guarantees(env))
 
     def seen(self, n, survivors):
         return pure_profile(self.epsilon / 2)

@@ -159,9 +159,9 @@ class ScaledByMean(CentralLaplace):
 class ArmsForRounds(LocalLaplace):
     """A run is said to have as many reports as arms."""
 
-    def promises(self, env):
+    def claimed_guarantees(self, env):
         run = Run(int(env.n_arms), "an agent's rewards")
-        return tuple(dataclasses.replace(g, run=run) for g in super().promises(env))
+        return tuple(dataclasses.replace(g, run=run) for g in super().claimed_guarantees(env))
 
 
 @refuted_by("one run", "a reward")
@@ -172,7 +172,7 @@ class AddRemove(OwnLuck):
     def send(self, message, env):
         return message.map(lambda x: np.clip(x, -1, 1)).add(lambda n: Point(1 / self.epsilon), self._luck)
 
-    def promises(self, env):
+    def claimed_guarantees(self, env):
         either = hb.Adjacency("one reward replaced by any other in [-1, 1]", "reward", -1.0, 1.0)
         return tuple(dataclasses.replace(g, adjacency=either) for g in claim(self.epsilon, alone=True))
 

@@ -201,7 +201,7 @@ def test_a_block_costs_what_its_survivors_noise_leaves(id, env, oracle, always):
             n = row["planned"]
             cost = oracle(n, row["survivors"], row["g"], 0.8, n)
             assert row["epsilon"] == pytest.approx(cost, rel=1e-6)
-        promised = hb.make_core(id, epsilon=0.8, horizon=1000, **env).privacy()[0].epsilon  # where nobody is lost
+        promised = hb.make_core(id, epsilon=0.8, horizon=1000, **env).guarantees()[0].epsilon  # where nobody is lost
         assert any(row["epsilon"] > promised + 1e-9 for row in fewer) != always
         assert final["epsilon"][run] == max(row["epsilon"] for row in rows)
 
@@ -257,7 +257,7 @@ def test_what_dropouts_cost_through_a_shuffler():
 def test_no_block_of_enough_users_costs_more_than_is_promised(id, env):
     core = hb.make_core(id, epsilon=0.1, horizon=1_000_001, **env)
     core.reset(0)
-    promise, mechanism = core.privacy()[0], core.mechanism
+    promise, mechanism = core.guarantees()[0], core.mechanism
     for n in (19, 20, 99, 100, 101, 2500, 10**6, 10**6 + 1):  # s√n/10 is whole, or just above
         for survivors in (mechanism.sure(n), n):
             spent = mechanism.price(n, survivors)
@@ -276,7 +276,7 @@ def test_a_mechanism_without_a_secure_function_spends_everything(mechanism):
     from hushbandits.envs.feedback.env import Feedback
 
     env = Feedback(wrappers=[mechanism], horizon=300)
-    (promise,) = env.privacy()
+    (promise,) = env.guarantees()
     assert math.isinf(promise.epsilon)
     assert "every user's" in promise.view
     assert math.isinf(hb.play(env, hb.make_team("Random"))["epsilon"].item())

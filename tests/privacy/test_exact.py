@@ -81,4 +81,4 @@ def test_every_mechanism_takes_the_exact_sampler(id):
     env.reset(0)
     env.pull((np.zeros((2, 1), int), np.full((2, 1), 40)))
     assert np.isfinite(env.talk().inbox.total("reward")).all()
-    assert "idealised floating point" not in env.privacy()[0].assumptions
+    assert "idealised floating point" not in env.guarantees()[0].assumptions

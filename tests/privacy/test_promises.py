@@ -115,7 +115,7 @@ def test_the_printed_constant_falls_short_at_epsilon_ten():
 def test_no_block_exceeds_its_price_or_the_promise(id, env, epsilon):
     core = hb.make_core(id, epsilon=epsilon, horizon=10**6, **env)
     core.reset(0)
-    mechanism, promise = core.mechanism, core.privacy()[0]
+    mechanism, promise = core.mechanism, core.guarantees()[0]
     assert math.isfinite(promise.epsilon), promise.assumptions
     for n, left in itertools.product((2, 3, 19, 50, 64, 1000), (0.2, 0.5, 0.75, 1.0)):
         survivors = math.floor(left * n)
@@ -158,30 +158,30 @@ def test_unbounded_rewards_void_every_promise(name):
         except ValueError:  # some refuse such rewards outright
             assert not law.unit_interval
             continue
-        finite = [g for g in env.privacy() if math.isfinite(g.epsilon)]
+        finite = [g for g in env.guarantees() if math.isfinite(g.epsilon)]
         assert bool(finite) == law.unit_interval
     if law.unit_interval:
         for id, more in MECHANISMS:
-            assert math.isfinite(hb.make_core(id, rewards=law, **more).privacy()[0].epsilon)
+            assert math.isfinite(hb.make_core(id, rewards=law, **more).guarantees()[0].epsilon)
     else:
         for id, _ in MECHANISMS:
             with pytest.raises(ValueError, match=r"must stay in \[0, 1\]"):
                 hb.make_core(id, rewards=law)
     if name != "alpha-stable":
         env = hb.make_core("DPMASE-v0", rewards=law)
-        assert math.isfinite(hb.make_team("DP-MASE").privacy(env)[0].epsilon) == law.unit_interval
+        assert math.isfinite(hb.make_team("DP-MASE").guarantees(env)[0].epsilon) == law.unit_interval
 
 
 class Boaster(Wrapper):
     """A user's own wrapper that promises much."""
 
-    def promises(self, env):
+    def claimed_guarantees(self, env):
         return (Guarantee("none", 0.1, 0.0, "one reward", "everyone", (), "me"),)
 
 
 def test_a_wrapper_of_ones_own_cannot_promise_on_unbounded_rewards():
     for rewards, holds in (("bernoulli", True), ("gaussian", False)):
-        (promise,) = hb.make_core("CoopNetwork-v0", rewards=rewards, wrappers=[Boaster()]).privacy()
+        (promise,) = hb.make_core("CoopNetwork-v0", rewards=rewards, wrappers=[Boaster()]).guarantees()
         assert math.isfinite(promise.epsilon) == holds
 
 
@@ -198,7 +198,7 @@ class Mine(Mechanism):
     def price(self, n, survivors):
         return Spent(self.epsilon)
 
-    def promises(self, env):
+    def claimed_guarantees(self, env):
         return (Guarantee("mine", self.epsilon, 0.0, "one reward", "the server", (), "me"),)
 
 
@@ -209,7 +209,7 @@ class Unknown(NoiseLaw):
 
 def test_the_base_decides_what_a_mechanism_of_ones_own_may_promise():
     def privacy(law, *wrappers, epsilon=1.0):
-        return Feedback(wrappers=[Mine(law, epsilon), *wrappers], horizon=2000).privacy()[0]
+        return Feedback(wrappers=[Mine(law, epsilon), *wrappers], horizon=2000).guarantees()[0]
 
     enough, thin = lambda n: PolyaDifference(1 / n, 4.0), lambda n: PolyaDifference(1 / n, 1.0)
     assert privacy(enough, SecAgg()).epsilon == 1.0
@@ -218,10 +218,10 @@ def test_the_base_decides_what_a_mechanism_of_ones_own_may_promise():
     assert naked.view == "the server: every user's message"
     refuted = privacy(thin, SecAgg())
     assert math.isinf(refuted.epsilon)
-    assert "the law of its noise gives ε = 4 " in refuted.void
+    assert "the law of its noise gives ε = 4 " in refuted.invalid_reason
     assert privacy(thin, SecAgg(), epsilon=4.0).epsilon == 4.0
     odd = privacy(lambda n: PolyaDifference(1 / n, 1.0 if n == 64 else 4.0), SecAgg())
-    assert "in blocks of 64" in odd.void
+    assert "in blocks of 64" in odd.invalid_reason
     assert math.isinf(privacy(lambda n: None, SecAgg()).epsilon)
     unknown = privacy(lambda n: Unknown(), SecAgg())
     assert unknown.epsilon == 1.0
@@ -234,11 +234,13 @@ def test_the_base_decides_what_a_mechanism_of_ones_own_may_promise():
 def test_a_lossy_env_voids_what_counts_on_every_user(id, env):
     counts, enforced = id.startswith(("Dist", "Shuffle")), id.startswith("Dist") and "t_min" in env
     for wrappers, loses in (([], False), ([Loss(0.0)], False), ([Loss(0.05)], True), ([Huber(0.1)], False)):
-        (promise, *_) = hb.make_core(id, wrappers=wrappers, **env).privacy()
+        (promise, *_) = hb.make_core(id, wrappers=wrappers, **env).guarantees()
         assert math.isinf(promise.epsilon) == (loses and counts and not enforced)
     if counts and not enforced:
         core = hb.make_core(id, wrappers=[Loss(0.05)], horizon=3000, **env)
-        assert core.privacy()[0].void.startswith("Loss may leave 0 of a block's users, and their noise alone")
+        assert core.guarantees()[0].invalid_reason.startswith(
+            "Loss may leave 0 of a block's users, and their noise alone"
+        )
         assert np.isfinite(hb.play(core, hb.make_team("Random"))["epsilon"]).all()  # what blocks really cost is known
 
 
@@ -292,7 +294,9 @@ def test_a_doubles_last_bits_tell_and_the_grids_do_not():
     _, _, posted = arms_after(0.0, "exact", epsilon=0.5, n_agents=30)
     assert excluded(posted.ravel(), 0.5, 0.5) == 0  # what it was
     assert 0.6 < excluded(posted.ravel(), 0.5, 1.0) < 0.95  # what it was not: "about 4 cases of 5"
-    assert any("4 cases of 5" in a for a in LocalLaplace().promises(hb.make_core("CoopNetwork-v0"))[0].assumptions)
+    assert any(
+        "4 cases of 5" in a for a in LocalLaplace().claimed_guarantees(hb.make_core("CoopNetwork-v0"))[0].assumptions
+    )
     _, _, posted = arms_after(0.3, "exact", grid=64, n_agents=4000)
     steps = posted * 64
     np.testing.assert_array_equal(steps, np.round(steps))
@@ -305,5 +309,5 @@ def test_a_doubles_last_bits_tell_and_the_grids_do_not():
 def test_local_noise_meets_only_what_it_can_cover():
     for grid in (None, 16):
         env = Feedback(wrappers=[LocalLaplace(1.0, grid=grid)], horizon=2000, rewards="bernoulli")
-        assert env.privacy()[0].epsilon == 1.0
+        assert env.guarantees()[0].epsilon == 1.0
         assert hb.play(env, hb.make_team("Random"))["users"] == 2000

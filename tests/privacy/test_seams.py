@@ -34,13 +34,14 @@ class Times(Wrapper):
 
 
 class DeclaredTimes(Times):
-    keeps_promises = True
+    preserves_guarantees = True
 
 
 class Dropper(Wrapper):
     """Drops, and says nowhere how much."""
 
-    keeps_promises = True
+    verbs = ("drop",)
+    preserves_guarantees = True
 
     def reset(self, env, seeds):
         self._luck = env.payload.luck("drop", self.name, env, seeds)
@@ -52,8 +53,8 @@ class Dropper(Wrapper):
 class SomeLost(Dropper):
     """Loses a tenth at most."""
 
-    keeps_promises = True
-    most_lost = 0.1
+    preserves_guarantees = True
+    max_drop_fraction = 0.1
 
     def send(self, message, env):
         return message
@@ -174,10 +175,10 @@ MECHANISMS = {"pure": DiscreteLaplace, "skellam": Skellam, "gaussian": DiscreteG
 def test_no_promise_counts_on_noise_that_may_be_lost(kind, t_min, losing, first):
     mechanism, loss = MECHANISMS[kind](1.0, t_min=t_min), losing()
     order = [loss, mechanism, SecAgg()] if first else [mechanism, loss, SecAgg()]
-    promise = Feedback(wrappers=order).privacy()[0]
+    promise = Feedback(wrappers=order).guarantees()[0]
     assert math.isinf(promise.epsilon) == (t_min == 1.0)
     if t_min == 1.0:
-        assert "counts on t_min=1" in promise.void
+        assert "counts on t_min=1" in promise.invalid_reason
     elif kind == "pure":  # the sum is opened of t_min users or more, and of no fewer
         core = Feedback(wrappers=order, horizon=2000, runs=2)
         hb.play(core, hb.make_team("Random"))
@@ -187,7 +188,7 @@ def test_no_promise_counts_on_noise_that_may_be_lost(kind, t_min, losing, first)
 
 @pytest.mark.parametrize(("t_min", "holds"), [(1.0, False), (0.95, True), (0.5, True), (50, True)])
 def test_a_loss_that_is_bounded_is_held_against_t_min(t_min, holds):
-    promise = Feedback(wrappers=[SomeLost(), DiscreteLaplace(1.0, t_min=t_min), SecAgg()]).privacy()[0]
+    promise = Feedback(wrappers=[SomeLost(), DiscreteLaplace(1.0, t_min=t_min), SecAgg()]).guarantees()[0]
     assert math.isfinite(promise.epsilon) == holds
     assert promise.epsilon == (1.0 if holds else math.inf)
 
@@ -196,14 +197,20 @@ def test_an_env_that_loses_users_says_so():
     class Leaky(Feedback):
         loses = True
 
-    assert finite(Feedback(wrappers=[DiscreteLaplace(1.0, t_min=0.5), SecAgg()]).privacy()) == [1.0]
-    assert finite(Leaky(wrappers=[DiscreteLaplace(1.0, t_min=0.5), SecAgg()]).privacy()) == []
-    assert finite(Leaky(wrappers=[CentralLaplace(1.0)]).privacy()) == [1.0]
+    assert finite(Feedback(wrappers=[DiscreteLaplace(1.0, t_min=0.5), SecAgg()]).guarantees()) == [1.0]
+    assert finite(Leaky(wrappers=[DiscreteLaplace(1.0, t_min=0.5), SecAgg()]).guarantees()) == []
+    assert finite(Leaky(wrappers=[CentralLaplace(1.0)]).guarantees()) == [1.0]
+
+
+def test_a_wrapper_with_a_send_of_its_own_that_declares_no_drop_loses_nobody():
+    for losing, holds in ((DeclaredTimes(1.0), [1.0]), (Dropper(), [])):
+        env = Feedback(wrappers=[losing, DiscreteLaplace(1.0), SecAgg()])
+        assert finite(env.guarantees()) == holds
 
 
 def test_loss_behind_the_sum_and_noise_of_ones_own_lose_nothing():
-    assert finite(Feedback(wrappers=[Loss(0.0), DiscreteLaplace(1.0), SecAgg()]).privacy()) == [1.0]
-    assert finite(hb.make_core("LocalDP-v0", wrappers=[Loss(0.5)]).privacy()) == [1.0]
+    assert finite(Feedback(wrappers=[Loss(0.0), DiscreteLaplace(1.0), SecAgg()]).guarantees()) == [1.0]
+    assert finite(hb.make_core("LocalDP-v0", wrappers=[Loss(0.5)]).guarantees()) == [1.0]
 
 
 # -- blocks of every size ----------------------------------------------------------------------------------------------
@@ -222,22 +229,22 @@ def test_a_plan_that_breaks_in_large_blocks_is_refuted(n):
 
             return replace(whole, noise=replace(whole.noise, b=whole.noise.b / 3))
 
-    promise = Feedback(wrappers=[Narrow(1.0), SecAgg()], horizon=n).privacy()[0]
+    promise = Feedback(wrappers=[Narrow(1.0), SecAgg()], horizon=n).guarantees()[0]
     assert math.isinf(promise.epsilon)
-    assert "the law of its noise gives ε = 3" in promise.void
-    assert finite(Feedback(wrappers=[Narrow(1.0), SecAgg()], horizon=n - 1).privacy()) == [1.0]
+    assert "the law of its noise gives ε = 3" in promise.invalid_reason
+    assert finite(Feedback(wrappers=[Narrow(1.0), SecAgg()], horizon=n - 1).guarantees()) == [1.0]
 
 
 # -- post-processing, where it is one ----------------------------------------------------------------------------------
 
 
 def test_central_noise_on_what_another_mechanism_leaves_is_no_promise():
-    outer, inner, _ = Feedback(wrappers=[CentralLaplace(0.1), DiscreteLaplace(5.0), SecAgg()]).privacy()
+    outer, inner, _ = Feedback(wrappers=[CentralLaplace(0.1), DiscreteLaplace(5.0), SecAgg()]).guarantees()
     assert math.isinf(outer.epsilon)
-    assert "what DiscreteLaplace makes of the sum" in outer.void
+    assert "what DiscreteLaplace makes of the sum" in outer.invalid_reason
     assert inner.epsilon == 5.0
-    assert finite(Feedback(wrappers=[CentralLaplace(0.1), SecAgg()]).privacy()) == [0.1]
-    local = Feedback(wrappers=[LocalLaplace(0.1), DiscreteLaplace(5.0), SecAgg()]).privacy()
+    assert finite(Feedback(wrappers=[CentralLaplace(0.1), SecAgg()]).guarantees()) == [0.1]
+    local = Feedback(wrappers=[LocalLaplace(0.1), DiscreteLaplace(5.0), SecAgg()]).guarantees()
     assert finite(local) == [0.1, 5.0]
 
 
@@ -284,26 +291,31 @@ def test_a_wrapper_before_a_mechanism_moves_a_sum_by_no_more_than_its_users(make
 
 def test_a_part_of_ones_own_beside_a_promise_is_unknown():
     for order in ([Times(), CentralLaplace(1.0)], [CentralLaplace(1.0), Times(1.0)]):
-        promise = next(g for g in Feedback(wrappers=order).privacy())
+        promise = next(g for g in Feedback(wrappers=order).guarantees())
         assert math.isinf(promise.epsilon)
-        assert promise.void.startswith("Times is a wrapper of one's own, and nothing says what it does")
+        assert promise.invalid_reason.startswith("Times is a wrapper of one's own, and nothing says what it does")
         known = [DeclaredTimes() if isinstance(w, Times) else w for w in order]
-        assert finite(Feedback(wrappers=known).privacy()) == [1.0]
+        assert finite(Feedback(wrappers=known).guarantees()) == [1.0]
     env = hb.make_core("DPMASE-v0", wrappers=[Louder()])
-    assert finite(hb.make_team("DP-MASE").privacy(env)) == []
-    assert finite(hb.make_team("DP-MASE").privacy(hb.make_core("DPMASE-v0"))) == [0.1]
+    assert finite(hb.make_team("DP-MASE").guarantees(env)) == []
+    assert finite(hb.make_team("DP-MASE").guarantees(hb.make_core("DPMASE-v0"))) == [0.1]
 
     class Renamed(Loss):
         """Nothing of its own."""
 
-    assert finite(hb.make_core("LocalDP-v0", wrappers=[Renamed(0.5)]).privacy()) == [1.0]
+    assert finite(hb.make_core("LocalDP-v0", wrappers=[Renamed(0.5)]).guarantees()) == [1.0]
+
+    class OneLine(DeclaredTimes):
+        """Nothing of its own, either."""
+
+    assert finite(hb.make_core("LocalDP-v0", wrappers=[OneLine()]).guarantees()) == [1.0]
 
     class Inherits(DeclaredTimes):
         def send(self, message, env):
             return message.map(lambda x: env.means[0, 0] * x)
 
     assert (
-        finite(hb.make_core("LocalDP-v0", wrappers=[Inherits()]).privacy()) == []
+        finite(hb.make_core("LocalDP-v0", wrappers=[Inherits()]).guarantees()) == []
     )  # what a base declares is not its word
 
 

@@ -149,7 +149,7 @@ class Telling(PrivateMeans):
 class Copies(hb.Wrapper):
     """Treats each message by itself, and says its reward in another field as well."""
 
-    keeps_promises = True
+    preserves_guarantees = True
 
     def sends(self, fields, env):
         return {**fields, "copy": CODE}
@@ -161,7 +161,7 @@ class Copies(hb.Wrapper):
 class Stamps(Copies):
     """The same of a constant."""
 
-    keeps_promises = True
+    preserves_guarantees = True
     reward_free_fields = ("copy",)
 
     def send(self, message, env):
@@ -171,7 +171,7 @@ class Stamps(Copies):
 class Whispers(hb.Wrapper):
     """Tells agents their exact rewards in a field of its own."""
 
-    keeps_promises = True
+    preserves_guarantees = True
 
     def tells(self, fields, env):
         return {**fields, "whisper": CODE}
@@ -309,7 +309,7 @@ class Glass(SecureFunction):
 class Sly(Loss):
     """Loses half of all users, and says that it loses none."""
 
-    most_lost = 0.0
+    max_drop_fraction = 0.0
 
 
 def test_a_share_of_the_noise_hides_no_single_user():

@@ -48,8 +48,8 @@ class Frank(DPMASE):
 class Frankly(Frank):
     """Says itself what that is worth."""
 
-    def promises(self, env):
-        return super().promises(env)
+    def claimed_guarantees(self, env):
+        return super().claimed_guarantees(env)
 
 
 def votes(env):

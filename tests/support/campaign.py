@@ -43,7 +43,7 @@ WRONG = [
     np.datetime64("2020-01-01"),
 ]  # fmt: skip
 #: What the hooks of a wrapper of one's own return.
-HOOKS = ["sends", "hears", "tells", "tell", "told", "send", "deliver", "promises", "metrics", "reset"]
+HOOKS = ["sends", "hears", "tells", "tell", "told", "send", "deliver", "claimed_guarantees", "metrics", "reset"]
 COUNTS = [1, 2, 3, 4, 9, 2.0]
 MEANS = [[0.9, 0.1], [0.5, 0.5, 0.5], [0.2, 0.4, 0.6, 0.8], [1.0, 0.0]]
 LAWS = ["bernoulli", "beta", "truncated-gaussian", "clipped-gaussian", "gaussian", "uniform", "constant"]
@@ -163,7 +163,7 @@ class Campaign:
     def stranger(self):
         """A wrapper of one's own, one hook of which returns something odd."""
         hook, value = self.pick(HOOKS), self.pick([*WRONG, {"regret": [0.0]}, {"x": ["a"]}, {"x": Endless()}])
-        says = {"drops": self.pick([None, None, np.nan, 2.0]), "verbs": self.pick([(), (), "drop", ("dorp",)])}
+        says = {"drop_prob": self.pick([None, None, np.nan, 2.0]), "verbs": self.pick([(), (), "drop", ("dorp",)])}
         return type("Stranger", (Wrapper,), {hook: lambda *_: value, **says})()
 
     def some(self, setting):

@@ -37,7 +37,7 @@ def game(made, **kwargs):
     env, _ = at_talk(wrappers=[made], **kwargs)
     env.talk()
     env.metrics()
-    env.privacy()
+    env.guarantees()
 
 
 def view_begun(**kwargs):

@@ -138,12 +138,12 @@ PLANTED = [
         team("Worded", metrics=lambda self, env: {"worth": np.array(["much"] * env.runs)}),
         "Worded.metrics: .*'worth' must be numbers of shape .*, not <U4",
     ),
-    (Promiseless, "Promiseless.promises is not defined, but Promiseless has an epsilon"),
+    (Promiseless, "Promiseless.claimed_guarantees is not defined, but Promiseless has an epsilon"),
     (
-        team("Absurd", promises=promise("noise", -1.0)),
-        "Absurd.promises: ValueError: epsilon=-1.0 of a Guarantee must be a number ≥ 0",
+        team("Absurd", claimed_guarantees=promise("noise", -1.0)),
+        "Absurd.claimed_guarantees: ValueError: epsilon=-1.0 of a Guarantee must be a number ≥ 0",
     ),
-    (team("Unsaid", promises=promise("", 1.0)), "Unsaid.promises leaves mechanism empty"),
+    (team("Unsaid", claimed_guarantees=promise("", 1.0)), "Unsaid.claimed_guarantees leaves mechanism empty"),
     (
         fault("Overstates", One, speak=lambda self, reward: {"arm": 0, "reward": 7.0}),
         r"Overstates.speak, round 1: .*says a reward of \[7.\]; arms pay from 0 to 1",
@@ -173,7 +173,7 @@ def test_the_ground_of_the_planted_faults_is_sound(sound):
 
 def test_an_epsilon_may_be_said_to_be_no_privacy():
     class Known(Promiseless):
-        def promises(self, env):
+        def claimed_guarantees(self, env):
             return ()
 
     check_agent(Known, "CoopNetwork-v0")

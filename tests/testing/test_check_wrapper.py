@@ -150,15 +150,19 @@ PLANTED = [
         measures("Scalar", lambda runs: {"lost": 3}),
         r"Scalar.metrics: .*'lost' must be numbers of shape \(\d, …\), not .* \(\)",
     ),
-    (wrapper("Rate", drops=2.0), r"Rate.drops must be a number in \[0, 1\], not 2.0"),
+    (wrapper("Rate", drop_prob=2.0), r"Rate.drop_prob must be a number in \[0, 1\], not 2.0"),
     (
-        wrapper("Loses", drops=0.0, send=lambda self, message, env: message.but(sent=message["sent"] & False)),
-        "Loses.send loses messages, and drops=0.0 says that none gets lost",
+        wrapper("Loses", drop_prob=0.0, send=lambda self, message, env: message.but(sent=message["sent"] & False)),
+        "Loses.send loses messages, and drop_prob=0.0 says that none gets lost",
     ),
-    (wrapper("Lost", most_lost=np.nan), r"Lost.most_lost must be a number in \[0, 1\], not nan"),
+    (
+        wrapper("Sly", preserves_guarantees=True, send=lambda self, m, env: m.but(sent=m["sent"] & False)),
+        "Sly.send loses messages, and neither drop_prob nor the verb 'drop' says so",
+    ),
+    (wrapper("Lost", max_drop_fraction=np.nan), r"Lost.max_drop_fraction must be a number in \[0, 1\], not nan"),
     (wrapper("Reach", reach=-1.0), r"Reach.reach must be a number in \[0, inf\], not -1.0"),
-    (Promiseless, "Promiseless.promises is not defined, but Promiseless has an epsilon"),
-    (wrapper("Noisy", verbs=("add",)), "Noisy.promises is not defined, but Noisy adds noise"),
+    (Promiseless, "Promiseless.claimed_guarantees is not defined, but Promiseless has an epsilon"),
+    (wrapper("Noisy", verbs=("add",)), "Noisy.claimed_guarantees is not defined, but Noisy adds noise"),
 ]
 
 

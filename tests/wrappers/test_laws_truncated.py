@@ -24,8 +24,8 @@ def made(**given):
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 7.3])
 def test_the_bound_is_the_smallest_that_keeps_delta(epsilon, delta):
     env = made(epsilon=epsilon, delta=delta)
-    (promise,) = env.privacy()
-    assert (promise.epsilon, promise.delta, promise.void) == (epsilon, delta, "")
+    (promise,) = env.guarantees()
+    assert (promise.epsilon, promise.delta, promise.invalid_reason) == (epsilon, delta, "")
     for n in (1, 2, 64, 2500):
         plan = env.mechanism.planned(n)
         x = np.arange(-plan.noise.bound, plan.noise.bound + 1)
@@ -53,9 +53,9 @@ def test_one_file_and_one_line_are_enough():
 
 def test_a_promise_of_less_is_refuted():
     class Boast(LocalTruncated):
-        def promises(self, env):
-            (promise,) = super().promises(env)
+        def claimed_guarantees(self, env):
+            (promise,) = super().claimed_guarantees(env)
             return (type(promise)(**{**vars(promise), "delta": promise.delta / 2}),)
 
-    (promise,) = Feedback(wrappers=[Boast()], horizon=3000).privacy()
-    assert promise.void.startswith("the law of its noise gives")
+    (promise,) = Feedback(wrappers=[Boast()], horizon=3000).guarantees()
+    assert promise.invalid_reason.startswith("the law of its noise gives")

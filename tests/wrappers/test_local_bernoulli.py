@@ -35,7 +35,7 @@ def test_the_promise_is_exact():
         assert (1 - chance(0)) / (1 - chance(1)) == pytest.approx(math.exp(epsilon))
         wrapper = LocalBernoulli(epsilon)
         env = hb.make_core("CoopNetwork-v0", wrappers=[wrapper])
-        (promise,) = env.privacy()
+        (promise,) = env.guarantees()
         assert (promise.epsilon, promise.delta) == (epsilon, 0.0)
 
 
@@ -76,7 +76,7 @@ def test_policy_and_mechanism_share_epsilon(agent, mechanism):
     found = []
     for given, own in (({"epsilon": 4.0}, {}), ({}, {"epsilon": 4.0}), ({"epsilon": 4.0}, {"epsilon": 4.0})):
         env, team = build("LocalDPNetwork-v0", agent, 2, {**world, "mechanism": mechanism, **given}, own)
-        assert [g.epsilon for g in env.privacy()] == [4.0]
+        assert [g.epsilon for g in env.guarantees()] == [4.0]
         found.append(hb.play(env, team, seed=3)["regret"].tolist())
         state = team.state.pi if agent.startswith("QuACK") else team.state  # alone, the policy's own
         assert state.epsilon == 4.0
@@ -106,5 +106,5 @@ def test_gossip_over_coins_is_private_and_learns(agent):
     """Sums of bits are made of bits; their means keep the arms' order, so that the peers' rules hold as they stand."""
     world = {"n_agents": 4, "horizon": 400, "mechanism": "bernoulli", "epsilon": 4.0, "means": (0.9, 0.1, 0.1)}
     env, team = build("LocalDPNetwork-v0", agent, 4, world)
-    assert [(g.epsilon, g.delta) for g in env.privacy()] == [(4.0, 0.0)]
+    assert [(g.epsilon, g.delta) for g in env.guarantees()] == [(4.0, 0.0)]
     assert hb.play(env, team, seed=1)["regret"].max() < 0.5 * 4 * 400 * 0.8 * 2 / 3

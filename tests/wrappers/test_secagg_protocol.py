@@ -152,7 +152,7 @@ def test_it_says_who_must_not_collude():
     assert line.source == "Bonawitz et al. 2017; Bell et al. 2020"
     assert said.lines[0].epsilon == 1.0
     cheating = SecAgg(protocol="bonawitz", malicious=True, insecure_seed=False)
-    words = hb.make_core("CoopNetwork-v0", wrappers=[cheating]).privacy()[0]
+    words = hb.make_core("CoopNetwork-v0", wrappers=[cheating]).guarantees()[0]
     assert "lists signed" in words.mechanism
     assert not any("simulation" in text or "ideal" in text for text in words.assumptions)
     assert any("drops unread what it sees of an arm that fewer than min_cohort report" in w for w in words.assumptions)
@@ -163,16 +163,16 @@ def test_dropouts_inside_leave_the_noise_of_as_many_as_a_sum_is_opened_of():
     """⌊2k/3⌋ + 1 of k = n − 1 neighbours: 3 of 5 users, 43 of 64."""
     lossy = {"users": "each", "protocol": "bonawitz", "dropouts": {"masked": 0.1}}
     worst = max(polya_epsilon((2 * (n - 1) // 3 + 1) / n, g, g) for n in range(3, 65) for g in [math.ceil(n**0.5)])
-    found = hb.make_core("DistDP-v0", horizon=64, **lossy).privacy()[0]
+    found = hb.make_core("DistDP-v0", horizon=64, **lossy).guarantees()[0]
     assert found.epsilon == pytest.approx(worst, rel=1e-9)
     assert polya_epsilon(43 / 64, 8, 8) == pytest.approx(1.70, abs=0.005)
-    assert np.isinf(hb.make_core("DistDP-v0", wrappers=[Loss(0.1)], **lossy).privacy()[0].epsilon)
-    assert hb.make_core("DistDP-v0", t_min=0.7, wrappers=[Loss(0.1)], **lossy).privacy()[0].epsilon == 1.0
+    assert np.isinf(hb.make_core("DistDP-v0", wrappers=[Loss(0.1)], **lossy).guarantees()[0].epsilon)
+    assert hb.make_core("DistDP-v0", t_min=0.7, wrappers=[Loss(0.1)], **lossy).guarantees()[0].epsilon == 1.0
     core = hb.make_core("DistDP-v0", t_min=0.9, horizon=60, **lossy)
     hb.play(core, hb.make_team("Random"), 1)
     assert all(row["survivors"] >= core.mechanism.sure(row["planned"]) for row in core.mechanism.ledger.rows(0))
     late = {**lossy, "dropouts": {"unmask": 0.1}}
-    assert hb.make_core("DistDP-v0", **late).privacy()[0].epsilon == 1.0
+    assert hb.make_core("DistDP-v0", **late).guarantees()[0].epsilon == 1.0
 
 
 def test_without_cryptography_only_the_protocols_are_missing(monkeypatch):

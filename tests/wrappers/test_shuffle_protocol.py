@@ -93,7 +93,7 @@ def test_a_place_says_nothing_of_who_sent():
 
 
 def test_it_says_whom_one_trusts():
-    words = hb.make_core("CoopNetwork-v0", wrappers=[Shuffle(protocol="mixnet", hops=2)]).privacy()[0]
+    words = hb.make_core("CoopNetwork-v0", wrappers=[Shuffle(protocol="mixnet", hops=2)]).guarantees()[0]
     assert words.mechanism.startswith("shuffle by 2 mixes")
     assert "the 2 mixes follow the protocol, and one at least tells nobody its order" in words.assumptions
     assert not any("trusted" in text for text in words.assumptions)
@@ -122,7 +122,7 @@ def test_the_operating_system_cuts_and_shuffles_where_no_seed_does(monkeypatch):
         for secret in (False, True):
             own = {"protocol": "mixnet", "insecure_seed": not secret}
             env = {"users": "each", **own} if setting == "ShuffleDP-v0" else {"wrappers": [Shuffle(**own)]}
-            said = hb.make_core(setting, **env).privacy()[0].assumptions
+            said = hb.make_core(setting, **env).guarantees()[0].assumptions
             assert secret != any("keys and orders follow from the run's seed" in words for words in said)
 
 

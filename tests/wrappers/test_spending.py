@@ -35,7 +35,7 @@ def test_what_is_spent_is_said_where_a_promise_holds_and_there_alone(env_id, law
     core = built(env_id, law)
     if core is None:
         return
-    holds = any(np.isfinite(g.epsilon) for g in core.privacy())
+    holds = any(np.isfinite(g.epsilon) for g in core.guarantees())
     holds |= any(isinstance(w, Loss) for w in core.wrappers)  # whoever is lost, the ledger knows what a block cost
     final, curves = record(core, hb.make_team("Random"), 0, [1, 20, 60], core.curve_metrics)
     spent = [final[name] for w in core.wrappers for name in w.spends if name in final]
@@ -71,7 +71,7 @@ class Hopeful(hb.Wrapper):
     def metrics(self, env):
         return {"epsilon": np.full(env.runs, 0.5)}
 
-    def promises(self, env):
+    def claimed_guarantees(self, env):
         return tuple(hb.Guarantee("hope", e, 0.0, "one reward", "all", (), "") for e in self.bound)
 
 

@@ -16,7 +16,7 @@ from hushbandits.agents.calibrated import Calibrated
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array, Params, Seeds
 from hushbandits.core.ground.validate import real
-from hushbandits.core.guarantee import ONCE, Guarantee, void
+from hushbandits.core.guarantee import ONCE, Guarantee, invalid
 from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Inbox
@@ -112,7 +112,7 @@ class AdaP(Calibrated):
         """
         return {"noised_means": self._noised.copy(), **self._marks(len(self._n))}
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         """What the env's mechanism promises, of the actions: these are made of its sums, and of nothing else."""
         mechanism = getattr(env, "mechanism", None)
         if mechanism is None:
@@ -125,17 +125,17 @@ class AdaP(Calibrated):
                 source="Azize & Basu 2022: AdaP is ε-globally private",
                 run=ONCE,
             )
-            for promise in mechanism.promises(env)
+            for promise in mechanism.claimed_guarantees(env)
         )
 
-    def _holding(self, env: World) -> tuple[Guarantee, ...]:
+    def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
         """What it promises, less what does not hold of the env's mechanism."""
-        held, mechanism = super()._holding(env), getattr(env, "mechanism", None)
-        for standing in () if mechanism is None else mechanism.privacy(env):
+        held, mechanism = super()._borne_out(env), getattr(env, "mechanism", None)
+        for standing in () if mechanism is None else mechanism.guarantees(env):
             words, known = standing.claimed_by, standing.assumptions
             held = tuple(
-                void(promise, standing.void)
-                if standing.void
+                invalid(promise, standing.invalid_reason)
+                if standing.invalid_reason
                 else replace(
                     promise, claimed_by=words, assumptions=tuple(dict.fromkeys((*promise.assumptions, *known)))
                 )

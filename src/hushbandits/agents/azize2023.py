@@ -48,7 +48,7 @@ class Identifier(VotingTeam):
         final = {"threshold": 1, "comparison": ">=", "single": True, "idle": "stays", "stop": "coordinator"}
         return Protocol(env=final if "n_agents" in settings else {**final, "n_agents": 1})
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         return (
             Guarantee(
                 mechanism="Laplace(1/(εn)) on an arm's mean of the n rewards of a phase; no reward is in two phases",

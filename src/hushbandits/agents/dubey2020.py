@@ -215,7 +215,7 @@ class ByzantineUCB(NetworkTeam):
         self.sigma = real("sigma", sigma, 0)
         self.mean = make_estimator(mean, self.epsilon)
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         """Nothing: its ε is a share of false reports, no privacy."""
         return ()
 

@@ -55,7 +55,7 @@ class ArmSelection(VotingTeam):
         own = {} if self.phi is None else {"phi": self.phi, "alone": alone}
         return ROUTINES[self.routine_name](n_arms, failure, self.epsilon, **own)
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         """Return none: ε says how far below the best an arm may lie."""
         return ()
 

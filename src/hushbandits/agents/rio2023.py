@@ -49,7 +49,7 @@ class DPMASE(VotingTeam):
         vote = {"delta": self.delta, "beta": self.beta, "eta": None}
         return Protocol(env={**vote, "comparison": ">", "idle": "leaves"})
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         return (
             Guarantee(
                 mechanism="Laplace(1/(εR)) on an arm's mean of the R rewards of an epoch",

@@ -153,7 +153,7 @@ class Case:
     @property
     def promises(self) -> tuple[Guarantee, ...]:
         """What it claims there, and is finite, whatever the base lets stand of it."""
-        return tuple(g for g in self.owner.promises(self.env) if math.isfinite(g.epsilon))
+        return tuple(g for g in self.owner.claimed_guarantees(self.env) if math.isfinite(g.epsilon))
 
     @property
     def promise(self) -> Guarantee:
@@ -287,7 +287,7 @@ def _agent(name: str, entry: Any, subject: str, parameters: Params) -> Found:
         team = make_team(name, **parameters, **at)
         return team, home(team)
 
-    if type(make_team(name, **parameters)).promises is Team.promises:
+    if type(make_team(name, **parameters)).claimed_guarantees is Team.claimed_guarantees:
         return []
     promises = bool(_cases(subject, make, False))  # else its ε means a tolerance, or liars
     return _cases(subject, make, promises and "epsilon" in specs.parameters(entry))

@@ -105,9 +105,9 @@ def _unfit(case: Case) -> str:
 def _apart(case: Case) -> bool:
     """Whether every canary needs a run of its own: a promise of one message by itself lets others share its luck.
 
-    Who declares `keeps_promises` says that each message goes by luck of its own.
+    Who declares `preserves_guarantees` says that each message goes by luck of its own.
     """
-    return case.promise.alone and not vars(type(case.owner)).get("keeps_promises", False)
+    return case.promise.alone and not case.owner.declares
 
 
 def _game(case: Case) -> tuple[int, int]:

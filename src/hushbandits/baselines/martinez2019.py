@@ -147,7 +147,7 @@ class DDUCB(Gossip):
         self.eta, self.sigma = real("eta", eta, 1), real("sigma", sigma, 0)
         self.epsilon, self.rechoose = divisor("epsilon", epsilon, 1), flag("rechoose", rechoose)
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         """Nothing: its ε is how well gossip has mixed, no privacy."""
         return ()
 

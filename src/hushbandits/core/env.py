@@ -306,9 +306,13 @@ class Env(Startable):
             self._vain[wrapper.name] = wrapper.vain(self)
         return self._vain[wrapper.name]
 
-    def privacy(self) -> tuple[Guarantee, ...]:
-        """Every wrapper's promises, outermost first."""
-        return tuple(g for w in self.wrappers for g in w.privacy(self))
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """Return every wrapper's guarantees, outermost first, and what the env claims itself."""
+        return (*(g for w in self.wrappers for g in w.guarantees(self)), *self.claimed_guarantees())
+
+    def claimed_guarantees(self) -> tuple[Guarantee, ...]:
+        """Return what the env claims beside its wrappers; empty: nothing.  For subclasses."""
+        return ()
 
     def task(self, **options: object) -> Task:
         """How a learner meets it; `options` are those of its `learner`."""

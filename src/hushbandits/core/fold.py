@@ -70,7 +70,7 @@ def _check_class(wrapper: Wrapper) -> None:
     for verb in wrapper.verbs:
         if verb not in VERBS:
             raise ValueError(f"{wrapper.name}.verbs: there is no verb {verb!r}{nearest(verb, VERBS)}")
-    flag(f"{wrapper.name}.keeps_promises", wrapper.keeps_promises)
+    flag(f"{wrapper.name}.preserves_guarantees", wrapper.preserves_guarantees)
     check_reward_free(wrapper.name, wrapper.reward_free_fields)
-    if wrapper.drops is not None:
-        probability(f"{wrapper.name}.drops", wrapper.drops)
+    if wrapper.drop_prob is not None:
+        probability(f"{wrapper.name}.drop_prob", wrapper.drop_prob)

@@ -13,8 +13,6 @@ from hushbandits.core.ground.validate import choice, probability, shown
 from hushbandits.core.undeclared import declared_words, overridden, spoken_beside, unaccounted
 from hushbandits.core.world import World
 
-__all__ = ["ADJACENCIES", "ONCE", "ONE_USER", "RESOLVED", "Adjacency", "Guarantee", "Promising", "Run", "void"]
-
 #: δ below which the ε of a run is not composed: the transform of its law has an absolute error of about 1e-14.
 RESOLVED = 1e-10
 #: What neighbouring inputs differ in, as data: one reward; all rewards of one agent or user; nothing that is replaced
@@ -88,7 +86,7 @@ class Guarantee:
         What must hold for the claim; seeded noise is a simulation and always listed here.
     source : str
         The paper and statement that it comes from.
-    void : str
+    invalid_reason : str
         Why nothing holds, where an assumption is known to fail; ``""``: none is.
     alone : bool
         Whether it is about one message by itself, whose arm and time are taken as given, and about nothing else of a
@@ -114,7 +112,7 @@ class Guarantee:
     view: str
     assumptions: tuple[str, ...]
     source: str
-    void: str = ""
+    invalid_reason: str = ""
     alone: bool = False
     run: Run | None = None
     claimed_by: str = ""
@@ -128,74 +126,64 @@ class Guarantee:
         probability("delta", self.delta)
 
 
-def void(guarantee: Guarantee, why: str) -> Guarantee:
-    """Return what is left of a promise where an assumption of it is known to fail: nothing, and why."""
-    return replace(guarantee, epsilon=math.inf, delta=0.0, void=why, run=None)
+def invalid(guarantee: Guarantee, reason: str) -> Guarantee:
+    """Return what is left of a guarantee where an assumption of it is known to fail: no ε, and the reason."""
+    return replace(guarantee, epsilon=math.inf, delta=0.0, invalid_reason=reason, run=None)
 
 
-class Promising:
-    """Base of what may promise privacy, wrappers and teams: a subclass claims, this class says what holds."""
+class GuaranteeSource:
+    """Base of wrappers and teams: a subclass claims guarantees, and `guarantees` decides which of them hold."""
 
-    #: Hooks that a subclass may define without touching what its base promises.
+    #: Hooks that a subclass may define without touching what its base claims.
     free_hooks: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
-        if "privacy" in vars(cls):
-            raise TypeError(f"{cls.__name__} must define promises(env), not privacy(env): the base says what holds")
+        if "guarantees" in vars(cls):
+            raise TypeError(f"{cls.__name__} must define claimed_guarantees(env): guarantees(env) is final")
 
     def ships(self, hook: str) -> bool:
         """Whether a hook of its class is code of this package; what has no module (a ``partial``) is not."""
         return ships(getattr(type(self), hook, None))
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
-        """What it promises on rewards in [0, 1], where all is well; empty: nothing.  For subclasses."""
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
+        """Return what it claims on rewards in [0, 1], where all is well; empty: nothing.  For subclasses."""
         return ()
 
     @final
-    def privacy(self, env: World) -> tuple[Guarantee, ...]:
-        """What of its `promises` holds in `env`: no ε where rewards have no bound, or user-defined code may break it.
+    def guarantees(self, env: World) -> tuple[Guarantee, ...]:
+        """Return the guarantees that `env` leaves of the claimed ones; of an invalid one `invalid_reason` says why.
 
-        A promise of a user-defined class is that class's word: ``claimed_by`` and the assumptions name it.
+        An invalid one has no ε.  A claim of a user-defined class is that class's word: ``claimed_by`` and the
+        assumptions name it.
         """
         env = getattr(env, "_env", env)  # what holds depends on more than a face shows
-        held, why, word = self._holding(env), self._refuted(env), self._word()
+        held = self._borne_out(env)
         if not isinstance(held, (tuple, list)) or not all(isinstance(g, Guarantee) for g in held):
             name = getattr(self, "name", type(self).__name__)
-            raise TypeError(f"{name}.promises must return a tuple of Guarantee, not {shown(held)}")
-        beside = spoken_beside(env)
-        believed = (*((f"as claimed by {word}",) if word else ()), *declared_words(env, self))
+            raise TypeError(f"{name}.claimed_guarantees must return a tuple of Guarantee, not {shown(held)}")
+        if not held:
+            return ()
+        reason, word = self.invalid_reason(env), self._word()
+        words = (*((f"as claimed by {word}",) if word else ()), *declared_words(env, self))
+        out = []
+        for claim in held:
+            claim = replace(claim, claimed_by=word or claim.claimed_by)
+            if math.isfinite(claim.epsilon):
+                broken = reason or (spoken_beside(env) if claim.alone else "")
+                new = dict.fromkeys((*claim.assumptions, *words))
+                claim = invalid(claim, broken) if broken else replace(claim, assumptions=tuple(new))
+            out.append(claim)
+        return tuple(out)
 
-        def judged(promise: Guarantee) -> Guarantee:
-            promise = replace(promise, claimed_by=word or promise.claimed_by)
-            if not math.isfinite(promise.epsilon):
-                return promise
-            if broken := why or (beside if promise.alone else ""):
-                return void(promise, broken)
-            new = tuple(words for words in believed if words not in promise.assumptions)
-            return replace(promise, assumptions=(*promise.assumptions, *new)) if new else promise
-
-        return tuple(map(judged, held))
-
-    def _promiser(self) -> type:
-        """The class whose `promises` are asked."""
-        return next(cls for cls in type(self).__mro__ if "promises" in vars(cls))
-
-    def _word(self) -> str:
-        """The user-defined class whose word its promises are; ``""``: this package's."""
-        own = self._promiser()
-        if overridden(self, own, self.free_hooks):
-            return type(self).__name__
-        return "" if ships(own) else own.__name__
-
-    def _refuted(self, env: World) -> str:
-        """Why no ε holds in `env`, whatever it is that promises; ``""``: nothing says so."""
-        own = self._promiser()
-        if hooks := overridden(self, own, self.free_hooks):
+    def invalid_reason(self, env: World) -> str:
+        """Return why no ε holds in `env`, whatever it is that claims it; ``""``: nothing says so."""
+        claimant = self._claimant()
+        if hooks := overridden(self, claimant, self.free_hooks):
             name = type(self).__name__
             return (
-                f"as claimed by {name} alone: {own.__name__} promises it of another {hooks[0]}, and {name} defines no "
-                f"promises of its own"
+                f"as claimed by {name} alone: {claimant.__name__} claims it of another {hooks[0]}, and {name} defines "
+                f"no claimed_guarantees of its own"
             )
         if not env.law.unit_interval:
             return f"rewards of {env.law!r} have no bound, and so no sensitivity"
@@ -203,15 +191,26 @@ class Promising:
         if unknown:
             return (
                 f"{' and '.join(unknown)} is a wrapper of one's own, and nothing says what it does to a single reward "
-                f"(keeps_promises)"
+                f"(preserves_guarantees)"
             )
         return unaccounted(env, self)
+
+    def _claimant(self) -> type:
+        """The class whose `claimed_guarantees` are asked."""
+        return next(cls for cls in type(self).__mro__ if "claimed_guarantees" in vars(cls))
+
+    def _word(self) -> str:
+        """The user-defined class whose word its claims are; ``""``: this package's."""
+        claimant = self._claimant()
+        if overridden(self, claimant, self.free_hooks):
+            return type(self).__name__
+        return "" if ships(claimant) else claimant.__name__
 
     def _is(self, wrapper: Any) -> bool:
         """Whether it is this wrapper of an env, or the same before or after a run."""
         name, kind = wrapper.name, type(wrapper)
         return bool(kind is type(self) and name == getattr(self, "name", ""))
 
-    def _holding(self, env: World) -> tuple[Guarantee, ...]:
-        """Hook of the mechanisms' base: `promises`, less what the env refutes."""
-        return self.promises(env)
+    def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
+        """Return the claims, less what the env refutes of their own mechanism: a hook of the mechanisms' base."""
+        return self.claimed_guarantees(env)

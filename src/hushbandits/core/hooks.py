@@ -1,7 +1,7 @@
 """What wrappers and teams return through their hooks, held against what each hook must return.
 
 Every sentence names whose hook it is.  What a wrapper declares is read by `hushbandits.core.fold`; its `send` is held
-against that by the edge, its `tell` and `told` by `Told`, promises by `Promising`.
+against that by the edge, its `tell` and `told` by `Told`, promises by `GuaranteeSource`.
 """
 
 from __future__ import annotations

@@ -18,9 +18,9 @@ class SecureFunction(Wrapper):
 
     @property
     def ours(self) -> bool:
-        """As of every wrapper; a user-defined one that derives from this base must declare `keeps_promises`."""
+        """As of every wrapper; a user-defined one that derives from this base must declare `preserves_guarantees`."""
         home = next(cls for cls in type(self).__mro__ if ships(cls))
-        return super().ours and (self.declares or home is not SecureFunction)
+        return super().ours and (home is not SecureFunction or self.declares)
 
     def fewest(self, n: int, env: World) -> int:
         """Fewest messages whose sum is opened, of a block of `n` users that may get lost here; 0: nobody knows."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from hushbandits.core.face import face
 from hushbandits.core.ground.types import Action, Array, Message, Params, Seeds
-from hushbandits.core.guarantee import Guarantee, Promising
+from hushbandits.core.guarantee import Guarantee, GuaranteeSource
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.obs import Obs
@@ -35,7 +35,7 @@ class Protocol:
     wrappers: tuple[tuple[str, Params], ...] = ()
 
 
-class Team(Promising):
+class Team(GuaranteeSource):
     """Base of all teams: `act`, `speak` and `hear` on ``(R, A, …)`` arrays.
 
     Examples
@@ -97,8 +97,8 @@ class Team(Promising):
         """
         return None
 
-    def _holding(self, env: World) -> tuple[Guarantee, ...]:
-        return self.promises(face(env))
+    def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
+        return self.claimed_guarantees(face(env))
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Start R new runs.

@@ -10,12 +10,10 @@ from hushbandits.core.ground.validate import shown
 from hushbandits.core.messages import Fields
 from hushbandits.core.world import World
 
-__all__ = ["added", "check_reward_free", "declared", "declared_words", "overridden", "spoken_beside", "unaccounted"]
-
 #: What a user-defined class may set without touching what its base promises.
 _HARMLESS = frozenset({
-    "code", "curve_metrics", "keeps_promises", "measures", "meets", "metrics", "name", "protocol", "reward_free_fields",
-    "runs_at_once", "setting",
+    "code", "curve_metrics", "measures", "meets", "metrics", "name", "preserves_guarantees", "protocol",
+    "reward_free_fields", "runs_at_once", "setting",
 })  # fmt: skip
 #: Hooks of an env through which everything passes that it says of rewards.
 _CARRIES = (
@@ -47,6 +45,8 @@ def overridden(part: object, base: type, free: Iterable[str] = ()) -> list[str]:
     mro = type(part).__mro__
     names = [name for cls in mro[: mro.index(base)] if not ships(cls) for name in vars(cls)]
     names += [name for name, value in vars(part).items() if callable(value) and not ships(value)]
+    if not names:
+        return []
     left = dict.fromkeys(name for name in names if not name.startswith("__") and hasattr(base, name))
     return [name for name in left if name not in _HARMLESS and name not in free]
 
@@ -59,8 +59,10 @@ def check_reward_free(owner: str, names: object) -> None:
 
 def _user_defined(part: object) -> tuple[type, ...]:
     """Classes of an object in front of the first one of this package."""
-    mro = type(part).__mro__
-    return mro[: next(i for i, cls in enumerate(mro) if ships(cls))]
+    mro, i = type(part).__mro__, 0
+    while not ships(mro[i]):
+        i += 1
+    return mro[:i]
 
 
 def declared(part: object) -> set[str]:
@@ -113,7 +115,9 @@ def _carrying(env: Any) -> list[str]:
 
 def _fields(env: Any) -> list[str]:
     """Fields that an env reports, offers in inboxes or shows in public, and neither its base does nor it declares."""
-    home: Any = type(env).__mro__[len(_user_defined(env))]
+    if not (own := _user_defined(env)):
+        return []
+    home: Any = type(env).__mro__[len(own)]
     known = {*_KNOWN, *declared(env), *home.public, *env.sent_fields}
     report = getattr(home.report, "fget", None)
     told = {} if getattr(home.report, "__isabstractmethod__", False) else report(env) if report else home.report
@@ -132,12 +136,12 @@ def spoken_beside(env: World) -> str:
 
 def declared_words(env: Any, but: object = None) -> tuple[str, ...]:
     """Return what is believed of user-defined code, as assumptions: each names the class whose word it is."""
-    words = []
-    if _user_defined(env) and (names := declared(env)):
-        words.append(f"as claimed by {type(env).__name__}: nothing of rewards is in {' and '.join(sorted(names))}")
-    elif any("reward_free_fields" in vars(cls) for cls in _user_defined(env)):
-        words.append(f"as claimed by {type(env).__name__}: all that it says of rewards is its report's reward")
+    words, name, own = [], type(env).__name__, _user_defined(env)
+    if own and (names := declared(env)):
+        words.append(f"as claimed by {name}: nothing of rewards is in {' and '.join(sorted(names))}")
+    elif own and any("reward_free_fields" in vars(cls) for cls in own):
+        words.append(f"as claimed by {name}: all that it says of rewards is its report's reward")
     for wrapper in env.wrappers:
         if wrapper is not but and wrapper.name != getattr(but, "name", "") and wrapper.declares:
-            words.append(f"as claimed by {wrapper.name}: promises hold across it (keeps_promises)")
+            words.append(f"as claimed by {wrapper.name}: promises hold across it (preserves_guarantees)")
     return tuple(words)

@@ -12,7 +12,7 @@ import numpy as np
 from hushbandits.core.ground.strangers import begins, ships
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import shown
-from hushbandits.core.guarantee import Promising
+from hushbandits.core.guarantee import GuaranteeSource
 from hushbandits.core.luck.tapes import Uniforms, streams
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Fields, Inbox
@@ -25,10 +25,10 @@ __all__ = ["Wrapper", "distinct"]
 #: What it does to a run.
 _HOOKS = ("reset", "tell", "told", "send", "deliver")
 #: What else of a wrapper of this package decides what becomes of messages.
-_PARTS = (*_HOOKS, "poster", "posting", "relay", "channel", "add_up", "order", "drops", "most_lost")
+_PARTS = (*_HOOKS, "poster", "posting", "relay", "channel", "add_up", "order", "drop_prob", "max_drop_fraction")
 
 
-class Wrapper(Promising):
+class Wrapper(GuaranteeSource):
     """Base of all wrappers; this one changes nothing.
 
     A wrapper is configured by its constructor and holds a run's state only after `reset`; an env works on
@@ -62,15 +62,15 @@ class Wrapper(Promising):
     #: Verbs of a payload that it uses (`hushbandits.core.payload.VERBS`).
     verbs: tuple[str, ...] = ()
     #: Whether it goes by what passes alone, each message by itself and by luck of its own, never by `env`, and drops
-    #: nothing for its reward: then others' promises hold across it.  A class of one's own declares it itself; what
-    #: nobody declares is unknown, and voids them.
-    keeps_promises: ClassVar[bool] = False
+    #: nothing for its reward: then others' guarantees hold across it.  A user-defined class declares it, and those
+    #: below it that replace no hook inherit it; what nobody declares is unknown, and voids guarantees.
+    preserves_guarantees: ClassVar[bool] = False
     #: Of the fields that a user-defined class adds, those that say nothing of rewards; any other voids promises.
     reward_free_fields: ClassVar[tuple[str, ...]] = ()
     #: Of its metrics, those that say how much ε its promise cost.
     spends: ClassVar[tuple[str, ...]] = ("epsilon", "epsilon_delta")
     #: The rate, where all that it does is to drop messages: then compiled episodes know it.
-    drops: float | None = None
+    drop_prob: float | None = None
     #: Scalar metrics of `metrics` worth a curve.
     curve_metrics: ClassVar[tuple[str, ...]] = ()
     #: What its `metrics` are; a class adds to what its bases declare.
@@ -136,7 +136,7 @@ class Wrapper(Promising):
 
     def vain(self, env: World) -> bool:
         """Whether no promise about a run stands in `env`: what it measures as spent (`spends`) is ∞ there."""
-        return not any(math.isfinite(promise.epsilon) and not promise.alone for promise in self.privacy(env))
+        return not any(math.isfinite(promise.epsilon) and not promise.alone for promise in self.guarantees(env))
 
     @property
     def reach(self) -> float:
@@ -145,26 +145,28 @@ class Wrapper(Promising):
 
     @property
     def ours(self) -> bool:
-        """Whether all that it does to messages is code of this package, or declared by `keeps_promises`."""
-        if self.declares or ships(type(self)):
+        """Whether all that it does to messages is code of this package, or declared by `preserves_guarantees`."""
+        if ships(type(self)) or self.declares:
             return True
         home = next(cls for cls in type(self).__mro__ if ships(cls))
         return not {*_PARTS} & {*overridden(self, home)} and all(map(self.ships, _HOOKS))
 
     @property
     def declares(self) -> bool:
-        """Whether its class, a user-defined one, declares `keeps_promises` itself."""
-        return bool(vars(type(self)).get("keeps_promises", False)) and not ships(type(self))
+        """Whether a user-defined class declares `preserves_guarantees`, and none below it replaces what it declares."""
+        if ships(type(self)):
+            return False
+        home = next(cls for cls in type(self).__mro__ if "preserves_guarantees" in vars(cls))
+        own = self.preserves_guarantees and not ships(home)
+        return bool(own) and not {*_PARTS} & {*overridden(self, home)}
 
     @property
-    def most_lost(self) -> float:
+    def max_drop_fraction(self) -> float:
         """Largest share of a block's messages that may get lost here, and with them the noise that they carry.
 
-        By default 0 or 1: any number where it drops messages, or may.
+        By default 0 or 1: any number where it declares a `drop_prob` above 0, or the verb ``drop``.
         """
-        if self.drops is not None:
-            return float(self.drops > 0)
-        return float("drop" in self.verbs or not self.ships("send"))
+        return float("drop" in self.verbs if self.drop_prob is None else self.drop_prob > 0)
 
     @property
     def poster(self) -> Callable[..., None] | None:

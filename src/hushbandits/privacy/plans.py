@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import ClassVar
 
 import numpy as np
@@ -37,6 +37,7 @@ __all__ = [
 
 _SLACK = 1e-12  # a quotient within rounding of a whole number is that number: ⌈0.1·√900⌉ is 3
 _MAX_MODULUS = 1 << 62
+_kept = lru_cache(maxsize=4096)  # an env is built anew, and asks for the same plans
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,7 @@ def _pure_tau(g: int, epsilon: float, p: float) -> int:
     return ceiling(g / epsilon * math.log(2 / p))
 
 
+@_kept
 def distributed_pure(n: int, epsilon: float, p: float, t_min: int | None = None) -> Plan:
     """Theorem 1: ``γ⁺ − γ⁻``, each Pólya(1/n, e^(−ε/g)); ``g = ⌈ε√n⌉``, ``τ = ⌈(g/ε) ln(2/p)⌉``.
 
@@ -170,6 +172,7 @@ def distributed_pure(n: int, epsilon: float, p: float, t_min: int | None = None)
     return Plan(n, g, _pure_tau(g, epsilon, p) if t == n else tail_quantile(noise, n, p), noise)
 
 
+@_kept
 def distributed_renyi(n: int, epsilon: float, p: float, scale: float, t_min: int | None = None) -> Plan:
     """Theorem 2: Skellam(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(2g/ε)√ln(2/p) + √2 ln(2/p)⌉``."""
     g, t, log = precision(n, epsilon, scale), t_min or n, math.log(2 / p)
@@ -178,6 +181,7 @@ def distributed_renyi(n: int, epsilon: float, p: float, scale: float, t_min: int
     return Plan(n, g, tau, noise)
 
 
+@_kept
 def distributed_concentrated(n: int, epsilon: float, p: float, scale: float, t_min: int | None = None) -> Plan:
     """Theorem 4: discrete Gaussian N_ℤ(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(g/ε)√(2 ln(2/p))⌉``."""
     g, t = precision(n, epsilon, scale), t_min or n
@@ -186,12 +190,14 @@ def distributed_concentrated(n: int, epsilon: float, p: float, scale: float, t_m
     return Plan(n, g, tau, noise)
 
 
+@_kept
 def central_pure(n: int, epsilon: float, p: float) -> Plan:
     """Theorem 5: users add nothing, the analyzer adds Lap_ℤ(g/ε); g and τ as `distributed_pure`."""
     g = precision(n, epsilon)
     return Plan(n, g, _pure_tau(g, epsilon, p), None)
 
 
+@_kept
 def local_pure(n: int, epsilon: float, p: float) -> Plan:
     """Theorem 6: every user adds Lap_ℤ(g/ε); ``g = ⌈ε√n⌉``, τ the 1 − p quantile of the sum (computed)."""
     g = precision(n, epsilon)

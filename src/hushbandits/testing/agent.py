@@ -13,7 +13,7 @@ from hushbandits.registry import make_team
 from hushbandits.testing.games import check_games, check_hooks, check_promises, grounds, has_epsilon, written
 
 _HOOKS = ("act", "speak", "hear")
-_TEAM_HOOKS = (*_HOOKS, "reset", "meets", "protocol", "metrics", "promises", "episode", "runs_at_once")
+_TEAM_HOOKS = (*_HOOKS, "reset", "meets", "protocol", "metrics", "claimed_guarantees", "episode", "runs_at_once")
 
 
 def check_agent(
@@ -40,8 +40,8 @@ def check_agent(
     * a run alone plays as its row of a batch;
     * `reset` forgets: an instance that has played plays again as a new one, and no data of the class changes;
     * metrics are finite numbers, a row per run;
-    * whoever has an ``epsilon`` meets a promise: its own (``promises``, which returns ``()`` where that ε is no
-      privacy), or its env's.
+    * whoever has an ``epsilon`` meets a promise: its own (``claimed_guarantees``, which returns ``()`` where that ε is
+      no privacy), or its env's.
 
     Parameters
     ----------
@@ -90,6 +90,6 @@ def check_agent(
     check_hooks(cls, base, hooks)
 
     def promises(core: Env, team: Team) -> None:
-        check_promises(team, core, "has an epsilon" * (has_epsilon(cls, team) and not core.privacy()))
+        check_promises(team, core, "has an epsilon" * (has_epsilon(cls, team) and not core.guarantees()))
 
     check_games(cls, grounds(make, env_id, env, wrappers), seed, promises)

@@ -18,7 +18,7 @@ from hushbandits.core.env import Env
 from hushbandits.core.face import Face, revealed
 from hushbandits.core.ground.names import words as in_words
 from hushbandits.core.ground.types import Array, Message, Params, Seeds
-from hushbandits.core.guarantee import Guarantee, Promising
+from hushbandits.core.guarantee import Guarantee, GuaranteeSource
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.play import meet
@@ -197,22 +197,22 @@ def has_epsilon(cls: type, it: object) -> bool:
     return getattr(it, "epsilon", None) is not None or "epsilon" in parameters(cls)
 
 
-def check_promises(who: Promising, env: Env, noises: str) -> None:
+def check_promises(who: GuaranteeSource, env: Env, noises: str) -> None:
     """Raise ``AssertionError`` unless promises are whole, and there is one where `noises` says why there must be."""
     cls = type(who)
-    with calling(cls, "promises"):
-        promised = who.promises(env)
-        who.privacy(env)
+    with calling(cls, "claimed_guarantees"):
+        promised = who.claimed_guarantees(env)
+        who.guarantees(env)
     required(
         isinstance(promised, tuple) and all(isinstance(g, Guarantee) for g in promised),
-        f"{cls.__name__}.promises must return a tuple of Guarantee, not {promised!r}",
+        f"{cls.__name__}.claimed_guarantees must return a tuple of Guarantee, not {promised!r}",
     )
     for g in promised:
         for name in ("mechanism", "view", "source"):
-            required(bool(str(getattr(g, name)).strip()), f"{cls.__name__}.promises leaves {name} empty")
+            required(bool(str(getattr(g, name)).strip()), f"{cls.__name__}.claimed_guarantees leaves {name} empty")
     required(
-        bool(promised) or not noises or cls.promises is not Promising.promises,
-        f"{cls.__name__}.promises is not defined, but {cls.__name__} {noises}: return its Guarantee, or () for none",
+        bool(promised) or not noises or cls.claimed_guarantees is not GuaranteeSource.claimed_guarantees,
+        f"{cls.__name__}.claimed_guarantees is not defined, but {cls.__name__} {noises}: return its Guarantee, or ()",
     )
 
 

@@ -21,7 +21,7 @@ from hushbandits.registry import known_wrappers, make_team, make_wrapper
 from hushbandits.testing import games
 from hushbandits.testing.compare import difference, required
 
-_HOOKS = ("reset", "send", "deliver", "tell", "told", "sends", "hears", "tells", "metrics", "promises")
+_HOOKS = ("reset", "send", "deliver", "tell", "told", "sends", "hears", "tells", "metrics", "claimed_guarantees")
 
 
 def check_wrapper(
@@ -40,13 +40,13 @@ def check_wrapper(
     * names: no method is called almost as a hook (``sent``, ``delivers``);
     * what leaves it, what is heard behind it and what agents are told are what `sends`, `hears` and `tells` declare:
       fields, shapes, dtypes and ranges; `send` changes no message in place, but returns a new one;
-    * `drops`, `most_lost` and `reach` are numbers; where `drops` is a rate, nothing is sent that was not said, and at
-      rate 0 nothing gets lost;
+    * `drop_prob`, `max_drop_fraction` and `reach` are numbers; nothing is sent that was not said where `drop_prob` is a
+      rate, and at rate 0 nothing gets lost;
     * the seed decides everything, whatever the global random generators hold, and leaves these alone;
     * a run alone goes as its row of a batch;
     * an instance that was used elsewhere works as a new one, and no data of the class changes;
     * metrics are finite numbers, a row per run (what is spent, `spends`, may be ∞);
-    * what has an ``epsilon``, or adds noise, makes its promise (``promises``, which returns ``()`` for none).
+    * what has an ``epsilon``, or adds noise, makes its promise (``claimed_guarantees``, which returns ``()`` for none).
 
     Parameters
     ----------
@@ -102,10 +102,10 @@ def check_wrapper(
 
 
 def _check_numbers(wrapper: Wrapper) -> None:
-    for what, high in (("drops", 1.0), ("most_lost", 1.0), ("reach", math.inf)):
+    for what, high in (("drop_prob", 1.0), ("max_drop_fraction", 1.0), ("reach", math.inf)):
         value = getattr(wrapper, what)
         required(
-            (value is None and what == "drops")
+            (value is None and what == "drop_prob")
             or (isinstance(value, (int, float, np.number)) and bool(0.0 <= value <= high)),
             f"{type(wrapper).__name__}.{what} must be a number in [0, {high:g}], not {value!r}",
         )
@@ -129,12 +129,18 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
         if not isinstance(out, Payload):
             raise AssertionError(f"{name}.send must return a message, not {type(out).__name__}")
         core._checked("message", out, {**sends, "sent": Field(dtype="?")})
-        if wrapper.drops is None or "sent" not in message:
+        if "sent" not in message:
             return
-        told = f"and drops={wrapper.drops}"
-        required(not (out["sent"] & ~message["sent"]).any(), f"{name}.send sends what nobody said, {told}")
         lost = bool((message["sent"] & ~out["sent"]).any())
-        required(wrapper.drops > 0 or not lost, f"{name}.send loses messages, {told} says that none gets lost")
+        required(
+            not (lost and wrapper.declares) or wrapper.max_drop_fraction > 0,
+            f"{name}.send loses messages, and neither drop_prob nor the verb 'drop' says so",
+        )
+        if wrapper.drop_prob is None:
+            return
+        told = f"and drop_prob={wrapper.drop_prob}"
+        required(not (out["sent"] & ~message["sent"]).any(), f"{name}.send sends what nobody said, {told}")
+        required(wrapper.drop_prob > 0 or not lost, f"{name}.send loses messages, {told} says that none gets lost")
 
     def deliver(inbox: Inbox, out: object) -> None:
         if not isinstance(out, Inbox):

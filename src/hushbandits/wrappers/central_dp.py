@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hushbandits.core.ground.validate import flag
-from hushbandits.core.guarantee import Guarantee, void
+from hushbandits.core.guarantee import Guarantee, invalid
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Payload
 from hushbandits.core.roles import Privatizer
@@ -61,15 +61,15 @@ class CentralLaplace(Mechanism):
         self._sizes = message["reward"].planned
         return message.clip()
 
-    def _standing(self, env: World) -> tuple[Guarantee, ...]:
+    def _calibrated(self, env: World) -> tuple[Guarantee, ...]:
         """Nothing where another mechanism stands between it and the users: the sum's sensitivity is not 1 then."""
         names = [w.name for w in env.wrappers]
         behind = [w.name for w in env.wrappers[names.index(self.name) + 1 :] if isinstance(w, Privatizer)]
-        standing = super()._standing(env)
+        standing = super()._calibrated(env)
         if not behind:
             return standing
         why = f"its noise is added to what {behind[0]} makes of the sum, noised and reduced, which moves by more than 1"
-        return tuple(void(g, why) for g in standing)
+        return tuple(invalid(g, why) for g in standing)
 
     def release(self, n: int, survivors: int) -> Release:
         plan = self.planned(n)
@@ -93,7 +93,7 @@ class CentralLaplace(Mechanism):
         inbox = inbox.decoded(noised)
         return super().deliver(inbox, env) if self.discrete else inbox
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         noise = "Lap_ℤ(g/ε) on the encoded sum" if self.discrete else "Lap(1/ε) on the sum"
         return self._promise(
             f"{noise} of a block, ε = {self.epsilon:g}, added by the server",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
-from hushbandits.core.guarantee import Guarantee, void
+from hushbandits.core.guarantee import Guarantee, invalid
 from hushbandits.core.roles import SecureFunction
 from hushbandits.core.world import World
 from hushbandits.privacy.divergence import epsilon_at
@@ -62,7 +62,7 @@ def weighed(mechanism: Noised, env: World, promises: tuple[Guarantee, ...], larg
         Sizes of blocks to look at, beside the small ones and the horizon.
     """
     secure = next((w for w in env.wrappers if isinstance(w, SecureFunction)), None)
-    drops = secure is not None and secure.most_lost > 0
+    drops = secure is not None and secure.max_drop_fraction > 0
     if secure is None or mechanism.hidden_by != "sum" or not (drops or mechanism.honest < 1):
         return promises
 
@@ -96,7 +96,8 @@ def _dropped(
 ) -> Guarantee:
     epsilon, delta, n = _worst(mechanism, sizes, opened)
     if math.isinf(epsilon):
-        return void(promise, f"{secure} opens blocks of {n} of which {opened(n)} are left, whose noise hides nothing")
+        why = f"{secure} opens blocks of {n} of which {opened(n)} are left, whose noise hides nothing"
+        return invalid(promise, why)
     whose = f"{secure} opens no block of fewer than {opened(n)} of {n} users, whose noise is what counts"
     return replace(promise, epsilon=epsilon, delta=delta, exact=None, assumptions=(whose, *promise.assumptions[1:]))
 
@@ -111,10 +112,10 @@ def _against_colluders(
     if math.isinf(promise.epsilon):
         return against
     if n := next((n for n in sizes if not secure.tolerates(n, mechanism.colluders(n))), 0):
-        return void(against, f"{secure.name} does not bear {mechanism.colluders(n)} colluders among {n} users")
+        return invalid(against, f"{secure.name} does not bear {mechanism.colluders(n)} colluders among {n} users")
     epsilon, delta, n = _worst(mechanism, sizes, honest)
     if math.isinf(epsilon):
-        return void(against, f"of {n} users {max(honest(n), 0)} are left whose noise nobody knows")
+        return invalid(against, f"of {n} users {max(honest(n), 0)} are left whose noise nobody knows")
     if promise.exact is None:  # a claim may be above what the law gives
         epsilon = max(epsilon, promise.epsilon)
     return replace(against, epsilon=epsilon, delta=delta)

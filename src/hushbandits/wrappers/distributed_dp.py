@@ -76,7 +76,7 @@ class DiscreteLaplace(_Distributed):
     >>> env = hb.make_core("DistDP-v0", epsilon=0.5)
     >>> [wrapper.name for wrapper in env.wrappers]
     ['DiscreteLaplace', 'SecAgg']
-    >>> env.privacy()[0].epsilon
+    >>> env.guarantees()[0].epsilon
     0.5
     """
 
@@ -89,7 +89,7 @@ class DiscreteLaplace(_Distributed):
         """ε; more where fewer than t_min survive, for their noise is all there is."""
         return polya_price(self.planned(n), self.epsilon, survivors)
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         text = f"Lap_ℤ(g/ε) on a block's sum, g = ⌈ε√n⌉, ε = {self.epsilon:g}, as n Pólya shares"
         return self._guarantee(text)
 
@@ -112,7 +112,7 @@ class Skellam(_Distributed):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> round(hb.make_core("DistRDP-v0", epsilon=0.5).privacy()[0].epsilon, 2)
+    >>> round(hb.make_core("DistRDP-v0", epsilon=0.5).guarantees()[0].epsilon, 2)
     2.43
     """
 
@@ -153,7 +153,7 @@ class Skellam(_Distributed):
             return math.inf
         return composed_epsilon(worst_profile([*known, gaussian_profile(self.epsilon)]), times, delta)
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         g = precision(2, self.epsilon, self.scale)
         converted = to_epsilon(skellam_curve((g / self.epsilon) ** 2, g), self.delta)
         text = (
@@ -172,7 +172,7 @@ class DiscreteGaussian(Skellam):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> round(hb.make_core("DistCDP-v0", epsilon=0.5).privacy()[0].epsilon, 2)
+    >>> round(hb.make_core("DistCDP-v0", epsilon=0.5).guarantees()[0].epsilon, 2)
     2.42
     """
 
@@ -181,7 +181,7 @@ class DiscreteGaussian(Skellam):
     def plan(self, n: int) -> Plan:
         return distributed_concentrated(n, self.epsilon, self._p, self.scale, self.sure(n))
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         """(ε, δ) at the given δ, from a ρ that no block exceeds.
 
         ξ grows with n and falls with σ²: it is taken at the horizon and at σ² = s², below which rounding g up never

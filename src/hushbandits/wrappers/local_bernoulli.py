@@ -39,7 +39,7 @@ class LocalBernoulli(Wrapper):
     --------
     >>> import hushbandits as hb
     >>> env = hb.make_core("CoopNetwork-v0", wrappers=[LocalBernoulli(0.5)])
-    >>> [(g.epsilon, g.view) for g in env.privacy()]
+    >>> [(g.epsilon, g.view) for g in env.guarantees()]
     [(0.5, 'everyone, the agent included')]
     """
 
@@ -70,7 +70,7 @@ class LocalBernoulli(Wrapper):
     def tell(self, reward: Array, env: World) -> Array:
         return np.less(self._luck.next(), self.chance(np.clip(reward, 0.0, 1.0))).astype(float)
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         return (
             Guarantee(
                 mechanism=f"a bit with P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1), ε = {self.epsilon:g}, for each reward",

@@ -32,6 +32,6 @@ class LocalDiscreteLaplace(Mechanism):
     def plan(self, n: int) -> Plan:
         return local_pure(n, self.epsilon, self._p)
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         text = f"Lap_ℤ(g/ε) on every encoded reward, g = ⌈ε√n⌉, ε = {self.epsilon:g}"
         return self._promise(text, "everyone but the user", "Chowdhury & Zhou 2023, theorem 6")

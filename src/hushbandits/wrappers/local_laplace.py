@@ -9,7 +9,7 @@ import numpy as np
 
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, divisor, integer
-from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, Run, void
+from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, Run, invalid
 from hushbandits.core.messages import Field, Fields
 from hushbandits.core.payload import Payload, PointNoise
 from hushbandits.core.world import World
@@ -90,7 +90,7 @@ class LocalLaplace(Wrapper):
     >>> import hushbandits as hb
     >>> for own in ("exact", "noised"):
     ...     env = hb.make_core("CoopNetwork-v0", wrappers=[LocalLaplace(0.5, own=own)])
-    ...     print([(g.epsilon, g.alone, g.void) for g in env.privacy()])
+    ...     print([(g.epsilon, g.alone, g.invalid_reason) for g in env.guarantees()])
     [(inf, False, 'the arms that an agent shows follow its exact own rewards'), (0.5, True, '')]
     [(0.5, False, '')]
     """
@@ -151,7 +151,7 @@ class LocalLaplace(Wrapper):
             message = message.map(lambda x: np.rint(x * grid) / grid)
         return message.add(lambda n: noise, self._luck)
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         if self.grid is None:
             noise = f"Laplace(1/{self.epsilon:g})"
             arithmetic = (
@@ -189,4 +189,4 @@ class LocalLaplace(Wrapper):
         released = replace(
             whole, view="everyone else: one report by itself, its arm and time taken as given", alone=True, run=None
         )
-        return void(whole, "the arms that an agent shows follow its exact own rewards"), released
+        return invalid(whole, "the arms that an agent shows follow its exact own rewards"), released

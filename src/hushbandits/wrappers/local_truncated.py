@@ -75,7 +75,7 @@ class LocalTruncated(Mechanism):
     --------
     >>> import hushbandits as hb
     >>> env = hb.make_core("hushbandits.envs.feedback:Feedback", wrappers=[LocalTruncated(0.5)])
-    >>> env.privacy()[0].epsilon, env.privacy()[0].delta
+    >>> env.guarantees()[0].epsilon, env.guarantees()[0].delta
     (0.5, 1e-06)
     """
 
@@ -106,6 +106,6 @@ class LocalTruncated(Mechanism):
     def _hides(self, g: int, bound: int) -> bool:
         return TruncatedGeometric(g / self.epsilon, bound).outside(g) <= self.delta
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         text = f"Lap_ℤ(g/ε) cut off at ±B on every encoded reward, g = ⌈ε√n⌉, ε = {self.epsilon:g}, δ = {self.delta:g}"
         return self._promise(text, "everyone but the user", "Geng, Ding, Guo & Kumar 2020 (truncated Laplace)")

@@ -28,7 +28,7 @@ class Loss(Wrapper):
 
     def __init__(self, rate: float = 0.1, *, name: str | None = None):
         super().__init__(name=name)
-        self.rate = self.drops = probability("rate", rate)
+        self.rate = self.drop_prob = probability("rate", rate)
 
     def reset(self, env: World, seeds: Seeds) -> None:
         self._luck = env.payload.luck("drop", self.name, env, seeds)

@@ -11,7 +11,7 @@ import numpy as np
 
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, real
-from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, void
+from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, invalid
 from hushbandits.core.luck.batch import Generators
 from hushbandits.core.luck.seeding import many
 from hushbandits.core.measure import Measure
@@ -39,10 +39,10 @@ EPSILONS = 1e-3, 1e9
 class Mechanism(Privatizer):
     """Base of the protocols: ``y = (x̂ + η) mod m`` at each user, ``z ≈ Σ x`` at the server.
 
-    A subclass plans a block (`plan`), states its guarantee where all is well (`promises`), and what a block really
-    cost (`price`); the `ledger` of a run keeps count.  What holds is decided here, for all of them: a promise is void
-    without the secure function that it stands on (`hidden_by`), where the env is known to lose users whose noise it
-    counts on, and where the law of the block's noise (`seen`) refutes it.
+    A subclass plans a block (`plan`), states its guarantee where all is well (`claimed_guarantees`), and what a block
+    really cost (`price`); the `ledger` of a run keeps count.  What holds is decided here, for all of them: a claim is
+    invalid without the secure function that it stands on (`hidden_by`), where the env is known to lose users whose
+    noise it counts on, and where the law of the block's noise (`seen`) refutes it.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class Mechanism(Privatizer):
     def reset(self, env: World, seeds: Seeds) -> None:
         self._rngs = Generators(seeds, f"wrapper/{self.name}")
         self._batch = many(len(seeds))
-        promise = self._standing(env)[0]
+        promise = self._calibrated(env)[0]
         #: What the users of these runs spent.
         self.ledger = Ledger(
             promise.mechanism,
@@ -139,7 +139,7 @@ class Mechanism(Privatizer):
 
     def vain(self, env: World) -> bool:
         """Where users get lost the ledger still knows what a block cost: only what fails for everyone counts."""
-        return bool(self._refuted(env)) or not np.isfinite(self._standing(env)[0].epsilon)
+        return bool(self.invalid_reason(env)) or not np.isfinite(self._calibrated(env)[0].epsilon)
 
     def price(self, n: int, survivors: int) -> Spent:
         """What a block planned for `n` users costs each of the `survivors`.
@@ -255,27 +255,61 @@ class Mechanism(Privatizer):
         epsilon = self.epsilon if epsilon is None else epsilon
         return (Guarantee(mechanism, epsilon, self.delta, adjacency, view, assumptions, source, run=ONCE),)
 
-    def _holding(self, env: World) -> tuple[Guarantee, ...]:
-        standing, why = self._standing(env), self._lossy(env)
-        if why:
-            return tuple(void(g, why) if np.isfinite(g.epsilon) else g for g in standing)
-        return weighed(self, env, standing, SIZES)
+    def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
+        """Return its claims, less what fails here: its own law, the secure function, users on whose noise it counts."""
+        claims = self._calibrated(env)
+        if reason := self._lost(env):
+            return tuple(invalid(g, reason) if np.isfinite(g.epsilon) else g for g in claims)
+        return weighed(self, env, claims, SIZES)
 
-    def _lossy(self, env: World) -> str:
+    def _calibrated(self, env: World) -> tuple[Guarantee, ...]:
+        """Return what holds of its claims where every planned user takes part."""
+        names = [w.name for w in env.wrappers]
+        behind = env.wrappers[names.index(self.name) + 1 :] if self.name in names else ()
+        claims = self.claimed_guarantees(env)
+        if self.hidden_by == "sum" and not any(map(self.seals, behind)):
+            why = "a secure function behind the mechanism is missing here: one user's share of the noise hides nothing"
+            return tuple(replace(invalid(g, why), view="the server: every user's message") for g in claims)
+        return tuple(self._by_law(g, int(env.horizon)) for g in claims)
+
+    def _by_law(self, claim: Guarantee, horizon: int) -> Guarantee:
+        """Return a claim if the law of a block's noise bears it out, at blocks of all `SIZES` up to the horizon."""
+        for n in SIZES:
+            if n < self.smallest or n > max(horizon, self.smallest):
+                continue
+            profile = self.seen(n, max(self.sure(n), self.smallest))
+            if profile is None:
+                if self.ships("claimed_guarantees") and not self.ships("plan"):
+                    return invalid(claim, f"{type(self).__name__} plans noise of its own, and it has no law to check")
+                return replace(claim, assumptions=("as claimed: its noise has no law to check", *claim.assumptions))
+            attained = float(profile(np.array([claim.epsilon * (1 + 1e-9)]))[0])
+            if attained > claim.delta * (1 + 1e-9) + _RESOLUTION:
+                least = max(claim.delta, _RESOLUTION)
+                found = f"ε = {epsilon_at(profile, least):.4g} at δ = {least:.2g} in blocks of {n}"
+                return invalid(claim, f"the law of its noise gives {found}, not ε = {claim.epsilon:.4g}")
+        return claim
+
+    def _lost(self, env: World) -> str:
         """Why fewer users may be left than the noise was calibrated to; ``""`` where nothing says so."""
         if self.hidden_by != "sum":
             return ""
-        last = next((i for i, w in enumerate(env.wrappers) if isinstance(w, SecureFunction)), len(env.wrappers))
-        before, secure = env.wrappers[:last], next(iter(env.wrappers[last : last + 1]), None)
-        losing = [(w.name, w.most_lost) for w in before if w.name != self.name and w.most_lost > 0]
-        if isinstance(secure, SecureFunction):
+        losing, left = [], 1.0
+        secure = None
+        for wrapper in env.wrappers:
+            if isinstance(wrapper, SecureFunction):
+                secure = wrapper
+                break
+            if wrapper.name != self.name and (lost := wrapper.max_drop_fraction) > 0:
+                losing.append((wrapper.name, lost))
+        if secure is not None:
             if secure.enforces(env) and secure.ships("send"):  # what is opened is opened of enough
                 losing = []
-            elif secure.most_lost > 0 and (losing or not secure.fewest(self.smallest, env)):
-                losing.append((secure.name, secure.most_lost))
+            elif secure.max_drop_fraction > 0 and (losing or not secure.fewest(self.smallest, env)):
+                losing.append((secure.name, secure.max_drop_fraction))
         if getattr(env, "loses", False):
             losing.append(("the env", 1.0))
-        left = float(np.prod([1.0 - lost for _, lost in losing]))
+        for _, lost in losing:
+            left *= 1.0 - lost
         share = self.t_min if isinstance(self.t_min, float) else 1.0
         if left >= share * (1 - 1e-12):
             return ""
@@ -284,30 +318,6 @@ class Mechanism(Privatizer):
             f"{names} may leave {left:.3g} of a block's users, and their noise alone, where it counts on "
             f"t_min={self.t_min:g}; see what the ledger says was spent"
         )
-
-    def _standing(self, env: World) -> tuple[Guarantee, ...]:
-        """Promises where every planned user takes part."""
-        names = [w.name for w in env.wrappers]
-        behind = env.wrappers[names.index(self.name) + 1 :] if self.name in names else ()
-        promises = self.promises(env)
-        if self.hidden_by == "sum" and not any(self.seals(w) for w in behind):
-            why = "a secure function behind the mechanism is missing here: one user's share of the noise hides nothing"
-            return tuple(replace(void(g, why), view="the server: every user's message") for g in promises)
-        return tuple(self._lawful(g, int(env.horizon)) for g in promises)
-
-    def _lawful(self, promise: Guarantee, horizon: int) -> Guarantee:
-        for n in (n for n in SIZES if self.smallest <= n <= max(horizon, self.smallest)):
-            profile = self.seen(n, max(self.sure(n), self.smallest))
-            if profile is None:
-                if self.ships("promises") and not self.ships("plan"):
-                    return void(promise, f"{type(self).__name__} plans noise of its own, and it has no law to check")
-                return replace(promise, assumptions=("as claimed: its noise has no law to check", *promise.assumptions))
-            attained = float(profile(np.array([promise.epsilon * (1 + 1e-9)]))[0])
-            if attained > promise.delta * (1 + 1e-9) + _RESOLUTION:
-                least = max(promise.delta, _RESOLUTION)
-                found = f"ε = {epsilon_at(profile, least):.4g} at δ = {least:.2g} in blocks of {n}"
-                return void(promise, f"the law of its noise gives {found}, not ε = {promise.epsilon:.4g}")
-        return promise
 
     @property
     def arithmetic(self) -> tuple[str, ...]:

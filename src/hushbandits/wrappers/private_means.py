@@ -14,7 +14,7 @@ from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, divisor, real
-from hushbandits.core.guarantee import RESOLVED, Adjacency, Guarantee, void
+from hushbandits.core.guarantee import RESOLVED, Adjacency, Guarantee, invalid
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.payload import Payload
@@ -202,7 +202,7 @@ class PrivateMeans(Wrapper):
             "agent_epsilon": spent[..., 0],
         }
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         counts = release_counts(self.epsilon, self.v, int(env.horizon)).astype(float)
         costs = counts ** (-self.v / 2)
         pure, exact = float(costs.sum()), partial(_together, self.epsilon, self.v, int(env.horizon))
@@ -225,6 +225,6 @@ class PrivateMeans(Wrapper):
                 alone=True,
                 exact=None,
             )
-            return void(whole, "arms and counts follow exact own rewards"), alone
+            return invalid(whole, "arms and counts follow exact own rewards"), alone
         strong = exact(1, max(self.delta, RESOLVED))
         return (whole, replace(whole, epsilon=strong, delta=self.delta)) if strong < pure else (whole,)

@@ -151,7 +151,7 @@ class SecAgg(Passage, SecureFunction):
         return {} if self.protocol is None else self._cohorts.metrics()
 
     @property
-    def most_lost(self) -> float:
+    def max_drop_fraction(self) -> float:
         return 0.0 if self.protocol is None else float(self._how.loses)
 
     def needed(self, env: World) -> Callable[[int], int] | None:
@@ -178,7 +178,7 @@ class SecAgg(Passage, SecureFunction):
     def tolerates(self, n: int, colluders: int) -> bool:
         return self.protocol is None or self._how.tolerates(n, colluders)
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         channel = self.channel(env)
         if self.protocol is None:
             what, whose = "ideal modular sum", ("an ideal functionality: no collusion, no cryptography",)

@@ -126,7 +126,7 @@ class Shuffle(Passage):
     def metrics(self, env: World) -> dict[str, Array]:
         return {} if self.protocol is None else self._batches.metrics()
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         what = "ideal shuffle"
         whose: tuple[str, ...] = ("the shuffler is trusted", "seeded permutations are a simulation")
         if self.protocol is not None:

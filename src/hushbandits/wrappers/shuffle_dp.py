@@ -120,7 +120,7 @@ class ShuffledLaplace(Mechanism):
             return replace(noise, epsilon=self.epsilon / 2, wrong=self._p)
         return replace(noise, far=2.0 ** -self._secure(n, survivors))
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         pure = self.shuffle == "pure"
         total = "ε/2 in the noise and 2·ε/4 in a relaxed secure aggregation" if pure else "ε in the noise"
         secure = (
@@ -210,7 +210,7 @@ class BinarySum(Mechanism):
     def seals(self, wrapper: Wrapper) -> bool:
         return isinstance(wrapper, ShuffledSum) and wrapper.shuffle == self.shuffle
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         return self._promise(
             f"binomial noise bits on a block's binary sum, {self.calibrate} calibration",
             "the server alone: shuffled bits of blocks",

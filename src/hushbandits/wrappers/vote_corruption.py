@@ -30,7 +30,7 @@ class VoteCorruption(Loss):
         require(self.name, ("vote",), fields)
         return fields
 
-    def promises(self, env: World) -> tuple[Guarantee, ...]:
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         return (
             Guarantee(
                 mechanism=f"each vote lost with probability {self.rate:g}",

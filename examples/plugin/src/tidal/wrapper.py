@@ -29,7 +29,7 @@ class Coins(hb.Wrapper):
         coins = message.replace(self.rate, Bernoulli(), 0.5, self._luck)
         return coins.map(lambda x: np.rint(np.clip(x, 0, 1)))
 
-    def promises(self, env):
+    def claimed_guarantees(self, env):
         return (
             hb.Guarantee(
                 mechanism=f"a fair coin instead of the reward, with probability {self.rate:g}",

@@ -38,7 +38,7 @@ def check_loss(xi: float, wrappers: Sequence[Wrapper]) -> None:
 
 def _kept(wrappers: Sequence[Wrapper]) -> float:
     """How many of the votes get through, where wrappers say what they lose."""
-    return float(np.prod([1 - w.drops for w in wrappers if w.drops is not None]))
+    return float(np.prod([1 - w.drop_prob for w in wrappers if w.drop_prob is not None]))
 
 
 def _voters(env: World) -> int:

@@ -343,9 +343,9 @@ class Exploration(Env):
         if not self.wrappers:
             return -1.0, None
         only: Any = self.wrappers[0]
-        if only.drops is None or not all(map(only.ships, ("send", "deliver", "tell"))):
+        if only.drop_prob is None or not all(map(only.ships, ("send", "deliver", "tell"))):
             return None
-        return only.drops, only._luck
+        return only.drop_prob, only._luck
 
     @contextmanager
     def played(self) -> Iterator[None]:
@@ -368,9 +368,9 @@ class Exploration(Env):
         self._begun("recommendation")
         return coordinator.recommend(self.book, self.seeds)
 
-    def privacy(self) -> tuple[Guarantee, ...]:
-        """What the wrappers promise, and what Féraud et al. claim for their vote."""
-        return (*super().privacy(), *coordinator.claimed(self.stop, self.costs[0], self.beta, self.precision))
+    def claimed_guarantees(self) -> tuple[Guarantee, ...]:
+        """Return what Féraud et al. claim for their vote."""
+        return coordinator.claimed(self.stop, self.costs[0], self.beta, self.precision)
 
     @property
     def right(self) -> Array:

@@ -18,7 +18,7 @@ __all__ = ["Course", "by_luck", "posts_states"]
 def by_luck(wrapper: Wrapper, only_drops: bool) -> bool:
     """Whether what it does to a report is to drop it, or to replace its reward, whatever the report says."""
     cls = type(wrapper)
-    if wrapper.drops is not None:
+    if wrapper.drop_prob is not None:
         return cls.tell is Wrapper.tell and cls.deliver is Wrapper.deliver
     ours = all(map(wrapper.ships, ("send", "deliver", "tell")))
     return not only_drops and wrapper.verbs == ("replace",) and ours
