@@ -29,6 +29,7 @@ def test_four_cells_read_no_paper_and_nothing_of_other_settings(tmp_path):
         "agents.howson2024",
         "envs.exploration",
         "envs.feedback",
+        "envs.network.lossy_transport",
         "baselines.sb3",
     )
     others += ("audits", "learning", "testing", "views.make", "cli.audit")

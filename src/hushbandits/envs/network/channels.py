@@ -11,7 +11,6 @@ from hushbandits.core.luck.tapes import Uniforms, streams
 from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.payload import Payload, Sealing, Shuffling
 from hushbandits.core.world import World
-from hushbandits.envs.network.flood import FloodInbox
 from hushbandits.envs.network.slots import SlotInbox, TallyInbox
 
 __all__ = ["SealedTallies", "ShuffledSlots"]
@@ -75,7 +74,7 @@ class ShuffledSlots:
         assert isinstance(inbox, SlotInbox)
         if self._by.protocol is not None:
             return inbox._hide_senders(_Order(self._mixed(inbox)))
-        if isinstance(inbox, FloodInbox):  # several posts of one sender may come at once: luck by arrival
+        if inbox.several:  # luck by arrival
             arrived = inbox.arrived
             keys = np.full(arrived.shape, np.inf)
             for key, mine, rng in zip(keys, arrived, self._rngs, strict=True):

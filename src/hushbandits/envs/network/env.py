@@ -18,7 +18,6 @@ from hushbandits.core.messages import Fields, require
 from hushbandits.core.payload import Payload
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.course import Course, by_luck, posts_states
-from hushbandits.envs.network.flood import Flood
 from hushbandits.envs.network.graphs import connected_erdos_renyi
 from hushbandits.envs.network.payload import GraphReports
 from hushbandits.envs.network.places import LIVES, Places, placed
@@ -52,7 +51,7 @@ class CoopNetwork(Rounds):
         ``"diameter/2"`` (rounded down; also ``"floor(diameter/2)"``), ``"ceil(diameter/2)"``.
     edge_loss : float
         Probability that an edge is down in a round, for all that would cross it then; independent, every edge and
-        round.  A post may then come late, by a detour, or never (see `hushbandits.envs.network.flood`).
+        round.  A post may then come late, by a detour, or never (see `hushbandits.envs.network.lossy_transport`).
     extra_delay : int
         Further rounds that each hop takes.
     routing : str
@@ -140,11 +139,11 @@ class CoopNetwork(Rounds):
             n_agents=n_agents, n_arms=n_arms, means=means, rewards=rewards, horizon=horizon, permute_arms=permute_arms,
             drift=drift, switches=switches, wrappers=wrappers, speech=speech, fields=fields, runs=runs,
         )  # fmt: skip
-        self._meddlers: list[Any] = [w for w in self.wrappers if "relay" in w.verbs]
-        if self._meddlers:
-            require(f"{self._meddlers[0].name} at relays", ("reward",), self.sent_fields)
+        self._relays: list[Any] = [w for w in self.wrappers if "relay" in w.verbs]
+        if self._relays:
+            require(f"{self._relays[0].name} at relays", ("reward",), self.sent_fields)
             if self.routing == "tree":
-                raise ValueError(f"{self._meddlers[0].name} at relays needs routing='flood': there copies differ")
+                raise ValueError(f"{self._relays[0].name} at relays needs routing='flood': there copies differ")
 
     def _place(self, graphs: Sequence[Links]) -> None:
         self._stand(Places(graphs, self.life, 1 + self.extra_delay, self.routing, self._root))
@@ -184,12 +183,7 @@ class CoopNetwork(Rounds):
     def reductions(self) -> tuple[str, ...]:
         """A tally, and an average with the neighbours where messages go to them and no further, within the round."""
         near = self.slots.depth == 1 if not self._random_graph else self.life == 1 and not self.extra_delay
-        gossip = (
-            near
-            and self.routing == "flood"
-            and "sender" in self.inbox_fields
-            and not (self.edge_loss or self._meddlers)
-        )
+        gossip = near and self.routing == "flood" and "sender" in self.inbox_fields and not self._lossy
         return (*super().reductions, *(("mix",) if gossip else ()))
 
     def _reset(self, seeds: Seeds) -> None:
@@ -200,12 +194,11 @@ class CoopNetwork(Rounds):
             self._drawn = np.stack(drawn)
             self._place([*map(links, drawn)])
         fields = self.sent_fields
+        if self._lossy:
+            from hushbandits.envs.network.lossy_transport import LossyTransport  # few runs need it
+
+            self._hops = LossyTransport(self, seeds, self.edge_loss, self._relays)
         affordable(f"runs={runs} at depth {self.slots.depth}", Ring.size(fields, self.slots.depth, runs, m))
-        if self.edge_loss or self._meddlers:
-            meddled = "reward" if self._meddlers else None
-            pace = 1 + self.extra_delay
-            self._flood = Flood(fields, self.adjacency, self._lives, pace, runs, self.n_arms, meddled)
-            self._weather = streams(seeds, "edges")
         self._ring = Ring(fields, self.slots.depth, runs, m)
 
     def _begin(self, seeds: Seeds, rows: Array) -> None:
@@ -213,10 +206,8 @@ class CoopNetwork(Rounds):
         if self._random_graph:
             for row, rng in zip(rows, streams(seeds, "graph"), strict=True):
                 self._drawn[row] = connected_erdos_renyi(self.n_agents, self.edge_probability, rng)
-        if self.edge_loss or self._meddlers:
-            self._flood.put_rows(self._flood, rows)
-            for row, rng in zip(rows, streams(seeds, "edges"), strict=True):
-                self._weather[row] = rng
+        if self._lossy:
+            self._hops.begin(streams(seeds, "edges"), rows)
         self._ring.put_rows(self._ring, rows)
 
     #: Worked out of the graphs.
@@ -227,13 +218,13 @@ class CoopNetwork(Rounds):
         if self._random_graph:
             self._place([*map(links, self._drawn)])
             self._ring.deepen(self.slots.depth)
-            if self.edge_loss or self._meddlers:
-                self._flood.lay(self.adjacency, self._lives)
+            if self._lossy:
+                self._hops.lay(self)
 
     @property
-    def _lives(self) -> Array:
-        """(G,) hops that a post of a flood may take."""
-        return self.slots.life if self.life is not None else np.full_like(self.slots.life, max(1, self.n_agents - 1))
+    def _lossy(self) -> bool:
+        """Whether copies of a post may differ."""
+        return bool(self.edge_loss or self._relays)
 
     def _check_action(self, action: object) -> Array:
         action = as_array(action)
@@ -249,30 +240,14 @@ class CoopNetwork(Rounds):
 
     def _transport(self, message: Payload) -> SlotInbox:
         message = self._counted(message)
-        if self.edge_loss or self._meddlers:
-            return self._flooded(message)
+        if self._lossy:
+            self._arrivals = self._hops.carry(message)
+            self._messages = self._hops.sends.copy()
+            return self._arrivals
         self._messages += np.vecdot(message["sent"], self._edges)
         self._ring.post(message)
         fields = tuple(self._ring.fields)
         return SlotInbox(self._ring, self.slots, self.n_arms, (*fields, "sender"))
-
-    def _flooded(self, message: Payload) -> SlotInbox:
-        flood = self._flood
-        flood.post(message)
-        edges = [len(flood.edges[r % len(flood.edges)]) for r in range(self.runs)]
-        up = [rng.random(n) >= self.edge_loss for n, rng in zip(edges, self._weather, strict=True)]
-        copies = flood.relays() if self._meddlers else [np.zeros((0, 2), np.int64)] * self.runs
-        hits = [np.zeros(len(c), bool) for c in copies]
-        values = [np.zeros(len(c)) for c in copies]
-        for wrapper in self._meddlers:
-            for r, pairs in enumerate(copies):
-                hit, drawn = wrapper.relay(r, pairs[:, 0])
-                hits[r] |= hit
-                values[r] = np.where(hit, drawn, values[r])
-        inbox = flood.advance(up, hits, values)
-        self._flood_inbox = inbox
-        self._messages = flood.sends.copy()
-        return inbox
 
     def crossings(self, run: int = 0) -> Array:
         """Return the copies that crossed an edge in the last round of `run` to somebody new.
@@ -281,8 +256,8 @@ class CoopNetwork(Rounds):
         """
         if self._t[run] == 0:
             return np.zeros((0, 5), np.int64)
-        if self.edge_loss or self._meddlers:
-            return self._flood_inbox._crossings(run)
+        if self._lossy:
+            return self._arrivals.crossings(run)
         g, ring, slots = run % len(self._places.graphs), self._ring, self.slots
         to, slot = np.nonzero(slots.sender[g] >= 0)
         who, delay = slots.sender[g][to, slot], slots.delay[g][to, slot]
@@ -318,8 +293,7 @@ class CoopNetwork(Rounds):
             or any(_ROUND & vars(cls).keys() for cls in changed)
             or not self._abreast
             or self._phase not in ("pull", "over")
-            or self.edge_loss
-            or self._meddlers
+            or self._lossy
             or not (posts_states(self) if states else all(by_luck(wrapper, law_of_ours) for wrapper in self.wrappers))
         ):
             return None

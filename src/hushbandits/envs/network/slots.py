@@ -12,7 +12,7 @@ import copy
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -174,6 +174,8 @@ class SlotInbox(Inbox):
     public name leads to it.
     """
 
+    #: Whether several posts of one sender may come at once.
+    several: ClassVar[bool] = False
     _clock: Any  # has `t`, the rounds so far
 
     def __init__(self, ring: Ring, slots: Slots, n_arms: int, fields: tuple[str, ...] | None = None):

@@ -6,6 +6,7 @@ own is a subclass that says what differs: where the arms stand, what a pull pays
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import ClassVar
@@ -69,21 +70,28 @@ class Everyone(Inbox):
 
     def total(self, field: str, weight: str | None = None) -> Array:
         """Sum of `field` (times `weight`) over what arrived, in the senders' order."""
-        value = self[field] if weight is None else self[field] * self[weight]
-        out = np.zeros((*value.shape[:2], *value.shape[3:]), np.int64 if value.dtype == bool else value.dtype)
-        for s in range(value.shape[2]):
-            out += value[:, :, s]
-        return out
+        return added_up(self[field] if weight is None else self[field] * self[weight])
 
     def tally(self) -> tuple[Array, Array]:
         if not {"arm", "reward"} <= set(self.fields):
             return super().tally()
-        pulls, sums = np.zeros((2, *self.arrived.shape[:2], self._n_arms))
-        r, m, s = np.nonzero(self.arrived)
-        seat = r, m, self["arm"][r, m, s]
-        np.add.at(pulls, seat, 1.0)
-        np.add.at(sums, seat, self["reward"][r, m, s])
-        return pulls, sums
+        return tallied(self["arm"], self["reward"], self.arrived, self._n_arms)
+
+
+def added_up(value: Array) -> Array:
+    """Return the sum of ``(R, M, S, …)`` over its slots, in their order; bits are counted."""
+    out = np.zeros((*value.shape[:2], *value.shape[3:]), np.int64 if value.dtype == bool else value.dtype)
+    for s in range(value.shape[2]):
+        out += value[:, :, s]
+    return out
+
+
+def tallied(arm: Array, reward: Array, arrived: Array, n_arms: int) -> tuple[Array, Array]:
+    """Return pulls and reward sums per arm, each ``(R, M, K)``, of what is in the slots ``(R, M, S)``."""
+    runs, agents, _ = shape = (*arrived.shape[:2], n_arms)
+    seat = (np.arange(runs * agents).reshape(runs, agents, 1) * n_arms + arm)[arrived]
+    pulls, sums = np.bincount(seat, minlength=math.prod(shape)), np.bincount(seat, reward[arrived], math.prod(shape))
+    return pulls.reshape(shape).astype(float), sums.reshape(shape)
 
 
 class Rounds(Env):

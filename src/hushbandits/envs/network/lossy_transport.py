@@ -1,0 +1,220 @@
+"""Links that fail and relays that corrupt: each post is sent on hop by hop, since its copies differ by their ways.
+
+Whoever receives a post for the first time, younger than γ hops, sends it on along each of its edges, one edge per hop;
+a copy whose edge is down is lost.  So a post may come late, by a detour, or not at all.  Where nothing fails and nobody
+corrupts, this is `hushbandits.envs.network.slots` at many times its cost: M times the edges per round, M² bytes per
+post in flight.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.ground.jit import jit
+from hushbandits.core.ground.limits import affordable
+from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.luck.tapes import streams
+from hushbandits.core.messages import Inbox
+from hushbandits.core.payload import Payload
+from hushbandits.core.world import World
+from hushbandits.envs.network.slots import Ring, SlotInbox
+from hushbandits.envs.rounds.env import added_up, tallied
+
+
+class LossyTransport:
+    """Posts in flight, and who has seen them.
+
+    Parameters
+    ----------
+    env : CoopNetwork
+        Whose fields, arms, pace and graphs they are.
+    seeds : Seeds
+        Of the runs.
+    edge_loss : float
+        Probability that an edge is down in a round.
+    relays : sequence of Wrapper
+        Change rewards that agents send on (`relay`).
+    """
+
+    def __init__(self, env: World, seeds: Seeds, edge_loss: float, relays: Sequence[Any]):
+        self.n_arms, self.relays = env.n_arms, relays
+        self._pace, self._edge_loss, self._rngs = 1 + env.extra_delay, edge_loss, streams(seeds, "edges")
+        runs, m = len(seeds), env.n_agents
+        # Whoever sends a copy on has it for the first time: no way is longer than M − 1 hops.
+        hops = m - 1 if env.life is None or isinstance(env.life, str) else min(env.life, m - 1)
+        flying = max(1, hops) * self._pace
+        states = {name: field for name, field in env.sent_fields.items() if field.latest}
+        held = sum(math.prod(f.shape) * f.form.itemsize for f in states.values())
+        size = runs * m**2 * (flying + 48.0 * self._pace + 40 + held) + Ring.size(env.sent_fields, flying, runs, m)
+        affordable(f"runs={runs} of n_agents={m} with posts that fly {flying} rounds", size)
+        self.ring = Ring(env.sent_fields, flying, runs, m)
+        self._seen = np.zeros((flying, runs, m, m), bool)  # of the round posted: run, sender, holder
+        # Copies about to be sent on, the youngest posts first: round posted, run, sender, holder; and their rewards.
+        self._front, self._copy = np.zeros((0, 4), np.int64), np.zeros(0)
+        self.sends = np.zeros(runs, np.int64)  # transmissions so far
+        #: (R, M, M) receiver × sender: round of the newest post that a state holds, and the states.
+        self.newest = np.zeros((runs, m, m), np.int64)
+        self.held = {name: np.zeros((runs, m, m, *f.shape), f.dtype) for name, f in states.items()}
+        self.lay(env)
+
+    def lay(self, env: World) -> None:
+        """Lay the edges out; the luck of a graph's edges u < v is read in their order."""
+        graphs, m, _ = env.adjacency.shape
+        self._life = np.resize(env.slots.life if env.life is not None else m - 1, len(self.sends))
+        self._near = np.full((graphs, m, max(1, int(env.adjacency.sum(2).max()))), -1)
+        self._edge, self._edges = self._near.copy(), env.adjacency.sum((1, 2)) // 2
+        for near, edge, matrix in zip(self._near, self._edge, env.adjacency, strict=True):
+            u, v = matrix.nonzero()
+            number, degree = np.zeros((m, m), np.int64), matrix.sum(1)
+            number[u[u < v], v[u < v]] = np.arange(len(u) // 2)
+            slot = np.arange(len(u)) - np.repeat(np.cumsum(degree) - degree, degree)
+            near[u, slot], edge[u, slot] = v, (number + number.T)[u, v]
+
+    def begin(self, rngs: Sequence[np.random.Generator], rows: Array) -> None:
+        """Forget what is in flight in the runs `rows`, whose edges go by `rngs` from now on."""
+        others = ~np.isin(self._front[:, 1], rows)
+        self._front, self._copy = self._front[others], self._copy[others]
+        for array in (self.sends, self.newest, *self.held.values()):
+            array[rows] = 0
+        for row, rng in zip(rows, rngs, strict=True):
+            self._rngs[row] = rng
+
+    def put_rows(self, fresh: LossyTransport, rows: Array) -> None:
+        """Let the runs of `fresh`, which have just started, stand in the runs `rows`."""
+        self.begin(fresh._rngs, rows)
+
+    def carry(self, message: Payload) -> LossyInbox:
+        """Take a round's posts in, and let every copy that is due move on by a hop."""
+        ring, runs = self.ring, len(self.sends)
+        ring.post(message)
+        self._seen[ring.t % ring.depth] = np.eye(self._seen.shape[3], dtype=bool)
+        r, who = (message["sent"] & (self._life > 0)[:, None]).nonzero()
+        front = np.concatenate([np.column_stack([np.full(len(r), ring.t), r, who, who]), self._front])
+        own = message["reward"][r, who] if self.relays else np.zeros(len(r))
+        copy = np.concatenate([own, self._copy])
+        due = (ring.t - front[:, 0] + 1) % self._pace == 0
+        passed = due & (front[:, 2] != front[:, 3])
+        for wrapper in self.relays:
+            for run in range(runs):
+                mine = np.flatnonzero(passed & (front[:, 1] == run))
+                hit, drawn = wrapper.relay(run, front[mine, 3])
+                copy[mine[hit]] = drawn[hit]
+        edges = np.resize(self._edges, runs)
+        up = np.zeros((runs, max(1, int(edges.max()))), bool)
+        for row, n, rng in zip(up, edges, self._rngs, strict=True):
+            row[:n] = rng.random(n) >= self._edge_loss
+        most = min(int(due.sum()) * self._near.shape[2], self._seen.size)
+        came, copies = np.empty((most, 5), np.int64), np.empty(most)
+        n = _hop(front[due], copy[due], self._seen, up, self._near, self._edge, self.sends, came, copies)
+        came, copies = came[:n], copies[:n]
+        on = (ring.t - came[:, 0] + 1) // self._pace < self._life[came[:, 1]]
+        front, copy = np.concatenate([front[~due], came[on, :4]]), np.concatenate([copy[~due], copies[on]])
+        order = np.argsort(-front[:, 0], kind="stable")
+        self._front, self._copy = front[order], copy[order]
+        return LossyInbox(self, came, copies)
+
+
+class LossyInbox(SlotInbox):
+    """What reached each agent: slots hold arrivals, nearest first; states stand until a newer one comes."""
+
+    several = True
+    mix = Inbox.mix  # copies come by many ways: a round has no average
+
+    def __init__(self, transport: LossyTransport, came: Array, copies: Array):
+        self._ring, self._n_arms, self._transport = transport.ring, transport.n_arms, transport
+        self._clock, self._round = transport.ring, transport.ring.t
+        self._order, self.own = None, {}
+        self._fields = (*self._ring.fields, "sender")
+        born, r, who, to, via = came.T
+        self._shape = runs, m, _ = transport.newest.shape
+        size = np.bincount(r * m + to, minlength=runs * m)
+        place = np.empty(len(came), np.int64)
+        place[np.argsort(r * m + to, kind="stable")] = np.arange(len(came)) - np.repeat(np.cumsum(size) - size, size)
+        seat, shape = (r, to, place), (runs, m, int(size.max(initial=0)))
+        said = {name: value[born % self._ring.depth, r, who] for name, value in self._ring.values.items()}
+        if transport.relays:
+            said["reward"] = copies
+        #: (R, M, S) arrivals of this round.
+        self._sender, self._values = np.full(shape, -1), {}
+        self._sender[seat] = who
+        for name, value in said.items():
+            self._values[name] = np.zeros((*shape, *value.shape[1:]), value.dtype)
+            self._values[name][seat] = value
+        self._crossed = np.column_stack([r, via, to, who, born, said.get("arm", np.full(len(r), -1))])
+        if transport.held:
+            np.maximum.at(transport.newest, (r, to, who), born)
+            newest = born == transport.newest[r, to, who]
+            for name, value in transport.held.items():
+                value[r[newest], to[newest], who[newest]] = said[name][newest]
+
+    def crossings(self, run: int) -> Array:
+        """Return ``(n, 5)`` first receipts of a run: from, to, sender, round posted, arm reported (−1: none)."""
+        return np.compress(self._crossed[:, 0] == run, self._crossed[:, 1:], axis=0)
+
+    @property
+    def arrived(self) -> Array:
+        """``(R, M, S)`` bool: arrivals of this round; of states alone, one slot per sender that was ever heard."""
+        return self._arranged(self._shown("sender") >= 0)
+
+    def _shown(self, field: str) -> Array:
+        self._needs()
+        if len(self._transport.held) < len(self._ring.fields):
+            return self._sender if field == "sender" else self._values[field]
+        heard = self._transport.newest > 0
+        return np.where(heard, np.arange(heard.shape[2]), -1) if field == "sender" else self._transport.held[field]
+
+    def __getitem__(self, field: str) -> Array:
+        self._needs(field)
+        return self._arranged(self._shown(field)).copy()
+
+    def of(self, sender: Array, field: str) -> tuple[Array, Array]:
+        """As `SlotInbox.of`; of several posts the youngest, which comes first."""
+        self._needs_event(field)
+        runs, m, _ = self._shape
+        mine = self._sender == self._agents("sender", sender, runs, m)[:, None, None]
+        value = self._values[field]
+        if not value.shape[2]:
+            return np.zeros((runs, m, *value.shape[3:]), value.dtype), np.zeros((runs, m), bool)
+        return value[(*np.ogrid[:runs, :m], mine.argmax(2))], mine.any(2)
+
+    def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
+        self._needs_event(field)
+        runs, m, _ = self._shape
+        seat = np.arange(runs), self._agents("receiver", receiver, runs, m)
+        return self._values[field][seat], self._sender[seat] >= 0
+
+    def tally(self) -> tuple[Array, Array]:
+        """Pulls and reward sums per arm of this round's arrivals, each ``(R, M, K)``."""
+        self._needs("arm", "reward")
+        return tallied(self._values["arm"], self._values["reward"], self._sender >= 0, self._n_arms)
+
+    def total(self, field: str, weight: str | None = None) -> Array:
+        """Sum of `field` (times `weight`) over arrivals; of a state, over all senders ever heard."""
+        if field == "sender" or not {field, weight or field} <= set(self._fields):
+            return Inbox.total(self, field)
+        self._needs()
+        values = self._transport.held if field in self._transport.held else self._values
+        return added_up(values[field] if weight is None else values[field] * values[weight])
+
+
+@jit
+def _hop(front, copy, seen, up, near, edge, sends, came, copies):  # type: ignore[no-untyped-def]
+    count = 0
+    for i in range(len(front)):
+        born, r, who, via = front[i, 0], front[i, 1], front[i, 2], front[i, 3]
+        g = r % len(near)
+        for j in range(near.shape[2]):
+            to = near[g, via, j]
+            if to < 0:
+                break
+            sends[r] += 1
+            if up[r, edge[g, via, j]] and not seen[born % len(seen), r, who, to]:
+                seen[born % len(seen), r, who, to] = True
+                came[count, 0], came[count, 1], came[count, 2], came[count, 3], came[count, 4] = born, r, who, to, via
+                copies[count] = copy[i]
+                count += 1
+    return count
