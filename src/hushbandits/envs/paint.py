@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["BEST", "IN", "OUT", "best", "caption", "colours", "ink", "label_arms", "listed", "star"]
-
 IN, OUT, BEST = "#2a6fbb", "#c9ced6", "#e07b39"
 #: Ten arms, told apart by colour-blind eyes too (after Tol 2021, "muted").
 _ARMS = (

@@ -16,8 +16,6 @@ from hushbandits.core.messages import Inbox
 from hushbandits.envs.exploration.observer import named_rows
 from hushbandits.envs.exploration.votes import PLAYERS, VoteState, only_arm
 
-__all__ = ["MEASURES", "GlobalSet", "claimed", "correct", "measured", "recommend"]
-
 
 class GlobalSet(Inbox):
     """What the coordinator tells everyone: the global set 𝒦 (and whether all begin afresh), in one slot."""

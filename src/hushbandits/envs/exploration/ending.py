@@ -12,9 +12,6 @@ from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.exploration.voting import VotingTeam
 
-__all__ = ["admit", "check_end", "check_loss"]
-
-
 _HORIZON = "give the env a horizon, such as horizon=100_000"
 
 

@@ -29,8 +29,6 @@ from hushbandits.envs.exploration.task import ExplorationTask
 from hushbandits.envs.exploration.votes import STOPS, Outcomes, VoteState
 from hushbandits.routines.elimination import confidence_under_loss
 
-__all__ = ["Exploration", "GlobalSet"]
-
 
 class Exploration(Env):
     """N agents act one at a time and tell a coordinator only which arms they give up on.

@@ -24,8 +24,6 @@ from hushbandits.envs.exploration.votes import (
 )
 from hushbandits.routines.routine import RESETS, State
 
-__all__ = ["Loss", "Player", "Rules", "compiled"]
-
 
 class Player(NamedTuple):
     """What plays: a routine's state and its own luck, of all runs."""

@@ -13,8 +13,6 @@ import numpy as np
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 
-__all__ = ["named_rows", "naming_accuracy", "watch"]
-
 
 def naming_accuracy(ballots: Array, good: Array) -> Array:
     """Probability that the observer names a good arm.

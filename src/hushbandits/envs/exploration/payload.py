@@ -13,8 +13,6 @@ from hushbandits.core.payload import Channel, Gathering, Payload, Sealing, Shuff
 from hushbandits.core.world import World
 from hushbandits.envs.exploration.window import PlayedWindow, VoteWindow
 
-__all__ = ["Votes"]
-
 
 class Votes(Payload):
     """The active agent's votes: one bit per arm.

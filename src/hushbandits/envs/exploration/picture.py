@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.figure import Figure
 
-__all__ = ["draw", "say"]
-
 _BLANK, _PULLED, _GONE, _VOTE = np.array([[255, 255, 255], [176, 206, 236], [222, 222, 222], [74, 84, 99]])
 _SHARP = 600, 300  # cells of a picture across and down, so that no vote is blurred
 

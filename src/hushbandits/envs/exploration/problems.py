@@ -15,8 +15,6 @@ from hushbandits.core.ground.validate import choice, count, nearest, real, reals
 from hushbandits.core.luck.arms import Arms
 from hushbandits.core.luck.rewards import Law, RepeatingMeans, UniformMeans
 
-__all__ = ["PROBLEMS", "Problem", "agent_weights", "check_confidence", "problem_arms", "vote_threshold"]
-
 
 @dataclass(frozen=True)
 class Problem:

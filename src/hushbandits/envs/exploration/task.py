@@ -21,8 +21,6 @@ from hushbandits.envs.exploration.votes import decided
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["ExplorationTask"]
-
 
 class ExplorationTask(Task):
     """One agent acts: it pulls, and it votes.

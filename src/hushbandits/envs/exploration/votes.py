@@ -10,38 +10,6 @@ from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 from hushbandits.core.world import World
 
-__all__ = [
-    "COORDINATOR",
-    "HORIZON",
-    "NOTHING",
-    "PLAYERS",
-    "SEVERAL",
-    "STOPS",
-    "Outcomes",
-    "VoteState",
-    "accumulate",
-    "add_rows",
-    "cast",
-    "cast_rows",
-    "charge",
-    "clear",
-    "close_rows",
-    "count",
-    "count_rows",
-    "decided",
-    "draw_agent",
-    "finished",
-    "first_of_rows",
-    "first_rows",
-    "news",
-    "only_arm",
-    "open_rows",
-    "open_votes",
-    "pull_rows",
-    "retire",
-    "settle",
-]
-
 #: What an agent holds when it is not one arm.
 NOTHING, SEVERAL = -1, -2
 

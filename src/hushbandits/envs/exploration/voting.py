@@ -23,8 +23,6 @@ from hushbandits.envs.exploration.episode import Loss, Player, compiled
 from hushbandits.envs.exploration.votes import clear
 from hushbandits.routines.routine import RESETS, Routine
 
-__all__ = ["VotingTeam"]
-
 _FIRST, _BLOCK = 1 << 9, 1 << 13  # activations whose luck an episode draws at once, at first and at most
 _AHEAD = 1 << 18  # most of their rewards, K per activation
 

@@ -10,8 +10,6 @@ from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.payload import Gathering, Payload
 from hushbandits.core.world import World
 
-__all__ = ["PlayedWindow", "VoteWindow"]
-
 
 class VoteWindow:
     """Adds up the votes of at least `window` activations by at least `min_cohort` different agents.

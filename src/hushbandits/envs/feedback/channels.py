@@ -13,8 +13,6 @@ from hushbandits.core.world import World
 from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, Sealed, blocks
 from hushbandits.privacy.kinds import Kinds
 
-__all__ = ["SealedBlocks", "ShuffledUsers"]
-
 
 def _one_by_one(by: Gathering, env: World) -> None:
     if by.protocol is not None and getattr(env, "users", "each") != "each":

@@ -23,8 +23,6 @@ from hushbandits.core.luck.rewards import Law
 from hushbandits.core.messages import Inbox
 from hushbandits.core.payload import Noise, check_noise
 
-__all__ = ["BlockInbox", "Cohort", "Individuals", "Rngs", "Sealed", "blocks"]
-
 Rngs = Sequence[np.random.Generator]
 
 
@@ -315,11 +313,13 @@ class BlockInbox(Inbox):
 
 
 def not_encoded(crowd: Cohort) -> None:
+    """Raise ``ValueError`` where rewards are integers already."""
     if crowd.encoded:
         raise ValueError("rewards have been encoded as integers already: put this wrapper before the one that does it")
 
 
 def fits(crowd: Cohort, noise: Callable[[int], Noise]) -> None:
+    """Raise an error unless `noise` is what can be added to a crowd."""
     check_noise(noise)
     if crowd.encoded and not noise(max(1, *crowd.planned.ravel().tolist())).integer:
         raise ValueError("rewards have been encoded as integers: only integer noise can be added to them")

@@ -25,8 +25,6 @@ from hushbandits.envs.feedback.payload import Blocks
 from hushbandits.envs.feedback.pooled import Pooled, Rounded
 from hushbandits.envs.feedback.task import FeedbackTask
 
-__all__ = ["Feedback"]
-
 #: The easy instances of Chowdhury & Zhou 2023.
 EASY = UniformMeans(0.25, 0.75)
 _RAW_BITS = 64  # a reward that nothing encodes travels as a double

@@ -22,8 +22,6 @@ from hushbandits.core.messages import Fields
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.env import Feedback
 
-__all__ = ["FEATURES", "LTR", "Relevance", "clusters", "k_means", "read_svmlight"]
-
 _LOG = logging.getLogger("hushbandits")
 _LEVELS = 5  # relevance 0..4
 #: The largest feature of a file; MSLR has 136, Yahoo's set 700.

@@ -16,8 +16,6 @@ from hushbandits.core.world import World
 from hushbandits.envs.feedback.channels import SealedBlocks, ShuffledUsers
 from hushbandits.envs.feedback.cohort import Rngs
 
-__all__ = ["Blocks"]
-
 
 class Blocks(Payload):
     """One block of users per server, every one of them met once; ``reward`` is a `Cohort`, and does what is asked."""

@@ -14,8 +14,6 @@ from hushbandits.envs.paint import BEST, IN, best, caption, label_arms, listed, 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw", "say"]
-
 _LOW, _HIGH = -0.05, 1.05  # rewards lie in [0, 1]; what was decoded need not
 _SLOT = 200.0  # points that the arms of a panel share
 

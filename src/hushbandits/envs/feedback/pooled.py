@@ -17,8 +17,6 @@ from hushbandits.core.payload import Noise
 from hushbandits.envs.feedback.cohort import Cohort, Rngs, blocks, fits, not_encoded, round_at_random
 from hushbandits.privacy.kinds import Noises
 
-__all__ = ["Pooled"]
-
 Rounded = dict[tuple[int, float, int], tuple[Law, Array | None]]
 
 _CHUNK = 1 << 16  # users simulated at once where a law has no shortcut

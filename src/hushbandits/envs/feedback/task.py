@@ -19,8 +19,6 @@ from hushbandits.envs.feedback import picture
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FeedbackTask"]
-
 
 class FeedbackTask(Task):
     """Every server prescribes an arm to a block of new users, and is told what the protocol lets through.

@@ -13,8 +13,6 @@ from hushbandits.core.payload import Payload, Sealing, Shuffling
 from hushbandits.core.world import World
 from hushbandits.envs.network.slots import SlotInbox, TallyInbox
 
-__all__ = ["SealedTallies", "ShuffledSlots"]
-
 
 class _Order:
     """Slots by luck, empty ones last; worked out when it is first asked for.

@@ -12,8 +12,6 @@ from hushbandits.core.obs import Obs
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
-__all__ = ["Course", "by_luck", "posts_states"]
-
 
 def by_luck(wrapper: Wrapper, only_drops: bool) -> bool:
     """Whether what it does to a report is to drop it, or to replace its reward, whatever the report says."""

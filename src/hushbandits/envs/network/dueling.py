@@ -13,8 +13,6 @@ from hushbandits.core.luck.arms import Arms, Standing
 from hushbandits.core.luck.tapes import streams
 from hushbandits.envs.network.env import CoopNetwork
 
-__all__ = ["DuelingArms", "DuelingNetwork", "condorcet_winner"]
-
 #: P(first beats second) by their distance in rank.
 _RANKED = tuple(tuple(0.5 + 0.1 * (j - i) for j in range(5)) for i in range(5))
 

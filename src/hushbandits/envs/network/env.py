@@ -26,8 +26,6 @@ from hushbandits.envs.network.slots import Ring, SlotInbox
 from hushbandits.envs.network.task import NetworkTask
 from hushbandits.envs.rounds.env import Rounds
 
-__all__ = ["CoopNetwork"]
-
 
 class CoopNetwork(Rounds):
     """M agents on a connected graph play one K-armed bandit, one pull each per round.

@@ -28,9 +28,6 @@ from hushbandits.envs.network.rules import Books, Fates, Loops, Payment, Rules, 
 from hushbandits.envs.network.slots import Mail, SlotInbox
 from hushbandits.envs.network.states import STATES, Changes
 
-__all__ = ["NetworkTeam"]
-
-
 #: Luck that does not depend on the arm, by law; `Bernoulli` compares it with the location, the others add it.
 _SHIFTS: dict[type[Law], tuple[float, float]] = {
     Gaussian: (-math.inf, math.inf), ClippedGaussian: (0.0, 1.0), Uniform: (-math.inf, math.inf),

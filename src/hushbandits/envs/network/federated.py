@@ -15,8 +15,6 @@ from hushbandits.core.luck.rewards import Law, UniformMeans, draw_locations
 from hushbandits.core.luck.tapes import streams
 from hushbandits.envs.network.env import CoopNetwork
 
-__all__ = ["ClientArms", "FederatedNetwork", "specialists"]
-
 
 def specialists(agents: int, arms: int) -> Array:
     """Factors ``(M, K)`` of the experiments of Shi & Shen 2021: each arm has one agent for whom alone it pays.

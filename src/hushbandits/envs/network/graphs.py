@@ -19,24 +19,6 @@ from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import count, nearest, shown
 from hushbandits.envs.network.reach import Links, links
 
-__all__ = [
-    "GRAPHS",
-    "Bounds",
-    "adjacency",
-    "clique_cover",
-    "clique_cover_number",
-    "clique_number",
-    "connected_erdos_renyi",
-    "graph_links",
-    "graph_median",
-    "hop_distances",
-    "independence_number",
-    "independent_set",
-    "largest_independent_set",
-    "power_graph",
-    "shortest_path_tree",
-]
-
 _SMALL = 24  # agents up to which the hard numbers are exact
 
 

@@ -10,8 +10,6 @@ from hushbandits.core.world import World
 from hushbandits.envs.network.channels import SealedTallies, ShuffledSlots
 from hushbandits.envs.rounds.reports import Reports
 
-__all__ = ["GraphReports"]
-
 
 class GraphReports(Reports):
     """Reports whose receivers have slots: they can be shuffled, added up, and changed by those who pass them on.

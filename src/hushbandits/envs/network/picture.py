@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw", "say"]
-
 _EDGE, _BYZANTINE, _NO_ARM = "#c9ced6", "#c0143c", "#6b7280"
 _FEW = 64  # agents up to which the text tells of each
 _DOTS = 200  # ways that reports crossed, up to which each has a dot

@@ -17,8 +17,6 @@ from hushbandits.envs.network.graphs import graph_links, graph_median, hop_dista
 from hushbandits.envs.network.reach import Links, Near, connected, hops_from, reach, tree_reach
 from hushbandits.envs.network.slots import Slots
 
-__all__ = ["LIVES", "Places", "placed"]
-
 #: How long a message may live, by the graph's diameter.
 LIVES = ("diameter", "diameter/2", "floor(diameter/2)", "ceil(diameter/2)")
 _SMALL = 256  # agents up to which the places of the last named graph are kept: some megabytes at most

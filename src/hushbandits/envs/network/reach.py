@@ -16,8 +16,6 @@ from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Array
 
-__all__ = ["Links", "Near", "connected", "hops_from", "links", "reach", "tree_reach"]
-
 
 class Links(NamedTuple):
     """A graph: the neighbours of agent m are ``near[start[m] : start[m + 1]]``, ascending."""

@@ -10,8 +10,6 @@ import numpy as np
 
 from hushbandits.core.ground.jit import jit
 
-__all__ = ["gather", "mix", "tally", "total", "weighted"]
-
 
 @jit
 def gather(value, mask, sender, delay, degree, t, out):

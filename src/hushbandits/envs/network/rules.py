@@ -12,8 +12,6 @@ from hushbandits.core.ground.types import Array
 from hushbandits.envs.network.reductions import mix, tally
 from hushbandits.envs.network.states import Posting, of_states
 
-__all__ = ["Books", "Fates", "Loops", "Payment", "Rules", "compiled", "interpreted", "nothing", "standard_report"]
-
 
 @jit
 def standard_report(state, values, now, r, arms, rewards):

@@ -23,8 +23,6 @@ from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.envs.network.reach import Near
 from hushbandits.envs.network.reductions import gather, mix, tally, total, weighted
 
-__all__ = ["Mail", "Ring", "SlotInbox", "Slots", "TallyInbox"]
-
 
 class Slots:
     """Who hears whom, and how late.

@@ -15,8 +15,6 @@ import numpy as np
 from hushbandits.core.ground.types import Array
 from hushbandits.envs.network.slots import Ring, SlotInbox, Slots
 
-__all__ = ["STATES", "Changes", "Posting", "of_states"]
-
 #: What a state says: of each arm.
 STATES = ("mean", "count")
 

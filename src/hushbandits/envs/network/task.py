@@ -9,8 +9,6 @@ from hushbandits.envs.rounds.task import ArmTask
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["NetworkTask"]
-
 
 class NetworkTask(ArmTask):
     """As `ArmTask`, with the graph in its picture.

@@ -28,8 +28,6 @@ from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.rounds.reports import Reports
 from hushbandits.envs.rounds.task import ArmTask
 
-__all__ = ["Everyone", "Rounds"]
-
 
 class Everyone(Inbox):
     """What everybody else has just said: slot s of an agent is the s-th other agent.

@@ -13,8 +13,6 @@ from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.payload import Payload, PointNoise, check_noise
 from hushbandits.core.world import World
 
-__all__ = ["Reports"]
-
 #: A verb's tape: uniforms per agent and round, and the tape's name behind the wrapper's.
 _TAPES: dict[str, tuple[int, str]] = {"drop": (1, "/messages"), "replace": (2, "/reports"), "add": (1, "/reports")}
 

@@ -19,8 +19,6 @@ from hushbandits.core.obs import Obs
 from hushbandits.core.task import Part, Task
 from hushbandits.core.world import World
 
-__all__ = ["ArmTask", "speech_space"]
-
 
 class ArmTask(Task):
     """Everyone pulls one arm and reports it.
