@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
-from hushbandits.core.world import World
+from hushbandits.core import Array, World
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

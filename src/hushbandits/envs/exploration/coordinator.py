@@ -7,12 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hushbandits.core.edge import handed
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.guarantee import Adjacency, Guarantee
-from hushbandits.core.luck.tapes import streams
-from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Inbox
+from hushbandits.core import Adjacency, Array, Guarantee, Inbox, Measure, Seeds, handed, streams
 from hushbandits.envs.exploration.observer import named_rows
 from hushbandits.envs.exploration.votes import PLAYERS, VoteState, only_arm
 

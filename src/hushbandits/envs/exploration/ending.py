@@ -7,9 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hushbandits.core.team import Team
-from hushbandits.core.world import World
-from hushbandits.core.wrapper import Wrapper
+from hushbandits.core import Team, World, Wrapper
 from hushbandits.envs.exploration.voting import VotingTeam
 
 _HORIZON = "give the env a horizon, such as horizon=100_000"

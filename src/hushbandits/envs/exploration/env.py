@@ -8,18 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from hushbandits.core import Array, Env, Field, Fields, Guarantee, Message, Seeds, Team, Wrapper, affordable, require
 from hushbandits.core.edge import as_array
-from hushbandits.core.env import Env
-from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.types import Array, Message, Seeds
 from hushbandits.core.ground.validate import choice, count, flag, real
-from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.luck.rewards import Law, UniformMeans
 from hushbandits.core.luck.tapes import LONGEST, TAPES, Uniforms
-from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.payload import Payload
-from hushbandits.core.team import Team
-from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.exploration import coordinator, votes
 from hushbandits.envs.exploration.coordinator import GlobalSet
 from hushbandits.envs.exploration.ending import admit, check_end, check_loss

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array, jit
 
 
 def naming_accuracy(ballots: Array, good: Array) -> Array:

@@ -7,10 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.luck.tapes import Uniforms
-from hushbandits.core.payload import Channel, Gathering, Payload, Sealing, Shuffling
-from hushbandits.core.world import World
+from hushbandits.core import Array, Channel, Gathering, Payload, Sealing, Seeds, Shuffling, Uniforms, World
 from hushbandits.envs.exploration.window import PlayedWindow, VoteWindow
 
 

@@ -10,10 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import choice, count, nearest, real, reals
-from hushbandits.core.luck.arms import Arms
-from hushbandits.core.luck.rewards import Law, RepeatingMeans, UniformMeans
+from hushbandits.core import Arms, Array, Law, RepeatingMeans, UniformMeans, choice, count, nearest, real, reals
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core.actions import Coding
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array, Message
-from hushbandits.core.obs import Obs
-from hushbandits.core.task import Part, Task
-from hushbandits.core.world import World
+from hushbandits.core import Array, Coding, Message, Obs, Part, Task, World, jit
 from hushbandits.envs.exploration import picture
 from hushbandits.envs.exploration.votes import decided
 

@@ -6,9 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
-from hushbandits.core.world import World
+from hushbandits.core import Array, World, jit
 
 #: What an agent holds when it is not one arm.
 NOTHING, SEVERAL = -1, -2

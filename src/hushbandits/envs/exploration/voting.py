@@ -12,13 +12,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.luck.tapes import LONGEST, Uniforms
-from hushbandits.core.messages import Inbox
-from hushbandits.core.obs import Obs
-from hushbandits.core.team import Team
+from hushbandits.core import LONGEST, Array, Inbox, Obs, Seeds, Team, Uniforms, World
 from hushbandits.core.told import check_unit_rewards
-from hushbandits.core.world import World
 from hushbandits.envs.exploration.episode import Loss, Player, compiled
 from hushbandits.envs.exploration.votes import clear
 from hushbandits.routines.routine import RESETS, Routine

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import integer
-from hushbandits.core.messages import Field, Fields, Inbox, require
-from hushbandits.core.payload import Gathering, Payload
-from hushbandits.core.world import World
+from hushbandits.core import Array, Field, Fields, Gathering, Inbox, Payload, Seeds, World, integer, require
 
 
 class VoteWindow:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core import Array, Field, Fields, Inbox, Seeds, World, require, streams
 from hushbandits.core.luck.batch import Generators
-from hushbandits.core.luck.tapes import streams
-from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.payload import Gathering, Payload, Sealing, Shuffling
-from hushbandits.core.world import World
 from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, Sealed, blocks
 from hushbandits.privacy.kinds import Kinds
 

@@ -16,12 +16,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from hushbandits.core.edge import handed, locked
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
-from hushbandits.core.luck.rewards import Law
-from hushbandits.core.messages import Inbox
-from hushbandits.core.payload import Noise, check_noise
+from hushbandits.core import Array, Inbox, Law, Noise, check_noise, handed, jit, locked
 
 Rngs = Sequence[np.random.Generator]
 

@@ -6,20 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from hushbandits.core import Arms, Array, Env, Field, Fields, Measure, Message, Privatizer, Seeds, Wrapper, affordable
 from hushbandits.core.edge import as_array, checked_message
-from hushbandits.core.env import Env
-from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.types import Array, Message, Seeds
 from hushbandits.core.ground.validate import choice, count
-from hushbandits.core.luck.arms import Arms
 from hushbandits.core.luck.rewards import Law, UniformMeans, make_law
 from hushbandits.core.luck.seeding import spread
 from hushbandits.core.luck.tapes import LONGEST, TAPES, Uniforms
-from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Field, Fields
 from hushbandits.core.payload import Payload
-from hushbandits.core.roles import Privatizer
-from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals
 from hushbandits.envs.feedback.payload import Blocks
 from hushbandits.envs.feedback.pooled import Pooled, Rounded

@@ -15,11 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import integer, shown
-from hushbandits.core.luck.rewards import Law
-from hushbandits.core.messages import Fields
-from hushbandits.core.wrapper import Wrapper
+from hushbandits.core import Array, Fields, Law, Wrapper, integer, shown
 from hushbandits.envs.feedback.env import Feedback
 
 _LOG = logging.getLogger("hushbandits")

@@ -7,12 +7,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core import Array, Channel, Fields, Law, Noise, Payload, Sealing, Seeds, Shuffling, World
 from hushbandits.core.luck.batch import Generators
-from hushbandits.core.luck.rewards import Law
-from hushbandits.core.messages import Fields
-from hushbandits.core.payload import VERBS, Channel, Noise, Payload, Sealing, Shuffling
-from hushbandits.core.world import World
+from hushbandits.core.payload import VERBS
 from hushbandits.envs.feedback.channels import SealedBlocks, ShuffledUsers
 from hushbandits.envs.feedback.cohort import Rngs
 

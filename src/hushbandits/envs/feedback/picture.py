@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
-from hushbandits.core.task import Task
-from hushbandits.core.world import World
+from hushbandits.core import Array, Task, World
 from hushbandits.envs.paint import BEST, IN, best, caption, label_arms, listed, star
 
 if TYPE_CHECKING:

@@ -8,12 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array, Bernoulli, Law, Noise, jit
 from hushbandits.core.luck.batch import together
-from hushbandits.core.luck.rewards import Bernoulli, Law
 from hushbandits.core.luck.seeding import many, numbered, planted
-from hushbandits.core.payload import Noise
 from hushbandits.envs.feedback.cohort import Cohort, Rngs, blocks, fits, not_encoded, round_at_random
 from hushbandits.privacy.kinds import Noises
 

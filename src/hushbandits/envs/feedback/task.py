@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core.actions import Coding
+from hushbandits.core import Array, Coding, Obs, Part, Task, World, choice
 from hushbandits.core.evidence import add_pulls
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import choice
-from hushbandits.core.obs import Obs
-from hushbandits.core.task import Part, Task
-from hushbandits.core.world import World
 from hushbandits.envs.feedback import picture
 
 if TYPE_CHECKING:

@@ -6,11 +6,8 @@ import math
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.luck.tapes import Uniforms, streams
-from hushbandits.core.messages import Field, Fields, Inbox, require
+from hushbandits.core import Array, Field, Fields, Inbox, Seeds, Uniforms, World, require, streams
 from hushbandits.core.payload import Payload, Sealing, Shuffling
-from hushbandits.core.world import World
 from hushbandits.envs.network.slots import SlotInbox, TallyInbox
 
 

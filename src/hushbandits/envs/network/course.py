@@ -6,11 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.edge import locked
-from hushbandits.core.ground.types import Array
-from hushbandits.core.obs import Obs
-from hushbandits.core.world import World
-from hushbandits.core.wrapper import Wrapper
+from hushbandits.core import Array, Obs, World, Wrapper, locked
 
 
 def by_luck(wrapper: Wrapper, only_drops: bool) -> bool:

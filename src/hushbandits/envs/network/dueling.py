@@ -7,10 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import real, reals, shown
-from hushbandits.core.luck.arms import Arms, Standing
-from hushbandits.core.luck.tapes import streams
+from hushbandits.core import Arms, Array, Seeds, Standing, real, reals, shown, streams
 from hushbandits.envs.network.env import CoopNetwork
 
 #: P(first beats second) by their distance in rank.

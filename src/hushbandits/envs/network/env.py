@@ -8,15 +8,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from hushbandits.core.edge import as_array, inside
-from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core import Array, Fields, Payload, Seeds, Wrapper, affordable, as_array, inside, require, streams
 from hushbandits.core.ground.validate import choice, count, integer, probability, real
 from hushbandits.core.luck.rewards import Law, RepeatingMeans, UniformMeans
-from hushbandits.core.luck.tapes import streams
-from hushbandits.core.messages import Fields, require
-from hushbandits.core.payload import Payload
-from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.course import Course, by_luck, posts_states
 from hushbandits.envs.network.graphs import connected_erdos_renyi
 from hushbandits.envs.network.payload import GraphReports

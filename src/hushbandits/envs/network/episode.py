@@ -13,15 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array, Message, Seeds
-from hushbandits.core.luck.arms import Arms
+from hushbandits.core import LONGEST, Arms, Array, Inbox, Message, Obs, Payload, Seeds, Team, World
 from hushbandits.core.luck.rewards import Bernoulli, ClippedGaussian, Constant, Gaussian, Law, Stable, Uniform
-from hushbandits.core.luck.tapes import LONGEST
-from hushbandits.core.messages import Inbox
-from hushbandits.core.obs import Obs
-from hushbandits.core.payload import Payload
-from hushbandits.core.team import Team
-from hushbandits.core.world import World
 from hushbandits.envs.network.course import Course
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.rules import Books, Fates, Loops, Payment, Rules, compiled, standard_report

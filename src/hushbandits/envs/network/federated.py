@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core import Arms, Array, Law, Seeds, Standing, UniformMeans, draw_locations, streams
 from hushbandits.core.ground.validate import choice, real, reals, shown
-from hushbandits.core.luck.arms import Arms, Standing
 from hushbandits.core.luck.law import WIDEST
-from hushbandits.core.luck.rewards import Law, UniformMeans, draw_locations
-from hushbandits.core.luck.tapes import streams
 from hushbandits.envs.network.env import CoopNetwork
 
 

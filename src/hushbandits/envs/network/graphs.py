@@ -14,9 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
-from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import count, nearest, shown
+from hushbandits.core import Array, affordable, count, nearest, shown
 from hushbandits.envs.network.reach import Links, links
 
 _SMALL = 24  # agents up to which the hard numbers are exact

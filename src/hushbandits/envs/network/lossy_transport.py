@@ -14,13 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.luck.tapes import streams
-from hushbandits.core.messages import Inbox
-from hushbandits.core.payload import Payload
-from hushbandits.core.world import World
+from hushbandits.core import Array, Inbox, Payload, Seeds, World, affordable, jit, streams
 from hushbandits.envs.network.slots import Ring, SlotInbox
 from hushbandits.envs.rounds.env import added_up, tallied
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from hushbandits.core.payload import Channel, Sealing, Shuffling
-from hushbandits.core.world import World
+from hushbandits.core import Channel, Sealing, Shuffling, World
 from hushbandits.envs.network.channels import SealedTallies, ShuffledSlots
 from hushbandits.envs.rounds.reports import Reports
 

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import networkx as nx
 import numpy as np
 
-from hushbandits.core.ground.types import Array
-from hushbandits.core.task import Task
-from hushbandits.core.world import World
+from hushbandits.core import Array, Task, World
 from hushbandits.envs.network.graphs import adjacency
 from hushbandits.envs.paint import best, caption, colours, ink, listed
 

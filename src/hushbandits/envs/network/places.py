@@ -11,8 +11,7 @@ from functools import cached_property, lru_cache
 import networkx as nx
 import numpy as np
 
-from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array, affordable
 from hushbandits.envs.network.graphs import graph_links, graph_median, hop_distances, shortest_path_tree
 from hushbandits.envs.network.reach import Links, Near, connected, hops_from, reach, tree_reach
 from hushbandits.envs.network.slots import Slots

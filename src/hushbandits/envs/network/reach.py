@@ -12,9 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array, affordable, jit
 
 
 class Links(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
+from hushbandits.core import jit
 
 
 @jit

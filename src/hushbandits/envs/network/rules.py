@@ -7,8 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array, jit
 from hushbandits.envs.network.reductions import mix, tally
 from hushbandits.envs.network.states import Posting, of_states
 

@@ -16,10 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.core.edge import as_array, checked
-from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.types import Array
-from hushbandits.core.messages import Field, Fields, Inbox
+from hushbandits.core import Array, Field, Fields, Inbox, affordable, as_array, checked
 from hushbandits.envs.network.reach import Near
 from hushbandits.envs.network.reductions import gather, mix, tally, total, weighted
 

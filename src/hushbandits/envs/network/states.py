@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 from hushbandits.envs.network.slots import Ring, SlotInbox, Slots
 
 #: What a state says: of each arm.

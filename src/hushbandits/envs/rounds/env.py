@@ -13,18 +13,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core.edge import locked
-from hushbandits.core.env import Env
-from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core import Arms, Array, Env, Field, Fields, Inbox, Measure, Seeds, Wrapper, affordable, locked
 from hushbandits.core.ground.validate import count
-from hushbandits.core.luck.arms import Arms
 from hushbandits.core.luck.rewards import Law, RepeatingMeans, UniformMeans
 from hushbandits.core.luck.tapes import LONGEST, Uniforms, taped
-from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.payload import Payload
-from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.rounds.reports import Reports
 from hushbandits.envs.rounds.task import ArmTask
 

@@ -7,11 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.luck.rewards import Law
-from hushbandits.core.luck.tapes import Uniforms
-from hushbandits.core.payload import Payload, PointNoise, check_noise
-from hushbandits.core.world import World
+from hushbandits.core import Array, Law, Payload, PointNoise, Seeds, Uniforms, World, check_noise
 
 #: A verb's tape: uniforms per agent and round, and the tape's name behind the wrapper's.
 _TAPES: dict[str, tuple[int, str]] = {"drop": (1, "/messages"), "replace": (2, "/reports"), "add": (1, "/reports")}

@@ -9,15 +9,9 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core.actions import Coding, Space, Stacked, choices
+from hushbandits.core import Array, Coding, Field, Inbox, Obs, Part, Space, Stacked, Task, World, affordable, choices
 from hushbandits.core.evidence import WIDE, hear, pull_one
-from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import choice
-from hushbandits.core.messages import Field, Inbox
-from hushbandits.core.obs import Obs
-from hushbandits.core.task import Part, Task
-from hushbandits.core.world import World
 
 
 class ArmTask(Task):
