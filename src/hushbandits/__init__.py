@@ -17,8 +17,8 @@ from inspect import getdoc as _getdoc
 from pathlib import Path as _Path
 from types import ModuleType as _ModuleType
 
+from hushbandits.builtin import ENVS as _ENVS
 from hushbandits.protection import privacy as _privacy
-from hushbandits.shipped import ENVS as _ENVS
 from hushbandits.views.farama import put_modules as _put_modules
 
 __version__ = _version("hushbandits")

@@ -17,7 +17,7 @@ from hushbandits.core.ground.validate import real, shown
 from hushbandits.core.guarantee import RESOLVED, Guarantee
 from hushbandits.core.play import meet
 from hushbandits.core.team import Team
-from hushbandits.registry import assemble, make_core, make_team, not_the_envs, takes
+from hushbandits.registry import assemble, make_core, make_team, takes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -233,7 +233,6 @@ def privacy(
     if agent is None:
         return protection(make_core(built, wrappers=wrappers, **kwargs), delta=delta)
     if not isinstance(agent, Team):
-        not_the_envs(built, agent, given)
         agent = make_team(agent, **given)
     core = assemble(built, agent, runs=1, env=kwargs, wrappers=wrappers)
     meet(core, agent)

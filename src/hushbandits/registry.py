@@ -1,39 +1,30 @@
-"""The tables of envs, agents and wrappers, and how they are put together.
+"""How envs, agents and wrappers are registered, listed and put together.
 
-What ships stands in `hushbandits.shipped`; entries are imported when they are first used.
+What is built in stands in `hushbandits.builtin`; entries are imported when they are first used.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+import gymnasium
 import numpy as np
+import pettingzoo
 
-from hushbandits import shipped
-from hushbandits.announce import announce, announce_bandit
+from hushbandits import builtin
 from hushbandits.core.edge import as_array
-from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS, AnyAgent, AnyEnv, AnyWrapper, Model, misplaced, title
+from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS, AnyAgent, AnyEnv, AnyWrapper, Model, title
 from hushbandits.core.env import Env
 from hushbandits.core.face import known_settings
-from hushbandits.core.ground.keywords import named
-from hushbandits.core.ground.spec import Entry, Spec, called, needed, open_ended, parameters
-from hushbandits.core.ground.table import first_of
+from hushbandits.core.ground.registry import Entry, Spec, needed, open_ended, parameters
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import shown
 from hushbandits.core.roles import Privatizer
 from hushbandits.core.team import Team
-from hushbandits.core.whose import elsewhere
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.plugins import plug
 from hushbandits.policies.shelf import POLICIES
-
-__all__ = [
-    "adopt", "assemble", "clock", "env_entry", "known_wrappers", "list_agents", "list_envs", "list_wrappers",
-    "make_core", "make_team", "make_wrapper", "not_the_envs", "own_entries", "register_agent", "register_env",
-    "register_wrapper", "shipped_classes", "takes",
-]  # fmt: skip
 
 _TABLES = (ENVS, AGENTS, WRAPPERS)
 #: Plays what was trained.
@@ -56,15 +47,33 @@ def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **
     **defaults
         Parameters that differ from the class's own defaults.
     """
-    _spelled(id)
-    if id not in ENVS:
-        announce(id)
-    ENVS.register(id, Spec(entry, defaults, wrappers), sys._getframe(1).f_globals)
+    ENVS.register(id, Spec(entry, defaults, wrappers))
 
 
-def _spelled(id: str) -> None:
-    if not isinstance(id, str) or not _ID.fullmatch(id):
+def _announce(id: str) -> None:
+    """Register an env's id with PettingZoo (from 1.27 on) and as a vector env with Gymnasium; views are imported late.
+
+    ``ValueError``, and nothing is registered, where one of them has such an id or takes none.
+    """
+    if not _ID.fullmatch(id):
         raise ValueError(f"id={shown(id)} must be letters, digits, '_', '.', ':' or '-', as in 'Mine-v0'")
+    public = f"hushbandits/{id}"
+    petting = hasattr(pettingzoo, "register")
+    spelled = pettingzoo.EnvSpec(public).id if petting else public  # as PettingZoo spells it
+    if public in gymnasium.registry or (petting and spelled in pettingzoo.parallel_registry):  # they would only warn
+        raise ValueError(f"an env {public!r} is registered with Gymnasium or PettingZoo already; choose another name")
+    try:
+        gymnasium.register(
+            public,
+            "hushbandits.views.vector:one_agent",
+            vector_entry_point="hushbandits.views.vector:of_gymnasium",
+            kwargs={"env_id": id},  # `id` is a word of gymnasium.make's own
+        )
+    except gymnasium.error.Error as refused:  # it takes no name both with and without a version
+        raise ValueError(f"id={id!r} cannot be registered with Gymnasium: {refused}") from None
+    if petting:
+        pettingzoo.register("parallel", spelled, "hushbandits.views.make:make", kwargs={"id": id})
+        pettingzoo.register("aec", spelled, "hushbandits.views.make:make_aec", kwargs={"id": id})
 
 
 def register_agent(name: str, entry: Entry, /, **defaults: object) -> None:
@@ -79,7 +88,7 @@ def register_agent(name: str, entry: Entry, /, **defaults: object) -> None:
     **defaults
         Parameters that differ from the class's own defaults.
     """
-    AGENTS.register(name, Spec(entry, defaults), sys._getframe(1).f_globals)
+    AGENTS.register(name, Spec(entry, defaults))
 
 
 def register_wrapper(name: str, entry: Entry, /, **defaults: object) -> None:
@@ -94,7 +103,7 @@ def register_wrapper(name: str, entry: Entry, /, **defaults: object) -> None:
     **defaults
         Parameters that differ from the class's own defaults.
     """
-    WRAPPERS.register(name, Spec(entry, defaults), sys._getframe(1).f_globals)
+    WRAPPERS.register(name, Spec(entry, defaults))
 
 
 def list_envs() -> list[str]:
@@ -112,11 +121,6 @@ def list_wrappers() -> list[str]:
     return sorted(WRAPPERS)
 
 
-def env_entry(id: AnyEnv) -> Spec:
-    """Return what stands for an env."""
-    return ENVS.find(id)
-
-
 def clock(id: str) -> str:
     """Return what a registered env's time is counted in.
 
@@ -125,10 +129,9 @@ def clock(id: str) -> str:
     >>> clock("CoopNetwork-v0")
     'rounds'
     """
-    return str(getattr(env_entry(id).load(), "clock", "time"))
+    return str(getattr(ENVS.find(id).load(), "clock", "time"))
 
 
-@named(first_of(AGENTS))
 def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
     """Build an agent.
 
@@ -181,7 +184,6 @@ def _agent(agent: AnyAgent) -> Spec:
     return AGENTS.find(agent)
 
 
-@named(first_of(WRAPPERS))
 def make_wrapper(wrapper: str | type[Wrapper], /, **kwargs: object) -> Wrapper:
     """Build a wrapper; errors as `make_team`.
 
@@ -241,30 +243,26 @@ def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = 
     >>> make_core("CoopNetwork-v0", runs=3, n_agents=4).runs
     3
     """
-    spec = env_entry(id)
+    spec = ENVS.find(id)
     entry = spec.load()
     brought = _brought(spec)
     taken = {p for names in brought.values() for p in names}
     made = known_wrappers(wrappers)
     if not {"runs", "wrappers"} <= set(known := parameters(entry)) and not open_ended(entry):
         raise TypeError(f"env {title(id)} must take runs= and wrappers=, and hand them on to Env.__init__")
-    if not open_ended(entry):
-        elsewhere(f"env {title(id)}", [*known, *taken], kwargs, str(getattr(entry, "setting", "")))
-    spec.check(f"env {title(id)}", kwargs, also=taken)
     merged = {**spec.defaults, **kwargs}
     protocol = [make_wrapper(name, **{k: merged[k] for k in names if k in merged}) for name, names in brought.items()]
     mine = {k: v for k, v in merged.items() if k not in taken or k in known}
-    env: Env = called(f"env {title(id)}", entry, {**mine, "runs": runs, "wrappers": (*made, *protocol)})
+    kind: type[Any] = Env
+    env: Env = Spec(entry).build(kind, f"env {title(id)}", mine, {"runs": runs, "wrappers": (*made, *protocol)}, taken)
     env.spec = (id, dict(kwargs), made)
     return env
 
 
 def takes(id: AnyEnv, name: str) -> bool:
     """Whether an env has a parameter, and its id leaves it open."""
-    spec = env_entry(id)
-    inits = [vars(cls)["__init__"] for cls in getattr(spec.load(), "__mro__", ()) if "__init__" in vars(cls)]
-    handed = {p for init in inits for p in parameters(init)} if open_ended(spec.load()) else set()
-    return name in {*_env_parameters(spec), *handed} and name not in spec.defaults
+    spec = ENVS.find(id)
+    return name in _env_parameters(spec) and name not in spec.defaults
 
 
 def assemble(
@@ -283,20 +281,11 @@ def assemble(
         An env parameter given here differs from what the agent's own parameters imply.
     """
     given = dict(env or {})
-    spec = env_entry(env_id)
-    for key in _PLAYERS:
-        if key in given and (key in ("runs", "wrappers") or not takes(env_id, key)):
-            raise TypeError(
-                f"{key}={shown(given[key])} is no parameter of env {title(env_id)}: give {key} to whoever plays it, "
-                f"beside env= (evaluate, an experiment, the command line's --{key})"
-            )
+    spec = ENVS.find(env_id)
     setting = getattr(spec.load(), "setting", team.setting)
     if team.setting and setting != team.setting:
         raise ValueError(f"{team.name} plays the {team.setting} setting; {title(env_id)} is {setting}")
     made = known_wrappers(wrappers)
-    owners = [(f"agent {team.name}", parameters(type(team)), "in agent_kwargs (agent.{} in an experiment)")]
-    owners += [(f"wrapper {w.name}", parameters(type(w)), "to the wrapper") for w in made]
-    misplaced(f"env {title(env_id)}", given, spec, _env_parameters(spec), owners)
     brought = {p for names in _brought(spec).values() for p in names}
     known = known_settings(spec.load(), {**spec.defaults, **given}, brought)
     protocol = team.protocol({**known, "mechanism": _mechanism(spec, made)})
@@ -316,10 +305,6 @@ def assemble(
     if team.fields is not None:
         given["fields"] = team.fields
     return make_core(env_id, runs=runs, wrappers=(*made, *own), **{**given, **implied})
-
-
-#: What is said of a game as a whole, beside the env and its parameters.
-_PLAYERS = ("runs", "wrappers", "seed", "seeds", "jobs", "checkpoints")
 
 
 def _same(one: object, other: object) -> bool:
@@ -343,11 +328,17 @@ def _env_parameters(spec: Spec) -> list[str]:
     return [*parameters(spec), *(p for names in _brought(spec).values() for p in names)]
 
 
-def not_the_envs(env_id: AnyEnv, agent: AnyAgent, params: Params) -> None:
-    """Raise ``TypeError`` where a parameter given to the agent is the env's."""
-    if params and (isinstance(agent, (type, str, Model)) or not callable(agent)):
-        env = f"env {title(env_id)}", _env_parameters(env_entry(env_id)), "in env (env.{} in an experiment)"
-        misplaced(f"agent {title(agent)}", params, _agent(agent), (), [env])
+def owners(parameter: str) -> dict[str, list[str]]:
+    """Return who takes a parameter of all that is built in, by kind.
+
+    Examples
+    --------
+    >>> owners("rate")["wrapper"]
+    ['Huber', 'Loss']
+    """
+    tables = (*_TABLES, POLICIES)
+    found = {t.kind: [n for n in sorted(t.builtin) if parameter in _env_parameters(t[n])] for t in tables}
+    return {kind: names for kind, names in found.items() if names}
 
 
 def own_entries() -> dict[str, dict[str, Spec]]:
@@ -361,26 +352,23 @@ def adopt(entries: Mapping[str, Mapping[str, Spec]]) -> None:
         table.adopt(entries.get(table.kind, {}))
 
 
-def shipped_classes() -> list[type]:
-    """Return the classes of envs, wrappers and agents that ship, imported; nothing is built."""
-    found = [table[name].load() for table in (ENVS, WRAPPERS, AGENTS) for name in table if name in table.shipped]
+def builtin_classes() -> list[type]:
+    """Return the classes of envs, wrappers and agents that are built in, imported; nothing is built."""
+    found = [
+        table[name].load() for table in (ENVS, WRAPPERS, AGENTS) for name in table.entries if name in table.builtin
+    ]
     return list(dict.fromkeys(entry for entry in found if isinstance(entry, type)))
 
 
-def _announced(id: str) -> None:
-    _spelled(id)
-    announce(id)
-
-
 #: ``sb3:FOLDER``, ``sb3:my.zip``: a policy that somebody has trained.
-AGENTS.shelves["sb3"] = lambda path: Spec(_TRAINED, {"source": path})
-ENVS.ship(shipped.ENVS)
-AGENTS.ship(shipped.AGENTS)
-WRAPPERS.ship(shipped.WRAPPERS)
-for _id in shipped.ENVS:
-    announce(_id)
-announce_bandit()
-plug(ENVS, "envs", _announced)
-plug(AGENTS, "agents")
-plug(WRAPPERS, "wrappers")
-plug(POLICIES, "policies")
+AGENTS.prefixes["sb3"] = lambda path: Spec(_TRAINED, {"source": path})
+ENVS.seen = _announce
+ENVS.ship(builtin.ENVS)
+AGENTS.ship(builtin.AGENTS)
+WRAPPERS.ship(builtin.WRAPPERS)
+# For one agent alone.
+gymnasium.register(
+    "hushbandits/Bandit-v0",
+    "hushbandits.views.bandit:BanditEnv",
+    vector_entry_point="hushbandits.views.bandit:make_bandits",
+)

@@ -110,7 +110,7 @@ def test_options_are_checked_where_they_are_made(options, message):
 @rows(
     ("kwargs", "message"),
     [
-        ({"jobs": 2}, r"RunOptions\(jobs=2\)"),
+        ({"jobs": 2}, r"jobs"),
         ({"runs": 0}, "runs=0"),
         ({"seed": -1}, "seed=-1"),
         ({"env": {"horizn": 3}}, "takes no parameter 'horizn'"),

@@ -40,7 +40,7 @@ REFUSED = [
     ({"sweep": {"env.lief": (1, 2)}}, "takes no parameter 'lief'; did you mean life"),
     ({"sweep": {"UCB1.epsilon": (1, 2)}}, "agent UCB1 takes no parameter 'epsilon'"),
     ({"sweep": {"agent.nerve": (1, 2)}}, "takes no parameter 'nerve'"),
-    ({"sweep": {"agent.n_agents": (3, 4)}}, r"give it in env \(env\.n_agents in an experiment\)"),
+    ({"sweep": {"agent.n_agents": (3, 4)}}, "agent Multi-UCB takes no parameter 'n_agents'"),
     ({"sweep": {"Huber.rte": (0.1,)}, "wrappers": ["Huber"]}, "wrapper Huber takes no parameter 'rte'"),
     ({"figures": [Figure(y="regret", x="env.n_agent")]}, r"'env\.n_agent', which is not swept; did you mean env\.n_a"),
     ({"figures": [Figure(y="regret", by="n_agents")]}, r"'n_agents', which is not swept; did you mean env\.n_agents"),

@@ -13,9 +13,9 @@ import pytest
 from refusals import refused
 
 import hushbandits as hb
-from hushbandits.registry import shipped_classes
+from hushbandits.registry import builtin_classes
 
-KNOWN = {"hb": hb, "np": np, "nx": nx, "math": math} | {cls.__name__: cls for cls in shipped_classes()}
+KNOWN = {"hb": hb, "np": np, "nx": nx, "math": math} | {cls.__name__: cls for cls in builtin_classes()}
 
 
 def tables():

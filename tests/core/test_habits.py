@@ -12,7 +12,7 @@ import pytest
 import hushbandits as hb
 from hushbandits.core import habits
 from hushbandits.core.habits import misspelt
-from hushbandits.registry import shipped_classes
+from hushbandits.registry import builtin_classes
 
 ENV = {"n_agents": 3, "horizon": 6}
 HOOKS = ("act", "speak", "hear")
@@ -105,7 +105,7 @@ def test_one_slip_is_one_letter_more_less_other_or_two_exchanged():
 
 
 def test_nothing_that_ships_would_be_mentioned():
-    for cls in shipped_classes():
+    for cls in builtin_classes():
         base = next((b for b in (hb.Team, hb.Wrapper) if issubclass(cls, b)), None)
         if base is not None:
             known = [n for n, v in vars(base).items() if callable(v) and not n.startswith("_")]

@@ -1,13 +1,11 @@
 """``module:Name`` and classes stand wherever a registered name does: envs, agents, wrappers, reward laws."""
 
-import os
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from bench_helpers import filled
-from kinds import one_per_class
 from refusals import rows
 
 import hushbandits as hb
@@ -183,14 +181,11 @@ def test_what_does_not_fit_is_one_sentence(own, kind):
     if kind == "reward law":
         del wrong["Law"]  # it is one, though abstract
     for name, is_ in wrong.items():
-        with pytest.raises(
-            ValueError, match=f"^{kind} '{own}:{name}' must be {says}.*; it is {is_}(; {name} is an? .*)?$"
-        ):
+        with pytest.raises(ValueError, match=f"^{kind} '{own}:{name}' must be {says}.*; it is {is_}$"):
             make(f"{own}:{name}")
     for path, message in {
-        f"../{own}.py:Net": f"names a module, not a file: go to the folder of {own}.py.* write {own}:Net$",
-        f"{own}.py:Net": f"write {own}:Net$",
-        f"C:\\code\\{own}.py:Net": f"write {own}:Net$",
+        f"../{own}.py:Net": "must read module:Class",
+        f"{own}.py:Net": "must read module:Class",
         "a b:C": "must read module:Class",
         f"{own}:": "must read module:Class",
         "nowhere_at_all:X": "there is no module 'nowhere_at_all'",
@@ -200,15 +195,6 @@ def test_what_does_not_fit_is_one_sentence(own, kind):
             make(path)
         assert str(error.value).startswith(f"{kind} ")
         assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize("option", [["--agents", "../x.py:X"], ["--set", "env.rewards=../x.py:X"]])
-def test_a_file_is_told_what_to_write(own, capsys, option):
-    assert main(["run", "mine.toml", *option]) == 2
-    err = capsys.readouterr().err
-    assert "it names a module, not a file: go to the folder of x.py" in err
-    assert err.count("\n") == 1
-    assert not os.path.exists("runs")
 
 
 def test_a_folder_of_somebody_else_imports_nothing(own, capsys):
@@ -268,26 +254,6 @@ def test_laws_with_parameters(own):
 
     with pytest.raises(ValueError, match="cannot stand in an experiment"):
         Use("CoopNetwork-v0", rewards=Local())
-
-
-# -- who owns a parameter, and what a point of a curve is ---------------------------------------------------------
-
-
-@pytest.mark.parametrize("agent", one_per_class(hb.list_agents()))
-def test_every_parameter_of_an_agent_is_known_as_its_own(agent):
-    """Given to the env, it is either the env's too or the sentence says where it belongs."""
-    from hushbandits.core.ground.spec import parameters
-
-    team = hb.make_team(agent)
-    env = {"exploration": "DPMASE-v0", "network": "CoopNetwork-v0", "feedback": "LTR-v0"}.get(team.setting, "DPMASE-v0")
-    if env == "LTR-v0":
-        env = {"CDP-SE": "CentralDP-v0", "DP-SE": "CentralDP-v0", "LDP-SE": "LocalDP-v0"}.get(agent, "ShuffleDP-v0")
-    theirs = parameters(type(hb.make_core(env)))
-    brought = [p for w in hb.make_core(env).wrappers for p in parameters(type(w))]
-    for name in parameters(type(team)):
-        if name not in theirs and name not in brought:
-            with pytest.raises((TypeError, ValueError), match=f"{name}=.* is a parameter of agent"):
-                hb.evaluate(env, agent, runs=1, env={name: 0.5})
 
 
 def test_an_experiments_checkpoint_beyond_the_horizon_is_refused(tmp_path, monkeypatch, capsys):

@@ -1,13 +1,11 @@
-"""Plug-ins: found late, imported when they are named; a broken one is told, and one that clashes is refused."""
+"""Plug-ins: found late, imported when they are named; a name that is taken stays whose it is."""
 
 import sys
 
 import pytest
 
 from hushbandits.bench.declare import catalog
-from hushbandits.core.ground.spec import Spec
-from hushbandits.core.ground.table import Table
-from hushbandits.plugins import plug
+from hushbandits.core.ground.registry import Registry, Spec
 
 
 class Ours(dict):
@@ -16,10 +14,7 @@ class Ours(dict):
 
 @pytest.fixture
 def table():
-    made = Table("thing", dict, "a dict")
-    made.ship({"Ours": Spec(Ours)})
-    plug(made, "things")
-    return made
+    return Registry("thing", dict, "a dict", {"Ours": Spec(Ours)}, "things")
 
 
 @pytest.fixture
@@ -44,32 +39,15 @@ def brings(tmp_path, monkeypatch):
 def test_it_is_imported_when_it_is_named_and_not_before(table, brings):
     brings("far_off", source="class Far(dict): ...", Far="far_off:Far")
     assert table.find("Ours").load() is Ours
-    assert list(table.brought) == []  # nobody has looked for it yet
     assert sorted(table) == ["Far", "Ours"]
-    assert table.brought == {"Far": "far_off 1.0"}
-    assert "far_off" not in sys.modules
+    assert table["Far"].source == "far_off 1.0"
     assert table["Far"].about() == ""
     assert "far_off" not in sys.modules
     assert table.find("Far").load().__name__ == "Far"
     assert "far_off" in sys.modules
     assert table.own() == {}  # a worker finds it by itself
-
-
-@pytest.mark.parametrize(
-    ("value", "why"),
-    [
-        ("far_off", "'far_off' must read module:Class"),
-        ("far_off:", "must read module:Class"),
-        ("far off:Far", "must read module:Class"),
-        ("nowhere_at_all:Far", "there is no module 'nowhere_at_all'"),
-    ],
-)
-def test_a_broken_one_is_told_and_stops_nothing(table, brings, value, why):
-    brings("far_off", source="class Far(dict): ...", Broken=value, Far="far_off:Far")
-    with pytest.warns(UserWarning, match=f"plug-in far_off 1.0: 'Broken' of hushbandits.things is left out: .*{why}"):
-        assert sorted(table) == ["Far", "Ours"]
-    with pytest.raises(ValueError, match="no thing is named 'Broken'"):
-        table.find("Broken")
+    with pytest.raises(ValueError, match=r"no thing is named 'far'; did you mean Far\?"):
+        table.find("far")
 
 
 @pytest.mark.parametrize(
@@ -83,44 +61,27 @@ def test_one_that_cannot_be_imported_says_whose_it_is(table, brings, source, why
     assert table.find("Ours").load() is Ours
 
 
-def test_a_name_that_ships_stays_what_it_is(table, brings):
-    brings("far_off", source="class Far(dict): ...", Ours="far_off:Far", Far="far_off:Far")
-    with pytest.warns(UserWarning, match="thing 'Ours' of far_off 1.0 is left out: hushbandits has one of that name"):
-        assert sorted(table) == ["Far", "Ours"]
-    assert table.find("Ours").load() is Ours
-
-
-def test_a_name_of_ones_own_stays_too(table, brings):
-    brings("far_off", source="class Far(dict): ...", Mine="far_off:Far")
-    table.register("Mine", Spec(Ours), {"__name__": "here"})
-    with pytest.warns(UserWarning, match="thing 'Mine' of far_off 1.0 is left out: somebody here has one of that name"):
-        assert sorted(table) == ["Mine", "Ours"]
+def test_a_name_that_is_taken_stays_whose_it_is(table, brings):
+    """What is installed changes nothing that is built in or registered; of two packages the first by name counts."""
+    for package in ("far_off", "far_out"):
+        names = dict.fromkeys(("Ours", "Mine", "Far", package), f"{package}:Far")
+        brings(package, source="class Far(dict): ...", **names)
+    table.register("Mine", Spec(Ours))
+    with pytest.warns(UserWarning, match="is left out") as warned:
+        assert sorted(table) == ["Far", "Mine", "Ours", "far_off", "far_out"]
+    assert len(warned) == 5
+    assert {table.find(name).load() for name in ("Ours", "Mine")} == {Ours}
+    assert table["Far"].source == "far_off 1.0"
     assert list(table.own()) == ["Mine"]
 
 
-def test_a_name_that_two_bring_is_nobodys(table, brings):
-    for package in ("far_off", "far_out", "far_away"):
-        brings(package, source="class Far(dict): ...", Far=f"{package}:Far", **{package: f"{package}:Far"})
-    both = "far_away 1.0 and far_off 1.0 and far_out 1.0"
-    assert sorted(table) == ["Ours", "far_away", "far_off", "far_out"]
-    with pytest.raises(ValueError, match=f"thing 'Far' is brought by {both}: uninstall one, or write module:Class"):
-        table.find("Far")
-    assert table.find("far_out:Far").load().__module__ == "far_out"
-
-
-def test_what_lies_in_the_working_folder_is_not_installed(table, brings, tmp_path, monkeypatch):
-    brings("far_off", source="class Far(dict): ...", Far="far_off:Far")
-    monkeypatch.chdir(tmp_path)
-    assert sorted(table) == ["Ours"]
-
-
 def test_an_env_that_no_registry_takes_is_told(brings):
-    made = Table("env", dict, "a dict")
+    made = Registry("env", dict, "a dict", group="things")
 
     def refuse(id):
         raise ValueError("it is misspelt")
 
-    plug(made, "things", refuse)
+    made.seen = refuse
     brings("far_off", source="class Far(dict): ...", Far="far_off:Far")
     with pytest.warns(UserWarning, match="env 'Far' of far_off 1.0 is left out: it is misspelt"):
         assert list(made) == []

@@ -1,4 +1,4 @@
-"""One table for what can be named: found, refused, registered again, taken to workers, extended by plug-ins."""
+"""One registry for what can be named: found, refused, registered again, taken to workers."""
 
 import subprocess
 import sys
@@ -8,8 +8,7 @@ from refusals import rows
 
 import hushbandits as hb
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
-from hushbandits.core.ground.spec import Spec, parameters
-from hushbandits.core.ground.table import Table
+from hushbandits.core.ground.registry import Registry, Spec, parameters
 from hushbandits.policies.shelf import POLICIES
 
 
@@ -22,92 +21,52 @@ class Plain(Base):
     pass
 
 
-HERE, THERE = {"__name__": "here"}, {"__name__": "there"}
-
-
 @pytest.fixture
 def table():
-    return Table("thing", Base, "a Base class")
+    return Registry("thing", Base, "a Base class", {"Ours": Spec(Plain)})
 
 
-# -- registered again ----------------------------------------------------------------------------------------------
-
-
-def other():
+def again():
     """A class that was defined again where `Plain` stands."""
     return type("Plain", (Base,), {"__module__": Plain.__module__, "__qualname__": Plain.__qualname__})
 
 
 @pytest.mark.parametrize(
-    ("old", "by", "new", "anew", "allowed"),
+    ("old", "new", "allowed"),
     [
-        (Plain, HERE, Plain, HERE, False),  # twice in one module
-        (Plain, HERE, Base, HERE, False),
-        (Plain, HERE, Plain, THERE, False),
-        (Plain, HERE, Base, dict(HERE), True),  # the module was imported anew, whatever it registers now
-        (Plain, HERE, other(), HERE, True),  # a cell that was run again
-        (Plain, HERE, other(), THERE, True),
-        ("own:Plain", HERE, "own:Plain", HERE, True),
-        ("own:Plain", HERE, "own:Other", HERE, False),
-        ("hushbandits.core.team:Team", HERE, "hushbandits.core.team:Team", HERE, False),
-        (lambda: 0, HERE, lambda: 0, HERE, False),  # a function within a function has no place of its own
+        (Plain, Base, False),
+        (Plain, again(), True),  # a cell that was run again
+        ("own:Plain", "own:Plain", True),
+        ("own:Plain", "own:Other", False),
+        (lambda: 0, lambda: 0, False),  # a function within a function has no place of its own
     ],
 )
-def test_who_may_register_a_name_again(table, old, by, new, anew, allowed):
-    table.register("Name", Spec(old), by)
+def test_who_may_register_a_name_again(table, old, new, allowed):
+    table.register("Name", Spec(old))
     if allowed:
-        table.register("Name", Spec(new), anew)
+        table.register("Name", Spec(new))
         assert table["Name"].entry is new
     else:
-        with pytest.raises(ValueError, match="a thing 'Name' is registered already"):
-            table.register("Name", Spec(new), anew)
+        with pytest.raises(ValueError, match="'Name' is registered already"):
+            table.register("Name", Spec(new))
+    with pytest.raises(ValueError, match="'Ours' is registered already"):
+        table.register("Ours", Spec(again()))
 
 
 @pytest.mark.parametrize("register", [hb.register_env, hb.register_agent, hb.register_wrapper])
-@pytest.mark.parametrize("name", [1.5, None, ("UCB",)])
+@pytest.mark.parametrize("name", [1.5, ("UCB",)])
 def test_a_name_is_a_string(register, name):
     """Another one would break every list that is sorted."""
     with pytest.raises(ValueError, match="must be"):
         register(name, Base)
-    assert hb.list_envs() and hb.list_agents() and hb.list_wrappers()  # noqa: PT018
 
 
-def test_what_ships_stays_and_what_another_process_registered_may_be_registered_here(table):
-    table.ship({"Ours": Spec(Plain)})
-    with pytest.raises(ValueError, match="'Ours' is registered already"):
-        table.register("Ours", Spec(other()), dict(HERE))
-    table.register("Mine", Spec(Plain), HERE)
-    worker = Table("thing", Base, "a Base class")
-    worker.ship({"Ours": Spec(Plain)})
+def test_a_worker_takes_over_what_was_registered_and_nothing_else(table):
+    table.register("Mine", Spec(Base))
+    worker = Registry("thing", Base, "a Base class", {"Ours": Spec(Plain)})
     worker.adopt(table.own())
-    assert list(worker) == ["Ours", "Mine"]
-    worker.register("Mine", Spec(Base), THERE)
-    assert (list(worker.own()), worker.find("Mine").load()) == (["Mine"], Base)
-
-
-# -- sources -------------------------------------------------------------------------------------------------------
-
-
-def test_a_source_is_asked_late_and_once(table):
-    asked = []
-    table.register("Known", Spec(Plain), HERE)
-    table.source(lambda: asked.append(1) or [("Far", Spec(Plain), "elsewhere")])
-    assert table.find("Known").load() is Plain
-    assert asked == []
-    assert table.find("Far").load() is Plain
-    assert sorted(table) == ["Far", "Known"]
-    assert asked == [1]
-    with pytest.raises(ValueError, match=r"no thing is named 'far'; did you mean Far\?"):
-        table.find("far")
-
-
-@pytest.mark.parametrize(
-    ("kind", "make"), [(AGENTS, hb.make_team), (POLICIES, hb.make_policy)], ids=["agent", "policy"]
-)
-def test_a_plug_in_of_ones_own_is_found_by_its_makers(monkeypatch, kind, make):
-    monkeypatch.setattr(kind, "entries", dict(kind.entries))
-    kind.source(lambda: [("From-afar", kind["UCB"], "elsewhere")])
-    assert type(make("From-afar", sigma=0.25)) is type(make("UCB"))
+    assert list(table.own()) == list(worker.own()) == ["Mine"]
+    assert worker.find("Mine").load() is Base
 
 
 # -- a policy is an agent ------------------------------------------------------------------------------------------
@@ -160,6 +119,10 @@ def test_what_nobody_down_the_line_takes_is_named_with_the_nearest(cls, wrong, m
 def test_what_is_wrong_otherwise_is_said_as_it_is():
     with pytest.raises(TypeError, match=r"^broken: unexpected"):
         Spec(Leaf).build(Base, "thing", {"broken": True})
+    with pytest.raises(ValueError, match="broken='no'"):
+        Spec(Leaf).build(Base, "thing", {"broken": "no"})
+    with pytest.raises(TypeError, match="must build a Keeps"):
+        Spec(Leaf).build(Keeps, "thing", {})
     assert Spec(Keeps).build(Keeps, "thing", {"any": 1}).options == {"any": 1}
     assert Spec(Leaf, {"size": 3}).build(Base, "thing", {"depth": 2}).size == 3
 

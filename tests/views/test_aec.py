@@ -64,7 +64,7 @@ def test_an_action_outside_its_space_is_refused_by_name():
         env.step(0)
 
 
-@pytest.mark.parametrize("env_id", one_per_class(sorted(ENVS.shipped)))
+@pytest.mark.parametrize("env_id", one_per_class(sorted(ENVS.builtin)))
 def test_every_env_has_a_module_as_farama_has_them(env_id):
     module = importlib.import_module(f"hushbandits.{module_name(env_id)}")
     assert module is getattr(hb, module_name(env_id))

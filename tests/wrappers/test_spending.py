@@ -8,7 +8,7 @@ from named import taken
 import hushbandits as hb
 from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.play import record
-from hushbandits.registry import list_envs, make_core, shipped_classes
+from hushbandits.registry import builtin_classes, list_envs, make_core
 from hushbandits.wrappers.loss import Loss
 
 LAWS = ("bernoulli", "clipped-gaussian", "gaussian", "stable", "constant")
@@ -92,6 +92,6 @@ def test_a_wrapper_of_ones_own_spends_of_what_it_promises(bound, law, spent):
 
 def test_labels_say_whose_cost_it_is():
     """A cost is that of one reward: of a user's whole part where users come once, never of an agent's whole run."""
-    labels = {name: m.label for name, m in gathered(*shipped_classes()).items() if "spent" in m.label}
+    labels = {name: m.label for name, m in gathered(*builtin_classes()).items() if "spent" in m.label}
     assert {"epsilon", "delta", "agent_epsilon"} <= set(labels)
     assert all("one reward" in label for label in labels.values()), labels

@@ -10,9 +10,9 @@ from typing import Any
 
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.env import Env
-from hushbandits.core.ground import spec as specs
+from hushbandits.core.ground import registry as specs
+from hushbandits.core.ground.registry import Registry
 from hushbandits.core.ground.strangers import ships
-from hushbandits.core.ground.table import Table
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import nearest
 from hushbandits.core.guarantee import Guarantee
@@ -221,7 +221,7 @@ def hider(name: str) -> tuple[Callable[..., Wrapper], str] | None:
     return None
 
 
-_PROMISING = Table("mechanism", (Wrapper, Env, Team), "a class of wrappers, envs or teams")
+_PROMISING = Registry("mechanism", (Wrapper, Env, Team), "a class of wrappers, envs or teams")
 
 
 def _imported(path: str) -> type:
@@ -331,6 +331,6 @@ _SETTINGS: dict[str, Callable[..., Env]] = {
     "network": partial(make_core, "CoopNetwork-v0", n_agents=4, horizon=3),
 }
 #: What is registered, and how one of them is looked at.
-_KINDS: dict[type, tuple[Table, Callable[[str, Any, str, Params], Found]]] = {
+_KINDS: dict[type, tuple[Registry, Callable[[str, Any, str, Params], Found]]] = {
     Env: (ENVS, _env), Team: (AGENTS, _agent), Wrapper: (WRAPPERS, _wrapper),
 }  # fmt: skip

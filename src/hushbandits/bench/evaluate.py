@@ -23,29 +23,19 @@ from hushbandits.bench.runner.progress import Bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
-from hushbandits.core.ground.keywords import named
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.names import reach
 from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import integer, nearest, shown
+from hushbandits.core.ground.validate import integer, shown
 from hushbandits.core.measure import gathered
 from hushbandits.core.team import Team
-from hushbandits.registry import make_team, not_the_envs
+from hushbandits.registry import make_team
 
 __all__ = ["evaluate"]
 
 _RUN = 700  # bytes of one run's seed and metrics
 
 
-def _whose(name: str, value: object, args: Sequence[Any], given: Params) -> str:
-    """Where a parameter belongs that `evaluate` itself does not take."""
-    near, pair = nearest(name, ("runs", "seed", "env", "agent_kwargs", "wrappers", "options")), {name: value}
-    if not name or "did you mean" in near:
-        return near
-    return f"; write env={pair}, agent_kwargs={pair} or options=RunOptions({name}={shown(value)}), whose it is"
-
-
-@named(_whose)
 def evaluate(
     env_id: AnyEnv, agent: AnyAgent | Team, runs: int = 20, seed: int = 0, env: Params | None = None,
     agent_kwargs: Params | None = None, wrappers: Sequence[AnyWrapper] = (), options: RunOptions | None = None,
@@ -98,7 +88,6 @@ def evaluate(
     if isinstance(agent, Team) and given:
         raise ValueError(f"agent_kwargs={shown(given)} cannot change {agent.name}, which is built already")
     if not isinstance(agent, (str, Team)):
-        not_the_envs(env_id, agent, given)
         agent = make_team(agent, **given)
     met = prepare(env_id, agent, 1, params, given, wrappers)
     sampled(chosen.checkpoints, met[0])

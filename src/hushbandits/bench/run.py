@@ -10,7 +10,6 @@ from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.results import Results, read
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.run import Played, play
-from hushbandits.core.ground.keywords import named
 from hushbandits.core.ground.validate import shown
 
 __all__ = ["Outcome", "run"]
@@ -25,7 +24,6 @@ class Outcome(Played):
         return read(self.store)
 
 
-@named()
 def run(
     experiments: Experiment | Sequence[Experiment], out: Path | str, *, seed: int = 0, shard: str | None = None,
     options: RunOptions | None = None,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 
 from hushbandits.core.entries import WRAPPERS
-from hushbandits.core.ground.spec import Spec, default, parameters
+from hushbandits.core.ground.registry import Spec, default, parameters
 
 __all__ = ["parts", "said_of_parameters", "settings"]
 

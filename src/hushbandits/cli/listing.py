@@ -13,10 +13,10 @@ from hushbandits.bench.declare.catalog import find, modules, plugged
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.cli.explained import parts, settings
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
-from hushbandits.core.ground.table import Table
+from hushbandits.core.ground.registry import Registry
 from hushbandits.core.ground.validate import nearest
-from hushbandits.core.whose import owners
 from hushbandits.policies.shelf import POLICIES
+from hushbandits.registry import owners
 
 __all__ = ["list_"]
 
@@ -46,9 +46,9 @@ def list_(
             rows = dict(_experiments() if kind == "experiments" else _named(_TABLES[kind]))
             print(kind, *(f"  {name:<{max(map(len, rows)) + 2}}{line}" for name, line in rows.items()), sep="\n")
         return 0
-    tables = [table for table in _TABLES.values() if what in table or what in table.disputed]
+    tables = [table for table in _TABLES.values() if what in table]
     declared = () if tables else _declared(what)
-    taken = {} if tables or declared else owners(what, more={"policy": POLICIES})
+    taken = {} if tables or declared else owners(what)
     for table in tables:
         _explain(what, table)
     for e in declared:
@@ -62,14 +62,11 @@ def list_(
     return 0
 
 
-def _named(table: Table) -> Iterator[tuple[str, str]]:
+def _named(table: Registry) -> Iterator[tuple[str, str]]:
     """Each name of a table, and a line about it."""
-    for name in sorted({*table, *table.disputed}):
-        if name in table.disputed:
-            yield name, f"brought by {table.disputed[name]}: use module:Class"
-        else:
-            inside = f" ({', '.join(table[name].wrappers)})" if table[name].wrappers else ""
-            yield name, f"of {table.brought[name]}" if name in table.brought else table[name].about() + inside
+    for name, spec in sorted(table.items()):
+        inside = f" ({', '.join(spec.wrappers)})" if spec.wrappers else ""
+        yield name, f"of {spec.source}" if spec.source else spec.about() + inside
 
 
 def _experiments() -> Iterator[tuple[str, str]]:
@@ -90,9 +87,9 @@ def _say(text: str, indent: str = "  ") -> None:
     print(textwrap.fill(text, 100, initial_indent=indent, subsequent_indent=f"{indent}    ", break_on_hyphens=False))
 
 
-def _explain(name: str, table: Table) -> None:
-    spec = table.find(name)  # refuses one that two plug-ins bring
-    of = f", of {table.brought[name]}" if name in table.brought else ""
+def _explain(name: str, table: Registry) -> None:
+    spec = table[name]
+    of = f", of {spec.source}" if spec.source else ""
     print(f"{name} ({table.kind}{of})\n")
     print(textwrap.indent(parts(spec.load())[""].replace("``", ""), "  "))
     if spec.wrappers:

@@ -21,10 +21,8 @@ from hushbandits import __version__
 from hushbandits.bench.runner.errors import RunError, StoreError
 from hushbandits.cli.console import note
 from hushbandits.core.ground.names import words
-from hushbandits.core.ground.spec import Spec
-from hushbandits.core.ground.table import Table
+from hushbandits.core.ground.registry import Registry, Spec
 from hushbandits.core.ground.validate import nearest
-from hushbandits.plugins import plug
 
 __all__ = ["COMMANDS", "main"]
 
@@ -46,8 +44,7 @@ hushbandits COMMAND --help explains a command's options; --version says which hu
 
 #: The commands: functions whose signatures and docstrings are their options and help, imported when they are named.
 #: Packages add some by entry points of the group ``hushbandits.commands``.
-COMMANDS = Table("command", type(note), "a function")
-COMMANDS.ship({
+COMMANDS = Registry("command", type(note), "a function", {
     "run": Spec("hushbandits.cli.run:run"),
     "list": Spec("hushbandits.cli.listing:list_"),
     "report": Spec("hushbandits.cli.run:report"),
@@ -59,8 +56,7 @@ COMMANDS.ship({
     "audit": Spec("hushbandits.cli.audit:audit"),
     "watch": Spec("hushbandits.cli.watch:watch"),
     "train": Spec("hushbandits.cli.train:train"),
-})  # fmt: skip
-plug(COMMANDS, "commands")
+}, "commands")  # fmt: skip
 
 #: What a stopped command has kept.
 _KEPT = {
@@ -99,9 +95,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _obey(name: str, args: Sequence[str]) -> int:
     if name in ("-h", "--help", "help"):
-        about = [
-            (command, spec.about() or f"added by {COMMANDS.brought[command]}") for command, spec in COMMANDS.items()
-        ]
+        about = [(command, spec.about() or f"added by {spec.source}") for command, spec in COMMANDS.items()]
         print(_HELP.replace("{commands}", "\n".join(f"  {command:<11}{line}" for command, line in about)))
         return 0
     if name in ("-v", "--version"):
@@ -126,7 +120,7 @@ def _obey(name: str, args: Sequence[str]) -> int:
 
 def _meant(function: Callable[..., int], option: str, value: str) -> str:
     """What stands in an unknown option's place, to end a sentence."""
-    from hushbandits.core.whose import owners
+    from hushbandits.registry import owners
 
     if not option.startswith("--"):
         return ""

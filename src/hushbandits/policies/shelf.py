@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hushbandits.core.ground.keywords import named
-from hushbandits.core.ground.spec import Spec
-from hushbandits.core.ground.table import Table, first_of
+from hushbandits.core.ground.registry import Registry, Spec
 from hushbandits.core.ground.validate import shown
 from hushbandits.policies.policy import Policy
-
-__all__ = ["POLICIES", "AnyPolicy", "given_to", "list_policies", "make_policy"]
 
 #: A name, ``"module:Class"``, a class or a policy.
 AnyPolicy = str | type[Policy] | Policy
 
-POLICIES = Table(
+POLICIES = Registry(
     "policy",
     Policy,
     "a Policy class",
-    "an agent plays it, 'Alone' or 'QuACK', with agent_kwargs={{'policy': {name}}}",
-)
-POLICIES.ship(
     {
         name: Spec(f"hushbandits.policies.{entry}")
         for name, entry in {
@@ -45,7 +38,8 @@ POLICIES.ship(
             "epsilon-greedy": "exploring:EpsilonGreedy",
             "softmax": "exploring:Softmax",
         }.items()
-    }
+    },
+    "policies",
 )
 
 
@@ -54,7 +48,6 @@ def list_policies() -> list[str]:
     return sorted(POLICIES)
 
 
-@named(first_of(POLICIES))
 def make_policy(policy: AnyPolicy, /, **params: object) -> Policy:
     """Build a policy.
 

@@ -13,10 +13,11 @@ from functools import partial
 import numpy as np
 
 from hushbandits.core.each import Each
-from hushbandits.core.entries import AnyEnv, AnyWrapper, parameters
+from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.face import Face, revealed
 from hushbandits.core.ground.names import words as in_words
+from hushbandits.core.ground.registry import parameters
 from hushbandits.core.ground.types import Array, Message, Params, Seeds
 from hushbandits.core.guarantee import Guarantee, GuaranteeSource
 from hushbandits.core.luck.tapes import run_seeds

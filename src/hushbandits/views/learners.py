@@ -10,7 +10,7 @@ from gymnasium import spaces
 
 from hushbandits.core.actions import Stacked, fits, read, shaped
 from hushbandits.core.edge import as_array
-from hushbandits.core.entries import AnyEnv, AnyWrapper, title
+from hushbandits.core.entries import ENVS, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Params, Seeds
 from hushbandits.core.ground.validate import choice, integer, shown
@@ -18,7 +18,7 @@ from hushbandits.core.luck.seeding import Seeded
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Field
 from hushbandits.core.task import Task
-from hushbandits.registry import env_entry, make_core, takes
+from hushbandits.registry import make_core, takes
 
 Info = dict[str, Any]
 
@@ -63,7 +63,7 @@ def task_options(id: AnyEnv, given: Params) -> tuple[Info, Info]:
     """
     own = {*learners_own(id)} - {*_TASKS}
     for name in given:
-        if name in own and (takes(id, name) or name in env_entry(id).defaults):
+        if name in own and (takes(id, name) or name in ENVS.find(id).defaults):
             raise TypeError(f"{name}= is a parameter of env {title(id)} and an option of its task: rename one of them")
     options = {k: v for k, v in given.items() if k in own or (k in _TASKS and v is not None)}
     return options, {k: v for k, v in given.items() if k not in own and k not in _TASKS}
@@ -71,7 +71,7 @@ def task_options(id: AnyEnv, given: Params) -> tuple[Info, Info]:
 
 def learners_own(id: AnyEnv) -> list[str]:
     """Return the options of the task that an env has for learners; empty: it declares none."""
-    learner = getattr(env_entry(id).load(), "learner", None)
+    learner = getattr(ENVS.find(id).load(), "learner", None)
     return [] if learner is None else list(learner.takes())
 
 

@@ -14,10 +14,10 @@ from functools import cache
 from pathlib import Path
 
 from hushbandits.bench.declare.spec import Experiment
+from hushbandits.builtin import EXPERIMENTS
 from hushbandits.core.ground.names import words
+from hushbandits.core.ground.registry import points
 from hushbandits.core.ground.validate import nearest, shown
-from hushbandits.plugins import points
-from hushbandits.shipped import EXPERIMENTS
 
 __all__ = ["bounds", "family", "find", "modules", "plugged", "read_toml", "reasons"]
 
@@ -37,14 +37,12 @@ def modules() -> dict[str, tuple[str, tuple[Experiment, ...]]]:
 def plugged() -> dict[str, tuple[str, str]]:
     """Return what plug-ins declare, by its name: a module with `EXPERIMENTS`, not imported, and who brings it."""
     found: dict[str, tuple[str, str]] = {}
-    for point, whence in points("experiments", "module"):
-        taken = found[point.name][1] if point.name in found else "hushbandits" if point.name in modules() else ""
+    for name, module, whence in points("experiments"):
+        taken = found[name][1] if name in found else "hushbandits" if name in modules() else ""
         if taken:
-            warnings.warn(
-                f"experiments {point.name!r} of {whence} are left out: {taken} has some of that name", stacklevel=2
-            )
+            warnings.warn(f"experiments {name!r} of {whence} are left out: {taken} has some of that name", stacklevel=2)
         else:
-            found[point.name] = point.value, whence
+            found[name] = module, whence
     return found
 
 

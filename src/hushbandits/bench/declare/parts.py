@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type
 
 from hushbandits.bench.declare.canonical import plain, thaw
 from hushbandits.core.ground.extras import extra
-from hushbandits.core.ground.keywords import keywords
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import nearest, shown
 
@@ -183,7 +182,6 @@ class Use(Part):
         return cls(given["use"], **{str(k): v for k, v in given.items() if k != "use"})
 
 
-@keywords
 @dataclass(frozen=True, kw_only=True)
 class Figure(Part):
     """One panel of an experiment's picture.

@@ -12,7 +12,6 @@ from hushbandits.bench.declare.canonical import canonical, digest, seeds, world
 from hushbandits.bench.declare.claim import Claim, Line
 from hushbandits.bench.declare.parts import Count, Figure, Part, Use, check, plain_name
 from hushbandits.bench.declare.vocabulary import place, short, symbol
-from hushbandits.core.ground.keywords import keywords
 from hushbandits.core.ground.types import Params, Seeds
 from hushbandits.core.ground.validate import nearest, shown
 
@@ -62,7 +61,6 @@ class Cell:
         return seeds(seed, self.world, first, runs)
 
 
-@keywords
 @dataclass(frozen=True, kw_only=True)
 class Experiment(Part):
     """A declaration: who plays what, how often, and what is shown.

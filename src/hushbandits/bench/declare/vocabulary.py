@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from hushbandits.core.ground.types import Params
 from hushbandits.core.measure import Measure, gathered
-from hushbandits.registry import shipped_classes
+from hushbandits.registry import builtin_classes
 
 __all__ = ["PARAMETERS", "place", "shipped", "short", "smaller_is_better", "symbol", "words"]
 
@@ -39,7 +39,7 @@ def shipped() -> Mapping[str, Measure]:
 
     For folders that do not say it themselves.
     """
-    return MappingProxyType(gathered(*shipped_classes()))
+    return MappingProxyType(gathered(*builtin_classes()))
 
 
 #: Metrics of which less is better, and of which more: what is in neither is not judged by size.

@@ -20,7 +20,7 @@ from hushbandits.core.ground.types import Array, Params, Seeds
 from hushbandits.core.ground.validate import integer
 from hushbandits.core.play import log_checkpoints, measured, meet, record
 from hushbandits.core.team import Team
-from hushbandits.registry import assemble, make_team, make_wrapper, not_the_envs
+from hushbandits.registry import assemble, make_team, make_wrapper
 
 #: Finals, curves and times of a batch.
 Played = tuple[dict[str, Array], dict[str, Array], Array]
@@ -38,7 +38,6 @@ def prepare(
     if isinstance(agent, Team):
         team = agent
     else:
-        not_the_envs(env, agent, params)
         team = make_team(agent, **params)
     built = assemble(env, team, runs=runs, env=env_params, wrappers=wrappers)
     meet(built, team)

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import sys
 from pathlib import Path
-
-__all__ = ["SENT", "imported", "is_module", "reach", "reached", "words"]
-
 
 #: Classes that the parent process sent to this worker, by ``"module:Class"``.
 SENT: dict[str, object] = {}
@@ -26,7 +22,7 @@ def imported(what: str, path: str) -> object:
         return SENT[path]
     module, _, name = path.partition(":")
     if not all(part.isidentifier() for part in (*module.split("."), name)) or module.endswith(".py"):
-        raise ValueError(f"{what} must read module:Class, such as my_module:MyClass{_file(path)}")
+        raise ValueError(f"{what} must read module:Class, such as my_module:MyClass; it names no file")
     reach(str(Path.cwd()))
     try:
         home = importlib.import_module(module)
@@ -37,30 +33,6 @@ def imported(what: str, path: str) -> object:
     if not hasattr(home, name):
         raise ValueError(f"{what}: module {module!r} has no {name!r}")
     return getattr(home, name)
-
-
-def is_module(name: str) -> bool:
-    """Whether a module of that name could be imported, from the current folder too; it is not."""
-    if not name.isidentifier():
-        return False
-    try:
-        return Path(f"{name}.py").is_file() or importlib.util.find_spec(name) is not None
-    except (ValueError, ImportError):
-        return False
-
-
-def _file(path: str) -> str:
-    # Windows' drives have a colon of their own.
-    file, _, name = path.rpartition(":")
-    stem = Path(file.replace("\\", "/"))
-    if stem.suffix != ".py" and "/" not in str(stem):
-        return ""
-    if not stem.stem.isidentifier() or not name.isidentifier():
-        return "; it names a module of this folder or of the path, not a file"
-    return (
-        f"; it names a module, not a file: go to the folder of {stem.stem}.py, or put that on PYTHONPATH, "
-        f"and write {stem.stem}:{name}"
-    )
 
 
 _PACKAGE = __name__.partition(".")[0]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["begins", "printable", "ships"]
-
 _PACKAGE = __name__.partition(".")[0]
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
 
 from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.spec import Spec
-from hushbandits.core.ground.table import Table
+from hushbandits.core.ground.registry import Registry, Spec
 from hushbandits.core.ground.types import Array, Params, Seeds
 from hushbandits.core.ground.validate import integer, nearest, real, reals, shown
 from hushbandits.core.luck.law import WIDEST, Law
@@ -246,9 +246,7 @@ LAWS: dict[str, type[Law]] = {
     "stable": Stable,
     "constant": Constant,
 }
-
-
-_LAW = Table("reward law", Law, "a Law class")
+_LAW = Registry("reward law", Law, "a Law class", {name: Spec(law) for name, law in LAWS.items()})
 
 
 def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = "rewards") -> Law:
@@ -266,16 +264,13 @@ def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = 
     given: Params = {}
     if isinstance(rewards, Mapping) and len(rewards) == 1:
         ((rewards, given),) = rewards.items()
-    made: type[Law] | None = None
-    if isinstance(rewards, type):
-        made = _LAW.checked(f"{name}={shown(rewards)}", rewards)
-    elif isinstance(rewards, str):
-        made = _LAW.own_class(rewards) if ":" in rewards else LAWS.get(rewards)
-    if made is None:
+    if not isinstance(rewards, type) and (not isinstance(rewards, str) or (":" not in rewards and rewards not in LAWS)):
         raise ValueError(f"{name}={shown(rewards)} is no reward law{nearest(str(rewards), LAWS)}")
     if not isinstance(given, Mapping):
         raise ValueError(f"{name}={shown({rewards: given})} must be a law with a table of its parameters")
-    return Spec(made).build(made, f"reward law {shown(rewards)}", given)
+    kind: type[Any] = Law
+    law: Law = _LAW.find(rewards).build(kind, f"reward law {shown(rewards)}", given)
+    return law
 
 
 @dataclass(frozen=True)

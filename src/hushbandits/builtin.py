@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hushbandits.core.ground.spec import Spec
+from hushbandits.core.ground.registry import Spec
 from hushbandits.core.luck.rewards import RepeatingMeans, UniformMeans
 from hushbandits.policies.shelf import POLICIES
-
-__all__ = ["AGENTS", "ENVS", "EXPERIMENTS", "WRAPPERS"]
 
 #: The folder whose modules declare experiments, each its own `EXPERIMENTS`.
 EXPERIMENTS = "hushbandits.experiments"
