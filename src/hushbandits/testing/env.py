@@ -9,7 +9,7 @@ import pickle
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from gymnasium import spaces
@@ -103,7 +103,7 @@ def check_env(
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise AssertionError(f"the env cannot be pickled in mid-episode: {error}") from error
     same(first, again, f"an episode pickled before step {middle}: pickling loses something, or")
-    if isinstance(env, (str, type)):
+    if _is_core(env):
         given = {name: value for name, value in kwargs.items() if takes(env, name) and name not in _AROUND}
         wrappers: Sequence[AnyWrapper] = kwargs.get("wrappers", ())  # type: ignore[assignment]
         for game in grounds(partial(make_team, "Random"), env, given, wrappers):
@@ -112,8 +112,13 @@ def check_env(
         _check_row(build().unwrapped, actor, steps, seed)
 
 
+def _is_core(env: object) -> TypeGuard[str | type[Env]]:
+    """Whether it is an id or a class of an array core."""
+    return isinstance(env, str) or (isinstance(env, type) and issubclass(env, Env))
+
+
 def _builder(env: str | type[Env] | ParallelEnv | Built, kwargs: Params) -> Built:
-    if isinstance(env, str) or (isinstance(env, type) and issubclass(env, Env)):
+    if _is_core(env):
         if takes(env, "horizon"):
             kwargs = {"horizon": ROUNDS, **kwargs}
         make = pkgutil.resolve_name("hushbandits.views.make:make")  # by name: a view may use the checker
