@@ -65,8 +65,8 @@ def _announce(id: str) -> None:
     try:
         gymnasium.register(
             public,
-            "hushbandits.views.vector:one_agent",
-            vector_entry_point="hushbandits.views.vector:of_gymnasium",
+            "hushbandits.views.farama:one_agent",
+            vector_entry_point="hushbandits.views.farama:of_gymnasium",
             kwargs={"env_id": id},  # `id` is a word of gymnasium.make's own
         )
     except gymnasium.error.Error as refused:  # it takes no name both with and without a version
