@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["extra"]
-
 
 @contextmanager
 def extra(name: str) -> Iterator[None]:

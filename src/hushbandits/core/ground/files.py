@@ -19,8 +19,6 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-__all__ = ["lock", "parts", "replacing", "unlock"]
-
 _PART = re.compile(r"\.[0-9]+-[0-9a-f]{16}\.part")
 _FAR = 1 << 30  # Windows locks bytes against reading, too: one that nobody reads
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["LARGEST_NUMBER", "affordable", "limit"]
-
 #: Numbers beyond ± this are refused: sums and products of them would not stay finite.
 LARGEST_NUMBER = 1e100
 

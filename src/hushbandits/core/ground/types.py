@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Action", "Array", "Message", "Params", "Seeds"]
-
 Array = NDArray[Any]
 #: What all acting agents do: the array of an action's one field, or one for each.
 Action = Array | tuple[Array, ...]

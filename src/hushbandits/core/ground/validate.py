@@ -11,25 +11,6 @@ import numpy as np
 
 from hushbandits.core.ground.types import Array
 
-__all__ = [
-    "LARGEST",
-    "MOST",
-    "an",
-    "choice",
-    "count",
-    "divisor",
-    "flag",
-    "integer",
-    "nearest",
-    "not_a_number",
-    "otherwise",
-    "probability",
-    "real",
-    "reals",
-    "short",
-    "shown",
-]
-
 #: The largest integer that an array can hold.
 LARGEST = 2**63 - 1
 #: The most agents, arms, runs or rounds of delay.
