@@ -37,16 +37,16 @@ def tests(session):
 def core(session):
     """The contract, its settings and its wrappers, for systems that the whole suite is not hosted on."""
     session.install(".[test]")
-    rooms = ("core", "envs", "policies", "routines", "privacy", "wrappers", "views")
+    rooms = ("core", "envs", "policies", "routines", "privacy", "wrappers", "adapters")
     session.run("pytest", "-n", "auto", *(f"tests/{room}" for room in rooms), *session.posargs)
 
 
 #: Of the rooms below: what needs PyTorch, and what fails by two faults of Gymnasium's, mended in 1.2.3 and 1.4.
 NOT_LOWEST = [
     "--ignore=tests/cli/test_train.py",
-    *(f"--ignore=tests/views/test_{name}.py" for name in ("own_options", "sb3", "torchrl")),
-    "--deselect=tests/views/test_vector_made.py::test_gymnasiums_wrappers_stand_over_it",
-    "--deselect=tests/views/test_views_spaces.py::test_an_action_outside_its_space_changes_nothing",
+    *(f"--ignore=tests/adapters/test_{name}.py" for name in ("own_options", "sb3", "torchrl")),
+    "--deselect=tests/adapters/test_vector_made.py::test_gymnasiums_wrappers_stand_over_it",
+    "--deselect=tests/adapters/test_views_spaces.py::test_an_action_outside_its_space_changes_nothing",
     "--deselect=tests/core/test_use.py::test_a_learners_bad_action_names_the_agent_and_its_space",
 ]
 
@@ -60,7 +60,7 @@ def lowest(session):
     pins.write_text("\n".join(need.replace(">=", "==") for need in needs))
     session.install(".[bench]", "-c", str(pins), "cryptography", "hypothesis", "pytest", "pytest-xdist")
     # Old releases warn of the new ones beside them.
-    rooms = ("tests/core", "tests/views", "tests/cli")
+    rooms = ("tests/core", "tests/adapters", "tests/cli")
     session.run("pytest", "-W", "default", "-n", "auto", *rooms, *NOT_LOWEST, *session.posargs)
 
 

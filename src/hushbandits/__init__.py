@@ -17,9 +17,9 @@ from inspect import getdoc as _getdoc
 from pathlib import Path as _Path
 from types import ModuleType as _ModuleType
 
+from hushbandits.adapters.pettingzoo_modules import put_modules as _put_modules
 from hushbandits.builtin import ENVS as _ENVS
 from hushbandits.protection import privacy as _privacy
-from hushbandits.views.farama import put_modules as _put_modules
 
 __version__ = _version("hushbandits")
 

@@ -1,5 +1,11 @@
 # What the package offers, and where it is written: `__init__.py` reads this table, and so do type checkers.
 from hushbandits import testing as testing
+from hushbandits.adapters.make import make as make
+from hushbandits.adapters.make import make_aec as make_aec
+from hushbandits.adapters.make import make_sb3 as make_sb3
+from hushbandits.adapters.make import make_torchrl as make_torchrl
+from hushbandits.adapters.make import make_vec as make_vec
+from hushbandits.adapters.make import wrap as wrap
 from hushbandits.bench.comparison import Comparison as Comparison
 from hushbandits.bench.comparison import compare as compare
 from hushbandits.bench.declare.claim import Claim as Claim
@@ -48,11 +54,5 @@ from hushbandits.registry import make_wrapper as make_wrapper
 from hushbandits.registry import register_agent as register_agent
 from hushbandits.registry import register_env as register_env
 from hushbandits.registry import register_wrapper as register_wrapper
-from hushbandits.views.make import make as make
-from hushbandits.views.make import make_aec as make_aec
-from hushbandits.views.make import make_sb3 as make_sb3
-from hushbandits.views.make import make_torchrl as make_torchrl
-from hushbandits.views.make import make_vec as make_vec
-from hushbandits.views.make import wrap as wrap
 
 __version__: str

@@ -65,15 +65,15 @@ def _announce(id: str) -> None:
     try:
         gymnasium.register(
             public,
-            "hushbandits.views.farama:one_agent",
-            vector_entry_point="hushbandits.views.farama:of_gymnasium",
+            "hushbandits.adapters.pettingzoo_modules:one_agent",
+            vector_entry_point="hushbandits.adapters.pettingzoo_modules:of_gymnasium",
             kwargs={"env_id": id},  # `id` is a word of gymnasium.make's own
         )
     except gymnasium.error.Error as refused:  # it takes no name both with and without a version
         raise ValueError(f"id={id!r} cannot be registered with Gymnasium: {refused}") from None
     if petting:
-        pettingzoo.register("parallel", spelled, "hushbandits.views.make:make", kwargs={"id": id})
-        pettingzoo.register("aec", spelled, "hushbandits.views.make:make_aec", kwargs={"id": id})
+        pettingzoo.register("parallel", spelled, "hushbandits.adapters.make:make", kwargs={"id": id})
+        pettingzoo.register("aec", spelled, "hushbandits.adapters.make:make_aec", kwargs={"id": id})
 
 
 def register_agent(name: str, entry: Entry, /, **defaults: object) -> None:
@@ -369,6 +369,6 @@ WRAPPERS.ship(builtin.WRAPPERS)
 # For one agent alone.
 gymnasium.register(
     "hushbandits/Bandit-v0",
-    "hushbandits.views.bandit:BanditEnv",
-    vector_entry_point="hushbandits.views.bandit:make_bandits",
+    "hushbandits.adapters.bandit:BanditEnv",
+    vector_entry_point="hushbandits.adapters.bandit:make_bandits",
 )

@@ -12,13 +12,13 @@ from policies import HOMES, HYPER, NET, shaken, trained
 from scipy.stats import chisquare
 
 import hushbandits as hb
+from hushbandits.adapters.make import make_sb3
 from hushbandits.baselines.learned import Network, drawn, read
 from hushbandits.baselines.sb3 import Trained
 from hushbandits.baselines.sb3_model import of_model
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.core.measure import gathered
 from hushbandits.learning.models import build
-from hushbandits.views.make import make_sb3
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ def test_four_cells_read_no_paper_and_nothing_of_other_settings(tmp_path):
         "envs.network.lossy_transport",
         "baselines.sb3",
     )
-    others += ("audits", "learning", "testing", "views.make", "cli.audit")
+    others += ("audits", "learning", "testing", "adapters.make", "cli.audit")
     assert [n for n in names if n.startswith(tuple(f"hushbandits.{other}" for other in others))] == []
     assert len(names) <= 153
 
@@ -40,5 +40,5 @@ def test_four_cells_read_no_paper_and_nothing_of_other_settings(tmp_path):
 def test_the_package_alone_reads_its_core_and_its_tables():
     code = "import sys, hushbandits; print(*(n for n in sys.modules if n.startswith('hushbandits.')))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    rooms = ("bench", "cli", "testing", "envs", "agents", "views.make")
+    rooms = ("bench", "cli", "testing", "envs", "agents", "adapters.make")
     assert [n for n in told if n.startswith(tuple(f"hushbandits.{room}" for room in rooms))] == []

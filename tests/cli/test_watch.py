@@ -12,8 +12,8 @@ from matplotlib.animation import FuncAnimation
 from PIL import Image
 
 import hushbandits as hb
+from hushbandits.adapters import render
 from hushbandits.cli.main import main
-from hushbandits.views import render
 
 GAME = ["watch", "CoopNetwork-v0", "--agent", "Multi-UCB", "--set", "env.n_agents=4", "--set", "env.horizon=40"]
 

@@ -11,13 +11,13 @@ from scipy.stats import chisquare
 from stable_baselines3.common.vec_env import VecMonitor
 
 import hushbandits as hb
+from hushbandits.adapters.make import make_sb3
 from hushbandits.baselines.learned import Network, read
 from hushbandits.baselines.sb3 import Trained
 from hushbandits.baselines.sb3_model import of_model
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.learning.equivariant import Described
 from hushbandits.learning.models import build
-from hushbandits.views.make import make_sb3
 
 CASES = {"network": "ppo", "feedback": "a2c", "exploration": "maskable-ppo"}
 

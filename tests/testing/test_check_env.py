@@ -13,10 +13,10 @@ from refusals import rows
 from small import small
 
 import hushbandits as hb
+from hushbandits.adapters.parallel import ParallelView
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.task import NetworkTask
 from hushbandits.testing import check_env
-from hushbandits.views.parallel import ParallelView
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.private_means import PrivateMeans
@@ -281,7 +281,7 @@ def test_the_checker_itself_leaves_no_trace():
 def test_python_without_asserts_still_catches():
     code = (
         "import hushbandits as hb\nfrom hushbandits.testing import check_env\n"
-        "from hushbandits.views.parallel import ParallelView\n"
+        "from hushbandits.adapters.parallel import ParallelView\n"
         "class Wide(ParallelView):\n"
         "    def _told(self):\n"
         "        seen, infos = super()._told()\n"

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from hushbandits.adapters.learners import task_options
+from hushbandits.adapters.parallel import ParallelView
 from hushbandits.bench.results import Results, load_results
 from hushbandits.bench.run import Outcome
 from hushbandits.bench.runner.batch import prepare
@@ -13,8 +15,6 @@ from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import integer, shown
 from hushbandits.core.luck.tapes import LONGEST
 from hushbandits.registry import make_core, make_wrapper
-from hushbandits.views.learners import task_options
-from hushbandits.views.parallel import ParallelView
 
 __all__ = ["replay"]
 

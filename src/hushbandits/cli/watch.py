@@ -13,14 +13,14 @@ from matplotlib.animation import FuncAnimation, writers
 from rich.progress import track
 from tyro.conf import Positional, arg
 
+from hushbandits.adapters import render
+from hushbandits.adapters.watch import moments, watched
 from hushbandits.bench.declare.canonical import seeds, world
 from hushbandits.bench.runner.batch import prepare
 from hushbandits.cli.console import Game, Players, by_owner, make_console
 from hushbandits.core.ground.files import replacing
 from hushbandits.core.ground.validate import integer, real, shown
 from hushbandits.core.task import Task
-from hushbandits.views import render
-from hushbandits.views.watch import moments, watched
 
 __all__ = ["watch"]
 

@@ -17,9 +17,9 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.vec_env import VecEnvWrapper
 from torch import nn
 
+from hushbandits.adapters.sb3 import RowsVecEnv
 from hushbandits.baselines.sb3_choices import CHOICES, described
 from hushbandits.core.ground.types import Array
-from hushbandits.views.sb3 import RowsVecEnv
 
 
 class Described(VecEnvWrapper):

@@ -10,6 +10,7 @@ from typing import IO
 
 import numpy as np
 
+from hushbandits.adapters.learners import Rows
 from hushbandits.baselines.learned import Learned, Network, heads_of
 from hushbandits.baselines.sb3_choices import CHOICES, choices
 from hushbandits.core.ground.types import Array
@@ -17,7 +18,6 @@ from hushbandits.core.ground.validate import integer, real, shown
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.learning.models import mixed
 from hushbandits.learning.score import Score, earned
-from hushbandits.views.learners import Rows
 
 #: Where a search begins, a rule for each setting: a Thompson index, a vote by the gap, a block for each arm and then
 #: for those that are close, the longer the surer.  From zeros a server asks one user at a time, and every candidate

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stable_baselines3.common.logger import Logger
     from stable_baselines3.common.vec_env import VecEnv
 
-    from hushbandits.views.sb3 import RowsVecEnv
+    from hushbandits.adapters.sb3 import RowsVecEnv
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from typing import TypedDict
 
 import numpy as np
 
+from hushbandits.adapters.learners import Rows
 from hushbandits.baselines.learned import Network, heads_of
 from hushbandits.core.ground.types import Array
 from hushbandits.core.luck.tapes import run_seeds, streams
 from hushbandits.core.play import play
 from hushbandits.registry import make_team
-from hushbandits.views.learners import Rows
 
 #: What was earned in held-out episodes: mean and standard error of the return, and the mean of each metric.
 Score = TypedDict("Score", {"return": float, "se": float | None, "metrics": dict[str, float]})

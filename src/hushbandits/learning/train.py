@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from hushbandits.adapters.learners import Rows, learners_core, learners_own
 from hushbandits.baselines.learned import Network, learned, parts_of
 from hushbandits.bench.declare.canonical import canonical, plain, thaw
 from hushbandits.bench.declare.parts import Use
@@ -24,7 +25,6 @@ from hushbandits.learning.folder import Card, begun, save, versions
 from hushbandits.learning.models import MODELS, Gradient
 from hushbandits.learning.score import HELD_OUT, score, uniform
 from hushbandits.registry import make_wrapper
-from hushbandits.views.learners import Rows, learners_core, learners_own
 
 ALGORITHMS = (*MODELS, "es")
 #: Called with the steps that are done, and after an evaluation with what ``card.json`` says of the training.
@@ -129,8 +129,8 @@ class _Training:
 
     def _gradient(self, wrappers: list[Wrapper], params: Params, hyper: Params, logger: str | None) -> Gradient:
         try:
+            from hushbandits.adapters.make import make_sb3
             from hushbandits.learning.logs import logs_of
-            from hushbandits.views.make import make_sb3
         except ImportError as error:
             raise ImportError(f"training needs Stable-Baselines3: pip install 'hushbandits[sb3]' ({error})") from None
         logs = None if logger is None else logs_of(logger, self.folder, self.asked)

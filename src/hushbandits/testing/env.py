@@ -121,7 +121,7 @@ def _builder(env: str | type[Env] | ParallelEnv | Built, kwargs: Params) -> Buil
     if _is_core(env):
         if takes(env, "horizon"):
             kwargs = {"horizon": ROUNDS, **kwargs}
-        make = pkgutil.resolve_name("hushbandits.views.make:make")  # by name: a view may use the checker
+        make = pkgutil.resolve_name("hushbandits.adapters.make:make")  # by name: a view may use the checker
         return lambda: make(env, **copy.deepcopy(kwargs))
     if kwargs:
         raise TypeError(f"parameters ({', '.join(kwargs)}) go with an id, not with an env that is built already")

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
-from hushbandits.views.learners import Rows, learners_core
+from hushbandits.adapters.learners import Rows, learners_core
 
 RUNS = 32
 

@@ -10,11 +10,11 @@ from kinds import by_class
 from small import small
 
 import hushbandits as hb
+from hushbandits.adapters.learners import learners_core
+from hushbandits.adapters.make import make_vec
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Field
 from hushbandits.core.start import Startable
-from hushbandits.views.learners import learners_core
-from hushbandits.views.make import make_vec
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg

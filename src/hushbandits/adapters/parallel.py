@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
+from hushbandits.adapters.learners import Again, Episodes, Info, checked_mode, of_run, spelled
 from hushbandits.core.actions import Space, Stacked
 from hushbandits.core.entries import AnyAgent
 from hushbandits.core.env import Env
@@ -19,7 +20,6 @@ from hushbandits.core.task import Task
 from hushbandits.core.team import Team
 from hushbandits.protection import DELTA, Protection, privacy
 from hushbandits.registry import make_core
-from hushbandits.views.learners import Again, Episodes, Info, checked_mode, of_run, spelled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -258,7 +258,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
 
     def render(self) -> str | Array | None:
         """Return a text (``ansi``) or an ``(H, W, 3)`` uint8 picture (``rgb_array``), or show a window (``human``)."""
-        import hushbandits.views.render as render
+        import hushbandits.adapters.render as render
 
         if not self._begun:
             raise RuntimeError("render before the start of an episode: call reset() first")

@@ -8,11 +8,11 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from hushbandits.adapters.learners import Info, Rows, checked_mode, spelled
 from hushbandits.core.actions import Stacked
 from hushbandits.core.edge import as_array
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import choice, shown
-from hushbandits.views.learners import Info, Rows, checked_mode, spelled
 
 _MODES = {
     "same-step": AutoresetMode.SAME_STEP,
@@ -209,7 +209,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
 
     def render(self) -> tuple[str | Array, ...]:
         """Return a text or an ``(H, W, 3)`` picture of the first run, in a tuple."""
-        import hushbandits.views.render as render
+        import hushbandits.adapters.render as render
 
         if not self._begun:
             raise RuntimeError("render before the start: call reset() first")

@@ -11,8 +11,8 @@ from kinds import by_class, each_once, one_per_class
 from small import small
 
 import hushbandits as hb
-from hushbandits.views.learners import Rows, learners_core
-from hushbandits.views.make import make_torchrl
+from hushbandits.adapters.learners import Rows, learners_core
+from hushbandits.adapters.make import make_torchrl
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torchrl")
@@ -235,7 +235,7 @@ def test_an_action_outside_its_space_is_refused(bad, says):
 
 
 def test_without_torchrl_one_sentence_says_what_to_install(monkeypatch):
-    monkeypatch.delitem(sys.modules, "hushbandits.views.torchrl", raising=False)
+    monkeypatch.delitem(sys.modules, "hushbandits.adapters.torchrl", raising=False)
     monkeypatch.setitem(sys.modules, "torchrl.envs", None)
     with pytest.raises(ImportError, match=r"make_torchrl needs TorchRL .*: pip install 'hushbandits\[torchrl\]'"):
         make_torchrl("CoopNetwork-v0", 2)

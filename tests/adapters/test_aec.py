@@ -13,8 +13,8 @@ from pettingzoo.test.state_test import state_test
 from small import small
 
 import hushbandits as hb
+from hushbandits.adapters.pettingzoo_modules import module_name
 from hushbandits.core.entries import ENVS
-from hushbandits.views.farama import module_name
 
 
 @each_once

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hushbandits.core.ground.validate import count
 
 if TYPE_CHECKING:
-    from hushbandits.views.vector import VectorView
+    from hushbandits.adapters.vector import VectorView
 
 _OFFERED = ["env", "parallel_env", "raw_env"]
 
@@ -29,7 +29,7 @@ class _Named(ModuleType):
     def __getattr__(self, name: str) -> object:
         if name not in _OFFERED:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        from hushbandits.views.make import make, make_aec
+        from hushbandits.adapters.make import make, make_aec
 
         found = vars(self)[name] = partial(make if name == "parallel_env" else make_aec, vars(self)["id"])
         return found
@@ -60,7 +60,7 @@ def of_gymnasium(env_id: str, num_envs: int = 1, **kwargs: Any) -> VectorView:
     ValueError
         `num_envs` is no multiple of the agents of a run.
     """
-    from hushbandits.views.make import make_vec
+    from hushbandits.adapters.make import make_vec
 
     one = make_vec(env_id, **kwargs)
     if count("num_envs", num_envs, 1) % one.n_agents:

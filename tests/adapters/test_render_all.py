@@ -8,9 +8,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import hushbandits as hb
+from hushbandits.adapters.watch import moments, watched
 from hushbandits.envs import paint
 from hushbandits.registry import assemble
-from hushbandits.views.watch import moments, watched
 
 WIDE, HIGH = 720, 360
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
+from hushbandits.adapters.learners import Rows, learners_core
 from hushbandits.core.actions import choices, sample_mask
 from hushbandits.core.face import Face
-from hushbandits.views.learners import Rows, learners_core
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.shuffle import Shuffle

@@ -13,10 +13,10 @@ except ImportError as error:
 
 from gymnasium import spaces
 
+from hushbandits.adapters.learners import Info, Rows, checked_mode, of_run
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import shown
-from hushbandits.views.learners import Info, Rows, checked_mode, of_run
 
 #: What a sub-env may be asked for by name.
 _TOLD = ("action_masks", "action_space", "metadata", "observation_space", "render_mode", "spec")
@@ -117,7 +117,7 @@ class RowsVecEnv(VecEnv):
 
     def get_images(self) -> Sequence[Array | None]:
         """Return one picture, of the first run."""
-        import hushbandits.views.render as render
+        import hushbandits.adapters.render as render
 
         return [render.picture(self.rows.task, f"round {int(self.rows.core.t[0]):,}")]
 

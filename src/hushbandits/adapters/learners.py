@@ -1,4 +1,4 @@
-"""What all views share: the env as learners get it, and the seeds of its episodes."""
+"""What all adapters share: the env as learners get it, and the seeds of its episodes."""
 
 from __future__ import annotations
 

@@ -12,20 +12,20 @@ from gymnasium.vector import AutoresetMode
 from pettingzoo import AECEnv
 from pettingzoo.utils.conversions import parallel_to_aec
 
+from hushbandits.adapters.learners import Info, Rows, learners_core, task_options
+from hushbandits.adapters.parallel import ParallelView
+from hushbandits.adapters.vector import VectorView
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.ground.validate import count, shown
 from hushbandits.core.messages import Field
 from hushbandits.registry import make_core
-from hushbandits.views.learners import Info, Rows, learners_core, task_options
-from hushbandits.views.parallel import ParallelView
-from hushbandits.views.vector import VectorView
 
 if TYPE_CHECKING:
     import torch
 
-    from hushbandits.views.sb3 import RowsVecEnv
-    from hushbandits.views.torchrl import TorchRows
+    from hushbandits.adapters.sb3 import RowsVecEnv
+    from hushbandits.adapters.torchrl import TorchRows
 
 Wrapped = TypeVar("Wrapped", bound=Env | ParallelView)
 
@@ -210,7 +210,7 @@ def make_sb3(
     >>> dones.any(), venv.step(np.zeros(12, int))[3][0]["TimeLimit.truncated"]
     (np.False_, True)
     """
-    from hushbandits.views.sb3 import RowsVecEnv
+    from hushbandits.adapters.sb3 import RowsVecEnv
 
     return RowsVecEnv(_rows("make_sb3", id, runs, wrappers, speech, kwargs), render_mode)
 
@@ -255,7 +255,7 @@ def make_torchrl(
     >>> env.rollout(100, break_when_any_done=False)["next", "agents", "reward"].shape  # doctest: +SKIP
     torch.Size([8, 100, 4, 1])
     """
-    from hushbandits.views.torchrl import TorchRows
+    from hushbandits.adapters.torchrl import TorchRows
 
     return TorchRows(_rows("make_torchrl", id, runs, wrappers, speech, kwargs), device)
 

@@ -1,0 +1,1 @@
+"""The array core in the forms of other libraries: the only code with dicts of agents."""
