@@ -167,7 +167,7 @@ WRAPPERS = {
     "SecAgg": _at("wrappers.secagg:SecAgg"),
     "Huber": _at("wrappers.huber:Huber"),
     "FalseMeans": _at("wrappers.false_means:FalseMeans"),
-    "LocalTruncated": _at("wrappers.local_truncated:LocalTruncated"),
+    "LocalTruncated": _at("wrappers.local_dp:LocalTruncated"),
     "LocalLaplace": _at("wrappers.local_laplace:LocalLaplace"),
     "LocalBernoulli": _at("wrappers.local_bernoulli:LocalBernoulli"),
     "LocalMechanism": _at("wrappers.local_bernoulli:local_mechanism"),

@@ -13,7 +13,7 @@ from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.privacy.pmf import tail_quantile
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
 from hushbandits.privacy.shuffling import ExtraBits
-from hushbandits.wrappers.local_truncated import TruncatedGeometric
+from hushbandits.wrappers.local_dp import TruncatedGeometric
 
 
 def polya_pmf(law):

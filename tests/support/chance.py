@@ -6,6 +6,25 @@ from scipy import stats
 LEVEL = 1e-7  # a seeded test fails by chance with this probability
 
 
+class Seeded:
+    """Uniform integers that repeat, for exact samplers under test."""
+
+    def __init__(self, seed):
+        self._rng, self._pool, self._bits = np.random.default_rng(seed), 0, 0
+
+    def below(self, n):
+        """By rejection on the fewest bits that hold n − 1."""
+        k = (n - 1).bit_length()
+        while True:
+            if self._bits < k:
+                self._pool |= int.from_bytes(self._rng.bytes(64), "little") << self._bits
+                self._bits += 512
+                continue
+            value, self._pool, self._bits = self._pool & ((1 << k) - 1), self._pool >> k, self._bits - k
+            if value < n:
+                return value
+
+
 def chi_square(drawn, pmf, support):
     """p-value of integer draws against a pmf; cells of few are pooled with their neighbours."""
     expected = pmf(support) * len(drawn)

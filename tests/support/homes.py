@@ -199,7 +199,6 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     "shuffle": Home("ShuffleDP-v0", "Shuffle-DP-SE", {**EACH, "n_agents": 2}, {}, (LocalLaplace(2.0),)),
     "shuffle, pure": Home("ShuffleDP-v0", "Shuffle-DP-SE", {**USERS, "shuffle": "pure"}, {}, (Loss(0.1),)),
     "binary sum": Home("ShuffleDP-v0", "VB-SDP-AE", EACH),
-    "exact": Home("DistDP-v0", "Dist-DP-SE", {**EACH, "horizon": 300, "n_arms": 3, "sampler": "exact"}),
     "table": Home("LTR-v0", "Dist-CDP-SE", TABLE, {}, (Loss(0.1),)),
     "table, each": Home("LTR-v0", "DP-SE", {**TABLE, "users": "each", "n_agents": 2}, {}, (Huber(0.1),)),
     "blocks": Home("DistDP-v0", "Random", {**USERS, "n_agents": 2, "rewards": "bernoulli"}),

@@ -11,7 +11,7 @@ import hushbandits as hb
 from hushbandits.audits.cases import Budget, everything
 from hushbandits.audits.suite import checks
 from hushbandits.envs.feedback.env import Feedback
-from hushbandits.wrappers.local_truncated import LocalTruncated, TruncatedGeometric
+from hushbandits.wrappers.local_dp import LocalTruncated, TruncatedGeometric
 
 
 def made(**given):
@@ -47,7 +47,7 @@ def test_one_file_and_one_line_are_enough():
         Feedback, "LDP-SE", runs=2, env={"horizon": 3000}, wrappers=["LocalTruncated"]
     ).only.data.finals
     assert "uncalibrated" not in finals
-    exact = Feedback(users="each", wrappers=[LocalTruncated(sampler="exact")], horizon=100)
+    exact = Feedback(users="each", wrappers=[LocalTruncated(noise="exact")], horizon=100)
     assert math.isfinite(hb.play(exact, hb.make_team("LDP-SE"))["epsilon"].item())
 
 

@@ -55,7 +55,7 @@ def on_blocks(case: Case) -> Iterator[Verdict]:
             yield black_box(case, change, 8)
         return
     for made in case.over(*case.budget.full):
-        local, exact = made.owner.hidden_by == "noise", made.owner.sampler == "exact"  # user by user: slow
+        local, exact = made.owner.hidden_by == "noise", made.owner.noise == "exact"  # user by user: slow
         least = 1 if local else made.owner.smallest
         within, beyond = neighbours(made.promise)
         large = 64 if least <= 2 else 2 * least

@@ -32,7 +32,7 @@ _BINARY = {"shuffle": "binary-sum"}
 #: Parameters to audit, by registered env, wrapper or agent; by default its own defaults alone.
 VARIANTS: dict[str, list[Params]] = {
     "CentralDP-v0": [{}, {"discrete": True}],
-    "DistDP-v0": [{}, {"t_min": 0.75}, {"sampler": "exact"}],
+    "DistDP-v0": [{}, {"t_min": 0.75}, {"noise": "exact"}],
     "DistRDP-v0": [{}, {"t_min": 0.75, "scale": 1.0}],
     "DistCDP-v0": [{}, {"t_min": 0.75, "scale": 1.0}],
     "ShuffleDP-v0": [{}, {"t_min": 0.75}, {"shuffle": "pure"}, _BINARY, {**_BINARY, "calibrate": "exact"}],

@@ -44,7 +44,7 @@ def drawn_on_blocks(case: Case) -> Iterator[Verdict]:
     """In full at ε = 1 (or its own ε), and shorter at the others of the grid."""
     grid, full, largest, runs = case.budget.grid, case.budget.full, case.budget.largest, max(3, case.budget.runs)
     for made in case.over(*full):
-        if made.owner.sampler == "exact":  # integers only, user by user: slow
+        if made.owner.noise == "exact":  # integers only, user by user: slow
             yield from long_run(made, 24, 3)
             return
         yield from long_run(made, largest, runs)

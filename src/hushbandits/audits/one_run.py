@@ -71,7 +71,7 @@ def one_run(case: Case) -> Iterator[Verdict]:
     """
     for made in case.over(*case.budget.full):
         # integers only, user by user: slow
-        n = case.budget.samples // (20 if getattr(made.owner, "sampler", "fast") == "exact" else 1)
+        n = case.budget.samples // (20 if getattr(made.owner, "noise", "") == "exact" else 1)
         why = _unfit(made)
         if made.watched == "agents" and not why:  # a graph's promise may depend on how long games are
             made = stage(made, *_game(made))

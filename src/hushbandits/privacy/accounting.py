@@ -15,17 +15,6 @@ import numpy as np
 
 from hushbandits.core.ground.validate import integer, real
 
-__all__ = [
-    "Curve",
-    "compose",
-    "concentrated_sum",
-    "largest",
-    "pure_curve",
-    "skellam_curve",
-    "to_epsilon",
-    "zcdp_curve",
-]
-
 Curve = Callable[[float], float]
 #: Orders that conversions try; integers, because Skellam's bound holds for those only.
 ORDERS = tuple(sorted({*range(2, 129), *(int(x) for x in np.geomspace(128, 1 << 20, 60))}))

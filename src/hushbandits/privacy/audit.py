@@ -16,21 +16,6 @@ from scipy import stats
 
 from hushbandits.core.ground.types import Array
 
-__all__ = [
-    "Event",
-    "best_event",
-    "critical_distance",
-    "critical_share",
-    "distance_from_uniform",
-    "epsilon_lower_bound",
-    "log_wrapped_discrete_laplace",
-    "one_run_bound",
-    "one_run_least",
-    "one_run_p_value",
-    "smallest_refuted",
-    "worst_log_ratio",
-]
-
 
 def log_wrapped_discrete_laplace(b: float, m: int) -> Array:
     """``(m,)`` logarithms of Lap_ℤ(b) mod m, ``(1−β)/(1+β)·(β^d + β^(m−d))/(1−β^m)`` with ``β = e^(−1/b)``.

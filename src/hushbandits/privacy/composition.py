@@ -14,8 +14,6 @@ from hushbandits.core.ground.validate import integer, real
 from hushbandits.core.guarantee import RESOLVED
 from hushbandits.privacy.divergence import smallest_epsilon
 
-__all__ = ["composed_laplaces"]
-
 _TAIL = 35.0  # −ln of what may lie outside the window
 _COARSE, _FINE = 1 << 14, 1 << 18  # steps of the window: that many, and as many as small releases need
 _NODES = 128

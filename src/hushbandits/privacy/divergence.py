@@ -20,22 +20,6 @@ from hushbandits.core.guarantee import RESOLVED
 from hushbandits.privacy.noise import NoiseLaw, Profile
 from hushbandits.privacy.pmf import chernoff
 
-__all__ = [
-    "Profile",
-    "binomial_profile",
-    "coins_epsilon",
-    "composed_epsilon",
-    "discrete_laplace_profile",
-    "epsilon_at",
-    "gaussian_profile",
-    "laplace_profile",
-    "law_profile",
-    "pure_profile",
-    "shift_profile",
-    "smallest_epsilon",
-    "worst_profile",
-]
-
 _LOST = 1e-15  # mass that may fall off the end of a law's array; it counts towards δ
 _SLACK = 1e-12  # added to a composed δ, for the error of the transforms and the mass that wraps
 _POINTS = 1 << 20

@@ -1,7 +1,7 @@
 """Exact samplers: integers only, no floating point between the coin flips and the noise.
 
-What laws draw from `exactly`: uniform integers, of a seeded generator (a simulation that repeats) or the operating
-system's (`SecretSource`).  Parameters are taken as the exact rationals that the given doubles are.
+What laws draw from `exactly`: uniform integers, of the operating system (`SecretSource`).  Parameters are taken as the
+exact rationals that the given doubles are.
 
 Sources: Canonne, Kamath & Steinke 2020, algorithms 1–3 (Bernoulli(e^−γ), discrete Laplace, discrete Gaussian).
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -18,38 +18,12 @@ import numpy as np
 from hushbandits.core.ground.types import Array
 from hushbandits.privacy.noise import NoiseLaw, Source
 
-__all__ = ["Exact", "SecretSource", "SeededSource"]
-
-
-class SeededSource:
-    """Integers from a seeded generator, 64 random bits at a time: repeatable, so a simulation."""
-
-    def __init__(self, rng: np.random.Generator):
-        self._rng = rng
-        self._pool, self._bits = 0, 0
-
-    def below(self, n: int) -> int:
-        """By rejection on the fewest bits that hold n − 1."""
-        k = (n - 1).bit_length()
-        while True:
-            while self._bits < k:
-                self._pool |= int.from_bytes(self._rng.bytes(64), "little") << self._bits
-                self._bits += 512
-            value, self._pool = self._pool & ((1 << k) - 1), self._pool >> k
-            self._bits -= k
-            if value < n:
-                return value
-
 
 class SecretSource:
     """Integers from the operating system; it cannot be seeded."""
 
-    def __init__(self, seed: object = None):
-        if seed is not None:
-            raise ValueError(f"seed={seed!r}: randomness from the operating system cannot be seeded")
-
     def below(self, n: int) -> int:
-        """``secrets.randbelow``."""
+        """Return a uniform integer in [0, n)."""
         return secrets.randbelow(n)
 
 
@@ -153,9 +127,17 @@ def reciprocal(x: float, most: int = 1 << 40) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Exact:
-    """A noise law, drawn exactly; ``draw`` and ``total`` take a seeded generator or an integer source."""
+    """A noise law, drawn exactly; no seed decides what it draws.
+
+    Parameters
+    ----------
+    law : NoiseLaw
+    source : Source
+        Where uniform integers come from; by default the operating system.
+    """
 
     law: NoiseLaw
+    source: Source = field(default_factory=SecretSource, compare=False)
 
     def __post_init__(self) -> None:
         self.law.exactly()  # one that has none says so
@@ -165,15 +147,11 @@ class Exact:
         """As the law's."""
         return self.law.integer
 
-    def draw(self, rng: np.random.Generator | Source, size: int) -> Array:
-        """One value per user, ``(size,)``."""
-        source, one = _source(rng), self.law.exactly()
-        return np.array([one(source) for _ in range(size)], np.int64 if self.integer else float)
+    def draw(self, rng: object, size: int) -> Array:
+        """One value per user, ``(size,)``; `rng` is not asked."""
+        one = self.law.exactly()
+        return np.array([one(self.source) for _ in range(size)], np.int64 if self.integer else float)
 
-    def total(self, rng: np.random.Generator | Source, n: int) -> float:
-        """Sum over n users."""
-        return self.law.exact_total(_source(rng), n) if n else 0
-
-
-def _source(rng: np.random.Generator | Source) -> Source:
-    return SeededSource(rng) if isinstance(rng, np.random.Generator) else rng
+    def total(self, rng: object, n: int) -> float:
+        """Sum over n users; `rng` is not asked."""
+        return self.law.exact_total(self.source, n) if n else 0

@@ -11,8 +11,6 @@ from hushbandits.core.ground.types import Array
 from hushbandits.core.payload import Noise
 from hushbandits.privacy.noise import halved
 
-__all__ = ["Kinds", "Noises"]
-
 #: Sizes of blocks that are looked up in an array.
 _SMALL = 1 << 12
 

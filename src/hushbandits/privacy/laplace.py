@@ -9,8 +9,6 @@ import numpy as np
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 
-__all__ = ["discrete_laplaces", "laplace", "laplaces"]
-
 
 @jit
 def laplace(u: float, scale: float) -> float:

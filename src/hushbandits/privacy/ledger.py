@@ -22,8 +22,6 @@ from hushbandits.privacy.noise import Profile
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Ledger", "Spent"]
-
 #: Blocks that are written down before they are counted.
 _LONG = 1 << 15
 

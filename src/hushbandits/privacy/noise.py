@@ -16,8 +16,6 @@ import numpy as np
 from hushbandits.core.ground.types import Array
 from hushbandits.privacy.accounting import Curve
 
-__all__ = ["Half", "NoiseLaw", "Profile", "Source", "halved"]
-
 #: δ at every ε of an array: the larger divergence of two neighbours.
 Profile = Callable[[Array], Array]
 

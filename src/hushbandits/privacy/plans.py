@@ -21,20 +21,6 @@ from hushbandits.privacy.noise import NoiseLaw, Profile
 from hushbandits.privacy.pmf import tail_quantile
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, PolyaDifference, Skellam
 
-__all__ = [
-    "Plan",
-    "Release",
-    "central_pure",
-    "confidence_level",
-    "decode",
-    "distributed_concentrated",
-    "distributed_pure",
-    "distributed_renyi",
-    "guaranteed",
-    "local_pure",
-    "precision",
-]
-
 _SLACK = 1e-12  # a quotient within rounding of a whole number is that number: ⌈0.1·√900⌉ is 3
 _MAX_MODULUS = 1 << 62
 _kept = lru_cache(maxsize=4096)  # an env is built anew, and asks for the same plans

@@ -10,8 +10,6 @@ from scipy import optimize
 
 from hushbandits.privacy.noise import NoiseLaw
 
-__all__ = ["chernoff", "tail_quantile"]
-
 
 def chernoff(law: NoiseLaw, n: int, p: float) -> float:
     """Return τ with ``P(|X₁ + … + X_n| > τ) ≤ p``: ``min_t (n ln E e^{tX} + ln(2/p))/t``."""

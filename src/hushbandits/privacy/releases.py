@@ -11,8 +11,6 @@ from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import real
 
-__all__ = ["compose_releases", "lemma", "release_counts"]
-
 
 @jit
 def _releases(epsilon, v, horizon, out):

@@ -17,8 +17,6 @@ from hushbandits.privacy.accounting import Curve, concentrated_sum, pure_curve, 
 from hushbandits.privacy.divergence import discrete_laplace_profile, laplace_profile, pure_profile
 from hushbandits.privacy.noise import Half, NoiseLaw, Profile, Source
 
-__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Laplace", "PolyaDifference", "Skellam", "polya_epsilon"]
-
 #: Steps per unit on which `Laplace.exactly` lives.
 _GRID = 1 << 40
 

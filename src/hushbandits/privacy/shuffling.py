@@ -13,16 +13,6 @@ from hushbandits.core.ground.types import Array
 from hushbandits.privacy.divergence import binomial_profile
 from hushbandits.privacy.noise import NoiseLaw, Profile
 
-__all__ = [
-    "ExtraBits",
-    "binomial_delta",
-    "extra_bits",
-    "modular_sum",
-    "shares_needed",
-    "shares_security",
-    "split_and_mix",
-]
-
 #: Fewest users whose shares hide anything.
 SMALLEST = 19
 

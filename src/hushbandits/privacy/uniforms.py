@@ -14,8 +14,6 @@ from scipy import special, stats
 from hushbandits.core.ground.types import Array
 from hushbandits.privacy.audit import distance_from_uniform
 
-__all__ = ["at_any_distance", "at_places", "distance", "factor", "repeats", "scale", "scale_between", "share", "tails"]
-
 _SEEN = 14.0  # expected draws in a tail, from where on an empty one is unlikely
 
 

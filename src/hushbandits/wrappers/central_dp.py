@@ -16,8 +16,6 @@ from hushbandits.privacy.plans import Plan, Release, central_pure
 from hushbandits.privacy.samplers import DiscreteLaplace, Laplace
 from hushbandits.wrappers.mechanism import Mechanism
 
-__all__ = ["CentralLaplace"]
-
 
 class CentralLaplace(Mechanism):
     """Users send their rewards as they are, clipped to [0, 1]; the analyzer adds one Laplace draw to a block's sum.
@@ -36,11 +34,11 @@ class CentralLaplace(Mechanism):
         epsilon: float = 1.0,
         confidence: float | str = 0.1,
         discrete: bool = False,
-        sampler: str = "fast",
         *,
+        noise: str = "simulated",
         name: str | None = None,
     ):
-        super().__init__(epsilon, confidence, 1.0, sampler, name=name)
+        super().__init__(epsilon, confidence, noise=noise, name=name)
         self.discrete = flag("discrete", discrete)
 
     hidden_by = "server"

@@ -14,8 +14,6 @@ from hushbandits.privacy.divergence import epsilon_at
 from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.noise import Profile
 
-__all__ = ["ALONE", "weighed"]
-
 #: Ends what a promise against the server alone assumes of the users.
 ALONE = "(honest= counts on fewer)"
 #: Sizes of blocks that are all looked at, and as how many below each of the larger ones.

@@ -34,8 +34,6 @@ from hushbandits.privacy.samplers import PolyaDifference, polya_epsilon
 from hushbandits.wrappers.coalitions import ALONE
 from hushbandits.wrappers.mechanism import SIZES, Mechanism
 
-__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Skellam", "polya_price"]
-
 
 class _Distributed(Mechanism):
     """What the distributed mechanisms share: a guarantee that stands on the secure function behind them."""
@@ -125,12 +123,12 @@ class Skellam(_Distributed):
         scale: float = 10.0,
         delta: float = 1e-6,
         t_min: float = 1.0,
-        sampler: str = "fast",
         *,
         honest: float = 1.0,
+        noise: str = "simulated",
         name: str | None = None,
     ):
-        super().__init__(epsilon, confidence, t_min, sampler, honest=honest, name=name)
+        super().__init__(epsilon, confidence, t_min, honest=honest, noise=noise, name=name)
         self.scale = real("scale", scale, 1, closed="low")
         self.delta = real("delta", delta, 0, 1)
 

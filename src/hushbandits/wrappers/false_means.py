@@ -17,8 +17,6 @@ from hushbandits.core.payload import Payload
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
-__all__ = ["READINGS", "FalseMeans", "swapped"]
-
 #: What the agents who lie say of the arms.
 READINGS = ("zero", "swap", "invert", "hide")
 

@@ -14,8 +14,6 @@ from hushbandits.core.payload import Payload
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
-__all__ = ["Huber"]
-
 
 class Huber(Wrapper):
     """ϵ-contamination of what is *reported*; an agent's own statistics stay clean.

@@ -16,9 +16,6 @@ from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.divergence import coins_epsilon
 from hushbandits.wrappers.local_laplace import LocalLaplace, reports
 
-__all__ = ["LocalBernoulli", "local_mechanism"]
-
-
 #: Largest ε: the rarer side of its coin, e^−20, still is 2·10⁷ steps of a uniform's 2⁻⁵³.
 _LARGEST = 20.0
 

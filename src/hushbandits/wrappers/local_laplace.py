@@ -19,9 +19,6 @@ from hushbandits.privacy.divergence import composed_epsilon, discrete_laplace_pr
 from hushbandits.privacy.laplace import discrete_laplaces, laplaces
 from hushbandits.privacy.samplers import DiscreteLaplace, Laplace
 
-__all__ = ["LocalLaplace", "reports"]
-
-
 #: Widest noise in steps of the grid: beyond it, values are missing where an observer may well look.
 _WIDEST = 1 << 24
 

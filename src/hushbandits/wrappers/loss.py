@@ -8,8 +8,6 @@ from hushbandits.core.payload import Payload
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
-__all__ = ["Loss"]
-
 
 class Loss(Wrapper):
     """Each message is lost at its source with probability `rate`, independently.

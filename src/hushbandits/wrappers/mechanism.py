@@ -30,8 +30,6 @@ from hushbandits.privacy.noise import NoiseLaw, Profile
 from hushbandits.privacy.plans import Plan, Release, ceiling, checked_t_min, confidence_level, decode, guaranteed
 from hushbandits.wrappers.coalitions import weighed
 
-__all__ = ["EPSILONS", "SIZES", "Mechanism"]
-
 #: From where blocks of thousands drown in noise to where nothing is private, and every number is still finite.
 EPSILONS = 1e-3, 1e9
 
@@ -53,13 +51,13 @@ class Mechanism(Privatizer):
     t_min : float or int
         Users of a block that are sure to take part, to whom the noise is calibrated: a share (float in (0, 1]) or a
         count (int ≥ 1).  By default all of them; where users then drop out, privacy is lost with their noise.
-    sampler : str
-        ``"fast"``: NumPy, seeded, floating point, a simulation; ``"exact"``: integers only, on a seeded source
-        (`privacy.exact`), user by user but for the sum of all Pólya shares, so for small blocks.
     honest : float
         Share in (0, 1] of a block's users who do not collude with the server, where a secure function hides single
         messages.  Below 1, `privacy` also says what is promised against the server and all others, who know their own
         noise; the noise itself is as before.
+    noise : str
+        ``"simulated"``: seeded and in floating point, so that runs repeat; ``"exact"``: integers alone, from the
+        operating system's entropy (`privacy.exact`), so that no run repeats; user by user, so for small blocks.
 
     Raises
     ------
@@ -87,9 +85,9 @@ class Mechanism(Privatizer):
         epsilon: float = 1.0,
         confidence: float | str = 0.1,
         t_min: float = 1.0,
-        sampler: str = "fast",
         *,
         honest: float = 1.0,
+        noise: str = "simulated",
         name: str | None = None,
     ):
         super().__init__(name=name)
@@ -100,7 +98,7 @@ class Mechanism(Privatizer):
         self.confidence = confidence
         confidence_level(confidence, 2)
         self.t_min = checked_t_min(t_min)
-        self.sampler = choice("sampler", sampler, ("fast", "exact"))
+        self.noise = choice("noise", noise, ("simulated", "exact"))
 
     def plan(self, n: int) -> Plan:
         """Parameters of a block planned for `n` users."""
@@ -180,7 +178,7 @@ class Mechanism(Privatizer):
         return plan.g, plan.tau, plan.modulus, plan.bits
 
     def _law(self, law: NoiseLaw) -> Noise:
-        return law if self.sampler == "fast" else Exact(law)
+        return Exact(law) if self.noise == "exact" else law
 
     def send(self, message: Payload, env: World) -> Payload:
         """The local randomizer R (lines 18–22): encode, add noise, reduce mod m."""
@@ -322,9 +320,7 @@ class Mechanism(Privatizer):
     @property
     def arithmetic(self) -> tuple[str, ...]:
         """What a promise of it assumes of the numbers that it is computed with."""
-        if self.sampler == "exact":
-            return ("seeded noise is a simulation",)
-        return ("idealised floating point", "seeded noise is a simulation")
+        return () if self.noise == "exact" else ("idealised floating point", "seeded noise is a simulation")
 
 
 #: Block sizes at which a promise is held against the law of its noise, and what rounding may add to δ.

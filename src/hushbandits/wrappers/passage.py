@@ -12,8 +12,6 @@ from hushbandits.core.payload import Channel, Payload
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
-__all__ = ["Passage"]
-
 
 class Passage(Wrapper):
     """Base of wrappers whose way out and way in belong together."""

@@ -25,8 +25,6 @@ from hushbandits.privacy.composition import composed_laplaces
 from hushbandits.privacy.laplace import laplace
 from hushbandits.privacy.releases import compose_releases, lemma, release_counts
 
-__all__ = ["PrivateMeans"]
-
 _FINEST = 30  # bits behind the point of a released mean, where there is room for sums
 
 

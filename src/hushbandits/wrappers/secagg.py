@@ -15,8 +15,6 @@ from hushbandits.core.world import World
 from hushbandits.secure.runs import MEASURES, Cohorts, Protocol
 from hushbandits.wrappers.passage import Passage
 
-__all__ = ["SecAgg"]
-
 _ROOM = 1 << 62  # sums of residues are reduced after they are added
 
 

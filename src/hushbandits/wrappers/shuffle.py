@@ -16,8 +16,6 @@ from hushbandits.secure.mixnet import MOST_HOPS
 from hushbandits.secure.primitives import needed
 from hushbandits.wrappers.passage import Passage
 
-__all__ = ["Shuffle"]
-
 
 class Shuffle(Passage):
     """A shuffler between senders and receivers: the multiset of messages, and nothing else.

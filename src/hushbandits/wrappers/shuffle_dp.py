@@ -43,8 +43,6 @@ from hushbandits.wrappers.coalitions import ALONE
 from hushbandits.wrappers.distributed_dp import polya_price
 from hushbandits.wrappers.mechanism import Mechanism
 
-__all__ = ["PROTOCOLS", "BinarySum", "ShuffledLaplace", "ShuffledSum", "shuffled_noise"]
-
 PROTOCOLS = ("split-and-mix", "pure", "binary-sum")
 
 
@@ -70,12 +68,12 @@ class ShuffledLaplace(Mechanism):
         shuffle: str = "split-and-mix",
         security: int = 40,
         t_min: float = 1.0,
-        sampler: str = "fast",
         *,
         honest: float = 1.0,
+        noise: str = "simulated",
         name: str | None = None,
     ):
-        super().__init__(epsilon, confidence, t_min, sampler, honest=honest, name=name)
+        super().__init__(epsilon, confidence, t_min, honest=honest, noise=noise, name=name)
         self.shuffle = choice("shuffle", shuffle, PROTOCOLS[:2])
         self.security = integer("security", security, 1, 128)
         self.delta = 0.0 if shuffle == "pure" else _split_delta(self.epsilon, self.security)
@@ -349,8 +347,8 @@ def shuffled_noise(
     calibrate: str = "paper",
     security: int = 40,
     t_min: float = 1.0,
-    sampler: str = "fast",
     honest: float = 1.0,
+    noise: str = "simulated",
     name: str | None = None,
 ) -> Mechanism:
     """Return the mechanism of a shuffle protocol: `BinarySum` for ``binary-sum``, else `ShuffledLaplace`.
@@ -369,19 +367,19 @@ def shuffled_noise(
         σ of ``split-and-mix``, bits of statistical security.
     t_min : float
         The least share of a block's users that reach the sum; the noise is that of so many.
-    sampler : str
-        As of `Mechanism`: ``"fast"`` or ``"exact"``.
     honest : float
         Share of a block's users outside the coalition that the table's second line is about.
+    noise : str
+        As of `Mechanism`: ``"simulated"`` or ``"exact"``.
 
     Raises
     ------
     ValueError
-        `t_min` or `sampler` with ``binary-sum``, which knows neither.
+        `t_min` or `noise` with ``binary-sum``, which knows neither.
     """
     if choice("shuffle", shuffle, PROTOCOLS) == "binary-sum":
-        for key, value, only in (("t_min", t_min, 1.0), ("sampler", sampler, "fast")):
+        for key, value, only in (("t_min", t_min, 1.0), ("noise", noise, "simulated")):
             if value != only:
                 raise ValueError(f"{key}={value!r}: the binary-sum protocol knows {key}={only!r} only")
         return BinarySum(epsilon, delta, confidence, calibrate, honest=honest, name=name)
-    return ShuffledLaplace(epsilon, confidence, shuffle, security, t_min, sampler, honest=honest, name=name)
+    return ShuffledLaplace(epsilon, confidence, shuffle, security, t_min, honest=honest, noise=noise, name=name)

@@ -10,8 +10,6 @@ from hushbandits.core.messages import Fields, require
 from hushbandits.core.world import World
 from hushbandits.wrappers.loss import Loss
 
-__all__ = ["VoteCorruption"]
-
 
 class VoteCorruption(Loss):
     """The corruption mask of Rio et al. 2023, algorithm 3: at the source, vote by vote, ``ν ~ Bernoulli(1 − ξ)``.
