@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hushbandits as hb
-from hushbandits.envs.network.picture import byzantine, told
+from hushbandits.envs.network.render import byzantine, told
 
 
 def played(env_id, rounds=8, mode="rgb_array", **kwargs):

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core import Array, Coding, Message, Obs, Part, Task, World, jit
-from hushbandits.envs.exploration import picture
+from hushbandits.core import Array, Coding, Message, Obs, Part, World, jit
+from hushbandits.envs.exploration.render import VotePicture
 from hushbandits.envs.exploration.votes import decided
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
-
-class ExplorationTask(Task):
+class ExplorationTask(VotePicture):
     """One agent acts: it pulls, and it votes.
 
     Action: ``Discrete(K + 1)``, the arm to vote out or none (K), while all arms of 𝒦 that the agent has not voted out
@@ -163,12 +160,6 @@ class ExplorationTask(Task):
             self._obs[..., self.layout[flag]] = 0.0
             if due:
                 self._obs[self._runs, self.obs.who[:, 0], self.layout[flag]] = 1.0
-
-    def say(self) -> list[str]:
-        return picture.say(self)
-
-    def draw(self, figure: Figure) -> None:
-        picture.draw(self, figure)
 
 
 @jit

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core import Array, Coding, Obs, Part, Task, World, choice
+from hushbandits.core import Array, Coding, Obs, Part, World, choice
 from hushbandits.core.evidence import add_pulls
-from hushbandits.envs.feedback import picture
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from hushbandits.envs.feedback.render import BlockPicture
 
 
-class FeedbackTask(Task):
+class FeedbackTask(BlockPicture):
     """Every server prescribes an arm to a block of new users, and is told what the protocol lets through.
 
     Action: arm k and j: the block has ``n = 2^j`` users, cut at the horizon; ``Discrete(K·J)`` of ``k·J + j`` with
@@ -117,9 +114,3 @@ class FeedbackTask(Task):
     def _flag(self, pull: bool, talk: bool) -> None:
         """Servers never speak; one whose users are used up does not act either."""
         self._obs[..., self.layout["acts"]] = (pull & (self._served < self.core.horizon))[..., None]
-
-    def say(self) -> list[str]:
-        return picture.say(self)
-
-    def draw(self, figure: Figure) -> None:
-        picture.draw(self, figure)

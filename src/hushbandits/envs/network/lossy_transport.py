@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core import Array, Inbox, Payload, Seeds, World, affordable, jit, streams
+from hushbandits.core import Array, Inbox, Payload, Seeds, affordable, jit, streams
 from hushbandits.envs.network.slots import Ring, SlotInbox
 from hushbandits.envs.rounds.env import added_up, tallied
 
@@ -34,7 +34,7 @@ class LossyTransport:
         Change rewards that agents send on (`relay`).
     """
 
-    def __init__(self, env: World, seeds: Seeds, edge_loss: float, relays: Sequence[Any]):
+    def __init__(self, env: Any, seeds: Seeds, edge_loss: float, relays: Sequence[Any]):
         self.n_arms, self.relays = env.n_arms, relays
         self._pace, self._edge_loss, self._rngs = 1 + env.extra_delay, edge_loss, streams(seeds, "edges")
         runs, m = len(seeds), env.n_agents
@@ -55,7 +55,7 @@ class LossyTransport:
         self.held = {name: np.zeros((runs, m, m, *f.shape), f.dtype) for name, f in states.items()}
         self.lay(env)
 
-    def lay(self, env: World) -> None:
+    def lay(self, env: Any) -> None:
         """Lay the edges out; the luck of a graph's edges u < v is read in their order."""
         graphs, m, _ = env.adjacency.shape
         self._life = np.resize(env.slots.life if env.life is not None else m - 1, len(self.sends))

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from hushbandits.envs.network.render import GraphPicture
 from hushbandits.envs.rounds.task import ArmTask
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
-
-class NetworkTask(ArmTask):
+class NetworkTask(GraphPicture, ArmTask):
     """As `ArmTask`, with the graph in its picture.
 
     Examples
@@ -20,13 +16,3 @@ class NetworkTask(ArmTask):
     >>> task.action_space, task.observation_space.shape
     (Discrete(10), (43,))
     """
-
-    def say(self) -> list[str]:
-        from hushbandits.envs.network import picture  # a run without pictures does not read it
-
-        return picture.say(self)
-
-    def draw(self, figure: Figure) -> None:
-        from hushbandits.envs.network import picture
-
-        picture.draw(self, figure)
