@@ -17,13 +17,12 @@ from hushbandits.cli import explained
 from hushbandits.cli import main as cli
 from hushbandits.cli.explained import parts
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
-from hushbandits.core.face import Face
+from hushbandits.core.env_view import EnvView, World
 from hushbandits.core.luck.law import Law
 from hushbandits.core.luck.rewards import Bernoulli
 from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.payload import Payload
 from hushbandits.core.task import Task
-from hushbandits.core.world import World
 from hushbandits.envs.rounds.env import Rounds
 from hushbandits.policies.shelf import POLICIES
 from hushbandits.privacy.noise import NoiseLaw
@@ -51,7 +50,7 @@ PLAYERS = {
 }  # fmt: skip
 #: Public, and imported from where they stand.
 FURTHER = (
-    Law, Bernoulli, Uniforms, NoiseLaw, Mechanism, Payload, Task, World, Face, Rounds, Routine,
+    Law, Bernoulli, Uniforms, NoiseLaw, Mechanism, Payload, Task, World, EnvView, Rounds, Routine,
 )  # fmt: skip
 SHELVES = {
     "agents": ("Agents", AGENTS, "What may stand wherever an agent is named. A policy is an agent that plays alone."),

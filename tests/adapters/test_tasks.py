@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import hushbandits as hb
 from hushbandits.adapters.learners import Rows, learners_core
 from hushbandits.core.actions import choices, sample_mask
-from hushbandits.core.face import Face
+from hushbandits.core.env_view import EnvView
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.shuffle import Shuffle
@@ -190,7 +190,7 @@ def test_a_team_that_looks_through_the_face_sees_what_a_learner_sees(id):
     task.reset(5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        face = Face(core)
+        face = EnvView(core)
         other = face.learner(face, agent_id=True)
     other.begin(task.obs)
     rng = np.random.default_rng(0)

@@ -9,7 +9,7 @@ from scipy import stats
 from twins_federated import fed1, naive_phases, taped
 
 import hushbandits as hb
-from hushbandits.core.face import revealed
+from hushbandits.core.env_view import revealed
 from hushbandits.core.luck.tapes import run_seeds, stream
 from hushbandits.wrappers.loss import Loss
 

@@ -19,7 +19,7 @@ CORE = PACKAGE + "core/"
 def test_a_warm_round_makes_few_calls(env, agent, most, whole):
     core, team = hb.make_core(env), hb.make_team(agent)
     obs = core.reset(0)
-    team.reset(hb.core.face.Face(core), core.seeds)
+    team.reset(hb.core.env_view.EnvView(core), core.seeds)
 
     def play(obs):
         obs = core.pull(team.act(obs))

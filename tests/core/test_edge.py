@@ -88,54 +88,6 @@ def test_whatever_is_sent_arrives_as_it_is_or_is_refused(kind, value):
     assert "\n" not in said
 
 
-# -- strangers' wrappers ------------------------------------------------------------------------------------------
-
-
-class Stranger(Wrapper):
-    def __init__(self, change):
-        super().__init__()
-        self._change = change
-
-    def send(self, message, env):
-        return self._change(message)
-
-
-@rows(("change", "error"), [
-    (lambda m: {**m, "arm": m["arm"] + 99}, "field 'arm' of message behind Stranger holds 99"),
-    (lambda m: {**m, "reward": m["reward"] * np.nan}, "field 'reward' of message behind Stranger holds nan"),
-    (lambda m: {**m, "reward": m["reward"][0]}, r"must be numbers of shape \(1, 5\), not float64 \(5,\)"),
-    (lambda m: {"arm": m["arm"]}, "message behind Stranger has no field 'reward'"),
-    (lambda m: {"arm": m["arm"], "reward": m["reward"]}, "message behind Stranger has no field 'sent'"),
-])  # fmt: skip
-@rows("behind", [[], [SecAgg()], [Loss(0.1), Shuffle()]])
-def test_what_a_strangers_wrapper_sends_is_checked_too(change, error, behind):
-    env, _ = at_talk(wrappers=[Stranger(change), *behind])
-    with pytest.raises(ValueError, match=error):
-        env.talk()
-
-
-@pytest.mark.parametrize("change", [lambda m: None, lambda m: {**m, "reward": np.zeros((1, 1))}])
-def test_a_strangers_wrapper_sends_a_crowd_in_feedback(change):
-    env, _ = at_talk("DistDP-v0", wrappers=[Stranger(change)])
-    with pytest.raises((TypeError, ValueError), match="message behind Stranger must be a dict"):
-        env.talk()
-
-
-def test_a_stranger_in_place_changes_nothing_that_is_not_its_own():
-    def double(message):
-        message["reward"] *= 2
-        return message
-
-    env, _ = at_talk(wrappers=[Stranger(double)], rewards="beta")
-    with pytest.raises(ValueError, match="read-only"):
-        env.talk()
-    env, _ = at_talk(wrappers=[Stranger(double)], rewards="beta")
-    own = np.full((1, 5), 0.25)
-    inbox = env.talk({"arm": ARM, "reward": own}).inbox
-    assert (own == 0.25).all()
-    assert set(inbox["reward"][inbox.arrived]) == {0.5}
-
-
 def falls(hook):
     """A wrapper's class whose `hook` raises the first time it is called, whichever copy is asked."""
 

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
-from hushbandits.core.face import Face
+from hushbandits.core.env_view import EnvView
 from hushbandits.core.play import play, record
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.routines.best_arm import ROUTINES
@@ -126,7 +126,7 @@ def test_an_episode_stops_where_it_is_asked_to_and_goes_on(name):
     for until in ([30], [1, 2, 3, 4], [0, 0.5, 17.2, 17.9, 40]):
         env, team = HOMES[name].build(5)
         env.reset(1)
-        team.reset(Face(env), env.seeds)
+        team.reset(EnvView(env), env.seeds)
         for stop in until:
             assert team.episode(env, stop)
             assert (env.t == math.ceil(stop)).all()

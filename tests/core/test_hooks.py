@@ -2,42 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
-
 import numpy as np
 import pytest
 from refusals import rows
-from talk import NET, at_talk, game, mine
+from talk import at_talk, game, mine
 
-import hushbandits as hb
-from hushbandits.core.face import Face
+from hushbandits.core.env_view import EnvView
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.rounds.env import Rounds
-
-DATE = np.array(["2020-01-01"], "datetime64[D]")
-
-
-VALUES = [["a"], "a", DATE, [datetime.date(2020, 1, 1)], [None], [object()], [1j], [[1], [2, 3]], 1.0, [1.0, 2.0],
-          np.zeros((2, 1)), [lambda: 0], np.array([b"x"])]  # fmt: skip
-
-
-@rows("value", VALUES)
-def test_metrics_are_numbers_per_run(value):
-    with pytest.raises(ValueError, match=r"^Mine\.metrics: 'height' must be numbers of shape \(1, …\), not ") as caught:
-        game(mine("metrics", {"height": value}))
-    assert "\n" not in str(caught.value)
-
-    class Tall(hb.Team):
-        setting = "network"
-
-        def act(self, obs):
-            return np.zeros(obs.who.shape, int)
-
-        def metrics(self, env):
-            return {"height": value}
-
-    with pytest.raises(ValueError, match=r"^Tall\.metrics: 'height' must be numbers of shape \(1, …\), not "):
-        hb.play(hb.make_core("CoopNetwork-v0", **{**NET, "horizon": 2}), Tall())
 
 
 @rows("value", [[0.0], [True], [3], np.zeros((1, 7), np.float16), np.zeros((1, 0))])
@@ -105,4 +77,4 @@ def test_a_property_that_fails_says_why():
     with pytest.raises(AttributeError, match="no attribute 'no_such_thing'"):
         _ = env.reach
     with pytest.raises(AttributeError, match="no attribute 'nor_this'"):
-        _ = Face(env).t
+        _ = EnvView(env).t

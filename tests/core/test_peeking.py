@@ -7,7 +7,7 @@ from refusals import rows
 from talk import NET, at_talk, default_action
 
 import hushbandits as hb
-from hushbandits.core.face import Face
+from hushbandits.core.env_view import EnvView
 from hushbandits.core.luck.tapes import own_stream, run_seeds, stream
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
@@ -52,7 +52,7 @@ def test_a_team_that_goes_on_writing_changes_neither_report_nor_state():
 def test_an_old_observation_stays_what_it_was():
     env, team = hb.make_core("DPMASE-v0", n_agents=4, means=[0.9, 0.1], horizon=5), hb.make_team("Random")
     obs = first = env.reset(0)
-    team.reset(Face(env), env.seeds)
+    team.reset(EnvView(env), env.seeds)
     while obs.live.any():
         obs = env.talk(team.speak(env.pull(team.act(obs)).reward))
     assert first.live.all()
@@ -112,7 +112,7 @@ HIDDEN = ["metrics", "means", "gaps", "locations", "right", "book", "votes", "re
 def test_a_team_meets_a_face_that_hides_what_luck_decided(env_id):
     env = hb.make_core(env_id)
     env.reset(0)
-    face = Face(env)
+    face = EnvView(env)
     for name in HIDDEN:
         with pytest.raises(AttributeError, match=f"a team does not see '{name}' of its env; it sees: "):
             getattr(face, name)
@@ -142,7 +142,7 @@ def test_play_hands_out_faces_only():
             return np.zeros(obs.who.shape, int)
 
     hb.play(hb.make_core("CoopNetwork-v0", horizon=2), Curious())
-    assert type(met[0]) is Face
+    assert type(met[0]) is EnvView
 
 
 def test_a_plain_agents_generator_knows_nothing_of_the_run():

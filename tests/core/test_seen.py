@@ -13,7 +13,7 @@ import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.runner.batch import play_batch
 from hushbandits.bench.runner.check import check
-from hushbandits.core.face import Face
+from hushbandits.core.env_view import EnvView
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import meet, play
@@ -74,7 +74,7 @@ def faces(*hooks):
         if hook == "protocol":
             assert set(env) <= {"n_agents", "horizon", "mechanism"}
             continue
-        assert type(env) is Face
+        assert type(env) is EnvView
         for name in ("means", "gaps", "locations", "metrics", "reset", "arms"):
             assert not hasattr(env, name), (hook, name)  # `metrics` may ask while it runs, and not later
 
@@ -97,7 +97,7 @@ def test_a_game_leaves_no_team_the_arms_of_the_next():
     first = play(env, team, 1)
     again = play(env, team, 1)
     np.testing.assert_array_equal(first["regret"], again["regret"])
-    assert team.kept is None or type(team.kept) is Face
+    assert team.kept is None or type(team.kept) is EnvView
     assert not hasattr(team.kept, "means")
 
 
@@ -115,7 +115,7 @@ def test_promises_protection_and_check_show_faces():
             )
         ]
     )
-    assert all(type(env) is Face for hook, env in MET if hook != "protocol")
+    assert all(type(env) is EnvView for hook, env in MET if hook != "protocol")
 
 
 @rows("asked", [0, -1, 1.5, np.nan, "all", [2]])

@@ -9,7 +9,7 @@ import pytest
 import hushbandits as hb
 from hushbandits.bench.declare.catalog import read_toml
 from hushbandits.cli.main import main
-from hushbandits.core.face import Face
+from hushbandits.core.env_view import EnvView
 
 ENV = "contextual:Contexts"
 SMALL = {"n_agents": 3, "n_arms": 4, "n_features": 3, "horizon": 60}
@@ -41,7 +41,7 @@ class Naive:
 def played(env, team, seed=0):
     """Play by the beats; yield features, arms, rewards and inbox of each round, and the env's θ."""
     obs = env.reset(seed)
-    team.reset(Face(env), env.seeds)
+    team.reset(EnvView(env), env.seeds)
     while obs.live.any():
         features, arms = env.features.copy(), team.act(obs)
         obs = env.pull(arms)

@@ -7,7 +7,7 @@ import pytest
 from exact_pay import CODE, feedback, finite, network
 
 import hushbandits as hb
-from hushbandits.core.face import Face
+from hushbandits.core.env_view import EnvView
 from hushbandits.core.roles import SecureFunction
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.payload import GraphReports
@@ -232,7 +232,7 @@ class Says(hb.Team):
 def heard(env, team=None):
     """The inboxes of a round, with what agents are told of their own (`inbox.own`)."""
     obs, team = env.reset(0), team or hb.make_team("Random")
-    team.reset(Face(env), env.seeds)
+    team.reset(EnvView(env), env.seeds)
     obs = env.pull(team.act(obs))
     return env.talk(team.speak(obs.reward)).inbox
 
@@ -287,7 +287,7 @@ def test_no_epsilon_stands_where_the_exact_reward_is_read(name):
 def test_what_is_public_counts_as_said():
     env = network(0.3, LocalLaplace(0.5), cls=Open)
     heard(env)
-    assert (Face(env).last == 0.3).all()
+    assert (EnvView(env).last == 0.3).all()
     assert finite(env) == []
 
 

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import hushbandits as hb
-from hushbandits.core.face import Face
+from hushbandits.core.env_view import EnvView
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.registry import assemble, list_agents, list_envs
 
@@ -272,7 +272,7 @@ class Campaign:
         self.call("env.privacy", env.privacy)
         for name in ("means", "horizon", "metrics", "seeds", "mechanism"):
             with contextlib.suppress(AttributeError):
-                getattr(Face(env), name)
+                getattr(EnvView(env), name)
 
     def plain(self, env_id, setting):
         campaign = self

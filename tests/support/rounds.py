@@ -1,6 +1,6 @@
 """Compiled rounds, held against the beats."""
 
-from hushbandits.core.face import Face
+from hushbandits.core.env_view import EnvView
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import play, record
 from hushbandits.testing.compare import same
@@ -32,5 +32,5 @@ def has_episode(build):
     """Whether a game is played in compiled rounds."""
     env, team = build(2)
     env.reset(0)
-    team.reset(Face(env), env.seeds)
+    team.reset(EnvView(env), env.seeds)
     return team.episode(env)

@@ -138,6 +138,10 @@ PLANTED = [
         team("Worded", metrics=lambda self, env: {"worth": np.array(["much"] * env.runs)}),
         "Worded.metrics: .*'worth' must be numbers of shape .*, not <U4",
     ),
+    (
+        team("Twice", metrics=lambda self, env: {"regret": np.zeros(env.runs)}),
+        "Twice.metrics: 'regret' is measured already",
+    ),
     (Promiseless, "Promiseless.claimed_guarantees is not defined, but Promiseless has an epsilon"),
     (
         team("Absurd", claimed_guarantees=promise("noise", -1.0)),
@@ -161,7 +165,6 @@ PLANTED = [
 
 
 @pytest.mark.parametrize(("faulty", "says"), PLANTED, ids=lambda x: getattr(x, "__name__", ""))
-@pytest.mark.filterwarnings("ignore:.*nobody calls:UserWarning")
 def test_planted_faults_are_caught(faulty, says):
     caught(check_agent, faulty, says, "CoopNetwork-v0")
 

@@ -14,6 +14,7 @@ from small import small
 
 import hushbandits as hb
 from hushbandits.adapters.parallel import ParallelView
+from hushbandits.core import Bernoulli
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.task import NetworkTask
 from hushbandits.testing import check_env
@@ -261,6 +262,22 @@ class Wordy(CoopNetwork):
 def test_faults_of_a_core_are_caught(env, says):
     with pytest.raises(AssertionError, match=says):
         check_env(env, **NET)
+
+
+class Overpaying(Bernoulli):
+    """It says that rewards lie in [0, 1]."""
+
+    def __init__(self, most):
+        self.most = most
+
+    def quantile(self, u, location):
+        return np.where(u < 0.5, super().quantile(u, location), self.most)
+
+
+@pytest.mark.parametrize(("most", "says"), [(2.0, "outside its space"), (np.nan, "not finite|nan")])
+def test_a_law_that_pays_what_it_does_not_declare_is_caught(most, says):
+    with pytest.raises(AssertionError, match=says):
+        check_env("CoopNetwork-v0", rewards=Overpaying(most), **NET)
 
 
 def test_a_hidden_global_seed_in_a_core_is_caught():

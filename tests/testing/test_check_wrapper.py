@@ -121,13 +121,25 @@ PLANTED = [
     (Wide, r"Wide.send: ValueError: .*allowed are numbers in 0\.\.1"),
     (sends("Nothing", lambda message: None), "Nothing.send must return a message, not NoneType"),
     (wrapper("InPlace", send=blank), "InPlace.send: ValueError: assignment destination is read-only"),
-    (wrapper("Rewrites", send=rewrite), "Rewrites.send writes to 'reward' of the message that it was given"),
+    (wrapper("Rewrites", send=rewrite), "Rewrites.send writes to 'reward' of what it was given"),
     (
         wrapper("Unheard", hears=lambda self, fields, env: {k: v for k, v in fields.items() if k != "reward"}),
         "Unheard.deliver: the inbox offers .*reward",
     ),
     (wrapper("NoInbox", deliver=lambda self, inbox, env: {}), "NoInbox.deliver must return an Inbox, not dict"),
-    (wrapper("Tells", tell=lambda self, reward, env: reward + 5), "Tells.tell, by what its tells.. declares"),
+    (wrapper("Tells", tell=lambda self, reward, env: reward + 5), "Tells.tell: ValueError: reward holds .*allowed are"),
+    (
+        wrapper("Shrinks", tell=lambda self, reward, env: np.multiply(reward, 0, out=reward.view())),
+        "Shrinks.tell: ValueError: output array is read-only",
+    ),
+    (
+        wrapper("Elsewhere", tell=lambda self, reward, env: reward[:, :1]),
+        r"Elsewhere.tell: ValueError: reward must be numbers of shape",
+    ),
+    (
+        wrapper("Vague", tells=guess, told=lambda self, env: {"guess": np.full(env.who.shape, np.nan)}),
+        "Vague.told: ValueError: guess holds nan",
+    ),
     (wrapper("Untold", tells=guess), "Untold.told gives .*declares .*guess"),
     (wrapper("Raises", tells=guess, told=gone), "Raises.told: KeyError: 'gone'"),
     (
@@ -150,6 +162,9 @@ PLANTED = [
         measures("Scalar", lambda runs: {"lost": 3}),
         r"Scalar.metrics: .*'lost' must be numbers of shape \(\d, …\), not .* \(\)",
     ),
+    (wrapper("Started", reset=lambda self, env, seeds: 0), "Started.reset must return nothing, not 0"),
+    (measures("Twice", lambda runs: {"regret": np.zeros(runs)}), "Twice.metrics: 'regret' is measured already"),
+    (wrapper("Curved", curve_metrics=("wide",)), "Curved.metrics must measure 'wide', one number per run"),
     (wrapper("Rate", drop_prob=2.0), r"Rate.drop_prob must be a number in \[0, 1\], not 2.0"),
     (
         wrapper("Loses", drop_prob=0.0, send=lambda self, message, env: message.but(sent=message["sent"] & False)),
@@ -169,6 +184,11 @@ PLANTED = [
 @pytest.mark.parametrize(("faulty", "says"), PLANTED, ids=lambda x: getattr(x, "__name__", ""))
 def test_planted_faults_are_caught(faulty, says):
     caught(check_wrapper, faulty, says, "CoopNetwork-v0")
+
+
+def test_users_rewards_that_are_no_crowd_are_caught():
+    faulty = sends("Flat", lambda message: message.but(reward=np.zeros(message["sent"].shape)))
+    caught(check_wrapper, faulty, "Flat.send: ValueError: .*'reward' is a Cohort", "DistDP-v0")
 
 
 def test_the_ground_of_the_planted_faults_is_sound():

@@ -9,7 +9,6 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core.actions import Stacked, fits, read, shaped
-from hushbandits.core.edge import as_array
 from hushbandits.core.entries import ENVS, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.ground.types import Array, Params, Seeds
@@ -18,6 +17,7 @@ from hushbandits.core.luck.seeding import Seeded
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Field
 from hushbandits.core.task import Task
+from hushbandits.core.validation import as_array
 from hushbandits.registry import make_core, takes
 
 Info = dict[str, Any]

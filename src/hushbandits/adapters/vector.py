@@ -10,9 +10,9 @@ from gymnasium.vector.utils import batch_space
 
 from hushbandits.adapters.learners import Info, Rows, checked_mode, spelled
 from hushbandits.core.actions import Stacked
-from hushbandits.core.edge import as_array
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import choice, shown
+from hushbandits.core.validation import as_array
 
 _MODES = {
     "same-step": AutoresetMode.SAME_STEP,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from hushbandits.core.env import Env
-from hushbandits.core.face import Face
+from hushbandits.core.env_view import EnvView
 from hushbandits.core.ground.types import Message, Seeds
 from hushbandits.core.play import meet
 from hushbandits.core.task import Task
@@ -27,7 +27,7 @@ def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[Task]:
     task = env.task()
     which = list(env.actions).index("arm") if "arm" in env.actions else None
     obs = env.reset(seed)
-    team.reset(Face(env), env.seeds)
+    team.reset(EnvView(env), env.seeds)
     task.begin(obs)
     yield task
     speak: Callable[..., Message | None] = team.speak  # it is handed None where rewards are withheld

@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from hushbandits.agents.calibrated import Calibrated
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array, Params, Seeds
 from hushbandits.core.ground.validate import real
@@ -21,7 +22,6 @@ from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
-from hushbandits.core.world import World
 from hushbandits.policies.kl import kl_upper
 
 __all__ = ["AdaPKLUCB", "AdaPUCB"]

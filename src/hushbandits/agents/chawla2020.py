@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array, Message, Seeds
 from hushbandits.core.ground.validate import flag, real
@@ -19,7 +20,6 @@ from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Protocol, Team
-from hushbandits.core.world import World
 
 __all__ = ["GosInE", "first_lists"]
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from hushbandits.agents.calibrated import Calibrated
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
-from hushbandits.core.world import World
 from hushbandits.privacy.plans import confidence_level
 from hushbandits.routines.successive import eliminate
 

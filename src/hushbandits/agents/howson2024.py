@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.agents.policy_team import PolicyTeam, Turned
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array, Message, Seeds
 from hushbandits.core.ground.validate import choice, flag, integer
@@ -20,7 +21,6 @@ from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Protocol
-from hushbandits.core.world import World
 from hushbandits.envs.network.graphs import graph_median, shortest_path_tree
 from hushbandits.envs.network.rules import Rules
 from hushbandits.policies.shelf import AnyPolicy

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.luck.tapes import streams
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Protocol
-from hushbandits.core.world import World
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules, interpreted
 from hushbandits.policies.luck import words

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array, Message, Seeds
 from hushbandits.core.ground.validate import integer, real
@@ -19,7 +20,6 @@ from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Protocol, Team
-from hushbandits.core.world import World
 
 __all__ = ["Books", "Fed1UCB", "Federated", "best_left"]
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from hushbandits.audits.cases import Case
 from hushbandits.core.env import Env
-from hushbandits.core.face import Face
+from hushbandits.core.env_view import EnvView, World
 from hushbandits.core.ground.types import Action, Array, Message, Seeds
 from hushbandits.core.luck.rewards import Law
 from hushbandits.core.messages import Inbox
@@ -19,7 +19,6 @@ from hushbandits.core.obs import Obs
 from hushbandits.core.payload import Payload
 from hushbandits.core.roles import SecureFunction
 from hushbandits.core.team import Team
-from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.env import Feedback
@@ -92,7 +91,7 @@ def rounds(env: Env, team: Team, seed: int | Seeds = 0, told: Sequence[Any] | No
     `told`: each round's rewards, where the env's law is `Told`.
     """
     obs = env.reset(seed)
-    team.reset(Face(env), env.seeds)
+    team.reset(EnvView(env), env.seeds)
     t = 0
     while obs.live.any() and (told is None or t < len(told)):
         if told is not None:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hushbandits.agents.policy_team import PolicyTeam, Turned
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.types import Seeds
 from hushbandits.core.luck.tapes import LONGEST
-from hushbandits.core.world import World
 from hushbandits.envs.network.rules import Rules, nothing
 from hushbandits.policies.watched import tried
 

@@ -12,11 +12,10 @@ from hushbandits.baselines.sb3_choices import choices
 from hushbandits.baselines.sb3_model import of_model, of_zip
 from hushbandits.core.acts import TaskTeam, given_options
 from hushbandits.core.entries import Model
-from hushbandits.core.face import Face, face
+from hushbandits.core.env_view import EnvView, World, view_of
 from hushbandits.core.ground.types import Array, Params, Seeds
 from hushbandits.core.ground.validate import flag, shown
 from hushbandits.core.task import Task
-from hushbandits.core.world import World
 
 
 class Trained(TaskTeam):
@@ -79,7 +78,7 @@ class Trained(TaskTeam):
         return f"{self.policy.algorithm} of {where}" if where else self.policy.algorithm
 
     def meets(self, env: World) -> None:
-        task, policy = self.look(face(env)), self.policy
+        task, policy = self.look(view_of(env)), self.policy
         space, wide = task.action_space, task.observation_space.shape[0]
         reads, gives = policy.layers[0][0].shape[1], len(policy.layers[-1][0])
         heads = heads_of(space)
@@ -98,7 +97,7 @@ class Trained(TaskTeam):
                 f"({', '.join(task.layout)}) and {scores} ({space}); task={{…}} says how a zip was trained"
             )
 
-    def look(self, its: Face) -> Task:
+    def look(self, its: EnvView) -> Task:
         try:
             return self.looking(its, self._options)
         except (TypeError, ValueError) as error:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.types import Action, Array, Seeds
 from hushbandits.core.ground.validate import integer, probability
 from hushbandits.core.luck.tapes import streams
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Team
-from hushbandits.core.world import World
 
 
 class Random(Team):

@@ -1,8 +1,8 @@
 """The round contract: two beats on arrays, tapes, messages, wrappers, teams; here is what its users import."""
 
 from hushbandits.core.actions import Coding, Space, Stacked, choices
-from hushbandits.core.edge import as_array, checked, handed, inside, locked
 from hushbandits.core.env import Env
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Array, Message, Seeds
@@ -18,7 +18,7 @@ from hushbandits.core.payload import Channel, Gathering, Noise, Payload, PointNo
 from hushbandits.core.roles import Privatizer
 from hushbandits.core.task import Part, Task
 from hushbandits.core.team import Team
-from hushbandits.core.world import World
+from hushbandits.core.validation import as_array, checked, handed, inside, locked
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = [

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core.actions import Space, Stacked, fits
-from hushbandits.core.face import Face, face
+from hushbandits.core.env_view import EnvView, World, view_of
 from hushbandits.core.ground.types import Action, Array, Message, Params, Seeds
 from hushbandits.core.ground.validate import integer, shown
 from hushbandits.core.luck.tapes import own_stream
@@ -18,7 +18,6 @@ from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.task import EARNED, Task
 from hushbandits.core.team import Team
-from hushbandits.core.world import World
 
 __all__ = ["Acts", "TaskTeam", "given_options"]
 
@@ -41,8 +40,8 @@ class TaskTeam(Team):
     def __init__(self, beats: int):
         self.beats = integer("beats", beats, 1, 2)
 
-    def look(self, its: Face) -> Task:
-        """Return the task through which it looks at an env (`its` face); a ``ValueError`` says why there is none."""
+    def look(self, its: EnvView) -> Task:
+        """Return the task through which it looks at an env (`its` view); a ``ValueError`` says why there is none."""
         raise NotImplementedError(f"{type(self).__name__} must define look(its)")
 
     def begin(self, seeds: Seeds) -> None:
@@ -55,10 +54,10 @@ class TaskTeam(Team):
 
     def meets(self, env: World) -> None:
         """Raise ``ValueError`` where `env` has no task, or none that can be looked at so."""
-        self.look(face(env))
+        self.look(view_of(env))
 
-    def looking(self, its: Face, options: Params) -> Task:
-        """Return the task of an env (`its` face) with `options`; ``ValueError`` says what is missing."""
+    def looking(self, its: EnvView, options: Params) -> Task:
+        """Return the task of an env (`its` view) with `options`; ``ValueError`` says what is missing."""
         if its.horizon is None:
             raise ValueError(f"{self.name} needs to know how long a run may last: give the env a horizon")
         if its.learner is None:
@@ -71,7 +70,7 @@ class TaskTeam(Team):
         return {"beats": np.full(env.runs, self.beats)}
 
     def reset(self, env: World, seeds: Seeds) -> None:
-        self._face = face(env)
+        self._face = view_of(env)
         self._task = self.look(self._face)
         self._begun = False
         self.begin(seeds)
@@ -163,7 +162,7 @@ class Acts(TaskTeam):
         self._wants = [name for name in ("mask", "who", "rngs") if name in _named(function)]
         self.name = str(name or getattr(function, "__name__", type(function).__name__))
 
-    def look(self, its: Face) -> Task:
+    def look(self, its: EnvView) -> Task:
         """The env's task, with the options that were given; ``ValueError`` where it has none such."""
         try:
             return self.looking(its, self._options)

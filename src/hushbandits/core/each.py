@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from hushbandits.core.edge import checked
-from hushbandits.core.face import face
+from hushbandits.core.env_view import World, view_of
 from hushbandits.core.ground.names import words
 from hushbandits.core.ground.types import Action, Array, Seeds
 from hushbandits.core.ground.validate import nearest, shown
-from hushbandits.core.habits import listen, misspelt
 from hushbandits.core.luck.tapes import own_stream
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Team
-from hushbandits.core.world import World
+from hushbandits.core.validation import checked
 
 __all__ = ["Each", "Unlearning"]
 
@@ -85,22 +84,16 @@ class Each(Team):
     ):
         self.factory = _buildable(factory)
         if isinstance(factory, type):
-            listen(factory, object, ("act", "speak", "hear"))
-            _learning(factory, factory)
+            _learning(factory)
         self.name = name or str(getattr(factory, "__name__", "Each"))
         self.setting = setting
         self.fields = fields
         # Where its agents do not speak, the standard report is all that they send.
         self.improvises = not isinstance(factory, type) or hasattr(factory, "speak")
 
-    @property
-    def code(self) -> Callable[..., object]:
-        """The factory: its agents act."""
-        return self.factory
-
     def reset(self, env: World, seeds: Seeds) -> None:
         """Build the M agents of every run."""
-        self._face = face(env)
+        self._face = view_of(env)
         told = {"n_arms": env.n_arms} if "n_arms" in inspect.signature(self.factory).parameters else {}
         # An agent is a stranger: its generator's ancestry tells it nothing about the run's other tapes.
         self._seats = [
@@ -108,7 +101,7 @@ class Each(Team):
             for seed in seeds
         ]
         if not isinstance(self.factory, type):
-            _learning(self._seats[0][0], type(self._seats[0][0]))
+            _learning(self._seats[0][0])
 
     def _acting(self) -> list[tuple[int, int, Any]]:
         live = self._face.live
@@ -239,12 +232,13 @@ def _buildable(factory: object) -> Callable[..., Any]:
 _ELSEWHERE = ("update", "observe", "learn", "receive", "feedback", "listen", "step", "train")
 
 
-def _learning(agent: object, cls: type) -> None:
+def _learning(agent: object) -> None:
     """Raise `Unlearning` unless an agent, or its class, is told of rewards or messages, or says that it is blind."""
     if hasattr(agent, "speak") or hasattr(agent, "hear") or getattr(agent, "blind", False) is True:
         return
     idle = [name for name in _ELSEWHERE if callable(getattr(agent, name, None))]
-    idle += [name for name, _ in misspelt(cls, ("speak", "hear"))]
+    idle += [name for name in dir(agent) if difflib.get_close_matches(name.lower(), ("speak", "hear"), 1, 0.75)]
+    cls = agent if isinstance(agent, type) else type(agent)
     instead = f"; {' and '.join(idle)} {'is' if len(idle) == 1 else 'are'} called by nobody" if idle else ""
     raise Unlearning(
         f"Each({cls.__name__}): without speak(reward), which brings an agent its own rewards, and hear(messages), "

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core.edge import checked, checked_message, handed, spoken_fields
-from hushbandits.core.fold import inward, outward
-from hushbandits.core.ground.strangers import ships
+from hushbandits.core.fields import inward, outward, toward_agents
 from hushbandits.core.ground.types import Action, Array, Message, Params
 from hushbandits.core.ground.validate import count
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.hooks import arrived, measurements
 from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.obs import Obs
@@ -23,8 +20,8 @@ from hushbandits.core.payload import Payload
 from hushbandits.core.start import Startable
 from hushbandits.core.task import Task
 from hushbandits.core.team import Team
-from hushbandits.core.told import Told
 from hushbandits.core.undeclared import added, check_reward_free
+from hushbandits.core.validation import checked, checked_message, handed, spoken_fields
 from hushbandits.core.wrapper import Wrapper, distinct
 
 __all__ = ["Env"]
@@ -66,9 +63,9 @@ class Env(Startable):
     clock: ClassVar[str] = "rounds"
     #: Whether every metric is linear in the clock inside a step (then a curve interpolates).
     linear: ClassVar[bool] = False
-    #: What a team may know of this env besides what `Face` shows of every one.
+    #: What a team may know of this env besides what `EnvView` shows of every one.
     public: ClassVar[tuple[str, ...]] = ()
-    #: Of its parameters, those that a team's `protocol` may go by besides what `Face` shows.
+    #: Of its parameters, those that a team's `protocol` may go by besides what `EnvView` shows.
     settings: ClassVar[tuple[str, ...]] = ()
     #: What a team's `metrics` may ask for besides, when all is over.
     truth: ClassVar[tuple[str, ...]] = ("means", "gaps", "locations")
@@ -113,8 +110,6 @@ class Env(Startable):
         spoken = spoken_fields(self.report, speech, fields, self.n_arms)
         self.fields = {k: f.sized(self.n_arms) for k, f in spoken.items()}
         self._whole = speech is None and fields is None
-        self._known_law = ships(type(self.law))
-        self._strangers = [w for w in self.wrappers if not ships(type(w))]
         self._phase = "new"
         self._vain: dict[str, bool] = {}
         self._fold()
@@ -125,19 +120,19 @@ class Env(Startable):
     def _fold(self) -> None:
         """Fold the wrappers' declarations: outward, towards the agents, and back."""
         way = outward(self.wrappers, self.fields, self.payload, self)
-        self._stages = [_carried(fields) for fields in way[1:]]  # what a message must hold behind each wrapper
         self.sent_fields = way[-1]
-        self._leaving = _carried(self.sent_fields)
-        self._telling = Told(self.wrappers, self.fields, self)
-        self.told = self._telling.fields
+        own = toward_agents(self.wrappers, self)
+        self.told = own[-1]
         back = inward(self.wrappers, self._offers(self.sent_fields), self)
-        self._heard = [frozenset(fields) for fields in back[1:]]  # behind each wrapper, innermost first
         self.inbox_fields = back[-1]
+        # Agents who are not told their rewards do not say them: the env does.
+        self._withheld = "reward" not in self.told and "reward" in self.fields
+        self._published = not {*self.told} <= {"reward"}
         #: Fields that user-defined wrappers add and do not declare free of rewards, with their names.
         self.added = (
             *added("sends", zip(self.wrappers, way, way[1:], strict=False)),
             *added("hears", zip(reversed(self.wrappers), back, back[1:], strict=False)),
-            *self._telling.added,
+            *added("tells", zip(self.wrappers, own, own[1:], strict=False)),
         )
 
     # -- what a setting is ----------------------------------------------------------------------------------
@@ -207,7 +202,8 @@ class Env(Startable):
     def standard_report(self) -> dict[str, Array]:
         """Return what is sent where a team says nothing of its own, without what its agents are not told."""
         self._begun("standard_report")
-        return {name: np.array(value) for name, value in self._report().items() if name not in self._telling.withheld}
+        report = {name: np.array(value) for name, value in self._report().items()}
+        return {name: value for name, value in report.items() if name != "reward" or not self._withheld}
 
     # -- the round --------------------------------------------------------------------------------------------
 
@@ -218,9 +214,10 @@ class Env(Startable):
         action = self._check_action(action)
         self._phase = "broken"  # what was drawn cannot be drawn again
         self._told = self._pull(action)  # what a wrapper's `tell` finds in the standard report
-        self._told = reward = self._telling.reward(self._told, self.wrappers, self._strangers, self)
+        for wrapper in self.wrappers:
+            self._told = wrapper.tell(self._told, self)
         self._phase = "talk"
-        return self._seen(reward=handed(reward) if "reward" in self.told else None)
+        return self._seen(reward=handed(self._told) if "reward" in self.told else None)
 
     def talk(self, message: Message | None = None) -> Obs:
         """Beat 2: messages in (`message`: `fields`, each ``(R, A, …)``; ``None``: the standard report), inboxes out."""
@@ -231,22 +228,16 @@ class Env(Startable):
         self._phase = "broken"  # what counted and drew cannot do so again
         self._spoken(said)
         self._passing(message)
-        for wrapper, fields in zip(self.wrappers, self._stages, strict=True):
+        for wrapper in self.wrappers:
             message = wrapper.send(message, self)
-            # A stranger's wrapper may say anything; what one of ours says is checked before the transport.
-            if wrapper in self._strangers:
-                message = self.payload(self._checked(f"message behind {wrapper.name}", message, fields))
-            elif type(message) is not self.payload:
+            if type(message) is not self.payload:
                 message = self.payload(message)
             self._passing(message)
-        # Shipped laws keep their rewards in range.
-        if self.wrappers or (said is None and not self._known_law):
-            message = self.payload(self._checked("message that leaves", message, self._leaving))
         inbox = self._transport(message)
-        for wrapper, heard in zip(reversed(self.wrappers), self._heard, strict=True):
-            inbox = arrived(wrapper, wrapper.deliver(inbox, self), heard)
-        if self._telling.beside:
-            inbox.own = self._telling.published(self.wrappers, self.who.shape, self)
+        for wrapper in reversed(self.wrappers):
+            inbox = wrapper.deliver(inbox, self)
+        if self._published:
+            inbox.own = {name: handed(x) for wrapper in self.wrappers for name, x in wrapper.told(self).items()}
         obs = self._seen(inbox=inbox)
         self._phase = "pull" if obs.live.any() else "over"
         return obs
@@ -254,8 +245,6 @@ class Env(Startable):
     def _standard(self) -> Message:
         report = self._report()
         message = report if "sent" in report else {**report, "sent": np.ones(self.who.shape, bool)}
-        if self._strangers:  # what the env goes by is not theirs to change
-            message = {k: handed(v) if isinstance(v, np.ndarray) else v for k, v in message.items()}
         if self._whole:
             return message
         if missing := [name for name in self.fields if name not in message]:
@@ -265,11 +254,14 @@ class Env(Startable):
 
     def _said(self, message: Message) -> Message:
         """Return what the team says, checked, with what is said of its agents without their being told."""
-        told = self._telling.filled(message, self._report()) if self._telling.withheld else message
-        return checked_message("message", told, self.fields, self.who.shape)
+        if self._withheld and isinstance(message, Mapping):
+            if "reward" in message:
+                raise ValueError("message has a field 'reward', which agents are not told here; leave it out")
+            message = {**message, "reward": self._report()["reward"]}
+        return self._checked("message", message, self.fields)
 
     def _checked(self, what: str, message: Message, fields: Fields) -> Message:
-        """Return what a wrapper sends, checked."""
+        """Return a message whose arrays are of the declared fields, or raise ``ValueError``."""
         return checked_message(what, message, fields, self.who.shape)
 
     def _spoken(self, message: Message | None) -> None:
@@ -286,15 +278,12 @@ class Env(Startable):
         self._begun("metrics")
         found = self._metrics()
         for wrapper in self.wrappers:
-            found = {**found, **self._measured(wrapper, found)}
+            found = {**found, **self._measured(wrapper)}
         return found
 
-    def _measured(self, wrapper: Wrapper, taken: Collection[str]) -> dict[str, Array]:
+    def _measured(self, wrapper: Wrapper) -> dict[str, Array]:
         """What a wrapper measures; what it spent of a promise that does not hold here is ∞."""
         found = wrapper.metrics(self)
-        if wrapper in self._strangers:
-            theirs = () if wrapper.ships("metrics") else taken  # mechanisms that ship share names
-            found = measurements(wrapper.name, found, self.runs, theirs, wrapper.curve_metrics)
         spent = [name for name in wrapper.spends if name in found]
         if not spent or not self.vain(wrapper):
             return found
@@ -320,7 +309,3 @@ class Env(Startable):
         if learner is None:
             raise NotImplementedError(f"{type(self).__name__} has no task for learners: it declares no `learner`")
         return learner.asked(self, options)
-
-
-def _carried(fields: Fields) -> Fields:
-    return {**fields, "sent": Field(dtype="?")}

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, final
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.strangers import ships
 from hushbandits.core.ground.validate import choice, probability, shown
 from hushbandits.core.undeclared import declared_words, overridden, spoken_beside, unaccounted
-from hushbandits.core.world import World
 
 #: δ below which the ε of a run is not composed: the transform of its law has an absolute error of about 1e-14.
 RESOLVED = 1e-10
@@ -157,7 +157,7 @@ class GuaranteeSource:
         An invalid one has no ε.  A claim of a user-defined class is that class's word: ``claimed_by`` and the
         assumptions name it.
         """
-        env = getattr(env, "_env", env)  # what holds depends on more than a face shows
+        env = getattr(env, "_env", env)  # what holds depends on more than a view shows
         held = self._borne_out(env)
         if not isinstance(held, (tuple, list)) or not all(isinstance(g, Guarantee) for g in held):
             name = getattr(self, "name", type(self).__name__)

@@ -8,19 +8,16 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hushbandits.core.edge import checked_seeds
 from hushbandits.core.env import Env
-from hushbandits.core.face import Face, revealed
+from hushbandits.core.env_view import EnvView, revealed
 from hushbandits.core.ground.types import Array, Message, Seeds
 from hushbandits.core.ground.validate import shown
-from hushbandits.core.habits import listen, steady
-from hushbandits.core.hooks import measurements
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.measure import agree, gathered
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Team
-from hushbandits.core.wrapper import Wrapper
+from hushbandits.core.validation import checked_seeds
 
 __all__ = ["log_checkpoints", "measured", "meet", "play", "played", "record"]
 
@@ -36,8 +33,6 @@ def meet(env: Env, team: Team) -> None:
         It is asked as well (`Team.meets`).
     """
     _players(env, team)
-    for part, base in ((team, Team), *((w, Wrapper) for w in env.wrappers)):
-        listen(type(part), base)
     if team.setting and team.setting != env.setting:
         raise ValueError(f"{team.name} plays the {team.setting} setting; this env is {env.setting}")
     _speaks(env, team)
@@ -50,7 +45,7 @@ def meet(env: Env, team: Team) -> None:
         raise ValueError(
             f"{team.name} defines episode(env), which plays the env's side as well: that is for what ships"
         )
-    team.meets(Face(env))
+    team.meets(EnvView(env))
     env.admit(team)
 
 
@@ -128,8 +123,8 @@ def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] |
 def measured(env: Env, team: Team, finals: dict[str, Array]) -> dict[str, Array]:
     """Return the final metrics of an env, and what the team says of itself, held against what is declared of them."""
     if type(team).metrics is not Team.metrics:
-        with steady(team.code), revealed(env) as its:
-            finals = {**finals, **measurements(team.name, copy.deepcopy(team).metrics(its), env.runs, finals)}
+        with revealed(env) as its:
+            finals = {**finals, **copy.deepcopy(team).metrics(its)}
     agree(finals, gathered(env, team))
     return finals
 
@@ -137,7 +132,7 @@ def measured(env: Env, team: Team, finals: dict[str, Array]) -> dict[str, Array]
 def _begin(env: Env, team: Team, seed: int | Seeds) -> Obs:
     meet(env, team)
     obs = env.reset(checked_seeds(seed, env.runs, run_seeds))  # a reset of one's own gets seeds, however it is called
-    team.reset(Face(env), env.seeds)
+    team.reset(EnvView(env), env.seeds)
     return obs
 
 
@@ -182,21 +177,20 @@ def played(
     `step` is called after every round, where there are no `metrics`.
     """
     _players(env, team)
-    with steady(team.code, type(env), type(env.law), *(type(w) for w in env.wrappers)):
-        obs = _begin(env, team, seed)
-        if not metrics:
-            if step is not None or not team.episode(env):
-                _beats(env, team, obs, step)
-            return env.metrics(), {}
-        curves = _Curves(env, checkpoints, metrics)
-        first, *later = (*np.unique(curves.grid), math.inf)
-        if not env.linear and team.episode(env, first):
-            for until in later:
-                curves.look()
-                team.episode(env, until)
-        else:
-            _beats(env, team, obs, curves.look)
-        return env.metrics(), curves.values
+    obs = _begin(env, team, seed)
+    if not metrics:
+        if step is not None or not team.episode(env):
+            _beats(env, team, obs, step)
+        return env.metrics(), {}
+    curves = _Curves(env, checkpoints, metrics)
+    first, *later = (*np.unique(curves.grid), math.inf)
+    if not env.linear and team.episode(env, first):
+        for until in later:
+            curves.look()
+            team.episode(env, until)
+    else:
+        _beats(env, team, obs, curves.look)
+    return env.metrics(), curves.values
 
 
 class _Curves:

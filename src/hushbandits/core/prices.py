@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import real, shown
 from hushbandits.core.measure import gathered
-from hushbandits.core.world import World
 
 __all__ = ["Prices"]
 

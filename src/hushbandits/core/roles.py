@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.strangers import ships
-from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["Privatizer", "SecureFunction"]

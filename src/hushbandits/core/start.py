@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 
-from hushbandits.core.edge import checked_rows, checked_seeds
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.strangers import begins
 from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import shown
 from hushbandits.core.luck.seeding import Seeded
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.rows import put_attributes
-from hushbandits.core.world import World
+from hushbandits.core.validation import checked_rows, checked_seeds
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["Startable"]
@@ -39,7 +38,7 @@ class Startable(World, ABC):
     #: What it is built with and a run writes to (besides its wrappers).
     stateful: ClassVar[tuple[str, ...]] = ("arms",)
     #: What no run owns (`hushbandits.core.rows`).
-    not_rows: ClassVar[tuple[str, ...]] = ("_built", "_phase", "configured", "spec", "_runs", "_vain", "_telling")
+    not_rows: ClassVar[tuple[str, ...]] = ("_built", "_phase", "configured", "spec", "_runs", "_vain")
 
     wrappers: tuple[Wrapper, ...]
     #: The wrappers as they were built: what a team may read, without any run's state.
@@ -85,8 +84,6 @@ class Startable(World, ABC):
         ------
         ValueError
             Another number of seeds than of runs that start; rows that are no runs.
-        TypeError
-            A wrapper whose `reset` returns something.
         RuntimeError
             `rows` are given before the first start, or in the middle of a round.
         """
@@ -100,9 +97,7 @@ class Startable(World, ABC):
         self.runs = len(self.seeds)
         self._reset(self.seeds)
         for wrapper in self.wrappers:
-            hook: Callable[..., object] = wrapper.reset
-            if (told := hook(self, tuple(self.seeds))) is not None:
-                raise TypeError(f"{wrapper.name}.reset must return nothing, not {shown(told)}")
+            wrapper.reset(self, tuple(self.seeds))
         self._phase = "pull"
         return self._seen()
 

@@ -16,12 +16,12 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core.actions import Coding, Space, Stacked, choices, read, sample_masks
+from hushbandits.core.env_view import World
 from hushbandits.core.evidence import show
 from hushbandits.core.ground.types import Action, Array, Message, Params, Seeds
 from hushbandits.core.ground.validate import choice, flag, shown
 from hushbandits.core.obs import Obs
 from hushbandits.core.prices import Prices
-from hushbandits.core.world import World
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,7 +44,7 @@ class Task(ABC):
 
     Parameters
     ----------
-    core : Env or Face
+    core : Env or EnvView
         The array core.
     actions : str, optional
         How an action is written: a setting's ``codings``, of ``"discrete"``, ``"multidiscrete"`` and ``"native"``.

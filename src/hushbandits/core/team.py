@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hushbandits.core.face import face
+from hushbandits.core.env_view import World, view_of
 from hushbandits.core.ground.types import Action, Array, Message, Params, Seeds
 from hushbandits.core.guarantee import Guarantee, GuaranteeSource
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.obs import Obs
-from hushbandits.core.world import World
 
 __all__ = ["Protocol", "Team"]
 
@@ -70,43 +69,38 @@ class Team(GuaranteeSource):
         """Names the tape that its own randomness comes from."""
         return type(self).__name__
 
-    @property
-    def code(self) -> Callable[..., object]:
-        """Whose code acts: the class."""
-        return type(self)
-
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """What this agent needs of an env with these `settings`: of its parameters those that say nothing of arms."""
         return Protocol()
 
     def meets(self, env: World) -> None:
-        """Raise ``ValueError`` where it cannot play in `env` (its public face, before the start)."""
+        """Raise ``ValueError`` where it cannot play in `env` (its view, before the start)."""
 
     def metrics(self, env: World) -> dict[str, Array]:
         """What the algorithm says of itself when all is over, each ``(R, …)``; the env has its own.
 
-        `env` is the face of that game, and shows for the time of this call what the arms were (`Env.truth`).  A copy
+        `env` is the view of that game, and shows for the time of this call what the arms were (`Env.truth`).  A copy
         of the team is asked, so that no later game can go by what it sees.
         """
         return {}
 
     def runs_at_once(self, env: World) -> int | None:
-        """How many runs of `env` (its face) to play at once: with more, a round's arrays no longer fit the caches.
+        """How many runs of `env` (its view) to play at once: with more, a round's arrays no longer fit the caches.
 
         ``None``: any number.  No result depends on it; every part is played by a copy of the team as it was built.
         """
         return None
 
     def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
-        return self.claimed_guarantees(face(env))
+        return self.claimed_guarantees(view_of(env))
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Start R new runs.
 
         Parameters
         ----------
-        env : Face
-            The public face of the env (`play` hands out nothing else).
+        env : EnvView
+            The view of the env (`play` hands out nothing else).
         seeds : sequence of R SeedSequences
             For its own tapes, ``f"agent/{name}"``.
         """

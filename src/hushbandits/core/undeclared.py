@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.strangers import ships
 from hushbandits.core.ground.validate import shown
 from hushbandits.core.messages import Fields
-from hushbandits.core.world import World
 
 #: What a user-defined class may set without touching what its base promises.
 _HARMLESS = frozenset({
-    "code", "curve_metrics", "measures", "meets", "metrics", "name", "preserves_guarantees", "protocol",
+    "curve_metrics", "measures", "meets", "metrics", "name", "preserves_guarantees", "protocol",
     "reward_free_fields", "runs_at_once", "setting",
 })  # fmt: skip
 #: Hooks of an env through which everything passes that it says of rewards.

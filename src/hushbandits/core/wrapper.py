@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.strangers import begins, ships
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import shown
@@ -18,7 +19,6 @@ from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Payload
 from hushbandits.core.undeclared import overridden
-from hushbandits.core.world import World
 
 __all__ = ["Wrapper", "distinct"]
 

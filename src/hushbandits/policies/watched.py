@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hushbandits.core.env_view import World
+from hushbandits.core.fields import check_unit_rewards
 from hushbandits.core.ground.names import words
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import shown
 from hushbandits.core.luck.rewards import Stable
 from hushbandits.core.luck.tapes import run_seeds, streams
-from hushbandits.core.told import check_unit_rewards
-from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.policies.luck import words as luck_words
 from hushbandits.policies.policy import Policy

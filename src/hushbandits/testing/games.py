@@ -15,7 +15,7 @@ import numpy as np
 from hushbandits.core.each import Each
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
-from hushbandits.core.face import Face, revealed
+from hushbandits.core.env_view import EnvView, revealed
 from hushbandits.core.ground.names import words as in_words
 from hushbandits.core.ground.registry import parameters
 from hushbandits.core.ground.types import Array, Message, Params, Seeds
@@ -51,7 +51,7 @@ def trace(env: Env, team: Team, seeds: int | Seeds, between: Callable[..., tuple
     cls, seen = written(team), Trace()
     obs = env.reset(seeds)
     with calling(cls, "reset"):
-        team.reset(Face(env), env.seeds)
+        team.reset(EnvView(env), env.seeds)
     while obs.live.any() and (between is None or len(seen) < ENOUGH):
         through = between if between and len(seen) < PICKLED else _on
         at, live, who = f"round {len(seen) + 1}", obs.live.copy(), obs.who.copy()
@@ -61,6 +61,8 @@ def trace(env: Env, team: Team, seeds: int | Seeds, between: Callable[..., tuple
         parts = action if isinstance(action, tuple) else (action,)
         done = _kept("act", dict(zip(env.actions, parts, strict=True)), live)
         told = {} if obs.reward is None else {"own reward": obs.reward.copy()}  # else withheld
+        for value in told.values():
+            check_paid(f"{type(env).__name__}, {at}", value, env.told["reward"].range)
         with calling(cls, "speak", at):
             said = team.speak(obs.reward)
             words = _kept("say", _spoken(env, said), live)
@@ -79,7 +81,7 @@ def trace(env: Env, team: Team, seeds: int | Seeds, between: Callable[..., tuple
     if not obs.live.any():
         with calling(cls, "metrics"), revealed(env) as its:
             own = team.metrics(its)
-        check_metrics(cls, own, env.runs)
+        check_metrics(cls, own, env.runs, taken=seen["metrics"])
         seen["metrics"] |= own
     return seen
 
@@ -217,13 +219,25 @@ def check_promises(who: GuaranteeSource, env: Env, noises: str) -> None:
     )
 
 
-def check_metrics(cls: type, metrics: object, runs: int, infinite: Collection[str] = ()) -> None:
-    """Raise ``AssertionError`` unless metrics are finite numbers, a row per run; those in `infinite` may be ∞."""
+def check_paid(whose: str, reward: Array, span: tuple[float, float]) -> None:
+    """Raise ``AssertionError`` where a reward that was seen lies beyond the declared range."""
+    beyond = reward[(reward < span[0]) | (reward > span[1])]
+    required(not beyond.size, f"{whose}: a reward is {beyond[:1]}; declared are numbers in {span[0]:g}..{span[1]:g}")
+
+
+def check_metrics(
+    cls: type, metrics: object, runs: int, infinite: Collection[str] = (), taken: Collection[str] = ()
+) -> None:
+    """Raise ``AssertionError`` unless metrics are finite numbers, a row per run, and none is measured already.
+
+    Those in `infinite` may be ∞; `taken` are the metrics of others.
+    """
     whose = f"{cls.__name__}.metrics"
     if not isinstance(metrics, Mapping):
         raise AssertionError(f"{whose} must return a dict of arrays by name, not {metrics!r}")
     for name, value in metrics.items():
         array = np.asarray(value)
+        required(name not in taken, f"{whose}: {name!r} is measured already; give it another name")
         required(
             array.dtype.kind in "biuf" and array.shape[:1] == (runs,),
             f"{whose}: {name!r} must be numbers of shape ({runs}, …), not {array.dtype} {array.shape}",

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from hushbandits.core.edge import checked
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
+from hushbandits.core.env_view import World
+from hushbandits.core.fields import toward_agents
 from hushbandits.core.ground.types import Array, Params, Seeds
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.payload import Payload
 from hushbandits.core.team import Team
-from hushbandits.core.world import World
+from hushbandits.core.validation import checked
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.registry import known_wrappers, make_team, make_wrapper
 from hushbandits.testing import games
@@ -122,8 +124,7 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
 
     sends = declared("sends", core.wrappers[: at + 1], core.fields)
     hears = declared("hears", core.wrappers[at:][::-1], core._offers(core.sent_fields))
-    before = declared("tells", core.wrappers[:at], {"reward": Field()})
-    tells = declared("tells", [wrapper], before)
+    before, tells = toward_agents(core.wrappers, core)[at : at + 2]
 
     def send(message: Payload, out: object) -> None:
         if not isinstance(out, Payload):
@@ -162,10 +163,17 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
             checked(field, value, tells[field], core.who.shape)
 
     def metrics(_: World, out: object) -> None:
-        games.check_metrics(type(wrapper), out, core.runs, wrapper.spends)
+        taken = () if wrapper.ships("metrics") else core._metrics()  # mechanisms that ship share names
+        games.check_metrics(type(wrapper), out, core.runs, wrapper.spends, taken)
+        for curve in wrapper.curve_metrics:
+            value: Any = out.get(curve) if isinstance(out, dict) else None
+            required(np.ndim(value) == 1, f"{name}.metrics must measure {curve!r}, one number per run, for its curve")
+
+    def reset(_: World, out: object) -> None:
+        required(out is None, f"{name}.reset must return nothing, not {out!r}")
 
     checks: dict[str, Callable[..., None]] = {
-        "send": send, "deliver": deliver, "tell": tell, "told": told, "metrics": metrics, "reset": lambda _, out: None,
+        "send": send, "deliver": deliver, "tell": tell, "told": told, "metrics": metrics, "reset": reset,
     }  # fmt: skip
     return {hook: _held(wrapper, hook, check) for hook, check in checks.items()}
 
@@ -175,15 +183,14 @@ def _held(wrapper: Wrapper, hook: str, check: Callable[..., None]) -> Callable[.
     function, cls = getattr(wrapper, hook), type(wrapper)
 
     def call(given: object, *rest: object) -> object:
-        message = given if isinstance(given, Payload) else {}
+        message = given if isinstance(given, Payload) else {"reward": given} if hook == "tell" else {}
         was = {field: value.copy() for field, value in message.items() if isinstance(value, np.ndarray)}
         with games.calling(cls, hook):
             out = function(given, *rest)
             for field, value in was.items():
                 required(
                     field in message and difference(value, message[field]) is None,
-                    f"{cls.__name__}.{hook} writes to {field!r} of the message that it was given; "
-                    f"return message.but(…)",
+                    f"{cls.__name__}.{hook} writes to {field!r} of what it was given; return a new one",
                 )
             check(given, out)
         return out

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
+from hushbandits.core.env_view import World
 from hushbandits.core.guarantee import Guarantee, invalid
 from hushbandits.core.roles import SecureFunction
-from hushbandits.core.world import World
 from hushbandits.privacy.divergence import epsilon_at
 from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.noise import Profile

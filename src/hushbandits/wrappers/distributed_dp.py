@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.validate import real
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.world import World
 from hushbandits.privacy.accounting import (
     concentrated_sum,
     pure_curve,

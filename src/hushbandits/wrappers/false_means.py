@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, real
 from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.payload import Payload
-from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
 #: What the agents who lie say of the arms.

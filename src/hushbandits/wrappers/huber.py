@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import flag, probability, real
 from hushbandits.core.luck.rewards import Law, Uniform, make_law
 from hushbandits.core.luck.tapes import streams
 from hushbandits.core.payload import Payload
-from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
 

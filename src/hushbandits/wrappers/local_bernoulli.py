@@ -7,11 +7,11 @@ from functools import partial
 
 import numpy as np
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, divisor
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.messages import Field, Fields
-from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.divergence import coins_epsilon
 from hushbandits.wrappers.local_laplace import LocalLaplace, reports

@@ -10,10 +10,10 @@ from functools import partial
 
 import numpy as np
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import integer, real
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.world import World
 from hushbandits.privacy import exact
 from hushbandits.privacy.divergence import shift_profile
 from hushbandits.privacy.noise import NoiseLaw, Profile, Source

@@ -7,12 +7,12 @@ from functools import partial
 
 import numpy as np
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, divisor, integer
 from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, Run, invalid
 from hushbandits.core.messages import Field, Fields
 from hushbandits.core.payload import Payload, PointNoise
-from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.composition import composed_laplaces
 from hushbandits.privacy.divergence import composed_epsilon, discrete_laplace_profile

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import probability
 from hushbandits.core.payload import Payload
-from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, real
 from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, invalid
@@ -18,7 +19,6 @@ from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.payload import Noise, Payload
 from hushbandits.core.roles import Privatizer, SecureFunction
-from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import BlockInbox, blocks
 from hushbandits.privacy.accounting import pure_curve

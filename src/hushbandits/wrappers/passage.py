@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.strangers import begins
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Channel, Payload
-from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 
 

@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Array, Seeds
@@ -18,7 +19,6 @@ from hushbandits.core.guarantee import RESOLVED, Adjacency, Guarantee, invalid
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.payload import Payload
-from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.states import Posting
 from hushbandits.privacy.composition import composed_laplaces

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.limits import LARGEST_NUMBER
 from hushbandits.core.ground.strangers import begins
 from hushbandits.core.ground.types import Array, Seeds
@@ -11,7 +12,6 @@ from hushbandits.core.ground.validate import choice, flag, integer, real, shown
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.payload import Channel
 from hushbandits.core.roles import Privatizer, SecureFunction
-from hushbandits.core.world import World
 from hushbandits.secure.runs import MEASURES, Cohorts, Protocol
 from hushbandits.wrappers.passage import Passage
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, flag, integer
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.payload import Channel
-from hushbandits.core.world import World
 from hushbandits.secure.batches import MIXED, Batches, mixed_words
 from hushbandits.secure.mixnet import MOST_HOPS
 from hushbandits.secure.primitives import needed

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.validate import real
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.messages import Fields, require
-from hushbandits.core.world import World
 from hushbandits.wrappers.loss import Loss
 
 

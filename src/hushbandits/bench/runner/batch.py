@@ -15,7 +15,7 @@ from hushbandits.bench.declare.spec import Cell
 from hushbandits.bench.runner.errors import RunError
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
-from hushbandits.core.face import Face
+from hushbandits.core.env_view import EnvView
 from hushbandits.core.ground.types import Array, Params, Seeds
 from hushbandits.core.ground.validate import integer
 from hushbandits.core.play import log_checkpoints, measured, meet, record
@@ -81,7 +81,7 @@ def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> list[int]:
 def numbers_of(env: Env, team: Team) -> list[str]:
     """Names of the metrics of one number a run that `team` will have in `env`; both are reset for it, none plays."""
     env.reset(0)
-    team.reset(Face(env), env.seeds)
+    team.reset(EnvView(env), env.seeds)
     return [name for name, value in measured(env, team, env.metrics()).items() if value.ndim == 1]
 
 
@@ -110,7 +110,7 @@ def play_batch(
     built, team = prepare(env, agent, len(seeds), env_params, params, wrappers)
     points = sampled(checkpoints, built)
     curves = built.curve_metrics if points else ()
-    asked = team.runs_at_once(Face(built))
+    asked = team.runs_at_once(EnvView(built))
     most = len(seeds) if asked is None else integer(f"runs_at_once of {team.name}", asked, 1)
     if most >= len(seeds):
         return *record(built, team, seeds, points, curves), np.asarray(points)

@@ -11,7 +11,7 @@ from hushbandits.bench.declare.points import check_claims, check_declared
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.runner.batch import prepare, sampled
 from hushbandits.bench.runner.plan import BATCH
-from hushbandits.core.face import Face
+from hushbandits.core.env_view import EnvView
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.names import words
 from hushbandits.core.ground.validate import integer, nearest
@@ -93,7 +93,7 @@ class Instances:
         if kind not in self._kinds:
             measures = gathered(env, team)
             env.reset(0)
-            team.reset(Face(env), env.seeds)
+            team.reset(EnvView(env), env.seeds)
             finals = frozenset(measured(env, team, env.metrics()))
             self._kinds[kind] = Instance(finals, frozenset(env.curve_metrics), measures, [])
         return self._kinds[kind]._replace(privacy=privacy)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from hushbandits.core import Array, Env, Field, Fields, Guarantee, Message, Seeds, Team, Wrapper, affordable, require
-from hushbandits.core.edge import as_array
 from hushbandits.core.ground.validate import choice, count, flag, real
 from hushbandits.core.luck.rewards import Law, UniformMeans
 from hushbandits.core.luck.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.payload import Payload
+from hushbandits.core.validation import as_array
 from hushbandits.envs.exploration import coordinator, votes
 from hushbandits.envs.exploration.coordinator import GlobalSet
 from hushbandits.envs.exploration.ending import admit, check_end, check_loss

@@ -27,7 +27,7 @@ class ExplorationTask(VotePicture):
 
     Parameters
     ----------
-    core : Exploration or its Face
+    core : Exploration or its EnvView
     **options
         As for `Task`.
 

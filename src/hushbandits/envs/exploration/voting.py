@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from hushbandits.core import LONGEST, Array, Inbox, Obs, Seeds, Team, Uniforms, World
-from hushbandits.core.told import check_unit_rewards
+from hushbandits.core.fields import check_unit_rewards
 from hushbandits.envs.exploration.episode import Loss, Player, compiled
 from hushbandits.envs.exploration.votes import clear
 from hushbandits.routines.routine import RESETS, Routine

@@ -24,7 +24,7 @@ class FeedbackTask(BlockPicture):
 
     Parameters
     ----------
-    core : Feedback or its Face
+    core : Feedback or its EnvView
     reward : str
         ``"decoded"``, or ``"oracle"``: the true mean of the prescribed arm, which no protocol would let through.
     **options

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from hushbandits.core import Array, Obs, World, Wrapper, locked
 
 
@@ -72,15 +70,11 @@ class Course:
         """Rounds begin: until they are over, the env is in no state to go on from."""
         self._env._phase = "broken"
 
-    def pull(self, arms: Array, named: str) -> Array:
-        """Return what arms pay, by whatever law; of one that is no part of the package, checked as `named`."""
-        env = self._env
-        reward = env._told = env._pull(arms)
-        if env._known_law:
-            return reward
-        message = {"arm": env._arm, "reward": reward, "sent": np.ones(reward.shape, bool)}
-        checked: Array = env._checked(named, message, env._leaving)["reward"]
-        return checked
+    def pull(self, arms: Array) -> Array:
+        """Return what arms pay, by whatever law."""
+        reward: Array = self._env._pull(arms)
+        self._env._told = reward
+        return reward
 
     def went(self, rounds: int, arms: Array | None = None, rewards: Array | None = None) -> None:
         """So many rounds are over, and these were the last one's arms and rewards (of `pull`, it knows)."""

@@ -144,12 +144,12 @@ class CoopNetwork(Rounds):
         self._places, self.slots, self._edges = places, places.slots, places.edges
 
     @property
-    def adjacency(self) -> Array:  # type: ignore[override]
+    def adjacency(self) -> Array:
         """(G, M, M) bool, G = 1 (one graph for all runs) or R."""
         return self._places.adjacency
 
     @property
-    def distance(self) -> Array:  # type: ignore[override]
+    def distance(self) -> Array:
         """(G, M, M) hops."""
         return self._places.distance
 
@@ -159,7 +159,7 @@ class CoopNetwork(Rounds):
         return self._places.diameter
 
     @property
-    def root(self) -> Array:  # type: ignore[override]
+    def root(self) -> Array:
         """(G,) root of each tree."""
         return self._places.root
 
@@ -264,15 +264,15 @@ class CoopNetwork(Rounds):
         arm = ring.values["arm"][posted % ring.depth, run, who] if "arm" in ring.values else np.full(len(to), -1)
         return np.stack([via, to, who, posted, arm], 1)
 
-    def course(self, fields: Sequence[str], law_of_ours: bool = False, states: bool = False) -> Course | None:
+    def course(self, fields: Sequence[str], only_drops: bool = False, states: bool = False) -> Course | None:
         """What compiled rounds need, where they are this class's own and only luck stands between the agents.
 
         Parameters
         ----------
         fields : sequence of str
             What the agents send.
-        law_of_ours : bool
-            Whether a law of one's own, whose rewards must be checked as they leave, is too much.
+        only_drops : bool
+            Whether a wrapper that does more than to drop messages is too much.
         states : bool
             Whether a wrapper posts states for them, and does so by a compiled rule (`Wrapper.poster`).
         """
@@ -281,12 +281,11 @@ class CoopNetwork(Rounds):
         if (
             set(sent) != set(fields)
             or any(field.latest for field in sent.values()) != states
-            or (law_of_ours and not self._known_law)
             or any(_ROUND & vars(cls).keys() for cls in changed)
             or not self._abreast
             or self._phase not in ("pull", "over")
             or self._lossy
-            or not (posts_states(self) if states else all(by_luck(wrapper, law_of_ours) for wrapper in self.wrappers))
+            or not (posts_states(self) if states else all(by_luck(wrapper, only_drops) for wrapper in self.wrappers))
         ):
             return None
         return Course(self, tuple(fields), self.wrappers[0] if states else None)

@@ -169,11 +169,10 @@ def _by_rounds(env: CoopNetwork, course: Course, team: NetworkTeam, rounds: int)
     """Some rounds one by one, whose rewards the env works out: any law, any arms."""
     course.leave()
     made, posts, room, books = _made(course, team), _mail(course), _room(env, course), _books(course, team)
-    what = "message that leaves" if books.quiet < LONGEST else "message"
     for _ in range(rounds):
         t = course.t + 1
         made.act(team.state, t, books.arms)
-        np.copyto(books.rewards, course.pull(books.arms.copy(), what))
+        np.copyto(books.rewards, course.pull(books.arms.copy()))
         made.close(team.state, posts, room, books, _fates(env, course, 1), t, course.ring.t)
         course.went(1)
 

@@ -270,7 +270,7 @@ class Rounds(Env):
     who: Array = property(attrgetter("_who"), doc="``(R, M)``: everyone acts in every round.")  # type: ignore[assignment]
 
     @property
-    def agent_regret(self) -> Array:  # type: ignore[override]
+    def agent_regret(self) -> Array:
         """``(R, M)`` pseudo-regret of each agent, so far."""
         return self._regret.copy()
 

@@ -24,7 +24,7 @@ class ArmTask(Task):
 
     Parameters
     ----------
-    core : Rounds or its Face
+    core : Rounds or its EnvView
     observation : str
         ``"pooled"``, or ``"slots"``: also every single message of the last round, ``slot_arrived`` (S),
         ``slot_arm`` (S·K, one bit each) and the other fields, S slots padded to the most that can arrive; so that a

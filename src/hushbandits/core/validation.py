@@ -16,19 +16,6 @@ from hushbandits.core.ground.validate import integer, nearest, short, shown
 from hushbandits.core.luck.seeding import Seeded
 from hushbandits.core.messages import Field, Fields
 
-__all__ = [
-    "as_array",
-    "checked",
-    "checked_message",
-    "checked_rows",
-    "checked_seeds",
-    "checked_speech",
-    "handed",
-    "inside",
-    "locked",
-    "spoken_fields",
-]
-
 _SAYS = {"b": "bools", "i": "integers", "u": "integers", "f": "numbers"}
 _TAKES = {"b": "b", "i": "iu", "u": "iu", "f": "iuf"}
 _SENT = Field(dtype="?")

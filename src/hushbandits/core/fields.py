@@ -1,17 +1,15 @@
-"""What wrappers declare, folded: outward to the transport, and back to the inbox; `Told` folds the third direction."""
+"""What wrappers declare, folded in three directions: outward to the transport, back to the inbox, to the agents."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.validate import flag, nearest, probability, shown
 from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.payload import VERBS, Payload
 from hushbandits.core.undeclared import check_reward_free
-from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper
-
-__all__ = ["declared_fields", "inward", "outward"]
 
 
 def outward(wrappers: Sequence[Wrapper], fields: Fields, payload: type[Payload], env: World) -> list[Fields]:
@@ -46,6 +44,14 @@ def inward(wrappers: Sequence[Wrapper], offered: Fields, env: World) -> list[Fie
     return way
 
 
+def toward_agents(wrappers: Sequence[Wrapper], env: World) -> list[Fields]:
+    """Return the fields that agents are told of their own rewards, as the env has them and behind each wrapper."""
+    way: list[Fields] = [{"reward": Field(low=0.0, high=1.0) if env.law.unit_interval else Field()}]
+    for wrapper in wrappers:
+        way.append(declared_fields(wrapper, "tells", wrapper.tells(dict(way[-1]), env)))
+    return way
+
+
 def declared_fields(wrapper: Wrapper, hook: str, found: object) -> dict[str, Field]:
     """Return the fields that a wrapper's `sends`, `hears` or `tells` declares, or raise ``TypeError``.
 
@@ -74,3 +80,31 @@ def _check_class(wrapper: Wrapper) -> None:
     check_reward_free(wrapper.name, wrapper.reward_free_fields)
     if wrapper.drop_prob is not None:
         probability(f"{wrapper.name}.drop_prob", wrapper.drop_prob)
+
+
+def check_unit_rewards(who: str, env: World, heard: bool = False) -> None:
+    """Refuse an env that hands its agents rewards beyond [0, 1], for a rule that is defined on [0, 1] alone.
+
+    Parameters
+    ----------
+    who : str
+        Whose rule it is.
+    env : World
+        The env, or its view.
+    heard : bool
+        Whether the rule learns from reports of other agents, too.  A report that an adversary replaced is no reason.
+
+    Raises
+    ------
+    ValueError
+        Names the law, where it is shown, or the wrapper that takes rewards beyond.
+    """
+    reward = env.told.get("reward")
+    if reward is not None and (reward.range[0] < 0.0 or reward.range[1] > 1.0):
+        tellers = [wrapper.name for wrapper in env.wrappers if type(wrapper).tell is not Wrapper.tell]
+        law = getattr(env, "law", None)  # one of one's own is not shown
+        paid = f"those of {tellers[0]}" if tellers else "those of this env" if law is None else repr(law)
+        raise ValueError(f"{who} needs rewards in [0, 1], not {paid}")
+    noisy = [wrapper.name for wrapper in env.wrappers if "add" in wrapper.verbs]
+    if heard and noisy:
+        raise ValueError(f"{who} needs reports of rewards in [0, 1], not those of {noisy[0]}")

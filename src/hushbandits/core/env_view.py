@@ -1,21 +1,20 @@
-"""What a team may know of the env that it plays in: the experiment's public side, and nothing that luck decided."""
+"""What wrappers, teams and promises may count on in an env, and `EnvView`, the part of it that a team may know."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core.edge import handed
-from hushbandits.core.ground.types import Array, Params
-from hushbandits.core.luck.rewards import LAWS
-from hushbandits.core.world import World
-from hushbandits.core.wrapper import Wrapper
-
-__all__ = ["Face", "face", "known_settings", "revealed"]
+from hushbandits.core.ground.types import Action, Array, Message, Params, Seeds
+from hushbandits.core.luck.rewards import LAWS, Law
+from hushbandits.core.measure import Measure
+from hushbandits.core.messages import Fields
+from hushbandits.core.obs import Obs
+from hushbandits.core.validation import handed
 
 #: What every env shows.
 _SHOWN = (
@@ -26,8 +25,74 @@ _SHOWN = (
 _ANSWERS = ("no_action", "random_action", "random_message", "standard_report")
 
 
-class Face(World):
-    """The public face of an env, as a team gets it in `Team.reset`.
+class World:
+    """Base of `Env` and `EnvView`: sizes, time, and what messages hold.  It declares, and defines nothing.
+
+    What is `Any` here has a class that is built upon this one; what a setting has besides, its own classes declare.
+    """
+
+    if TYPE_CHECKING:
+        setting: ClassVar[str]
+        clock: ClassVar[str]
+        n_agents: int  # M
+        n_arms: int  # K
+        runs: int  # R
+        horizon: Any  # an int; None: exploration, until it is decided
+        law: Law  # family of the reward laws
+        fields: Fields  # what a team sends
+        sent_fields: Fields  # what reaches the transport
+        inbox_fields: Fields  # what a team may read
+        told: Fields  # what agents are told of their own rewards
+        payload: ClassVar[Any]  # the class of its messages, a `Payload`
+        learner: ClassVar[Any]  # the class of a learner's task, a `Task`, if it has one
+
+        @property
+        def wrappers(self) -> tuple[Any, ...]: ...
+        @property
+        def t(self) -> Array: ...
+        @property
+        def live(self) -> Array: ...
+        @property
+        def actions(self) -> Fields: ...
+        @property
+        def report(self) -> Fields: ...
+        @property
+        def reductions(self) -> tuple[str, ...]: ...
+        @property
+        def agents_speak(self) -> bool: ...
+        def no_action(self) -> Action: ...
+        def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Action: ...
+        def random_message(
+            self, rngs: Sequence[np.random.Generator], rate: float = 0.01
+        ) -> dict[str, Array] | None: ...
+        def standard_report(self) -> dict[str, Array]: ...
+
+        # What an env has besides and no view shows: for wrappers, and for tasks where they pay.
+        seeds: Seeds
+        arms: Any
+        measures: Mapping[str, Measure]
+        added: Sequence[tuple[str, list[str]]]
+        configured: tuple[Any, ...]
+        public: ClassVar[tuple[str, ...]]
+        truth: ClassVar[tuple[str, ...]]
+
+        @property
+        def who(self) -> Array: ...
+        @property
+        def means(self) -> Array: ...
+        @property
+        def gaps(self) -> Array: ...
+        def reset(self, seeds: int | Seeds = 0, rows: Sequence[int] | Array | None = None) -> Obs: ...
+        def pull(self, action: object) -> Obs: ...
+        def talk(self, message: Message | None = None) -> Obs: ...
+        def metrics(self) -> dict[str, Array]: ...
+        def vain(self, wrapper: Any) -> bool: ...
+
+        def __getattr__(self, name: str) -> Any: ...  # what one setting shows
+
+
+class EnvView(World):
+    """The public view of an env, as a team gets it in `Team.reset`.
 
     It shows sizes, horizon, declared fields, the law's family, the wrappers as configured, and what the setting
     declares as `Env.public` (a network its graph).  Arms' means, gaps, metrics, other agents' messages and pictures
@@ -40,10 +105,10 @@ class Face(World):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> face = Face(hb.make_core("CoopNetwork-v0", n_agents=4))
-    >>> face.n_agents, face.distance.shape
+    >>> view = EnvView(hb.make_core("CoopNetwork-v0", n_agents=4))
+    >>> view.n_agents, view.distance.shape
     (4, (1, 4, 4))
-    >>> face.metrics
+    >>> view.metrics
     Traceback (most recent call last):
         ...
     AttributeError: a team does not see 'metrics' of its env; it sees: actions, adjacency, ...
@@ -53,11 +118,11 @@ class Face(World):
         self._env = env
         self._shown = frozenset((*_SHOWN, *env.public, "law", "wrappers"))
 
-    def __deepcopy__(self, memo: object) -> Face:
+    def __deepcopy__(self, memo: object) -> EnvView:
         return self  # it is no part of a team that keeps it
 
     @property
-    def wrappers(self) -> tuple[Wrapper, ...]:
+    def wrappers(self) -> tuple[Any, ...]:
         """The wrappers as configured, without their state."""
         return self._env.configured
 
@@ -89,8 +154,9 @@ class Face(World):
                 seen = ", ".join(sorted({*self._shown, "live", "t"}))
                 raise AttributeError(f"a team does not see {name!r} of its env; it sees: {seen}")
             value = getattr(self._env, name)
-            if isinstance(value, Wrapper):  # as configured, like all wrappers
-                return self._env.configured[self._env.wrappers.index(value)]
+            for mine, configured in zip(self._env.wrappers, self._env.configured, strict=True):
+                if value is mine:  # as configured, like all wrappers
+                    return configured
             if name == "law" and type(value) not in LAWS.values():
                 raise AttributeError(
                     f"a team does not see the law of its env: {type(value).__name__} holds what the arms are"
@@ -103,17 +169,17 @@ class Face(World):
         return sorted({*self._shown, *_ANSWERS, "live", "t", "agents_speak"})
 
     def __repr__(self) -> str:
-        return f"Face({self.setting}: n_agents={self.n_agents}, n_arms={self.n_arms}, runs={self.runs})"
+        return f"EnvView({self.setting}: n_agents={self.n_agents}, n_arms={self.n_arms}, runs={self.runs})"
 
 
-def face(env: World) -> Face:
-    """Return the face of an env; a face is its own."""
-    return env if isinstance(env, Face) else Face(env)
+def view_of(env: World) -> EnvView:
+    """Return the view of an env; a view is its own."""
+    return env if isinstance(env, EnvView) else EnvView(env)
 
 
 @contextmanager
-def revealed(env: World) -> Iterator[Face]:
-    """Yield the face of an env whose game is over: while the block lasts, it shows the arms as well (`Env.truth`).
+def revealed(env: World) -> Iterator[EnvView]:
+    """Yield the view of an env whose game is over: while the block lasts, it shows the arms as well (`Env.truth`).
 
     Examples
     --------
@@ -126,7 +192,7 @@ def revealed(env: World) -> Iterator[Face]:
     >>> hasattr(its, "means")
     False
     """
-    its = Face(env)
+    its = EnvView(env)
     shown = its._shown
     its._shown = shown | {*env.truth}
     try:
@@ -141,7 +207,7 @@ def known_settings(entry: Callable[..., object], given: Mapping[str, object], br
     Parameters
     ----------
     entry : callable
-        What builds the env: what its face shows, and the parameters that it lists in `Env.settings`.
+        What builds the env: what its view shows, and the parameters that it lists in `Env.settings`.
     given : mapping
     brought : iterable of str
         Parameters of the wrappers that are part of it.
