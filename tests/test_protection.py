@@ -5,6 +5,7 @@ import pickle
 import re
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from kinds import weekly_but
@@ -13,8 +14,8 @@ import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.cli.main import main
 from hushbandits.core.guarantee import Guarantee
+from hushbandits.privacy.composition import compose_releases, release_counts
 from hushbandits.privacy.divergence import epsilon_at, gaussian_profile
-from hushbandits.privacy.releases import compose_releases, release_counts
 from hushbandits.protection import HEADS
 from hushbandits.registry import assemble
 from hushbandits.wrappers.local_laplace import LocalLaplace
@@ -366,3 +367,24 @@ def test_of_several_bounds_the_one_that_counts():
     assert bound(alone) == (math.inf, math.inf)
     assert bound(line, replace(other, counts="yes: nothing holds here", epsilon=math.inf)) == (math.inf, math.inf)
     assert bound() is None
+
+
+def test_a_table_costs_few_calls():
+    """Calls of this package's functions, where the same table has been asked for before."""
+    root, calls, files = str(Path(hb.__file__).parent), 0, set()
+
+    def count(frame, event, _):
+        nonlocal calls
+        if event == "call" and frame.f_code.co_filename.startswith(root):
+            calls += 1
+            files.add(frame.f_code.co_filename)
+
+    hb.privacy("DistDP-v0", "Dist-DP-SE")
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        hb.privacy("DistDP-v0", "Dist-DP-SE")
+    finally:
+        sys.setprofile(before)
+    assert calls <= 660
+    assert len(files) <= 40

@@ -9,8 +9,7 @@ from noises import check_law
 from scipy import special, stats
 
 from hushbandits.privacy.divergence import law_profile
-from hushbandits.privacy.noise import NoiseLaw
-from hushbandits.privacy.pmf import tail_quantile
+from hushbandits.privacy.noise import NoiseLaw, tail_quantile
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
 from hushbandits.privacy.shuffling import ExtraBits
 from hushbandits.wrappers.local_dp import TruncatedGeometric

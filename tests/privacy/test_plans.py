@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import rows
 
+from hushbandits.privacy.noise import tail_quantile
 from hushbandits.privacy.plans import (
     Plan,
     central_pure,
@@ -18,7 +19,6 @@ from hushbandits.privacy.plans import (
     distributed_renyi,
     local_pure,
 )
-from hushbandits.privacy.pmf import tail_quantile
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, PolyaDifference, Skellam
 
 

@@ -14,9 +14,8 @@ from hushbandits.core.luck.rewards import Bernoulli, Beta, ClippedGaussian
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.pooled import Pooled
 from hushbandits.privacy.audit import log_wrapped_discrete_laplace, worst_log_ratio
-from hushbandits.privacy.noise import NoiseLaw
+from hushbandits.privacy.noise import NoiseLaw, chernoff, tail_quantile
 from hushbandits.privacy.plans import distributed_pure
-from hushbandits.privacy.pmf import chernoff, tail_quantile
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
 from hushbandits.privacy.shuffling import modular_sum, split_and_mix
 from hushbandits.wrappers.huber import Huber

@@ -14,8 +14,8 @@ from hushbandits.agents.chowdhury2023_elimination import SuccessiveElimination
 from hushbandits.core.ground.types import Params
 from hushbandits.core.ground.validate import choice, real
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.privacy.noise import tail_quantile
 from hushbandits.privacy.plans import guaranteed, precision
-from hushbandits.privacy.pmf import tail_quantile
 from hushbandits.privacy.samplers import DiscreteLaplace, PolyaDifference
 from hushbandits.routines.successive import batch_radius
 

@@ -19,7 +19,7 @@ from hushbandits.audits.draws import Draws
 from hushbandits.audits.laws import Continuous, OnGrid, planned_law
 from hushbandits.audits.play import BACKGROUNDS, Seen, around, block, place, seen, shown, stage
 from hushbandits.core.ground.types import Array
-from hushbandits.privacy.releases import release_counts
+from hushbandits.privacy.composition import release_counts
 from hushbandits.privacy.samplers import DiscreteLaplace
 from hushbandits.wrappers.local_bernoulli import LocalBernoulli
 from hushbandits.wrappers.local_laplace import LocalLaplace

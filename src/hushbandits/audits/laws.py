@@ -15,9 +15,9 @@ from scipy import fft
 from hushbandits.audits.cases import Case, Verdict
 from hushbandits.audits.play import stage
 from hushbandits.core.ground.types import Array
+from hushbandits.privacy.composition import release_counts
 from hushbandits.privacy.divergence import epsilon_at, worst_profile
 from hushbandits.privacy.noise import NoiseLaw, Profile
-from hushbandits.privacy.releases import release_counts
 from hushbandits.privacy.samplers import Laplace
 from hushbandits.wrappers.local_bernoulli import LocalBernoulli
 from hushbandits.wrappers.mechanism import Mechanism

@@ -42,9 +42,15 @@ def overridden(part: object, base: type, free: Iterable[str] = ()) -> list[str]:
     >>> overridden(Silent(0.1), Loss), overridden(Loss(0.1), Loss)
     (['send'], [])
     """
-    mro = type(part).__mro__
-    names = [name for cls in mro[: mro.index(base)] if not ships(cls) for name in vars(cls)]
-    names += [name for name, value in vars(part).items() if callable(value) and not ships(value)]
+    names: list[str] = []
+    for cls in type(part).__mro__:
+        if cls is base:
+            break
+        if not ships(cls):
+            names += vars(cls)
+    for name, value in vars(part).items():
+        if callable(value) and not ships(value):
+            names.append(name)
     if not names:
         return []
     left = dict.fromkeys(name for name in names if not name.startswith("__") and hasattr(base, name))
@@ -75,12 +81,11 @@ def added(hook: str, steps: Iterable[tuple[Any, Fields, Fields]]) -> list[tuple[
 
     `steps` are the wrappers, each with the fields before it and behind it.
     """
-    new = [
-        (wrapper.name, [name for name in after if name not in before and name not in declared(wrapper)])
-        for wrapper, before, after in steps
-        if not wrapper.ships(hook)
-    ]
-    return [(name, fields) for name, fields in new if fields]
+    found = []
+    for wrapper, before, after in steps:
+        if not wrapper.ships(hook) and (new := after.keys() - before.keys() - declared(wrapper)):
+            found.append((wrapper.name, [name for name in after if name in new]))
+    return found
 
 
 def unaccounted(env: Any, but: object = None) -> str:

@@ -17,8 +17,7 @@ from scipy import fft, stats
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import integer, real
 from hushbandits.core.guarantee import RESOLVED
-from hushbandits.privacy.noise import NoiseLaw, Profile
-from hushbandits.privacy.pmf import chernoff
+from hushbandits.privacy.noise import NoiseLaw, Profile, chernoff
 
 _LOST = 1e-15  # mass that may fall off the end of a law's array; it counts towards δ
 _SLACK = 1e-12  # added to a composed δ, for the error of the transforms and the mass that wraps

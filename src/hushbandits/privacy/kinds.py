@@ -83,12 +83,15 @@ class Noises:
 
     def __init__(self, law: Callable[[int], Noise]):
         self._law, self._halves = law, Kinds(self._half, np.float64)
+        self._laws: dict[int, Noise] = {}
 
     def __call__(self, n: int) -> Noise:
-        return self._law(n)
+        if (known := self._laws.get(n)) is None:
+            known = self._laws[n] = self._law(n)
+        return known
 
     def _half(self, n: int) -> tuple[float, float]:
-        half = halved(self._law(n)) if n else None
+        half = halved(self(n)) if n else None
         if half is None:
             return (np.nan if n else 0.0), 0.0  # of no users there is no noise
         return half.share, np.nan if half.p is None else half.p

@@ -17,8 +17,7 @@ from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import divisor, integer, real
 from hushbandits.privacy.divergence import law_profile
-from hushbandits.privacy.noise import NoiseLaw, Profile
-from hushbandits.privacy.pmf import tail_quantile
+from hushbandits.privacy.noise import NoiseLaw, Profile, tail_quantile
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, PolyaDifference, Skellam
 
 _SLACK = 1e-12  # a quotient within rounding of a whole number is that number: ⌈0.1·√900⌉ is 3

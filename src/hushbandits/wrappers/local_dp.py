@@ -16,9 +16,8 @@ from hushbandits.core.ground.validate import integer, real
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.privacy import exact
 from hushbandits.privacy.divergence import shift_profile
-from hushbandits.privacy.noise import NoiseLaw, Profile, Source
+from hushbandits.privacy.noise import NoiseLaw, Profile, Source, tail_quantile
 from hushbandits.privacy.plans import Plan, local_pure, precision
-from hushbandits.privacy.pmf import tail_quantile
 from hushbandits.wrappers.mechanism import Mechanism
 
 

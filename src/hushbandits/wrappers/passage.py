@@ -1,4 +1,4 @@
-"""What `Shuffle` and `SecAgg` share: messages pass through a channel that the setting knows."""
+"""What secure functions share: a channel that the setting knows, or mixes that play an ideal shuffler."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from typing import Any
 from hushbandits.core.env_view import World
 from hushbandits.core.ground.strangers import begins
 from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.validate import choice, flag, integer
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Channel, Payload
 from hushbandits.core.wrapper import Wrapper
+from hushbandits.secure.batches import MIXED, Batches, mixed_words
+from hushbandits.secure.mixnet import MOST_HOPS
+from hushbandits.secure.primitives import needed
 
 
 class Passage(Wrapper):
@@ -43,3 +47,48 @@ class Passage(Wrapper):
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         return self._channel.deliver(inbox, env)
+
+
+class Mixed(Wrapper):
+    """Base of shufflers: ideal, or with ``protocol="mixnet"`` a cascade of mixes.
+
+    Parameters
+    ----------
+    protocol : str, optional
+        ``"mixnet"``; by default the shuffler is ideal.
+    hops : int
+        Mixes that each batch passes.
+    insecure_seed : bool
+        Whether keys and orders follow from the run's seed: a simulation.
+
+    Raises
+    ------
+    ValueError
+        A number out of its range, or a parameter of the protocol without it.
+    """
+
+    protocol: str | None = None
+
+    def __init__(self, protocol: str | None, hops: int, insecure_seed: bool, *, name: str | None = None):
+        super().__init__(name=name)
+        hops, insecure_seed = integer("hops", hops, 1, MOST_HOPS), flag("insecure_seed", insecure_seed)
+        if protocol is not None:
+            self.protocol = choice("protocol", protocol, ("mixnet",))
+            needed()
+            self.hops, self.insecure_seed = hops, insecure_seed
+            vars(self)["measures"] = dict(MIXED)  # an ideal shuffle measures nothing
+        elif (hops, insecure_seed) != (3, True):
+            raise ValueError(f'{self.name} is ideal: what the protocol is to be like needs protocol="mixnet"')
+
+    @property
+    def shuffler(self) -> tuple[str, ...]:
+        """What its users trust in."""
+        return () if self.protocol is None else mixed_words(self.hops, self.insecure_seed)
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        if self.protocol is not None:
+            self._batches = Batches(self.hops, self.insecure_seed, f"wrapper/{self.name}", seeds)
+        super().reset(env, seeds)
+
+    def metrics(self, env: World) -> dict[str, Array]:
+        return {} if self.protocol is None else self._batches.metrics()

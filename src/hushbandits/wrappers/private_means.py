@@ -21,9 +21,8 @@ from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.payload import Payload
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.states import Posting
-from hushbandits.privacy.composition import composed_laplaces
+from hushbandits.privacy.composition import compose_releases, composed_laplaces, lemma, release_counts
 from hushbandits.privacy.laplace import laplace
-from hushbandits.privacy.releases import compose_releases, lemma, release_counts
 
 _FINEST = 30  # bits behind the point of a released mean, where there is room for sums
 

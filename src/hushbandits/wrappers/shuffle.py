@@ -6,18 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import choice, flag, integer
+from hushbandits.core.ground.types import Array
+from hushbandits.core.ground.validate import integer
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.payload import Channel
-from hushbandits.secure.batches import MIXED, Batches, mixed_words
-from hushbandits.secure.mixnet import MOST_HOPS
-from hushbandits.secure.primitives import needed
-from hushbandits.wrappers.passage import Passage
+from hushbandits.core.world import World
+from hushbandits.wrappers.passage import Mixed, Passage
 
 
-class Shuffle(Passage):
+class Shuffle(Mixed, Passage):
     """A shuffler between senders and receivers: the multiset of messages, and nothing else.
 
     Network: each receiver's arrivals of a round in a uniform order, ``who`` and delays gone (so an agent that
@@ -55,7 +52,6 @@ class Shuffle(Passage):
     """
 
     verbs = ("shuffle",)
-    protocol: str | None = None
 
     def __init__(
         self,
@@ -67,25 +63,12 @@ class Shuffle(Passage):
         *,
         name: str | None = None,
     ):
-        super().__init__(name=name)
+        super().__init__(protocol, hops, insecure_seed, name=name)
         self.window = None if window is None else integer("window", window, 2)
         self.min_cohort = integer("min_cohort", min_cohort, 2)
-        hops, insecure_seed = integer("hops", hops, 1, MOST_HOPS), flag("insecure_seed", insecure_seed)
-        if protocol is not None:
-            self.protocol = choice("protocol", protocol, ("mixnet",))
-            needed()
-            self.hops, self.insecure_seed = hops, insecure_seed
-            vars(self)["measures"] = dict(MIXED)  # an ideal shuffle measures nothing
-        elif (hops, insecure_seed) != (3, True):
-            raise ValueError(f'{self.name} is ideal: what the protocol is to be like needs protocol="mixnet"')
 
     def channel(self, env: World) -> Channel:
         return env.payload.shuffled(self, env)
-
-    def reset(self, env: World, seeds: Seeds) -> None:
-        if self.protocol is not None:
-            self._batches = Batches(self.hops, self.insecure_seed, f"wrapper/{self.name}", seeds)
-        super().reset(env, seeds)
 
     def order(self, run: int, messages: Sequence[bytes]) -> Array:
         """Send a batch through the mixes.
@@ -121,14 +104,11 @@ class Shuffle(Passage):
         """
         return self._batches.count(run, vectors), np.ones(len(vectors), bool)
 
-    def metrics(self, env: World) -> dict[str, Array]:
-        return {} if self.protocol is None else self._batches.metrics()
-
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         what = "ideal shuffle"
         whose: tuple[str, ...] = ("the shuffler is trusted", "seeded permutations are a simulation")
         if self.protocol is not None:
-            what, whose = f"shuffle by {self.hops} mixes", mixed_words(self.hops, self.insecure_seed)
+            what, whose = f"shuffle by {self.hops} mixes", self.shuffler
         return (
             Guarantee(
                 mechanism=f"{what}: a uniform permutation, senders removed",

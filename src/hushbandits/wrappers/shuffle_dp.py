@@ -15,7 +15,7 @@ import numpy as np
 
 from hushbandits.core.env_view import World
 from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import choice, flag, integer, real
+from hushbandits.core.ground.validate import choice, integer, real
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.payload import Payload
@@ -35,13 +35,11 @@ from hushbandits.privacy.shuffling import (
     shares_security,
     split_and_mix,
 )
-from hushbandits.secure.batches import MIXED, Batches, mixed_words
-from hushbandits.secure.mixnet import MOST_HOPS
-from hushbandits.secure.primitives import needed
 from hushbandits.secure.sampling import secret_shares
 from hushbandits.wrappers.coalitions import ALONE
 from hushbandits.wrappers.distributed_dp import polya_price
 from hushbandits.wrappers.mechanism import Mechanism
+from hushbandits.wrappers.passage import Mixed
 
 PROTOCOLS = ("split-and-mix", "pure", "binary-sum")
 
@@ -222,7 +220,7 @@ def _shuffler(env: World) -> tuple[str, ...]:
     return next((w.shuffler for w in env.wrappers if isinstance(w, ShuffledSum)), ("an honest shuffler",))
 
 
-class ShuffledSum(SecureFunction):
+class ShuffledSum(Mixed, SecureFunction):
     """The sum that a server computes from shuffled messages, which hide who sent what and more.
 
     ``split-and-mix``: k uniform shares per message, ``k = ⌈2 + (2σ + log₂ m)/(log₂ n − log₂ e)⌉`` for the n users that
@@ -258,7 +256,6 @@ class ShuffledSum(SecureFunction):
     """
 
     verbs = ("seal",)
-    protocol: str | None = None
 
     def __init__(
         self,
@@ -271,25 +268,17 @@ class ShuffledSum(SecureFunction):
         *,
         name: str | None = None,
     ):
-        super().__init__(name=name)
+        super().__init__(protocol, hops, insecure_seed, name=name)
         self.shuffle = choice("shuffle", shuffle, PROTOCOLS)
         self.security = integer("security", security, 1, 128)
         self.min_cohort = integer("min_cohort", min_cohort, 2)
-        hops, insecure_seed = integer("hops", hops, 1, MOST_HOPS), flag("insecure_seed", insecure_seed)
-        if protocol is not None:
-            if shuffle != "split-and-mix":
-                raise ValueError(f"shuffle={shuffle!r}: with protocol={protocol!r} allowed is 'split-and-mix'")
-            self.protocol = choice("protocol", protocol, ("mixnet",))
-            needed()
-            self.hops, self.insecure_seed = hops, insecure_seed
-            vars(self)["measures"] = dict(MIXED)
-        elif (hops, insecure_seed) != (3, True):
-            raise ValueError(f'{self.name} is ideal: what the protocol is to be like needs protocol="mixnet"')
+        if protocol is not None and shuffle != "split-and-mix":
+            raise ValueError(f"shuffle={shuffle!r}: with protocol={protocol!r} allowed is 'split-and-mix'")
 
     @property
     def shuffler(self) -> tuple[str, ...]:
         """What its users trust in."""
-        return ("an honest shuffler",) if self.protocol is None else mixed_words(self.hops, self.insecure_seed)
+        return super().shuffler or ("an honest shuffler",)
 
     def sends(self, fields: Fields, env: World) -> Fields:
         require(self.name, ("reward", "n", "modulus"), fields)
@@ -305,12 +294,8 @@ class ShuffledSum(SecureFunction):
         return {k: f for k, f in fields.items() if k != "users"}
 
     def reset(self, env: World, seeds: Seeds) -> None:
+        super().reset(env, seeds)
         self._rngs = self.generators(seeds)
-        if self.protocol is not None:
-            self._batches = Batches(self.hops, self.insecure_seed, f"wrapper/{self.name}", seeds)
-
-    def metrics(self, env: World) -> dict[str, Array]:
-        return {} if self.protocol is None else self._batches.metrics()
 
     def send(self, message: Payload, env: World) -> Payload:
         crowd: Cohort = message["reward"]
