@@ -18,7 +18,7 @@ from hushbandits.privacy.composition import compose_releases, release_counts
 from hushbandits.privacy.divergence import epsilon_at, gaussian_profile
 from hushbandits.protection import HEADS
 from hushbandits.registry import assemble
-from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.local_noise import LocalLaplace
 
 PARAMS = {  # short, so that a table costs nothing
     "exploration": {"n_agents": 32, "horizon": 200},

@@ -18,7 +18,7 @@ from pettingzoo.test.seed_test import check_environment_deterministic_parallel
 import hushbandits as hb
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.wrappers.huber import Huber
-from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.local_noise import LocalLaplace
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.private_means import PrivateMeans
 from hushbandits.wrappers.secagg import SecAgg

@@ -227,7 +227,7 @@ def test_the_command_line_says_what_failed(capsys, monkeypatch, tmp_path):
     assert "passes    SecAgg: secure function" in out
     assert "what no black box can see:" in out
     (tmp_path / "mine.py").write_text(
-        "from hushbandits.wrappers.local_laplace import LocalLaplace\n"
+        "from hushbandits.wrappers.local_noise import LocalLaplace\n"
         "class Bare(LocalLaplace):\n"
         "    def send(self, message, env): return message\n"
         "class Needs(LocalLaplace):\n"

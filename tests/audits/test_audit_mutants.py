@@ -22,7 +22,7 @@ from hushbandits.audits.drawn import long_run
 from hushbandits.audits.suite import UNSEEN, checks
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
 from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
-from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.local_noise import LocalLaplace
 from hushbandits.wrappers.private_means import PrivateMeans
 
 BUDGET = Budget(samples=1800, largest=150, runs=10)

@@ -87,7 +87,7 @@ def lost_agent():
 
 def test_a_check_that_raises_is_an_error_and_no_end(tmp_path, monkeypatch, capsys):
     (tmp_path / "raises.py").write_text(
-        "from hushbandits.wrappers.local_laplace import LocalLaplace\n"
+        "from hushbandits.wrappers.local_noise import LocalLaplace\n"
         "class Raises(LocalLaplace):\n"
         "    def reset(self, env, seeds): raise OSError('no luck')\n"
     )

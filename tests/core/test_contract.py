@@ -12,7 +12,7 @@ from hushbandits.core.play import record
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.testing.games import trace
 from hushbandits.wrappers.huber import Huber
-from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.local_noise import LocalLaplace
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.shuffle import Shuffle
 

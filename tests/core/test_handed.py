@@ -9,7 +9,7 @@ from talk import NET, default_action
 
 import hushbandits as hb
 from hushbandits.core.env_view import EnvView
-from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.local_noise import LocalLaplace
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 

@@ -19,8 +19,7 @@ from hushbandits.envs.exploration.problems import vote_threshold
 from hushbandits.registry import assemble
 from hushbandits.routines.best_arm import ROUTINES, identify
 from hushbandits.routines.routine import RESETS, SILENT, Routine
-from hushbandits.wrappers.loss import Loss
-from hushbandits.wrappers.vote_corruption import VoteCorruption
+from hushbandits.wrappers.loss import Loss, VoteCorruption
 
 ID = "DecentralizedExploration-v0"
 

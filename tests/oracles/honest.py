@@ -8,8 +8,8 @@ from hushbandits.privacy.samplers import DiscreteLaplace as Discrete
 from hushbandits.privacy.samplers import Laplace, PolyaDifference
 from hushbandits.wrappers.central_dp import CentralLaplace
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
-from hushbandits.wrappers.local_bernoulli import LocalBernoulli
 from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
+from hushbandits.wrappers.local_noise import LocalBernoulli
 from hushbandits.wrappers.private_means import PrivateMeans
 
 HONEST = []

@@ -14,7 +14,7 @@ from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.samplers import Skellam
 from hushbandits.wrappers.central_dp import CentralLaplace
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
-from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.local_noise import LocalLaplace
 from hushbandits.wrappers.private_means import PrivateMeans
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle

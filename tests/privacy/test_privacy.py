@@ -19,7 +19,7 @@ from hushbandits.privacy.plans import distributed_pure
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
 from hushbandits.privacy.shuffling import modular_sum, split_and_mix
 from hushbandits.wrappers.huber import Huber
-from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.local_noise import LocalLaplace
 from hushbandits.wrappers.loss import Loss
 
 LAWS = [PolyaDifference(1 / 8, 3.0), DiscreteLaplace(3.0), Skellam(9.0), DiscreteGaussian(4.0)]

@@ -30,7 +30,7 @@ from hushbandits.privacy.plans import Plan
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, PolyaDifference, Skellam
 from hushbandits.privacy.shuffling import binomial_delta, extra_bits
 from hushbandits.wrappers.huber import Huber
-from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.local_noise import LocalLaplace
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbandits.wrappers.private_means import PrivateMeans

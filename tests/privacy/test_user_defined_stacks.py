@@ -15,8 +15,7 @@ from hushbandits.envs.rounds.env import Everyone, Rounds
 from hushbandits.privacy.divergence import epsilon_at, law_profile
 from hushbandits.wrappers.central_dp import CentralLaplace
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
-from hushbandits.wrappers.local_bernoulli import LocalBernoulli
-from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.local_noise import LocalBernoulli, LocalLaplace
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.private_means import PrivateMeans
 from hushbandits.wrappers.secagg import SecAgg

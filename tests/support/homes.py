@@ -12,7 +12,7 @@ import hushbandits as hb
 from hushbandits.registry import assemble, takes
 from hushbandits.wrappers.false_means import FalseMeans
 from hushbandits.wrappers.huber import Huber
-from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.local_noise import LocalLaplace
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.private_means import PrivateMeans
 from hushbandits.wrappers.secagg import SecAgg

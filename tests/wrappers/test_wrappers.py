@@ -9,7 +9,7 @@ import hushbandits as hb
 from hushbandits.core.play import play
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.wrappers.huber import Huber
-from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.local_noise import LocalLaplace
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle

@@ -21,8 +21,7 @@ from hushbandits.audits.play import BACKGROUNDS, Seen, around, block, place, see
 from hushbandits.core.ground.types import Array
 from hushbandits.privacy.composition import release_counts
 from hushbandits.privacy.samplers import DiscreteLaplace
-from hushbandits.wrappers.local_bernoulli import LocalBernoulli
-from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.local_noise import LocalBernoulli, LocalLaplace
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbandits.wrappers.private_means import PrivateMeans
 

@@ -19,7 +19,7 @@ from hushbandits.privacy.composition import release_counts
 from hushbandits.privacy.divergence import epsilon_at, worst_profile
 from hushbandits.privacy.noise import NoiseLaw, Profile
 from hushbandits.privacy.samplers import Laplace
-from hushbandits.wrappers.local_bernoulli import LocalBernoulli
+from hushbandits.wrappers.local_noise import LocalBernoulli
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbandits.wrappers.private_means import PrivateMeans
 

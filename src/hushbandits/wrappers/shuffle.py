@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hushbandits.core.env_view import World
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import integer
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.payload import Channel
-from hushbandits.core.world import World
 from hushbandits.wrappers.passage import Mixed, Passage
 
 
