@@ -192,7 +192,7 @@ class LDPSE(BatchedSE):
 
     ``β(b) = √(ln(4mb²/p)/(2n)) + (√2/ε)√ln(2mb²/p)/n + q/n`` for m active arms: Hoeffding, the rounding at precision
     ``g = ⌈ε√n⌉``, and the noise, where qg is the ``1 − p/(mb²)`` quantile of n summed Lap_ℤ(g/ε), computed from its
-    characteristic function (`privacy.pmf.tail_quantile`); the paper leaves a constant unnamed there.
+    characteristic function (`privacy.noise.tail_quantile`); the paper leaves a constant unnamed there.
     """
 
     name = "LDP-SE"
