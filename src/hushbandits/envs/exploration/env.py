@@ -13,7 +13,7 @@ from hushbandits.core.ground.validate import choice, count, flag, real
 from hushbandits.core.luck.rewards import Law, UniformMeans
 from hushbandits.core.luck.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.payload import Payload
-from hushbandits.core.validation import as_array
+from hushbandits.core.validation import checked
 from hushbandits.envs.exploration import coordinator, votes
 from hushbandits.envs.exploration.coordinator import GlobalSet
 from hushbandits.envs.exploration.ending import admit, check_end, check_loss
@@ -170,6 +170,7 @@ class Exploration(Env):
             self.curve_metrics = ("regret", *type(self).curve_metrics)
         super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, fields=fields, runs=runs)
         check_loss(self.xi, self.wrappers)
+        self._arm_set = self.actions["arms"]
 
     def _quorum(self, n_arms: int, threshold: int | None, strict: bool) -> tuple[int, int]:
         everyone, local = self.judge == "everyone", confidence_under_loss(self.beta, self.xi, n_arms)
@@ -231,7 +232,7 @@ class Exploration(Env):
         self.votes, self.pool = self.book.votes, self.book.pool
         # Votes that have left their agents, where a wrapper adds them up; else they are those that are counted.
         self._left = np.zeros((runs, self.n_agents, k), bool) if "tally" in self.sent_fields else None
-        votes.first_rows(self._turn_luck.next(), self.book)
+        votes.first_rows(np.arange(runs), self._turn_luck.next(), self.book)
         self._who = self.book.who  # between the beats who has pulled, else who acts next
 
     def _begin(self, seeds: Seeds, rows: Array) -> None:
@@ -240,7 +241,7 @@ class Exploration(Env):
         votes.open_rows(rows, self.book)
         if self._left is not None:
             self._left[rows] = False
-        votes.first_of_rows(rows, self._turn_luck.begin(seeds, rows, 1)[:, 0], self.book)
+        votes.first_rows(rows, self._turn_luck.begin(seeds, rows, 1)[:, 0], self.book)
 
     @property
     def locations(self) -> Array:
@@ -253,13 +254,10 @@ class Exploration(Env):
         return self.arms.means(self.book.rounds)
 
     def _check_action(self, action: object) -> Array:
-        action = as_array(action)
-        shape = (self.runs, 1, self.n_arms)
-        if action.shape != shape or action.dtype != bool:
-            raise ValueError(f"action must be bool arm sets of shape {shape}, not {action.dtype} {action.shape}")
-        if self.single and (action.sum(2) > 1).any():
+        arms = checked("action", action, self._arm_set, (self.runs, 1))
+        if self.single and (arms.sum(2) > 1).any():
             raise ValueError("action must be one arm per activation, or none: single=True")
-        return action
+        return arms
 
     def _pull(self, action: Array) -> Array:
         # One row of luck per activation, pulled or not: an episode can read blocks.

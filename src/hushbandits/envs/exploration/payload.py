@@ -1,4 +1,4 @@
-"""Votes on their way to the coordinator, and what can be done to them."""
+"""Votes on their way to the coordinator: what can be done to them, and windows in which nobody's vote stands alone."""
 
 from __future__ import annotations
 
@@ -7,8 +7,115 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from hushbandits.core import Array, Channel, Gathering, Payload, Sealing, Seeds, Shuffling, Uniforms, World
-from hushbandits.envs.exploration.window import PlayedWindow, VoteWindow
+from hushbandits.core import Array, Field, Fields, Inbox, Seeds, Uniforms, World, integer, require
+from hushbandits.core.payload import Channel, Gathering, Payload, Sealing, Shuffling
+
+
+class VoteWindow:
+    """Adds up the votes of at least `window` activations by at least `min_cohort` different agents.
+
+    Every agent that acts takes part, with zeros if it votes nothing.  A vote counts once: an agent remembers
+    what it cast.  When nobody is left to act, a window that holds enough agents closes early; one that does not
+    is never opened.
+
+    Parameters
+    ----------
+    by : Gathering
+        The wrapper.  Its `window` counts activations; ``None`` raises: exploration has one agent per round, whose vote
+        would be bare.  Its `min_cohort` is the fewest different agents per window.
+    """
+
+    def __init__(self, by: Gathering, env: World):
+        if by.window is None:
+            raise ValueError(
+                f"{by.name} needs a declared window in exploration, such as window=64: "
+                f"a round has one active agent, and a cohort of one would be the message itself"
+            )
+        self._owner = by.name
+        self.window = integer("window", by.window, 2)
+        self.min_cohort = integer("min_cohort", by.min_cohort, 2)
+        if env.n_agents < self.min_cohort:
+            raise ValueError(f"min_cohort={by.min_cohort} needs as many agents; n_agents={env.n_agents}")
+
+    cohort = "that are added up"
+    #: What no run owns (`hushbandits.core.rows`).
+    not_rows = ("_runs",)
+
+    def sends(self, fields: Fields, env: World) -> Fields:
+        """Votes in, a sum per arm out; nothing else passes."""
+        require(self._owner, ("vote",), fields)
+        return {"tally": Field((env.n_arms,), "i8", low=0, high=env.n_agents)}
+
+    def hears(self, fields: Fields, env: World) -> Fields:
+        """What the coordinator tells."""
+        return fields
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        """Begin with an empty window."""
+        runs = len(seeds)
+        self._cast = np.zeros((runs, env.n_agents, env.n_arms), bool)
+        self._cohort = np.zeros((runs, env.n_agents), bool)
+        self._pending = np.zeros((runs, env.n_arms), np.int64)
+        self._seen = np.zeros(runs, np.int64)
+        self._runs = np.arange(runs)
+
+    def send(self, message: Payload, env: World) -> Payload:
+        """Take the round's votes in; let out ``(R, 1, K)`` sums of the windows that close, else 0."""
+        seat = self._runs, env.who[:, 0]
+        vote = message["vote"][:, 0] & (message["sent"][:, 0] & env.live)[:, None]
+        self._take(seat, vote & ~self._cast[seat])
+        self._cast[seat] |= vote
+        self._cohort[seat] |= env.live
+        self._seen += env.live
+        due = (self._seen >= self.window) | env.deserted
+        opened = due & (self._cohort.sum(1) >= self.min_cohort)
+        sums = self._open(opened, env)
+        self._seen[opened] = 0
+        return Payload(tally=sums[:, None], sent=message["sent"])
+
+    def _take(self, seat: tuple[Array, Array], vote: Array) -> None:
+        self._pending += vote
+
+    def _open(self, opened: Array, env: World) -> Array:
+        sums = np.where(opened[:, None], self._pending, 0)
+        self._pending[opened] = 0
+        self._cohort[opened] = False
+        return sums
+
+    def deliver(self, inbox: Inbox, env: World) -> Inbox:
+        """What the coordinator tells."""
+        return inbox
+
+
+class PlayedWindow(VoteWindow):
+    """As `VoteWindow`, by the wrapper's protocol; who is not in a window's sum takes part in the next.
+
+    Parameters
+    ----------
+    by : Gathering
+        The wrapper.
+    """
+
+    def __init__(self, by: Gathering, env: World):
+        super().__init__(by, env)
+        self._by = by
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        """Begin with an empty window."""
+        super().reset(env, seeds)
+        self._fresh = np.zeros((len(seeds), env.n_agents, env.n_arms), bool)  # cast, and in no sum yet
+
+    def _take(self, seat: tuple[Array, Array], vote: Array) -> None:
+        self._fresh[seat] |= vote
+
+    def _open(self, opened: Array, env: World) -> Array:
+        sums = np.zeros((len(opened), env.n_arms), np.int64)
+        for r in np.flatnonzero(opened & env.live).tolist():
+            agents = np.flatnonzero(self._cohort[r])
+            sums[r], present = self._by.add_up(r, self._fresh[r, agents].astype(np.int64), env.n_agents + 1)
+            self._fresh[r, agents[present]] = False
+            self._cohort[r, agents[present]] = False
+        return sums
 
 
 class Votes(Payload):

@@ -232,14 +232,7 @@ def decided(book):
 
 
 @jit
-def first_rows(turns, book):
-    """Draw who acts first."""
-    for r in range(turns.size):
-        book.who[r] = draw_agent(book.cumulative[r], turns[r])
-
-
-@jit
-def first_of_rows(rows, turns, book):
+def first_rows(rows, turns, book):
     """Draw who acts first in the runs `rows`."""
     for i, r in enumerate(rows):
         book.who[r] = draw_agent(book.cumulative[r], turns[i])

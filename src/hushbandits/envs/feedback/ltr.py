@@ -289,14 +289,6 @@ class LTR(Feedback):
         #: Where the rows come from.
         self.source = str(file) if file else "ltr-small.txt, shipped with hushbandits: made-up rows, not a data set"
         super().__init__(
-            n_agents=n_agents,
-            means=list(range(arms)),
-            rewards=law,
-            horizon=horizon,
-            permute_arms=permute_arms,
-            users=users,
-            wrappers=wrappers,
-            speech=speech,
-            fields=fields,
-            runs=runs,
-        )
+            n_agents=n_agents, means=list(range(arms)), rewards=law, horizon=horizon, permute_arms=permute_arms,
+            users=users, wrappers=wrappers, speech=speech, fields=fields, runs=runs,
+        )  # fmt: skip

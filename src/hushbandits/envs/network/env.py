@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from hushbandits.core import Array, Fields, Payload, Seeds, Wrapper, affordable, as_array, inside, require, streams
+from hushbandits.core import Array, Fields, Payload, Seeds, Wrapper, affordable, checked, require, streams
 from hushbandits.core.ground.validate import choice, count, integer, probability, real
 from hushbandits.core.luck.rewards import Law, RepeatingMeans, UniformMeans
 from hushbandits.envs.network.course import Course, by_luck, posts_states
@@ -131,6 +131,7 @@ class CoopNetwork(Rounds):
             n_agents=n_agents, n_arms=n_arms, means=means, rewards=rewards, horizon=horizon, permute_arms=permute_arms,
             drift=drift, switches=switches, wrappers=wrappers, speech=speech, fields=fields, runs=runs,
         )  # fmt: skip
+        self._one_arm = self.actions["arm"]  # made once: every beat asks for it
         self._relays: list[Any] = [w for w in self.wrappers if "relay" in w.verbs]
         if self._relays:
             require(f"{self._relays[0].name} at relays", ("reward",), self.sent_fields)
@@ -219,16 +220,7 @@ class CoopNetwork(Rounds):
         return bool(self.edge_loss or self._relays)
 
     def _check_action(self, action: object) -> Array:
-        action = as_array(action)
-        if action.shape != self._who.shape or action.dtype.kind not in "iu":
-            raise ValueError(
-                f"action must be integer arms of shape {self._who.shape}, not {action.dtype} {action.shape}"
-            )
-        arms = np.array(action, np.int64)  # the team may go on writing to its own
-        if not inside(arms, 0, self.n_arms - 1):
-            bad = action[(action < 0) | (action >= self.n_arms)][0]
-            raise ValueError(f"action={bad} is no arm: arms are 0..{self.n_arms - 1}")
-        return arms
+        return checked("action", action, self._one_arm, self._who.shape)
 
     def _transport(self, message: Payload) -> SlotInbox:
         message = self._counted(message)
@@ -238,8 +230,7 @@ class CoopNetwork(Rounds):
             return self._arrivals
         self._messages += np.vecdot(message["sent"], self._edges)
         self._ring.post(message)
-        fields = tuple(self._ring.fields)
-        return SlotInbox(self._ring, self.slots, self.n_arms, (*fields, "sender"))
+        return SlotInbox(self._ring, self.slots, self.n_arms)
 
     def crossings(self, run: int = 0) -> Array:
         """Return the copies that crossed an edge in the last round of `run` to somebody new.

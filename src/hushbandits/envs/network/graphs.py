@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
 from hushbandits.core import Array, affordable, count, nearest, shown
-from hushbandits.envs.network.reach import Links, links
+from hushbandits.envs.network.reach import Links, connected, hops_from, links
 
 _SMALL = 24  # agents up to which the hard numbers are exact
 
@@ -64,11 +64,7 @@ def graph_links(graph: str | nx.Graph, n_agents: int, everyone: bool) -> Links:
 
 def hop_distances(matrix: Array) -> Array:
     """``(M, M)`` int hop distances; raises ``ValueError`` on a disconnected graph."""
-    distance = shortest_path(csr_array(matrix, dtype=float), unweighted=True, directed=False)
-    if np.isinf(distance).any():
-        parts = len({tuple(np.isfinite(row)) for row in distance})
-        raise ValueError(f"graph must be connected: it falls into {parts} parts")
-    return distance.astype(np.int64)
+    return hops_from(connected(links(matrix)))
 
 
 def connected_erdos_renyi(n_agents: int, p: float, rng: np.random.Generator, tries: int = 1000) -> Array:

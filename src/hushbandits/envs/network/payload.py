@@ -1,13 +1,174 @@
-"""Reports that travel over a graph."""
+"""Reports that travel over a graph: a receiver's round, shuffled or added up."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import ClassVar
 
-from hushbandits.core import Channel, Sealing, Shuffling, World
-from hushbandits.envs.network.channels import SealedTallies, ShuffledSlots
+import numpy as np
+
+from hushbandits.core import Array, Field, Fields, Inbox, Seeds, Uniforms, World, require, streams
+from hushbandits.core.payload import Channel, Payload, Sealing, Shuffling
+from hushbandits.envs.network.slots import SlotInbox, TallyInbox
 from hushbandits.envs.rounds.reports import Reports
+
+
+class _Order:
+    """Slots by luck, empty ones last; worked out when it is first asked for.
+
+    Parameters
+    ----------
+    keys : (R, M, S) array
+        Luck by slot, or, with an inbox, by sender.
+    inbox : SlotInbox, optional
+        Whose senders' luck it is.
+    """
+
+    def __init__(self, keys: Array, inbox: SlotInbox | None = None):
+        self._keys, self._inbox = keys, inbox
+        self._drawn: Array | None = None
+
+    def __call__(self) -> Array:
+        if self._drawn is None:
+            keys, inbox = self._keys, self._inbox
+            if inbox is not None:
+                sender = inbox._slots.sender
+                by_slot = np.take_along_axis(keys, np.broadcast_to(sender, (len(keys), *sender.shape[1:])), 2)
+                keys = np.where(inbox.arrived, by_slot, np.inf)
+            self._drawn = np.argsort(keys, axis=2)
+        return self._drawn
+
+
+class ShuffledSlots:
+    """Each receiver's arrivals of a round in a uniform order, senders and delays gone."""
+
+    cohort = "that reach one receiver in one round"
+
+    def __init__(self, by: Shuffling):
+        self._by, self._name = by, by.name
+
+    def sends(self, fields: Fields, env: World) -> Fields:
+        """As they are."""
+        return fields
+
+    def hears(self, fields: Fields, env: World) -> Fields:
+        """All but the sender's name."""
+        return {name: field for name, field in fields.items() if name != "sender"}
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        """Open the tapes."""
+        self._luck = Uniforms(seeds, f"wrapper/{self._name}/order", (env.n_agents, env.n_agents))
+        self._rngs = streams(seeds, f"wrapper/{self._name}")
+
+    def send(self, message: Payload, env: World) -> Payload:
+        """As they are."""
+        return message
+
+    def deliver(self, inbox: Inbox, env: World) -> Inbox:
+        """Hide senders and order."""
+        if isinstance(inbox, TallyInbox):  # a sum has neither senders nor an order
+            return inbox
+        assert isinstance(inbox, SlotInbox)
+        if self._by.protocol is not None:
+            return inbox._hide_senders(_Order(self._mixed(inbox)))
+        if inbox.several:  # luck by arrival
+            arrived = inbox.arrived
+            keys = np.full(arrived.shape, np.inf)
+            for key, mine, rng in zip(keys, arrived, self._rngs, strict=True):
+                key[mine] = rng.random(mine.sum())
+            return inbox._hide_senders(_Order(keys))
+        luck = self._luck.next()  # (R, M, M): a receiver's luck for each possible sender, whoever else is in the batch
+        return inbox._hide_senders(_Order(luck, inbox))
+
+    def _mixed(self, inbox: SlotInbox) -> Array:
+        """Slots' places, by the protocol; ∞ where nothing has arrived."""
+        arrived, values = inbox.arrived, [inbox[name] for name in inbox.fields if name != "sender"]
+        places = np.full(arrived.shape, np.inf)
+        for r, i in np.argwhere(arrived.any(2)).tolist():
+            slots = np.flatnonzero(arrived[r, i])
+            messages = [b"".join(value[r, i, s].tobytes() for value in values) for s in slots]
+            places[r, i, slots[self._by.order(r, messages)]] = np.arange(len(slots))
+        return places
+
+
+class SealedTallies:
+    """A receiver's arrivals of a round: the sum mod m of their codes, one-hot in the arm."""
+
+    cohort = "of one arm, to one receiver in one round"
+    #: What a protocol does not hide that the ideal sum does.
+    played = ("the receiver that adds up drops unread what it sees of an arm that fewer than min_cohort report",)
+
+    def __init__(self, by: Sealing):
+        self._by = by
+
+    def sends(self, fields: Fields, env: World) -> Fields:
+        """Codes instead of arms and rewards."""
+        by = self._by
+        require(by.name, ("arm", "reward"), fields)
+        noised = [wrapper for wrapper in env.wrappers if wrapper.reach]
+        most = 1 + sum(wrapper.reach for wrapper in noised)
+        if noised and by.bound < most:
+            raise ValueError(
+                f"{by.name} encodes rewards up to bound={by.bound:g}, and {noised[0].name} may make one of them "
+                f"{most:.4g}: give {by.name} bound={math.ceil(most)}"
+            )
+        if hasattr(env, "slots"):  # else the graph is yet to be drawn
+            self._enough(env)
+        self._k, arrivals = env.n_arms, int(env.most_arrivals)
+        # Large enough that an honest sum of all arrivals, of either sign, never wraps.
+        self._modulus = 2 * arrivals * math.ceil(by.grid * by.bound) + 1
+        by.room("an agent that hears up to", arrivals, arrivals * self._modulus)
+        return {"code": Field((2 * self._k,), "i8", low=0, high=self._modulus - 1)}
+
+    def hears(self, fields: Fields, env: World) -> Fields:
+        """Sums per arm and nothing else."""
+        return {"tally": Field((2, env.n_arms))}
+
+    def reset(self, env: World, seeds: Seeds) -> None:
+        """See that everyone hears enough others, on graphs that were drawn, too."""
+        self._enough(env)
+
+    def _enough(self, env: World) -> None:
+        degree: Array = env.slots.degree
+        least = self._by.min_cohort
+        if (degree < least).any():
+            m = int(np.argwhere(degree < least)[0][1])
+            raise ValueError(
+                f"min_cohort={least} leaves agent {m} with nothing: it hears {int(degree[:, m].min())} others"
+            )
+
+    def send(self, message: Payload, env: World) -> Payload:
+        """Encode rewards on the grid, one-hot in the arm."""
+        by, arm, sent = self._by, message["arm"], message["sent"]
+        reward = np.where(sent, message["reward"], 0.0)
+        if not (np.abs(reward) <= by.bound).all():  # the value itself is somebody's secret
+            r, m = np.argwhere(~(np.abs(reward) <= by.bound))[0].tolist()
+            raise ValueError(
+                f"{by.name} encodes rewards up to bound={by.bound:g}, and agent {m} of run {r} reports a larger one; "
+                f"give it a larger bound"
+            )
+        hot = np.arange(self._k) == arm[..., None]
+        code = np.concatenate([hot, hot * np.rint(reward * by.grid)[..., None].astype(np.int64)], 2) % self._modulus
+        return Payload(code=code, sent=sent)
+
+    def deliver(self, inbox: Inbox, env: World) -> Inbox:
+        """Open the sums of arms that enough have reported."""
+        m, by = self._modulus, self._by
+        total = inbox.total("code") % m if by.protocol is None else self._play(inbox)
+        # The minimum holds per arm: an arm with fewer contributions looks like an arm without any.
+        opened = total[..., : self._k] >= by.min_cohort
+        lifted = np.where(total > m // 2, total - m, total)
+        pulls = np.where(opened, lifted[..., : self._k], 0).astype(float)
+        sums = np.where(opened, lifted[..., self._k :] / by.grid, 0.0)
+        return TallyInbox(pulls, sums, np.asarray(opened.any(2)))
+
+    def _play(self, inbox: Inbox) -> Array:
+        code, arrived = inbox["code"], inbox.arrived
+        total = np.zeros((*arrived.shape[:2], 2 * self._k), np.int64)
+        for r, i in np.argwhere(arrived.sum(2) >= self._by.min_cohort).tolist():
+            total[r, i], _ = self._by.add_up(r, code[r, i, arrived[r, i]], self._modulus)
+        return total
 
 
 class GraphReports(Reports):

@@ -5,7 +5,7 @@ What takes all pairs of agents is worked out where somebody asks: a sparse graph
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 
 import networkx as nx
@@ -85,12 +85,12 @@ class Places:
     @cached_property
     def adjacency(self) -> Array:
         """(G, M, M) bool."""
-        return self._of_pairs([graph.matrix for graph in self._pairs()])
+        return self._of_pairs(lambda graph: graph.matrix)
 
     @cached_property
     def distance(self) -> Array:
         """(G, M, M) hops."""
-        return self._of_pairs([hop_distances(graph.matrix) for graph in self._pairs()])
+        return self._of_pairs(hops_from)
 
     @cached_property
     def diameter(self) -> Array:
@@ -110,14 +110,10 @@ class Places:
         trees = [shortest_path_tree(*of) for of in zip(self.adjacency, self.distance, self.root, strict=True)]
         return np.stack(trees), np.stack([hop_distances(tree) for tree in trees])
 
-    def _pairs(self) -> Sequence[Links]:
+    def _of_pairs(self, matrix: Callable[[Links], Array]) -> Array:
         agents = len(self.graphs[0].degree)
         affordable(f"all pairs of n_agents={agents}", 32.0 * agents**2 * len(self.graphs))
-        return self.graphs
-
-    @staticmethod
-    def _of_pairs(matrices: list[Array]) -> Array:
-        found = np.stack(matrices)
+        found = np.stack([matrix(graph) for graph in self.graphs])
         found.flags.writeable = False
         return found
 

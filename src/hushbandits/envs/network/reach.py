@@ -135,8 +135,8 @@ def tree_reach(graph: Links, root: int, life: int) -> Near:
     return near
 
 
-def hops_from(graph: Links, root: int) -> Array:
-    """Return the hops from `root` to everyone, (M,)."""
+def hops_from(graph: Links, root: int | None = None) -> Array:
+    """Return the hops from `root` to everyone, (M,), or from everyone, (M, M)."""
     far: Array = shortest_path(_sparse(graph), unweighted=True, directed=False, indices=root)
     return far.astype(np.int64)
 

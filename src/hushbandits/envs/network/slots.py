@@ -173,10 +173,10 @@ class SlotInbox(Inbox):
     several: ClassVar[bool] = False
     _clock: Any  # has `t`, the rounds so far
 
-    def __init__(self, ring: Ring, slots: Slots, n_arms: int, fields: tuple[str, ...] | None = None):
+    def __init__(self, ring: Ring, slots: Slots, n_arms: int):
         self._ring, self._slots, self._n_arms = ring, slots, n_arms
         self._clock, self._round = ring, ring.t
-        self._fields = fields if fields is not None else (*ring.fields, "sender")
+        self._fields: tuple[str, ...] = (*ring.fields, "sender")
         # Reorders gathered slots; set by a wrapper that hides senders.
         self._order: Callable[[], Array] | None = None
         self.own = {}
