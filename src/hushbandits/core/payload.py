@@ -91,18 +91,22 @@ class Channel(Protocol):
 
     def sends(self, fields: Fields, env: World) -> Fields:
         """Fields of a message behind it."""
+        return fields
 
     def hears(self, fields: Fields, env: World) -> Fields:
         """Fields of an inbox behind it."""
+        return fields
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Start R new runs."""
 
     def send(self, message: Payload, env: World) -> Payload:
         """Return the message that leaves the senders' side."""
+        return message
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """Return the inbox that the receivers see."""
+        return inbox
 
 
 class Gathering(Protocol):

@@ -7,11 +7,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from hushbandits.core import Array, Field, Fields, Inbox, Seeds, Uniforms, World, integer, require
+from hushbandits.core import Array, Field, Fields, Seeds, Uniforms, World, integer, require
 from hushbandits.core.payload import Channel, Gathering, Payload, Sealing, Shuffling
 
 
-class VoteWindow:
+class VoteWindow(Channel):
     """Adds up the votes of at least `window` activations by at least `min_cohort` different agents.
 
     Every agent that acts takes part, with zeros if it votes nothing.  A vote counts once: an agent remembers
@@ -46,10 +46,6 @@ class VoteWindow:
         require(self._owner, ("vote",), fields)
         return {"tally": Field((env.n_arms,), "i8", low=0, high=env.n_agents)}
 
-    def hears(self, fields: Fields, env: World) -> Fields:
-        """What the coordinator tells."""
-        return fields
-
     def reset(self, env: World, seeds: Seeds) -> None:
         """Begin with an empty window."""
         runs = len(seeds)
@@ -81,10 +77,6 @@ class VoteWindow:
         self._pending[opened] = 0
         self._cohort[opened] = False
         return sums
-
-    def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """What the coordinator tells."""
-        return inbox
 
 
 class PlayedWindow(VoteWindow):

@@ -19,7 +19,7 @@ def _one_by_one(by: Gathering, env: World) -> None:
         raise ValueError(f'{by.name} with protocol={by.protocol!r} needs users one by one: give the env users="each"')
 
 
-class ShuffledUsers:
+class ShuffledUsers(Channel):
     """Every block in a uniform order; users have no names to begin with."""
 
     cohort = "of a block"
@@ -30,10 +30,6 @@ class ShuffledUsers:
     def sends(self, fields: Fields, env: World) -> Fields:
         """As they are."""
         _one_by_one(self._by, env)
-        return fields
-
-    def hears(self, fields: Fields, env: World) -> Fields:
-        """As they are."""
         return fields
 
     def reset(self, env: World, seeds: Seeds) -> None:
@@ -47,12 +43,8 @@ class ShuffledUsers:
             return message.but(reward=crowd.arranged(self._by.order))
         return message.but(reward=message["reward"].shuffle(self._rngs))
 
-    def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """As it is."""
-        return inbox
 
-
-class SealedBlocks:
+class SealedBlocks(Channel):
     """A block of users: the sum mod m of their messages."""
 
     cohort = "that are added up"
@@ -72,10 +64,6 @@ class SealedBlocks:
         self._needed = None if needed is None else Kinds(lambda n: (needed(n),), np.int64)
         sealed = {k: f for k, f in fields.items() if k != "users"}
         return {**sealed, "reward": Field(dtype="i8"), "modulus": Field(dtype="i8")}
-
-    def hears(self, fields: Fields, env: World) -> Fields:
-        """As they are."""
-        return fields
 
     def reset(self, env: World, seeds: Seeds) -> None:
         """Open the tape, where rewards are encoded here."""

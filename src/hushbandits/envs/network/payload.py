@@ -40,17 +40,13 @@ class _Order:
         return self._drawn
 
 
-class ShuffledSlots:
+class ShuffledSlots(Channel):
     """Each receiver's arrivals of a round in a uniform order, senders and delays gone."""
 
     cohort = "that reach one receiver in one round"
 
     def __init__(self, by: Shuffling):
         self._by, self._name = by, by.name
-
-    def sends(self, fields: Fields, env: World) -> Fields:
-        """As they are."""
-        return fields
 
     def hears(self, fields: Fields, env: World) -> Fields:
         """All but the sender's name."""
@@ -60,10 +56,6 @@ class ShuffledSlots:
         """Open the tapes."""
         self._luck = Uniforms(seeds, f"wrapper/{self._name}/order", (env.n_agents, env.n_agents))
         self._rngs = streams(seeds, f"wrapper/{self._name}")
-
-    def send(self, message: Payload, env: World) -> Payload:
-        """As they are."""
-        return message
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """Hide senders and order."""
@@ -92,7 +84,7 @@ class ShuffledSlots:
         return places
 
 
-class SealedTallies:
+class SealedTallies(Channel):
     """A receiver's arrivals of a round: the sum mod m of their codes, one-hot in the arm."""
 
     cohort = "of one arm, to one receiver in one round"
