@@ -43,7 +43,7 @@ class Picture(Task):
             told.append(f"{rest} others:{counts.sum() - counts[top].sum():.0f}")
         return ", ".join(filter(None, told))
 
-    def bars(self, axes: Axes, counts: Array, colour: Sequence[object], title: str) -> None:
+    def bars(self, axes: Axes, counts: Array, colour: Sequence[object] | Array, title: str) -> None:
         """Draw a bar per arm, and what it counts."""
         drawn = axes.barh(np.arange(len(counts)), counts, color=colour, height=0.75)
         axes.bar_label(drawn, fmt=lambda n: f"{n:,.0f}" if n else "", fontsize=7, padding=3)

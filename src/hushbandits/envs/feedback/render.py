@@ -41,7 +41,7 @@ class BlockPicture(Picture):
         colour = np.where(arms == self.best, BEST, IN)
         self.bars(left, users, colour, "users heard per arm")
         self.rows(left, [self.best])
-        asked = [] if self.arm is None else np.unique(self.arm[0][core.served[0] < core.horizon])
+        asked = np.zeros(0) if self.arm is None else np.unique(self.arm[0][core.served[0] < core.horizon])
         left.scatter(np.zeros(len(asked)), asked, marker=">", s=24, color="black", clip_on=False, zorder=5)
         size = min(150.0, 1500 / len(arms))
         right.scatter(core.means[0], arms, marker="|", s=size, color="black", zorder=2)

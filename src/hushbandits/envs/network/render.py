@@ -104,8 +104,8 @@ class GraphPicture(Picture):
         fill = [(1.0, 1.0, 1.0, 1.0)] * core.n_agents if self.arm is None else [shades[k] for k in self.arm[0]]
         for mask, marker, edge, width in ((~bad, "o", "black", min(0.6, wide / 15)), (bad, "s", _BYZANTINE, 2.0)):
             axes.scatter(
-                *place[mask].T, s=wide**2, c=np.array(fill)[mask], marker=marker, edgecolors=edge, linewidths=width,
-                zorder=3,
+                place[mask, 0], place[mask, 1], s=wide**2, c=np.array(fill)[mask], marker=marker, edgecolors=edge,
+                linewidths=width, zorder=3,
             )  # fmt: skip
         for m, (x, y) in enumerate(place if wide >= 9 else ()):
             ink = "black" if np.dot(fill[m][:3], (0.299, 0.587, 0.114)) > 0.5 else "white"
@@ -118,7 +118,7 @@ class GraphPicture(Picture):
         where = place[via] + 0.36 * (place[to] - place[via])  # nearer to where it comes from: two ways, two dots
         area = (wide / 3.5) ** 2 * (0.5 + crossed[via, to] / crossed.max())
         hues = [_NO_ARM if k < 0 else shades[k] for k in told_arm[via, to]]
-        axes.scatter(*where.T, s=area, c=hues, edgecolors="white", linewidths=0.3, zorder=2)
+        axes.scatter(where[:, 0], where[:, 1], s=area, c=hues, edgecolors="white", linewidths=0.3, zorder=2)
         if (told_arm < 0).all():
             return "dot: messages told along an edge"
         return "dot: reports told along an edge, in the colour of the arm that most name"
