@@ -24,7 +24,7 @@ from hushbandits.core.team import Protocol
 from hushbandits.envs.network.graphs import graph_median, shortest_path_tree
 from hushbandits.envs.network.rules import Rules
 from hushbandits.policies.shelf import AnyPolicy
-from hushbandits.policies.watched import tried
+from hushbandits.policies.start import tried
 
 __all__ = ["QuACK", "guess", "search_messages"]
 

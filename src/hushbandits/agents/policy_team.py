@@ -1,4 +1,4 @@
-"""What network agents around a single-agent policy share: the policy, its rules compiled or watched, its learners."""
+"""What network agents around a single-agent policy share: the policy, its rules compiled or not, its learners."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import NamedTuple
 
 from hushbandits.core.env_view import World
 from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array, Seeds
+from hushbandits.core.ground.types import Seeds
 from hushbandits.core.luck.tapes import streams
-from hushbandits.core.obs import Obs
 from hushbandits.core.team import Protocol
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules, interpreted
 from hushbandits.policies.luck import words
 from hushbandits.policies.shelf import AnyPolicy, given_to, make_policy
-from hushbandits.policies.watched import Watched, started
+from hushbandits.policies.start import started
 
 __all__ = ["Around", "PolicyTeam", "Turned"]
 
@@ -32,7 +31,7 @@ def _compiled(around: Around, choose: Callable[..., int], update: Callable[..., 
 
 
 class PolicyTeam(NetworkTeam):
-    """Base of network agents around a policy: compiled where the policy ships, else watched call by call.
+    """Base of network agents around a policy: compiled where the policy ships, else plain Python.
 
     A subclass gives `around`, and `begin`, whose state has the policy's from `learners`.
 
@@ -54,10 +53,10 @@ class PolicyTeam(NetworkTeam):
 
     @property
     def rules(self) -> Rules:  # type: ignore[override]
-        """Compiled around the policy's; one's own policy is watched, call by call."""
+        """Compiled around the policy's; a user-defined policy's are called as they are."""
         if self._ships:
             return _compiled(self.around, self.policy.choose, self.policy.update)
-        return self.around(self._watched.choose, self._watched.update, lambda rule: rule)
+        return self.around(self.policy.choose, self.policy.update, lambda rule: rule)
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """The mechanism gets the policy's ε."""
@@ -66,11 +65,4 @@ class PolicyTeam(NetworkTeam):
     def learners(self, env: World, seeds: Seeds, each: int, plays: int) -> NamedTuple:
         """Return the policy's state in `env`: `each` learners for every one of `seeds`, of so many `plays`."""
         luck = words(streams(seeds, f"policy/{self.policy.name}"), each) if self.policy.random else None
-        state = started(self.policy, env, len(seeds) * each, plays, luck)
-        self._watched = Watched(self.policy, env.n_arms)
-        return state
-
-    def act(self, obs: Obs) -> Array:
-        if not self._ships:
-            self._watched.t = int(obs.t[0]) + 1
-        return super().act(obs)
+        return started(self.policy, env, len(seeds) * each, plays, luck)

@@ -10,7 +10,7 @@ from hushbandits.core.env_view import World
 from hushbandits.core.ground.types import Seeds
 from hushbandits.core.luck.tapes import LONGEST
 from hushbandits.envs.network.rules import Rules, nothing
-from hushbandits.policies.watched import tried
+from hushbandits.policies.start import tried
 
 
 def each_alone(choose: Callable[..., int], update: Callable[..., None], turned: Turned) -> Rules:
@@ -52,5 +52,5 @@ class Alone(PolicyTeam):
         return self.learners(env, seeds, env.n_agents, env.horizon)
 
     def ahead(self) -> int:
-        """One's own policy goes by the beats, where it is watched."""
+        """A user-defined policy goes by the beats."""
         return super().ahead() if self._ships else 0

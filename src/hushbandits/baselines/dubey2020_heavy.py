@@ -27,7 +27,7 @@ from hushbandits.envs.network.graphs import (
 )
 from hushbandits.envs.network.rules import Rules
 from hushbandits.policies.heavy import TruncatedUCB
-from hushbandits.policies.watched import started, tried
+from hushbandits.policies.start import started, tried
 
 #: How leaders are chosen, and the agents up to which the search for a largest set takes seconds.
 PARTITIONS, LARGEST = ("largest", "greedy"), 64

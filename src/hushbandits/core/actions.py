@@ -107,7 +107,8 @@ def read(space: Space, values: Sequence[object], names: Sequence[str], lead: tup
     ValueError
         One of them lies outside `space`; `names` says whose.
     """
-    values = [_plain(value) for value in values]
+    if not _PLAIN.issuperset(map(type, values)):
+        values = [_plain(value) for value in values]
     action = _stacked(space, values, lead)
     if action is not None:
         return action

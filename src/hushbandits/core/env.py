@@ -226,7 +226,8 @@ class Env(Startable):
         said = None if message is None else self._said(message)
         message = self.payload(self._standard() if said is None else said)
         self._phase = "broken"  # what counted and drew cannot do so again
-        self._spoken(said)
+        if said is not None:
+            self._spoken(said)
         self._passing(message)
         for wrapper in self.wrappers:
             message = wrapper.send(message, self)
@@ -264,8 +265,8 @@ class Env(Startable):
         """Return a message whose arrays are of the declared fields, or raise ``ValueError``."""
         return checked_message(what, message, fields, self.who.shape)
 
-    def _spoken(self, message: Message | None) -> None:
-        """Take note of what the team says, before any wrapper meets it; ``None``: the standard report."""
+    def _spoken(self, message: Message) -> None:
+        """Take note of what the team says itself, before any wrapper meets it."""
 
     def _passing(self, message: Message) -> None:
         """Take note of a message on its way: as it is sent, and behind every wrapper."""

@@ -82,7 +82,7 @@ class Task(ABC):
         self.codings = self._codings()
         self._coding = self.codings[choice("actions", actions or next(iter(self.codings)), self.codings)]
         self.action_space = self._coding.space
-        self._prices = Prices(core, price)
+        self._prices, self._priced = Prices(core, price), bool(price)
         self._lay_out(flag("agent_id", agent_id), flag("normalize", normalize))
 
     @classmethod
@@ -221,7 +221,8 @@ class Task(ABC):
         """Play a round with one action, its arms and then its message; return what it earns, ``(R, M)``."""
         own = self.decode(action)
         reward, answered = self._pull(own), self._talk(own)
-        return self._prices.charged(reward if answered is None else reward + answered)
+        earned = reward if answered is None else reward + answered
+        return self._prices.charged(earned) if self._priced else earned
 
     def _pull(self, action: Stacked) -> Array:
         before = self.obs

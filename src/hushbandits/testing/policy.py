@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import integer
+from hushbandits.core.ground.validate import integer, shown
 from hushbandits.core.luck.tapes import run_seeds, streams
 from hushbandits.policies.luck import words
 from hushbandits.policies.policy import Policy
 from hushbandits.policies.shelf import AnyPolicy, make_policy
-from hushbandits.policies.watched import Watched
 from hushbandits.testing.compare import repeatable, required, same
 from hushbandits.testing.games import calling, check_hooks, remembering
 
@@ -80,16 +81,20 @@ def _arms(policy: Policy, n_arms: int, rewards: Array, luck: Array | None) -> Ar
             value.shape[:1] == (learners,),
             f"{cls.__name__}.state: {name} must have shape ({learners}, …), a row per learner, not {value.shape}",
         )
-    asked, arms = Watched(policy, n_arms), np.zeros((plays, learners), np.int64)
+    arms = np.zeros((plays, learners), np.int64)
     for t in range(plays):
-        asked.t = t + 1
         for r in range(learners):
             at = f"play {t + 1} of learner {r}"
             with calling(cls, "choose", at):
-                arms[t, r] = asked.choose(state, r)
+                arm: Any = policy.choose(state, r)
+            whole = isinstance(arm, (int, np.integer)) and not isinstance(arm, bool)
+            if not whole or not 0 <= arm < n_arms:
+                told = f"answered {shown(arm)}; arms are 0..{n_arms - 1}"
+                raise AssertionError(f"{cls.__name__}.choose, {at}: it {told}")
+            arms[t, r] = arm
             others = {name: np.delete(value, r, 0) for name, value in rows.items()}
             with calling(cls, "update", at):
-                asked.update(state, r, int(arms[t, r]), float(rewards[r, t]))
+                policy.update(state, r, int(arms[t, r]), float(rewards[r, t]))
             now = {name: np.delete(value, r, 0) for name, value in rows.items()}
             same(others, now, f"{cls.__name__}.update of learner {r} writes to another learner: before and after")
     return arms

@@ -274,9 +274,8 @@ class Exploration(Env):
         reset = {"reset": np.zeros((self.runs, 1), bool)} if self.resets else {}
         return {"vote": np.zeros((self.runs, 1, self.n_arms), bool), **reset}
 
-    def _spoken(self, message: Message | None) -> None:
-        if message is not None:
-            votes.cast_rows(message["vote"][:, 0], self._who, self.book)
+    def _spoken(self, message: Message) -> None:
+        votes.cast_rows(message["vote"][:, 0], self._who, self.book)
 
     def _passing(self, message: Message) -> None:
         # What leaves an agent is what the last wrapper that sees single votes lets through.

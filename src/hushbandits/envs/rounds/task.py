@@ -135,7 +135,8 @@ class ArmTask(Task):
             r, m = np.indices(self.arm.shape)
             self.pulls[r, m, self.arm] += 1.0
             return
-        mean, width, time = (self.layout[part].start for part in ("own_mean", "own_width", "time"))
+        at = self.layout
+        mean, width, time = at["own_mean"].start, at["own_width"].start, at["time"].start
         pull_one(
             self.arm, obs.reward, obs.t, self.core.horizon, self.pulls, self.sums, self._obs, mean, width, time
         )  # fmt: skip

@@ -1,24 +1,19 @@
-"""A policy at work: how it starts in an env, and one's own watched, so that its mistakes carry its name."""
+"""How a policy starts in an env: which rewards it needs, and whose ε it takes."""
 
 from __future__ import annotations
 
 from copy import copy
 from typing import NamedTuple
 
-import numpy as np
-
 from hushbandits.core.env_view import World
 from hushbandits.core.fields import check_unit_rewards
 from hushbandits.core.ground.names import words
 from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import shown
 from hushbandits.core.luck.rewards import Stable
 from hushbandits.core.luck.tapes import run_seeds, streams
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.policies.luck import words as luck_words
 from hushbandits.policies.policy import Policy
-
-__all__ = ["Watched", "started", "tried"]
 
 
 def started(
@@ -68,38 +63,3 @@ def _tied(policy: Policy, env: World) -> Policy:
             policy = copy(policy)
             setattr(policy, name, mine if its is None else its)
     return policy
-
-
-class Watched:
-    """The two rules of one's own policy, watched call by call.
-
-    Raises
-    ------
-    ValueError
-        One's own policy raised, or answered with what is no arm; the sentence names policy, round and learner.
-    """
-
-    def __init__(self, policy: Policy, n_arms: int):
-        self._policy, self._n_arms = policy, n_arms
-        self.t = 0  #: The round, for its sentences.
-
-    def choose(self, state: NamedTuple, r: int) -> int:
-        """Return the arm of learner r, checked."""
-        try:
-            arm = self._policy.choose(state, r)
-        except Exception as error:
-            raise ValueError(f"{self._where}: choose raised {words(error)}") from error
-        if not isinstance(arm, (int, np.integer)) or isinstance(arm, bool) or not 0 <= arm < self._n_arms:
-            raise ValueError(f"{self._where}: choose answered {shown(arm)}; arms are 0..{self._n_arms - 1}")
-        return int(arm)
-
-    def update(self, state: NamedTuple, r: int, arm: int, reward: float) -> None:
-        """Hand learner r a reward."""
-        try:
-            self._policy.update(state, r, int(arm), float(reward))
-        except Exception as error:
-            raise ValueError(f"{self._where}: update raised {words(error)}") from error
-
-    @property
-    def _where(self) -> str:
-        return f"policy {self._policy.name}, round {self.t}"
