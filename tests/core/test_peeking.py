@@ -59,7 +59,7 @@ def test_an_old_observation_stays_what_it_was():
     assert (first.t == 0).all()
 
 
-PUBLIC = {"arrived", "at", "fields", "mix", "of", "own", "tally", "total"}
+PUBLIC = {"arrived", "at", "fields", "mix", "of", "own", "several", "tally", "total"}
 INBOXES = {
     "slots": ("CoopNetwork-v0", NET, []),
     "shuffled": ("CoopNetwork-v0", NET, [Shuffle()]),

@@ -240,7 +240,7 @@ class CoopNetwork(Rounds):
         if self._t[run] == 0:
             return np.zeros((0, 5), np.int64)
         if self._lossy:
-            return self._arrivals.crossings(run)
+            return self._arrivals._crossings(run)
         g, ring, slots = run % len(self._places.graphs), self._ring, self.slots
         to, slot = np.nonzero(slots.sender[g] >= 0)
         who, delay = slots.sender[g][to, slot], slots.delay[g][to, slot]

@@ -145,7 +145,7 @@ class LossyInbox(SlotInbox):
             for name, value in transport.held.items():
                 value[r[newest], to[newest], who[newest]] = said[name][newest]
 
-    def crossings(self, run: int) -> Array:
+    def _crossings(self, run: int) -> Array:
         """Return ``(n, 5)`` first receipts of a run: from, to, sender, round posted, arm reported (−1: none)."""
         return np.compress(self._crossed[:, 0] == run, self._crossed[:, 1:], axis=0)
 
