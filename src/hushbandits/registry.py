@@ -60,7 +60,8 @@ def _announce(id: str) -> None:
     public = f"hushbandits/{id}"
     petting = hasattr(pettingzoo, "register")
     spelled = pettingzoo.EnvSpec(public).id if petting else public  # as PettingZoo spells it
-    if public in gymnasium.registry or (petting and spelled in pettingzoo.parallel_registry):  # they would only warn
+    taken = petting and (spelled in pettingzoo.parallel_registry or spelled in pettingzoo.aec_registry)
+    if public in gymnasium.registry or taken:  # they would only warn
         raise ValueError(f"an env {public!r} is registered with Gymnasium or PettingZoo already; choose another name")
     try:
         gymnasium.register(

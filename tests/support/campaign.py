@@ -269,7 +269,7 @@ class Campaign:
             metrics = self.call("env.metrics", env.metrics)
             if metrics is not None:
                 self.finite("env.metrics", metrics)
-        self.call("env.privacy", env.privacy)
+        self.call("hb.privacy", hb.privacy, env)
         for name in ("means", "horizon", "metrics", "seeds", "mechanism"):
             with contextlib.suppress(AttributeError):
                 getattr(EnvView(env), name)
