@@ -133,7 +133,7 @@ class Gradient:
         try:
             self.model.learn(steps - self.steps, callback=Watch(), reset_num_timesteps=False)
             updated()
-        except ValueError:  # PyTorch's, or ours, where numbers are NaN
+        except (ValueError, RuntimeError):  # PyTorch's, or ours, where numbers are NaN
             if all(parameter.isfinite().all() for parameter in self.model.policy.parameters()):
                 raise
             raise ValueError(
