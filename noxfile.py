@@ -73,10 +73,10 @@ def weekly(session):
 
 @nox.session
 def coverage(session):
-    """Lines and branches that the default suite reaches, those of workers and commands included."""
+    """Lines and branches that the default suite reaches in one process and the commands that it starts."""
     session.install(".[test]", "coverage>=7.10")
     session.run("coverage", "erase")
-    session.run("coverage", "run", "-m", "pytest", *(session.posargs or ["-n", "auto", "--dist", "worksteal"]))
+    session.run("coverage", "run", "-m", "pytest", "-p", "no:xdist", *session.posargs)
     session.run("coverage", "combine", "-q")
     session.run("coverage", "report", "--skip-covered")
 
