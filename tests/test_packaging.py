@@ -96,6 +96,7 @@ for name in {names!r}:
     run("-c", code, cwd=tmp_path)
 
 
+@pytest.mark.weekly
 def test_an_edited_rule_is_compiled_anew(tmp_path):
     """Also a rule in another file that calls it; an edit of a file without rules compiles nothing."""
     package = tmp_path / "hushbandits"

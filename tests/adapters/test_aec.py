@@ -18,7 +18,7 @@ from hushbandits.core.entries import ENVS
 
 
 @each_once
-@pytest.mark.parametrize("beats", [1, 2])
+@pytest.mark.parametrize("beats", [1, pytest.param(2, marks=pytest.mark.weekly)])
 @pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 def test_pettingzoo_finds_nothing(env_id, beats):
     def made(**more):

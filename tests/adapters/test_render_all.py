@@ -3,7 +3,7 @@
 import matplotlib
 import numpy as np
 import pytest
-from kinds import weekly_but
+from kinds import representatives, weekly_but
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -98,7 +98,7 @@ def test_what_is_decoded_beyond_the_rewards_stays_in_the_picture():
 @pytest.mark.parametrize(
     ("env_id", "agent", "env"),
     [
-        *((env_id, "Random", {"n_agents": 36, "horizon": 30}) for env_id in hb.list_envs()),
+        *((env_id, "Random", {"n_agents": 36, "horizon": 30}) for env_id in sorted(representatives(hb.list_envs()))),
         ("CoopNetwork-v0", "Multi-UCB", {"n_agents": 4, "horizon": 30}),
         ("PrivateNetwork-v0", "Private-UCB", {"n_agents": 4, "horizon": 5}),  # it is told no rewards
         ("DPMASE-v0", "Independent", {"n_agents": 2, "means": [0.9, 0.1]}),

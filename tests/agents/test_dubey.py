@@ -52,7 +52,7 @@ def test_the_trimmed_mean_decides_something():
 MEANS_OF = [(Catoni(0.1),), ("truncated",), ("lugosi-mendelson",), ("median-of-means",)]
 
 
-@pytest.mark.parametrize("mean", weekly_but(MEANS_OF[:2], *MEANS_OF), ids=str)
+@pytest.mark.parametrize("mean", weekly_but(MEANS_OF[1:2], *MEANS_OF), ids=str)
 def test_with_any_estimator_it_equals_its_twin(mean):
     env = {"graph": "complete", "n_agents": 4, "horizon": 60, "rate": 0.3}
     ours = actions_of("ByzantineNetwork-v0", "Byzantine-UCB", env, epsilon=0.02, mean=mean, sigma=0.2)

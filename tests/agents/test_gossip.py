@@ -275,6 +275,7 @@ def test_what_gossip_cannot_do_is_refused(agent, world, wrappers, words):
         hb.play(*build("CoopNetwork-v0", agent, 1, {"horizon": 5, **world}, wrappers=wrappers))
 
 
+@pytest.mark.weekly
 def test_nobody_speaks_in_the_rounds_of_first_pulls():
     for agent, silent in (("coop-UCB", 3), ("DDUCB", 3), ("Dec-TS", 0)):
         world = {"n_agents": 5, "horizon": 10, "means": MEANS}

@@ -81,6 +81,7 @@ def votes(draw):
     return env
 
 
+@pytest.mark.weekly
 @settings(max_examples=60, deadline=None)
 @given(
     rules=st.sampled_from([*ROUTINES, *OWN]),
