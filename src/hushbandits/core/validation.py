@@ -1,6 +1,7 @@
 """What comes in from outside is checked here, once: arrays against their declared fields.
 
-Compiled code indexes with what it is given, so nothing reaches it that has not passed these functions.
+Compiled code indexes with what it is given, so actions and a team's messages pass these functions in every round.  What
+wrappers and laws return does not: `hushbandits.testing.check_wrapper` and `check_env` look for their faults.
 """
 
 from __future__ import annotations

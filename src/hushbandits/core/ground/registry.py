@@ -133,7 +133,7 @@ def _signature(entry: Callable[..., object]) -> tuple[dict[str, inspect.Paramete
 
 @lru_cache(maxsize=256)
 def _of_class(cls: type) -> tuple[dict[str, inspect.Parameter], bool]:
-    """Asked many times per cell, and a third of what a tiny cell costs."""
+    """Return the same of a class; kept, since building a cell asks for it many times."""
     inits = [vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)]
     return _of(inits or [cls])
 
