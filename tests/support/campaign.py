@@ -42,8 +42,8 @@ WRONG = [
     np.array([1, 2]), np.array(["a"]), np.zeros((2, 2)), np.float16(0.5), [[1], [2, 3]], Endless(), "no", -3, 1j,
     np.datetime64("2020-01-01"),
 ]  # fmt: skip
-#: What the hooks of a wrapper of one's own return.
-HOOKS = ["sends", "hears", "tells", "tell", "told", "send", "deliver", "claimed_guarantees", "metrics", "reset"]
+#: Hooks of a user's wrapper that an env checks when it is built; those of a round are left to ``check_wrapper``.
+HOOKS = ["sends", "hears", "tells", "claimed_guarantees"]
 COUNTS = [1, 2, 3, 4, 9, 2.0]
 MEANS = [[0.9, 0.1], [0.5, 0.5, 0.5], [0.2, 0.4, 0.6, 0.8], [1.0, 0.0]]
 LAWS = ["bernoulli", "beta", "truncated-gaussian", "clipped-gaussian", "gaussian", "uniform", "constant"]
@@ -146,7 +146,7 @@ class Campaign:
     def parameters(self, env_id, setting):
         table = SANE[setting]
         names = [n for n in table if self.rng.random() < 0.35]
-        kwargs = {name: self.pick(table[name]) for name in {"horizon", *names}}
+        kwargs = {name: self.pick(table[name]) for name in dict.fromkeys(["horizon", *names])}
         if self.rng.random() < 0.3:
             name = self.pick(list(table))
             kwargs[name] = self.pick(WRONG)
