@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core import Arms, Array, Law, RepeatingMeans, UniformMeans, choice, count, nearest, real, reals
+from hushbandits.core import Arms, Array, Law, RepeatingMeans, UniformMeans, choice, count, real, reals
+from hushbandits.core.ground.validate import nearest
 
 
 @dataclass(frozen=True)
