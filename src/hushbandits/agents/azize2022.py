@@ -13,15 +13,8 @@ from typing import ClassVar
 import numpy as np
 
 from hushbandits.agents.calibrated import Calibrated
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array, Params, Seeds
-from hushbandits.core.ground.validate import real
-from hushbandits.core.guarantee import ONCE, Guarantee, invalid
-from hushbandits.core.luck.tapes import Uniforms
-from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Inbox
-from hushbandits.core.obs import Obs
+from hushbandits.core import Array, Guarantee, Inbox, Measure, Obs, Params, Seeds, Uniforms, World, invalid, jit, real
+from hushbandits.core.guarantee import ONCE
 from hushbandits.policies.kl import kl_upper
 
 __all__ = ["AdaPKLUCB", "AdaPUCB"]

@@ -6,10 +6,7 @@ phases that double arm by arm.
 
 from __future__ import annotations
 
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.validate import real
-from hushbandits.core.guarantee import Adjacency, Guarantee
-from hushbandits.core.team import Protocol
+from hushbandits.core import Adjacency, Guarantee, Protocol, World, real
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.routines.routine import Routine
 from hushbandits.routines.top_two import top_two

@@ -7,12 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.types import Array, Params
-from hushbandits.core.ground.validate import divisor, flag
-from hushbandits.core.measure import Measure
-from hushbandits.core.team import Protocol, Team
-from hushbandits.core.wrapper import Wrapper
+from hushbandits.core import Array, Measure, Params, Protocol, Team, World, Wrapper, divisor, flag
 
 __all__ = ["Calibrated"]
 

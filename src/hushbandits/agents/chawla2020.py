@@ -11,15 +11,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.jit import jit
+from hushbandits.core import LONGEST, Field, Inbox, Measure, Obs, Protocol, Team, World, flag, jit, real, streams
 from hushbandits.core.ground.types import Array, Message, Seeds
-from hushbandits.core.ground.validate import flag, real
-from hushbandits.core.luck.tapes import LONGEST, streams
-from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Field, Inbox
-from hushbandits.core.obs import Obs
-from hushbandits.core.team import Protocol, Team
 
 __all__ = ["GosInE", "first_lists"]
 

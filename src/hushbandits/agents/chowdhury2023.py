@@ -11,9 +11,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from hushbandits.agents.chowdhury2023_elimination import SuccessiveElimination
-from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import choice, real
-from hushbandits.core.wrapper import Wrapper
+from hushbandits.core import Params, Wrapper, choice, real
 from hushbandits.privacy.noise import tail_quantile
 from hushbandits.privacy.plans import guaranteed, precision
 from hushbandits.privacy.samplers import DiscreteLaplace, PolyaDifference

@@ -10,11 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from hushbandits.agents.calibrated import Calibrated
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Inbox
-from hushbandits.core.obs import Obs
+from hushbandits.core import Array, Inbox, Measure, Obs, Seeds, World
 from hushbandits.privacy.plans import confidence_level
 from hushbandits.routines.successive import eliminate
 

@@ -12,11 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hushbandits.agents.shi2021 import Books, Federated, best_left
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import choice, count, real
-from hushbandits.core.team import Protocol
+from hushbandits.core import Array, Protocol, Seeds, World, choice, count, jit, real
 
 __all__ = ["MAPPINGS", "FedMoMUCB", "clients_needed", "group_size", "tolerance"]
 

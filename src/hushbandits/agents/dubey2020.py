@@ -12,13 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import choice, divisor, real
-from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.messages import Inbox
-from hushbandits.core.team import Protocol
+from hushbandits.core import Array, Guarantee, Inbox, Protocol, Seeds, World, choice, divisor, jit, real
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules
 from hushbandits.estimators.robust import Estimator, make_estimator

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.validate import choice, divisor, probability, real, shown
-from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.team import Protocol
+from hushbandits.core import Guarantee, Protocol, World, choice, divisor, probability, real, shown
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.routines.best_arm import ROUTINES
 from hushbandits.routines.routine import Routine

@@ -12,15 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.agents.policy_team import PolicyTeam, Turned
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.jit import jit
+from hushbandits.core import LONGEST, Inbox, Measure, Obs, Protocol, World, choice, flag, integer, jit, streams
 from hushbandits.core.ground.types import Array, Message, Seeds
-from hushbandits.core.ground.validate import choice, flag, integer
-from hushbandits.core.luck.tapes import LONGEST, streams
-from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Inbox
-from hushbandits.core.obs import Obs
-from hushbandits.core.team import Protocol
 from hushbandits.envs.network.graphs import graph_median, shortest_path_tree
 from hushbandits.envs.network.rules import Rules
 from hushbandits.policies.shelf import AnyPolicy

@@ -6,11 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Seeds
-from hushbandits.core.luck.tapes import streams
-from hushbandits.core.team import Protocol
+from hushbandits.core import Protocol, Seeds, World, jit, streams
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules, interpreted
 from hushbandits.policies.luck import words

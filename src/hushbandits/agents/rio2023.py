@@ -8,10 +8,7 @@ confidence, and loses votes on purpose.
 
 from __future__ import annotations
 
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.validate import real
-from hushbandits.core.guarantee import Adjacency, Guarantee
-from hushbandits.core.team import Protocol
+from hushbandits.core import Adjacency, Guarantee, Protocol, World, real
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.routines.elimination import confidence_under_loss, successive_elimination
 from hushbandits.routines.private_elimination import private_elimination

@@ -12,14 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.jit import jit
+from hushbandits.core import Field, Inbox, Measure, Obs, Protocol, Team, World, integer, jit, real
 from hushbandits.core.ground.types import Array, Message, Seeds
-from hushbandits.core.ground.validate import integer, real
-from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Field, Inbox
-from hushbandits.core.obs import Obs
-from hushbandits.core.team import Protocol, Team
 
 __all__ = ["Books", "Fed1UCB", "Federated", "best_left"]
 

@@ -11,13 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array, Message, Seeds
-from hushbandits.core.ground.validate import integer, real
-from hushbandits.core.messages import Field, Inbox
-from hushbandits.core.obs import Obs
-from hushbandits.core.team import Protocol, Team
+from hushbandits.core import Array, Field, Inbox, Message, Obs, Protocol, Seeds, Team, World, integer, jit, real
 
 __all__ = ["ResilientUCB"]
 
