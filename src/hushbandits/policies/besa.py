@@ -6,9 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array, affordable, jit
 from hushbandits.policies.luck import below, uniform
 from hushbandits.policies.policy import Policy
 

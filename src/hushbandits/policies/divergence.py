@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import real
+from hushbandits.core import Array, jit, real
 from hushbandits.policies.kl import kl, kl_upper
 from hushbandits.policies.policy import Policy, Sums, add, by_index, sums
 

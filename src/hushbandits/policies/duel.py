@@ -7,9 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import real
+from hushbandits.core import Array, jit, real
 from hushbandits.policies.luck import below, uniform
 from hushbandits.policies.policy import Policy
 

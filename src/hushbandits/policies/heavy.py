@@ -11,10 +11,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import real
+from hushbandits.core import Array, affordable, jit, real
 from hushbandits.estimators.rules import add as add_exactly
 from hushbandits.estimators.rules import evaluate
 from hushbandits.policies.policy import Policy, by_index

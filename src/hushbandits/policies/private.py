@@ -8,9 +8,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import divisor
+from hushbandits.core import Array, divisor, jit
 from hushbandits.policies.policy import Policy, add, by_index, sums
 from hushbandits.policies.ucb import UCB1
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 from copy import copy
 from typing import NamedTuple
 
-from hushbandits.core.env_view import World
-from hushbandits.core.fields import check_unit_rewards
+from hushbandits.core import Array, World, Wrapper, check_unit_rewards, run_seeds, streams
 from hushbandits.core.ground.names import words
-from hushbandits.core.ground.types import Array
 from hushbandits.core.luck.rewards import Stable
-from hushbandits.core.luck.tapes import run_seeds, streams
-from hushbandits.core.wrapper import Wrapper
 from hushbandits.policies.luck import words as luck_words
 from hushbandits.policies.policy import Policy
 

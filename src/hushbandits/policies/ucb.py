@@ -7,9 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import real
+from hushbandits.core import Array, jit, real
 from hushbandits.policies.policy import Policy, Sums, add, argmax, by_index, sums
 
 __all__ = ["MOSS", "UCB", "UCB1", "UCBV", "ucb1_bonus", "ucb_bonus"]
