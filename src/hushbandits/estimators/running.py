@@ -25,8 +25,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array, jit
 from hushbandits.estimators.robust import Estimator, LugosiMendelson, Mean, Trimming
 from hushbandits.estimators.rules import add, clipped_points, evaluate, kept_points
 from hushbandits.estimators.tails import Ends, take, trim

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array, jit
 from hushbandits.estimators.rules import add, clipped_points, kept_points, shortest_window
 
 __all__ = ["Ends", "take", "trim"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array, jit
 
 __all__ = ["RESETS", "SILENT", "VOTES", "Routine", "State"]
 

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array, jit
 
 __all__ = [
     "Samples",

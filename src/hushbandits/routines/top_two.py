@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array, jit
 from hushbandits.privacy.laplace import laplace
 from hushbandits.routines.routine import SILENT, VOTES, Routine
 from hushbandits.routines.selection import keep_only
