@@ -13,8 +13,7 @@ from typing import Any
 
 from hushbandits.bench.declare.claim import Claim, Difference, Ratio, Slope, Value, line
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.core.ground.types import Params
-from hushbandits.core.luck.rewards import UniformMeans
+from hushbandits.core import Params, UniformMeans
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 

@@ -17,8 +17,7 @@ import numpy as np
 from hushbandits.agents import dubey2020_theory as theory
 from hushbandits.bench.declare.claim import Claim, Ratio, Value, line
 from hushbandits.bench.declare.spec import Figure, Use
-from hushbandits.core.ground.types import Array, Params
-from hushbandits.core.luck.rewards import UniformMeans
+from hushbandits.core import Array, Params, UniformMeans
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 from hushbandits.registry import make_core
