@@ -6,9 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hushbandits.agents.policy_team import PolicyTeam, Turned
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.types import Seeds
-from hushbandits.core.luck.tapes import LONGEST
+from hushbandits.core import LONGEST, Seeds, World
 from hushbandits.envs.network.rules import Rules, nothing
 from hushbandits.policies.start import tried
 

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import integer
-from hushbandits.core.messages import Inbox
-from hushbandits.core.obs import Obs
-from hushbandits.core.team import Team
+from hushbandits.core import Array, Inbox, Obs, Seeds, Team, World, integer
 
 
 class CommitBlocks(Team):

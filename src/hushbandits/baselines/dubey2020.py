@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from hushbandits.baselines.alone import each_alone
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Seeds
+from hushbandits.core import Seeds, World, jit
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.policies.policy import Sums, sums
 from hushbandits.policies.ucb import UCB1

@@ -9,14 +9,7 @@ import networkx as nx
 import numpy as np
 
 from hushbandits.agents.howson2024 import guess
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import choice, integer
-from hushbandits.core.luck.tapes import streams
-from hushbandits.core.messages import Inbox
-from hushbandits.core.obs import Obs
-from hushbandits.core.team import Protocol
+from hushbandits.core import Array, Inbox, Obs, Protocol, Seeds, World, choice, integer, jit, streams
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.graphs import (
     adjacency,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from hushbandits.agents.feraud2019 import ArmSelection
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.types import Seeds
-from hushbandits.core.team import Protocol
+from hushbandits.core import Protocol, Seeds, World
 from hushbandits.routines.routine import Routine
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.validate import integer, real
-from hushbandits.core.team import Protocol
+from hushbandits.core import Protocol, integer, jit, real
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.routines.elimination import drop_outsiders, epochs, plan_all
 from hushbandits.routines.routine import Routine

@@ -6,10 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
-from hushbandits.core.messages import Field
-from hushbandits.core.team import Protocol
+from hushbandits.core import Array, Field, Protocol, jit
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules, nothing
 

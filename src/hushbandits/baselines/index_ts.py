@@ -6,11 +6,7 @@ from typing import NamedTuple
 
 from hushbandits.baselines.alone import each_alone
 from hushbandits.baselines.dubey2020 import pool
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Seeds
-from hushbandits.core.ground.validate import real
-from hushbandits.core.luck.tapes import streams
+from hushbandits.core import Seeds, World, jit, real, streams
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.policies.luck import words
 from hushbandits.policies.thompson import GaussianTS

@@ -7,12 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.baselines.gossip import Gossip, gossip, gossip_matrix
-from hushbandits.core.env_view import World
-from hushbandits.core.fields import check_unit_rewards
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import real
-from hushbandits.core.luck.tapes import streams
+from hushbandits.core import Array, Seeds, World, check_unit_rewards, jit, real, streams
 from hushbandits.policies.luck import largest_beta, words
 
 

@@ -11,10 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from hushbandits.baselines.gossip import Gossip, gossip, gossip_matrix, second_eigenvalue
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import choice, real
+from hushbandits.core import Array, Seeds, World, choice, jit, real
 from hushbandits.policies.policy import argmax
 
 _NEAR = 1e-9  # how much of itself, or of one pull, a constant may lie above the smallest

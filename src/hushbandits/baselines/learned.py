@@ -18,11 +18,7 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.baselines.sb3_choices import described
-from hushbandits.core.actions import Space
-from hushbandits.core.ground.types import Array, Params, Seeds
-from hushbandits.core.ground.validate import choice, shown
-from hushbandits.core.luck.tapes import Uniforms
-from hushbandits.core.task import Task
+from hushbandits.core import Array, Params, Seeds, Space, Task, Uniforms, choice, shown
 
 CARD, WEIGHTS = "card.json", "weights.npz"
 #: What stands between two layers.

@@ -8,11 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.baselines.gossip import Gossip, gossip, gossip_matrix, second_eigenvalue
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import divisor, flag, real
-from hushbandits.core.guarantee import Guarantee
+from hushbandits.core import Array, Guarantee, Seeds, World, divisor, flag, jit, real
 from hushbandits.policies.policy import argmax
 
 

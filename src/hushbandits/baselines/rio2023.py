@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hushbandits.core.ground.validate import real
-from hushbandits.core.team import Protocol
+from hushbandits.core import Protocol, real
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.routines.elimination import successive_elimination
 from hushbandits.routines.routine import Routine

@@ -10,12 +10,10 @@ from gymnasium.spaces import MultiBinary
 from hushbandits.baselines.learned import Network, heads_of, parts_of, read
 from hushbandits.baselines.sb3_choices import choices
 from hushbandits.baselines.sb3_model import of_model, of_zip
+from hushbandits.core import Array, EnvView, Params, Seeds, Task, World, flag, shown
 from hushbandits.core.acts import TaskTeam, given_options
 from hushbandits.core.entries import Model
-from hushbandits.core.env_view import EnvView, World, view_of
-from hushbandits.core.ground.types import Array, Params, Seeds
-from hushbandits.core.ground.validate import flag, shown
-from hushbandits.core.task import Task
+from hushbandits.core.env_view import view_of
 
 
 class Trained(TaskTeam):

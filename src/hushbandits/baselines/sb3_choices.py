@@ -10,8 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
-from hushbandits.core.task import Task
+from hushbandits.core import Array, Task
 
 #: Of each setting: the numbers that describe a choice.
 CHOICES = {

@@ -11,9 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from hushbandits.agents.chowdhury2023 import BatchedSE
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.types import Params, Seeds
-from hushbandits.core.messages import Inbox
+from hushbandits.core import Inbox, Params, Seeds, World
 
 
 class VBSDPAE(BatchedSE):

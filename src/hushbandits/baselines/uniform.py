@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from hushbandits.core.env_view import World
-from hushbandits.core.ground.types import Action, Array, Seeds
-from hushbandits.core.ground.validate import integer, probability
-from hushbandits.core.luck.tapes import streams
-from hushbandits.core.obs import Obs
-from hushbandits.core.team import Team
+from hushbandits.core import Action, Array, Obs, Seeds, Team, World, integer, probability, streams
 
 
 class Random(Team):
