@@ -8,8 +8,7 @@ from gymnasium.vector import AutoresetMode
 from hushbandits.adapters.learners import Info
 from hushbandits.adapters.make import make, make_vec
 from hushbandits.adapters.vector import VectorView
-from hushbandits.core.ground.types import Array, Params
-from hushbandits.core.ground.validate import shown
+from hushbandits.core import Array, Params, shown
 
 _ID, _AGENT = "CoopNetwork-v0", "agent_0"
 #: What only several agents have.

@@ -8,16 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
+from hushbandits.core import Array, Env, Field, Params, Seeds, Task, as_array, choice, integer, run_seeds, shown
 from hushbandits.core.actions import Stacked, fits, read, shaped
 from hushbandits.core.entries import ENVS, AnyEnv, AnyWrapper, title
-from hushbandits.core.env import Env
-from hushbandits.core.ground.types import Array, Params, Seeds
-from hushbandits.core.ground.validate import choice, integer, shown
 from hushbandits.core.luck.seeding import Seeded
-from hushbandits.core.luck.tapes import run_seeds
-from hushbandits.core.messages import Field
-from hushbandits.core.task import Task
-from hushbandits.core.validation import as_array
 from hushbandits.registry import make_core, takes
 
 Info = dict[str, Any]

@@ -15,10 +15,7 @@ from pettingzoo.utils.conversions import parallel_to_aec
 from hushbandits.adapters.learners import Info, Rows, learners_core, task_options
 from hushbandits.adapters.parallel import ParallelView
 from hushbandits.adapters.vector import VectorView
-from hushbandits.core.entries import AnyEnv, AnyWrapper
-from hushbandits.core.env import Env
-from hushbandits.core.ground.validate import count, shown
-from hushbandits.core.messages import Field
+from hushbandits.core import AnyEnv, AnyWrapper, Env, Field, count, shown
 from hushbandits.registry import make_core
 
 if TYPE_CHECKING:

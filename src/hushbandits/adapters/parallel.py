@@ -11,13 +11,7 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from hushbandits.adapters.learners import Again, Episodes, Info, checked_mode, of_run, spelled
-from hushbandits.core.actions import Space, Stacked
-from hushbandits.core.entries import AnyAgent
-from hushbandits.core.env import Env
-from hushbandits.core.ground.types import Array, Params
-from hushbandits.core.ground.validate import choice, integer, shown
-from hushbandits.core.task import Task
-from hushbandits.core.team import Team
+from hushbandits.core import AnyAgent, Array, Env, Params, Space, Stacked, Task, Team, choice, integer, shown
 from hushbandits.protection import DELTA, Protection, privacy
 from hushbandits.registry import make_core
 

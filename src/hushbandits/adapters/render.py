@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushbandits.core.env import Env
-from hushbandits.core.ground.types import Array
-from hushbandits.core.task import Task
+from hushbandits.core import Array, Env, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

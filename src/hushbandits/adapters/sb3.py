@@ -14,9 +14,7 @@ except ImportError as error:
 from gymnasium import spaces
 
 from hushbandits.adapters.learners import Info, Rows, checked_mode, of_run
-from hushbandits.core.env import Env
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import shown
+from hushbandits.core import Array, Env, shown
 
 #: What a sub-env may be asked for by name.
 _TOLD = ("action_masks", "action_space", "metadata", "observation_space", "render_mode", "spec")

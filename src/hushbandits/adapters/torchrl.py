@@ -14,10 +14,7 @@ except ImportError as error:
     raise ImportError(f"make_torchrl needs TorchRL ({error}): pip install 'hushbandits[torchrl]'") from error
 
 from hushbandits.adapters.learners import Rows
-from hushbandits.core.actions import Space, Stacked, choices
-from hushbandits.core.env import Env
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import integer
+from hushbandits.core import Array, Env, Space, Stacked, choices, integer
 
 
 class TorchRows(EnvBase):

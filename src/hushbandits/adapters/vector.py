@@ -9,10 +9,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from hushbandits.adapters.learners import Info, Rows, checked_mode, spelled
-from hushbandits.core.actions import Stacked
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import choice, shown
-from hushbandits.core.validation import as_array
+from hushbandits.core import Array, Stacked, as_array, choice, shown
 
 _MODES = {
     "same-step": AutoresetMode.SAME_STEP,

@@ -6,12 +6,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from hushbandits.core.env import Env
-from hushbandits.core.env_view import EnvView
-from hushbandits.core.ground.types import Message, Seeds
+from hushbandits.core import Env, EnvView, Message, Seeds, Task, Team
 from hushbandits.core.play import meet
-from hushbandits.core.task import Task
-from hushbandits.core.team import Team
 
 __all__ = ["moments", "watched"]
 
