@@ -7,13 +7,17 @@ An env, what a learner sees of it, and LinUCB, which pools what everybody report
 import numpy as np
 
 import hushbandits as hb
-from hushbandits.core.luck.tapes import Uniforms, streams
+from hushbandits.core import Uniforms, set_rows, streams
 from hushbandits.envs.rounds.env import Rounds
 from hushbandits.envs.rounds.task import ArmTask
 
 
 def _unit(x):
     return x / np.linalg.norm(x, axis=-1, keepdims=True)
+
+
+def _paid(features, theta):
+    return np.einsum("rmkd,rd->rmk", features, theta)
 
 
 class ContextTask(ArmTask):
@@ -79,16 +83,13 @@ class Contexts(Rounds):
     def report(self):
         return {**super().report, "feature": hb.Field((self.n_features,))}
 
-    def _reset(self, seeds):
-        super()._reset(seeds)
-        self._theta = _unit(np.array([rng.random(self.n_features) for rng in streams(seeds, "theta")]))
-        self._contexts = Uniforms(seeds, "features", (self.n_agents, self.n_arms, self.n_features))
-        self._meet()
-
-    def _meet(self):
-        #: (R, M, K, d) what everybody sees now, and (R, M, K) what it would pay on average.
-        self.features = _unit(self._contexts.next())
-        self._pays = np.einsum("rmkd,rd->rmk", self.features, self._theta)
+    def _reset(self, seeds, rows=None):
+        super()._reset(seeds, rows)
+        theta = _unit(np.array([rng.random(self.n_features) for rng in streams(seeds, "theta")]))
+        contexts = Uniforms(seeds, "features", (self.n_agents, self.n_arms, self.n_features))
+        # (R, M, K, d) what everybody sees now, and (R, M, K) what it would pay on average
+        features = _unit(contexts.next())
+        set_rows(self, rows, _theta=theta, _contexts=contexts, features=features, _pays=_paid(features, theta))
 
     def _at(self, arm, values):
         return np.take_along_axis(values, arm.reshape(*arm.shape, *(1,) * (values.ndim - 2)), 2)[:, :, 0]
@@ -104,7 +105,8 @@ class Contexts(Rounds):
 
     def _counted(self, message):
         message = super()._counted(message)
-        self._meet()
+        self.features = _unit(self._contexts.next())
+        self._pays = _paid(self.features, self._theta)
         return message
 
     means = locations = property(lambda self: self._pays.mean(1), doc="``(R, K)`` what arms pay now, over the agents.")

@@ -14,7 +14,6 @@ from hushbandits.adapters.learners import learners_core
 from hushbandits.adapters.make import make_vec
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Field
-from hushbandits.core.start import Startable
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg
@@ -58,36 +57,6 @@ class Alone:
         if over:
             reward = reward + self.task.final_reward()[:, None]
         return self.task.observe()[0], reward[0], over, over and bool(self.task.solved()[0])
-
-
-@pytest.mark.parametrize(("env_id", "kwargs", "protocol"), by_class(CASES), ids=by_case)
-def test_runs_that_start_in_place_are_those_that_are_built_anew(env_id, kwargs, protocol, monkeypatch):
-    one, other = (make_vec(env_id, 9, wrappers=protocol, **kwargs) for _ in range(2))
-    seen, twin = one.reset(seed=3)[0], other.reset(seed=3)[0]
-    one.action_space.seed(2)
-    assert one.core._in_place or "Train" not in env_id
-    for _ in range(30):
-        np.testing.assert_array_equal(seen, twin)
-        action = one.action_space.sample()
-        seen, *rest = one.step(action)
-        with monkeypatch.context() as patch:
-            patch.setattr(Startable, "_in_place", False)
-            twin, *others = other.step(action)
-        for value, same in zip(rest[:3], others[:3], strict=True):
-            np.testing.assert_array_equal(value, same)
-        equal_infos(rest[3], others[3])
-
-
-def equal_infos(one, other):
-    assert one.keys() == other.keys()
-    for name, value in one.items():
-        if isinstance(value, dict):
-            equal_infos(value, other[name])
-        elif value.dtype == object:
-            for mine, theirs in zip(value, other[name], strict=True):
-                np.testing.assert_array_equal(mine, theirs)
-        else:
-            np.testing.assert_array_equal(value, other[name])
 
 
 def of_run(env, actions, r):

@@ -81,14 +81,11 @@ def test_runs_start_among_the_others(asked):
     rngs, other = Generators(run_seeds(1, RUNS), "noise"), run_seeds(2, 2)
     if asked:
         rngs[0].random(3)
-    rngs.begin(other, np.array([6, 1]))
-    alone = Generators(run_seeds(3, 1), "noise")
-    alone[0].random()
-    rngs.put_rows(alone, np.array([2]))
+    rngs.reset(other, np.array([6, 1]))
+    rngs[np.array([2])] = Generators(run_seeds(3, 1), "noise")
     twins = named(run_seeds(1, RUNS), "noise")
     twins[6], twins[1] = named(other, "noise")
     twins[2] = named(run_seeds(3, 1), "noise")[0]
-    twins[2].random()
     if asked:
         twins[0].random(3)
     assert [rng.random() for rng in rngs] == [twin.random() for twin in twins]

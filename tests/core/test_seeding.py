@@ -67,9 +67,10 @@ def test_seeds_that_are_data_are_seeds():
     assert [seed.spawn_key for seed in seeds] == [(1, 300), ()]
     assert seeds[0] is seeds[0]
     assert seeds[-1:][0].entropy == 9
-    seeds.put_rows([np.random.SeedSequence(3)], [0])
-    np.testing.assert_array_equal(sown(seeds, "reward")[0], sown([np.random.SeedSequence(3)], "reward")[0])
-    assert (sown(seeds, "reward")[0] != before[0]).any()
+    others = seeds.replaced([0], [np.random.SeedSequence(3)])
+    np.testing.assert_array_equal(sown(others, "reward")[0], sown([np.random.SeedSequence(3)], "reward")[0])
+    np.testing.assert_array_equal(sown(others, "reward")[1], before[1])
+    np.testing.assert_array_equal(sown(seeds, "reward"), before)
 
 
 def test_the_seed_behind_it_is_whole():

@@ -4,6 +4,7 @@ import numpy as np
 
 from hushbandits.core.luck.arms import Arms
 from hushbandits.core.luck.tapes import Uniforms
+from hushbandits.core.rows import set_rows
 from hushbandits.envs.rounds.env import Rounds
 
 
@@ -31,10 +32,9 @@ class Weather(Rounds):
         self.rain = rain
         super().__init__(**rest)
 
-    def _reset(self, seeds):
-        super()._reset(seeds)
-        self._sky = Uniforms(seeds, "weather", ())
-        self._wet = np.zeros(len(seeds), np.int64)
+    def _reset(self, seeds, rows=None):
+        super()._reset(seeds, rows)
+        set_rows(self, rows, _sky=Uniforms(seeds, "weather", ()), _wet=np.zeros(len(seeds), np.int64))
 
     def _rewards(self, arm, location, u):
         wet = self._sky.next() < self.rain

@@ -18,6 +18,7 @@ from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.obs import Obs
 from hushbandits.core.payload import Channel, Gathering, Noise, Payload, PointNoise, Sealing, Shuffling, check_noise
 from hushbandits.core.roles import Privatizer, SecureFunction
+from hushbandits.core.rows import set_rows
 from hushbandits.core.task import Part, Task
 from hushbandits.core.team import Protocol, Team
 from hushbandits.core.validation import as_array, checked, handed, inside, locked
@@ -30,5 +31,5 @@ __all__ = [
     "SecureFunction", "Seeds", "Shuffling", "Space", "Stacked", "Standing", "Task", "Team", "UniformMeans", "Uniforms",
     "World", "Wrapper", "affordable", "as_array", "check_noise", "check_unit_rewards", "checked", "choice", "choices",
     "count", "divisor", "draw_locations", "flag", "handed", "inside", "integer", "invalid", "jit", "locked",
-    "probability", "real", "reals", "require", "run_seeds", "shown", "streams",
+    "probability", "real", "reals", "require", "run_seeds", "set_rows", "shown", "streams",
 ]  # fmt: skip

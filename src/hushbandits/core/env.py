@@ -1,34 +1,44 @@
-"""The round: two beats, pull and talk, on arrays of R runs."""
+"""The round: how runs start, and two beats, pull and talk, on arrays of R runs."""
 
 from __future__ import annotations
 
 import copy
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
+from hushbandits.core.env_view import World
 from hushbandits.core.fields import inward, outward, toward_agents
-from hushbandits.core.ground.types import Action, Array, Message, Params
+from hushbandits.core.ground.types import Action, Array, Message, Params, Seeds
 from hushbandits.core.ground.validate import count
 from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.luck.seeding import Seeded
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.payload import Payload
-from hushbandits.core.start import Startable
+from hushbandits.core.rows import takes_rows
 from hushbandits.core.task import Task
 from hushbandits.core.team import Team
 from hushbandits.core.undeclared import added, check_reward_free
-from hushbandits.core.validation import checked, checked_message, handed, spoken_fields
+from hushbandits.core.validation import checked, checked_message, checked_rows, checked_seeds, handed, spoken_fields
 from hushbandits.core.wrapper import Wrapper, distinct
 
 __all__ = ["Env"]
 
+#: Why a beat cannot be played, by where the env stands.
+_REFUSED = {
+    "new": "before the start: call reset(seeds) first",
+    "over": "after the end: every run has finished; call reset(seeds)",
+    "broken": "after a beat that failed on its way: call reset(seeds)",
+}
 
-class Env(Startable):
-    """Base of all envs: checks, the order of the beats, and the wrappers' pipeline.
+
+class Env(World, ABC):
+    """Base of all envs: how runs start, checks, the order of the beats, and the wrappers' pipeline.
 
     A setting fills in `report`, `_reset`, `_pull`, `_report`, `_transport` and `_metrics`, and says how its messages
     answer to wrappers (`payload`) and how a learner meets it (`learner`).
@@ -59,6 +69,13 @@ class Env(Startable):
     """
 
     setting: ClassVar[str]
+    wrappers: tuple[Wrapper, ...]
+    #: The wrappers as they were built: what a team may read, without any run's state.
+    configured: tuple[Wrapper, ...]
+    seeds: Seeded = Seeded(())
+    #: ``"new"``, its next beat (``"pull"``, ``"talk"``), ``"over"``, or ``"broken"``: inside a beat, and after one that
+    #: failed, for what was drawn cannot be drawn again.
+    _phase: str
     #: The metric that times an episode: the x-axis of its curves.
     clock: ClassVar[str] = "rounds"
     #: Whether every metric is linear in the clock inside a step (then a curve interpolates).
@@ -135,7 +152,112 @@ class Env(Startable):
             *added("tells", zip(self.wrappers, own, own[1:], strict=False)),
         )
 
+    # -- how runs start ---------------------------------------------------------------------------------------
+
+    def reset(self, seeds: int | Seeds = 0, rows: Sequence[int] | Array | None = None) -> Obs:
+        """Start R new runs, or some of them while the others go on.
+
+        Parameters
+        ----------
+        seeds : int or sequence of SeedSequences
+            One per run that starts; an int s stands for ``run_seeds(s, n)``, n of them.
+        rows : (n,) ints or (R,) bools, optional
+            The runs that start afresh, between two rounds: from there on each is what it would be alone.
+
+        Returns
+        -------
+        Obs
+
+        Raises
+        ------
+        ValueError
+            Another number of seeds than of runs that start; rows that are no runs.
+        RuntimeError
+            `rows` are given before the first start, or in the middle of a round.
+        TypeError
+            `rows` are given, and the reset of its class or of a wrapper has no parameter `rows`.
+        """
+        index = None if rows is None else self._starting(rows)
+        seeds = checked_seeds(seeds, self.runs if index is None else len(index), run_seeds)
+        if index is not None and len(seeds) != len(index):
+            raise ValueError(f"seeds must be one for each of {len(index)} runs that start, not {len(seeds)}")
+        if index is None or len(index) == self.runs:
+            self._phase = "new"  # until all of it is there
+            self.seeds = Seeded(seeds if index is None else [seeds[i] for i in np.argsort(index)])
+            self.runs = len(self.seeds)
+            self._reset(self.seeds)
+            for wrapper in self.wrappers:
+                wrapper.reset(self, tuple(self.seeds))
+        else:
+            self._phase = "broken"  # until all of it is there
+            self.seeds = self.seeds.replaced(index, seeds)
+            self._reset(seeds, index)
+            for wrapper in self.wrappers:
+                wrapper.reset(self, seeds, index)
+        self._phase = "pull"
+        return self._seen()
+
+    def _starting(self, rows: Sequence[int] | Array) -> Array:
+        """Return the numbers of runs that may start now, while the others go on."""
+        if self._phase == "new":
+            raise RuntimeError("reset(rows=…) before the start: start all runs first, with reset(seeds)")
+        if self._phase == "talk":
+            raise RuntimeError("reset(rows=…) out of turn: this round still waits for its talk")
+        if self._phase == "broken":
+            self._refuse("reset(rows=…)")
+        index = checked_rows(rows, self.runs)
+        for part, hook in (self, self._reset), *((wrapper, wrapper.reset) for wrapper in self.wrappers):
+            if len(index) < self.runs and not takes_rows(hook):
+                raise TypeError(
+                    f"{type(part).__name__}.{hook.__name__} has no parameter rows, so single runs cannot start: let it "
+                    f"take rows=None, the runs that start (hushbandits.core.set_rows)"
+                )
+        return index
+
+    def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Obs:
+        """What the agents are shown now, of memory of its own."""
+        t, live, who = self.t.copy(), self.live.copy(), self.who.copy()
+        for value in (t, live, who):  # made in every beat, so not by three calls of `handed`
+            value.setflags(write=False)
+        return Obs(t, live, who, reward, inbox)
+
+    def _refuse(self, beat: str) -> NoReturn:
+        """Say why `beat` is not the one to play."""
+        why = _REFUSED.get(self._phase, f"out of turn: this round's next beat is {self._phase}")
+        raise RuntimeError(f"{beat} {why}")
+
+    def _begun(self, what: str) -> None:
+        if vars(self).get("_phase") == "new":
+            self._refuse(what)
+
+    if not TYPE_CHECKING:  # where types are checked, an env has what it declares and nothing else
+
+        def __getattr__(self, name):
+            if hasattr(type(self), name):  # a property, of what only a reset puts there, or one that fails
+                self._begun(name)
+                return object.__getattribute__(self, name)  # it says why
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     # -- what a setting is ----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _reset(self, seeds: Seeds, rows: Array | None = None) -> None:
+        """Set what belongs to the runs to its start: of all R runs, or of the runs `rows`, with one seed each."""
+
+    @property
+    @abstractmethod
+    def t(self) -> Array:
+        """``(R,)`` rounds (users) so far."""
+
+    @property
+    @abstractmethod
+    def live(self) -> Array:
+        """``(R,)`` bool."""
+
+    @property
+    @abstractmethod
+    def who(self) -> Array:
+        """``(R, A)`` acting agents."""
 
     @property
     @abstractmethod

@@ -97,8 +97,8 @@ class Channel(Protocol):
         """Fields of an inbox behind it."""
         return fields
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        """Start R new runs."""
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+        """Start R new runs, or the runs `rows` anew."""
 
     def send(self, message: Payload, env: World) -> Payload:
         """Return the message that leaves the senders' side."""

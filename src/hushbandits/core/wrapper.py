@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.strangers import begins, ships
+from hushbandits.core.ground.strangers import ships
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import shown
 from hushbandits.core.guarantee import GuaranteeSource
@@ -103,16 +103,8 @@ class Wrapper(GuaranteeSource):
             f"{self.name} is no function: hb.wrap(env, {self.name}(…)), or wrappers=[{self.name}(…)] of make"
         )
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        """Start R new runs."""
-
-    def _begin(self, env: World, seeds: Seeds, rows: Array) -> None:
-        """Do for the runs `rows` what `reset` does for all; for wrappers of this package (`hushbandits.core.rows`)."""
-
-    @property
-    def _in_place(self) -> bool:
-        """Whether single runs can start among the others by `_begin`."""
-        return begins(self)
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+        """Start R new runs, or the runs `rows` while the others go on (`hushbandits.core.rows.set_rows`)."""
 
     def tell(self, reward: Array, env: World) -> Array:
         """Return what the agents are told of their own rewards (R, A), within the range that `tells` declares."""

@@ -6,14 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import integer, real
 from hushbandits.core.guarantee import RESOLVED
-from hushbandits.core.rows import put_attributes
 from hushbandits.privacy.accounting import Curve, compose, largest, to_epsilon
 from hushbandits.privacy.divergence import composed_epsilon, pure_profile, worst_profile
 from hushbandits.privacy.kinds import Kinds
@@ -70,9 +69,6 @@ class Ledger:
     runs : int
     """
 
-    #: What no run owns (`hushbandits.core.rows`).
-    not_rows: ClassVar[tuple[str, ...]] = ("price", "details", "_prices", "_costs", "_whole", "_log", "_since")
-
     mechanism: str
     adjacency: str
     view: str
@@ -93,7 +89,7 @@ class Ledger:
         self.worst: Array = np.zeros(self.runs)
         self.worst_delta: Array = np.zeros(self.runs)
 
-    def begin(self, rows: Array) -> None:
+    def reset(self, rows: Array) -> None:
         """Forget what the runs `rows` spent."""
         for row in rows:
             if self._uses[row]:
@@ -146,12 +142,6 @@ class Ledger:
                 self._uses[r][m, int(n[r, m]), int(survivors[r, m])] += 1
         self._log.clear()
         self._since[:] = 0
-
-    def put_rows(self, fresh: Ledger, rows: Array) -> None:
-        """Put what other runs spent into the runs `rows`."""
-        self._count()
-        fresh._count()
-        put_attributes(self, fresh, rows)
 
     def _used(self, run: int) -> Counter[tuple[int, int, int]]:
         """How often a run used each kind of block, by server."""

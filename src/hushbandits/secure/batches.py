@@ -10,6 +10,7 @@ import numpy as np
 from hushbandits.core.ground.types import Array
 from hushbandits.core.luck.tapes import streams
 from hushbandits.core.measure import Measure
+from hushbandits.core.rows import set_rows
 from hushbandits.secure.mixnet import Mixnet
 
 __all__ = ["MIXED", "Batches", "mixed_words"]
@@ -51,10 +52,19 @@ class Batches:
         One per run.
     """
 
+    _keys: list[np.random.Generator]
+    _messages: Array
+    _bytes: Array
+
     def __init__(self, hops: int, insecure_seed: bool, name: str, seeds: Sequence[np.random.SeedSequence]):
-        self._hops, self._insecure = hops, insecure_seed
-        self._keys = streams(seeds, f"{name}/keys")
-        self._messages, self._bytes = np.zeros(len(seeds), np.int64), np.zeros(len(seeds))
+        self._hops, self._insecure, self._name = hops, insecure_seed, name
+        self.reset(seeds)
+
+    def reset(self, seeds: Sequence[np.random.SeedSequence], rows: Array | None = None) -> None:
+        """Start R new runs, or the runs `rows` while the others go on."""
+        n = len(seeds)
+        keys = streams(seeds, f"{self._name}/keys")
+        set_rows(self, rows, _keys=keys, _messages=np.zeros(n, np.int64), _bytes=np.zeros(n))
 
     def shuffle(self, run: int, messages: Sequence[bytes]) -> list[bytes]:
         """A batch behind the mixes."""

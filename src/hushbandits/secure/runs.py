@@ -12,6 +12,7 @@ from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import probability, shown
 from hushbandits.core.luck.tapes import streams
 from hushbandits.core.measure import Measure
+from hushbandits.core.rows import set_rows
 from hushbandits.secure.bonawitz import STAGES, SecureSum, agreed
 from hushbandits.secure.primitives import needed
 
@@ -145,13 +146,26 @@ class Cohorts:
         One per run.
     """
 
+    _keys: list[np.random.Generator]
+    _luck: list[np.random.Generator]
+    _bytes: Array
+    _users: Array
+    _rounds: Array
+    _aborts: Array
+    _dropped: Array
+
     def __init__(self, protocol: Protocol, name: str, seeds: Sequence[np.random.SeedSequence]):
-        runs = len(seeds)
-        self._protocol = protocol
-        self._keys, self._luck = streams(seeds, f"{name}/keys"), streams(seeds, f"{name}/drops")
-        self._bytes, self._users = np.zeros((runs, 2)), np.zeros(runs, np.int64)
-        self._rounds, self._aborts = np.zeros(runs, np.int64), np.zeros(runs, np.int64)
-        self._dropped = np.zeros((runs, len(STAGES)), np.int64)
+        self._protocol, self._name = protocol, name
+        self.reset(seeds)
+
+    def reset(self, seeds: Sequence[np.random.SeedSequence], rows: Array | None = None) -> None:
+        """Start R new runs, or the runs `rows` while the others go on."""
+        n, name = len(seeds), self._name
+        set_rows(
+            self, rows, _keys=streams(seeds, f"{name}/keys"), _luck=streams(seeds, f"{name}/drops"),
+            _bytes=np.zeros((n, 2)), _users=np.zeros(n, np.int64), _rounds=np.zeros(n, np.int64),
+            _aborts=np.zeros(n, np.int64), _dropped=np.zeros((n, len(STAGES)), np.int64),
+        )  # fmt: skip
 
     def add_up(self, run: int, vectors: Array, modulus: int, fewest: int = 2) -> tuple[Array, Array]:
         """Add a cohort's vectors up.

@@ -15,6 +15,7 @@ from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.payload import Payload
+from hushbandits.core.rows import set_rows
 from hushbandits.core.wrapper import Wrapper
 
 #: What the agents who lie say of the arms.
@@ -79,6 +80,11 @@ class FalseMeans(Wrapper):
         "honest_most": Measure("pseudo-regret of the honest agent who has most", "amount"),
     }
 
+    byzantine: Array  # (R, M) bool
+    _made: Array  # (R, M, K) samples that were made up
+    _sums: Array  # (R, M, K) their sums
+    _samples: Uniforms
+
     def __init__(self, reading: str = "zero", fraction: float = 0.1, *, name: str | None = None):
         super().__init__(name=name)
         self.reading = choice("reading", reading, READINGS)
@@ -88,15 +94,13 @@ class FalseMeans(Wrapper):
         require(self.name, ("mean", "count"), fields)
         return fields
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        self._rngs = self.generators(seeds)
-        #: (R, M) bool
-        self.byzantine = np.zeros((len(seeds), env.n_agents), bool)
-        for row, rng in zip(self.byzantine, self._rngs, strict=True):
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+        byzantine = np.zeros((len(seeds), env.n_agents), bool)
+        for row, rng in zip(byzantine, self.generators(seeds), strict=True):
             row[rng.permutation(env.n_agents)[: math.floor(self.fraction * env.n_agents)]] = True
-        #: (R, M, K) samples that were made up, and their sums.
-        self._made, self._sums = np.zeros((2, len(seeds), env.n_agents, env.n_arms))
-        self._samples = Uniforms(seeds, f"wrapper/{self.name}/samples", (env.n_agents,))
+        made, sums = np.zeros((2, len(seeds), env.n_agents, env.n_arms))
+        samples = self.uniforms(seeds, (env.n_agents,), "/samples")
+        set_rows(self, rows, byzantine=byzantine, _made=made, _sums=sums, _samples=samples)
 
     def tell(self, reward: Array, env: World) -> Array:
         if self.reading not in ("invert", "hide"):

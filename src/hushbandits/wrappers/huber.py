@@ -11,7 +11,8 @@ from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import flag, probability, real
 from hushbandits.core.luck.rewards import Law, Uniform, make_law
 from hushbandits.core.luck.tapes import streams
-from hushbandits.core.payload import Payload
+from hushbandits.core.payload import Luck, Payload
+from hushbandits.core.rows import set_rows
 from hushbandits.core.wrapper import Wrapper
 
 
@@ -37,6 +38,10 @@ class Huber(Wrapper):
         then a report that took h hops is corrupt with probability at most hϵ.
     """
 
+    byzantine: Array  # (R, M) bool
+    _luck: Luck
+    _relays: list[np.random.Generator]
+
     def __init__(
         self,
         rate: float = 0.05,
@@ -59,13 +64,12 @@ class Huber(Wrapper):
     def verbs(self) -> tuple[str, ...]:  # type: ignore[override]
         return ("replace", "relay") if self.relays else ("replace",)
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        self._luck = env.payload.luck("replace", self.name, env, seeds)
-        self._relays = streams(seeds, f"wrapper/{self.name}/relays")
-        #: (R, M) bool
-        self.byzantine = np.zeros((len(seeds), env.n_agents), bool)
-        for row, rng in zip(self.byzantine, self.generators(seeds), strict=True):
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+        byzantine = np.zeros((len(seeds), env.n_agents), bool)
+        for row, rng in zip(byzantine, self.generators(seeds), strict=True):
             row[rng.permutation(env.n_agents)[: math.floor(self.fraction * env.n_agents)]] = True
+        luck, relays = env.payload.luck("replace", self.name, env, seeds), f"wrapper/{self.name}/relays"
+        set_rows(self, rows, byzantine=byzantine, _luck=luck, _relays=streams(seeds, relays))
         # A sender who is met once is byzantine with probability `fraction`.
         self._rate = self.rate * (self.byzantine if env.payload.named else self.fraction)
 

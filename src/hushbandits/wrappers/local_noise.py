@@ -13,7 +13,8 @@ from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, divisor, integer
 from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, Run, invalid
 from hushbandits.core.messages import Field, Fields
-from hushbandits.core.payload import Payload, PointNoise
+from hushbandits.core.payload import Luck, Payload, PointNoise
+from hushbandits.core.rows import set_rows
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.privacy.composition import composed_laplaces
 from hushbandits.privacy.divergence import coins_epsilon, composed_epsilon, discrete_laplace_profile
@@ -94,6 +95,7 @@ class LocalLaplace(Wrapper):
     """
 
     verbs = ("map", "add")
+    _luck: Luck
 
     def __init__(self, epsilon: float = 1.0, own: str = "noised", grid: int | None = None, *, name: str | None = None):
         super().__init__(name=name)
@@ -128,8 +130,8 @@ class LocalLaplace(Wrapper):
         ends = self._noise.onto(np.zeros(2), np.array([0.0, 1.0 - 2.0**-53]))
         return float(np.abs(ends).max())
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        self._luck = env.payload.luck("add", self.name, env, seeds)
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+        set_rows(self, rows, _luck=env.payload.luck("add", self.name, env, seeds))
 
     @property
     def _noise(self) -> PointNoise:
@@ -214,6 +216,8 @@ class LocalBernoulli(Wrapper):
     [(0.5, 'everyone, the agent included')]
     """
 
+    _luck: Luck
+
     def __init__(self, epsilon: float = 1.0, *, name: str | None = None):
         super().__init__(name=name)
         self.epsilon = divisor("epsilon", epsilon, _LARGEST, closed="high")
@@ -230,8 +234,8 @@ class LocalBernoulli(Wrapper):
     def tells(self, fields: Fields, env: World) -> Fields:
         return {**fields, "reward": Field(low=0.0, high=1.0)} if "reward" in fields else fields
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        self._luck = env.payload.luck("add", self.name, env, seeds)
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+        set_rows(self, rows, _luck=env.payload.luck("add", self.name, env, seeds))
 
     def chance(self, reward: Array) -> Array:
         """``P(1 | x)`` of a `reward` x, of any shape."""

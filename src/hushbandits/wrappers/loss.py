@@ -9,7 +9,8 @@ from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import probability, real
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.messages import Fields, require
-from hushbandits.core.payload import Payload
+from hushbandits.core.payload import Luck, Payload
+from hushbandits.core.rows import set_rows
 from hushbandits.core.wrapper import Wrapper
 
 
@@ -27,16 +28,14 @@ class Loss(Wrapper):
     """
 
     verbs = ("drop",)
+    _luck: Luck
 
     def __init__(self, rate: float = 0.1, *, name: str | None = None):
         super().__init__(name=name)
         self.rate = self.drop_prob = probability("rate", rate)
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        self._luck = env.payload.luck("drop", self.name, env, seeds)
-
-    def _begin(self, env: World, seeds: Seeds, rows: Array) -> None:
-        self._luck.begin(seeds, rows)
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+        set_rows(self, rows, _luck=env.payload.luck("drop", self.name, env, seeds))
 
     def send(self, message: Payload, env: World) -> Payload:
         return message.drop(self.rate, self._luck)

@@ -19,6 +19,7 @@ from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.payload import Noise, Payload
 from hushbandits.core.roles import Privatizer, SecureFunction
+from hushbandits.core.rows import set_rows
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import BlockInbox, blocks
 from hushbandits.privacy.accounting import pure_curve
@@ -67,7 +68,8 @@ class Mechanism(Privatizer):
 
     verbs = ("encode", "add", "modulo")
     free_hooks = ("plan",)  # what it plans is held against the law of its noise
-    not_rows = ("_plans", "_numbers", "_noises", "_odd", "_batch", "_sizes", "_blocks")
+    ledger: Ledger  # what the users of these runs spent
+    _rngs: Generators
     measures: ClassVar[Mapping[str, Measure]] = {
         "epsilon": Measure("ε spent on a user's one reward, at most", "amount"),
         "delta": Measure("δ spent on a user's one reward, at most", "share"),
@@ -116,11 +118,13 @@ class Mechanism(Privatizer):
             raise ValueError(f"{self.name} needs raw rewards, but a wrapper before it has encoded them already")
         return {k: f for k, f in fields.items() if k != "users"}
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        self._rngs = Generators(seeds, f"wrapper/{self.name}")
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+        set_rows(self, rows, _rngs=Generators(seeds, f"wrapper/{self.name}"))
+        if rows is not None:
+            self.ledger.reset(rows)
+            return
         self._batch = many(len(seeds))
         promise = self._calibrated(env)[0]
-        #: What the users of these runs spent.
         self.ledger = Ledger(
             promise.mechanism,
             promise.adjacency.words,
@@ -130,10 +134,6 @@ class Mechanism(Privatizer):
             self._details,
             len(seeds),
         )
-
-    def _begin(self, env: World, seeds: Seeds, rows: Array) -> None:
-        self._rngs.begin(seeds, rows)
-        self.ledger.begin(rows)
 
     def vain(self, env: World) -> bool:
         """Where users get lost the ledger still knows what a block cost: only what fails for everyone counts."""
@@ -193,8 +193,7 @@ class Mechanism(Privatizer):
     @property
     def _tapes(self) -> Sequence[np.random.Generator]:
         """The generators, as a list where they are objects: that costs no call for each run."""
-        objects: list[np.random.Generator] | None = getattr(self._rngs, "objects", None)
-        return objects or self._rngs
+        return self._rngs.objects if self._rngs.words is None else self._rngs
 
     def _noise(self, n: int) -> Noise:
         law = self.planned(n).noise

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
 
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.strangers import begins
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, flag, integer
 from hushbandits.core.messages import Fields, Inbox
@@ -31,16 +29,8 @@ class Passage(Wrapper):
     def hears(self, fields: Fields, env: World) -> Fields:
         return self._channel.hears(fields, env)
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        self._channel.reset(env, seeds)
-
-    @property
-    def _in_place(self) -> bool:
-        return super()._in_place and begins(self._channel)
-
-    def _begin(self, env: World, seeds: Seeds, rows: Array) -> None:
-        channel: Any = self._channel
-        channel._begin(env, seeds, rows)
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+        self._channel.reset(env, seeds, rows)
 
     def send(self, message: Payload, env: World) -> Payload:
         return self._channel.send(message, env)
@@ -85,10 +75,13 @@ class Mixed(Wrapper):
         """What its users trust in."""
         return () if self.protocol is None else mixed_words(self.hops, self.insecure_seed)
 
-    def reset(self, env: World, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
         if self.protocol is not None:
-            self._batches = Batches(self.hops, self.insecure_seed, f"wrapper/{self.name}", seeds)
-        super().reset(env, seeds)
+            if rows is None:
+                self._batches = Batches(self.hops, self.insecure_seed, f"wrapper/{self.name}", seeds)
+            else:
+                self._batches.reset(seeds, rows)
+        super().reset(env, seeds, rows)
 
     def metrics(self, env: World) -> dict[str, Array]:
         return {} if self.protocol is None else self._batches.metrics()

@@ -16,9 +16,11 @@ from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, divisor, real
 from hushbandits.core.guarantee import RESOLVED, Adjacency, Guarantee, invalid
+from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.payload import Payload
+from hushbandits.core.rows import set_rows
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.states import Posting
 from hushbandits.privacy.composition import compose_releases, composed_laplaces, lemma, release_counts
@@ -122,6 +124,13 @@ class PrivateMeans(Wrapper):
         "agent_epsilon": Measure("ε spent on one reward of each agent, at most", "amount"),
     }
 
+    _n: Array
+    _s: Array
+    _mean: Array
+    _count: Array
+    _spent: Array
+    _luck: Uniforms
+
     def __init__(
         self,
         epsilon: float = 1.0,
@@ -149,10 +158,15 @@ class PrivateMeans(Wrapper):
         shape = (env.n_arms,)
         return {**{k: f for k, f in fields.items() if k != "reward"}, "mean": Field(shape), "count": Field(shape)}
 
-    def reset(self, env: World, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
         shape = (len(seeds), env.n_agents, env.n_arms)
-        self._n, self._s, self._mean, self._count = (np.zeros(shape) for _ in range(4))
-        self._spent = np.zeros((*shape, 2))
+        own = {name: np.zeros(shape) for name in ("_n", "_s", "_mean", "_count")}
+        set_rows(self, rows, **own, _spent=np.zeros((*shape, 2)), _luck=self.uniforms(seeds, (env.n_agents,)))
+        if rows is None:
+            self._scheduled(env)
+
+    def _scheduled(self, env: World) -> None:
+        """Work out what is released at which count, and at what cost."""
         horizon = int(env.horizon)
         affordable(f"horizon={horizon} of {self.name}", 100.0 * horizon)
         self._due = np.zeros(horizon + 1, bool)
@@ -164,7 +178,6 @@ class PrivateMeans(Wrapper):
         most = env.n_agents * (horizon + 37.0 * math.pow(horizon, self.v / 2))
         self._grid = 2.0 ** min(_FINEST, 52 - math.frexp(most)[1])
         self._clips = env.law.unit_interval
-        self._luck = self.uniforms(seeds, (env.n_agents,))
 
     def _state(self) -> _Means:
         by_run = self._n, self._s, self._mean, self._count, self._spent

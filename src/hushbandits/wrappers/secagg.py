@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 
 from hushbandits.core.env_view import World
 from hushbandits.core.ground.limits import LARGEST_NUMBER
-from hushbandits.core.ground.strangers import begins
 from hushbandits.core.ground.types import Array, Seeds
 from hushbandits.core.ground.validate import choice, flag, integer, real, shown
 from hushbandits.core.guarantee import Adjacency, Guarantee
@@ -115,14 +114,13 @@ class SecAgg(Passage, SecureFunction):
     def channel(self, env: World) -> Channel:
         return env.payload.sealed(self, env)
 
-    def reset(self, env: World, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
         if self.protocol is not None:
-            self._cohorts = Cohorts(self._how, f"wrapper/{self.name}", seeds)
-        super().reset(env, seeds)
-
-    @property
-    def _in_place(self) -> bool:
-        return self.protocol is None and begins(self._channel)
+            if rows is None:
+                self._cohorts = Cohorts(self._how, f"wrapper/{self.name}", seeds)
+            else:
+                self._cohorts.reset(seeds, rows)
+        super().reset(env, seeds, rows)
 
     def add_up(self, run: int, vectors: Array, modulus: int, fewest: int = 2) -> tuple[Array, Array]:
         """Add a cohort up by the protocol.

@@ -20,6 +20,7 @@ from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.payload import Payload
 from hushbandits.core.roles import Privatizer, SecureFunction
+from hushbandits.core.rows import set_rows
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import Cohort, Individuals, blocks
 from hushbandits.privacy.accounting import pure_curve
@@ -256,6 +257,7 @@ class ShuffledSum(Mixed, SecureFunction):
     """
 
     verbs = ("seal",)
+    _rngs: list[np.random.Generator]
 
     def __init__(
         self,
@@ -293,9 +295,9 @@ class ShuffledSum(Mixed, SecureFunction):
         self._wrong = 1 / (2 * env.horizon) if self.shuffle == "pure" else 0.0
         return {k: f for k, f in fields.items() if k != "users"}
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        super().reset(env, seeds)
-        self._rngs = self.generators(seeds)
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+        super().reset(env, seeds, rows)
+        set_rows(self, rows, _rngs=self.generators(seeds))
 
     def send(self, message: Payload, env: World) -> Payload:
         crowd: Cohort = message["reward"]

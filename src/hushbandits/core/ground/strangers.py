@@ -30,18 +30,3 @@ def _number(letter: str) -> str:
 def ships(code: object) -> bool:
     """Whether a class or function is code of this package; what has no module (a ``partial``) is not."""
     return str(getattr(code, "__module__", "")).partition(".")[0] == _PACKAGE
-
-
-def begins(part: object, reset: str = "reset") -> bool:
-    """Whether `part` is of this package and says how single runs start in place, where it says how all of them do.
-
-    What a stranger's class holds is not known: of it a fresh one is built, and compared.
-    """
-    if not ships(type(part)):
-        return False
-    for cls in type(part).__mro__:
-        if "_begin" in vars(cls):
-            return True
-        if reset in vars(cls):
-            return False
-    return False

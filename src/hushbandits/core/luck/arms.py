@@ -96,10 +96,9 @@ class Arms:
     with axes of length 1 there.
     """
 
-    #: Not a run's own (`hushbandits.core.rows`).
-    not_rows = ("_runs", "tables")
     #: What an arm is called in a picture, and what its mean is.
     words = ("arm", "mean")
+    locations: Array
 
     def __init__(
         self,
@@ -154,21 +153,20 @@ class Arms:
         """``(K,)`` locations that all runs share, but for their order; ``None`` where every run draws its own."""
         return None if isinstance(self._source, UniformMeans) else self._source
 
-    def reset(self, seeds: Seeds) -> None:
-        """Draw the arms of every run from its ``instance`` tape."""
-        self.locations = self._placed(seeds, many(len(seeds)))
-        self._still = self._stand(self.locations)
-        self._runs = np.arange(len(seeds))[:, None]
+    def reset(self, seeds: Seeds, rows: Array | None = None) -> None:
+        """Draw the arms of every run, or of the runs `rows` alone, from its ``instance`` tape."""
+        fresh = self._stand(self._placed(seeds, many(len(seeds if rows is None else self.locations))))
+        if rows is None:
+            self._still, self._runs = fresh, np.arange(len(seeds))[:, None]
+        else:
+            for value, new in zip(self._still, fresh, strict=True):
+                value[rows] = new
+        self.locations = self._still.location
         self.fit()
 
     def _placed(self, seeds: Seeds, together: bool) -> Array:
+        """``(n, K)`` where the arms of runs with these seeds stand; drawn `together` where a batch has many runs."""
         return draw_locations(self._source, self.n_arms, self.permute, seeds, together)
-
-    def _begin(self, seeds: Seeds, rows: Array) -> None:
-        """Do for the runs `rows` what `reset` does for all."""
-        fresh = self._stand(self._placed(seeds, many(len(self.locations))))
-        for value, new in zip(self._still, fresh, strict=True):
-            value[rows] = new
 
     def _stand(self, location: Array) -> Standing:
         mean = self.law.mean(location)

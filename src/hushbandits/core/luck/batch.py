@@ -35,46 +35,49 @@ class Generators(Sequence[np.random.Generator]):
     """
 
     def __init__(self, seeds: Sequence[np.random.SeedSequence], name: str):
-        self._name, self._seeds = name, Seeded(seeds)
-        #: (R, 4) the generators as data; ``None``: they are objects.
-        self.words = sown(self._seeds, name) if many(len(seeds)) else None
-        #: The generators as objects; ``None``: they are data.
-        self.objects = named(self._seeds, name) if self.words is None else None
+        self._name, self._seeds = name, seeds if isinstance(seeds, Seeded) else Seeded(seeds)
+        self._words: Array | None = None
+        self._objects: list[np.random.Generator] | None = None
+
+    @property
+    def words(self) -> Array | None:
+        """(R, 4) the generators as data; ``None``: they are objects."""
+        if self._words is None and self._objects is None and many(len(self)):
+            self._words = sown(self._seeds, self._name)
+        return self._words
+
+    @property
+    def objects(self) -> list[np.random.Generator]:
+        """The generators as objects, from now on."""
+        if self._objects is None:
+            words = self.words
+            self._objects, self._words = named(self._seeds, self._name), None
+            if words is not None:  # they go on where these stood
+                for rng, own in zip(self._objects, words.tolist(), strict=True):
+                    placed(rng, own)
+        return self._objects
 
     def __len__(self) -> int:
         return len(self._seeds)
 
     def __getitem__(self, run: Any) -> Any:
-        return self._each()[run]
+        return self.objects[run]
 
     def __iter__(self) -> Iterator[np.random.Generator]:
-        return iter(self._each())
+        return iter(self.objects)
 
-    def _each(self) -> list[np.random.Generator]:
-        if self.objects is None:
-            assert self.words is not None
-            self.objects = named(self._seeds, self._name)
-            for rng, words in zip(self.objects, self.words.tolist(), strict=True):
-                placed(rng, words)
-            self.words = None
-        return self.objects
+    def reset(self, seeds: Sequence[np.random.SeedSequence], rows: Sequence[int] | Array) -> None:
+        """Start the tapes of the runs `rows` anew."""
+        if (words := self.words) is not None:
+            words[rows] = sown(seeds, self._name)
+        else:
+            for row, rng in zip(rows, named(seeds, self._name), strict=True):
+                self.objects[row] = rng
+        self._seeds = self._seeds.replaced(rows, seeds)
 
-    def begin(self, seeds: Sequence[np.random.SeedSequence], rows: Sequence[int] | Array) -> None:
-        """Put the tapes of other seeds into the runs `rows`."""
-        self._seeds.put_rows(seeds, rows)
-        if self.words is not None:
-            self.words[rows] = sown(seeds, self._name)
-            return
-        each = self._each()
-        for row, rng in zip(rows, named(seeds, self._name), strict=True):
-            each[row] = rng
-
-    def put_rows(self, fresh: Generators, rows: Sequence[int] | Array) -> None:
-        """Put the tapes of `fresh`, as far as they are read, into the runs `rows`."""
-        self._seeds.put_rows(fresh._seeds, rows)
-        each = self._each()
-        for row, rng in zip(rows, fresh, strict=True):
-            each[row] = rng
+    def __setitem__(self, rows: Sequence[int] | Array, fresh: Generators) -> None:
+        """Start the tapes of the runs `rows` anew: those of `fresh`, which nobody has read."""
+        self.reset(fresh._seeds, rows)
 
 
 def together(*batches: Sequence[np.random.Generator]) -> tuple[Any, list[Array]] | None:

@@ -85,11 +85,12 @@ class Seeded(Sequence[np.random.SeedSequence]):
     def __iter__(self) -> Iterator[np.random.SeedSequence]:
         return (self[i] for i in range(len(self)))
 
-    def put_rows(self, fresh: Sequence[np.random.SeedSequence], rows: Sequence[int] | Array) -> None:
-        """Put other seeds into the runs `rows`."""
+    def replaced(self, rows: Sequence[int] | Array, fresh: Sequence[np.random.SeedSequence]) -> Seeded:
+        """Return them with other seeds for the runs `rows`."""
+        seeds = Seeded(self)
         for row, seed in zip(rows, Seeded(fresh)._each, strict=True):
-            self._each[row] = seed
-        self._row = None
+            seeds._each[row] = seed
+        return seeds
 
     def words(self) -> Array | None:
         """Return `_words` of them, worked out once for all tapes."""

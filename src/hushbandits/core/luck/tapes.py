@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -113,21 +114,25 @@ class Uniforms:
     """
 
     def __init__(self, seeds: Sequence[np.random.SeedSequence], name: str, shape: tuple[int, ...] = ()):
-        self._name = name
-        #: The generators as data, where runs are many; and those that have read much, or are few, as NumPy has them.
-        self._words = sown(seeds, name) if many(len(seeds)) else None
-        self._rngs: list[np.random.Generator | None] = [None] * len(seeds)
-        if self._words is None:
-            self._rngs[:] = streams(seeds, name)
-        self._data = self._words is not None  # whether all of them are data
+        self._name, self._seeds = name, seeds
+        self._data = many(len(seeds))  # whether all generators are data
         self._shape, self._width = shape, math.prod(shape)
-        self.block = np.empty((len(self._rngs), 0))
-        self.at = np.zeros(len(self._rngs), np.int64)
-        self._ahead = np.full(len(self._rngs), _FIRST)  # doubles that a run reads when it next runs short
-        self._rows, self._left = (
-            np.empty((0, len(self._rngs), *shape)),
-            0,
-        )  # rows of all runs, and how many of them are left
+        self.block = np.empty((len(seeds), 0))
+        self.at = np.zeros(len(seeds), np.int64)
+        self._ahead = np.full(len(seeds), _FIRST)  # doubles that a run reads when it next runs short
+        self._rows = np.empty((0, len(seeds), *shape))  # rows of all runs
+        self._left = 0  # how many of them are left
+        self._read_rows: int | None = 0  # how many were ever read; None: runs have read at their own pace
+
+    @cached_property
+    def _words(self) -> Array | None:
+        """The generators as data, where runs are many."""
+        return sown(self._seeds, self._name) if many(len(self._seeds)) else None
+
+    @cached_property
+    def _rngs(self) -> list[np.random.Generator | None]:
+        """The generators that have read much, or are few, as NumPy has them."""
+        return [None] * len(self._seeds) if self._words is not None else [*streams(self._seeds, self._name)]
 
     def next(self) -> Array:
         """Return the next row of every run, ``(R, *shape)``; valid until the next call."""
@@ -154,6 +159,7 @@ class Uniforms:
 
     def _read(self, rows: int) -> None:
         """Have so many rows of all runs ready, if a block holds them, and as many more as the shortest run has come."""
+        read = self._read_rows
         ahead = max(rows * self._width, int(self._ahead.min()))  # where runs start afresh, little is read in vain
         rows = max(1, min(ahead, _BLOCK) // self._width)
         if len(self._rows) != rows:
@@ -163,7 +169,7 @@ class Uniforms:
         else:
             for r in range(len(self._rngs)):
                 self._rows[:, r] = self.take(r, rows * self._width).reshape(rows, *self._shape)
-        self._left = rows
+        self._left, self._read_rows = rows, None if read is None else read + rows
         self._ahead[:] = min(2 * ahead, _BLOCK)
 
     def _fill(self, run: int, out: Array) -> None:
@@ -199,8 +205,8 @@ class Uniforms:
             self.block[r, start : start + len(rest)] = rest
             self._fill(int(r), self.block[r, start + len(rest) :])
 
-    def begin(self, seeds: Sequence[np.random.SeedSequence], rows: Sequence[int] | Array, read: int = 0) -> Array:
-        """Put the tapes of other seeds into the runs `rows`; return the first `read` rows of each, ``(n, read, …)``."""
+    def reset(self, seeds: Sequence[np.random.SeedSequence], rows: Sequence[int] | Array, read: int = 0) -> Array:
+        """Start the tapes of the runs `rows` anew; return the first `read` rows of each, ``(n, read, …)``."""
         first = np.empty((len(seeds), read * self._width))
         # Rows of all runs that are read already have those of the new tapes in them; the other runs' are not touched.
         ready = self._rows.reshape(len(self._rows), len(self._rngs), self._width)[len(self._rows) - self._left :]
@@ -218,26 +224,11 @@ class Uniforms:
                 ready[:, row] = rng.random(ready[:, row].shape)
         return first.reshape(len(seeds), read, *self._shape)
 
-    def put_rows(self, fresh: Uniforms, rows: Sequence[int] | Array) -> None:
-        """Put the tapes of `fresh`, as far as they are read, into the runs `rows`."""
-        fresh._settle()
-        ready = self._rows[-self._left :] if self._left else self._rows[:0]  # the other runs' are not touched
-        for i, row in enumerate(rows):
-            ready[:, row] = fresh.take(i, len(ready) * self._width).reshape(len(ready), *self._shape)
-            self._rngs[row], self._ahead[row] = fresh._generator(i), fresh._ahead[i]
-        self._data = False
-        self._widen(fresh.block.shape[1])
-        for i, row in enumerate(rows):
-            rest = fresh.block[i, fresh.at[i] :]
-            self.at[row] = self.block.shape[1] - len(rest)
-            self.block[row, self.at[row] :] = rest
-
-    def _generator(self, run: int) -> np.random.Generator:
-        rng = self._rngs[run]
-        if rng is None:
-            assert self._words is not None
-            rng = grown(self._words[run])
-        return rng
+    def __setitem__(self, rows: Sequence[int] | Array, fresh: Uniforms) -> None:
+        """Start the tapes of the runs `rows` anew: those of `fresh`, of which rows alone have been read."""
+        if fresh._read_rows is None:
+            raise ValueError("a stream that has been read run by run cannot be put into another")
+        self.reset(fresh._seeds, rows, fresh._read_rows - fresh._left)
 
     def _settle(self) -> None:
         """Put the rows that were read and not handed out back into the store."""
@@ -248,6 +239,7 @@ class Uniforms:
                 self.block[r, start : start + more] = self._rows[-self._left :, r].ravel()
             self.at -= more
             self._left = 0
+        self._read_rows = None
 
     def _widen(self, width: int) -> None:
         """Make room for `width` uniforms; what is unread stays at the end."""

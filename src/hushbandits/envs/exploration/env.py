@@ -13,6 +13,7 @@ from hushbandits.core.ground.validate import choice, count, flag, real
 from hushbandits.core.luck.rewards import Law, UniformMeans
 from hushbandits.core.luck.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.payload import Payload
+from hushbandits.core.rows import set_rows
 from hushbandits.core.validation import checked
 from hushbandits.envs.exploration import coordinator, votes
 from hushbandits.envs.exploration.coordinator import GlobalSet
@@ -127,6 +128,9 @@ class Exploration(Env):
               "precision", "resets")  # fmt: skip
     settings = ("eta", "strict", "vote_cost", "round_cost")
     learner = ExplorationTask
+    book: VoteState  # what has happened: beats and episodes write here
+    _reward_luck: Uniforms
+    _left: Array  # votes that have left their agents, where a wrapper adds them up; else they are those counted
 
     def __init__(
         self, *, problem: str = "P1", means: Sequence[float] | UniformMeans | None = None,
@@ -170,6 +174,7 @@ class Exploration(Env):
             self.curve_metrics = ("regret", *type(self).curve_metrics)
         super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, fields=fields, runs=runs)
         check_loss(self.xi, self.wrappers)
+        self._sums_votes = "tally" in self.sent_fields
         self._arm_set = self.actions["arms"]
 
     def _quorum(self, n_arms: int, threshold: int | None, strict: bool) -> tuple[int, int]:
@@ -222,26 +227,22 @@ class Exploration(Env):
         require("a vote that agents may reset", ("reset",), fields)
         return {**told, "reset": Field((), "?")}
 
-    def _reset(self, seeds: Seeds) -> None:
-        runs, k = len(seeds), self.n_arms
-        self.arms.reset(seeds)
-        self._reward_luck, self._turn_luck = Uniforms(seeds, "reward", (k,)), Uniforms(seeds, "activation")
-        #: What has happened: beats and episodes write here.
-        self.book: VoteState = votes.open_votes(self, runs)
-        #: (R, K) votes that have arrived, and (R, N) who is still drawn.
-        self.votes, self.pool = self.book.votes, self.book.pool
-        # Votes that have left their agents, where a wrapper adds them up; else they are those that are counted.
-        self._left = np.zeros((runs, self.n_agents, k), bool) if "tally" in self.sent_fields else None
-        votes.first_rows(np.arange(runs), self._turn_luck.next(), self.book)
-        self._who = self.book.who  # between the beats who has pulled, else who acts next
-
-    def _begin(self, seeds: Seeds, rows: Array) -> None:
-        self.arms._begin(seeds, rows)
-        self._reward_luck.begin(seeds, rows)
-        votes.open_rows(rows, self.book)
-        if self._left is not None:
-            self._left[rows] = False
-        votes.first_rows(rows, self._turn_luck.begin(seeds, rows, 1)[:, 0], self.book)
+    def _reset(self, seeds: Seeds, rows: Array | None = None) -> None:
+        n, k = len(seeds), self.n_arms
+        self.arms.reset(seeds, rows)
+        set_rows(self, rows, _reward_luck=Uniforms(seeds, "reward", (k,)))
+        if self._sums_votes:
+            set_rows(self, rows, _left=np.zeros((n, self.n_agents, k), bool))
+        if rows is None:
+            self._turn_luck = Uniforms(seeds, "activation")
+            self.book = votes.open_votes(self, n)
+            #: (R, K) votes that have arrived, and (R, N) who is still drawn.
+            self.votes, self.pool = self.book.votes, self.book.pool
+            self._who = self.book.who  # between the beats who has pulled, else who acts next
+            votes.first_rows(np.arange(n), self._turn_luck.next(), self.book)
+        else:
+            votes.open_rows(rows, self.book)
+            votes.first_rows(rows, self._turn_luck.reset(seeds, rows, 1)[:, 0], self.book)
 
     @property
     def locations(self) -> Array:
@@ -285,7 +286,7 @@ class Exploration(Env):
     def _transport(self, message: Payload) -> GlobalSet:
         book, read = self.book, self.book.active.copy()
         heard = book.live & message["sent"][:, 0]
-        if self._left is None:
+        if not self._sums_votes:
             votes.count_rows(self._leaving_votes, heard, self._who, book)
         else:
             votes.add_rows(self._leaving_votes, heard, self._who, self._left, message["tally"][:, 0], book)
@@ -295,7 +296,7 @@ class Exploration(Env):
             book.messages[:] += book.vote_cost * told["reset"]
             for r in np.flatnonzero(told["reset"]):
                 votes.clear(book, int(r))
-                if self._left is not None:
+                if self._sums_votes:
                     self._left[r] = False
         votes.close_rows(self._who, read, book)
         self._who = book.who

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from hushbandits.core import Array, Field, Fields, Seeds, Uniforms, World, integer, require
+from hushbandits.core import Array, Field, Fields, Seeds, Uniforms, World, integer, require, set_rows
 from hushbandits.core.payload import Channel, Gathering, Payload, Sealing, Shuffling
 
 
@@ -38,22 +38,24 @@ class VoteWindow(Channel):
             raise ValueError(f"min_cohort={by.min_cohort} needs as many agents; n_agents={env.n_agents}")
 
     cohort = "that are added up"
-    #: What no run owns (`hushbandits.core.rows`).
-    not_rows = ("_runs",)
+    _cast: Array
+    _cohort: Array
+    _pending: Array
+    _seen: Array
 
     def sends(self, fields: Fields, env: World) -> Fields:
         """Votes in, a sum per arm out; nothing else passes."""
         require(self._owner, ("vote",), fields)
         return {"tally": Field((env.n_arms,), "i8", low=0, high=env.n_agents)}
 
-    def reset(self, env: World, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
         """Begin with an empty window."""
-        runs = len(seeds)
-        self._cast = np.zeros((runs, env.n_agents, env.n_arms), bool)
-        self._cohort = np.zeros((runs, env.n_agents), bool)
-        self._pending = np.zeros((runs, env.n_arms), np.int64)
-        self._seen = np.zeros(runs, np.int64)
-        self._runs = np.arange(runs)
+        n, m, k = len(seeds), env.n_agents, env.n_arms
+        set_rows(
+            self, rows, _cast=np.zeros((n, m, k), bool), _cohort=np.zeros((n, m), bool),
+            _pending=np.zeros((n, k), np.int64), _seen=np.zeros(n, np.int64),
+        )  # fmt: skip
+        self._runs = np.arange(env.runs)
 
     def send(self, message: Payload, env: World) -> Payload:
         """Take the round's votes in; let out ``(R, 1, K)`` sums of the windows that close, else 0."""
@@ -88,14 +90,16 @@ class PlayedWindow(VoteWindow):
         The wrapper.
     """
 
+    _fresh: Array  # (R, N, K) votes that were cast, and are in no sum yet
+
     def __init__(self, by: Gathering, env: World):
         super().__init__(by, env)
         self._by = by
 
-    def reset(self, env: World, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
         """Begin with an empty window."""
-        super().reset(env, seeds)
-        self._fresh = np.zeros((len(seeds), env.n_agents, env.n_arms), bool)  # cast, and in no sum yet
+        super().reset(env, seeds, rows)
+        set_rows(self, rows, _fresh=np.zeros((len(seeds), env.n_agents, env.n_arms), bool))
 
     def _take(self, seat: tuple[Array, Array], vote: Array) -> None:
         self._fresh[seat] |= vote

@@ -12,6 +12,7 @@ from hushbandits.core.luck.rewards import Law, UniformMeans, make_law
 from hushbandits.core.luck.seeding import spread
 from hushbandits.core.luck.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.payload import Payload
+from hushbandits.core.rows import set_rows
 from hushbandits.core.validation import as_array, checked_message
 from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals
 from hushbandits.envs.feedback.payload import Blocks
@@ -89,7 +90,10 @@ class Feedback(Env):
     linear = True
     public = ("mechanism", "users", "served")
     learner = FeedbackTask
-    not_rows = (*Env.not_rows, "_rounded")
+    served: Array  # (R, M) users so far
+    _luck: Uniforms
+    _regret: Array
+    _bits: Array
 
     def __init__(
         self,
@@ -141,23 +145,17 @@ class Feedback(Env):
         """The wrapper that privatizes and decodes sums, if there is one."""
         return next((w for w in self.wrappers if isinstance(w, Privatizer)), None)
 
-    def _reset(self, seeds: Seeds) -> None:
+    def _reset(self, seeds: Seeds, rows: Array | None = None) -> None:
         shape = (len(seeds), self.n_agents)
-        self.arms.reset(seeds)
-        self._luck = Uniforms(seeds, "reward", (self.n_agents,))
-        self._who = np.broadcast_to(np.arange(self.n_agents), shape)
-        #: (R, M) users served so far.
-        self.served = np.zeros(shape, np.int64)
-        self._regret = np.zeros(shape)
-        self._bits = np.zeros(shape, np.int64)
-        self._unseen, self._raw = np.full(shape, np.nan), np.full(shape, _RAW_BITS)
-        self._rounded: Rounded = {}
-
-    def _begin(self, seeds: Seeds, rows: Array) -> None:
-        self.arms._begin(seeds, rows)
-        self._luck.begin(seeds, rows)
-        self.served[rows] = self._bits[rows] = 0
-        self._regret[rows] = 0.0
+        self.arms.reset(seeds, rows)
+        set_rows(
+            self, rows, _luck=Uniforms(seeds, "reward", (self.n_agents,)), served=np.zeros(shape, np.int64),
+            _regret=np.zeros(shape), _bits=np.zeros(shape, np.int64),
+        )  # fmt: skip
+        if rows is None:
+            self._who = np.broadcast_to(np.arange(self.n_agents), shape)
+            self._unseen, self._raw = np.full(shape, np.nan), np.full(shape, _RAW_BITS)
+            self._rounded: Rounded = {}
 
     def _check_action(self, action: object) -> tuple[Array, Array]:
         if not isinstance(action, tuple) or len(action) != 2:

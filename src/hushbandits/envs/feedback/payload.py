@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from hushbandits.core import Array, Field, Fields, Inbox, Law, Seeds, World, require, streams
+from hushbandits.core import Array, Field, Fields, Inbox, Law, Seeds, World, require, set_rows, streams
 from hushbandits.core.luck.batch import Generators
 from hushbandits.core.payload import VERBS, Channel, Gathering, Noise, Payload, Sealing, Shuffling
 from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, Rngs, Sealed, blocks
@@ -23,6 +23,7 @@ class ShuffledUsers(Channel):
     """Every block in a uniform order; users have no names to begin with."""
 
     cohort = "of a block"
+    _rngs: list[np.random.Generator]
 
     def __init__(self, by: Shuffling):
         self._by, self._name = by, by.name
@@ -32,9 +33,9 @@ class ShuffledUsers(Channel):
         _one_by_one(self._by, env)
         return fields
 
-    def reset(self, env: World, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
         """Open the tape."""
-        self._rngs = streams(seeds, f"wrapper/{self._name}")
+        set_rows(self, rows, _rngs=streams(seeds, f"wrapper/{self._name}"))
 
     def send(self, message: Payload, env: World) -> Payload:
         """Shuffle the users of each block."""
@@ -48,6 +49,7 @@ class SealedBlocks(Channel):
     """A block of users: the sum mod m of their messages."""
 
     cohort = "that are added up"
+    _rngs: Generators
 
     def __init__(self, by: Sealing):
         self._by = by
@@ -65,18 +67,15 @@ class SealedBlocks(Channel):
         sealed = {k: f for k, f in fields.items() if k != "users"}
         return {**sealed, "reward": Field(dtype="i8"), "modulus": Field(dtype="i8")}
 
-    def reset(self, env: World, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
         """Open the tape, where rewards are encoded here."""
-        self._rngs = Generators(seeds, f"wrapper/{self._by.name}") if self._encodes else None
-
-    def _begin(self, env: World, seeds: Seeds, rows: Array) -> None:
-        if self._rngs is not None:
-            self._rngs.begin(seeds, rows)
+        if self._encodes:
+            set_rows(self, rows, _rngs=Generators(seeds, f"wrapper/{self._by.name}"))
 
     def send(self, message: Payload, env: World) -> Payload:
         """Add up, unless too few are left."""
         by = self._by
-        if self._rngs is not None:
+        if self._encodes:
             crowd: Cohort = message["reward"]
             modulus = crowd.planned * by.grid + 1
             message = message.encode(np.full(crowd.planned.shape, by.grid), self._rngs)

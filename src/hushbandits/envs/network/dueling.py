@@ -46,16 +46,14 @@ class DuelingArms(Arms):
         """``i-j``: i against j."""
         return tuple(f"{i}-{j}" for i in range(self.duellists) for j in range(self.duellists))
 
-    def reset(self, seeds: Seeds) -> None:
-        """Shuffle the arms of every run, if asked; pairs follow."""
+    def _placed(self, seeds: Seeds, together: bool) -> Array:
+        """Arms are shuffled, if asked; pairs follow."""
         matrix = np.asarray(self.given).reshape(self.duellists, self.duellists)
         orders = [
             rng.permutation(self.duellists) if self.permute else np.arange(self.duellists)
             for rng in streams(seeds, "instance")
         ]
-        self.locations = np.stack([matrix[np.ix_(order, order)].reshape(-1) for order in orders])
-        self._still = self._stand(self.locations)
-        self._runs = np.arange(len(seeds))[:, None]
+        return np.stack([matrix[np.ix_(order, order)].reshape(-1) for order in orders])
 
     def _stand(self, location: Array) -> Standing:
         matrices = location.reshape(-1, self.duellists, self.duellists)

@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from hushbandits.core import Array, Fields, Payload, Seeds, Wrapper, affordable, checked, require, streams
+from hushbandits.core import Array, Fields, Payload, Seeds, Wrapper, affordable, checked, require, set_rows, streams
 from hushbandits.core.ground.validate import choice, count, integer, probability, real
 from hushbandits.core.luck.rewards import Law, RepeatingMeans, UniformMeans
 from hushbandits.envs.network.course import Course, by_luck, posts_states
@@ -83,6 +83,7 @@ class CoopNetwork(Rounds):
     settings = ("graph", "edge_probability")
     learner = NetworkTask
     payload = GraphReports
+    _drawn: list[Links]  # of each run, where graphs are drawn
 
     def __init__(
         self,
@@ -179,40 +180,29 @@ class CoopNetwork(Rounds):
         gossip = near and self.routing == "flood" and "sender" in self.inbox_fields and not self._lossy
         return (*super().reductions, *(("mix",) if gossip else ()))
 
-    def _reset(self, seeds: Seeds) -> None:
-        super()._reset(seeds)
-        runs, m = len(seeds), self.n_agents
+    def _reset(self, seeds: Seeds, rows: Array | None = None) -> None:
+        super()._reset(seeds, rows)
+        runs, m = self.runs, self.n_agents
         if self._random_graph:
-            drawn = [connected_erdos_renyi(m, self.edge_probability, rng) for rng in streams(seeds, "graph")]
-            self._drawn = np.stack(drawn)
-            self._place([*map(links, drawn)])
-        fields = self.sent_fields
+            drawn = [links(connected_erdos_renyi(m, self.edge_probability, rng)) for rng in streams(seeds, "graph")]
+            set_rows(self, rows, _drawn=drawn)
+            self._place(self._drawn)
         if self._lossy:
             from hushbandits.envs.network.lossy_transport import LossyTransport  # few runs need it
 
-            self._hops = LossyTransport(self, seeds, self.edge_loss, self._relays)
-        affordable(f"runs={runs} at depth {self.slots.depth}", Ring.size(fields, self.slots.depth, runs, m))
-        self._ring = Ring(fields, self.slots.depth, runs, m)
-
-    def _begin(self, seeds: Seeds, rows: Array) -> None:
-        super()._begin(seeds, rows)
-        if self._random_graph:
-            for row, rng in zip(rows, streams(seeds, "graph"), strict=True):
-                self._drawn[row] = connected_erdos_renyi(self.n_agents, self.edge_probability, rng)
-        if self._lossy:
-            self._hops.begin(streams(seeds, "edges"), rows)
-        self._ring.put_rows(self._ring, rows)
-
-    #: Worked out of the graphs.
-    not_rows = (*Rounds.not_rows, "slots", "_places", "_edges")
-
-    def _restarted(self, rows: Array) -> None:
-        super()._restarted(rows)
-        if self._random_graph:
-            self._place([*map(links, self._drawn)])
+            if rows is None:
+                self._hops = LossyTransport(self, seeds, self.edge_loss, self._relays)
+            else:
+                self._hops.reset(seeds, rows)
+                if self._random_graph:
+                    self._hops.lay(self)
+        if rows is None:
+            size = Ring.size(self.sent_fields, self.slots.depth, runs, m)
+            affordable(f"runs={runs} at depth {self.slots.depth}", size)
+            self._ring = Ring(self.sent_fields, self.slots.depth, runs, m)
+        else:
+            self._ring.reset(rows)
             self._ring.deepen(self.slots.depth)
-            if self._lossy:
-                self._hops.lay(self)
 
     @property
     def _lossy(self) -> bool:
@@ -284,5 +274,5 @@ class CoopNetwork(Rounds):
 
 #: All of `CoopNetwork` but what a subclass may change without changing a round.
 _ROUND = {name for name in dir(CoopNetwork) if not name.startswith("__")} - {
-    "_abc_impl", "arms_class", "curve_metrics", "measures", "public", "learner", "task", "not_rows", "stateful",
+    "_abc_impl", "arms_class", "curve_metrics", "measures", "public", "learner", "task",
 }  # fmt: skip

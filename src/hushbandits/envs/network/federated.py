@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core import Arms, Array, Law, Seeds, Standing, UniformMeans, draw_locations, streams
+from hushbandits.core import Arms, Array, Law, Seeds, Standing, UniformMeans, draw_locations, set_rows, streams
 from hushbandits.core.ground.validate import choice, real, reals, shown
 from hushbandits.core.luck.law import WIDEST
 from hushbandits.envs.network.env import CoopNetwork
@@ -50,6 +50,8 @@ class ClientArms(Arms):
     own : (R, M, K) float
         Each agent's locations, which are its means.
     """
+
+    own: Array
 
     def __init__(
         self,
@@ -99,14 +101,10 @@ class ClientArms(Arms):
                 )
         return values
 
-    def reset(self, seeds: Seeds) -> None:
+    def reset(self, seeds: Seeds, rows: Array | None = None) -> None:
         """Draw the global model, and around it every agent's own."""
-        super().reset(seeds)
-        self.own = self._around(self.locations, seeds)
-
-    def _begin(self, seeds: Seeds, rows: Array) -> None:
-        super()._begin(seeds, rows)
-        self.own[rows] = self._around(self.locations[rows], seeds)
+        super().reset(seeds, rows)
+        set_rows(self, rows, own=self._around(self.locations if rows is None else self.locations[rows], seeds))
 
     def _around(self, locations: Array, seeds: Seeds) -> Array:
         listed = np.arange(self.n_arms, dtype=float)  # each run's arms by their place in `means`

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core import Array, Inbox, Payload, Seeds, affordable, jit, streams
+from hushbandits.core import Array, Inbox, Payload, Seeds, affordable, jit, set_rows, streams
 from hushbandits.envs.network.slots import Ring, SlotInbox
 from hushbandits.envs.rounds.env import added_up, tallied
 
@@ -68,18 +68,13 @@ class LossyTransport:
             slot = np.arange(len(u)) - np.repeat(np.cumsum(degree) - degree, degree)
             near[u, slot], edge[u, slot] = v, (number + number.T)[u, v]
 
-    def begin(self, rngs: Sequence[np.random.Generator], rows: Array) -> None:
-        """Forget what is in flight in the runs `rows`, whose edges go by `rngs` from now on."""
+    def reset(self, seeds: Seeds, rows: Array) -> None:
+        """Forget what is in flight in the runs `rows`."""
         others = ~np.isin(self._front[:, 1], rows)
         self._front, self._copy = self._front[others], self._copy[others]
         for array in (self.sends, self.newest, *self.held.values()):
             array[rows] = 0
-        for row, rng in zip(rows, rngs, strict=True):
-            self._rngs[row] = rng
-
-    def put_rows(self, fresh: LossyTransport, rows: Array) -> None:
-        """Let the runs of `fresh`, which have just started, stand in the runs `rows`."""
-        self.begin(fresh._rngs, rows)
+        set_rows(self, rows, _rngs=streams(seeds, "edges"))
 
     def carry(self, message: Payload) -> LossyInbox:
         """Take a round's posts in, and let every copy that is due move on by a hop."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core import Array, Field, Fields, Inbox, Seeds, Uniforms, World, require, streams
+from hushbandits.core import Array, Field, Fields, Inbox, Seeds, Uniforms, World, require, set_rows, streams
 from hushbandits.core.payload import Channel, Payload, Sealing, Shuffling
 from hushbandits.envs.network.slots import SlotInbox, TallyInbox
 from hushbandits.envs.rounds.reports import Reports
@@ -44,6 +44,8 @@ class ShuffledSlots(Channel):
     """Each receiver's arrivals of a round in a uniform order, senders and delays gone."""
 
     cohort = "that reach one receiver in one round"
+    _luck: Uniforms
+    _rngs: list[np.random.Generator]
 
     def __init__(self, by: Shuffling):
         self._by, self._name = by, by.name
@@ -52,10 +54,10 @@ class ShuffledSlots(Channel):
         """All but the sender's name."""
         return {name: field for name, field in fields.items() if name != "sender"}
 
-    def reset(self, env: World, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
         """Open the tapes."""
-        self._luck = Uniforms(seeds, f"wrapper/{self._name}/order", (env.n_agents, env.n_agents))
-        self._rngs = streams(seeds, f"wrapper/{self._name}")
+        order = Uniforms(seeds, f"wrapper/{self._name}/order", (env.n_agents, env.n_agents))
+        set_rows(self, rows, _luck=order, _rngs=streams(seeds, f"wrapper/{self._name}"))
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """Hide senders and order."""
@@ -117,7 +119,7 @@ class SealedTallies(Channel):
         """Sums per arm and nothing else."""
         return {"tally": Field((2, env.n_arms))}
 
-    def reset(self, env: World, seeds: Seeds) -> None:
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
         """See that everyone hears enough others, on graphs that were drawn, too."""
         self._enough(env)
 

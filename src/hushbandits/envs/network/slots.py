@@ -104,8 +104,8 @@ class Ring:
         post = sum(math.prod(f.shape) * f.form.itemsize for f in fields.values()) + 2
         return float(max(1, depth)) * runs * agents * post
 
-    def put_rows(self, fresh: Ring, rows: Array) -> None:
-        """Forget the posts of runs that start afresh; the count of rounds goes on."""
+    def reset(self, rows: Array) -> None:
+        """Forget the posts of the runs `rows`; the count of rounds goes on."""
         for array in (self.sent, self.held, *self.values.values()):
             array[:, rows] = 0
 

@@ -18,6 +18,7 @@ from hushbandits.core.ground.validate import count
 from hushbandits.core.luck.rewards import Law, RepeatingMeans, UniformMeans
 from hushbandits.core.luck.tapes import LONGEST, Uniforms, taped
 from hushbandits.core.payload import Payload
+from hushbandits.core.rows import set_rows
 from hushbandits.envs.rounds.reports import Reports
 from hushbandits.envs.rounds.task import ArmTask
 
@@ -142,6 +143,11 @@ class Rounds(Env):
     arms_class: ClassVar[type[Arms]] = Arms
     learner = ArmTask
     horizon: int
+    _luck: Uniforms
+    _t: Array
+    _live: Array
+    _regret: Array
+    _messages: Array
 
     def __init__(
         self,
@@ -205,29 +211,15 @@ class Rounds(Env):
 
     # -- the round ------------------------------------------------------------------------------------------------
 
-    def _reset(self, seeds: Seeds) -> None:
-        runs, m = len(seeds), self.n_agents
-        self.arms.reset(seeds)
-        self._luck = Uniforms(seeds, "reward", (m,))
-        self._t = np.zeros(runs, np.int64)
-        self._live = np.ones(runs, bool)
-        self._abreast = True  # no run is over before the others
-        self._who = np.broadcast_to(np.arange(m), (runs, m))
-        self._regret = np.zeros((runs, m))
-        self._messages = np.zeros(runs, np.int64)
-
-    def _begin(self, seeds: Seeds, rows: Array) -> None:
-        self.arms._begin(seeds, rows)
-        self._luck.begin(seeds, rows)
-        self._t[rows] = self._messages[rows] = 0
-        self._live[rows] = True
-        self._regret[rows] = 0.0
-
-    not_rows = (*Env.not_rows, "_abreast")
-
-    def _restarted(self, rows: Array) -> None:
-        self._abreast = False
-        self.arms.fit()
+    def _reset(self, seeds: Seeds, rows: Array | None = None) -> None:
+        n, m = len(seeds), self.n_agents
+        self.arms.reset(seeds, rows)
+        set_rows(
+            self, rows, _luck=Uniforms(seeds, "reward", (m,)), _t=np.zeros(n, np.int64), _live=np.ones(n, bool),
+            _regret=np.zeros((n, m)), _messages=np.zeros(n, np.int64),
+        )  # fmt: skip
+        self._abreast = rows is None  # no run is over before the others
+        self._who = np.broadcast_to(np.arange(m), (self.runs, m))
 
     def _pull(self, action: Array) -> Array:
         self._arm = action
