@@ -7,8 +7,7 @@ import numpy as np
 
 import hushbandits as hb
 from benchmarks.clock import spent
-from hushbandits.privacy.exact import Exact
-from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
+from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Exact, Laplace, PolyaDifference, Skellam
 from hushbandits.registry import assemble
 
 

@@ -16,7 +16,7 @@ from hushbandits.audits.play import shown, stage
 from hushbandits.core.luck.tapes import run_seeds, stream
 from hushbandits.core.obs import Obs
 from hushbandits.estimators.robust import Catoni, TrimmedMean
-from hushbandits.privacy.composition import compose_releases, lemma, release_counts
+from hushbandits.privacy.laplace import compose_releases, lemma, release_counts
 
 GRAPHS = [("cycle", 7, None), ("star", 5, None), ("grid", 9, 2), ("path", 4, 1), ("complete", 4, None), ("cycle", 6, 0)]
 

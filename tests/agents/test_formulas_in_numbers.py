@@ -10,7 +10,7 @@ from hushbandits.agents.rio2023_theory import mase_rounds, most_likely
 from hushbandits.estimators.robust import Mean, TrimmedMean
 from hushbandits.estimators.rules import clipped_points, kept_points
 from hushbandits.estimators.running import values_kept
-from hushbandits.privacy.composition import lemma
+from hushbandits.privacy.laplace import lemma
 from hushbandits.privacy.plans import precision
 from hushbandits.routines.elimination import confidence_under_loss, elimination_gap
 from hushbandits.routines.fixed_design import median_length, naive_length

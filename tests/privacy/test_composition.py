@@ -16,8 +16,8 @@ from hushbandits.privacy.divergence import (
     law_profile,
 )
 from hushbandits.privacy.ledger import Ledger, Spent
+from hushbandits.privacy.plans import binomial_delta
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace
-from hushbandits.privacy.shuffling import binomial_delta
 from hushbandits.wrappers.loss import Loss
 
 # -- what many blocks give away -------------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ def test_composition_agrees_with_dp_accounting(epsilon, times):
 
 
 def ledger(price):
-    return Ledger("any", "one reward", "server", (), price, lambda n: {}, 1)
+    return Ledger(price, lambda n: {}, 1)
 
 
 def test_a_returning_user_pays_for_the_block_with_the_larger_delta():

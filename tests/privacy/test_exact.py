@@ -1,15 +1,24 @@
 """Exact samplers, integers only, against the pmfs; no floating point on the way."""
 
 import math
+import secrets
 
 import numpy as np
 import pytest
-from chance import LEVEL, Seeded, chi_square, two_sample
+from chance import LEVEL, chi_square, repeating, two_sample
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.privacy.exact import Exact, SecretSource, bernoulli_exp
-from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
+from hushbandits.privacy import samplers
+from hushbandits.privacy.samplers import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Exact,
+    Laplace,
+    PolyaDifference,
+    Skellam,
+    bernoulli_exp,
+)
 from hushbandits.wrappers.local_dp import TruncatedGeometric
 
 LAWS = [
@@ -21,7 +30,8 @@ LAWS = [
 @pytest.mark.parametrize("size", [30_000, pytest.param(10**6, marks=pytest.mark.weekly)])
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 def test_exact_samplers_follow_the_pmf(law, size):
-    drawn = Exact(law, Seeded(1)).draw(None, size)
+    with repeating(1):
+        drawn = Exact(law).draw(None, size)
     top = math.ceil(14 * math.sqrt(law.variance)) + 2
     assert drawn.dtype == np.int64
     assert chi_square(drawn, law.pmf, np.arange(-top, top + 1)) > LEVEL
@@ -30,10 +40,11 @@ def test_exact_samplers_follow_the_pmf(law, size):
 @pytest.mark.parametrize("size", [2500, pytest.param(10**5, marks=pytest.mark.weekly)])
 @pytest.mark.parametrize("n", [1, 3, 8])
 def test_exact_polya_shares_add_up_to_discrete_laplace(n, size):
-    exact = Exact(PolyaDifference(1 / n, 4.0), Seeded(n))
-    sums = exact.draw(None, size * n).reshape(size, n).sum(1)
+    exact = Exact(PolyaDifference(1 / n, 4.0))
+    with repeating(n):
+        sums = exact.draw(None, size * n).reshape(size, n).sum(1)
+        total = np.array([exact.total(None, n) for _ in range(size)])
     assert chi_square(sums, DiscreteLaplace(4.0).pmf, np.arange(-80, 81)) > LEVEL
-    total = np.array([exact.total(None, n) for _ in range(size)])
     assert chi_square(total, DiscreteLaplace(4.0).pmf, np.arange(-80, 81)) > LEVEL
 
 
@@ -41,28 +52,30 @@ def test_exact_polya_shares_add_up_to_discrete_laplace(n, size):
 @pytest.mark.parametrize("law", [PolyaDifference(1 / 6, 4.0), Skellam(2.0), DiscreteGaussian(3.0)], ids=repr)
 def test_exact_sums_are_those_of_the_users_who_are_left(law, n):
     # Not of the six whose Pólya shares would make one discrete Laplace draw.
-    exact = Exact(law, Seeded(n))
-    sums = np.array([exact.total(None, n) for _ in range(1500)])
+    with repeating(n):
+        exact = Exact(law)
+        sums = np.array([exact.total(None, n) for _ in range(1500)])
     assert two_sample(sums, law.draw(np.random.default_rng(n), 1500 * n).reshape(1500, n).sum(1)) > LEVEL
     assert abs(sums.var() / (n * law.variance) - 1) < 6 * math.sqrt(stats.kurtosis(sums, fisher=False) / 1500)
 
 
 def test_exact_laplace_lives_on_a_grid():
-    x = Exact(Laplace(2.0), Seeded(0)).draw(None, 4000)
+    with repeating(0):
+        x = Exact(Laplace(2.0)).draw(None, 4000)
     assert (x * 2.0**40 == np.round(x * 2.0**40)).all()
     assert two_sample(x, Laplace(2.0).draw(np.random.default_rng(1), 4000)) > LEVEL
 
 
 @pytest.mark.parametrize("gamma", [(0, 1), (1, 3), (1, 1), (7, 3), (1, 10**25)])
 def test_coins_of_probability_e_to_minus_gamma(gamma):
-    source = Seeded(0)
     p = math.exp(-gamma[0] / gamma[1])
-    heads = sum(bernoulli_exp(source, *gamma) for _ in range(20_000))
+    with repeating(0):
+        heads = sum(bernoulli_exp(*gamma) for _ in range(20_000))
     assert abs(heads / 20_000 - p) <= 6 * math.sqrt(p * (1 - p) / 20_000)
 
 
 def test_the_operating_system_s_randomness_takes_no_seed():
-    assert isinstance(Exact(DiscreteLaplace(2.0)).source, SecretSource)
+    assert samplers.randbelow is secrets.randbelow
     drawn = [Exact(DiscreteLaplace(2.0)).draw(np.random.default_rng(0), 400) for _ in range(2)]
     assert (drawn[0] != drawn[1]).any()
     assert abs(drawn[0].mean()) < 6 * math.sqrt(DiscreteLaplace(2.0).variance / 400)

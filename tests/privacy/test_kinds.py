@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
-from hushbandits.privacy.kinds import Kinds, Noises
-from hushbandits.privacy.ledger import Ledger, Spent
+from hushbandits.privacy.ledger import Kinds, Ledger, Noises, Spent
 from hushbandits.privacy.plans import decode, distributed_pure
 from hushbandits.privacy.samplers import DiscreteGaussian, PolyaDifference, Skellam
 
@@ -69,7 +68,7 @@ def test_blocks_are_decoded_as_their_plans_would(drawn):
 
 
 def book(runs):
-    return Ledger("any", "one", "server", (), lambda n, s: Spent(n / s, 1 / n), lambda n: {}, runs)
+    return Ledger(lambda n, s: Spent(n / s, 1 / n), lambda n: {}, runs)
 
 
 @pytest.mark.parametrize("runs", [2, 20])

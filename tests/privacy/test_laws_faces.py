@@ -10,8 +10,8 @@ from scipy import special, stats
 
 from hushbandits.privacy.divergence import law_profile
 from hushbandits.privacy.noise import NoiseLaw, tail_quantile
+from hushbandits.privacy.plans import ExtraBits
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
-from hushbandits.privacy.shuffling import ExtraBits
 from hushbandits.wrappers.local_dp import TruncatedGeometric
 
 

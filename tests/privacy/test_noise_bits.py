@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from refusals import rows
 
-from hushbandits.privacy.shuffling import (
+from hushbandits.privacy.plans import (
     SMALLEST,
     ExtraBits,
     binomial_delta,

@@ -8,16 +8,15 @@ from chance import LEVEL, chi_square, two_sample
 from kinds import each_once
 from naive_laws import wrapped_sum
 from scipy import stats
+from wrapped_laplace import log_wrapped_discrete_laplace, worst_log_ratio
 
 import hushbandits as hb
 from hushbandits.core.luck.rewards import Bernoulli, Beta, ClippedGaussian
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.pooled import Pooled
-from hushbandits.privacy.audit import log_wrapped_discrete_laplace, worst_log_ratio
 from hushbandits.privacy.noise import NoiseLaw, chernoff, tail_quantile
-from hushbandits.privacy.plans import distributed_pure
+from hushbandits.privacy.plans import distributed_pure, modular_sum, split_and_mix
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
-from hushbandits.privacy.shuffling import modular_sum, split_and_mix
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.local_noise import LocalLaplace
 from hushbandits.wrappers.loss import Loss

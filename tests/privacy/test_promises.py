@@ -26,9 +26,8 @@ from hushbandits.privacy.divergence import (
 from hushbandits.privacy.laplace import laplaces
 from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.noise import NoiseLaw
-from hushbandits.privacy.plans import Plan
+from hushbandits.privacy.plans import Plan, binomial_delta, extra_bits
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, PolyaDifference, Skellam
-from hushbandits.privacy.shuffling import binomial_delta, extra_bits
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.local_noise import LocalLaplace
 from hushbandits.wrappers.loss import Loss

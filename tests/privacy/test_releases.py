@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from hushbandits.privacy.composition import compose_releases, lemma, release_counts
+from hushbandits.privacy.laplace import compose_releases, lemma, release_counts
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.37, 1.0, 3.0])

@@ -1,9 +1,21 @@
 """Tests of laws by chance: an honest law fails one of them with probability LEVEL."""
 
+from contextlib import contextmanager
+from unittest import mock
+
 import numpy as np
 from scipy import stats
 
+from hushbandits.privacy import samplers
+
 LEVEL = 1e-7  # a seeded test fails by chance with this probability
+
+
+@contextmanager
+def repeating(seed):
+    """Exact samplers draw from a seed in place of the operating system."""
+    with mock.patch.object(samplers, "randbelow", Seeded(seed).below):
+        yield
 
 
 class Seeded:

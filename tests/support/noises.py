@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from chance import LEVEL, Seeded, chi_square, two_sample
+from chance import LEVEL, chi_square, repeating, two_sample
 
 from hushbandits.privacy.divergence import law_profile
-from hushbandits.privacy.exact import Exact
+from hushbandits.privacy.samplers import Exact
 
 
 def hockey_stick(pmf, shift, epsilon):
@@ -43,9 +43,10 @@ def check_law(law, pmf=None, exact=True, n=3, shift=2):
     assert two_sample(totals, law.draw(rng, 4000 * n).reshape(4000, n).sum(1)) > LEVEL
     assert law.total(rng, 0) == 0
     if exact:
-        assert chi_square(Exact(law, Seeded(11)).draw(None, 4000), pmf, x) > LEVEL
-        one = Exact(law, Seeded(12))
-        exactly = np.array([one.total(None, n) for _ in range(1500)])
+        with repeating(11):
+            one = Exact(law)
+            assert chi_square(one.draw(None, 4000), pmf, x) > LEVEL
+            exactly = np.array([one.total(None, n) for _ in range(1500)])
         assert two_sample(exactly, totals) > LEVEL
     else:
         with pytest.raises(ValueError, match="has no exact sampler"):

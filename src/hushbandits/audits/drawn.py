@@ -18,14 +18,12 @@ from hushbandits.audits.cases import Case, Verdict
 from hushbandits.audits.draws import Draws
 from hushbandits.audits.laws import Continuous, OnGrid, planned_law
 from hushbandits.audits.play import BACKGROUNDS, Seen, around, block, place, seen, shown, stage
-from hushbandits.core.ground.types import Array
-from hushbandits.privacy.composition import release_counts
+from hushbandits.core import Array
+from hushbandits.privacy.laplace import release_counts
 from hushbandits.privacy.samplers import DiscreteLaplace
 from hushbandits.wrappers.local_noise import LocalBernoulli, LocalLaplace
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbandits.wrappers.private_means import PrivateMeans
-
-__all__ = ["DRAWN", "drawn", "long_run"]
 
 _AGAIN = 8  # blocks of one size, half of them in a row, then the other half
 _STRETCH = 100

@@ -17,13 +17,11 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from hushbandits.audits import uniforms
 from hushbandits.audits.cases import Case, Verdict
 from hushbandits.audits.events import refuted, telling
-from hushbandits.core.ground.types import Array
-from hushbandits.privacy import uniforms
+from hushbandits.core import Array
 from hushbandits.privacy.audit import epsilon_lower_bound, smallest_refuted
-
-__all__ = ["Draws"]
 
 _FEW = 16  # labels of a group, up to which it is looked for events as well
 _MODULI = (2, 3, 4, 5, 8, 10, 16)  # whose multiples are counted among the steps of a grid

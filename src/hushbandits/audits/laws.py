@@ -14,16 +14,14 @@ from scipy import fft
 
 from hushbandits.audits.cases import Case, Verdict
 from hushbandits.audits.play import stage
-from hushbandits.core.ground.types import Array
-from hushbandits.privacy.composition import release_counts
+from hushbandits.core import Array
 from hushbandits.privacy.divergence import epsilon_at, worst_profile
+from hushbandits.privacy.laplace import release_counts
 from hushbandits.privacy.noise import NoiseLaw, Profile
 from hushbandits.privacy.samplers import Laplace
 from hushbandits.wrappers.local_noise import LocalBernoulli
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbandits.wrappers.private_means import PrivateMeans
-
-__all__ = ["EXACT", "LARGE", "Continuous", "OnGrid", "composed_delta", "every_size", "planned_law", "white_box"]
 
 #: Sizes of large blocks.
 LARGE = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)

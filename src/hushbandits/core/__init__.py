@@ -9,7 +9,7 @@ from hushbandits.core.ground.jit import jit
 from hushbandits.core.ground.limits import affordable
 from hushbandits.core.ground.types import Action, Array, Message, Params, Seeds
 from hushbandits.core.ground.validate import choice, count, divisor, flag, integer, probability, real, reals, shown
-from hushbandits.core.guarantee import Adjacency, Guarantee, invalid
+from hushbandits.core.guarantee import ONCE, ONE_USER, RESOLVED, Adjacency, Guarantee, Run, invalid
 from hushbandits.core.luck.arms import Arms, Standing
 from hushbandits.core.luck.rewards import Bernoulli, Law, RepeatingMeans, UniformMeans, draw_locations
 from hushbandits.core.luck.tapes import LONGEST, Uniforms, run_seeds, streams
@@ -25,11 +25,12 @@ from hushbandits.core.validation import as_array, checked, handed, inside, locke
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = [
-    "LONGEST", "Action", "Adjacency", "AnyAgent", "AnyEnv", "AnyWrapper", "Arms", "Array", "Bernoulli", "Channel",
-    "Coding", "Env", "EnvView", "Field", "Fields", "Gathering", "Guarantee", "Inbox", "Law", "Measure", "Message",
-    "Noise", "Obs", "Params", "Part", "Payload", "PointNoise", "Privatizer", "Protocol", "RepeatingMeans", "Sealing",
-    "SecureFunction", "Seeds", "Shuffling", "Space", "Stacked", "Standing", "Task", "Team", "UniformMeans", "Uniforms",
-    "World", "Wrapper", "affordable", "as_array", "check_noise", "check_unit_rewards", "checked", "choice", "choices",
-    "count", "divisor", "draw_locations", "flag", "handed", "inside", "integer", "invalid", "jit", "locked",
-    "probability", "real", "reals", "require", "run_seeds", "set_rows", "shown", "streams",
+    "LONGEST", "ONCE", "ONE_USER", "RESOLVED", "Action", "Adjacency", "AnyAgent", "AnyEnv", "AnyWrapper", "Arms",
+    "Array", "Bernoulli", "Channel", "Coding", "Env", "EnvView", "Field", "Fields", "Gathering", "Guarantee", "Inbox",
+    "Law", "Measure", "Message", "Noise", "Obs", "Params", "Part", "Payload", "PointNoise", "Privatizer", "Protocol",
+    "RepeatingMeans", "Run", "Sealing", "SecureFunction", "Seeds", "Shuffling", "Space", "Stacked", "Standing",
+    "Task", "Team", "UniformMeans", "Uniforms", "World", "Wrapper", "affordable", "as_array", "check_noise",
+    "check_unit_rewards", "checked", "choice", "choices", "count", "divisor", "draw_locations", "flag", "handed",
+    "inside", "integer", "invalid", "jit", "locked", "probability", "real", "reals", "require", "run_seeds",
+    "set_rows", "shown", "streams",
 ]  # fmt: skip

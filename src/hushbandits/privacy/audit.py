@@ -1,52 +1,23 @@
 """Does a mechanism keep its word?
 
-White box: ε from the law of what the server sees.  Black box: a lower confidence bound on ε from runs on neighbouring
-inputs.  One run: how well an observer guesses many users' bits at once.  Drawn law: how far the noise that was really
-added is from the law that was planned.  Every statistical test holds at its level for any number of runs.
+Black box: a lower confidence bound on ε from runs on neighbouring inputs.  One run: how well an observer guesses many
+users' bits at once.  Every statistical test holds at its level for any number of runs.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
+from hushbandits.privacy.divergence import until
 
-
-def log_wrapped_discrete_laplace(b: float, m: int) -> Array:
-    """``(m,)`` logarithms of Lap_ℤ(b) mod m, ``(1−β)/(1+β)·(β^d + β^(m−d))/(1−β^m)`` with ``β = e^(−1/b)``.
-
-    Exact to rounding even where the probability underflows.
-    """
-    d = np.arange(m)
-    norm = math.log(math.tanh(1 / (2 * b))) - math.log(-math.expm1(-m / b))
-    return norm + np.logaddexp(-d / b, -(m - d) / b)
-
-
-def worst_log_ratio(log_pmf: Array, shifts: int, at: Array | None = None) -> float:
-    """ε of noise on ℤ_m: the largest ``ln P(k)/P(k − s)`` over k and the shifts ``s = 1..shifts`` either way.
-
-    The server sees ``Σ x̂ + η mod m``; replacing one reward moves Σ x̂ by at most the sensitivity.
-
-    Parameters
-    ----------
-    log_pmf : (m,) array
-        Law of the wrapped noise; −∞ where impossible.
-    shifts : int
-        The sensitivity, g.
-    at : array of int, optional
-        Try these shifts only.
-    """
-    worst = 0.0
-    for s in range(1, shifts + 1) if at is None else at.tolist():
-        with np.errstate(invalid="ignore"):  # −∞ against −∞: impossible either way tells nothing
-            ratio = np.abs(log_pmf - np.roll(log_pmf, s))
-        worst = max(worst, float(np.nanmax(ratio)))
-    return worst
+#: Where ε is first looked for, and no further, and how finely.
+_LARGEST = 60.0, 60.0, 1e-4
 
 
 def epsilon_lower_bound(
@@ -143,21 +114,7 @@ def smallest_refuted(epsilon: float, delta: float, samples: int, level: float, p
         others = stats.binom.isf(miss, samples, math.exp(-true) / 2)
         return epsilon_lower_bound(int(hits), int(others), samples, delta, level) <= epsilon
 
-    return math.inf if missed(_LARGEST) else _edge(missed)[1]
-
-
-def distance_from_uniform(u: Array) -> float:
-    """Kolmogorov's distance of a sample from the uniform law on [0, 1]."""
-    u, n = np.sort(u, axis=None), u.size
-    return float(max((np.arange(1, n + 1) / n - u).max(), (u - np.arange(n) / n).max()))
-
-
-def critical_distance(n: int, level: float) -> float:
-    """Return what `distance_from_uniform` of n independent draws exceeds with probability at most `level`.
-
-    Source: Massart 1990, ``P(D > t) ≤ 2e^(−2nt²)``; it holds for every n.
-    """
-    return math.sqrt(math.log(2 / level) / (2 * n))
+    return until(missed, *_LARGEST)[1]
 
 
 def critical_share(mean: float, n: int, level: float) -> float:
@@ -165,12 +122,12 @@ def critical_share(mean: float, n: int, level: float) -> float:
 
     By Hoeffding's bound ``e^(−n KL(share ‖ mean))``, which holds for events of different probabilities as well.
     """
-    low, high = mean, 1.0
-    while high - low > 1e-9:
-        x = (low + high) / 2
-        kl = x * math.log(x / mean) + ((1 - x) * math.log((1 - x) / (1 - mean)) if x < 1 else 0.0)
-        low, high = (x, high) if kl < math.log(1 / level) / n else (low, x)
-    return high
+
+    def may_be(x: float) -> bool:
+        kl = special.rel_entr(x, mean) + special.rel_entr(1 - x, 1 - mean)
+        return bool(x <= mean or n * kl < math.log(1 / level))
+
+    return min(until(may_be, 1.0, 1.0, 1e-9)[1], 1.0)
 
 
 def one_run_p_value(
@@ -205,7 +162,7 @@ def one_run_bound(correct: int, guesses: int, delta: float, level: float, canari
     def refuted(epsilon: float) -> bool:
         return one_run_p_value(correct, guesses, epsilon, delta, canaries) < level
 
-    return _edge(refuted)[0] if guesses and refuted(0.0) else 0.0
+    return until(refuted, *_LARGEST)[0] if guesses and refuted(0.0) else 0.0
 
 
 def one_run_least(epsilon: float, delta: float, canaries: int, level: float, power: float = 0.9) -> float:
@@ -222,17 +179,4 @@ def one_run_least(epsilon: float, delta: float, canaries: int, level: float, pow
         correct = int(stats.binom.ppf(miss, guesses, 1 / (1 + math.exp(-true))))
         return one_run_p_value(correct, guesses, epsilon, delta, canaries) >= level
 
-    return math.inf if missed(_LARGEST) else _edge(missed)[1]
-
-
-#: No ε beyond it is looked for, and how finely.
-_LARGEST, _STEP = 60.0, 1e-4
-
-
-def _edge(holds: Callable[[float], bool]) -> tuple[float, float]:
-    """Where in [0, 60] what holds at first ends: the last place where it is known to hold, and the next one."""
-    low, high = 0.0, _LARGEST
-    while high - low > _STEP:
-        middle = (low + high) / 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low, high
+    return until(missed, *_LARGEST)[1]

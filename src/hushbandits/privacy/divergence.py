@@ -1,28 +1,49 @@
-"""How δ falls with ε: exact divergences of what an observer sees, and of many such views together.
+"""What noise gives away: exact divergences, Rényi curves, and what many uses cost together.
 
 A *profile* maps an array of ε ≥ 0 to the smallest δ for which a mechanism is (ε, δ)-DP: the larger hockey-stick
 divergence of its two neighbours.  It says all that there is to say about one use; `composed_epsilon` says what k uses
-cost, and the pointwise largest of several profiles bounds any mixture of them (Zhu, Dong & Wang 2022).
+cost, and the pointwise largest of several profiles bounds any mixture of them (Zhu, Dong & Wang 2022).  A *curve* maps
+an order α > 1 to the Rényi divergence ε(α); `to_epsilon` converts it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
+from operator import mul
 
 import numpy as np
 from scipy import fft, stats
 
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import integer, real
-from hushbandits.core.guarantee import RESOLVED
-from hushbandits.privacy.noise import NoiseLaw, Profile, chernoff
+from hushbandits.core import RESOLVED, Array, integer, real
+from hushbandits.privacy.noise import Curve, NoiseLaw, Profile, chernoff
 
 _LOST = 1e-15  # mass that may fall off the end of a law's array; it counts towards δ
 _SLACK = 1e-12  # added to a composed δ, for the error of the transforms and the mass that wraps
 _POINTS = 1 << 20
 _WIDEST = 1 << 22  # points of a law that is looked at
+#: Orders that conversions try; integers, because Skellam's bound holds for those only.
+ORDERS = tuple(sorted({*range(2, 129), *(int(x) for x in np.geomspace(128, 1 << 20, 60))}))
+
+
+def until(
+    holds: Callable[[float], bool], high: float, most: float, within: float, share: float = 0.0
+) -> tuple[float, float]:
+    """Find where what holds at 0 ends: the last place where it is known to hold, and the first where it does not.
+
+    From `high` on places double, up to `most`, beyond which the second one is ∞; then the interval is halved until it
+    is no longer than `within`, or than this share of its upper end.
+    """
+    low = 0.0
+    while holds(high):
+        low, high = high, 2 * high
+        if high > most:
+            return low, math.inf
+    while high - low > max(within, share * high):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low, high
 
 
 def pure_profile(epsilon: float, delta: float = 0.0) -> Profile:
@@ -63,20 +84,13 @@ def discrete_laplace_profile(b: float, shift: int) -> Profile:
     return _shifted(math.log(math.tanh(1 / (2 * b))) - np.abs(np.arange(-reach, reach + 1)) / b, shift, _LOST)
 
 
-class _Pair:
-    """Divergence of two laws, given by logarithms, in the worse direction."""
-
-    def __init__(self, log_p: Array, log_q: Array, lost: float = 0.0):
-        self.lost = lost
-        self.sides = [_tails(log_p, log_q), _tails(log_q, log_p)]
-
-    def __call__(self, x: Array) -> Array:
-        worst = np.zeros(np.shape(x))
-        for loss, p, log_q in self.sides:  # losses fall: what exceeds x is a head of the array
-            heads = np.searchsorted(-loss, -np.asarray(x), side="left")
-            with np.errstate(over="ignore"):
-                worst = np.maximum(worst, p[heads] - np.exp(x + log_q[heads]))
-        return np.clip(worst + self.lost, 0.0, 1.0)
+def _apart(sides: Sequence[tuple[Array, Array, Array]], lost: float, x: Array) -> Array:
+    worst = np.zeros(np.shape(x))
+    for loss, p, log_q in sides:  # losses fall: what exceeds x is a head of the array
+        heads = np.searchsorted(-loss, -np.asarray(x), side="left")
+        with np.errstate(over="ignore"):
+            worst = np.maximum(worst, p[heads] - np.exp(x + log_q[heads]))
+    return np.clip(worst + lost, 0.0, 1.0)
 
 
 def _tails(log_p: Array, log_q: Array) -> tuple[Array, Array, Array]:
@@ -90,9 +104,11 @@ def _tails(log_p: Array, log_q: Array) -> tuple[Array, Array, Array]:
     return loss[order], np.append(0.0, np.cumsum(np.exp(log_p[order]))), log_sums
 
 
-def _shifted(log_pmf: Array, shift: int, lost: float = 0.0) -> _Pair:
+def _shifted(log_pmf: Array, shift: int, lost: float = 0.0) -> Profile:
+    # Of a law and the same moved by so much, in the worse direction.
     nobody = np.full(shift, -np.inf)
-    return _Pair(np.append(log_pmf, nobody), np.append(nobody, log_pmf), lost)
+    p, q = np.append(log_pmf, nobody), np.append(nobody, log_pmf)
+    return partial(_apart, [_tails(p, q), _tails(q, p)], lost)
 
 
 def shift_profile(pmf: Array, shift: int, lost: float = 0.0) -> Profile:
@@ -101,12 +117,8 @@ def shift_profile(pmf: Array, shift: int, lost: float = 0.0) -> Profile:
     A log-concave law has monotone likelihood ratios: its largest shift is the worst one, at every ε.  Of another law
     every shift is tried.
     """
-    return _of_logs(_log(pmf), shift, lost)
-
-
-def _log(pmf: Array) -> Array:
     with np.errstate(divide="ignore"):
-        return np.log(np.asarray(pmf, float))
+        return _of_logs(np.log(np.asarray(pmf, float)), shift, lost)
 
 
 def _of_logs(log_pmf: Array, shift: int, lost: float) -> Profile:
@@ -177,17 +189,7 @@ def worst_profile(profiles: Sequence[Profile]) -> Profile:
 
 def epsilon_at(profile: Profile, delta: float) -> float:
     """Return the smallest ε at δ, infinite where no ε will do."""
-    low, high = 0.0, 1.0
-    while profile(np.array([high]))[0] > delta:
-        low, high = high, 2 * high
-        if high > 1e5:
-            return math.inf
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if profile(np.array([middle]))[0] > delta else (low, middle)
-        if middle in (low, high) and high - low < 1e-14:
-            break
-    return high
+    return until(lambda x: bool(profile(np.array([x]))[0] > delta), 1.0, 1e5, 1e-14, 1e-12)[1]
 
 
 def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
@@ -277,3 +279,67 @@ def _discounted(p: Array, step: float) -> Array:
         out[start : start + size] = tail + after * fall[::-1] * math.exp(-step)
         after = float(out[start])
     return out
+
+
+# -- Rényi curves -----------------------------------------------------------------------------------------------------
+
+
+def pure_curve(epsilon: float) -> Curve:
+    """ε-DP as a Rényi curve, tight: randomized response attains it.
+
+    ``ε(α) = ln[(sinh αε − sinh((α−1)ε))/sinh ε]/(α − 1)``.
+    """
+    return partial(_pure_curve, real("epsilon", epsilon, 0))
+
+
+def _pure_curve(epsilon: float, alpha: float) -> float:
+    # (sinh αε − sinh (α−1)ε)/sinh ε = cosh((α − ½)ε)/cosh(ε/2), in logarithms
+    top = np.logaddexp((alpha - 0.5) * epsilon, -(alpha - 0.5) * epsilon)
+    return float(top - np.logaddexp(epsilon / 2, -epsilon / 2)) / (alpha - 1)
+
+
+def skellam_curve(sigma2: float, sensitivity: int) -> Curve:
+    """Skellam noise of variance σ² on an integer of sensitivity Δ, for integer α ≥ 2.
+
+    ``ε(α) = αΔ²/2σ² + min{((2α−1)Δ² + 6Δ)/4σ⁴, 3Δ/2σ²}`` (Agarwal, Kairouz & Liu 2021, theorem 3.5).
+    """
+    return partial(_skellam, real("sigma2", sigma2, 0), integer("sensitivity", sensitivity, 1))
+
+
+def _skellam(sigma2: float, d: int, alpha: float) -> float:
+    if alpha != int(alpha) or alpha < 2:
+        raise ValueError(f"alpha={alpha!r}: Skellam's bound holds for integers ≥ 2")
+    extra = min(((2 * alpha - 1) * d * d + 6 * d) / (4 * sigma2**2), 3 * d / (2 * sigma2))
+    return alpha * d * d / (2 * sigma2) + extra
+
+
+def zcdp_curve(rho: float) -> Curve:
+    """ρ-zero-concentrated DP: ``ε(α) = ρα``."""
+    return partial(mul, real("rho", rho, 0, closed="low"))
+
+
+def concentrated_sum(n: int, sigma2: float, sensitivity: float) -> float:
+    """ρ of a sum of n discrete Gaussian draws of variance parameter σ_u² each.
+
+    ``ρ = ½ε̄²``, ``ε̄ = min{√(ε² + ξ/2), ε + ξ}``, ``ε = Δ/(√n σ_u)``, ``ξ = 10 Σ_{k<n} e^(−2π²σ_u² k/(k+1))``
+    (Kairouz, Liu & Steinke 2021, proposition 13; Chowdhury & Zhou 2023, lemma 4).
+
+    Raises
+    ------
+    ValueError
+        σ_u² < ¼, where the statement does not hold.
+    """
+    real("sigma2", sigma2, 0.25, closed="low")
+    epsilon = sensitivity / math.sqrt(n * sigma2)
+    k = np.arange(1, min(n, 1 << 20))
+    xi = 10 * float(np.exp(-2 * np.pi**2 * sigma2 * k / (k + 1)).sum())
+    if n > 1 << 20:  # the rest of the sum, bounded by its supremum
+        xi += 10 * (n - (1 << 20)) * math.exp(-2 * math.pi**2 * sigma2 * (1 - 2.0**-20))
+    return 0.5 * min(math.sqrt(epsilon**2 + xi / 2), epsilon + xi) ** 2
+
+
+def to_epsilon(curve: Curve, delta: float, orders: Iterable[float] = ORDERS) -> float:
+    """ε at δ: ``min_α ε(α) + ln(1/(αδ))/(α − 1) + ln(1 − 1/α)`` (Chowdhury & Zhou 2023, lemma 10)."""
+    real("delta", delta, 0, 1)
+    best = min(curve(a) + math.log(1 / (a * delta)) / (a - 1) + math.log1p(-1 / a) for a in orders)
+    return max(best, 0.0)

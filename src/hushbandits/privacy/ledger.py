@@ -1,28 +1,109 @@
-"""What a run's users spent: every use of a mechanism is written down."""
+"""What a run's users spent, every use of a mechanism written down; and what is known of kinds of blocks, kept."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import integer, real
-from hushbandits.core.guarantee import RESOLVED
-from hushbandits.privacy.accounting import Curve, compose, largest, to_epsilon
-from hushbandits.privacy.divergence import composed_epsilon, pure_profile, worst_profile
-from hushbandits.privacy.kinds import Kinds
-from hushbandits.privacy.noise import Profile
+from hushbandits.core import RESOLVED, Array, Noise, integer, real
+from hushbandits.privacy.divergence import composed_epsilon, pure_profile, to_epsilon, worst_profile
+from hushbandits.privacy.noise import Curve, Profile, halved
 
 if TYPE_CHECKING:
     import pandas as pd
 
 #: Blocks that are written down before they are counted.
 _LONG = 1 << 15
+#: Sizes of blocks that are looked up in an array.
+_SMALL = 1 << 12
+
+
+class Kinds:
+    """A row of numbers for each kind of block.
+
+    Parameters
+    ----------
+    numbers : callable
+        ``numbers(kind)`` → a tuple of so many numbers; asked once of each kind.
+    dtype : type
+        Of the numbers.
+
+    Examples
+    --------
+    >>> kinds = Kinds(lambda n: (n * n, -n), np.int64)
+    >>> kinds.of([3, 5, 3]).tolist(), kinds.by_size(np.array([[5], [4]])).tolist()
+    ([[9, -3], [25, -5], [9, -3]], [[[25, -5]], [[16, -4]]])
+    """
+
+    def __init__(self, numbers: Callable[[Any], tuple[float, ...]], dtype: type):
+        self._numbers = numbers
+        self._row: dict[Hashable, int] = {}
+        self._rows = np.full(_SMALL, -1)  # of the kinds that are small numbers
+        self._table: Array = np.empty((0, 0), dtype)
+
+    def of(self, kinds: Sequence[Hashable]) -> Array:
+        """Return the rows of these kinds, ``(n, width)``."""
+        at = self._at(kinds)  # it may make another table
+        rows: Array = self._table[at]
+        return rows
+
+    def by_size(self, sizes: Array) -> Array:
+        """Return the rows of the kinds that are numbers ≥ 0, ``(…, width)``."""
+        try:
+            at = self._rows[sizes]
+        except IndexError:  # some are no small numbers
+            return self.of(sizes.ravel().tolist()).reshape(*sizes.shape, -1)
+        if (at < 0).any():
+            small = np.unique(sizes)
+            self._rows[small] = self._at(small.tolist())
+            at = self._rows[sizes]
+        rows: Array = self._table[at]
+        return rows
+
+    def _at(self, kinds: Sequence[Hashable]) -> list[int]:
+        if new := [*{*kinds} - self._row.keys()]:
+            learned = np.array([self._numbers(kind) for kind in new], self._table.dtype)
+            self._row.update((kind, len(self._table) + i) for i, kind in enumerate(new))
+            self._table = np.concatenate([self._table.reshape(-1, learned.shape[1]), learned])
+        return list(map(self._row.__getitem__, kinds))
+
+
+class Noises:
+    """The noise of blocks by how many users are planned, as messages take it (`Payload.add`).
+
+    Parameters
+    ----------
+    law : callable
+        ``law(n)`` → each user's noise in a block planned for n.
+    """
+
+    def __init__(self, law: Callable[[int], Noise]):
+        self._law, self._halves = law, Kinds(self._half, np.float64)
+        self._laws: dict[int, Noise] = {}
+
+    def __call__(self, n: int) -> Noise:
+        if (known := self._laws.get(n)) is None:
+            known = self._laws[n] = self._law(n)
+        return known
+
+    def _half(self, n: int) -> tuple[float, float]:
+        half = halved(self(n)) if n else None
+        if half is None:
+            return (np.nan if n else 0.0), 0.0  # of no users there is no noise
+        return half.share, np.nan if half.p is None else half.p
+
+    def pair(self, planned: Array, left: Array) -> tuple[Array, Array] | None:
+        """Return what `native.differences` takes for the noise of the `left` users of each block, ``(R, M)``.
+
+        ``None``: some noise is no difference of two draws.
+        """
+        share, p = self._halves.by_size(planned).transpose(2, 0, 1)
+        return None if np.isnan(share).any() else (left * share, p.copy())
 
 
 @dataclass(frozen=True)
@@ -59,9 +140,6 @@ class Ledger:
 
     Parameters
     ----------
-    mechanism, adjacency, view : str
-    assumptions : tuple of str
-        As in the mechanism's `Guarantee`.
     price : callable
         ``price(n, survivors)`` → `Spent`, for a block planned for n users of whom some survived.
     details : callable
@@ -69,10 +147,6 @@ class Ledger:
     runs : int
     """
 
-    mechanism: str
-    adjacency: str
-    view: str
-    assumptions: tuple[str, ...]
     price: Callable[[int, int], Spent]
     details: Callable[[int], dict[str, object]]
     runs: int
@@ -184,7 +258,7 @@ class Ledger:
         bounds = [added[0]] if added[1] <= delta else []
         curves = [k.curve for k in kinds if k.curve is not None]
         if len(curves) == len(kinds) and delta > 0:
-            bounds.append(to_epsilon(compose([largest(curves)] * blocks), delta))
+            bounds.append(to_epsilon(lambda alpha: blocks * max(curve(alpha) for curve in curves), delta))
         if delta >= RESOLVED and all(math.isfinite(k.epsilon) for k in kinds):
             bounds.append(composed_epsilon(worst_profile([k.exact() for k in kinds]), blocks, delta))
         best = min(bounds, default=math.inf)

@@ -10,27 +10,21 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable
 from functools import lru_cache
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy import optimize
 
-from hushbandits.core.ground.types import Array
-from hushbandits.privacy.accounting import Curve
+from hushbandits.core import Array
 
 #: δ at every ε of an array: the larger divergence of two neighbours.
 Profile = Callable[[Array], Array]
+#: ε(α), the Rényi divergence of two neighbours, at an order α > 1.
+Curve = Callable[[float], float]
 
 _CHUNK = 1 << 16
 _NOTHING = math.log(1e-17)  # of a law's largest probability: what lies beyond is rounding
 _WIDEST = 1 << 24
-
-
-class Source(Protocol):
-    """Uniform integers."""
-
-    def below(self, n: int) -> int:
-        """Return a uniform integer in [0, n)."""
 
 
 class Half(NamedTuple):
@@ -107,14 +101,13 @@ class NoiseLaw:
             total += int(self.draw(rng, min(_CHUNK, n - start)).sum())
         return total
 
-    def exactly(self) -> Callable[[Source], float]:
-        """Return the sampler of one value from uniform integers, without rounding; ``ValueError``: it has none."""
+    def exactly(self) -> float:
+        """Draw one value from the operating system's uniform integers, without rounding; ``ValueError``: it cannot."""
         raise ValueError(f"{self!r} has no exact sampler")
 
-    def exact_total(self, source: Source, n: int) -> float:
-        """Sum over `n` users, as `exactly`."""
-        one = self.exactly()
-        return sum(one(source) for _ in range(n))
+    def exact_total(self, n: int) -> float:
+        """Draw the sum over `n` users, as `exactly`."""
+        return sum(self.exactly() for _ in range(n))
 
     @property
     def variance(self) -> float:

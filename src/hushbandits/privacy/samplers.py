@@ -1,28 +1,131 @@
-"""Noise laws of the protocols; what all of them offer is said in `privacy.noise`."""
+"""Noise laws of the protocols, seeded or exact; what all of them offer is said in `privacy.noise`.
+
+Exact samplers see integers alone, no floating point between coin flips and noise.  Uniform integers are the operating
+system's, which no seed repeats; parameters are the exact rationals that the given doubles are.  Sources: Canonne,
+Kamath & Steinke 2020, algorithms 1 to 3 (Bernoulli(e^−γ), discrete Laplace, discrete Gaussian).
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from secrets import randbelow
 
 import numpy as np
 from scipy import special, stats
 
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import real
-from hushbandits.privacy import exact
-from hushbandits.privacy.accounting import Curve, concentrated_sum, pure_curve, skellam_curve, zcdp_curve
-from hushbandits.privacy.divergence import discrete_laplace_profile, laplace_profile, pure_profile
-from hushbandits.privacy.noise import Half, NoiseLaw, Profile, Source
+from hushbandits.core import Array, real
+from hushbandits.privacy import divergence
+from hushbandits.privacy.noise import Curve, Half, NoiseLaw, Profile
 
 #: Steps per unit on which `Laplace.exactly` lives.
 _GRID = 1 << 40
 
 
+# -- exact samplers: parameters are pairs of integers, numerator and denominator --------------------------------------
+
+
+def bernoulli_exp(a: int, b: int) -> bool:
+    """Toss a coin of probability ``e^(−a/b)`` (algorithm 1)."""
+    while a > b:
+        if not bernoulli_exp(1, 1):
+            return False
+        a -= b
+    k = 1
+    while randbelow(b * k) < a:
+        k += 1
+    return k % 2 == 1
+
+
+def discrete_laplace(a: int, b: int) -> int:
+    """Draw from Lap_ℤ of scale a/b (algorithm 2)."""
+    while True:
+        u = randbelow(a)
+        if not bernoulli_exp(u, a):
+            continue
+        v = 0
+        while bernoulli_exp(1, 1):
+            v += 1
+        y = (u + a * v) // b
+        negative = randbelow(2) == 1
+        if y or not negative:
+            return -y if negative else y
+
+
+def _discrete_gaussian(a: int, b: int) -> int:
+    # Of σ² = a/b (algorithm 3).
+    t = math.isqrt(a // b) + 1
+    while True:
+        y = discrete_laplace(t, 1)
+        # e^(−(|y| − σ²/t)²/2σ²), the exponent over the common denominator 2·a·b·t²
+        if bernoulli_exp((abs(y) * t * b - a) ** 2, 2 * a * b * t * t):
+            return y
+
+
+def _thinned(step: Callable[[], int], keep: Callable[[int], bool]) -> int:
+    # The number of steps; one that is not kept starts afresh.
+    while True:
+        k = 0
+        while step():
+            k += 1
+            if not keep(k):
+                break
+        else:
+            return k
+
+
+def _polya(shape: tuple[int, int], a: int, b: int) -> int:
+    # Pólya(r, e^(−a/b)), r ≤ 1: geometric steps, of which step k is kept with probability (k − 1 + r)/k.
+    top, bottom = shape
+    return _thinned(lambda: bernoulli_exp(a, b), lambda k: randbelow(k * bottom) < (k - 1) * bottom + top)
+
+
+def _poisson(a: int, b: int) -> int:
+    # Of mean a/b, in pieces of mean λ ≤ ½: k heads of a fair coin are kept with probability Π_{i≤k} 2λ/i, which leaves
+    # a law ∝ λ^k/k!.
+    pieces = max(1, -(-2 * a // b))
+    return sum(_thinned(lambda: randbelow(2), lambda k: randbelow(b * pieces * k) < 2 * a) for _ in range(pieces))
+
+
 @dataclass(frozen=True)
-class PolyaDifference(NoiseLaw):
+class Exact:
+    """A noise law, drawn exactly; no seed decides what it draws."""
+
+    law: NoiseLaw
+
+    def __post_init__(self) -> None:
+        self.law.exactly()  # one that has no exact sampler says so
+
+    @property
+    def integer(self) -> bool:
+        """As the law's."""
+        return self.law.integer
+
+    def draw(self, rng: object, size: int) -> Array:
+        """Draw one value per user, ``(size,)``; `rng` is not asked."""
+        return np.array([self.law.exactly() for _ in range(size)], np.int64 if self.integer else float)
+
+    def total(self, rng: object, n: int) -> float:
+        """Draw the sum over n users; `rng` is not asked."""
+        return self.law.exact_total(n) if n else 0
+
+
+# -- laws -------------------------------------------------------------------------------------------------------------
+
+
+class Positive(NoiseLaw):
+    """Base of laws all of whose parameters are above 0."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            real(name, value, 0)
+
+
+@dataclass(frozen=True)
+class PolyaDifference(Positive):
     """``γ⁺ − γ⁻`` of two Pólya(r, β) draws with ``β = e^(−1/b)``; n = 1/r of them sum to the discrete Laplace law.
 
     ``Pólya(r, β): P(x) = Γ(x+r)/(x! Γ(r)) β^x (1−β)^r``, NumPy's ``negative_binomial(r, 1 − β)``.
@@ -38,10 +141,6 @@ class PolyaDifference(NoiseLaw):
     closed = True
     r: float
     b: float
-
-    def __post_init__(self) -> None:
-        real("r", self.r, 0)
-        real("b", self.b, 0)
 
     @property
     def _p(self) -> float:  # 1 − β
@@ -73,17 +172,20 @@ class PolyaDifference(NoiseLaw):
     def variance(self) -> float:
         return 2 * self.r * (1 - self._p) / self._p**2
 
-    def exactly(self) -> Callable[[Source], int]:
+    def exactly(self) -> int:
         """Two Pólya draws, for ``r ≤ 1``; 1/n of n users arrives as a double, and the n that was meant is taken."""
         if self.r > 1:
             raise ValueError(f"r={self.r:g}: the exact Pólya sampler needs r ≤ 1")
-        shape, (top, bottom) = exact.reciprocal(self.r), exact.ratio(self.b)
-        gamma = bottom, top  # γ = 1/b
-        return lambda source: exact.polya(source, shape, gamma) - exact.polya(source, shape, gamma)
+        return _polya(*self._ratios) - _polya(*self._ratios)
 
-    def exact_total(self, source: Source, n: int) -> float:
+    @cached_property
+    def _ratios(self) -> tuple[tuple[int, int], int, int]:
+        top, bottom = self.b.as_integer_ratio()
+        return Fraction(self.r).limit_denominator(1 << 40).as_integer_ratio(), bottom, top
+
+    def exact_total(self, n: int) -> float:
         """One draw where n shares make one discrete Laplace, else n draws."""
-        return DiscreteLaplace(self.b).exactly()(source) if round(1 / self.r) == n else super().exact_total(source, n)
+        return DiscreteLaplace(self.b).exactly() if round(1 / self.r) == n else super().exact_total(n)
 
     def profile(self, n: int, shift: int) -> Profile:
         """From shape 1 on that of the discrete Laplace law, for more noise can only hide more.
@@ -91,11 +193,11 @@ class PolyaDifference(NoiseLaw):
         Below it the law is not log-concave, and only its largest likelihood ratio is used (`polya_epsilon`).
         """
         if n * self.r < 1 - 1e-9:
-            return pure_profile(polya_epsilon(n * self.r, self.b, shift))
-        return discrete_laplace_profile(self.b, shift)
+            return divergence.pure_profile(polya_epsilon(n * self.r, self.b, shift))
+        return divergence.discrete_laplace_profile(self.b, shift)
 
     def curve(self, n: int, shift: int) -> Curve:
-        return pure_curve(polya_epsilon(n * self.r, self.b, shift))
+        return divergence.pure_curve(polya_epsilon(n * self.r, self.b, shift))
 
 
 class DiscreteLaplace(PolyaDifference):
@@ -110,10 +212,8 @@ class DiscreteLaplace(PolyaDifference):
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         return rng.geometric(self._p, size) - rng.geometric(self._p, size)
 
-    def exactly(self) -> Callable[[Source], int]:
-        """Canonne et al. 2020, algorithm 2."""
-        scale = exact.ratio(self.b)
-        return lambda source: exact.discrete_laplace(source, *scale)
+    def exactly(self) -> int:
+        return discrete_laplace(*self.b.as_integer_ratio())
 
     def pmf(self, x: Array) -> Array:
         return math.tanh(1 / (2 * self.b)) * np.exp(-np.abs(x) / self.b)
@@ -152,13 +252,10 @@ def _log_polya(j: Array, shape: float, b: float) -> Array:
 
 
 @dataclass(frozen=True)
-class Skellam(NoiseLaw):
+class Skellam(Positive):
     """Difference of two Poisson(σ²/2) draws; closed under addition."""
 
     sigma2: float
-
-    def __post_init__(self) -> None:
-        real("sigma2", self.sigma2, 0)
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         return rng.poisson(self.sigma2 / 2, size) - rng.poisson(self.sigma2 / 2, size)
@@ -184,9 +281,9 @@ class Skellam(NoiseLaw):
         """``e^(−σ²) I_|x|(σ²)``."""
         return special.ive(np.abs(x), self.sigma2)
 
-    def exactly(self) -> Callable[[Source], int]:
-        mean = exact.ratio(self.sigma2 / 2)
-        return lambda source: exact.poisson(source, *mean) - exact.poisson(source, *mean)
+    def exactly(self) -> int:
+        mean = (self.sigma2 / 2).as_integer_ratio()
+        return _poisson(*mean) - _poisson(*mean)
 
     def tilted(self, n: int, m: int, t: float) -> tuple[float, float, Array]:
         theta, half = 2 * np.pi * np.arange(m // 2 + 1) / m, n * self.sigma2 / 2
@@ -196,11 +293,11 @@ class Skellam(NoiseLaw):
 
     def curve(self, n: int, shift: int) -> Curve:
         """Agarwal, Kairouz & Liu 2021, theorem 3.5."""
-        return skellam_curve(n * self.sigma2, shift)
+        return divergence.skellam_curve(n * self.sigma2, shift)
 
 
 @dataclass(frozen=True)
-class DiscreteGaussian(NoiseLaw):
+class DiscreteGaussian(Positive):
     """``P(x) ∝ e^(−x²/2σ²)`` on the integers; its sums are not discrete Gaussian, they are added up.
 
     Source: Canonne, Kamath & Steinke 2020, algorithm 3.
@@ -208,26 +305,18 @@ class DiscreteGaussian(NoiseLaw):
 
     sigma2: float
 
-    def __post_init__(self) -> None:
-        real("sigma2", self.sigma2, 0)
-
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         """By rejection from the discrete Laplace law of scale ⌊σ⌋ + 1."""
         t = math.floor(math.sqrt(self.sigma2)) + 1
-        out = np.empty(size, np.int64)
-        done = 0
-        while done < size:
-            y = DiscreteLaplace(t).draw(rng, 2 * (size - done) + 16)
-            kept = y[rng.random(len(y)) < np.exp(-((np.abs(y) - self.sigma2 / t) ** 2) / (2 * self.sigma2))]
-            kept = kept[: size - done]
-            out[done : done + len(kept)] = kept
-            done += len(kept)
+        out = np.empty(0, np.int64)
+        while len(out) < size:
+            y = DiscreteLaplace(t).draw(rng, 2 * (size - len(out)) + 16)
+            kept = rng.random(len(y)) < np.exp(-((np.abs(y) - self.sigma2 / t) ** 2) / (2 * self.sigma2))
+            out = np.append(out, y[kept])[:size]
         return out
 
-    def exactly(self) -> Callable[[Source], int]:
-        """Canonne et al. 2020, algorithm 3."""
-        variance = exact.ratio(self.sigma2)
-        return lambda source: exact.discrete_gaussian(source, *variance)
+    def exactly(self) -> int:
+        return _discrete_gaussian(*self.sigma2.as_integer_ratio())
 
     def far(self, tilt: float = 0.0) -> int:
         """Twelve deviations, from where a tilt puts the middle."""
@@ -244,19 +333,16 @@ class DiscreteGaussian(NoiseLaw):
         return np.exp(-(np.asarray(x, float) ** 2) / (2 * self.sigma2)) / norm
 
     def curve(self, n: int, shift: int) -> Curve:
-        """Of the sum, which is close to a discrete Gaussian (`accounting.concentrated_sum`)."""
-        return zcdp_curve(concentrated_sum(n, self.sigma2, shift))
+        """Of the sum, which is close to a discrete Gaussian (`divergence.concentrated_sum`)."""
+        return divergence.zcdp_curve(divergence.concentrated_sum(n, self.sigma2, shift))
 
 
 @dataclass(frozen=True)
-class Laplace(NoiseLaw):
+class Laplace(Positive):
     """The continuous law with density ``e^(−|x|/b)/2b``."""
 
     b: float
     integer = False
-
-    def __post_init__(self) -> None:
-        real("b", self.b, 0)
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         return rng.laplace(0.0, self.b, size)
@@ -272,10 +358,9 @@ class Laplace(NoiseLaw):
     def cdf(self, x: Array) -> Array:
         return stats.laplace.cdf(x, scale=self.b)
 
-    def exactly(self) -> Callable[[Source], float]:
+    def exactly(self) -> float:
         """Lap_ℤ on a grid of 2^(−40), which is ε-private for the same scale."""
-        one = DiscreteLaplace(self.b * _GRID).exactly()
-        return lambda source: one(source) / _GRID
+        return discrete_laplace(*(self.b * _GRID).as_integer_ratio()) / _GRID
 
     def profile(self, n: int, shift: int) -> Profile | None:
-        return laplace_profile(shift / self.b) if n == 1 else None
+        return divergence.laplace_profile(shift / self.b) if n == 1 else None

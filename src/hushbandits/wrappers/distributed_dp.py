@@ -14,14 +14,17 @@ from functools import partial
 from hushbandits.core.env_view import World
 from hushbandits.core.ground.validate import real
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.privacy.accounting import (
+from hushbandits.privacy.divergence import (
+    composed_epsilon,
     concentrated_sum,
+    gaussian_profile,
+    law_profile,
     pure_curve,
     skellam_curve,
     to_epsilon,
+    worst_profile,
     zcdp_curve,
 )
-from hushbandits.privacy.divergence import composed_epsilon, gaussian_profile, law_profile, worst_profile
 from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.plans import (
     Plan,

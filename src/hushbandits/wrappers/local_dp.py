@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,10 +13,10 @@ from hushbandits.core.env_view import World
 from hushbandits.core.ground.types import Array
 from hushbandits.core.ground.validate import integer, real
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.privacy import exact
 from hushbandits.privacy.divergence import shift_profile
-from hushbandits.privacy.noise import NoiseLaw, Profile, Source, tail_quantile
+from hushbandits.privacy.noise import NoiseLaw, Profile, tail_quantile
 from hushbandits.privacy.plans import Plan, local_pure, precision
+from hushbandits.privacy.samplers import discrete_laplace
 from hushbandits.wrappers.mechanism import Mechanism
 
 
@@ -66,15 +65,10 @@ class TruncatedGeometric(NoiseLaw):
     def far(self, tilt: float = 0.0) -> int:
         return self.bound
 
-    def exactly(self) -> Callable[[Source], int]:
-        scale = exact.ratio(self.b)
-
-        def one(source: Source) -> int:
-            while abs(x := exact.discrete_laplace(source, *scale)) > self.bound:
-                pass
-            return x
-
-        return one
+    def exactly(self) -> int:
+        while abs(x := discrete_laplace(*self.b.as_integer_ratio())) > self.bound:
+            pass
+        return x
 
     def profile(self, n: int, shift: int) -> Profile | None:
         return shift_profile(self.pmf(np.arange(-self.bound, self.bound + 1)), shift) if n == 1 else None

@@ -16,9 +16,8 @@ from hushbandits.core.messages import Field, Fields
 from hushbandits.core.payload import Luck, Payload, PointNoise
 from hushbandits.core.rows import set_rows
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.privacy.composition import composed_laplaces
 from hushbandits.privacy.divergence import coins_epsilon, composed_epsilon, discrete_laplace_profile
-from hushbandits.privacy.laplace import discrete_laplaces, laplaces
+from hushbandits.privacy.laplace import composed_laplaces, discrete_laplaces, laplaces
 from hushbandits.privacy.samplers import DiscreteLaplace, Laplace
 
 #: Widest noise in steps of the grid: beyond it, values are missing where an observer may well look.

@@ -22,13 +22,11 @@ from hushbandits.core.roles import Privatizer, SecureFunction
 from hushbandits.core.rows import set_rows
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import BlockInbox, blocks
-from hushbandits.privacy.accounting import pure_curve
-from hushbandits.privacy.divergence import epsilon_at, pure_profile
-from hushbandits.privacy.exact import Exact
-from hushbandits.privacy.kinds import Kinds, Noises
-from hushbandits.privacy.ledger import Ledger, Spent
+from hushbandits.privacy.divergence import epsilon_at, pure_curve, pure_profile
+from hushbandits.privacy.ledger import Kinds, Ledger, Noises, Spent
 from hushbandits.privacy.noise import NoiseLaw, Profile
 from hushbandits.privacy.plans import Plan, Release, ceiling, checked_t_min, confidence_level, decode, guaranteed
+from hushbandits.privacy.samplers import Exact
 from hushbandits.wrappers.coalitions import weighed
 
 #: From where blocks of thousands drown in noise to where nothing is private, and every number is still finite.
@@ -126,10 +124,6 @@ class Mechanism(Privatizer):
         self._batch = many(len(seeds))
         promise = self._calibrated(env)[0]
         self.ledger = Ledger(
-            promise.mechanism,
-            promise.adjacency.words,
-            promise.view,
-            promise.assumptions,
             self.price if np.isfinite(promise.epsilon) else _unprotected,
             self._details,
             len(seeds),

@@ -23,8 +23,7 @@ from hushbandits.core.payload import Payload
 from hushbandits.core.rows import set_rows
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.states import Posting
-from hushbandits.privacy.composition import compose_releases, composed_laplaces, lemma, release_counts
-from hushbandits.privacy.laplace import laplace
+from hushbandits.privacy.laplace import compose_releases, composed_laplaces, laplace, lemma, release_counts
 
 _FINEST = 30  # bits behind the point of a released mean, where there is room for sums
 

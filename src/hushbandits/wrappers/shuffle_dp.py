@@ -23,13 +23,15 @@ from hushbandits.core.roles import Privatizer, SecureFunction
 from hushbandits.core.rows import set_rows
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import Cohort, Individuals, blocks
-from hushbandits.privacy.accounting import pure_curve
+from hushbandits.privacy.divergence import pure_curve
 from hushbandits.privacy.ledger import Spent
-from hushbandits.privacy.plans import Plan, Release, distributed_pure
-from hushbandits.privacy.shuffling import (
+from hushbandits.privacy.plans import (
     SMALLEST,
     ExtraBits,
+    Plan,
+    Release,
     binomial_delta,
+    distributed_pure,
     extra_bits,
     modular_sum,
     shares_needed,

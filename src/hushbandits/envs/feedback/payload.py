@@ -11,7 +11,7 @@ from hushbandits.core import Array, Field, Fields, Inbox, Law, Seeds, World, req
 from hushbandits.core.luck.batch import Generators
 from hushbandits.core.payload import VERBS, Channel, Gathering, Noise, Payload, Sealing, Shuffling
 from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, Rngs, Sealed, blocks
-from hushbandits.privacy.kinds import Kinds
+from hushbandits.privacy.ledger import Kinds
 
 
 def _one_by_one(by: Gathering, env: World) -> None:

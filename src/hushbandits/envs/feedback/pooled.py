@@ -12,7 +12,7 @@ from hushbandits.core import Array, Bernoulli, Law, Noise, jit
 from hushbandits.core.luck.batch import together
 from hushbandits.core.luck.seeding import many, numbered, planted
 from hushbandits.envs.feedback.cohort import Cohort, Rngs, blocks, fits, not_encoded, round_at_random
-from hushbandits.privacy.kinds import Noises
+from hushbandits.privacy.ledger import Noises
 
 Rounded = dict[tuple[int, float, int], tuple[Law, Array | None]]
 
