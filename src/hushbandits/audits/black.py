@@ -17,11 +17,7 @@ import numpy as np
 from hushbandits.audits.cases import Budget, Case, Verdict, fits
 from hushbandits.audits.events import ABOVE, Change, apart, fair, features, neighbours
 from hushbandits.audits.play import BACKGROUNDS, Mirror, Tap, Told, around, block, place, rounds, seen, shown, stage
-from hushbandits.core.env import Env
-from hushbandits.core.ground.types import Array
-from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.team import Team
-from hushbandits.core.wrapper import Wrapper
+from hushbandits.core import Array, Env, Guarantee, Team, Wrapper
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.audit import critical_share
@@ -29,8 +25,6 @@ from hushbandits.registry import assemble, make_core, make_team
 from hushbandits.routines.successive import epoch_length, radii
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.mechanism import Mechanism
-
-__all__ = ["USERS", "acted", "actions", "black_box", "chosen", "on_blocks", "on_graph", "places", "routes"]
 
 #: Every background; the user in the middle of a mixed block; the first of zeros, and the last of ones.
 _WHERE, _ONE, _ENDS = tuple(BACKGROUNDS), (7,), (0, 5)

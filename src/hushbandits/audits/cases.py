@@ -8,16 +8,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from hushbandits.core import Env, Guarantee, Team, Wrapper, nearest
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
-from hushbandits.core.env import Env
 from hushbandits.core.ground import registry as specs
-from hushbandits.core.ground.registry import Registry
 from hushbandits.core.ground.strangers import ships
 from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import nearest
-from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.team import Team
-from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.registry import assemble, make_core, make_team, make_wrapper, takes
@@ -25,8 +20,6 @@ from hushbandits.wrappers.mechanism import Mechanism
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 from hushbandits.wrappers.shuffle_dp import PROTOCOLS, ShuffledSum
-
-__all__ = ["VARIANTS", "Budget", "Case", "Verdict", "everything", "fits", "hider", "home", "named"]
 
 _BINARY = {"shuffle": "binary-sum"}
 #: Parameters to audit, by registered env, wrapper or agent; by default its own defaults alone.
@@ -221,7 +214,7 @@ def hider(name: str) -> tuple[Callable[..., Wrapper], str] | None:
     return None
 
 
-_PROMISING = Registry("mechanism", (Wrapper, Env, Team), "a class of wrappers, envs or teams")
+_PROMISING = specs.Registry("mechanism", (Wrapper, Env, Team), "a class of wrappers, envs or teams")
 
 
 def _imported(path: str) -> type:
@@ -331,6 +324,6 @@ _SETTINGS: dict[str, Callable[..., Env]] = {
     "network": partial(make_core, "CoopNetwork-v0", n_agents=4, horizon=3),
 }
 #: What is registered, and how one of them is looked at.
-_KINDS: dict[type, tuple[Registry, Callable[[str, Any, str, Params], Found]]] = {
+_KINDS: dict[type, tuple[specs.Registry, Callable[[str, Any, str, Params], Found]]] = {
     Env: (ENVS, _env), Team: (AGENTS, _agent), Wrapper: (WRAPPERS, _wrapper),
 }  # fmt: skip

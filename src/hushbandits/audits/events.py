@@ -11,11 +11,8 @@ from typing import Any
 import numpy as np
 
 from hushbandits.audits.cases import Case, Verdict
-from hushbandits.core.ground.types import Array
-from hushbandits.core.guarantee import Guarantee
+from hushbandits.core import Array, Guarantee
 from hushbandits.privacy.audit import best_event, smallest_refuted
-
-__all__ = ["ABOVE", "Change", "apart", "fair", "features", "judged", "neighbours", "ratios", "refuted", "telling"]
 
 #: A reward beyond [0, 1], such as a sender's own report or a wrapper that scales may bring about; and its words.
 _BEYOND, ABOVE = (-2.0, 3.0), "a reward beyond [0, 1]"

@@ -14,10 +14,8 @@ import numpy as np
 from hushbandits.audits.cases import Case, Verdict
 from hushbandits.audits.events import ABOVE, fair, features, judged, neighbours, ratios, telling
 from hushbandits.audits.play import around, seen, shown, stage
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 from hushbandits.privacy.audit import one_run_bound, one_run_least
-
-__all__ = ["guessed", "one_run"]
 
 #: Canaries for each run a side of a black box; half of them teach the observer, and half are guessed.
 _EACH = 4

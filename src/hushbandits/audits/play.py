@@ -10,22 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hushbandits.audits.cases import Case
-from hushbandits.core.env import Env
-from hushbandits.core.env_view import EnvView, World
-from hushbandits.core.ground.types import Action, Array, Message, Seeds
-from hushbandits.core.luck.rewards import Law
-from hushbandits.core.messages import Inbox
-from hushbandits.core.obs import Obs
-from hushbandits.core.payload import Payload
-from hushbandits.core.roles import SecureFunction
-from hushbandits.core.team import Team
-from hushbandits.core.wrapper import Wrapper
+from hushbandits.core import Array, Env, Inbox, Law, Message, Obs, Payload, SecureFunction, Seeds, Team, World, Wrapper
+from hushbandits.core.env_view import EnvView
+from hushbandits.core.ground.types import Action
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.registry import assemble
 from hushbandits.wrappers.loss import Loss
-
-__all__ = ["BACKGROUNDS", "Mirror", "Tap", "Told", "around", "block", "place", "rounds", "seen", "shown", "stage"]
 
 #: Blocks by what others earn (nothing, 1, or either in turn) and where a user stands (first, in the middle, last).
 BACKGROUNDS = range(9)

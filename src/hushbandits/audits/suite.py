@@ -16,8 +16,6 @@ from hushbandits.audits.laws import EXACT
 from hushbandits.audits.one_run import one_run
 from hushbandits.wrappers.mechanism import Mechanism
 
-__all__ = ["UNSEEN", "Budget", "Check", "checks", "lines"]
-
 #: What passes every audit from outside, and why.
 UNSEEN = {
     "a trigger that is never played": "noise missing at one size that is not played, or after more blocks than any run",
