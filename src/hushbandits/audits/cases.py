@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from hushbandits.core import Env, Guarantee, Team, Wrapper, nearest
+from hushbandits.core import Env, Guarantee, Params, Team, Wrapper
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.ground import registry as specs
 from hushbandits.core.ground.strangers import ships
-from hushbandits.core.ground.types import Params
+from hushbandits.core.ground.validate import nearest
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.registry import assemble, make_core, make_team, make_wrapper, takes

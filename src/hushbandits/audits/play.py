@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hushbandits.audits.cases import Case
-from hushbandits.core import Array, Env, Inbox, Law, Message, Obs, Payload, SecureFunction, Seeds, Team, World, Wrapper
-from hushbandits.core.env_view import EnvView
-from hushbandits.core.ground.types import Action
+from hushbandits.core import Action, Array, Env, EnvView, Inbox, Law, Message, Obs, Payload, Seeds, Team, World, Wrapper
+from hushbandits.core.roles import SecureFunction
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.registry import assemble

@@ -15,8 +15,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import stats
 
-from hushbandits.core import Array, integer, jit, real
-from hushbandits.core.ground.validate import divisor
+from hushbandits.core import Array, divisor, integer, jit, real
 from hushbandits.privacy.divergence import binomial_profile, law_profile, until
 from hushbandits.privacy.noise import NoiseLaw, Profile, tail_quantile
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, PolyaDifference, Skellam
