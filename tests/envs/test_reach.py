@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import hushbandits as hb
 from hushbandits.envs.network.graphs import hop_distances
+from hushbandits.envs.network.places import placed
 from hushbandits.envs.network.reach import hops_from, links, reach
 
 
@@ -120,3 +121,13 @@ def test_envs_built_alike_share_their_places_and_others_do_not():
         now = made(**params)
         assert made(**params) is now is not last
         last = now
+
+
+@pytest.mark.parametrize("routing", ["flood", "tree"])
+def test_what_envs_that_are_built_alike_share_cannot_be_written_to(routing):
+    places = placed("grid", 9, None, 1, routing, "median")
+    assert placed("grid", 9, None, 1, routing, "median") is places
+    shared = [places.edges, places.adjacency, places.distance, places.diameter, places.root, *places.graphs[0]]
+    for array in [*shared, places.slots.sender, places.slots.delay, places.slots.lag]:
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 0

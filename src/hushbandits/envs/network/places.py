@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 import networkx as nx
 import numpy as np
 
-from hushbandits.core import Array, affordable
+from hushbandits.core import Array, affordable, locked
 from hushbandits.envs.network.graphs import graph_links, graph_median, hop_distances, shortest_path_tree
 from hushbandits.envs.network.reach import Links, Near, connected, hops_from, reach, tree_reach
 from hushbandits.envs.network.slots import Slots
@@ -58,6 +58,7 @@ class Places:
             gamma = far
         self.slots = Slots(near, gamma, pace)
         self.edges = np.stack([self._edges(g, near[g], int(life)) for g, life in enumerate(gamma)])
+        self.edges.flags.writeable = False  # envs that are built alike share them
 
     def _lives(self, life: int | str | None, agents: int) -> Array:
         if life is None:
@@ -95,12 +96,13 @@ class Places:
     @cached_property
     def diameter(self) -> Array:
         """(G,) diameter of each graph."""
-        return np.asarray(self.distance.max((1, 2)))
+        return locked(self.distance.max((1, 2)))
 
     @cached_property
     def root(self) -> Array:
         """(G,) root of each tree."""
-        return graph_median(self.distance) if self._root == "median" else np.full(len(self.graphs), int(self._root))
+        median = self._root == "median"
+        return locked(graph_median(self.distance) if median else np.full(len(self.graphs), int(self._root)))
 
     @cached_property
     def trees(self) -> tuple[Array, Array]:

@@ -43,7 +43,10 @@ def links(matrix: Array | csr_array) -> Links:
     u, v = u[other], v[other]
     order = np.lexsort((v, u))
     m = edges.shape[0]
-    return Links(np.concatenate([[0], np.cumsum(np.bincount(u, minlength=m))]), v[order].astype(np.int64))
+    found = Links(np.concatenate([[0], np.cumsum(np.bincount(u, minlength=m))]), v[order].astype(np.int64))
+    for array in found:  # envs that are built alike share them
+        array.flags.writeable = False
+    return found
 
 
 def connected(graph: Links) -> Links:
