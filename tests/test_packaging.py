@@ -102,10 +102,10 @@ def test_an_edited_rule_is_compiled_anew(tmp_path):
     package = tmp_path / "hushbandits"
     shutil.copytree(REPO / "src" / "hushbandits", package, ignore=shutil.ignore_patterns("__pycache__"))
     (package / "policies" / "probe_rule.py").write_text(
-        "from hushbandits.core.ground.jit import jit\n\n\n@jit\ndef rule(x):\n    return x + 1.0\n"
+        "from hushbandits.core.utils.jit import jit\n\n\n@jit\ndef rule(x):\n    return x + 1.0\n"
     )
     (package / "policies" / "probe_caller.py").write_text(
-        "from hushbandits.core.ground.jit import jit\nfrom hushbandits.policies.probe_rule import rule\n\n\n"
+        "from hushbandits.core.utils.jit import jit\nfrom hushbandits.policies.probe_rule import rule\n\n\n"
         "def _make(f):\n    @jit\n    def closed(x):\n        return 10.0 * f(x)\n\n    return closed\n\n\n"
         "@jit\ndef call(x):\n    return 10.0 * rule(x)\n\n\nclosed = _make(rule)\n"
     )

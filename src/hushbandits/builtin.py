@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hushbandits.core.ground.registry import Spec
 from hushbandits.core.luck.rewards import RepeatingMeans, UniformMeans
+from hushbandits.core.utils import Spec
 from hushbandits.policies.shelf import POLICIES
 
 #: The folder whose modules declare experiments, each its own `EXPERIMENTS`.

@@ -9,14 +9,13 @@ from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from hushbandits.core import Params, real, shown
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
-from hushbandits.core.ground.strangers import ships
-from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import real, shown
 from hushbandits.core.guarantee import RESOLVED, Guarantee
 from hushbandits.core.play import meet
 from hushbandits.core.team import Team
+from hushbandits.core.utils import ships
 from hushbandits.registry import assemble, make_core, make_team, takes
 
 if TYPE_CHECKING:

@@ -14,14 +14,14 @@ import numpy as np
 import pettingzoo
 
 from hushbandits import builtin
+from hushbandits.core import Params, shown
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS, AnyAgent, AnyEnv, AnyWrapper, Model, title
 from hushbandits.core.env import Env
 from hushbandits.core.env_view import known_settings
-from hushbandits.core.ground.registry import Entry, Spec, needed, open_ended, parameters
-from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import shown
 from hushbandits.core.roles import Privatizer
 from hushbandits.core.team import Team
+from hushbandits.core.utils import Spec, parameters
+from hushbandits.core.utils.registry import Entry, needed, open_ended
 from hushbandits.core.validation import as_array
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.policies.shelf import POLICIES

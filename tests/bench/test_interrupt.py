@@ -57,7 +57,7 @@ COMPILES = """
 import os, signal, sys
 from llvmlite.binding.executionengine import ExecutionEngine
 from hushbandits.cli.main import COMMANDS, main
-from hushbandits.core.ground.jit import jit
+from hushbandits.core.utils.jit import jit
 real = ExecutionEngine.set_object_cache
 def pressed(self, notify, getbuffer):
     def told(*args):

@@ -14,7 +14,8 @@ import hushbandits as hb
 from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.run import run
 from hushbandits.cli.main import main
-from hushbandits.core.ground.limits import affordable, limit
+from hushbandits.core import affordable
+from hushbandits.core.utils.validate import limit
 
 HUGE = {
     "runs": {"runs": 10**9},

@@ -21,7 +21,7 @@ from hushbandits.bench.runner.errors import StoreError
 from hushbandits.bench.runner.rows import Runs, digest_of, encoded
 from hushbandits.bench.runner.store import Store
 from hushbandits.cli.main import main
-from hushbandits.core.ground.files import lock
+from hushbandits.core.utils.files import lock
 
 #: Four cells of one batch each, with curves; played in two shards, so that nothing is compacted.
 FEW = small(env=Use("CoopNetwork-v0", horizon=20), agents=["Multi-UCB", "UCB1"], runs=4, checkpoints=(1, 10, 20))

@@ -22,7 +22,7 @@ from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.errors import RunError, StoreError
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
-from hushbandits.core.ground.registry import Spec
+from hushbandits.core.utils import Spec
 
 FEW = small(env=Use("CoopNetwork-v0", horizon=8), runs=12, agents=["UCB1", Use("Private-UCB", epsilon=0.5)])
 DASK = pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="needs distributed")

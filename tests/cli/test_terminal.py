@@ -12,7 +12,7 @@ import pytest
 
 from hushbandits.bench.report import figures
 from hushbandits.cli import main as cli
-from hushbandits.core.ground.files import replacing
+from hushbandits.core.utils.files import replacing
 
 CODE = "import sys; from hushbandits.cli.main import main; sys.exit(main(sys.argv[1:]))"
 SPEC = """

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hushbandits.core.ground.files import parts, replacing
-from hushbandits.core.ground.strangers import printable
+from hushbandits.core.utils import printable
+from hushbandits.core.utils.files import parts, replacing
 
 WRITER = """
 import sys
 from pathlib import Path
-from hushbandits.core.ground.files import replacing
+from hushbandits.core.utils.files import replacing
 with replacing(Path(sys.argv[1]) / "page") as out:
     out.write("half")
     print("begun", flush=True)

@@ -16,8 +16,8 @@ from cloudpickle import cloudpickle
 from numba.core.caching import IndexDataCacheFile
 
 import hushbandits as hb
-from hushbandits.core.ground import jit_cache
-from hushbandits.core.ground.jit import jit
+from hushbandits.core import jit
+from hushbandits.core.utils import jit_cache
 from hushbandits.policies.policy import argmax
 
 
@@ -100,12 +100,12 @@ def said(process):
 
 def test_numba_is_imported_at_the_first_call_and_switched_off_by_its_variable(tmp_path):
     (tmp_path / "late.py").write_text(
-        "import sys\nfrom hushbandits.core.ground.jit import jit\n@jit\ndef f(x):\n    return x\n"
+        "import sys\nfrom hushbandits.core.utils.jit import jit\n@jit\ndef f(x):\n    return x\n"
         "print('numba' in sys.modules)\nf(1)\nprint('numba' in sys.modules)\n"
     )
     assert said(play(tmp_path, "import late")) == ["False", "True"]
     (tmp_path / "off.py").write_text(
-        "from hushbandits.core.ground.jit import jit\n@jit\ndef f(x):\n    return [x, {}]\nprint(f(1))\n"
+        "from hushbandits.core.utils.jit import jit\n@jit\ndef f(x):\n    return [x, {}]\nprint(f(1))\n"
     )
     assert said(play(tmp_path, "import off", NUMBA_DISABLE_JIT="1")) == ["[1,", "{}]"]
 
@@ -116,7 +116,7 @@ def test_numba_is_imported_at_the_first_call_and_switched_off_by_its_variable(tm
 MINE = """
 import sys
 from typing import NamedTuple
-from hushbandits.core.ground.jit import jit
+from hushbandits.core.utils.jit import jit
 from hushbandits.policies.policy import add
 from mine_too import closing, two
 class State(NamedTuple):
@@ -128,7 +128,7 @@ def three(x):
     return two(x) + 1.0
 """
 TOO = """
-from hushbandits.core.ground.jit import jit
+from hushbandits.core.utils.jit import jit
 @jit
 def two(x):
     return 2.0 * x
@@ -164,7 +164,7 @@ def test_an_edit_of_ones_own_rules_or_state_is_never_stale(tmp_path):
 def test_processes_that_compile_at_once_keep_their_own(tmp_path):
     """Each closes over another rule, in one function of one file: Numba would number their files alike."""
     (tmp_path / "kit.py").write_text(
-        "from hushbandits.core.ground.jit import jit\n"
+        "from hushbandits.core.utils.jit import jit\n"
         + "".join(f"@jit\ndef r{i}(x):\n    return x + {i}.0\n" for i in range(2))
         + "def closing(rule):\n    @jit\n    def closed(x):\n        return rule(x)\n    return closed\n"
     )
@@ -206,7 +206,7 @@ def test_a_full_or_torn_cache_costs_nothing(monkeypatch, method, error):
 def test_no_folder_at_all_costs_nothing(tmp_path):
     (tmp_path / "cache").touch()
     code = (
-        "from hushbandits.core.ground import jit_cache\njit_cache.ROOT = jit_cache.ROOT / '__init__.py'\n"
+        "from hushbandits.core.utils import jit_cache\njit_cache.ROOT = jit_cache.ROOT / '__init__.py'\n"
         "from hushbandits.policies.kl import kl_upper; print(kl_upper(0.5, 0.5) > 0.5)"
     )
     assert said(play(tmp_path, code, XDG_CACHE_HOME=str(tmp_path / "cache"))) == ["True"]

@@ -10,7 +10,7 @@ from refusals import rows
 from talk import NET, at_talk
 
 import hushbandits as hb
-from hushbandits.core.ground.validate import reals
+from hushbandits.core import reals
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 

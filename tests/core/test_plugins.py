@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from hushbandits.bench.declare import catalog
-from hushbandits.core.ground.registry import Registry, Spec
+from hushbandits.core.utils import Registry, Spec
 
 
 class Ours(dict):

@@ -8,7 +8,7 @@ from refusals import rows
 
 import hushbandits as hb
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
-from hushbandits.core.ground.registry import Registry, Spec, parameters
+from hushbandits.core.utils import Registry, Spec, parameters
 from hushbandits.policies.shelf import POLICIES
 
 

@@ -14,8 +14,9 @@ from kinds import each_once
 from refusals import rows
 
 import hushbandits as hb
+from hushbandits.core import flag, integer, real, reals
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
-from hushbandits.core.ground.validate import LARGEST, flag, integer, real, reals
+from hushbandits.core.utils.validate import LARGEST
 
 HUGE = [10**400, -(10**400), 10**5000, Fraction(10**400), Fraction(-(10**400), 3)]
 NO_NUMBERS = [

@@ -13,7 +13,7 @@ from refusals import rows
 
 import hushbandits as hb
 from hushbandits.agents import feraud2019_theory, rio2023_theory
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 from hushbandits.core.play import meet, play
 from hushbandits.envs.exploration.problems import vote_threshold
 from hushbandits.registry import assemble

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 
 
 class Ways(NamedTuple):

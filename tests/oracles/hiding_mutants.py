@@ -5,7 +5,7 @@ from refuted import refuted_by
 
 from hushbandits.agents.azize2023 import AdaPTT
 from hushbandits.agents.rio2023 import DPMASE
-from hushbandits.core.ground.jit import jit
+from hushbandits.core import jit
 from hushbandits.routines import top_two
 from hushbandits.routines.successive import radii
 from hushbandits.wrappers.secagg import SecAgg

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kinds import each_once, weekly_but
 from naive_policies import NAIVE, naive_policy
 
-from hushbandits.core.ground.jit import jit
+from hushbandits.core import jit
 from hushbandits.policies.luck import words
 from hushbandits.policies.shelf import list_policies, make_policy
 

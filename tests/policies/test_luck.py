@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from hushbandits.core.ground.jit import jit
+from hushbandits.core import jit
 from hushbandits.policies import luck
 
 

@@ -3,7 +3,7 @@
 from functools import cache
 
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
-from hushbandits.core.ground.registry import parameters
+from hushbandits.core.utils import parameters
 
 
 @cache

@@ -9,7 +9,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from hushbandits.core.ground.validate import count
+from hushbandits.core import count
 
 if TYPE_CHECKING:
     from hushbandits.adapters.vector import VectorView

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hushbandits.core.ground.validate import real
+from hushbandits.core import real
 from hushbandits.policies.kl import kl
 
 __all__ = ["least_regret", "minimax_regret", "regret_bound"]

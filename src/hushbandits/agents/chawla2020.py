@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from hushbandits.core import LONGEST, Field, Inbox, Measure, Obs, Protocol, Team, World, flag, jit, real, streams
-from hushbandits.core.ground.types import Array, Message, Seeds
+from hushbandits.core import LONGEST, Array, Field, Inbox, Measure, Obs, Protocol, Team, World, flag, jit, real, streams
+from hushbandits.core.utils import Message, Seeds
 
 __all__ = ["GosInE", "first_lists"]
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 import scipy
 
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 
 __all__ = ["byzantine_regret", "private_regret"]
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.agents.policy_team import PolicyTeam, Turned
-from hushbandits.core import LONGEST, Inbox, Measure, Obs, Protocol, World, choice, flag, integer, jit, streams
-from hushbandits.core.ground.types import Array, Message, Seeds
+from hushbandits.core import LONGEST, Array, Inbox, Measure, Obs, Protocol, World, choice, flag, integer, jit, streams
+from hushbandits.core.utils import Message, Seeds
 from hushbandits.envs.network.graphs import graph_median, shortest_path_tree
 from hushbandits.envs.network.rules import Rules
 from hushbandits.policies.shelf import AnyPolicy

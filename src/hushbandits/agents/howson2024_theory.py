@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 
 __all__ = ["quack_regret", "reach", "ucb_regret"]
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Field, Inbox, Measure, Obs, Protocol, Team, World, integer, jit, real
-from hushbandits.core.ground.types import Array, Message, Seeds
+from hushbandits.core import Array, Field, Inbox, Measure, Message, Obs, Protocol, Team, World, integer, jit, real
+from hushbandits.core.utils import Seeds
 
 __all__ = ["Books", "Fed1UCB", "Federated", "best_left"]
 

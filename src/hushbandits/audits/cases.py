@@ -10,9 +10,8 @@ from typing import Any
 
 from hushbandits.core import Env, Guarantee, Params, Team, Wrapper
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
-from hushbandits.core.ground import registry as specs
-from hushbandits.core.ground.strangers import ships
-from hushbandits.core.ground.validate import nearest
+from hushbandits.core.utils import nearest, ships
+from hushbandits.core.utils import registry as specs
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.registry import assemble, make_core, make_team, make_wrapper, takes

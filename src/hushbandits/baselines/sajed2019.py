@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from hushbandits.agents.azize2023 import Identifier
 from hushbandits.agents.chowdhury2023_elimination import SuccessiveElimination
-from hushbandits.core.ground.types import Params
+from hushbandits.core import Params
 from hushbandits.routines.private_elimination import private_elimination
 from hushbandits.routines.routine import Routine
 from hushbandits.routines.successive import epoch_length, radii

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hushbandits.baselines.learned import Learned, parts_of
+from hushbandits.core import Array
 from hushbandits.core.entries import Model, title
-from hushbandits.core.ground.names import words
-from hushbandits.core.ground.types import Array
 from hushbandits.core.task import EARNED
+from hushbandits.core.utils import words
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm

@@ -11,7 +11,7 @@ from hushbandits.bench.judge.pairs import Compared, against
 from hushbandits.bench.judge.stats import STATISTICS
 from hushbandits.bench.report.compared import heads, notes, rows
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.core.ground.validate import choice, integer, real, shown
+from hushbandits.core import choice, integer, real, shown
 
 if TYPE_CHECKING:
     import pandas as pd

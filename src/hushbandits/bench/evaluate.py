@@ -22,13 +22,11 @@ from hushbandits.bench.runner.pool import answers
 from hushbandits.bench.runner.progress import Bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures
+from hushbandits.core import Params, affordable, integer, shown
 from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
-from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.names import reach
-from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import integer, shown
 from hushbandits.core.measure import gathered
 from hushbandits.core.team import Team
+from hushbandits.core.utils import reach
 from hushbandits.registry import make_team
 
 __all__ = ["evaluate"]

@@ -12,8 +12,8 @@ from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.spec import Experiment, Figure
 from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.core.ground.types import Array, Params
-from hushbandits.core.ground.validate import nearest, shown
+from hushbandits.core import Array, Params, shown
+from hushbandits.core.utils import nearest
 
 __all__ = ["Part", "among", "columns_of", "figure_of", "same"]
 

@@ -11,8 +11,7 @@ from hushbandits.adapters.parallel import ParallelView
 from hushbandits.bench.results import Results, load_results
 from hushbandits.bench.run import Outcome
 from hushbandits.bench.runner.batch import prepare
-from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import integer, shown
+from hushbandits.core import Params, integer, shown
 from hushbandits.core.luck.tapes import LONGEST
 from hushbandits.registry import make_core, make_wrapper
 

@@ -18,8 +18,8 @@ from hushbandits.bench.run import run
 from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.run import Failure
-from hushbandits.core.ground.files import replacing
-from hushbandits.core.ground.validate import nearest
+from hushbandits.core.utils import nearest
+from hushbandits.core.utils.files import replacing
 
 __all__ = ["Reproduction", "in_words", "papers", "reproduce", "rows", "said", "write"]
 

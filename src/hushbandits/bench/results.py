@@ -17,10 +17,10 @@ from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.parts import Part, among, columns_of, figure_of, same
 from hushbandits.bench.runner.configuration import Configuration, configurations, recorded
 from hushbandits.bench.runner.store import Store
+from hushbandits.core import Array, Params, shown
 from hushbandits.core.env import Env
-from hushbandits.core.ground.types import Array, Params
-from hushbandits.core.ground.validate import nearest, shown
 from hushbandits.core.team import Team
+from hushbandits.core.utils import nearest
 from hushbandits.protection import Protection, protection
 
 if TYPE_CHECKING:

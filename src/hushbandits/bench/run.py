@@ -10,7 +10,7 @@ from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.results import Results, read
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.run import Played, play
-from hushbandits.core.ground.validate import shown
+from hushbandits.core import shown
 
 __all__ = ["Outcome", "run"]
 

@@ -10,7 +10,7 @@ from tyro.conf import Positional, arg
 from hushbandits.audits.cases import Budget
 from hushbandits.audits.suite import lines
 from hushbandits.bench.runner.progress import Bar
-from hushbandits.core.ground.validate import integer, real
+from hushbandits.core import integer, real
 
 __all__ = ["audit"]
 

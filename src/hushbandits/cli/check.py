@@ -10,7 +10,7 @@ from tyro.conf import Positional, arg
 
 from hushbandits.bench.runner.store import Store
 from hushbandits.cli.console import note
-from hushbandits.core.ground.strangers import printable
+from hushbandits.core.utils import printable
 
 __all__ = ["check"]
 

@@ -11,7 +11,7 @@ from hushbandits.bench.judge.pairs import comparisons
 from hushbandits.bench.judge.stats import STATISTICS
 from hushbandits.bench.results import load_results
 from hushbandits.cli.console import Several, assignments, print_pairs
-from hushbandits.core.ground.validate import choice
+from hushbandits.core import choice
 
 __all__ = ["compare"]
 

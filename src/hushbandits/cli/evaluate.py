@@ -13,7 +13,7 @@ from hushbandits.bench.report.terminal import print_table
 from hushbandits.bench.runner.batch import numbers_of, prepare
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.cli.console import Game, Players, by_owner, make_console, print_pairs
-from hushbandits.core.ground.validate import choice
+from hushbandits.core import choice
 
 __all__ = ["evaluate"]
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 
 from hushbandits.core.entries import WRAPPERS
-from hushbandits.core.ground.registry import Spec, default, parameters
+from hushbandits.core.utils import Spec, parameters
+from hushbandits.core.utils.registry import default
 
 __all__ = ["parts", "said_of_parameters", "settings"]
 

@@ -13,8 +13,7 @@ from hushbandits.bench.declare.catalog import find, modules, plugged
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.cli.explained import parts, settings
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
-from hushbandits.core.ground.registry import Registry
-from hushbandits.core.ground.validate import nearest
+from hushbandits.core.utils import Registry, nearest
 from hushbandits.policies.shelf import POLICIES
 from hushbandits.registry import owners
 

@@ -20,9 +20,7 @@ except ModuleNotFoundError:
 from hushbandits import __version__
 from hushbandits.bench.runner.errors import RunError, StoreError
 from hushbandits.cli.console import note
-from hushbandits.core.ground.names import words
-from hushbandits.core.ground.registry import Registry, Spec
-from hushbandits.core.ground.validate import nearest
+from hushbandits.core.utils import Registry, Spec, nearest, words
 
 __all__ = ["COMMANDS", "main"]
 

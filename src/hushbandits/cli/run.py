@@ -21,7 +21,7 @@ from hushbandits.bench.runner.errors import unwritable
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.store import Store
 from hushbandits.cli.console import Played, Several, Workers, assignments, make_console, note
-from hushbandits.core.ground.strangers import printable
+from hushbandits.core.utils import printable
 
 __all__ = ["asked", "report", "run"]
 

@@ -10,7 +10,7 @@ from tyro.conf import Positional, arg
 from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.report.terminal import escape, print_table
 from hushbandits.cli.console import Several, by_owner, make_console
-from hushbandits.core.ground.types import Params
+from hushbandits.core import Params
 
 __all__ = ["train"]
 

@@ -18,9 +18,9 @@ from hushbandits.adapters.watch import moments, watched
 from hushbandits.bench.declare.canonical import seeds, world
 from hushbandits.bench.runner.batch import prepare
 from hushbandits.cli.console import Game, Players, by_owner, make_console
-from hushbandits.core.ground.files import replacing
-from hushbandits.core.ground.validate import integer, real, shown
+from hushbandits.core import integer, real, shown
 from hushbandits.core.task import Task
+from hushbandits.core.utils.files import replacing
 
 __all__ = ["watch"]
 

@@ -5,10 +5,6 @@ from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.env_view import EnvView, World
 from hushbandits.core.fields import check_unit_rewards
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.types import Action, Array, Message, Params, Seeds
-from hushbandits.core.ground.validate import choice, count, divisor, flag, integer, probability, real, reals, shown
 from hushbandits.core.guarantee import ONCE, ONE_USER, RESOLVED, Adjacency, Guarantee, Run, invalid
 from hushbandits.core.luck.arms import Arms, Standing
 from hushbandits.core.luck.rewards import Bernoulli, Law, RepeatingMeans, UniformMeans, draw_locations
@@ -21,6 +17,19 @@ from hushbandits.core.roles import Privatizer, SecureFunction
 from hushbandits.core.rows import set_rows
 from hushbandits.core.task import Part, Task
 from hushbandits.core.team import Protocol, Team
+from hushbandits.core.utils import Action, Array, Message, Params, Seeds, jit
+from hushbandits.core.utils.validate import (
+    affordable,
+    choice,
+    count,
+    divisor,
+    flag,
+    integer,
+    probability,
+    real,
+    reals,
+    shown,
+)
 from hushbandits.core.validation import as_array, checked, handed, inside, locked
 from hushbandits.core.wrapper import Wrapper
 

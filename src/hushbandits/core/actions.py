@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import short
+from hushbandits.core.utils import Array, short
 from hushbandits.core.validation import inside
 
 __all__ = ["Coding", "Space", "Stacked", "choices", "fits", "read", "sample_mask", "sample_masks", "shaped"]

@@ -10,14 +10,13 @@ from gymnasium import spaces
 
 from hushbandits.core.actions import Space, Stacked, fits
 from hushbandits.core.env_view import EnvView, World, view_of
-from hushbandits.core.ground.types import Action, Array, Message, Params, Seeds
-from hushbandits.core.ground.validate import integer, shown
 from hushbandits.core.luck.tapes import own_stream
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.task import EARNED, Task
 from hushbandits.core.team import Team
+from hushbandits.core.utils import Action, Array, Message, Params, Seeds, integer, shown
 
 __all__ = ["Acts", "TaskTeam", "given_options"]
 

@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from hushbandits.core.env_view import World, view_of
-from hushbandits.core.ground.names import words
-from hushbandits.core.ground.types import Action, Array, Seeds
-from hushbandits.core.ground.validate import nearest, shown
 from hushbandits.core.luck.tapes import own_stream
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Team
+from hushbandits.core.utils import Action, Array, Seeds, nearest, shown, words
 from hushbandits.core.validation import checked
 
 __all__ = ["Each", "Unlearning"]

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 from hushbandits.core.env import Env
-from hushbandits.core.ground.registry import Registry
 from hushbandits.core.team import Team
+from hushbandits.core.utils import Registry
 from hushbandits.core.wrapper import Wrapper
 
 

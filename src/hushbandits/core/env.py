@@ -11,8 +11,6 @@ import numpy as np
 
 from hushbandits.core.env_view import World
 from hushbandits.core.fields import inward, outward, toward_agents
-from hushbandits.core.ground.types import Action, Array, Message, Params, Seeds
-from hushbandits.core.ground.validate import count
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.luck.seeding import Seeded
 from hushbandits.core.luck.tapes import run_seeds
@@ -24,6 +22,7 @@ from hushbandits.core.rows import takes_rows
 from hushbandits.core.task import Task
 from hushbandits.core.team import Team
 from hushbandits.core.undeclared import added, check_reward_free
+from hushbandits.core.utils import Action, Array, Message, Params, Seeds, count
 from hushbandits.core.validation import checked, checked_message, checked_rows, checked_seeds, handed, spoken_fields
 from hushbandits.core.wrapper import Wrapper, distinct
 

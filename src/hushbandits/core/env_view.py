@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core.ground.types import Action, Array, Message, Params, Seeds
 from hushbandits.core.luck.rewards import LAWS, Law
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Fields
 from hushbandits.core.obs import Obs
+from hushbandits.core.utils import Action, Array, Message, Params, Seeds
 from hushbandits.core.validation import handed
 
 #: What every env shows.

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
+from hushbandits.core.utils import jit
 
 __all__ = ["WIDE", "add_pulls", "hear", "pull_one", "show"]
 

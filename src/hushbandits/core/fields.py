@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.validate import flag, nearest, probability, shown
 from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.payload import VERBS, Payload
 from hushbandits.core.undeclared import check_reward_free
+from hushbandits.core.utils import flag, nearest, probability, shown
 from hushbandits.core.wrapper import Wrapper
 
 

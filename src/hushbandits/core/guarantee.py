@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, final
 
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.strangers import ships
-from hushbandits.core.ground.validate import choice, probability, shown
 from hushbandits.core.undeclared import declared_words, overridden, spoken_beside, unaccounted
+from hushbandits.core.utils import choice, probability, ships, shown
 
 #: δ below which the ε of a run is not composed: the transform of its law has an absolute error of about 1e-14.
 RESOLVED = 1e-10

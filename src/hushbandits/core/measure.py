@@ -9,8 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import choice, shown
+from hushbandits.core.utils import Array, choice, shown
 
 __all__ = ["NATURES", "Measure", "Nature", "agree", "gathered"]
 

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from hushbandits.core.ground.limits import LARGEST_NUMBER
-from hushbandits.core.ground.types import Array
+from hushbandits.core.utils import LARGEST_NUMBER, Array
 
 __all__ = ["Field", "Fields", "Inbox", "require"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hushbandits.core.ground.types import Array
 from hushbandits.core.messages import Inbox
+from hushbandits.core.utils import Array
 
 __all__ = ["Obs"]
 

@@ -12,10 +12,9 @@ from typing import Any, ClassVar, NoReturn, Protocol, Self
 import numpy as np
 
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import shown
 from hushbandits.core.luck.rewards import Law
 from hushbandits.core.messages import Fields, Inbox
+from hushbandits.core.utils import Array, Seeds, shown
 
 __all__ = [
     "VERBS",

@@ -10,13 +10,12 @@ import numpy as np
 
 from hushbandits.core.env import Env
 from hushbandits.core.env_view import EnvView, revealed
-from hushbandits.core.ground.types import Array, Message, Seeds
-from hushbandits.core.ground.validate import shown
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.measure import agree, gathered
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.obs import Obs
 from hushbandits.core.team import Team
+from hushbandits.core.utils import Array, Message, Seeds, shown
 from hushbandits.core.validation import checked_seeds
 
 __all__ = ["log_checkpoints", "measured", "meet", "play", "played", "record"]

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import real, shown
 from hushbandits.core.measure import gathered
+from hushbandits.core.utils import Array, real, shown
 
 __all__ = ["Prices"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.strangers import ships
+from hushbandits.core.utils import ships
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = ["Privatizer", "SecureFunction"]

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from hushbandits.core.ground.types import Array
+from hushbandits.core.utils import Array
 
 __all__ = ["set_rows", "takes_rows"]
 

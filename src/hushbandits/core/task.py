@@ -18,10 +18,9 @@ from gymnasium import spaces
 from hushbandits.core.actions import Coding, Space, Stacked, choices, read, sample_masks
 from hushbandits.core.env_view import World
 from hushbandits.core.evidence import show
-from hushbandits.core.ground.types import Action, Array, Message, Params, Seeds
-from hushbandits.core.ground.validate import choice, flag, shown
 from hushbandits.core.obs import Obs
 from hushbandits.core.prices import Prices
+from hushbandits.core.utils import Action, Array, Message, Params, Seeds, choice, flag, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

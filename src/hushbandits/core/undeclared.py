@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.strangers import ships
-from hushbandits.core.ground.validate import shown
 from hushbandits.core.messages import Fields
+from hushbandits.core.utils import ships, shown
 
 #: What a user-defined class may set without touching what its base promises.
 _HARMLESS = frozenset({

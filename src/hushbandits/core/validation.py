@@ -11,11 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import integer, nearest, short, shown
 from hushbandits.core.luck.seeding import Seeded
 from hushbandits.core.messages import Field, Fields
+from hushbandits.core.utils import Array, Seeds, integer, jit, nearest, short, shown
 
 _SAYS = {"b": "bools", "i": "integers", "u": "integers", "f": "numbers"}
 _TAKES = {"b": "b", "i": "iu", "u": "iu", "f": "iuf"}

@@ -10,15 +10,13 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.strangers import ships
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import shown
 from hushbandits.core.guarantee import GuaranteeSource
 from hushbandits.core.luck.tapes import Uniforms, streams
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Payload
 from hushbandits.core.undeclared import overridden
+from hushbandits.core.utils import Array, Seeds, ships, shown
 
 __all__ = ["Wrapper", "distinct"]
 

@@ -16,8 +16,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import nearest, real
+from hushbandits.core import Array, real
+from hushbandits.core.utils import nearest
 from hushbandits.estimators.rules import evaluate
 
 __all__ = [

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
+from hushbandits.core import jit
 
 __all__ = ["add", "clipped_points", "evaluate", "kept_points", "median_sorted", "shortest_window"]
 

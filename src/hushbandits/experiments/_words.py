@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from hushbandits.core.ground.types import Params
+from hushbandits.core import Params
 
 __all__ = [
     "CLEARLY_LESS",

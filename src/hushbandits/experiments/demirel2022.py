@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from hushbandits.bench.declare.claim import Claim, Ratio, Value
 from hushbandits.bench.declare.spec import Figure, Use
-from hushbandits.core.ground.types import Params
+from hushbandits.core import Params
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 

@@ -8,7 +8,7 @@ from hushbandits.agents import feraud2019_theory as theory
 from hushbandits.agents.rio2023_theory import mase_rounds
 from hushbandits.bench.declare.claim import Claim, Origin, Ratio, Slope, Value, line
 from hushbandits.bench.declare.spec import Figure, Use
-from hushbandits.core.ground.types import Array, Params
+from hushbandits.core import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper

@@ -16,7 +16,7 @@ import numpy as np
 from hushbandits.agents import howson2024_theory as theory
 from hushbandits.bench.declare.claim import Claim, Difference, Origin, Ratio, Slope, Value, line
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.core.ground.types import Array, Params
+from hushbandits.core import Array, Params
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 

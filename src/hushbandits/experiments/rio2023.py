@@ -10,7 +10,7 @@ import numpy as np
 from hushbandits.agents import rio2023_theory as theory
 from hushbandits.bench.declare.claim import Claim, Ratio, Slope, Value, line
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.core.ground.types import Array, Params
+from hushbandits.core import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hushbandits.baselines.learned import Learned, read
-from hushbandits.core.ground.types import Params
+from hushbandits.core import Params
 
 _Z = 1.96
 

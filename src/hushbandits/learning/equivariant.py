@@ -19,7 +19,7 @@ from torch import nn
 
 from hushbandits.adapters.sb3 import RowsVecEnv
 from hushbandits.baselines.sb3_choices import CHOICES, described
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 
 
 class Described(VecEnvWrapper):

@@ -13,8 +13,7 @@ import numpy as np
 from hushbandits.adapters.learners import Rows
 from hushbandits.baselines.learned import Learned, Network, heads_of
 from hushbandits.baselines.sb3_choices import CHOICES, choices
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import integer, real, shown
+from hushbandits.core import Array, integer, real, shown
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.learning.models import mixed
 from hushbandits.learning.score import Score, earned

@@ -12,9 +12,8 @@ import numpy as np
 
 from hushbandits.baselines.learned import CARD, WEIGHTS, read
 from hushbandits.bench.runner.errors import StoreError
-from hushbandits.core.ground.files import parts, replacing
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import shown
+from hushbandits.core import Array, shown
+from hushbandits.core.utils.files import parts, replacing
 
 #: What ``card.json`` says: how a policy is played (`hushbandits.baselines.learned.learned`), and its ``training``.
 Card = dict[str, Any]

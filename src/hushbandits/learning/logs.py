@@ -10,7 +10,7 @@ from typing import Any
 
 from stable_baselines3.common.logger import KVWriter, Logger, configure
 
-from hushbandits.core.ground.validate import choice
+from hushbandits.core import choice
 
 #: What has to be installed, of each.
 LOGGERS = {"tensorboard": "torch.utils.tensorboard", "mlflow": "mlflow", "wandb": "wandb"}

@@ -12,9 +12,8 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from hushbandits.baselines.sb3_model import weights_of
-from hushbandits.core.ground.names import words
-from hushbandits.core.ground.types import Array, Params
-from hushbandits.core.ground.validate import choice, integer, shown
+from hushbandits.core import Array, Params, choice, integer, shown
+from hushbandits.core.utils import words
 from hushbandits.learning.score import Score
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from hushbandits.adapters.learners import Rows
 from hushbandits.baselines.learned import Network, heads_of
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 from hushbandits.core.luck.tapes import run_seeds, streams
 from hushbandits.core.play import play
 from hushbandits.registry import make_team

@@ -16,9 +16,9 @@ from hushbandits.baselines.learned import Network, learned, parts_of
 from hushbandits.bench.declare.canonical import canonical, plain, thaw
 from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.runner.errors import StoreError
-from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import choice, integer, nearest, shown
+from hushbandits.core import Params, choice, integer, shown
 from hushbandits.core.task import EARNED
+from hushbandits.core.utils import nearest
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.learning.evolution import Evolution
 from hushbandits.learning.folder import Card, begun, save, versions

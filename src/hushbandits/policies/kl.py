@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hushbandits.core.ground.jit import jit
+from hushbandits.core import jit
 
 __all__ = ["kl", "kl_lower", "kl_upper"]
 

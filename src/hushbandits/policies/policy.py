@@ -23,8 +23,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ground.jit import Rule, jit, ours
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array, jit
+from hushbandits.core.utils import Rule
+from hushbandits.core.utils.jit import ours
 
 __all__ = ["Policy", "Sums", "add", "argmax", "by_index", "everyone", "log_clock", "nothing_shared", "sums"]
 
@@ -45,7 +46,7 @@ def sums(learners: int, n_arms: int) -> Sums:
 class Policy:
     """Base of the single-agent algorithms, shipped or one's own.
 
-    A subclass gives `state` and two static rules, compiled (`hushbandits.core.ground.jit.jit`) or plain Python:
+    A subclass gives `state` and two static rules, compiled (`hushbandits.core.utils.jit.jit`) or plain Python:
 
     ``choose(state, r) → int``
         The arm that learner r plays next.  Between two updates it may be asked once only.

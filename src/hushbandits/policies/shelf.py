@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hushbandits.core.ground.registry import Registry, Spec
-from hushbandits.core.ground.validate import shown
+from hushbandits.core import shown
+from hushbandits.core.utils import Registry, Spec
 from hushbandits.policies.policy import Policy
 
 #: A name, ``"module:Class"``, a class or a policy.

@@ -6,8 +6,8 @@ from copy import copy
 from typing import NamedTuple
 
 from hushbandits.core import Array, World, Wrapper, check_unit_rewards, run_seeds, streams
-from hushbandits.core.ground.names import words
 from hushbandits.core.luck.rewards import Stable
+from hushbandits.core.utils import words
 from hushbandits.policies.luck import words as luck_words
 from hushbandits.policies.policy import Policy
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 from hushbandits.routines.fixed_design import median_elimination, naive_elimination
 from hushbandits.routines.lucb import kl_lucb, lucb, ugapec
 from hushbandits.routines.racing import kl_racing, ser3, ser4, successive_elimination_by_passes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from hushbandits.core.ground.jit import jit
+from hushbandits.core import jit
 from hushbandits.routines.routine import SILENT, VOTES, Routine
 from hushbandits.routines.selection import best_mean, fewest_pulls, keep_only, pick, read, samples
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from hushbandits.core.ground.jit import jit
+from hushbandits.core import jit
 from hushbandits.policies.kl import kl_lower, kl_upper
 from hushbandits.routines.racing import kl_level
 from hushbandits.routines.routine import SILENT, VOTES, Routine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from hushbandits.core.ground.jit import jit
+from hushbandits.core import jit
 from hushbandits.privacy.laplace import laplace
 from hushbandits.routines.elimination import epochs, plan_all
 from hushbandits.routines.routine import Routine

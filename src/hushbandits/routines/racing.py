@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from hushbandits.core.ground.jit import jit
+from hushbandits.core import jit
 from hushbandits.policies.kl import kl_lower, kl_upper
 from hushbandits.routines.routine import RESETS, SILENT, VOTES, Routine
 from hushbandits.routines.selection import best_mean, fewest_pulls, observe, pick, read, samples

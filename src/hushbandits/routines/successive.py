@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from hushbandits.core.ground.jit import jit
+from hushbandits.core import jit
 
 __all__ = ["batch_radius", "eliminate", "epoch_length", "radii"]
 

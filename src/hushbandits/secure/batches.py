@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 from hushbandits.core.luck.tapes import streams
 from hushbandits.core.measure import Measure
 from hushbandits.core.rows import set_rows

@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import integer
+from hushbandits.core import Array, affordable, integer
 from hushbandits.secure import primitives
 from hushbandits.secure.messages import Abort, Fault, Kind
 from hushbandits.secure.parties import Parameters

@@ -17,7 +17,7 @@ from enum import IntEnum, StrEnum
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 
 __all__ = [
     "DIGEST",

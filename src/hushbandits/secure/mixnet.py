@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import integer
+from hushbandits.core import Array, integer
 from hushbandits.secure import primitives
 from hushbandits.secure.messages import Abort, Fault
 from hushbandits.secure.parties import Secretive

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 from hushbandits.secure import primitives
 from hushbandits.secure.messages import Kind, Message, packed
 from hushbandits.secure.sampling import total

@@ -8,8 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import probability, shown
+from hushbandits.core import Array, probability, shown
 from hushbandits.core.luck.tapes import streams
 from hushbandits.core.measure import Measure
 from hushbandits.core.rows import set_rows

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 from hushbandits.secure.primitives import KEY, keystream, source
 
 __all__ = ["expand", "secret_shares", "total"]

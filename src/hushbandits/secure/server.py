@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 from hushbandits.secure import primitives
 from hushbandits.secure.graph import neighbourhoods
 from hushbandits.secure.messages import (

@@ -15,11 +15,10 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
+from hushbandits.core import Params, integer
 from hushbandits.core.actions import Space
 from hushbandits.core.entries import AnyWrapper
 from hushbandits.core.env import Env
-from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import integer
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.registry import make_team, takes
 from hushbandits.testing.compare import difference, repeatable, required, same

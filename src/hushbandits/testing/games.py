@@ -12,18 +12,18 @@ from functools import partial
 
 import numpy as np
 
+from hushbandits.core import Array, Message, Params, Seeds
 from hushbandits.core.each import Each
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.env_view import EnvView, revealed
-from hushbandits.core.ground.names import words as in_words
-from hushbandits.core.ground.registry import parameters
-from hushbandits.core.ground.types import Array, Message, Params, Seeds
 from hushbandits.core.guarantee import Guarantee, GuaranteeSource
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.play import meet
 from hushbandits.core.team import Team
+from hushbandits.core.utils import parameters
+from hushbandits.core.utils import words as in_words
 from hushbandits.registry import assemble, list_envs, takes
 from hushbandits.testing.compare import difference, repeatable, required, same
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import integer, shown
+from hushbandits.core import Array, integer, shown
 from hushbandits.core.luck.tapes import run_seeds, streams
 from hushbandits.policies.luck import words
 from hushbandits.policies.policy import Policy

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from hushbandits.core import Array, Params, Seeds
 from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.env_view import World
 from hushbandits.core.fields import toward_agents
-from hushbandits.core.ground.types import Array, Params, Seeds
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.payload import Payload
 from hushbandits.core.team import Team

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from hushbandits.core import flag
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.validate import flag
 from hushbandits.core.guarantee import Guarantee, invalid
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Payload

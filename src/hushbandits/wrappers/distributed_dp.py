@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from hushbandits.core import real
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.validate import real
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.privacy.divergence import (
     composed_epsilon,

@@ -8,9 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from hushbandits.core import Array, Seeds, choice, real
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import choice, real
 from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Fields, require

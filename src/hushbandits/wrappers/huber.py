@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
+from hushbandits.core import Array, Seeds, flag, probability, real
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import flag, probability, real
 from hushbandits.core.luck.rewards import Law, Uniform, make_law
 from hushbandits.core.luck.tapes import streams
 from hushbandits.core.payload import Luck, Payload

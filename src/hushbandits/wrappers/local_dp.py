@@ -9,9 +9,8 @@ from functools import partial
 
 import numpy as np
 
+from hushbandits.core import Array, integer, real
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import integer, real
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.privacy.divergence import shift_profile
 from hushbandits.privacy.noise import NoiseLaw, Profile, tail_quantile

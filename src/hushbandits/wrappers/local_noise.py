@@ -8,9 +8,8 @@ from functools import partial
 
 import numpy as np
 
+from hushbandits.core import Array, Seeds, choice, divisor, integer
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import choice, divisor, integer
 from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, Run, invalid
 from hushbandits.core.messages import Field, Fields
 from hushbandits.core.payload import Luck, Payload, PointNoise

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
+from hushbandits.core import Array, Seeds, probability, real
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import probability, real
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.payload import Luck, Payload

@@ -9,9 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from hushbandits.core import Array, Seeds, choice, real
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import choice, real
 from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, invalid
 from hushbandits.core.luck.batch import Generators
 from hushbandits.core.luck.seeding import many

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+from hushbandits.core import Array, Seeds, choice, flag, integer
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import choice, flag, integer
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Channel, Payload
 from hushbandits.core.wrapper import Wrapper

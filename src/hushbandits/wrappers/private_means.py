@@ -10,11 +10,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from hushbandits.core import Array, Seeds, affordable, choice, divisor, jit, real
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import choice, divisor, real
 from hushbandits.core.guarantee import RESOLVED, Adjacency, Guarantee, invalid
 from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.measure import Measure

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from hushbandits.core import Array, Seeds, choice, flag, integer, real, shown
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.limits import LARGEST_NUMBER
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import choice, flag, integer, real, shown
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.payload import Channel
 from hushbandits.core.roles import Privatizer, SecureFunction
+from hushbandits.core.utils import LARGEST_NUMBER
 from hushbandits.secure.runs import MEASURES, Cohorts, Protocol
 from hushbandits.wrappers.passage import Passage
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hushbandits.core import Array, integer
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import integer
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.payload import Channel
 from hushbandits.wrappers.passage import Mixed, Passage

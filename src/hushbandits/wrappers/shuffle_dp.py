@@ -13,9 +13,8 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from hushbandits.core import Array, Seeds, choice, integer, real
 from hushbandits.core.env_view import World
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import choice, integer, real
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.payload import Payload

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hushbandits.core.ground.types import Params, Seeds
-from hushbandits.core.ground.validate import integer, shown
+from hushbandits.core import Params, Seeds, integer, shown
 from hushbandits.core.luck.rewards import LAWS, Law, UniformMeans
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.builtin import EXPERIMENTS
-from hushbandits.core.ground.names import words
-from hushbandits.core.ground.registry import points
-from hushbandits.core.ground.validate import nearest, shown
+from hushbandits.core import shown
+from hushbandits.core.utils import nearest, words
+from hushbandits.core.utils.registry import points
 
 __all__ = ["bounds", "family", "find", "modules", "plugged", "read_toml", "reasons"]
 

@@ -11,8 +11,7 @@ from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
 from hushbandits.bench.declare.parts import Part, Use, check, checked_table
-from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import choice, shown
+from hushbandits.core import Params, choice, shown
 
 __all__ = ["EFFECTS", "ORIGINS", "Claim", "Difference", "Effect", "Line", "Origin", "Ratio", "Slope", "Value", "line"]
 

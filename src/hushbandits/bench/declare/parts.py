@@ -10,9 +10,8 @@ from functools import cache
 from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from hushbandits.bench.declare.canonical import plain, thaw
-from hushbandits.core.ground.extras import extra
-from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import nearest, shown
+from hushbandits.core import Params, shown
+from hushbandits.core.utils import extra, nearest
 
 with extra("bench"):
     import msgspec

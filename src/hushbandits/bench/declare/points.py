@@ -8,8 +8,9 @@ from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.claim import Claim, Difference, Slope, Value
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.declare.vocabulary import place
-from hushbandits.core.ground.validate import nearest, shown
+from hushbandits.core import shown
 from hushbandits.core.measure import Measure
+from hushbandits.core.utils import nearest
 
 __all__ = ["check_claims", "check_declared", "picked", "points"]
 

@@ -12,8 +12,8 @@ from hushbandits.bench.declare.canonical import canonical, digest, seeds, world
 from hushbandits.bench.declare.claim import Claim, Line
 from hushbandits.bench.declare.parts import Count, Figure, Part, Use, check, plain_name
 from hushbandits.bench.declare.vocabulary import place, short, symbol
-from hushbandits.core.ground.types import Params, Seeds
-from hushbandits.core.ground.validate import nearest, shown
+from hushbandits.core import Params, Seeds, shown
+from hushbandits.core.utils import nearest
 
 __all__ = ["Cell", "Experiment", "Figure", "Use"]
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
-from hushbandits.core.ground.types import Params
+from hushbandits.core import Params
 from hushbandits.core.measure import Measure, gathered
 from hushbandits.registry import builtin_classes
 

@@ -21,7 +21,7 @@ import numpy as np
 import scipy
 
 from hushbandits.bench.judge.stats import Interval
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 
 __all__ = ["RAREST", "UNBOUNDED", "Stratum", "fewest_runs", "fieller", "log_contrast", "skewed_t"]
 

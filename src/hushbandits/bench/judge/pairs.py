@@ -17,8 +17,7 @@ from hushbandits.bench.declare.vocabulary import place
 from hushbandits.bench.judge import stats
 from hushbandits.bench.judge.stats import STATISTICS, Interval, share_interval
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array, affordable
 from hushbandits.core.measure import Measure
 
 __all__ = ["Compared", "Pair", "against", "comparisons", "swapped", "wins"]

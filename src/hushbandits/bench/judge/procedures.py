@@ -15,7 +15,7 @@ from hushbandits.bench.declare.claim import Difference, Effect, Ratio, Slope, Va
 from hushbandits.bench.declare.spec import Cell
 from hushbandits.bench.judge.intervals import UNBOUNDED, Stratum, fieller, log_contrast, skewed_t
 from hushbandits.bench.judge.stats import INTERVALS, STATISTICS, Interval, statistic_of
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 from hushbandits.core.measure import Measure
 
 __all__ = ["PROCEDURES", "Procedure", "combined", "contrast", "estimate", "procedure"]

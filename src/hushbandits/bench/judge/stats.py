@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 from hushbandits.core.measure import Measure, agree
 
 __all__ = [

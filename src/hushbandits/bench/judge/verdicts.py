@@ -25,7 +25,7 @@ from hushbandits.bench.judge.intervals import UNBOUNDED, Stratum
 from hushbandits.bench.judge.procedures import contrast, estimate, procedure
 from hushbandits.bench.judge.stats import Interval, shown_interval
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 
 __all__ = ["ALPHA", "VERDICTS", "Finding", "Verdict", "counted", "judge", "tally", "together", "told"]
 

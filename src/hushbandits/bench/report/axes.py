@@ -15,9 +15,9 @@ from hushbandits.bench.declare.vocabulary import symbol, words
 from hushbandits.bench.judge.stats import INTERVALS
 from hushbandits.bench.report.series import Series, figures, panelled, series
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.core.ground.extras import extra
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 from hushbandits.core.measure import Measure
+from hushbandits.core.utils import extra
 from hushbandits.registry import clock, list_envs
 
 with extra("bench"):

@@ -17,9 +17,9 @@ from hushbandits.bench.declare.spec import Experiment, Figure
 from hushbandits.bench.report.axes import MUTED, Panel, draw, finish, panels, short, style, wrapped
 from hushbandits.bench.report.ours import MAKER
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.core.ground.extras import extra
-from hushbandits.core.ground.files import replacing
-from hushbandits.core.ground.types import Params
+from hushbandits.core import Params
+from hushbandits.core.utils import extra
+from hushbandits.core.utils.files import replacing
 
 with extra("bench"):
     import matplotlib

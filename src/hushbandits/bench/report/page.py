@@ -23,7 +23,7 @@ from hushbandits.bench.report.series import figures
 from hushbandits.bench.report.tables import Value, columns, summaries, written
 from hushbandits.bench.runner.configuration import Configuration, configurations, noted
 from hushbandits.bench.runner.store import Store
-from hushbandits.core.ground.files import replacing
+from hushbandits.core.utils.files import replacing
 from hushbandits.protection import HEADS
 
 __all__ = ["UNTOLD", "guarantees", "write"]

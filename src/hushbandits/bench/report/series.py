@@ -15,9 +15,9 @@ from hushbandits.bench.declare.spec import Cell, Experiment, Figure
 from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.bench.judge.stats import quantile_band, summary
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.core.ground.names import imported, words
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 from hushbandits.core.measure import Measure
+from hushbandits.core.utils import imported, words
 
 __all__ = ["Series", "figures", "panelled", "series"]
 

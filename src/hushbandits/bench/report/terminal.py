@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from hushbandits.core.ground.strangers import printable
+from hushbandits.core.utils import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,12 +11,11 @@ from hushbandits.bench.declare.points import check_claims, check_declared
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.runner.batch import prepare, sampled
 from hushbandits.bench.runner.plan import BATCH
+from hushbandits.core import affordable, integer
 from hushbandits.core.env_view import EnvView
-from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.names import words
-from hushbandits.core.ground.validate import integer, nearest
 from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.play import measured
+from hushbandits.core.utils import nearest, words
 from hushbandits.protection import HEADS, protection
 from hushbandits.registry import make_wrapper
 

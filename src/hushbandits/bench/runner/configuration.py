@@ -12,8 +12,7 @@ import numpy as np
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures, Store
-from hushbandits.core.ground.types import Array, Params
-from hushbandits.core.ground.validate import shown
+from hushbandits.core import Array, Params, shown
 from hushbandits.core.measure import Measure
 from hushbandits.protection import Protection
 

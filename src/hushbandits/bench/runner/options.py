@@ -6,8 +6,8 @@ import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hushbandits.core.ground.extras import extra
-from hushbandits.core.ground.validate import choice, integer, shown
+from hushbandits.core import choice, integer, shown
+from hushbandits.core.utils import extra
 
 __all__ = ["BACKENDS", "RunOptions", "workers"]
 

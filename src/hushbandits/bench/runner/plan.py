@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.runner.batch import Task
 from hushbandits.bench.runner.store import Store
-from hushbandits.core.ground.validate import shown
+from hushbandits.core import shown
 
 __all__ = ["Shard", "batches", "missing", "parse_shard"]
 

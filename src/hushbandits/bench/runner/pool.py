@@ -21,10 +21,8 @@ from hushbandits.bench.runner.errors import RunError
 from hushbandits.bench.runner.options import RunOptions, workers
 from hushbandits.bench.runner.progress import Bar
 from hushbandits.bench.runner.sources import sent
-from hushbandits.core.ground import names
-from hushbandits.core.ground.extras import extra
-from hushbandits.core.ground.sources import source_digest
-from hushbandits.core.ground.types import Params
+from hushbandits.core import Params
+from hushbandits.core.utils import extra, registry, source_digest
 from hushbandits.registry import adopt
 
 
@@ -45,7 +43,7 @@ def answers(tasks: Sequence[Task], options: RunOptions, bar: Bar) -> Iterator[tu
             yield task, attempted(task.play)
         return
     with _backend(options), sent(tasks) as objects:
-        folders = tuple(dict.fromkeys([os.getcwd(), *names.reached()]))
+        folders = tuple(dict.fromkeys([os.getcwd(), *registry.reached()]))
         context = pickle.dumps((source_digest(), folders, objects))
         waiting, suspects = deque(tasks), list[Task]()
         while waiting:
@@ -135,7 +133,7 @@ def _client(options: RunOptions) -> Any:
         return Client(set_as_default=False, **how)
     except Exception as error:
         where = options.address or "on this machine"
-        raise RunError(f"Dask cannot be used (address={where}): {names.words(error)}") from error
+        raise RunError(f"Dask cannot be used (address={where}): {registry.words(error)}") from error
 
 
 # -- in a worker ------------------------------------------------------------------------------------------------------
@@ -182,9 +180,9 @@ def _enter(context: bytes) -> None:
     with contextlib.suppress(OSError):  # another machine may have no such folder
         os.chdir(folders[0])
     for folder in reversed(folders):
-        names.reach(folder)
+        registry.reach(folder)
     named, entries = pickle.loads(objects)
-    names.SENT.clear()
-    names.SENT.update(named)
+    registry.SENT.clear()
+    registry.SENT.update(named)
     adopt(entries)
     _entered = context

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Self
 
-from hushbandits.core.ground.extras import extra
+from hushbandits.core.utils import extra
 
 __all__ = ["Bar"]
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushbandits.core.ground.extras import extra
-from hushbandits.core.ground.types import Array
+from hushbandits.core import Array
 from hushbandits.core.measure import Measure
+from hushbandits.core.utils import extra
 
 if TYPE_CHECKING:
     import pyarrow as pa

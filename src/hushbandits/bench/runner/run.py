@@ -26,9 +26,8 @@ from hushbandits.bench.runner.progress import Bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.sources import source_digests, used
 from hushbandits.bench.runner.store import Store
-from hushbandits.core.ground.names import reach
-from hushbandits.core.ground.sources import source_digest
-from hushbandits.core.ground.validate import integer
+from hushbandits.core import integer
+from hushbandits.core.utils import reach, source_digest
 
 
 @dataclass(frozen=True)

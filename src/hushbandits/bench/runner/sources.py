@@ -18,7 +18,7 @@ from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.runner.batch import Task
 from hushbandits.bench.runner.rows import digest_of
 from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
-from hushbandits.core.ground.names import imported, reach
+from hushbandits.core.utils import imported, reach
 from hushbandits.policies.shelf import POLICIES
 from hushbandits.registry import own_entries
 

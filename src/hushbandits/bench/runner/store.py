@@ -15,10 +15,9 @@ from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.declare.vocabulary import shipped
 from hushbandits.bench.runner.errors import StoreError, unwritable
 from hushbandits.bench.runner.rows import Rows, Runs, decoded, digest_of, encoded
-from hushbandits.core.ground.files import parts, replacing
-from hushbandits.core.ground.types import Array, Params
-from hushbandits.core.ground.validate import shown
+from hushbandits.core import Array, Params, shown
 from hushbandits.core.measure import Measure
+from hushbandits.core.utils.files import parts, replacing
 
 DECLARATION = "experiment.json"
 _FORMAT = 1

@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array, Seeds
-from hushbandits.core.ground.validate import count, flag, real
 from hushbandits.core.luck.quantiles import TABLE, WORTH, Smooth, tabled
 from hushbandits.core.luck.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
 from hushbandits.core.luck.seeding import many
 from hushbandits.core.luck.tapes import LONGEST
+from hushbandits.core.utils import Array, Seeds, count, flag, real
 
 __all__ = ["Arms", "Standing", "moving_locations"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
 from hushbandits.core.luck.seeding import Seeded, many, named, placed, sown
+from hushbandits.core.utils import Array
 
 __all__ = ["Generators", "together"]
 

@@ -7,9 +7,7 @@ from dataclasses import fields, is_dataclass
 
 import numpy as np
 
-from hushbandits.core.ground.limits import LARGEST_NUMBER
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import real
+from hushbandits.core.utils import LARGEST_NUMBER, Array, real
 
 __all__ = ["WIDEST", "Law"]
 

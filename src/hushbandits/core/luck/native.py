@@ -16,8 +16,7 @@ import numpy as np
 from llvmlite import binding
 from numba import types
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
+from hushbandits.core.utils import Array, jit
 
 __all__ = ["binomials", "differences", "found"]
 

@@ -8,9 +8,8 @@ from functools import lru_cache, partial
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
 from hushbandits.core.luck.law import Law
+from hushbandits.core.utils import Array, jit
 
 __all__ = ["TABLE", "WORTH", "Smooth", "Tabled", "tabled"]
 

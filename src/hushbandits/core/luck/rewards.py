@@ -13,15 +13,13 @@ from typing import Any
 import numpy as np
 import scipy
 
-from hushbandits.core.ground.limits import affordable
-from hushbandits.core.ground.registry import Registry, Spec
-from hushbandits.core.ground.types import Array, Params, Seeds
-from hushbandits.core.ground.validate import integer, nearest, real, reals, shown
 from hushbandits.core.luck.law import WIDEST, Law
 from hushbandits.core.luck.quantiles import Smooth
 from hushbandits.core.luck.seeding import draw, order, sown
 from hushbandits.core.luck.stable import Stable
 from hushbandits.core.luck.tapes import streams
+from hushbandits.core.utils import Array, Params, Registry, Seeds, Spec, nearest
+from hushbandits.core.utils.validate import affordable, integer, real, reals, shown
 
 __all__ = [
     "LAWS",

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.random.bit_generator import ISpawnableSeedSequence
 
-from hushbandits.core.ground.jit import jit
-from hushbandits.core.ground.types import Array
+from hushbandits.core.utils import Array, jit
 
 __all__ = [
     "Seeded",

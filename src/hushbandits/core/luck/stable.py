@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
-from hushbandits.core.ground.validate import real
 from hushbandits.core.luck.law import WIDEST, Law
+from hushbandits.core.utils import Array, real
 
 if TYPE_CHECKING:
     from scipy.interpolate import CubicSpline

@@ -14,8 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
-from hushbandits.core.ground.types import Array
 from hushbandits.core.luck.seeding import begin_rows, draw, grown, many, named, read_rows, sown
+from hushbandits.core.utils import Array
 
 __all__ = ["LONGEST", "TAPES", "Uniforms", "own_stream", "run_seeds", "stream", "streams", "taped"]
 

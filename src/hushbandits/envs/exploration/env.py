@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from hushbandits.core import Array, Env, Field, Fields, Guarantee, Message, Seeds, Team, Wrapper, affordable, require
-from hushbandits.core.ground.validate import choice, count, flag, real
 from hushbandits.core.luck.rewards import Law, UniformMeans
 from hushbandits.core.luck.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.payload import Payload
 from hushbandits.core.rows import set_rows
+from hushbandits.core.utils import choice, count, flag, real
 from hushbandits.core.validation import checked
 from hushbandits.envs.exploration import coordinator, votes
 from hushbandits.envs.exploration.coordinator import GlobalSet

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hushbandits.core import Arms, Array, Law, RepeatingMeans, UniformMeans, choice, count, real, reals
-from hushbandits.core.ground.validate import nearest
+from hushbandits.core.utils import nearest
 
 
 @dataclass(frozen=True)

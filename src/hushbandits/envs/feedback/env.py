@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from hushbandits.core import Arms, Array, Env, Field, Fields, Measure, Message, Privatizer, Seeds, Wrapper, affordable
-from hushbandits.core.ground.validate import choice, count
 from hushbandits.core.luck.rewards import Law, UniformMeans, make_law
 from hushbandits.core.luck.seeding import spread
 from hushbandits.core.luck.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.payload import Payload
 from hushbandits.core.rows import set_rows
+from hushbandits.core.utils import choice, count
 from hushbandits.core.validation import as_array, checked_message
 from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals
 from hushbandits.envs.feedback.payload import Blocks

@@ -9,8 +9,8 @@ import networkx as nx
 import numpy as np
 
 from hushbandits.core import Array, Fields, Payload, Seeds, Wrapper, affordable, checked, require, set_rows, streams
-from hushbandits.core.ground.validate import choice, count, integer, probability, real
 from hushbandits.core.luck.rewards import Law, RepeatingMeans, UniformMeans
+from hushbandits.core.utils import choice, count, integer, probability, real
 from hushbandits.envs.network.course import Course, by_luck, posts_states
 from hushbandits.envs.network.graphs import connected_erdos_renyi
 from hushbandits.envs.network.payload import GraphReports

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core import Arms, Array, Law, Seeds, Standing, UniformMeans, draw_locations, set_rows, streams
-from hushbandits.core.ground.validate import choice, real, reals, shown
+from hushbandits.core import Arms, Array, Law, Seeds, Standing, UniformMeans, choice, draw_locations, set_rows, streams
 from hushbandits.core.luck.law import WIDEST
+from hushbandits.core.utils import real, reals, shown
 from hushbandits.envs.network.env import CoopNetwork
 
 

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
 from hushbandits.core import Array, affordable, count, shown
-from hushbandits.core.ground.validate import nearest
+from hushbandits.core.utils import nearest
 from hushbandits.envs.network.reach import Links, connected, hops_from, links
 
 _SMALL = 24  # agents up to which the hard numbers are exact

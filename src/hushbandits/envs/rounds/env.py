@@ -13,8 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core import Arms, Array, Env, Field, Fields, Inbox, Measure, Seeds, Wrapper, affordable, locked
-from hushbandits.core.ground.validate import count
+from hushbandits.core import Arms, Array, Env, Field, Fields, Inbox, Measure, Seeds, Wrapper, affordable, count, locked
 from hushbandits.core.luck.rewards import Law, RepeatingMeans, UniformMeans
 from hushbandits.core.luck.tapes import LONGEST, Uniforms, taped
 from hushbandits.core.payload import Payload

@@ -11,7 +11,7 @@ from gymnasium import spaces
 
 from hushbandits.core import Array, Coding, Field, Inbox, Obs, Part, Space, Stacked, Task, World, affordable, choices
 from hushbandits.core.evidence import WIDE, hear, pull_one
-from hushbandits.core.ground.validate import choice
+from hushbandits.core.utils import choice
 
 
 class ArmTask(Task):

@@ -13,21 +13,25 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import sys
+import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any, TypeVar
 
-from hushbandits.core.ground.names import imported, words
-from hushbandits.core.ground.sources import docstrings
-from hushbandits.core.ground.types import Params
-from hushbandits.core.ground.validate import an, flag, nearest, shown
+from hushbandits.core.utils.sources import docstrings
+from hushbandits.core.utils.types import Params
+from hushbandits.core.utils.validate import an, flag, nearest, shown
 
 #: What builds something, or ``"package.module:Class"``.
 Entry = str | Callable[..., object]
 _Made = TypeVar("_Made")
+_PACKAGE = __name__.partition(".")[0]
 _NAMED = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
@@ -321,3 +325,119 @@ def points(group: str) -> list[tuple[str, str, str]]:
         for p in entry_points(group=f"hushbandits.{group}")
     }
     return sorted(found, key=lambda point: (point[2], point[0]))
+
+
+# -- what is imported by its name ------------------------------------------------------------------------------------
+
+#: Classes that the parent process sent to this worker, by ``"module:Class"``.
+SENT: dict[str, object] = {}
+
+
+def imported(what: str, path: str) -> object:
+    """Import what ``"module:Class"`` names, and return it; in a worker, the class that the parent sent.
+
+    Raises
+    ------
+    ValueError
+        Nothing importable under that path; the message begins with `what`.
+    """
+    if path in SENT:
+        return SENT[path]
+    module, _, name = path.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), name)) or module.endswith(".py"):
+        raise ValueError(f"{what} must read module:Class, such as my_module:MyClass; it names no file")
+    reach(str(Path.cwd()))
+    try:
+        home = importlib.import_module(module)
+    except (Exception, SystemExit) as error:
+        if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
+            raise ValueError(f"{what}: there is no module {module!r} here or on the path") from None
+        raise ValueError(f"{what}: importing {module!r} raised {words(error)}") from error
+    if not hasattr(home, name):
+        raise ValueError(f"{what}: module {module!r} has no {name!r}")
+    return getattr(home, name)
+
+
+#: Folders that `reach` has put on the path.
+_reached: set[str] = set()
+
+
+def reach(folder: str) -> None:
+    """Make modules in `folder` importable, before those of folders that were reached earlier.
+
+    A worker may have been started elsewhere, and a session may have gone elsewhere since.
+
+    Raises
+    ------
+    ValueError
+        A file there has this package's name: workers would import it in the package's place.
+    """
+    own = Path(folder, f"{_PACKAGE}.py")
+    if own.is_file():
+        raise ValueError(f"{own} hides the package {_PACKAGE}: give your file another name")
+    if folder in _reached and folder in sys.path:
+        sys.path.remove(folder)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+        _reached.add(folder)
+
+
+def reached() -> list[str]:
+    """Return the folders that were reached, in the order of Python's path."""
+    return [folder for folder in sys.path if folder in _reached]
+
+
+def words(error: BaseException) -> str:
+    """Return an error in one line: its class and message."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+@contextmanager
+def extra(name: str) -> Iterator[None]:
+    """Turn a missing package into an ``ImportError`` that says which extra brings it.
+
+    Parameters
+    ----------
+    name : str
+        The extra, such as ``"bench"``.
+
+    Examples
+    --------
+    >>> with extra("bench"):
+    ...     import nowhere_to_be_found
+    Traceback (most recent call last):
+        ...
+    ImportError: nowhere_to_be_found is not installed: pip install "hushbandits[bench]"
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ImportError(f'{error.name} is not installed: pip install "hushbandits[{name}]"') from error
+
+
+# -- what somebody else wrote ----------------------------------------------------------------------------------------
+
+
+def printable(text: object) -> str:
+    """Return a text so that a terminal shows it and does not obey it: what steers is written as its number.
+
+    Line ends and tabs stay; escapes, other controls, marks that turn the direction, and half characters do not.
+    """
+    text = str(text)
+    if text.isprintable():
+        return text
+    return "".join(c if c in "\n\t" or unicodedata.category(c) not in _STEERING else _number(c) for c in text)
+
+
+#: Categories of controls, formats, surrogates, private and unassigned characters, and of line separators.
+_STEERING = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
+
+def _number(letter: str) -> str:
+    code = ord(letter)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def ships(code: object) -> bool:
+    """Whether a class or function is code of this package; what has no module (a ``partial``) is not."""
+    return str(getattr(code, "__module__", "")).partition(".")[0] == _PACKAGE

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
-from hushbandits.core.ground.sources import parts
+from hushbandits.core.utils.sources import parts
 
 
 class Rule:
@@ -34,7 +34,7 @@ class Rule:
     @functools.cached_property
     def compiled(self) -> Any:
         """Numba's dispatcher for calls from Python; the function itself where Numba is switched off."""
-        from hushbandits.core.ground.jit_cache import dispatcher
+        from hushbandits.core.utils.jit_cache import dispatcher
 
         self.__call__ = dispatcher(self.py_func)
         return self.__call__
@@ -42,7 +42,7 @@ class Rule:
     @functools.cached_property
     def inner(self) -> Any:
         """Numba's dispatcher for calls from compiled code: it makes no way in from Python."""
-        from hushbandits.core.ground.jit_cache import dispatcher
+        from hushbandits.core.utils.jit_cache import dispatcher
 
         f = self.py_func  # Numba refuses to enter one function twice, as a rule that calls itself would from Python
         twin = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)

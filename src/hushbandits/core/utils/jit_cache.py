@@ -29,7 +29,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataC
 from numba.core.registry import CPUDispatcher
 from numba.misc.appdirs import AppDirs
 
-from hushbandits.core.ground.sources import ROOT, parts, source_digest
+from hushbandits.core.utils.sources import ROOT, parts, source_digest
 
 _KEPT = 3  # folders
 

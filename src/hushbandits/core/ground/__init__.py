@@ -1,1 +1,0 @@
-"""The ground: types, limits, checks of arguments, files, compiled code."""

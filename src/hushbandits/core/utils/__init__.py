@@ -1,0 +1,15 @@
+"""What every module may import: types, checks of arguments, compiled functions, the registry; and files of ours."""
+# ruff: noqa: I001
+
+from hushbandits.core.utils.jit import Rule, jit
+from hushbandits.core.utils.registry import Registry, Spec, extra, imported, parameters, printable, reach, ships, words
+from hushbandits.core.utils.sources import source_digest
+from hushbandits.core.utils.types import Action, Array, Message, Params, Seeds
+from hushbandits.core.utils.validate import LARGEST_NUMBER, affordable, an, choice, count, divisor, flag, integer
+from hushbandits.core.utils.validate import nearest, probability, real, reals, short, shown
+
+__all__ = [
+    "LARGEST_NUMBER", "Action", "Array", "Message", "Params", "Registry", "Rule", "Seeds", "Spec", "affordable", "an",
+    "choice", "count", "divisor", "extra", "flag", "imported", "integer", "jit", "nearest", "parameters", "printable",
+    "probability", "reach", "real", "reals", "ships", "short", "shown", "source_digest", "words",
+]  # fmt: skip
