@@ -17,14 +17,23 @@ from hushbandits.wrappers.loss import Loss
 # -- twins ------------------------------------------------------------------------------------------------------
 
 
+def sums_heard(team, runs):
+    """Per run the block sums that reach the team, in order; they fill up as it plays."""
+    estimate, heard = team.estimate, [[] for _ in range(runs)]
+    team.estimate = lambda r, i, k, total, n: heard[r].append(total) or estimate(r, i, k, total, n)
+    return heard
+
+
 @pytest.mark.parametrize("base", [2, 4])
 def test_distributed_elimination_equals_its_naive_twin(base):
     settings = {"horizon": 6000, "n_arms": 4, "epsilon": 2.0, "confidence": 0.3, "users": "each"}
     env, team = build("DistDP-v0", "Dist-DP-SE", 3, settings, {"batch_base": base})
+    heard = sums_heard(team, 3)
     final = hb.play(env, team, 11)
     dropped = 0
     for r in range(3):
-        regret, active = naive_distributed(env, r, 2.0, 0.3, 6000, base)
+        regret, active, sums = naive_distributed(env, r, 2.0, 0.3, 6000, base)
+        assert heard[r] == pytest.approx(sums, rel=1e-12)
         assert final["regret"][r] == pytest.approx(regret, rel=1e-12)
         assert np.flatnonzero(team._active[r, 0]).tolist() == active
         dropped += 4 - len(active)
@@ -40,10 +49,12 @@ def test_a_mean_is_that_of_the_users_who_are_left():
 def test_central_elimination_equals_its_naive_twin():
     settings = {"horizon": 40_000, "n_arms": 3, "epsilon": 0.5, "confidence": 0.5, "users": "each"}
     env, team = build("CentralDP-v0", "DP-SE", 2, settings)
+    heard = sums_heard(team, 2)
     final = hb.play(env, team, 2)
     dropped = 0
     for r in range(2):
-        regret, active = naive_central(env, r, 0.5, 0.5, 40_000)
+        regret, active, sums = naive_central(env, r, 0.5, 0.5, 40_000)
+        assert heard[r] == pytest.approx(sums, rel=1e-12)
         assert final["regret"][r] == pytest.approx(regret, rel=1e-12)
         assert np.flatnonzero(team._active[r, 0]).tolist() == active
         dropped += 3 - len(active)

@@ -15,9 +15,9 @@ def naive_users(env, r, block, arm, n):
 
 
 def naive_distributed(env, r, epsilon, p, horizon, base):
-    """Dist-DP-SE of one run, user by user, from algorithm 1."""
+    """Dist-DP-SE of one run, user by user, from algorithm 1; with the sum of every block."""
     noise = stream(env.seeds[r], "wrapper/DiscreteLaplace")
-    active, used, block, regret, b = list(range(env.n_arms)), 0, 0, 0.0, 1
+    active, used, block, regret, b, sums = list(range(env.n_arms)), 0, 0, 0.0, 1, []
     while used < horizon:
         mean = {}
         for a in list(active):
@@ -35,7 +35,8 @@ def naive_distributed(env, r, epsilon, p, horizon, base):
             for i in range(n):
                 code = math.floor(x[i] * g) + (coins[i] < x[i] * g - math.floor(x[i] * g))
                 y = (y + (code + int(plus[i]) - int(minus[i])) % m) % m
-            mean[a] = ((y - m) / g if y > n * g + tau else y / g) / n
+            sums.append((y - m) / g if y > n * g + tau else y / g)
+            mean[a] = sums[-1] / n
             used, block = used + n, block + 1
             regret += n * env.gaps[r, a]
         if used >= horizon or len(active) == 1:
@@ -46,13 +47,13 @@ def naive_distributed(env, r, epsilon, p, horizon, base):
         best = max(mean[a] - beta for a in active)
         active = [a for a in active if mean[a] + beta >= best]
         b += 1
-    return regret, active
+    return regret, active, sums
 
 
 def naive_central(env, r, epsilon, p, horizon):
-    """DP-SE of one run (Sajed & Sheffet 2019)."""
+    """DP-SE of one run (Sajed & Sheffet 2019); with the noised sum of every block."""
     noise = stream(env.seeds[r], "wrapper/CentralLaplace")
-    active, used, block, regret, e = list(range(env.n_arms)), 0, 0, 0.0, 1
+    active, used, block, regret, e, sums = list(range(env.n_arms)), 0, 0, 0.0, 1, []
     while used < horizon:
         m, noisy = len(active), {}
         gap = 2.0**-e
@@ -62,8 +63,8 @@ def naive_central(env, r, epsilon, p, horizon):
             n = min(length, horizon - used)
             if n == 0:
                 break
-            total = sum(naive_users(env, r, block, a, n))
-            noisy[a] = (total + noise.laplace(0, 1 / epsilon)) / n
+            sums.append(sum(naive_users(env, r, block, a, n)) + noise.laplace(0, 1 / epsilon))
+            noisy[a] = sums[-1] / n
             used, block = used + n, block + 1
             regret += n * env.gaps[r, a]
         if used >= horizon or m == 1:
@@ -72,7 +73,7 @@ def naive_central(env, r, epsilon, p, horizon):
         c = math.log(4 * m * e * e / p) / (epsilon * length)
         active = [a for a in active if max(noisy.values()) - noisy[a] <= 2 * (h + c)]
         e += 1
-    return regret, active
+    return regret, active, sums
 
 
 def naive_binary(env, r, epsilon, delta, p, horizon):
