@@ -175,6 +175,13 @@ def test_relays_corrupt_what_they_send_on_for_all_behind_them(edge_loss, life, r
             assert seen[s, w, further] == 7.0
 
 
+def test_relays_corrupt_at_their_rate():
+    env = hb.make_core("CoopNetwork-v0", n_agents=3, graph="path", wrappers=[Huber(0.15, relays=True)])
+    env.reset(0)
+    hit, _ = env.wrappers[0].relay(0, np.ones(100_000, int))
+    assert stats.binomtest(int(hit.sum()), 100_000, 0.15).pvalue > 1e-6  # a tenth more or less is 13 deviations
+
+
 def test_only_byzantine_relays_corrupt_and_reports_of_neighbours_are_theirs():
     huber = Huber(1.0, law="constant", location=7.0, fraction=0.2, relays=True)
     env = hb.make_core("CoopNetwork-v0", n_agents=5, graph="star", horizon=3, wrappers=[huber], runs=30)
