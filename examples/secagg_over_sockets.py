@@ -50,11 +50,11 @@ def server(parameters: Parameters, seconds: float, told: Connection) -> None:
         told.send(listener.getsockname())
         party = Server(parameters)
         try:
-            traffic = serve(party, listener, seconds)
+            serve(party, listener, seconds)
         except Abort as abort:
             told.send(str(abort))
         else:
-            told.send((party.total, party.survivors, sum(traffic.up.values()), sum(traffic.down.values())))
+            told.send((party.total, party.survivors, int(party.up.sum()), int(party.down.sum())))
 
 
 def users(parameters: Parameters, names: list[int], vanish: bool, address: tuple[str, int], seconds: float) -> None:

@@ -3,7 +3,7 @@
 import hushbandits as hb
 from hushbandits.bench.declare.catalog import modules
 from hushbandits.bench.run import run
-from hushbandits.secure.costs import traffic
+from hushbandits.secure.bonawitz import traffic
 
 
 def test_the_experiment_measures_what_was_planned(tmp_path):

@@ -9,10 +9,9 @@ import pytest
 from scipy import stats
 
 from hushbandits.secure import primitives
+from hushbandits.secure.arithmetic import PRIME, expand, recover, secret_shares, split, total
 from hushbandits.secure.graph import neighbourhood, neighbourhoods
-from hushbandits.secure.messages import parse_vector, vector
-from hushbandits.secure.sampling import expand, secret_shares, total
-from hushbandits.secure.shamir import PRIME, recover, split
+from hushbandits.secure.messages import Abort, Fault, parse_vector, vector
 
 H = bytes.fromhex
 
@@ -23,8 +22,12 @@ def test_x25519_is_rfc_7748_section_6_1():
     assert primitives.public(alice) == H("8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a")
     assert primitives.public(bob) == H("de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f")
     shared = H("4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742")
-    assert primitives.agree(alice, primitives.public(bob)) == primitives.agree(bob, primitives.public(alice)) == shared
-    assert primitives.agree(alice, bytes(32)) is None  # of low order
+    assert primitives.agree(alice, primitives.public(bob), "") == shared
+    assert primitives.agree(bob, primitives.public(alice), "") == shared
+    for none in (bytes(32), bytes(31)):  # of low order, and no key
+        with pytest.raises(Abort, match="of alice") as caught:
+            primitives.agree(alice, none, "of alice")
+        assert caught.value.fault is Fault.KEY
 
 
 def test_hkdf_is_rfc_5869_test_case_3():
@@ -49,11 +52,13 @@ def test_chacha20_poly1305_is_rfc_8439_section_2_8_2():
     assert box.startswith(H("d31a8d34648e60db7b86afbc53ef7ec2a4aded51296e08fea9e2b5a736ee62d6"))
     assert box.endswith(H("1ae10b594f09e26a7e902ecbd0600691"))
     assert len(box) == len(text) + primitives.BOX
-    assert primitives.unseal(key, nonce, box, names) == text
+    assert primitives.unseal(key, nonce, box, names, "") == text
     wrong = bytes([box[0] ^ 1]) + box[1:]
     for other in ((key, nonce, wrong, names), (key, nonce + 1, box, names), (key, nonce, box, b""),
                   (bytes(32), nonce, box, names), (key, nonce, box[:-1], names)):  # fmt: skip
-        assert primitives.unseal(*other) is None
+        with pytest.raises(Abort, match="wrong") as caught:
+            primitives.unseal(*other, "wrong")
+        assert caught.value.fault is Fault.BOX
 
 
 def test_ed25519_is_rfc_8032_section_7_1():
@@ -61,8 +66,8 @@ def test_ed25519_is_rfc_8032_section_7_1():
     key = H("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a")
     signature = H("e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25"
                   "bf5f0595bbe24655141438e7a100b")  # fmt: skip
-    assert primitives.verifier(secret) == key
-    assert primitives.sign(secret, b"") == signature
+    assert primitives.public(primitives.signing(secret)) == key
+    assert primitives.signing(secret).sign(b"") == signature
     assert primitives.verify(key, signature, b"")
     assert not primitives.verify(key, signature, b"x")
     assert not primitives.verify(key, b"", b"")

@@ -9,11 +9,10 @@ from secure_play import VARIANTS, M, X, body, forged, parties, play, resealed
 
 import hushbandits as hb
 from hushbandits.secure import primitives
+from hushbandits.secure.arithmetic import SHARE, expand, recover
 from hushbandits.secure.bonawitz import SecureSum
 from hushbandits.secure.messages import DIGEST, LARGEST, Abort, Fault, Kind, length_of, lists, parse_vector
-from hushbandits.secure.parties import MASK, pair_key, self_key
-from hushbandits.secure.sampling import expand
-from hushbandits.secure.shamir import SHARE, recover
+from hushbandits.secure.parties import MASK
 
 
 def on(kind, change, to=None, times=1):
@@ -286,8 +285,8 @@ def two_stories(threshold):
     if primitives.public(key) != theirs[0]:
         return None
     y = parse_vector(seen[Kind.MASKED, 0][DIGEST:], p.length, p.modulus)
-    pairs = [pair_key(p, b"mask", primitives.agree(key, theirs[u]), 0, u) for u in range(1, 9)]
-    masks = expand([self_key(p, b, 0), *pairs], p.length, p.modulus)
+    pairs = [p.key(b"mask", primitives.agree(key, theirs[u], ""), 0, u) for u in range(1, 9)]
+    masks = expand([p.key(b"self", b, 0), *pairs], p.length, p.modulus)
     return (int(y[0]) - sum(masks[:, 0].tolist())) % p.modulus
 
 

@@ -7,8 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from hushbandits.secure.bonawitz import STAGES, SecureSum
-from hushbandits.secure.costs import traffic
+from hushbandits.secure.bonawitz import STAGES, SecureSum, traffic
 from hushbandits.secure.messages import Fault
 
 #: Who is silent from here on is not in the sum.

@@ -12,7 +12,7 @@ from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.env import Feedback
-from hushbandits.secure.batches import MIXED, Batches
+from hushbandits.secure.mixnet import MIXED, Batches
 from hushbandits.testing.games import check_rows, trace
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.shuffle import Shuffle

@@ -1,4 +1,4 @@
-"""The protocol of Bonawitz et al. as one call: a sum with all parties in this process."""
+"""The protocol of Bonawitz et al. as one call: a sum with all parties in this process, and what it sends."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ import numpy as np
 
 from hushbandits.core import Array, affordable, integer
 from hushbandits.secure import primitives
-from hushbandits.secure.messages import Abort, Fault, Kind
+from hushbandits.secure.arithmetic import SHARE
+from hushbandits.secure.messages import DIGEST, HEADER, Abort, Fault, Kind, packed
 from hushbandits.secure.parties import Parameters
 from hushbandits.secure.server import Server
-from hushbandits.secure.transport import Traffic, in_memory
-from hushbandits.secure.user import User
-
-__all__ = ["STAGES", "Outcome", "SecureSum", "agreed"]
+from hushbandits.secure.user import PAIR, User
 
 #: What a user sends, in order; ``"signed"`` only against malicious servers.
 STAGES = ("keys", "shares", "masked", "signed", "unmask")
 
-#: Bytes that two neighbours take in one process, about.
-_PAIR = 1000
+#: Bytes that two neighbours take in one process, about; most neighbours of a user.
+_PAIR, _MOST = 1000, (1 << 20) - 1
 
 
 @dataclass(frozen=True)
@@ -51,20 +49,6 @@ class Outcome:
     aborted: Abort | None
 
 
-def _remembering() -> Callable[[Any, bytes], bytes | None]:
-    """An agreement that all parties of one process share: the second of a pair is spared the arithmetic."""
-    known: dict[frozenset[bytes], bytes | None] = {}
-
-    def agree(key: Any, other: bytes) -> bytes | None:
-        pair = frozenset((primitives.public(key), other))
-        if pair in known:
-            return known.pop(pair)
-        known[pair] = primitives.agree(key, other)
-        return known[pair]
-
-    return agree
-
-
 def agreed(n: int, neighbours: int | None, threshold: int | None, malicious: bool) -> tuple[int, int]:
     """Return how many neighbours each of `n` users has, and how many of them must answer."""
     k = n - 1 if neighbours is None else min(neighbours + neighbours % 2, n - 1)
@@ -72,6 +56,59 @@ def agreed(n: int, neighbours: int | None, threshold: int | None, malicious: boo
     return k, max(t, n // 2 + 1) if malicious else t
 
 
+def traffic(
+    n: int, length: int, modulus: int, neighbours: int | None = None, malicious: bool = False
+) -> tuple[int, int]:
+    """Bytes that a user sends and gets in one sum, headers and all.
+
+    Parameters
+    ----------
+    n : int
+        Users.
+    length : int
+        Numbers per vector.
+    modulus : int
+        m: a number takes ⌈log₂ m⌉ bits.
+    neighbours : int, optional
+        By default everybody.
+    malicious : bool
+        With signatures.
+
+    Examples
+    --------
+    >>> traffic(1000, 10, 1 << 40, 100)
+    (13170, 16144)
+
+    The setting of Bonawitz et al. 2017, figure 1: 1,024 users and 2²⁰ numbers of 16 bits, in all over what is added up.
+
+    >>> round(sum(traffic(1024, 1 << 20, 1 << 26)) / (2 << 20), 2)
+    1.77
+    """
+    k, _ = agreed(n, neighbours, None, malicious)
+    keys = 2 * primitives.KEY + malicious * primitives.SIGNATURE
+    box, name = PAIR + primitives.BOX, 4
+    up = [keys, DIGEST + primitives.KEY + k * (name + box), DIGEST + packed(length, modulus)]
+    up += [DIGEST + primitives.SIGNATURE] * malicious + [DIGEST + k * (name + 3 + SHARE)]
+    down = [k * (name + keys), k * (name + box), name * (3 + k)]
+    down += [k * (name + primitives.SIGNATURE)] * malicious
+    return sum(up) + (HEADER + DIGEST) * len(up), sum(down) + (HEADER + DIGEST) * len(down)
+
+
+def _remembering() -> Callable[[Any, bytes, str], bytes]:
+    """An agreement that all parties of one process share: the second of a pair is spared the arithmetic."""
+    known: dict[frozenset[bytes], bytes] = {}
+
+    def agree(key: Any, other: bytes, fault: str) -> bytes:
+        pair = frozenset((primitives.public(key), other))
+        if pair in known:
+            return known.pop(pair)
+        known[pair] = primitives.agree(key, other, fault)
+        return known[pair]
+
+    return agree
+
+
+@dataclass(eq=False, repr=False)
 class SecureSum:
     """Sums of vectors by the protocol of Bonawitz et al., with all parties in this process.
 
@@ -104,24 +141,22 @@ class SecureSum:
     (array([0], dtype=uint64), (0, 2))
     """
 
-    def __init__(
-        self,
-        modulus: int,
-        neighbours: int | None = None,
-        threshold: int | None = None,
-        malicious: bool = False,
-        fewest: int = 2,
-        insecure_seed: int | None = None,
-    ):
+    modulus: int
+    neighbours: int | None = None
+    threshold: int | None = None
+    malicious: bool = False
+    fewest: int = 2
+    insecure_seed: int | None = None
+
+    def __post_init__(self) -> None:
         primitives.needed()
-        self.modulus = integer("modulus", modulus, 2, 1 << 62)
-        self.neighbours = None if neighbours is None else integer("neighbours", neighbours, 1, (1 << 20) - 1)
-        self.threshold = None if threshold is None else integer("threshold", threshold, 1, neighbours or (1 << 20) - 1)
-        self.malicious = malicious
-        if malicious and neighbours is not None:
-            raise ValueError(f"neighbours={neighbours}: with malicious=True everybody is one, allowed is None")
-        self.fewest = integer("fewest", fewest, 2)
-        self.insecure_seed = insecure_seed
+        self.modulus, self.fewest = integer("modulus", self.modulus, 2, 1 << 62), integer("fewest", self.fewest, 2)
+        if self.neighbours is not None:
+            self.neighbours = integer("neighbours", self.neighbours, 1, _MOST)
+        if self.threshold is not None:
+            self.threshold = integer("threshold", self.threshold, 1, self.neighbours or _MOST)
+        if self.malicious and self.neighbours is not None:
+            raise ValueError(f"neighbours={self.neighbours}: with malicious=True everybody is one, allowed is None")
         self._sums = 0
 
     def sum(self, vectors: Array, dropouts: Mapping[str, Collection[int]] | None = None) -> Outcome:
@@ -141,14 +176,19 @@ class SecureSum:
         Whatever happens later is an outcome.
         """
         x = self._residues(vectors)
-        n, traffic = len(x), Traffic()
-        silent = _silent(dropouts or {}, n)
+        silent = _silent(dropouts or {}, len(x))
         try:
             server, users = self.parties(x)
-            in_memory(server, users, traffic, silent)
         except Abort as abort:
-            return self._outcome(n, None, (), traffic, abort)
-        return self._outcome(n, server.total, tuple(server.survivors), traffic, None)
+            none = np.zeros(len(x), np.int64)
+            return Outcome(None, (), none, none, 0, abort)
+        why = None
+        try:
+            _play(server, users, silent)
+        except Abort as abort:
+            why = abort
+        survivors = () if server.total is None else tuple(server.survivors)
+        return Outcome(server.total, survivors, server.up, server.down, server.rounds, why)
 
     def parties(self, vectors: Array) -> tuple[Server, dict[int, User]]:
         """The server and the users of a new session, who have not spoken yet; an `Abort` where they are too few.
@@ -168,13 +208,6 @@ class SecureSum:
         agree = _remembering()
         return Server(p), {u: User(p, u, x[u], signing[u], seed, agree) for u in range(p.n)}
 
-    @staticmethod
-    def _outcome(
-        n: int, total: Array | None, survivors: tuple[int, ...], traffic: Traffic, why: Abort | None
-    ) -> Outcome:
-        up, down = (np.array([of.get(u, 0) for u in range(n)]) for of in (traffic.up, traffic.down))
-        return Outcome(total, survivors, up, down, traffic.rounds, why)
-
     def _residues(self, vectors: Array) -> Array:
         x = np.asarray(vectors)
         if x.ndim != 2 or x.dtype.kind not in "iu" or x.shape[1] == 0 or (x < 0).any() or (x >= self.modulus).any():
@@ -189,7 +222,7 @@ class SecureSum:
         if n < least:
             raise Abort(Fault.DROPOUT, f"{n} users are there; allowed are {least} or more")
         signing = [primitives.source(seed, f"identity {u}")(primitives.KEY) for u in range(n)] if self.malicious else []
-        directory = tuple(map(primitives.verifier, signing))
+        directory = tuple(primitives.public(primitives.signing(secret)) for secret in signing)
         session = os.urandom(16) if seed is None else primitives.source(seed, "session")(16)
         return Parameters(n, self.modulus, length, k, t, session, self.fewest, directory), signing or [b""] * n
 
@@ -201,3 +234,14 @@ def _silent(dropouts: Mapping[str, Collection[int]], n: int) -> dict[Kind, set[i
         if strange := set(names) - set(range(n)):
             raise ValueError(f"dropouts at {stage!r} of {min(strange)}: allowed are 0 … {n - 1}")
     return {Kind[stage.upper()]: set(names) for stage, names in dropouts.items()}
+
+
+def _play(server: Server, users: Mapping[int, User], silent: Mapping[Kind, Collection[int]]) -> None:
+    """Play all rounds; who is `silent` says nothing from that round on."""
+    mail: Mapping[int, bytes] = dict.fromkeys(users, b"")
+    gone: set[int] = set()
+    while server.total is None:
+        gone.update(silent.get(server.round, ()))
+        for u in sorted(mail.keys() - gone):
+            server.receive(users[u].receive(mail[u]) if mail[u] else users[u].start())
+        mail = server.advance()

@@ -10,8 +10,6 @@ import numpy as np
 
 from hushbandits.secure.primitives import keystream
 
-__all__ = ["neighbourhood", "neighbourhoods"]
-
 
 def neighbourhoods(names: Sequence[int], k: int, seed: bytes) -> dict[int, list[int]]:
     """Neighbours of each name, in order: users on a circle in a random order, joined to the next ⌈k/2⌉ on both sides.
@@ -79,21 +77,16 @@ def neighbourhood(n: int, corrupt: float = 1 / 3, dropout: float = 1 / 3, securi
     """
     if min(corrupt, dropout) < 0 or corrupt + dropout >= 1:
         raise ValueError(f"corrupt={corrupt:g}, dropout={dropout:g}: allowed are fractions of sum below 1")
-    taken, gone = math.ceil(corrupt * n), math.ceil(dropout * n)
-    for k in [*range(2, n - 1, 2), n - 1]:
-        others = n - 1
-        if k == others:  # everybody sees everybody: nothing is left to chance
-            if taken + 1 <= others - gone:
-                return k, taken + 1
-            break
-        bad, half = min(taken + gone, n), k // 2
-        gap = n * math.comb(bad, half) / math.comb(n, half)
-        if gap > 2.0**-security:
-            continue
-        seen, lost = _tail(others, taken, k), _tail(others, gone, k)
-        risk, t = min((seen[t] + lost[k - t + 1], t) for t in range(1, k + 1))
-        if n * risk + gap <= 2.0**-security:
-            return k, t
+    others, taken, gone, risk = n - 1, math.ceil(corrupt * n), math.ceil(dropout * n), 2.0**-security
+    for k in range(2, others, 2):
+        gap = n * math.comb(min(taken + gone, n), k // 2) / math.comb(n, k // 2)
+        if gap <= risk:
+            seen, lost = _tail(others, taken, k), _tail(others, gone, k)
+            each, t = min((seen[t] + lost[k - t + 1], t) for t in range(1, k + 1))
+            if n * each + gap <= risk:
+                return k, t
+    if taken + 1 <= others - gone:  # everybody sees everybody: nothing is left to chance
+        return others, taken + 1
     raise ValueError(
         f"n={n}, corrupt={corrupt:g}, dropout={dropout:g}: too few honest users survive in any graph; "
         "allowed are fractions whose sum leaves one"

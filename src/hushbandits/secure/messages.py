@@ -12,31 +12,11 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
 import numpy as np
 
 from hushbandits.core import Array
-
-__all__ = [
-    "DIGEST",
-    "HEADER",
-    "LARGEST",
-    "SERVER",
-    "Abort",
-    "Fault",
-    "Kind",
-    "Message",
-    "length_of",
-    "lists",
-    "packed",
-    "parse_lists",
-    "parse_rows",
-    "parse_vector",
-    "rows",
-    "vector",
-]
 
 #: The server's name.
 SERVER = 0xFFFFFFFF
@@ -92,36 +72,24 @@ class Abort(Exception):
         self.fault = fault
 
 
-@dataclass(frozen=True)
-class Message:
-    """One message: its kind, the session, the sender and the body."""
+def pack(kind: Kind, session: bytes, sender: int, body: bytes) -> bytes:
+    """A message as bytes."""
+    head = _FORM.pack(b"HS", _VERSION, kind, session, sender, len(body))
+    return head + body + hashlib.sha256(head + body).digest()[:DIGEST]
 
-    kind: Kind
-    session: bytes
-    sender: int
-    body: bytes
 
-    def __repr__(self) -> str:
-        return f"Message({self.kind.name}, sender={self.sender}, {len(self.body)} bytes)"
-
-    def pack(self) -> bytes:
-        """The message as bytes."""
-        head = _FORM.pack(b"HS", _VERSION, self.kind, self.session, self.sender, len(self.body))
-        return head + self.body + hashlib.sha256(head + self.body).digest()[:DIGEST]
-
-    @classmethod
-    def parse(cls, data: bytes, session: bytes) -> Message:
-        """The message that `data` holds, of this session, or an `Abort`."""
-        if len(data) < HEADER or len(data) != length_of(data[:HEADER]):
-            raise Abort(Fault.FORMAT, f"{len(data)} bytes, which is not what the header announces")
-        if hashlib.sha256(data[:-DIGEST]).digest()[:DIGEST] != data[-DIGEST:]:
-            raise Abort(Fault.FORMAT, "the digest does not fit")
-        _, _, kind, its, sender, _ = _FORM.unpack(data[:HEADER])
-        if kind not in list(Kind):
-            raise Abort(Fault.FORMAT, f"kind {kind} is none of 1 … {max(Kind)}")
-        if its != session:
-            raise Abort(Fault.SESSION, f"a message of {sender} for another session")
-        return cls(Kind(kind), its, sender, data[HEADER:-DIGEST])
+def parse(data: bytes, session: bytes) -> tuple[Kind, int, bytes]:
+    """Kind, sender and body of the message of this session that `data` holds, or an `Abort`."""
+    if len(data) < HEADER or len(data) != length_of(data[:HEADER]):
+        raise Abort(Fault.FORMAT, f"{len(data)} bytes, which is not what the header announces")
+    if hashlib.sha256(data[:-DIGEST]).digest()[:DIGEST] != data[-DIGEST:]:
+        raise Abort(Fault.FORMAT, "the digest does not fit")
+    _, _, kind, its, sender, _ = _FORM.unpack(data[:HEADER])
+    if kind not in list(Kind):
+        raise Abort(Fault.FORMAT, f"kind {kind} is none of 1 … {max(Kind)}")
+    if its != session:
+        raise Abort(Fault.SESSION, f"a message of {sender} for another session")
+    return Kind(kind), sender, data[HEADER:-DIGEST]
 
 
 def length_of(header: bytes, longest: int = LARGEST) -> int:

@@ -1,4 +1,7 @@
-"""A cascade of mixes: messages come out in an order that nobody knows, unless all hops put together what they know."""
+"""A cascade of mixes: messages come out in an order that nobody knows, unless all hops put together what they know.
+
+`Batches` sends the batches of R runs through such cascades, and keeps what that costs.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,19 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hushbandits.core import Array, integer
+from hushbandits.core import Array, Measure, Seeds, integer, set_rows, streams
 from hushbandits.secure import primitives
 from hushbandits.secure.messages import Abort, Fault
 from hushbandits.secure.parties import Secretive
 
-__all__ = ["MOST_HOPS", "Hop", "Mixnet", "onion", "permutation"]
-
 #: Hops of a way through mixes.
 MOST_HOPS = 100
+
+#: What `Batches.metrics` measures.
+MIXED = {
+    "mixnet_messages": Measure("messages through mixes", "count"),
+    "mixnet_bytes": Measure("bytes that a sender sends per message through mixes", "amount"),
+}
 
 #: By how much a layer makes a message longer: an ephemeral key, and what a box needs.
 LAYER = primitives.KEY + primitives.BOX
@@ -63,9 +70,8 @@ def onion(message: bytes, size: int, hops: Sequence[bytes], session: bytes, draw
     data = len(message).to_bytes(_LENGTH, "big") + message.ljust(size, b"\0")
     for hop in reversed(hops):
         key = primitives.private(draw(primitives.KEY))
-        ephemeral, secret = primitives.public(key), primitives.agree(key, hop)
-        if secret is None:
-            raise Abort(Fault.KEY, "the public key of a hop is of low order")
+        ephemeral = primitives.public(key)
+        secret = primitives.agree(key, hop, "the public key of a hop is of low order")
         # The key is new for each layer of each onion, so its one nonce is 0.
         data = ephemeral + primitives.seal(_layer(secret, session, ephemeral, hop), 0, data, session)
     return data
@@ -113,13 +119,9 @@ class Hop(Secretive):
 
     def _open(self, data: bytes) -> bytes:
         ephemeral, box = data[: primitives.KEY], data[primitives.KEY :]
-        secret = primitives.agree(self._key, ephemeral) if len(ephemeral) == primitives.KEY else None
-        if secret is None:
-            raise Abort(Fault.KEY, f"hop {self.name} got an ephemeral key that is none")
-        text = primitives.unseal(_layer(secret, self._session, ephemeral, self.public), 0, box, self._session)
-        if text is None:
-            raise Abort(Fault.BOX, f"hop {self.name} cannot open a message")
-        return text
+        secret = primitives.agree(self._key, ephemeral, f"hop {self.name} got an ephemeral key that is none")
+        key = _layer(secret, self._session, ephemeral, self.public)
+        return primitives.unseal(key, 0, box, self._session, f"hop {self.name} cannot open a message")
 
 
 class Mixnet:
@@ -178,3 +180,69 @@ class Mixnet:
     def length(self, size: int) -> int:
         """Bytes that a sender sends of a message of `size`."""
         return _LENGTH + size + self.hops * LAYER
+
+
+def mixed_words(hops: int, insecure_seed: bool) -> tuple[str, ...]:
+    """Without what mixes hide nothing."""
+    mixes = "the mix follows the protocol, and"
+    if hops > 1:
+        mixes = f"the {hops} mixes follow the protocol, and one at least"
+    senders = "all senders of a batch but one do not collude: who knows the others' messages knows the last"
+    simulated = ("keys and orders follow from the run's seed: a simulation",) if insecure_seed else ()
+    return (f"{mixes} tells nobody its order", senders, *simulated)
+
+
+class Batches:
+    """The batches of R runs, one after the other.
+
+    Parameters
+    ----------
+    hops : int
+        Mixes that each passes.
+    insecure_seed : bool
+        Whether keys and orders follow from a run's seed: a simulation.
+    name : str
+        Of the tapes.
+    seeds : sequence of SeedSequence
+        One per run.
+    """
+
+    _keys: list[np.random.Generator]
+    _messages: Array
+    _bytes: Array
+
+    def __init__(self, hops: int, insecure_seed: bool, name: str, seeds: Seeds):
+        self._hops, self._insecure, self._name = hops, insecure_seed, name
+        self.reset(seeds)
+
+    def reset(self, seeds: Seeds, rows: Array | None = None) -> None:
+        """Start R new runs, or the runs `rows` while the others go on."""
+        n, keys = len(seeds), streams(seeds, f"{self._name}/keys")
+        set_rows(self, rows, _keys=keys, _messages=np.zeros(n, np.int64), _bytes=np.zeros(n))
+
+    def shuffle(self, run: int, messages: Sequence[bytes]) -> list[bytes]:
+        """A batch behind the mixes."""
+        seed = int.from_bytes(self._keys[run].bytes(16), "big") if self._insecure else None
+        net = Mixnet(self._hops, seed)
+        self._messages[run] += len(messages)
+        self._bytes[run] += len(messages) * net.length(max(map(len, messages), default=0))
+        return net.shuffle(messages)
+
+    def order(self, run: int, messages: Sequence[bytes]) -> Array:
+        """Which message stands where behind the mixes, ``(n,)``; of equal ones nobody can tell, and any may."""
+        where: dict[bytes, list[int]] = {}
+        for i, message in enumerate(messages):
+            where.setdefault(message, []).append(i)
+        return np.array([where[message].pop() for message in self.shuffle(run, messages)], np.int64)
+
+    def count(self, run: int, votes: Array) -> Array:
+        """Votes per arm ``(K,)`` of agents ``(n, K)``, of whom each sends a message for every arm, voted or not."""
+        sent = [bytes((*arm.to_bytes(4, "big"), bit)) for row in votes.tolist() for arm, bit in enumerate(row)]
+        total = np.zeros(votes.shape[1], np.int64)
+        for message in self.shuffle(run, sent):
+            total[int.from_bytes(message[:4], "big")] += message[4]
+        return total
+
+    def metrics(self) -> dict[str, Array]:
+        """What is declared in `MIXED`, each ``(R,)``."""
+        return dict(zip(MIXED, (self._messages.copy(), self._bytes / np.maximum(self._messages, 1)), strict=True))

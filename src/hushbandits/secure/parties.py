@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NoReturn
 
-import numpy as np
-
-from hushbandits.core import Array
+from hushbandits.core import integer
 from hushbandits.secure import primitives
-from hushbandits.secure.messages import Kind, Message, packed
-from hushbandits.secure.sampling import total
-
-__all__ = ["MASK", "Parameters", "Party", "Secretive", "commitment", "pair_key", "self_key", "signed_mask"]
+from hushbandits.secure.messages import Kind, pack, packed, parse
 
 #: Where in a user's public keys the one for masks stands; the channels' is before it.
 MASK = slice(primitives.KEY, 2 * primitives.KEY)
@@ -59,25 +55,27 @@ class Parameters:
     session: bytes
     fewest: int = 2
     directory: tuple[bytes, ...] = ()
-    tag: bytes = field(init=False)
 
     def __post_init__(self) -> None:
+        n, others = self.n, self.n - 1
         for name, value, low, high in (
-            ("n", self.n, 2, 1 << 20),
+            ("n", n, 2, 1 << 20),
             ("modulus", self.modulus, 2, 1 << 62),
             ("length", self.length, 1, 1 << 20),
-            ("neighbours", self.neighbours, self.n - 1 if self.malicious else 1, self.n - 1),
-            ("threshold", self.threshold, self.n // 2 + 1 if self.malicious else 1, self.neighbours),
-            ("session", len(self.session), 16, 16),
-            ("fewest", self.fewest, 2, self.n),
-            ("directory", len(self.directory), self.n if self.malicious else 0, self.n),
+            ("neighbours", self.neighbours, others if self.malicious else 1, others),
+            ("threshold", self.threshold, n // 2 + 1 if self.malicious else 1, self.neighbours),
+            ("length of session", len(self.session), 16, 16),
+            ("fewest", self.fewest, 2, n),
+            ("length of directory", len(self.directory), n if self.malicious else 0, n),
         ):
-            if not low <= value <= high:
-                what = f"{name} of length {value}" if name in ("session", "directory") else f"{name}={value}"
-                raise ValueError(f"{what}: allowed is {low} … {high}")
+            integer(name, value, low, high)
+
+    @cached_property
+    def tag(self) -> bytes:
+        """What stands for all of them, 32 bytes."""
         numbers = (self.n, self.modulus, self.length, self.neighbours, self.threshold, self.fewest)
         public = b"".join(x.to_bytes(8, "big") for x in numbers) + b"".join(self.directory)
-        object.__setattr__(self, "tag", hashlib.sha256(self.session + public).digest())
+        return hashlib.sha256(self.session + public).digest()
 
     @property
     def malicious(self) -> bool:
@@ -87,7 +85,7 @@ class Parameters:
     @property
     def key_width(self) -> int:
         """Bytes of a user's public keys, with their signature where there is one."""
-        return 2 * primitives.KEY + (primitives.SIGNATURE if self.malicious else 0)
+        return 2 * primitives.KEY + primitives.SIGNATURE * self.malicious
 
     @property
     def longest(self) -> int:
@@ -95,13 +93,13 @@ class Parameters:
         k = min(self.neighbours + 1, self.n - 1)
         return max(packed(self.length, self.modulus), k * (self.key_width + _WIDEST)) + 2 * primitives.KEY
 
-    def about_keys(self, name: int, keys: bytes) -> bytes:
-        """What a user signs of its keys."""
-        return b"hushbandits 1 keys" + self.tag + name.to_bytes(4, "big") + keys[: 2 * primitives.KEY]
+    def bound(self, purpose: bytes, *names: int) -> bytes:
+        """What a key or a signature is bound to: its purpose, the session and its users, in whatever order."""
+        return b"hushbandits 1 " + purpose + self.tag + b"".join(name.to_bytes(4, "big") for name in sorted(names))
 
-    def about_lists(self, body: bytes) -> bytes:
-        """What a user signs of who survived."""
-        return b"hushbandits 1 lists" + self.tag + body
+    def key(self, purpose: bytes, secret: bytes, *names: int) -> bytes:
+        """A key that follows from a secret of one user or two."""
+        return primitives.derive(secret, self.bound(purpose, *names))
 
 
 class Secretive:
@@ -131,27 +129,8 @@ class Party(Secretive):
 
     def pack(self, kind: Kind, body: bytes) -> bytes:
         """A message of this party."""
-        return Message(kind, self.parameters.session, self.name, body).pack()
+        return pack(kind, self.parameters.session, self.name, body)
 
-
-def pair_key(parameters: Parameters, label: bytes, secret: bytes, u: int, v: int) -> bytes:
-    """A key of two users, bound to purpose, session and both names."""
-    return primitives.derive(
-        secret, b"hushbandits 1 " + label + parameters.tag + min(u, v).to_bytes(4, "big") + max(u, v).to_bytes(4, "big")
-    )
-
-
-def signed_mask(rows: Array, negative: Array, modulus: int) -> Array:
-    """``Σ ± rows mod modulus``."""
-    m = np.uint64(modulus)
-    return total(np.where(negative[:, None], (m - rows) % m, rows), modulus)
-
-
-def self_key(parameters: Parameters, b: bytes, u: int) -> bytes:
-    """The key of a user's own mask."""
-    return primitives.derive(b, b"hushbandits 1 self" + parameters.tag + u.to_bytes(4, "big"))
-
-
-def commitment(parameters: Parameters, b: bytes, u: int) -> bytes:
-    """What tells the server that it has put the right b together, and nothing else about it."""
-    return primitives.derive(b, b"hushbandits 1 commitment" + parameters.tag + u.to_bytes(4, "big"))
+    def parse(self, data: bytes) -> tuple[Kind, int, bytes]:
+        """Kind, sender and body of a message of this session, or an `Abort`."""
+        return parse(data, self.parameters.session)

@@ -8,23 +8,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = [
-    "BOX",
-    "KEY",
-    "SIGNATURE",
-    "agree",
-    "derive",
-    "keystream",
-    "needed",
-    "private",
-    "public",
-    "seal",
-    "sign",
-    "source",
-    "unseal",
-    "verifier",
-    "verify",
-]
+from hushbandits.secure.messages import Abort, Fault
 
 #: Bytes of a key (X25519, Ed25519 or symmetric), of a signature, and by which a box is longer than what it holds.
 KEY, SIGNATURE, BOX = 32, 64, 16
@@ -61,19 +45,26 @@ def private(secret: bytes) -> Any:
     return X25519PrivateKey.from_private_bytes(secret)
 
 
+def signing(secret: bytes) -> Any:
+    """An Ed25519 key (RFC 8032) of 32 bytes; its `sign` signs."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    return Ed25519PrivateKey.from_private_bytes(secret)
+
+
 def public(key: Any) -> bytes:
-    """The public half of an X25519 key."""
+    """The public half of a key."""
     return key.public_key().public_bytes_raw()
 
 
-def agree(key: Any, other: bytes) -> bytes | None:
-    """What the owners of two X25519 keys share; None where `other` makes it zero."""
+def agree(key: Any, other: bytes, fault: str) -> bytes:
+    """What the owners of two X25519 keys share; an `Abort` that says `fault` where `other` is none or makes it zero."""
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 
     try:
         return key.exchange(X25519PublicKey.from_public_bytes(other))
     except ValueError:
-        return None
+        raise Abort(Fault.KEY, fault) from None
 
 
 def derive(secret: bytes, info: bytes) -> bytes:
@@ -100,33 +91,19 @@ def seal(key: bytes, nonce: int, text: bytes, names: bytes) -> bytes:
     return ChaCha20Poly1305(key).encrypt(nonce.to_bytes(12, "little"), text, names)
 
 
-def unseal(key: bytes, nonce: int, box: bytes, names: bytes) -> bytes | None:
-    """What a box holds, or None where key, nonce, names or a bit of it are wrong."""
+def unseal(key: bytes, nonce: int, box: bytes, names: bytes, fault: str) -> bytes:
+    """What a box holds; an `Abort` that says `fault` where key, nonce, names or a bit of it are wrong."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
     try:
         return ChaCha20Poly1305(key).decrypt(nonce.to_bytes(12, "little"), box, names)
     except InvalidTag:
-        return None
-
-
-def verifier(secret: bytes) -> bytes:
-    """The public half of an Ed25519 key (RFC 8032)."""
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    return Ed25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw()
-
-
-def sign(secret: bytes, text: bytes) -> bytes:
-    """An Ed25519 signature (RFC 8032)."""
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    return Ed25519PrivateKey.from_private_bytes(secret).sign(text)
+        raise Abort(Fault.BOX, fault) from None
 
 
 def verify(key: bytes, signature: bytes, text: bytes) -> bool:
-    """Whether the owner of `key` signed `text`."""
+    """Whether the owner of an Ed25519 key signed `text`."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
-from hushbandits.core import Array, probability, shown
-from hushbandits.core.luck.tapes import streams
-from hushbandits.core.measure import Measure
-from hushbandits.core.rows import set_rows
+from hushbandits.core import Array, Measure, Seeds, probability, set_rows, shown, streams
 from hushbandits.secure.bonawitz import STAGES, SecureSum, agreed
 from hushbandits.secure.primitives import needed
 
-__all__ = ["MEASURES", "Cohorts", "Protocol"]
-
 #: What `Cohorts.metrics` measures.
-MEASURES: Mapping[str, Measure] = MappingProxyType(
-    {
-        "secagg_bytes_up": Measure("bytes that a user sends per secure sum", "amount"),
-        "secagg_bytes_down": Measure("bytes that a user gets per secure sum", "amount"),
-        "secagg_rounds": Measure("rounds of secure sums", "count"),
-        "secagg_aborts": Measure("secure sums that were aborted", "count"),
-        **{f"secagg_dropped_{stage}": Measure(f"users that dropped out at stage {stage}", "count") for stage in STAGES},
-    }
-)
+MEASURES = {
+    "secagg_bytes_up": Measure("bytes that a user sends per secure sum", "amount"),
+    "secagg_bytes_down": Measure("bytes that a user gets per secure sum", "amount"),
+    "secagg_rounds": Measure("rounds of secure sums", "count"),
+    "secagg_aborts": Measure("secure sums that were aborted", "count"),
+    **{f"secagg_dropped_{stage}": Measure(f"users that dropped out at stage {stage}", "count") for stage in STAGES},
+}
 
 
 @dataclass(frozen=True)
@@ -87,31 +79,27 @@ class Protocol:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """Without which a sum says more than itself."""
-        t = "⌊2k/3⌋ + 1 of a user's k neighbours" if self.threshold is None else f"{self.threshold} of its neighbours"
-        whose = (
-            "fewer than 2t − n users of a cohort of n collude with the server, t the threshold, and all users knew "
-            "each other's signing keys beforehand"
-            if self.malicious
-            else f"the server follows the protocol, and against no user colludes with {t}"
-        )
-        least = self._readable
-        lies = f"it tells all of them the same survivors: in a cohort of {least} or more a lie reads an input"
-        told = (lies,) if least is not None else ()
-        graph = ("those who answer and do not collude hang together as neighbours",) if self.neighbours else ()
-        keys = ("keys follow from the run's seed: a simulation",) if self.insecure_seed else ()
-        return (whose, *told, *graph, "X25519, HKDF-SHA256 and ChaCha20 cannot be broken", *keys)
-
-    @property
-    def _readable(self) -> int | None:
-        """The smallest cohort in which a server that tells users different survivors may read an input; None: none.
-
-        Shares of both secrets of a user give its input away: t of its neighbours who think that it survived, and t who
-        think that it dropped, are 2t of them.
-        """
-        if self.malicious or self.threshold is None:
-            return None
-        k = self.neighbours
-        return 2 * self.threshold + 1 if k is None or 2 * self.threshold <= k + k % 2 else None
+        k, t = self.neighbours, self.threshold
+        whom = "⌊2k/3⌋ + 1 of a user's k neighbours" if t is None else f"{t} of its neighbours"
+        words = [f"the server follows the protocol, and against no user colludes with {whom}"]
+        if self.malicious:
+            words = [
+                "fewer than 2t − n users of a cohort of n collude with the server, t the threshold, and all users knew "
+                "each other's signing keys beforehand"
+            ]
+        elif t is not None and (k is None or 2 * t <= k + k % 2):
+            # Shares of both secrets of a user give its input away: t of its neighbours who think that it survived, and
+            # t who think that it dropped, are 2t of them.
+            least = 2 * t + 1
+            words.append(
+                f"it tells all of them the same survivors: in a cohort of {least} or more a lie reads an input"
+            )
+        if k is not None:
+            words.append("those who answer and do not collude hang together as neighbours")
+        words.append("X25519, HKDF-SHA256 and ChaCha20 cannot be broken")
+        if self.insecure_seed:
+            words.append("keys follow from the run's seed: a simulation")
+        return tuple(words)
 
     def threshold_of(self, n: int) -> int:
         """Of how many users, and fewer, no sum is opened in a cohort of `n`."""
@@ -148,22 +136,18 @@ class Cohorts:
     _keys: list[np.random.Generator]
     _luck: list[np.random.Generator]
     _bytes: Array
-    _users: Array
-    _rounds: Array
-    _aborts: Array
-    _dropped: Array
+    _counts: Array  # users, rounds, aborts, who dropped out where
 
-    def __init__(self, protocol: Protocol, name: str, seeds: Sequence[np.random.SeedSequence]):
+    def __init__(self, protocol: Protocol, name: str, seeds: Seeds):
         self._protocol, self._name = protocol, name
         self.reset(seeds)
 
-    def reset(self, seeds: Sequence[np.random.SeedSequence], rows: Array | None = None) -> None:
+    def reset(self, seeds: Seeds, rows: Array | None = None) -> None:
         """Start R new runs, or the runs `rows` while the others go on."""
         n, name = len(seeds), self._name
         set_rows(
             self, rows, _keys=streams(seeds, f"{name}/keys"), _luck=streams(seeds, f"{name}/drops"),
-            _bytes=np.zeros((n, 2)), _users=np.zeros(n, np.int64), _rounds=np.zeros(n, np.int64),
-            _aborts=np.zeros(n, np.int64), _dropped=np.zeros((n, len(STAGES)), np.int64),
+            _bytes=np.zeros((n, 2)), _counts=np.zeros((n, 3 + len(STAGES)), np.int64),
         )  # fmt: skip
 
     def add_up(self, run: int, vectors: Array, modulus: int, fewest: int = 2) -> tuple[Array, Array]:
@@ -191,10 +175,8 @@ class Cohorts:
         dropouts = {name: np.flatnonzero(stage == i).tolist() for i, name in enumerate(STAGES)}
         outcome = how.sum(modulus, seed, fewest).sum(vectors, dropouts)
         self._bytes[run] += outcome.up.sum(), outcome.down.sum()
-        self._users[run] += n
-        self._rounds[run] += outcome.rounds
-        self._aborts[run] += outcome.total is None
-        self._dropped[run] += np.bincount(stage, minlength=len(STAGES) + 1)[:-1]
+        dropped = np.bincount(stage, minlength=len(STAGES) + 1)[:-1]
+        self._counts[run] += n, outcome.rounds, outcome.total is None, *dropped
         left = np.zeros(n, bool)
         left[list(outcome.survivors)] = True
         return np.zeros(vectors.shape[1], np.int64) if outcome.total is None else outcome.total.astype(np.int64), left
@@ -207,11 +189,5 @@ class Cohorts:
 
     def metrics(self) -> dict[str, Array]:
         """What is declared in `MEASURES`, each ``(R,)``."""
-        per_user = self._bytes / np.maximum(self._users, 1)[:, None]
-        return {
-            "secagg_bytes_up": per_user[:, 0],
-            "secagg_bytes_down": per_user[:, 1],
-            "secagg_rounds": self._rounds.copy(),
-            "secagg_aborts": self._aborts.copy(),
-            **{f"secagg_dropped_{stage}": self._dropped[:, i].copy() for i, stage in enumerate(STAGES)},
-        }
+        users, *counts = self._counts.T.copy()
+        return dict(zip(MEASURES, (*(self._bytes.T / np.maximum(users, 1)), *counts), strict=True))

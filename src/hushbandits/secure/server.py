@@ -3,40 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from hushbandits.core import Array
 from hushbandits.secure import primitives
+from hushbandits.secure.arithmetic import PRIME, SHARE, masked, recover
 from hushbandits.secure.graph import neighbourhoods
-from hushbandits.secure.messages import (
-    DIGEST,
-    SERVER,
-    Abort,
-    Fault,
-    Kind,
-    Message,
-    lists,
-    parse_rows,
-    parse_vector,
-    rows,
-)
-from hushbandits.secure.parties import MASK, Parameters, Party, commitment, pair_key, self_key, signed_mask
-from hushbandits.secure.sampling import expand, total
-from hushbandits.secure.shamir import PRIME, SHARE, recover
+from hushbandits.secure.messages import DIGEST, SERVER, Abort, Fault, Kind, lists, parse_rows, parse_vector, rows
+from hushbandits.secure.parties import MASK, Parameters, Party
 from hushbandits.secure.user import PAIR
-
-__all__ = ["Server"]
-
-#: What users answer; the lists they sign first only where the server may be malicious.
-_NEXT = {
-    Kind.ROSTER: Kind.SHARES,
-    Kind.INBOX: Kind.MASKED,
-    Kind.LISTS: Kind.SIGNED,
-    Kind.SIGNATURES: Kind.UNMASK,
-}
 
 
 class Server(Party):
@@ -46,6 +23,19 @@ class Server(Party):
     ----------
     parameters : Parameters
 
+    Attributes
+    ----------
+    round : Kind
+        Which messages it takes.
+    alive : set of int
+        Whose messages this round takes; afterwards those whose came.
+    total : Array or None
+        The sum of the `survivors`, once the last round is over.
+    up, down : Array
+        Bytes of each user's messages that it took, and of those to each, (n,).
+    rounds : int
+        Those that ended.
+
     References
     ----------
     Bonawitz et al. 2017, figure 4; Bell et al. 2020, algorithm 3.
@@ -53,11 +43,11 @@ class Server(Party):
 
     def __init__(self, parameters: Parameters):
         super().__init__(parameters, SERVER)
-        self.round = Kind.KEYS
-        #: Whose messages this round takes; afterwards those whose came.
+        self.round, self.rounds = Kind.KEYS, 0
         self.alive: set[int] = set(range(parameters.n))
         self.total: Array | None = None
         self.survivors: list[int] = []
+        self.up, self.down = np.zeros((2, parameters.n), np.int64)
         self._graph: dict[int, list[int]] = {}
         self._sharers: set[int] = set()
         self._keys: dict[int, bytes] = {}
@@ -73,18 +63,17 @@ class Server(Party):
 
     def receive(self, data: bytes) -> int:
         """Take a user's message of this round, and return its name; an `Abort` where it is wrong."""
-        message = Message.parse(data, self.parameters.session)
-        if self.total is not None or message.kind != self.round:
-            raise Abort(Fault.ROUND, f"the server got {message.kind.name}, which is not due")
-        if message.sender not in self.waiting:
-            raise Abort(
-                Fault.NAME, f"the server got {message.kind.name} of {message.sender}, unknown, dropped or twice"
-            )
-        sent = self._sent.get(message.sender, b"")
-        if message.body[: len(sent)] != sent:
-            raise Abort(Fault.ROUND, f"{message.sender} answers another message than the server's")
-        self._got[message.sender] = self._parse(message.sender, message.body[len(sent) :])
-        return message.sender
+        kind, u, body = self.parse(data)
+        if self.total is not None or kind != self.round:
+            raise Abort(Fault.ROUND, f"the server got {kind.name}, which is not due")
+        if u not in self.waiting:
+            raise Abort(Fault.NAME, f"the server got {kind.name} of {u}, unknown, dropped or twice")
+        sent = self._sent.get(u, b"")
+        if body[: len(sent)] != sent:
+            raise Abort(Fault.ROUND, f"{u} answers another message than the server's")
+        self._got[u] = self._parse(u, body[len(sent) :])
+        self.up[u] += len(data)
+        return u
 
     def _parse(self, u: int, body: bytes) -> Any:
         p = self.parameters
@@ -119,18 +108,15 @@ class Server(Party):
         self.alive = set(got)
         if self.round is not Kind.KEYS:
             self._enough()
-        ends: dict[Kind, Callable[[Any], tuple[Kind, dict[int, bytes]]]] = {
-            Kind.KEYS: self._roster,
-            Kind.SHARES: self._inbox,
-            Kind.MASKED: self._announce,
-            Kind.SIGNED: self._signatures,
-            Kind.UNMASK: self._sum,
-        }
-        sent, bodies = ends[self.round](got)
-        plain = sent is Kind.LISTS and not self.parameters.malicious
-        self.round = Kind.UNMASK if plain else _NEXT[sent]
-        mail = {u: self.pack(sent, body) for u, body in bodies.items()}
+        bodies: dict[int, bytes] = getattr(self, f"_on_{self.round.name.lower()}")(got)
+        mail = {u: self.pack(Kind(self.round + 1), body) for u, body in bodies.items()}
         self._sent = {u: data[-DIGEST:] for u, data in mail.items()}
+        for u, data in mail.items():
+            self.down[u] += len(data)
+        # lists are signed only where the server may be malicious
+        unsigned = self.round is Kind.MASKED and not self.parameters.malicious
+        self.round = Kind.UNMASK if unsigned else Kind(min(self.round + 2, Kind.UNMASK))
+        self.rounds += 1
         return mail
 
     def _enough(self) -> None:
@@ -144,54 +130,50 @@ class Server(Party):
         if len(self.alive) < fewest:
             raise Abort(Fault.DROPOUT, f"{len(self.alive)} users are left; allowed are {fewest} or more")
 
-    def _roster(self, got: dict[int, bytes]) -> tuple[Kind, dict[int, bytes]]:
+    def _on_keys(self, got: dict[int, bytes]) -> dict[int, bytes]:
         p = self.parameters
         self._keys = got
         # Every user's keys go in.  Who sees all others before it sends its own can try keys until the graph suits it.
         seed = hashlib.sha256(p.tag + rows(got.items())).digest()
         self._graph = neighbourhoods(sorted(got), p.neighbours, seed)
         self._enough()
-        return Kind.ROSTER, {u: rows((v, got[v]) for v in its) for u, its in self._graph.items()}
+        return {u: rows((v, got[v]) for v in its) for u, its in self._graph.items()}
 
-    def _inbox(self, got: dict[int, tuple[bytes, dict[int, bytes]]]) -> tuple[Kind, dict[int, bytes]]:
+    def _on_shares(self, got: dict[int, tuple[bytes, dict[int, bytes]]]) -> dict[int, bytes]:
         self._sharers = set(got)
         self._commitments = {u: commitment for u, (commitment, _) in got.items()}
-        return Kind.INBOX, {u: rows((v, got[v][1][u]) for v in self._graph[u] if v in got) for u in got}
+        return {u: rows((v, got[v][1][u]) for v in self._graph[u] if v in got) for u in got}
 
-    def _announce(self, got: dict[int, Array]) -> tuple[Kind, dict[int, bytes]]:
+    def _on_masked(self, got: dict[int, Array]) -> dict[int, bytes]:
         self.survivors = sorted(got)
         self._y = np.stack([got[u] for u in self.survivors])
         near = {u: {u, *self._graph[u]} for u in got}  # of whom a user has shares, and itself
         gone = self._sharers - got.keys()
-        return Kind.LISTS, {u: lists(len(got), its & got.keys(), its & gone) for u, its in near.items()}
+        return {u: lists(len(got), its & got.keys(), its & gone) for u, its in near.items()}
 
-    def _signatures(self, got: dict[int, bytes]) -> tuple[Kind, dict[int, bytes]]:
-        return Kind.SIGNATURES, {u: rows((v, got[v]) for v in self._graph[u] if v in got) for u in got}
+    def _on_signed(self, got: dict[int, bytes]) -> dict[int, bytes]:
+        return {u: rows((v, got[v]) for v in self._graph[u] if v in got) for u in got}
 
-    def _sum(self, got: dict[int, dict[int, int]]) -> tuple[Kind, dict[int, bytes]]:
-        p = self.parameters
-        survivors = set(self.survivors)
+    def _on_unmask(self, got: dict[int, dict[int, int]]) -> dict[int, bytes]:
+        p, survivors = self.parameters, set(self.survivors)
         keys, negative = [], []
         for v in sorted(self._sharers):
             secret = self._recover(v, got)
             if v in survivors:
-                if secret is None or commitment(p, secret, v) != self._commitments[v]:
+                if secret is None or p.key(b"commitment", secret, v) != self._commitments[v]:
                     raise Abort(Fault.SHARE, f"the shares of user {v} do not give what it committed to")
-                keys.append(self_key(p, secret, v))
+                keys.append(p.key(b"self", secret, v))
                 negative.append(True)
                 continue
             key = None if secret is None else primitives.private(secret)
             if key is None or primitives.public(key) != self._keys[v][MASK]:
                 raise Abort(Fault.SHARE, f"the shares of user {v} do not give the secret of its public key")
             for u in survivors.intersection(self._graph[v]):
-                shared = primitives.agree(key, self._keys[u][MASK])
-                if shared is None:
-                    raise Abort(Fault.KEY, f"the public key of user {u} is of low order")
-                keys.append(pair_key(p, b"mask", shared, u, v))
+                shared = primitives.agree(key, self._keys[u][MASK], f"the public key of user {u} is of low order")
+                keys.append(p.key(b"mask", shared, u, v))
                 negative.append(v > u)  # u added it where v > u
-        masks = signed_mask(expand(keys, p.length, p.modulus), np.array(negative), p.modulus)
-        self.total = total(np.concatenate([self._y, masks[None]]), p.modulus)
-        return Kind.SIGNATURES, {}
+        self.total = masked(self._y, keys, negative, p.modulus)
+        return {}
 
     def _recover(self, v: int, got: dict[int, dict[int, int]]) -> bytes | None:
         shares = {i + 1: got[u][v] for i, u in enumerate(self._graph[v]) if u in got}

@@ -1,69 +1,20 @@
-"""How messages travel: in memory, all parties in one process; or over TCP, each where it likes."""
+"""How messages travel over TCP, each party where it likes."""
 
 from __future__ import annotations
 
-import selectors
+import asyncio
 import socket
-import time
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Self
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import BinaryIO
 
 from hushbandits.secure.messages import HEADER, Abort, Fault, Kind, length_of
 from hushbandits.secure.server import Server
 from hushbandits.secure.user import User
 
-__all__ = ["Traffic", "answer", "in_memory", "serve"]
 
-
-@dataclass
-class Traffic:
-    """What went over the wires.
-
-    Attributes
-    ----------
-    up, down : dict
-        Bytes that each user sent and got, headers and all.
-    rounds : int
-        Rounds that ended.
-    """
-
-    up: dict[int, int] = field(default_factory=dict)
-    down: dict[int, int] = field(default_factory=dict)
-    rounds: int = 0
-
-
-def in_memory(
-    server: Server, users: Mapping[int, User], traffic: Traffic, silent: Mapping[Kind, Collection[int]]
-) -> None:
-    """Play all rounds in this process; an `Abort` ends it.
-
-    Parameters
-    ----------
-    server : Server
-    users : mapping
-        By name.
-    traffic : Traffic
-        Is counted up.
-    silent : mapping
-        Who says nothing from that round on.
-    """
-    mail: Mapping[int, bytes] = dict.fromkeys(users, b"")
-    gone: set[int] = set()
-    while server.total is None:
-        gone.update(silent.get(server.round, ()))
-        for u in sorted(mail.keys() - gone):
-            answer = users[u].receive(mail[u]) if mail[u] else users[u].start()
-            traffic.up[u] = traffic.up.get(u, 0) + len(answer)
-            server.receive(answer)
-        mail = server.advance()
-        traffic.rounds += 1
-        for u, data in mail.items():
-            traffic.down[u] = traffic.down.get(u, 0) + len(data)
-
-
-def serve(server: Server, listener: socket.socket, seconds: float = 10.0) -> Traffic:
-    """Play the server over TCP; an `Abort` ends it.
+def serve(server: Server, listener: socket.socket, seconds: float = 10.0) -> None:
+    """Play the server over TCP, in an event loop of its own; an `Abort` ends it.
 
     Whoever has not spoken `seconds` after a round began has dropped out, and so has whose connection ends.  Of a
     message no more is read than the longest that is due may have, and connections beyond one per user are closed: that
@@ -78,13 +29,7 @@ def serve(server: Server, listener: socket.socket, seconds: float = 10.0) -> Tra
     seconds : float
         Per round.
     """
-    traffic = Traffic()
-    with _Links(server, listener, traffic) as links:
-        while server.total is None:
-            links.collect(time.monotonic() + seconds)
-            links.send(server.advance())
-            traffic.rounds += 1
-    return traffic
+    asyncio.run(_Links(server).play(listener, seconds))
 
 
 def answer(user: User, address: tuple[str, int], seconds: float = 60.0) -> None:
@@ -99,118 +44,90 @@ def answer(user: User, address: tuple[str, int], seconds: float = 60.0) -> None:
         For each message.
     """
     try:
-        with socket.create_connection(address, timeout=seconds) as link:
+        with socket.create_connection(address, timeout=seconds) as link, link.makefile("rb") as stream:
             link.sendall(user.start())
             while not user.done:
-                header = _read(link, HEADER)
+                header = _read(stream, HEADER)
                 rest = length_of(header, user.parameters.longest) - HEADER
-                link.sendall(user.receive(header + _read(link, rest)))
+                link.sendall(user.receive(header + _read(stream, rest)))
     except OSError as error:
         raise Abort(Fault.LINK, f"user {user.name} to the server: {type(error).__name__}") from None
 
 
-def _read(link: socket.socket, size: int) -> bytes:
-    data = bytearray()
-    while len(data) < size:
-        part = link.recv(min(size - len(data), 1 << 16))
-        if not part:
-            raise ConnectionResetError
-        data += part
-    return bytes(data)
-
-
-class _Link:
-    """A connection: what has come, and what is still to go."""
-
-    def __init__(self, sock: socket.socket):
-        self.sock = sock
-        self.name: int | None = None
-        self.got, self.out = bytearray(), bytearray()
+def _read(stream: BinaryIO, size: int) -> bytes:
+    data = stream.read(size)
+    if len(data) < size:
+        raise ConnectionResetError
+    return data
 
 
 class _Links:
     """The connections of a server."""
 
-    def __init__(self, server: Server, listener: socket.socket, traffic: Traffic):
-        self._server, self._traffic, self._listener = server, traffic, listener
-        self._longest = server.parameters.longest
-        self._links: list[_Link] = []
-        self._selector = selectors.DefaultSelector()
+    def __init__(self, server: Server):
+        self._server = server
+        self._names: dict[asyncio.StreamWriter, int | None] = {}  # whose each is, once it has spoken
+        self._news = asyncio.Event()
+        self._fault: Exception | None = None
 
-    def __enter__(self) -> Self:
-        self._listener.setblocking(False)
-        self._selector.register(self._listener, selectors.EVENT_READ, None)
-        return self
+    async def play(self, listener: socket.socket, seconds: float) -> None:
+        """Play all rounds."""
+        server = self._server
+        async with await asyncio.start_server(self._hear, sock=listener.dup(), backlog=server.parameters.n):
+            try:
+                while server.total is None:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(seconds):
+                            await self._collect()
+                    if self._fault is not None:
+                        raise self._fault
+                    self._send(server.advance())
+            finally:
+                self._send({})
 
-    def __exit__(self, *_: object) -> None:
-        for link in [*self._links]:
-            self._close(link)
-        self._selector.close()
-
-    def _close(self, link: _Link) -> None:
-        self._selector.unregister(link.sock)
-        link.sock.close()
-        self._links.remove(link)
-
-    def send(self, mail: Mapping[int, bytes]) -> None:
-        """Lay out what each user is to get; it goes while answers are collected."""
-        for link in [*self._links]:
-            if link.name is None or link.name not in mail:
-                self._close(link)
-                continue
-            link.out += mail[link.name]
-            self._traffic.down[link.name] = self._traffic.down.get(link.name, 0) + len(mail[link.name])
-            self._selector.modify(link.sock, selectors.EVENT_READ | selectors.EVENT_WRITE, link)
-
-    def collect(self, deadline: float) -> None:
-        """Take the messages of a round, until all have spoken who still can."""
-        while waiting := self._server.waiting:
-            left = deadline - time.monotonic()
-            begun = self._server.round is not Kind.KEYS
-            if left <= 0 or (begun and not any(link.name in waiting for link in self._links)):
+    async def _collect(self) -> None:
+        """Wait until all have spoken who still can."""
+        server = self._server
+        while self._fault is None and server.waiting:
+            if server.round is not Kind.KEYS and not server.waiting.intersection(self._names.values()):
                 return
-            for key, ready in self._selector.select(left):
-                if key.data is None:
-                    self._accept()
-                    continue
-                try:
-                    if ready & selectors.EVENT_WRITE:
-                        self._write(key.data)
-                    if ready & selectors.EVENT_READ:
-                        self._take(key.data)
-                except OSError:
-                    self._close(key.data)
+            self._news.clear()
+            await self._news.wait()
 
-    def _accept(self) -> None:
+    def _send(self, mail: Mapping[int, bytes]) -> None:
+        """Lay out what each user is to get; who gets nothing is cut off."""
+        for link, name in [*self._names.items()]:
+            if name is not None and name in mail:
+                link.write(mail[name])
+            else:
+                self._cut(link)
+
+    def _cut(self, link: asyncio.StreamWriter) -> None:
+        self._names.pop(link, None)
+        link.transport.abort()
+
+    async def _hear(self, stream: asyncio.StreamReader, link: asyncio.StreamWriter) -> None:
+        """Take the messages that come over a connection, until it ends."""
+        server, p = self._server, self._server.parameters
+        if len(self._names) < p.n and server.round is Kind.KEYS:
+            self._names[link] = None
         try:
-            sock, _ = self._listener.accept()
-        except OSError:  # gone again
-            return
-        if len(self._links) >= self._server.parameters.n or self._server.round is not Kind.KEYS:
-            sock.close()
-            return
-        sock.setblocking(False)
-        link = _Link(sock)
-        self._links.append(link)
-        self._selector.register(sock, selectors.EVENT_READ, link)
+            while link in self._names:
+                header = await stream.readexactly(HEADER)
+                data = header + await stream.readexactly(length_of(header, p.longest) - HEADER)
+                if link in self._names:
+                    self._take(link, data)
+        except (OSError, EOFError):  # gone
+            pass
+        except Exception as error:  # an Abort, or a fault of ours: it ends the sum
+            self._fault = error
+        finally:
+            self._cut(link)
+            self._news.set()
 
-    def _write(self, link: _Link) -> None:
-        sent = link.sock.send(memoryview(link.out)[: 1 << 16])
-        link.out = link.out[sent:]
-        if not link.out:
-            self._selector.modify(link.sock, selectors.EVENT_READ, link)
-
-    def _take(self, link: _Link) -> None:
-        size = HEADER if len(link.got) < HEADER else length_of(bytes(link.got[:HEADER]), self._longest)
-        part = link.sock.recv(min(size - len(link.got), 1 << 16))
-        if not part:
-            raise ConnectionResetError
-        link.got += part
-        if len(link.got) < HEADER or len(link.got) < length_of(bytes(link.got[:HEADER]), self._longest):
-            return
-        data, link.got = bytes(link.got), bytearray()
+    def _take(self, link: asyncio.StreamWriter, data: bytes) -> None:
         name = self._server.receive(data)
-        if link.name not in (None, name):
-            raise Abort(Fault.NAME, f"the server got a message of {name} from {link.name}")
-        link.name = name
-        self._traffic.up[name] = self._traffic.up.get(name, 0) + len(data)
+        if self._names[link] not in (None, name):
+            raise Abort(Fault.NAME, f"the server got a message of {name} from {self._names[link]}")
+        self._names[link] = name
+        self._news.set()

@@ -9,24 +9,9 @@ import numpy as np
 
 from hushbandits.core import Array
 from hushbandits.secure import primitives
-from hushbandits.secure.messages import (
-    DIGEST,
-    SERVER,
-    Abort,
-    Fault,
-    Kind,
-    Message,
-    lists,
-    parse_lists,
-    parse_rows,
-    rows,
-    vector,
-)
-from hushbandits.secure.parties import MASK, Parameters, Party, commitment, pair_key, self_key, signed_mask
-from hushbandits.secure.sampling import expand, total
-from hushbandits.secure.shamir import SHARE, split
-
-__all__ = ["PAIR", "User"]
+from hushbandits.secure.arithmetic import SHARE, masked, split
+from hushbandits.secure.messages import DIGEST, SERVER, Abort, Fault, Kind, lists, parse_lists, parse_rows, rows, vector
+from hushbandits.secure.parties import MASK, Parameters, Party
 
 #: Bytes of a pair of shares as a neighbour gets it: the index, b's and the mask secret's.
 PAIR = 2 + 2 * SHARE
@@ -66,7 +51,7 @@ class User(Party):
         vector: Array,
         signing: bytes = b"",
         insecure_seed: int | str | None = None,
-        agree: Callable[[Any, bytes], bytes | None] = primitives.agree,
+        agree: Callable[[Any, bytes, str], bytes] = primitives.agree,
     ):
         super().__init__(parameters, name)
         if not 0 <= name < parameters.n:
@@ -74,14 +59,16 @@ class User(Party):
         self._x = np.asarray(vector, dtype=np.uint64)
         if self._x.shape != (parameters.length,) or (self._x >= parameters.modulus).any():
             raise ValueError(f"vector of user {name}: allowed are {parameters.length} residues of the modulus")
-        if parameters.malicious and primitives.verifier(signing) != parameters.directory[name]:
-            raise ValueError(f"signing key of user {name}: allowed is the one whose public half is in the directory")
-        self._draw, self._agree = primitives.source(insecure_seed, name), agree
+        if parameters.malicious:
+            self._signing = primitives.signing(signing)
+            if primitives.public(self._signing) != parameters.directory[name]:
+                raise ValueError(f"signing key of user {name}: its public half must be in the directory")
+        self._draw = primitives.source(insecure_seed, name)
+        self._agree, self._weak = agree, f"user {name} got a public key of low order"
         self._mask_secret, self._b = self._draw(primitives.KEY), self._draw(primitives.KEY)
         self._channel_key = primitives.private(self._draw(primitives.KEY))
         self._mask_key = primitives.private(self._mask_secret)
         self._public = primitives.public(self._channel_key) + primitives.public(self._mask_key)
-        self._signing = signing
         self._keys: dict[int, bytes] = {}
         self._channels: dict[int, bytes] = {}
         self._pairs: dict[int, bytes] = {}
@@ -95,55 +82,45 @@ class User(Party):
 
     def start(self) -> bytes:
         """The first message: the public keys."""
-        keys = self._public
-        if self.parameters.malicious:
-            keys += primitives.sign(self._signing, self.parameters.about_keys(self.name, keys))
-        return self.pack(Kind.KEYS, keys)
+        p, keys = self.parameters, self._public
+        signature = self._signing.sign(p.bound(b"keys", self.name) + keys) if p.malicious else b""
+        return self.pack(Kind.KEYS, keys + signature)
 
     def pack(self, kind: Kind, body: bytes) -> bytes:
         return super().pack(kind, self._answered + body)
 
     def receive(self, data: bytes) -> bytes:
         """The answer to a message of the server; an `Abort` where it is not the one that is due, or is wrong."""
-        message = Message.parse(data, self.parameters.session)
-        if message.sender != SERVER:
-            raise Abort(Fault.NAME, f"user {self.name} got a message of {message.sender}, which is not the server")
-        if message.kind != self._awaited:
-            raise Abort(Fault.ROUND, f"user {self.name} got {message.kind.name}, which is not due")
+        kind, sender, body = self.parse(data)
+        if sender != SERVER:
+            raise Abort(Fault.NAME, f"user {self.name} got a message of {sender}, which is not the server")
+        if kind != self._awaited:
+            raise Abort(Fault.ROUND, f"user {self.name} got {kind.name}, which is not due")
         self._awaited = None  # whatever follows, never again
         self._answered = data[-DIGEST:]
-        return {
-            Kind.ROSTER: self._share,
-            Kind.INBOX: self._mask,
-            Kind.LISTS: self._check,
-            Kind.SIGNATURES: self._confirm,
-        }[message.kind](message.body)
+        answer: bytes = getattr(self, f"_on_{kind.name.lower()}")(body)
+        return answer
 
-    def _secret(self, key: Any, other: bytes) -> bytes:
-        shared = self._agree(key, other)
-        if shared is None:
-            raise Abort(Fault.KEY, f"user {self.name} got a public key of low order")
-        return shared
-
-    def _share(self, body: bytes) -> bytes:
-        p = self.parameters
+    def _on_roster(self, body: bytes) -> bytes:
+        p, u = self.parameters, self.name
         self._keys = parse_rows(body, p.key_width)
-        if self.name in self._keys or any(v >= p.n for v in self._keys):
-            raise Abort(Fault.NAME, f"user {self.name} got a roster with itself or a stranger on it")
+        if u in self._keys or any(v >= p.n for v in self._keys):
+            raise Abort(Fault.NAME, f"user {u} got a roster with itself or a stranger on it")
         if len(self._keys) < p.threshold:
-            raise Abort(Fault.DROPOUT, f"user {self.name} has {len(self._keys)} neighbours, fewer than {p.threshold}")
+            raise Abort(Fault.DROPOUT, f"user {u} has {len(self._keys)} neighbours, fewer than {p.threshold}")
         for v, keys in self._keys.items() if p.malicious else ():
-            if not primitives.verify(p.directory[v], keys[2 * primitives.KEY :], p.about_keys(v, keys)):
-                raise Abort(Fault.SIGNATURE, f"user {self.name} got keys that {v} has not signed")
-        both = [split(s, p.threshold, len(self._keys), self._draw) for s in (self._b, self._mask_secret)]
+            both, signature = keys[: 2 * primitives.KEY], keys[2 * primitives.KEY :]
+            if not primitives.verify(p.directory[v], signature, p.bound(b"keys", v) + both):
+                raise Abort(Fault.SIGNATURE, f"user {u} got keys that {v} has not signed")
+        shares = [split(s, p.threshold, len(self._keys), self._draw) for s in (self._b, self._mask_secret)]
         boxes = []
         for i, (v, keys) in enumerate(self._keys.items()):
-            shared = self._secret(self._channel_key, keys[: primitives.KEY])
-            self._channels[v] = pair_key(p, b"channel", shared, self.name, v)
-            text = (i + 1).to_bytes(2, "big") + b"".join(shares[i].to_bytes(SHARE, "big") for shares in both)
+            shared = self._agree(self._channel_key, keys[: primitives.KEY], self._weak)
+            self._channels[v] = p.key(b"channel", shared, u, v)
+            text = (i + 1).to_bytes(2, "big") + b"".join(its[i].to_bytes(SHARE, "big") for its in shares)
             boxes.append((v, self._box(v, text)))
         self._awaited = Kind.INBOX
-        return self.pack(Kind.SHARES, commitment(p, self._b, self.name) + rows(boxes))
+        return self.pack(Kind.SHARES, p.key(b"commitment", self._b, u) + rows(boxes))
 
     def _box(self, v: int, text: bytes) -> bytes:
         # A channel's key serves for one box each way: the direction is its nonce.
@@ -155,27 +132,24 @@ class User(Party):
         ends = ((v, self._public if v == self.name else self._keys[v][: len(self._public)]) for v in (sender, receiver))
         return self.parameters.tag + b"".join(v.to_bytes(4, "big") + keys for v, keys in ends)
 
-    def _mask(self, body: bytes) -> bytes:
+    def _on_inbox(self, body: bytes) -> bytes:
         p, u = self.parameters, self.name
         boxes = parse_rows(body, PAIR + primitives.BOX, Fault.SHARE)
         if not boxes.keys() <= self._keys.keys():
             raise Abort(Fault.NAME, f"user {u} got shares of a stranger")
         if len(boxes) < p.threshold:
             raise Abort(Fault.DROPOUT, f"user {u} got shares of {len(boxes)} neighbours, fewer than {p.threshold}")
+        keys = [p.key(b"self", self._b, u)]
         for v, box in boxes.items():
-            text = primitives.unseal(self._channels[v], int(v > u), box, self._names(v, u))
-            if text is None:
-                raise Abort(Fault.BOX, f"user {u} cannot open what came from {v}")
-            self._pairs[v] = text
-        shared = [self._secret(self._mask_key, self._keys[v][MASK]) for v in boxes]
-        keys = [pair_key(p, b"mask", s, u, v) for s, v in zip(shared, boxes, strict=True)]
-        masks = expand([self_key(p, self._b, u), *keys], p.length, p.modulus)
-        negative = np.array([False, *(v < u for v in boxes)])
+            fault = f"user {u} cannot open what came from {v}"
+            self._pairs[v] = primitives.unseal(self._channels[v], int(v > u), box, self._names(v, u), fault)
+            shared = self._agree(self._mask_key, self._keys[v][MASK], self._weak)
+            keys.append(p.key(b"mask", shared, u, v))
         self._awaited = Kind.LISTS
-        y = total(np.stack([self._x, signed_mask(masks, negative, p.modulus)]), p.modulus)
+        y = masked(self._x[None], keys, [False, *(v < u for v in boxes)], p.modulus)
         return self.pack(Kind.MASKED, vector(y, p.modulus))
 
-    def _check(self, body: bytes) -> bytes:
+    def _on_lists(self, body: bytes) -> bytes:
         p, u = self.parameters, self.name
         count, survivors, dropped = parse_lists(body)
         alive, gone = set(survivors), set(dropped)
@@ -184,19 +158,18 @@ class User(Party):
         if not sound or alive | gone != self._pairs.keys() | {u} or (p.malicious and count > len(alive)):
             raise Abort(Fault.LISTS, f"user {u} finds them to overlap, or itself or a neighbour where it should not be")
         if len(alive) <= p.threshold or count < p.fewest:
-            raise Abort(
-                Fault.DROPOUT, f"user {u} is told of fewer than {p.threshold} surviving neighbours or {p.fewest} users"
-            )
+            few = f"fewer than {p.threshold} surviving neighbours or {p.fewest} users"
+            raise Abort(Fault.DROPOUT, f"user {u} is told of {few}")
         self._lists = body
         if not p.malicious:
             return self._unmask()
         self._awaited = Kind.SIGNATURES
-        return self.pack(Kind.SIGNED, primitives.sign(self._signing, p.about_lists(body)))
+        return self.pack(Kind.SIGNED, self._signing.sign(p.bound(b"lists") + body))
 
-    def _confirm(self, body: bytes) -> bytes:
+    def _on_signatures(self, body: bytes) -> bytes:
         p = self.parameters
         found = parse_rows(body, primitives.SIGNATURE, Fault.SIGNATURE)
-        text = p.about_lists(self._lists)
+        text = p.bound(b"lists") + self._lists
         valid = [v for v, its in found.items() if v in self._keys and primitives.verify(p.directory[v], its, text)]
         if len(valid) < p.threshold:
             raise Abort(Fault.SIGNATURE, f"user {self.name} got fewer than {p.threshold} of its neighbours")

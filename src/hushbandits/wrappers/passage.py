@@ -9,8 +9,7 @@ from hushbandits.core.env_view import World
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Channel, Payload
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.secure.batches import MIXED, Batches, mixed_words
-from hushbandits.secure.mixnet import MOST_HOPS
+from hushbandits.secure.mixnet import MIXED, MOST_HOPS, Batches, mixed_words
 from hushbandits.secure.primitives import needed
 
 

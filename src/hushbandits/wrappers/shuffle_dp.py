@@ -37,7 +37,7 @@ from hushbandits.privacy.plans import (
     shares_security,
     split_and_mix,
 )
-from hushbandits.secure.sampling import secret_shares
+from hushbandits.secure.arithmetic import secret_shares
 from hushbandits.wrappers.coalitions import ALONE
 from hushbandits.wrappers.distributed_dp import polya_price
 from hushbandits.wrappers.mechanism import Mechanism
