@@ -17,19 +17,21 @@ from hushbandits.bench.report.page import write
 from hushbandits.bench.report.tables import summaries
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.configuration import configurations
+from hushbandits.bench.runner.plan import batches
 from hushbandits.bench.runner.store import Store
 from hushbandits.cli.main import main
 
 
 def test_a_row_is_what_a_play_gives_with_its_seeds(tmp_path):
-    experiment = small()
+    experiment = small(runs=12)
+    assert len(batches([experiment])) == 2 * len(experiment.cells())  # the second batch goes on where the first ends
     results = run(experiment, tmp_path, seed=5).results
     for cell in experiment.cells():
         protocol = hb.make_team(cell.agent.name, **cell.agent.params).protocol({})
         wrappers = [hb.make_wrapper(n, **p) for n, p in protocol.wrappers]
         params = {**cell.env.params, **protocol.env}
-        env = hb.make_core(cell.env.name, runs=7, wrappers=wrappers, **params)
-        regret = hb.play(env, hb.make_team(cell.agent.name, **cell.agent.params), cell.seeds(5, 0, 7))["regret"]
+        env = hb.make_core(cell.env.name, runs=12, wrappers=wrappers, **params)
+        regret = hb.play(env, hb.make_team(cell.agent.name, **cell.agent.params), cell.seeds(5, 0, 12))["regret"]
         assert np.array_equal(results.select(cell.line, at=cell.point).final("regret"), regret)
 
 
