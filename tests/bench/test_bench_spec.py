@@ -10,13 +10,11 @@ import networkx as nx
 import numpy as np
 import pytest
 from bench_helpers import TOML, small
-from refusals import rows
 
 import hushbandits as hb
 from hushbandits.bench.declare.canonical import canonical, digest, plain, thaw
 from hushbandits.bench.declare.catalog import modules, read_toml
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.bench.run import run
 from hushbandits.bench.runner.check import check
 from hushbandits.core.luck.rewards import Gaussian, Law, UniformMeans
 
@@ -210,26 +208,6 @@ def test_a_toml_file_declares_an_experiment(tmp_path):
     assert experiment.figures == (Figure(y="regret", log=""),)
 
 
-@rows(
-    ("old", "new", "message"),
-    [
-        ("title", "tilte", "there is no field 'tilte'; did you mean title"),
-        ("[env]", "[enw]", "there is no field 'enw'; did you mean env"),
-        ('use = "CoopNetwork-v0"', "", "must be a name, or a table whose key 'use' is a name"),
-        ("log", "lgo", "figure: there is no field 'lgo'; did you mean log"),
-        ('log = ""', 'log = "z"', "log='z'"),
-        ("runs = 3", "runs = 0", "runs=0"),
-        ("[3, 4]", "3", "sweep={'env.n_agents': 3}"),
-        ("runs = 3", "runs =", "is no TOML"),
-    ],
-)
-def test_a_wrong_toml_file_is_told_in_one_sentence(tmp_path, old, new, message):
-    path = tmp_path / "four.toml"
-    path.write_text(TOML.replace(old, new, 1))
-    with pytest.raises(ValueError, match=message):
-        read_toml(path)
-
-
 @pytest.mark.parametrize("some", [True, pytest.param(False, marks=pytest.mark.weekly)], ids=["first of each", "all"])
 def test_every_declared_experiment_can_be_built(some):
     declared = [e for _, experiments in modules().values() for e in experiments]
@@ -239,25 +217,3 @@ def test_every_declared_experiment_can_be_built(some):
     check(
         [experiments[0].quickly() for _, experiments in modules().values()] if some else [e.quickly() for e in declared]
     )
-
-
-@rows(
-    ("change", "message"),
-    [
-        ({"agents": [Use("Multi-UBC")]}, "no agent is named 'Multi-UBC'"),
-        ({"agents": [Use("UCB1", nerve=3)]}, "takes no parameter 'nerve'"),
-        ({"env": Use("CoopNetwork-v0", horizon=0)}, "horizon=0"),
-        ({"metrics": ("regert",)}, "no metric is named 'regert'; did you mean regret"),
-        ({"figures": (Figure(y="agent_regert"),)}, "a figure shows 'agent_regert'"),
-        ({"figures": (Figure(y="regret", x="env.life"),)}, "'env.life', which is not swept"),
-        ({"figures": (Figure(y="regret", by="env.life"),)}, "picks values of 'env.life', which is not swept"),
-        ({"figures": (Figure(y="regret", at={"env.life": 1}),)}, "picks values of 'env.life', which is not swept"),
-        ({"agents": [Use("DP-MASE")]}, "plays the exploration setting"),
-        ({"wrappers": (Use("Huber", rate=2),)}, "rate=2"),
-    ],
-)
-def test_bad_experiments_fail_before_anything_is_written(tmp_path, change, message):
-    out = tmp_path / "deep" / "folder"
-    with pytest.raises((ValueError, TypeError), match=message):
-        run(small(**change), out)
-    assert not (tmp_path / "deep").exists()

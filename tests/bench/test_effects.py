@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushbandits.bench.declare.catalog import modules
 from hushbandits.bench.declare.claim import EFFECTS, Claim, Difference, Ratio, Slope, Value
 from hushbandits.bench.declare.points import points
 from hushbandits.bench.declare.spec import Experiment, Use
@@ -56,19 +55,6 @@ def test_an_agent_beyond_its_guarantees_is_found_under_its_mark():
     assert one.claims[0].effect.of == "Dist-DP-SE (uncalibrated)"
 
 
-@pytest.mark.parametrize(
-    ("line", "changes", "message"),
-    [
-        (Use("UCB1"), {}, "a claim is about {'use': 'UCB1'}, which is none of its agents"),
-        ({"agent": Use("UCB1"), "env.life": 1}, {}, "which is none of its agents"),
-        (ALONE, {"wrappers": {"a": [], "b": [Use("Loss")]}}, "several lines: name 'alone · a', 'alone · b'"),
-    ],
-)
-def test_an_object_that_names_no_single_line_is_refused(line, changes, message):
-    with pytest.raises(ValueError, match=message):
-        experiment(Claim("So.", Value("regret", of=line), above=0), **changes)
-
-
 lines = st.sampled_from(["alone", "Multi-UCB", {"agent": "alone", "env.life": 2}])
 
 
@@ -97,14 +83,6 @@ def test_the_flat_form_is_the_claim(claim):
     assert Claim.from_dict(flat) == claim
     assert Claim.from_dict(flat).to_dict() == flat
     assert all(not isinstance(value, Use) for value in flat.values())
-
-
-def test_every_declared_claim_survives_its_flat_form():
-    for _, declared in modules().values():
-        for one in declared:
-            again = Experiment.from_dict(one.to_dict())
-            assert again.claims == one.claims
-            assert again.to_dict() == one.to_dict()
 
 
 def test_every_effect_has_procedures():

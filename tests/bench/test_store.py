@@ -14,9 +14,8 @@ from bench_helpers import filled, played, small, table
 
 import hushbandits as hb
 from hushbandits.bench.declare.claim import Claim, Value
-from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.bench.run import run
-from hushbandits.bench.runner.batch import Task
 from hushbandits.bench.runner.errors import StoreError
 from hushbandits.bench.runner.rows import Runs, digest_of, encoded
 from hushbandits.bench.runner.store import Store
@@ -307,34 +306,3 @@ def test_finals_close_the_curves_in_the_frame(tmp_path):
     assert len(ends) == 16
     assert (ends.sort_index() == last.sort_index()).all()
     assert set(frame.columns) == {"experiment", "cell", "agent", "env.n_agents", "run", "metric", "time", "value"}
-
-
-def test_no_curves_are_recorded_where_runs_end_by_themselves(tmp_path):
-    vote = Experiment(
-        name="x", title="x", env=Use("DPMASE-v0", n_agents=8), agents=[Use("DP-MASE", epsilon=1.0)], runs=2
-    )
-    frame = run(vote, tmp_path).results.to_frame()
-    assert frame["time"].isna().all()
-    assert set(frame["metric"]) >= {"rounds", "correct", "messages"}
-
-
-# -- planted: what these tests would see ----------------------------------------------------------------------------
-
-
-def test_a_batch_of_another_seed_is_another_table(tmp_path, whole, monkeypatch):
-    play = Task.play
-    monkeypatch.setattr(
-        Task, "play", lambda task: play(replace(task, seed=task.seed + (task.key == FEW.cells()[2].key)))
-    )
-    assert played(FEW, tmp_path) != whole[1]
-
-
-def test_a_row_of_a_curve_that_is_lost_is_another_table(tmp_path, whole, monkeypatch):
-    add = Store.add
-
-    def lossy(store, cell, runs, measures):
-        curves = {name: (times, np.where(times == 10, np.nan, values)) for name, (times, values) in runs.curves.items()}
-        add(store, cell, replace(runs, curves=curves) if cell.key == FEW.cells()[1].key else runs, measures)
-
-    monkeypatch.setattr(Store, "add", lossy)
-    assert played(FEW, tmp_path) != whole[1]

@@ -54,13 +54,6 @@ def test_no_backend_changes_a_number(tmp_path, alone, how):
     assert played(FEW, tmp_path, **how) == alone
 
 
-def test_shards_change_no_number(tmp_path, alone):
-    parts = [run(FEW, tmp_path, shard=f"{i}/3").played for i in (3, 1, 2)]
-    assert sum(parts) == 48
-    assert min(parts) > 0
-    assert played(FEW, tmp_path) == alone
-
-
 def test_a_cell_is_built_once_and_played_once(tmp_path, monkeypatch):
     from hushbandits.bench.runner import batch
 

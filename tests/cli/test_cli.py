@@ -217,28 +217,3 @@ def test_help_names_every_command_once_and_each_explains_itself(capsys):
 
 def test_help_of_privacy_is_the_function_s():
     assert "agent_kwargs" in pydoc.render_doc(hb.privacy)
-
-
-@pytest.mark.parametrize(
-    ("lines", "parts"),
-    [
-        (
-            "agents = ['UCB1']\nsweep = {env.n_agents = [2, 4]}\n[env]\nuse = 'CoopNetwork-v0'",
-            ["sweep", "n_agents"],
-        ),
-        ("[env]\nuse = 'CoopNetwork-v0'\nagents = ['UCB1']", ["'agents'", "table"]),
-        ("agents = ['UCB1', 'own_nowhere:X']\n[env]\nuse = 'CoopNetwork-v0'", ["own_nowhere"]),
-        (
-            "agents = ['UCB1']\n[env]\nuse = 'CoopNetwork-v0'\n[sweep]\n'env.n_agents' = [2, 4]\n"
-            "[[figures]]\ny = 'regret'\nx = 'n_agents'",
-            ["'n_agents'", "env.n_agents"],
-        ),
-    ],
-)
-def test_a_slip_in_a_declaration_says_what_is_meant(tmp_path, monkeypatch, capsys, lines, parts):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "slip.toml").write_text(lines)
-    assert main(["run", "slip.toml"]) == 2
-    said = capsys.readouterr().err
-    assert [part for part in parts if part not in said] == []
-    assert "skip-invalid" not in said

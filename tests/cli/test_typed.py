@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
-
 import pytest
 from bench_helpers import small
 
@@ -32,12 +30,6 @@ def test_a_point_is_named_once(here, capsys):
     said = capsys.readouterr().err
     assert "--at a is given twice, as 1 and 1" in said
     assert said.count("\n") == 1
-
-
-def test_no_word_of_python_becomes_an_agent(here, capsys):
-    for word in keyword.kwlist:
-        assert main(["new", "agent", word.capitalize()]) == 2
-        assert "choose another name" in capsys.readouterr().err
 
 
 def test_a_file_of_this_package_s_name_is_pointed_out(here, capsys):

@@ -96,14 +96,6 @@ def test_every_setting_to_its_end(titles, capsys, env_id, agent, set, end):
     assert capsys.readouterr().out.splitlines()[0].endswith(f" · {end}")
 
 
-def test_without_a_display_a_file_is_asked_for(here, capsys):
-    assert main(GAME) == 2
-    said = capsys.readouterr().err
-    assert "no display" in said
-    assert "--out" in said
-    assert not os.listdir(here)
-
-
 def test_a_window_where_there_is_one(monkeypatch, here, titles):
     made = []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import tomllib
 
 import numpy as np
 
@@ -114,3 +115,14 @@ label = "alone"
 y = "regret"
 log = ""
 """
+
+BASE = """
+title = "Base"
+env = { use = "CoopNetwork-v0", horizon = 10, n_agents = 3 }
+agents = [{ use = "UCB1" }]
+"""
+
+
+def declared(line, name="base"):
+    """An experiment of a file that begins with a line."""
+    return Experiment.from_dict({"name": name, **tomllib.loads(line + BASE)})
