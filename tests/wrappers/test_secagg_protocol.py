@@ -171,6 +171,13 @@ def test_it_says_who_must_not_collude():
     assert "an ideal functionality" in str(hb.privacy("DistDP-v0", "Dist-DP-SE"))
 
 
+@pytest.mark.parametrize(("malicious", "most"), [(False, 42), (True, 21)])
+def test_so_many_colluders_are_borne_and_no_more(malicious, most):
+    """Of 64 users t = 43 unmask: as many know a secret; with a server that lies 2t − n = 22 are enough."""
+    secagg = SecAgg(protocol="bonawitz", malicious=malicious)
+    assert [secagg.tolerates(64, colluders) for colluders in (most, most + 1)] == [True, False]
+
+
 def test_dropouts_inside_leave_the_noise_of_as_many_as_a_sum_is_opened_of():
     """⌊2k/3⌋ + 1 of k = n − 1 neighbours: 3 of 5 users, 43 of 64."""
     lossy = {"users": "each", "protocol": "bonawitz", "dropouts": {"masked": 0.1}}
