@@ -15,8 +15,7 @@ import hushbandits as hb
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.samplers import polya_epsilon
-from hushbandits.secure.bonawitz import SecureSum
-from hushbandits.secure.runs import MEASURES
+from hushbandits.secure.bonawitz import MEASURES, SecureSum
 from hushbandits.testing.games import check_rows, trace
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg

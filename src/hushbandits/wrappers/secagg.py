@@ -10,7 +10,7 @@ from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.payload import Channel
 from hushbandits.core.roles import Privatizer, SecureFunction
 from hushbandits.core.utils import LARGEST_NUMBER
-from hushbandits.secure.runs import MEASURES, Cohorts, Protocol
+from hushbandits.secure.bonawitz import MEASURES, Cohorts, Protocol
 from hushbandits.wrappers.passage import Passage
 
 _ROOM = 1 << 62  # sums of residues are reduced after they are added
