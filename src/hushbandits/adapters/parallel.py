@@ -18,8 +18,6 @@ from hushbandits.registry import make_core
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["ParallelView"]
-
 Infos = dict[str, dict[str, object]]
 
 

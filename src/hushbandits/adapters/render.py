@@ -11,8 +11,6 @@ from hushbandits.core import Array, Env, Task
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["DPI", "SIZE", "draw", "frame", "has_windows", "picture", "show", "title"]
-
 #: Of a picture, in inches.
 SIZE = (7.2, 3.6)
 DPI = 100

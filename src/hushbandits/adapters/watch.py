@@ -9,8 +9,6 @@ import numpy as np
 from hushbandits.core import Env, EnvView, Message, Seeds, Task, Team
 from hushbandits.core.play import meet
 
-__all__ = ["moments", "watched"]
-
 
 def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[Task]:
     """Play one run by the beats; yield what observes it, the same task each time, at the start and after every round.

@@ -17,8 +17,6 @@ from hushbandits.core import Array, Guarantee, Inbox, Measure, Obs, Params, Seed
 from hushbandits.core.guarantee import ONCE
 from hushbandits.policies.kl import kl_upper
 
-__all__ = ["AdaPKLUCB", "AdaPUCB"]
-
 #: ``ln(2s)`` in the sampling error of AdaP-UCB, as the text at hand has it; 1 would be KL-UCB's ``ln s``.
 INSIDE = 2.0
 

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from hushbandits.core import real
 from hushbandits.policies.kl import kl
 
-__all__ = ["least_regret", "minimax_regret", "regret_bound"]
-
 
 def regret_bound(gaps: Sequence[float], horizon: float, epsilon: float, alpha: float) -> float:
     """Regret of AdaP-UCB after T pulls, at most: ``Σ_{Δ > 0} (16 α ln T/min(Δ, ε) + α/(α − 3))`` for α > 3.

@@ -11,8 +11,6 @@ from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.routines.routine import Routine
 from hushbandits.routines.top_two import top_two
 
-__all__ = ["AdaPTT", "Identifier"]
-
 
 class Identifier(VotingTeam):
     """Base of a learner that identifies the best arm by itself, privately, one arm in a round.

@@ -9,8 +9,6 @@ import numpy as np
 
 from hushbandits.core import Array, Measure, Params, Protocol, Team, World, Wrapper, divisor, flag
 
-__all__ = ["Calibrated"]
-
 
 class Calibrated(Team):
     """Base: an agent whose radius holds for one mechanism's noise, and which shares ε with that mechanism.

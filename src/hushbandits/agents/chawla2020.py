@@ -14,8 +14,6 @@ import numpy as np
 from hushbandits.core import LONGEST, Array, Field, Inbox, Measure, Obs, Protocol, Team, World, flag, jit, real, streams
 from hushbandits.core.utils import Message, Seeds
 
-__all__ = ["GosInE", "first_lists"]
-
 
 def first_lists(agents: int, arms: int) -> Array:
     """Lists that the agents begin with, ``(M, c + 2)``: c sticky arms, then U, then L.

@@ -17,17 +17,6 @@ from hushbandits.privacy.plans import guaranteed, precision
 from hushbandits.privacy.samplers import DiscreteLaplace, PolyaDifference
 from hushbandits.routines.successive import batch_radius
 
-__all__ = [
-    "CDPSE",
-    "LDPSE",
-    "BatchedSE",
-    "DistCDPSE",
-    "DistDPSE",
-    "DistRDPSE",
-    "ShuffleDPSE",
-    "SuccessiveElimination",
-]
-
 
 class BatchedSE(SuccessiveElimination):
     """Algorithm 1 of Chowdhury & Zhou 2023: batches of ``l(b) = ⌈η^b⌉`` users, radius ``β(b)`` of lemma 2.

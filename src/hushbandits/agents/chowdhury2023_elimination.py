@@ -14,8 +14,6 @@ from hushbandits.core import Array, Inbox, Measure, Obs, Seeds, World
 from hushbandits.privacy.plans import confidence_level
 from hushbandits.routines.successive import eliminate
 
-__all__ = ["SuccessiveElimination"]
-
 
 class SuccessiveElimination(Calibrated):
     """Base: in phase b every active arm gets a block of new users; then arms are dropped; old data is forgotten.

@@ -14,8 +14,6 @@ import numpy as np
 from hushbandits.agents.shi2021 import Books, Federated, best_left
 from hushbandits.core import Array, Protocol, Seeds, World, choice, count, jit, real
 
-__all__ = ["MAPPINGS", "FedMoMUCB", "clients_needed", "group_size", "tolerance"]
-
 #: a(λ), by name.
 MAPPINGS: dict[str, Callable[[float], float]] = {
     "arithmetic": lambda share: (1 + 2 * share) / 2,

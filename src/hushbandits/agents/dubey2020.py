@@ -21,8 +21,6 @@ from hushbandits.estimators.running import follow, kind, values_kept
 from hushbandits.policies.policy import sums
 from hushbandits.policies.ucb import UCB1
 
-__all__ = ["ByzantineUCB", "PrivateUCB"]
-
 _AHEAD = 512  # values of an arm that there is room for before a block of rounds begins
 
 

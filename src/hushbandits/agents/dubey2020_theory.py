@@ -13,8 +13,6 @@ import scipy
 
 from hushbandits.core import Array
 
-__all__ = ["byzantine_regret", "private_regret"]
-
 
 def _positive(gaps: Array) -> Array:
     gaps = np.asarray(gaps, float)

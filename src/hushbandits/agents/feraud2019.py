@@ -14,8 +14,6 @@ from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.routines.best_arm import ROUTINES
 from hushbandits.routines.routine import Routine
 
-__all__ = ["ArmSelection", "Decentralized"]
-
 
 class ArmSelection(VotingTeam):
     """Base of the players of this paper, each with one arm-selection routine at precision ε.

@@ -15,13 +15,6 @@ from hushbandits.envs.exploration.problems import vote_threshold
 from hushbandits.routines.fixed_design import median_length
 from hushbandits.routines.racing import pass_gap
 
-__all__ = [
-    "elimination_samples",
-    "failure",
-    "median_samples",
-    "message_bound",
-]
-
 
 def failure(delta: float, eta: float) -> float:
     """Theorem 1: ``η^⌊ln δ/ln η⌋``, the failure probability of M fixed players.

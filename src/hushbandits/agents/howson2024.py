@@ -19,8 +19,6 @@ from hushbandits.envs.network.rules import Rules
 from hushbandits.policies.shelf import AnyPolicy
 from hushbandits.policies.start import tried
 
-__all__ = ["QuACK", "guess", "search_messages"]
-
 
 class _Queues(NamedTuple):
     leader: Array  # (R,)

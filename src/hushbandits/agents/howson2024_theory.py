@@ -6,8 +6,6 @@ import numpy as np
 
 from hushbandits.core import Array
 
-__all__ = ["quack_regret", "reach", "ucb_regret"]
-
 
 def ucb_regret(gaps: Array, plays: Array, sigma: float = 0.5) -> Array:
     """Regret of UCB with δ = 1/n² after n plays: ``3 Σ_a Δ_a + Σ_a 16σ² ln n / Δ_a`` over the arms with Δ_a > 0.

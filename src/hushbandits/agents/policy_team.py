@@ -13,8 +13,6 @@ from hushbandits.policies.luck import words
 from hushbandits.policies.shelf import AnyPolicy, given_to, make_policy
 from hushbandits.policies.start import started
 
-__all__ = ["Around", "PolicyTeam", "Turned"]
-
 #: What turns a rule into the one that is played: compiles it, or leaves it as plain Python.
 Turned = Callable[[Callable[..., None]], Callable[..., None]]
 #: ``around(choose, update, turned)``: a team's rules around the two of a policy.

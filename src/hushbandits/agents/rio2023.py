@@ -14,8 +14,6 @@ from hushbandits.routines.elimination import confidence_under_loss, successive_e
 from hushbandits.routines.private_elimination import private_elimination
 from hushbandits.routines.routine import Routine
 
-__all__ = ["DPMASE", "CorruptedElimination"]
-
 
 class DPMASE(VotingTeam):
     """DP-MASE (Rio et al. 2023, algorithms 2 and 4).

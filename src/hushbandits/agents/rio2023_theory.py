@@ -15,18 +15,6 @@ from hushbandits.envs.exploration.problems import vote_threshold
 from hushbandits.routines.elimination import elimination_gap
 from hushbandits.routines.successive import epoch_length
 
-__all__ = [
-    "corrupted_failure",
-    "corrupted_rounds",
-    "dp_local_samples",
-    "elimination_local_samples",
-    "failure_by_count",
-    "first_below",
-    "mase_confidence",
-    "mase_rounds",
-    "most_likely",
-]
-
 
 def dp_local_samples(gaps: Sequence[float], epsilon: float, beta: float) -> int:
     """T(β): activations after which DP successive elimination has found the best arm, with probability ≥ 1 − β.

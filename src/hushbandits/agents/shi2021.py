@@ -15,8 +15,6 @@ import numpy as np
 from hushbandits.core import Array, Field, Inbox, Measure, Message, Obs, Protocol, Team, World, integer, jit, real
 from hushbandits.core.utils import Seeds
 
-__all__ = ["Books", "Fed1UCB", "Federated", "best_left"]
-
 
 class Books(NamedTuple):
     """Where all clients stand, ``(R, M)`` or ``(R, M, K)``."""

@@ -13,8 +13,6 @@ import numpy as np
 
 from hushbandits.core import Array, Field, Inbox, Message, Obs, Protocol, Seeds, Team, World, integer, jit, real
 
-__all__ = ["ResilientUCB"]
-
 
 @jit
 def _estimates(n: Array, mean: Array, counts: Array, means: Array, f: int, kappa: float, z: Array, g: Array) -> None:

@@ -20,19 +20,6 @@ from hushbandits.core import Array, real
 from hushbandits.core.utils import nearest
 from hushbandits.estimators.rules import evaluate
 
-__all__ = [
-    "ESTIMATORS",
-    "Catoni",
-    "Estimator",
-    "LugosiMendelson",
-    "Mean",
-    "MedianOfMeans",
-    "TrimmedMean",
-    "Trimming",
-    "TruncatedMean",
-    "make_estimator",
-]
-
 
 @dataclass(frozen=True)
 class Estimator:

@@ -12,8 +12,6 @@ import numpy as np
 
 from hushbandits.core import jit
 
-__all__ = ["add", "clipped_points", "evaluate", "kept_points", "median_sorted", "shortest_window"]
-
 
 @jit
 def kept_points(n: int, log_inverse_delta: float, epsilon: float) -> int:

@@ -30,8 +30,6 @@ from hushbandits.estimators.robust import Estimator, LugosiMendelson, Mean, Trim
 from hushbandits.estimators.rules import add, clipped_points, evaluate, kept_points
 from hushbandits.estimators.tails import Ends, take, trim
 
-__all__ = ["Log", "Rules", "Samples", "Sums", "Tails", "follow", "kind", "values_kept"]
-
 
 class Rules(NamedTuple):
     """What compiled code does with samples of a kind; each gets their `Samples.state` first."""

@@ -9,8 +9,6 @@ import numpy as np
 from hushbandits.core import Array, jit
 from hushbandits.estimators.rules import add, clipped_points, kept_points, shortest_window
 
-__all__ = ["Ends", "take", "trim"]
-
 
 class Ends(NamedTuple):
     """The samples of all runs, agents and arms.

@@ -8,8 +8,6 @@ from typing import Any
 
 from hushbandits.bench.declare.spec import Experiment
 
-__all__ = ["paper"]
-
 
 def paper(name: str, cited: str, **shared: Any) -> Callable[..., Experiment]:
     """Return what declares experiments of a paper: ``declare(part, title, where, own=False, **fields)``.

@@ -12,24 +12,6 @@ from typing import Final
 
 from hushbandits.core import Params
 
-__all__ = [
-    "CLEARLY_LESS",
-    "CLEARLY_MORE",
-    "CONSIDERABLY_LESS",
-    "LESS",
-    "LINEARLY",
-    "LITTLE",
-    "MATCHES",
-    "MATCHES_PER_TIME",
-    "MORE",
-    "MUCH_LESS",
-    "MUCH_MORE",
-    "NO_WORSE",
-    "ORDERWISE",
-    "WORDS",
-    "about",
-]
-
 #: ``above`` and ``below`` of a claim.
 Region = Params
 

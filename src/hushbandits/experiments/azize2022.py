@@ -10,8 +10,6 @@ from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 
-__all__ = ["EXPERIMENTS"]
-
 UCB, KLUCB = Use("AdaP-UCB"), Use("AdaP-KLUCB")
 DPSE = Use("DP-SE", confidence="1/T")
 MEANS = (0.75, 0.625, 0.5, 0.375, 0.25)

@@ -11,8 +11,6 @@ from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 
-__all__ = ["EXPERIMENTS"]
-
 TOP_TWO, DPSE = Use("AdaP-TT"), Use("DP-SE-alone")
 EPSILONS = (0.01, 0.1, 1.0, 10.0, 100.0)
 #: The instances of the released code.

@@ -11,8 +11,6 @@ from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 
-__all__ = ["EXPERIMENTS"]
-
 SYNC, ASYNC = Use("GosInE"), Use("GosInE-async")
 ALONE = Use("GosInE", label="UCB alone", shares=False)
 AGENTS = 15

@@ -17,8 +17,6 @@ from hushbandits.core import Params, UniformMeans
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 
-__all__ = ["EXPERIMENTS"]
-
 EPSILONS, LTR_EPSILONS = (0.1, 0.5, 1.0), (1.0, 5.0, 10.0)
 EASY, HARD = UniformMeans(0.25, 0.75), UniformMeans(0.45, 0.55)
 MILLION = 1_000_000

@@ -13,8 +13,6 @@ from hushbandits.core import Params
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 
-__all__ = ["EXPERIMENTS"]
-
 _ENV = Use(
     "FederatedNetwork-v0", n_arms=10, means=(0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.95), spread=0.01,
 )  # fmt: skip

@@ -22,8 +22,6 @@ from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 from hushbandits.registry import make_core
 
-__all__ = ["EXPERIMENTS", "byzantine_bound", "private_bound"]
-
 SMALL = {"env.n_agents": 50, "env.edge_probability": 0.2}
 #: Means are drawn, each arm's like another's: nothing is left to shuffle.
 RANDOM_GRAPH: Params = {

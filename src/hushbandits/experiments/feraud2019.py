@@ -13,8 +13,6 @@ from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 
-__all__ = ["EXPERIMENTS", "corollary_1", "corollary_2", "theorem_1"]
-
 ID = "DecentralizedExploration-v0"
 # The paper's grid is not stated; δ ≥ η^N needs 29 players.
 PLAYERS = (32, 64, 128, 256, 512, 1024)

@@ -20,8 +20,6 @@ from hushbandits.core import Array, Params
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 
-__all__ = ["EXPERIMENTS", "theorem_1", "theorem_1_sizes"]
-
 PAPER = "Howson et al. 2024"
 GRAPHS, SIZES, LARGEST, HORIZON = ("cycle", "grid", "star"), (16, 64, 100, 144), 196, 10_000
 MEANS = (0.5, *[0.45] * 9)

@@ -16,8 +16,6 @@ from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 from hushbandits.routines.elimination import confidence_under_loss
 
-__all__ = ["EXPERIMENTS", "proposition_4_3", "proposition_5_3"]
-
 AGENTS = (64, 128, 256, 512, 1024)
 QUICK = {"env.n_agents": (64, 128, 256)}
 EPSILONS, XIS, BETAS, ETAS = (0.05, 0.1, 0.25), (0, 0.05, 0.1), (0.3, 0.5, 0.8), (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)

@@ -6,8 +6,6 @@ from typing import Any
 
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 
-__all__ = ["EXPERIMENTS"]
-
 _READING = (
     "Every agent adds up what all others report, by the protocol, with one in twenty of them dropping out before its "
     "masked vector. With everybody as a neighbour a user's bytes grow with the number of users; with eight they stay. "

@@ -11,8 +11,6 @@ from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 
-__all__ = ["EXPERIMENTS"]
-
 FED1 = Use("Fed1-UCB")
 #: Ten arms, the best by .02.
 MEANS = (0.7, 0.71, 0.72, 0.73, 0.74, 0.75, 0.76, 0.765, 0.77, 0.79)

@@ -11,8 +11,6 @@ from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 
-__all__ = ["EXPERIMENTS"]
-
 RESILIENT, UCB1 = Use("Resilient-UCB"), Use("Resilient-UCB", label="UCB1", f=10)
 ATTACKS = {reading: (Use("FalseMeans", reading=reading, fraction=0.1),) for reading in ("zero", "swap")}
 

@@ -10,8 +10,6 @@ from hushbandits.core import Array, affordable, jit
 from hushbandits.policies.luck import below, uniform
 from hushbandits.policies.policy import Policy
 
-__all__ = ["BESA"]
-
 
 class _Rewards(NamedTuple):
     n: Array  # (L, K)

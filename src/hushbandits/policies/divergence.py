@@ -9,8 +9,6 @@ from hushbandits.core import Array, jit, real
 from hushbandits.policies.kl import kl, kl_upper
 from hushbandits.policies.policy import Policy, Sums, add, by_index, sums
 
-__all__ = ["IMED", "KLUCB"]
-
 
 class _Level(NamedTuple):
     n: Array  # (L, K)

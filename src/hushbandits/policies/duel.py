@@ -11,8 +11,6 @@ from hushbandits.core import Array, jit, real
 from hushbandits.policies.luck import below, uniform
 from hushbandits.policies.policy import Policy
 
-__all__ = ["RelativeUCB"]
-
 
 class _Duels(NamedTuple):
     wins: Array  # (L, A, A) of the first over the second

@@ -11,8 +11,6 @@ from hushbandits.core import Array, integer, jit, real
 from hushbandits.policies.luck import below, uniform
 from hushbandits.policies.policy import Policy, add, by_index, nothing_shared, sums
 
-__all__ = ["EXP3", "EpsilonGreedy", "ExploreThenCommit", "Softmax"]
-
 
 class _Tossed(NamedTuple):
     n: Array  # (L, K)

@@ -16,8 +16,6 @@ from hushbandits.estimators.rules import add as add_exactly
 from hushbandits.estimators.rules import evaluate
 from hushbandits.policies.policy import Policy, by_index
 
-__all__ = ["CatoniUCB", "MedianOfMeansUCB", "TruncatedUCB"]
-
 
 @jit
 def _level(state, r):

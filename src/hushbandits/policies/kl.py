@@ -6,8 +6,6 @@ import math
 
 from hushbandits.core import jit
 
-__all__ = ["kl", "kl_lower", "kl_upper"]
-
 
 @jit
 def _side(p, q, over):

@@ -13,8 +13,6 @@ import numpy as np
 
 from hushbandits.core import Array, jit
 
-__all__ = ["below", "beta", "gamma", "largest_beta", "normal", "uniform", "words"]
-
 
 def words(rngs: Sequence[np.random.Generator], each: int = 1) -> Array:
     """Return ``(len(rngs)·each, 4)`` words: the states of `each` learners per run."""

@@ -27,8 +27,6 @@ from hushbandits.core import Array, jit
 from hushbandits.core.utils import Rule
 from hushbandits.core.utils.jit import ours
 
-__all__ = ["Policy", "Sums", "add", "argmax", "by_index", "everyone", "log_clock", "nothing_shared", "sums"]
-
 
 class Sums(NamedTuple):
     """What index policies know: of learner r, how often each arm was played and what it gave."""

@@ -12,8 +12,6 @@ from hushbandits.core import Array, divisor, jit
 from hushbandits.policies.policy import Policy, add, by_index, sums
 from hushbandits.policies.ucb import UCB1
 
-__all__ = ["LDPUCBB", "LDPUCBL"]
-
 
 class _Noised(NamedTuple):
     n: Array  # (L, K)

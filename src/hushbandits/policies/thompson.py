@@ -11,8 +11,6 @@ from hushbandits.core import Array, jit, real
 from hushbandits.policies.luck import largest_beta, normal, uniform
 from hushbandits.policies.policy import Policy, add, by_index, nothing_shared, sums
 
-__all__ = ["GaussianTS", "ThompsonSampling"]
-
 
 class _Counts(NamedTuple):
     wins: Array  # (L, K)

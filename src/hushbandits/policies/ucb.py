@@ -10,8 +10,6 @@ import numpy as np
 from hushbandits.core import Array, jit, real
 from hushbandits.policies.policy import Policy, Sums, add, argmax, by_index, sums
 
-__all__ = ["MOSS", "UCB", "UCB1", "UCBV", "ucb1_bonus", "ucb_bonus"]
-
 
 @jit
 def ucb1_bonus(log_t: float, n: float) -> float:

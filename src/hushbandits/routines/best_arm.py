@@ -12,8 +12,6 @@ from hushbandits.routines.lucb import kl_lucb, lucb, ugapec
 from hushbandits.routines.racing import kl_racing, ser3, ser4, successive_elimination_by_passes
 from hushbandits.routines.routine import RESETS, Routine
 
-__all__ = ["ROUTINES", "identify"]
-
 #: Arm-selection routines by name: ``f(n_arms, eta, epsilon)``, an ε-optimal arm at confidence 1 − η.
 ROUTINES: dict[str, Callable[..., Routine]] = {
     "Naive": naive_elimination,

@@ -10,16 +10,6 @@ import numpy as np
 from hushbandits.core import Array, jit
 from hushbandits.routines.routine import Routine
 
-__all__ = [
-    "Epochs",
-    "confidence_under_loss",
-    "drop_outsiders",
-    "elimination_gap",
-    "epochs",
-    "plan_all",
-    "successive_elimination",
-]
-
 
 def confidence_under_loss(eta: float, xi: float, n_arms: int) -> float:
     """``η_ξ = 1 − (1 − η)/(1 − ξ)^(K−1)``: local failure probability whose apparent level is η when votes get lost.

@@ -9,8 +9,6 @@ from hushbandits.core import jit
 from hushbandits.routines.routine import SILENT, VOTES, Routine
 from hushbandits.routines.selection import best_mean, fewest_pulls, keep_only, pick, read, samples
 
-__all__ = ["median_elimination", "median_length", "naive_elimination", "naive_length"]
-
 
 def naive_length(n_arms: int, eta: float, epsilon: float) -> int:
     """``⌈(4/ε²) ln(2K/η)⌉`` pulls of each arm (Even-Dar et al. 2006, algorithm 1)."""

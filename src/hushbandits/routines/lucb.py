@@ -15,8 +15,6 @@ from hushbandits.routines.racing import kl_level
 from hushbandits.routines.routine import SILENT, VOTES, Routine
 from hushbandits.routines.selection import best_mean, fewest_pulls, keep_only, observe, samples, settle
 
-__all__ = ["kl_lucb", "lucb", "lucb_rate", "ugapec", "ugapec_rate"]
-
 
 @jit
 def lucb_rate(n_arms: int, t: int, eta: float) -> float:

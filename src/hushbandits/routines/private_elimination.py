@@ -11,8 +11,6 @@ from hushbandits.routines.elimination import epochs, plan_all
 from hushbandits.routines.routine import Routine
 from hushbandits.routines.successive import epoch_length, radii
 
-__all__ = ["private_elimination"]
-
 
 @jit
 def _learn(state, r, n, p, arms, reward, luck, vote):

@@ -12,8 +12,6 @@ from hushbandits.policies.kl import kl_lower, kl_upper
 from hushbandits.routines.routine import RESETS, SILENT, VOTES, Routine
 from hushbandits.routines.selection import best_mean, fewest_pulls, observe, pick, read, samples
 
-__all__ = ["kl_level", "kl_racing", "pass_gap", "ser3", "ser4", "successive_elimination_by_passes"]
-
 
 @jit
 def pass_gap(n_arms: int, tau: int, eta: float) -> float:

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from hushbandits.core import Array, jit
 
-__all__ = ["RESETS", "SILENT", "VOTES", "Routine", "State"]
-
 #: What an agent has learned from an activation: nothing to say, the end of a phase, or that all must begin afresh.
 SILENT, VOTES, RESETS = 0, 1, 2
 

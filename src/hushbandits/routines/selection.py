@@ -13,18 +13,6 @@ import numpy as np
 
 from hushbandits.core import Array, jit
 
-__all__ = [
-    "Samples",
-    "best_mean",
-    "fewest_pulls",
-    "keep_only",
-    "observe",
-    "pick",
-    "read",
-    "samples",
-    "settle",
-]
-
 
 class Samples(NamedTuple):
     """What a player has sampled, and where its routine stands."""

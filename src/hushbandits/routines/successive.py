@@ -11,8 +11,6 @@ import numpy as np
 
 from hushbandits.core import jit
 
-__all__ = ["batch_radius", "eliminate", "epoch_length", "radii"]
-
 
 @jit
 def epoch_length(m: int, e: int, epsilon: float, beta: float) -> float:

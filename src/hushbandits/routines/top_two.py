@@ -12,8 +12,6 @@ from hushbandits.privacy.laplace import laplace
 from hushbandits.routines.routine import SILENT, VOTES, Routine
 from hushbandits.routines.selection import keep_only
 
-__all__ = ["top_two", "top_two_threshold"]
-
 
 class TopTwo(NamedTuple):
     """What an agent has sampled, in phases of each arm's own."""
