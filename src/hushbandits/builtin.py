@@ -18,6 +18,11 @@ _EXPLORATION = "envs.exploration.env:Exploration"
 _NETWORK = "envs.network.env:CoopNetwork"
 _FEEDBACK = "envs.feedback.env:Feedback"
 _ROUTINES = ("Naive", "Median", "SE", "SER3", "SER4", "KL-Racing", "LUCB", "KL-LUCB", "UGapEc")
+_TRAINED = Path(__file__).parent / "data" / "policies"
+_POLICIES = (
+    "ES-CoopNetwork", "ES-DPMASE", "ES-DistDP", "ES-DistDP-Tight", "MaskablePPO-DPMASE", "PPO-CoopNetwork", "PPO-DistDP"
+)  # fmt: skip
+_DRAWN = {"means": UniformMeans()}
 
 
 def _at(entry: str, *wrappers: str, **defaults: object) -> Spec:
@@ -25,8 +30,14 @@ def _at(entry: str, *wrappers: str, **defaults: object) -> Spec:
     return Spec(f"hushbandits.{entry}", defaults, wrappers)
 
 
-def _trained(folder: str) -> Spec:
-    return _at("baselines.sb3:Trained", source=str(Path(__file__).parent / "data" / "policies" / folder))
+def _in(module: str, *names: str) -> dict[str, Spec]:
+    """Classes of one module, whose names are those that they have here without hyphens: ``DPSE`` is DP-SE."""
+    return {name: _at(f"{module}:{name.replace('-', '')}") for name in names}
+
+
+def _sum(*wrappers: str, **defaults: object) -> Spec:
+    """Feedback behind distributed Laplace noise, for learners."""
+    return _at(_FEEDBACK, "DiscreteLaplace", *wrappers, "SecAgg", rewards="bernoulli", **_DRAWN, **defaults)
 
 
 def _playing(entry: str, policy: str) -> Spec:
@@ -55,124 +66,74 @@ ENVS = {
     "LTR-v0": _at("envs.feedback.ltr:LTR"),
     "ShuffleDP-v0": _at(_FEEDBACK, "ShuffledNoise", "ShuffledSum"),
     # For learners: drawn instances, short episodes that can be won (docs/to-beat.md has reference scores).
-    "DPMASE-Train-v0": _at(_EXPLORATION, means=UniformMeans(), n_arms=3, n_agents=4, threshold=1, horizon=200),
-    "CoopNetwork-Train-v0": _at(_NETWORK, means=UniformMeans(), n_arms=5, n_agents=4, horizon=200),
-    "DistDP-Train-v0": _at(
-        _FEEDBACK, "DiscreteLaplace", "SecAgg", means=UniformMeans(), n_arms=3, horizon=2_000, rewards="bernoulli"
-    ),
+    "DPMASE-Train-v0": _at(_EXPLORATION, n_arms=3, n_agents=4, threshold=1, horizon=200, **_DRAWN),
+    "CoopNetwork-Train-v0": _at(_NETWORK, n_arms=5, n_agents=4, horizon=200, **_DRAWN),
+    "DistDP-Train-v0": _sum(n_arms=3, horizon=2_000),
     # The same, hard to learn: far neighbours, lost reports, votes of the many or of those who seldom act, lost users.
-    "DPMASE-Train-Wide-v0": _at(_EXPLORATION, means=UniformMeans(), n_arms=10, n_agents=8, threshold=3, horizon=1_000),
+    "DPMASE-Train-Wide-v0": _at(_EXPLORATION, n_arms=10, n_agents=8, threshold=3, horizon=1_000, **_DRAWN),
     "DPMASE-Train-Uneven-v0": _at(
-        _EXPLORATION,
-        means=UniformMeans(),
-        n_arms=5,
-        n_agents=16,
-        threshold=7,
-        agent_distribution="power",
-        horizon=1_000,
+        _EXPLORATION, n_arms=5, n_agents=16, threshold=7, agent_distribution="power", horizon=1_000, **_DRAWN
     ),
     "CoopNetwork-Train-Grid-v0": _at(
-        _NETWORK, means=UniformMeans(), n_arms=10, n_agents=16, graph="grid", extra_delay=1, horizon=200
+        _NETWORK, n_arms=10, n_agents=16, graph="grid", extra_delay=1, horizon=200, **_DRAWN
     ),
-    "CoopNetwork-Train-Lossy-v0": _at(
-        _NETWORK, "Loss", means=UniformMeans(), n_arms=10, n_agents=32, horizon=200, rate=0.3
-    ),
-    "DistDP-Train-Lossy-v0": _at(
-        _FEEDBACK,
-        "DiscreteLaplace",
-        "Loss",
-        "SecAgg",
-        means=UniformMeans(),
-        n_arms=5,
-        n_agents=4,
-        horizon=2_000,
-        rewards="bernoulli",
-        rate=0.2,
-    ),
-    "DistDP-Train-Tight-v0": _at(
-        _FEEDBACK,
-        "DiscreteLaplace",
-        "SecAgg",
-        means=UniformMeans(),
-        n_arms=10,
-        horizon=5_000,
-        rewards="bernoulli",
-        epsilon=0.1,
-    ),
+    "CoopNetwork-Train-Lossy-v0": _at(_NETWORK, "Loss", n_arms=10, n_agents=32, horizon=200, rate=0.3, **_DRAWN),
+    "DistDP-Train-Lossy-v0": _sum("Loss", n_arms=5, n_agents=4, horizon=2_000, rate=0.2),
+    "DistDP-Train-Tight-v0": _sum(n_arms=10, horizon=5_000, epsilon=0.1),
 }
 
 AGENTS = {
-    "DP-SE": _at("baselines.sajed2019:DPSE"),
-    "Dist-DP-SE": _at("agents.chowdhury2023:DistDPSE"),
-    "Dist-RDP-SE": _at("agents.chowdhury2023:DistRDPSE"),
-    "Dist-CDP-SE": _at("agents.chowdhury2023:DistCDPSE"),
-    "CDP-SE": _at("agents.chowdhury2023:CDPSE"),
-    "LDP-SE": _at("agents.chowdhury2023:LDPSE"),
-    "Shuffle-DP-SE": _at("agents.chowdhury2023:ShuffleDPSE"),
-    "VB-SDP-AE": _at("baselines.tenenbaum2021:VBSDPAE"),
-    "AdaP-UCB": _at("agents.azize2022:AdaPUCB"),
-    "AdaP-KLUCB": _at("agents.azize2022:AdaPKLUCB"),
-    "AdaP-TT": _at("agents.azize2023:AdaPTT"),
+    **_in("baselines.sajed2019", "DP-SE"),
+    **_in("agents.chowdhury2023", "Dist-DP-SE", "Dist-RDP-SE", "Dist-CDP-SE", "CDP-SE", "LDP-SE", "Shuffle-DP-SE"),
+    **_in("baselines.tenenbaum2021", "VB-SDP-AE"),
+    **_in("agents.azize2022", "AdaP-UCB", "AdaP-KLUCB"),
+    **_in("agents.azize2023", "AdaP-TT"),
     "DP-SE-alone": _at("baselines.sajed2019:DPSEAlone"),
-    "DP-MASE": _at("agents.rio2023:DPMASE"),
-    "Corrupted-Elimination": _at("agents.rio2023:CorruptedElimination"),
-    "Central": _at("baselines.rio2023:Central"),
-    "Independent": _at("baselines.rio2023:Independent"),
+    **_in("agents.rio2023", "DP-MASE", "Corrupted-Elimination"),
+    **_in("baselines.rio2023", "Central", "Independent"),
     **{f"Decentralized-{r}": _at("agents.feraud2019:Decentralized", routine=r) for r in _ROUTINES},
     **{f"0-Privacy-{r}": _at("baselines.feraud2019:ZeroPrivacy", routine=r) for r in _ROUTINES},
     **{f"1-Privacy-{r}": _at("baselines.feraud2019:OnePrivacy", routine=r) for r in _ROUTINES},
-    "Multi-UCB": _at("baselines.dubey2020:MultiUCB"),
-    "Private-UCB": _at("agents.dubey2020:PrivateUCB"),  # covers whole messages, which the paper's does not
+    **_in("baselines.dubey2020", "Multi-UCB"),
+    **_in("agents.dubey2020", "Private-UCB", "Byzantine-UCB"),  # covers whole messages, which the paper's does not
     "Private-UCB-exact": _at("agents.dubey2020:PrivateUCB", own="exact"),  # the paper's
-    "Byzantine-UCB": _at("agents.dubey2020:ByzantineUCB"),
     "DP-UCB-INT": _at("baselines.tossou2016:DPUCBInt"),
-    "Alone": _at("baselines.alone:Alone"),
-    "QuACK": _at("agents.howson2024:QuACK"),
+    **_in("baselines.alone", "Alone"),
+    **_in("agents.howson2024", "QuACK"),
     **{f"QuACK-{policy}": _playing("agents.howson2024:QuACK", policy) for policy in POLICIES},
     **{policy: _playing("baselines.alone:Alone", policy) for policy in POLICIES},
     "coop-UCB": _at("baselines.landgren2016:CoopUCB"),
-    "CMP-UCB": _at("baselines.dubey2020_heavy:CMPUCB"),
+    **_in("baselines.dubey2020_heavy", "CMP-UCB"),
     "CMP-UCB-leaders": _at("baselines.dubey2020_heavy:CMPUCB", leaders=1),
-    "DDUCB": _at("baselines.martinez2019:DDUCB"),
+    **_in("baselines.martinez2019", "DDUCB"),
     "DDUCB-rechoosing": _at("baselines.martinez2019:DDUCB", rechoose=True),
-    "Dec-TS": _at("baselines.lalitha2021:DecTS"),
-    "GosInE": _at("agents.chawla2020:GosInE"),
+    **_in("baselines.lalitha2021", "Dec-TS"),
+    **_in("agents.chawla2020", "GosInE"),
     "GosInE-async": _at("agents.chawla2020:GosInE", slack=0.5),
-    "Resilient-UCB": _at("agents.zhu2023:ResilientUCB"),
-    "Fed1-UCB": _at("agents.shi2021:Fed1UCB"),
-    "Fed-MoM-UCB": _at("agents.demirel2022:FedMoMUCB"),
+    **_in("agents.zhu2023", "Resilient-UCB"),
+    **_in("agents.shi2021", "Fed1-UCB"),
+    **_in("agents.demirel2022", "Fed-MoM-UCB"),
     # Short rules of our own, for short runs.
-    "Index-TS": _at("baselines.index_ts:IndexTS"),
-    "Gap-Vote": _at("baselines.gap_vote:GapVote"),
-    "Commit-Blocks": _at("baselines.commit_blocks:CommitBlocks"),
+    **_in("baselines.index_ts", "Index-TS"),
+    **_in("baselines.gap_vote", "Gap-Vote"),
+    **_in("baselines.commit_blocks", "Commit-Blocks"),
     # Trained by the commands in their ``card.json``; docs/learning.md has their scores.
-    "ES-CoopNetwork": _trained("es-coopnetwork"),
-    "ES-DPMASE": _trained("es-dpmase"),
-    "ES-DistDP": _trained("es-distdp"),
-    "ES-DistDP-Tight": _trained("es-distdp-tight"),
-    "PPO-CoopNetwork": _trained("ppo-coopnetwork"),
-    "MaskablePPO-DPMASE": _trained("maskable-ppo-dpmase"),
-    "PPO-DistDP": _trained("ppo-distdp"),
-    "Random": _at("baselines.uniform:Random"),
+    **{name: _at("baselines.sb3:Trained", source=str(_TRAINED / name.lower())) for name in _POLICIES},
+    **_in("baselines.uniform", "Random"),
 }
 
 WRAPPERS = {
-    "CentralLaplace": _at("wrappers.central_dp:CentralLaplace"),
-    "DiscreteGaussian": _at("wrappers.distributed_dp:DiscreteGaussian"),
-    "LocalDiscreteLaplace": _at("wrappers.local_dp:LocalDiscreteLaplace"),
-    "ShuffledNoise": _at("wrappers.shuffle_dp:shuffled_noise"),
-    "ShuffledSum": _at("wrappers.shuffle_dp:ShuffledSum"),
-    "Skellam": _at("wrappers.distributed_dp:Skellam"),
-    "DiscreteLaplace": _at("wrappers.distributed_dp:DiscreteLaplace"),
-    "SecAgg": _at("wrappers.secagg:SecAgg"),
-    "Huber": _at("wrappers.huber:Huber"),
-    "FalseMeans": _at("wrappers.false_means:FalseMeans"),
-    "LocalTruncated": _at("wrappers.local_dp:LocalTruncated"),
-    "LocalLaplace": _at("wrappers.local_noise:LocalLaplace"),
-    "LocalBernoulli": _at("wrappers.local_noise:LocalBernoulli"),
+    **_in("wrappers.central_dp", "CentralLaplace"),
+    **_in("wrappers.distributed_dp", "DiscreteGaussian", "DiscreteLaplace", "Skellam"),
+    **_in("wrappers.local_dp", "LocalDiscreteLaplace", "LocalTruncated"),
+    **_in("wrappers.local_noise", "LocalBernoulli", "LocalLaplace"),
     "LocalMechanism": _at("wrappers.local_noise:local_mechanism"),
-    "Loss": _at("wrappers.loss:Loss"),
-    "VoteCorruption": _at("wrappers.loss:VoteCorruption"),
-    "Shuffle": _at("wrappers.shuffle:Shuffle"),
-    "PrivateMeans": _at("wrappers.private_means:PrivateMeans"),
+    "ShuffledNoise": _at("wrappers.shuffle_dp:shuffled_noise"),
+    **_in("wrappers.shuffle_dp", "ShuffledSum"),
+    **_in("wrappers.secagg", "SecAgg"),
+    **_in("wrappers.huber", "Huber"),
+    **_in("wrappers.false_means", "FalseMeans"),
+    **_in("wrappers.loss", "Loss", "VoteCorruption"),
+    **_in("wrappers.shuffle", "Shuffle"),
+    **_in("wrappers.private_means", "PrivateMeans"),
 }

@@ -10,13 +10,12 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from hushbandits.core import Params, real, shown
-from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import RESOLVED, Guarantee
 from hushbandits.core.play import meet
 from hushbandits.core.team import Team
 from hushbandits.core.utils import ships
-from hushbandits.registry import assemble, make_core, make_team, takes
+from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, assemble, make_core, make_team, takes, title
 
 if TYPE_CHECKING:
     import pandas as pd

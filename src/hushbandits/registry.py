@@ -6,48 +6,28 @@ What is built in stands in `hushbandits.builtin`; entries are imported when they
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import gymnasium
 import numpy as np
 import pettingzoo
 
 from hushbandits import builtin
-from hushbandits.core import Params, shown
-from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS, AnyAgent, AnyEnv, AnyWrapper, Model, title
-from hushbandits.core.env import Env
+from hushbandits.core import Env, Params, Privatizer, Team, Wrapper, shown
 from hushbandits.core.env_view import known_settings
-from hushbandits.core.roles import Privatizer
-from hushbandits.core.team import Team
-from hushbandits.core.utils import Spec, parameters
-from hushbandits.core.utils.registry import Entry, needed, open_ended
-from hushbandits.core.validation import as_array
-from hushbandits.core.wrapper import Wrapper
+from hushbandits.core.utils import Registry, Spec, parameters
+from hushbandits.core.utils.registry import Entry
 from hushbandits.policies.shelf import POLICIES
 
-_TABLES = (ENVS, AGENTS, WRAPPERS)
+#: What may stand for an env, an agent, a wrapper: a registered name, ``"module:Class"``, or the class itself; for an
+#: agent also a model of Stable-Baselines3.
+AnyEnv = str | type[Env]
+AnyAgent = str | type | Callable[..., Team] | object
+AnyWrapper = str | Wrapper | type[Wrapper]
 #: Plays what was trained.
 _TRAINED = "hushbandits.baselines.sb3:Trained"
 #: Ids as PettingZoo and Gymnasium read them.
 _ID = re.compile(r"[\w:.-]+")
-
-
-def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **defaults: object) -> None:
-    """Add an env, here and as ``hushbandits/<id>`` in the registries of PettingZoo and (for `make_vec`) Gymnasium.
-
-    Parameters
-    ----------
-    id : str
-        Such as ``"Mine-v0"``; a duplicate, or one that those registries do not take, raises ``ValueError``.
-    entry : callable or str
-        An `Env` class, or ``"package.module:Class"``, imported at first use.
-    wrappers : tuple of str
-        Registered wrappers that are part of it; their parameters become the env's.
-    **defaults
-        Parameters that differ from the class's own defaults.
-    """
-    ENVS.register(id, Spec(entry, defaults, wrappers))
 
 
 def _announce(id: str) -> None:
@@ -75,6 +55,35 @@ def _announce(id: str) -> None:
     if petting:
         pettingzoo.register("parallel", spelled, "hushbandits.adapters.make:make", kwargs={"id": id})
         pettingzoo.register("aec", spelled, "hushbandits.adapters.make:make_aec", kwargs={"id": id})
+
+
+ENVS = Registry("env", "an Env class", lambda cls: issubclass(cls, Env), builtin.ENVS, "envs", _announce)
+AGENTS = Registry(
+    "agent",
+    "a Team class, or a class with act (and speak, hear) for Each",
+    lambda cls: issubclass(cls, Team) or callable(getattr(cls, "act", None)),
+    builtin.AGENTS,
+    "agents",
+)
+WRAPPERS = Registry("wrapper", "a Wrapper class", lambda cls: issubclass(cls, Wrapper), builtin.WRAPPERS, "wrappers")
+_TABLES = (ENVS, AGENTS, WRAPPERS)
+
+
+def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **defaults: object) -> None:
+    """Add an env, here and as ``hushbandits/<id>`` in the registries of PettingZoo and (for `make_vec`) Gymnasium.
+
+    Parameters
+    ----------
+    id : str
+        Such as ``"Mine-v0"``; a duplicate, or one that those registries do not take, raises ``ValueError``.
+    entry : callable or str
+        An `Env` class, or ``"package.module:Class"``, imported at first use.
+    wrappers : tuple of str
+        Registered wrappers that are part of it; their parameters become the env's.
+    **defaults
+        Parameters that differ from the class's own defaults.
+    """
+    ENVS.register(id, Spec(entry, defaults, wrappers))
 
 
 def register_agent(name: str, entry: Entry, /, **defaults: object) -> None:
@@ -107,6 +116,13 @@ def register_wrapper(name: str, entry: Entry, /, **defaults: object) -> None:
     WRAPPERS.register(name, Spec(entry, defaults))
 
 
+def title(given: AnyEnv | AnyAgent | AnyWrapper | Team) -> str:
+    """Return what to call it: its name, or its class's."""
+    if isinstance(given, str):
+        return given
+    return given.name if isinstance(given, (Team, Wrapper)) else str(getattr(given, "__name__", type(given).__name__))
+
+
 def list_envs() -> list[str]:
     """Return all env ids, sorted."""
     return sorted(ENVS)
@@ -120,17 +136,6 @@ def list_agents() -> list[str]:
 def list_wrappers() -> list[str]:
     """Return all wrapper names, sorted."""
     return sorted(WRAPPERS)
-
-
-def clock(id: str) -> str:
-    """Return what a registered env's time is counted in.
-
-    Examples
-    --------
-    >>> clock("CoopNetwork-v0")
-    'rounds'
-    """
-    return str(getattr(ENVS.find(id).load(), "clock", "time"))
 
 
 def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
@@ -159,11 +164,6 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
     """
     spec = _agent(agent)
     entry = spec.load()
-    if not isinstance(entry, type) and (needs := needed(entry, {**spec.defaults, **kwargs})):
-        raise TypeError(
-            f"agent {title(agent)} is a function of {', '.join(needs)}, and must build a Team of agent_kwargs alone: "
-            f"Each(f) plays a function of (m, rng) that builds one agent, Acts(f) a function of observations"
-        )
     if not isinstance(entry, type) or issubclass(entry, Team):
         return spec.build(Team, f"agent {title(agent)}", kwargs)
     if kwargs:
@@ -176,12 +176,13 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
 
 
 def _agent(agent: AnyAgent) -> Spec:
-    """The entry of an agent: of its name, class or function, or of a trained model."""
-    if not isinstance(agent, (str, type)):
-        if isinstance(agent, Model):
-            return Spec(_TRAINED, {"source": agent})
-        if callable(agent) and not isinstance(agent, Wrapper):
-            return Spec(agent)
+    """Return the entry of an agent: of its name, class or function, or of a trained model."""
+    if hasattr(agent, "predict") and not isinstance(agent, type):
+        return Spec(_TRAINED, {"source": agent})
+    if isinstance(agent, str) and agent.startswith("sb3:"):
+        return Spec(_TRAINED, {"source": agent.removeprefix("sb3:")})
+    if callable(agent) and not isinstance(agent, type | Wrapper):
+        return Spec(agent)
     return AGENTS.find(agent)
 
 
@@ -207,15 +208,12 @@ def known_wrappers(wrappers: Sequence[AnyWrapper]) -> tuple[Wrapper, ...]:
     """Return wrappers as instances; a name or a class stands for one with its defaults."""
     if not isinstance(wrappers, (list, tuple)):
         raise ValueError(f"wrappers={shown(wrappers)} must be a list of wrappers, such as [Huber(0.05)] or ['Loss']")
-    for w in wrappers:
-        if not isinstance(w, (str, type, Wrapper)):
-            raise ValueError(f"wrappers: {shown(w)} must be a Wrapper, its class or its name")
     return tuple(w if isinstance(w, Wrapper) else make_wrapper(w) for w in wrappers)
 
 
 def _brought(spec: Spec) -> dict[str, list[str]]:
-    """The wrappers that an env's id brings, each with its parameters."""
-    return {name: parameters(WRAPPERS.find(name)) for name in spec.wrappers}
+    """Return the wrappers that an env's id brings, each with its parameters."""
+    return {name: [*parameters(WRAPPERS.find(name))] for name in spec.wrappers}
 
 
 def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), **kwargs: object) -> Env:
@@ -246,16 +244,14 @@ def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = 
     """
     spec = ENVS.find(id)
     entry = spec.load()
-    brought = _brought(spec)
-    taken = {p for names in brought.values() for p in names}
+    brought, known = _brought(spec), parameters(entry)
     made = known_wrappers(wrappers)
-    if not {"runs", "wrappers"} <= set(known := parameters(entry)) and not open_ended(entry):
-        raise TypeError(f"env {title(id)} must take runs= and wrappers=, and hand them on to Env.__init__")
     merged = {**spec.defaults, **kwargs}
     protocol = [make_wrapper(name, **{k: merged[k] for k in names if k in merged}) for name, names in brought.items()]
+    taken = {p for names in brought.values() for p in names}
     mine = {k: v for k, v in merged.items() if k not in taken or k in known}
-    kind: type[Any] = Env
-    env: Env = Spec(entry).build(kind, f"env {title(id)}", mine, {"runs": runs, "wrappers": (*made, *protocol)}, taken)
+    further = {"runs": runs, "wrappers": (*made, *protocol)}
+    env = Spec(entry).build(Env, f"env {title(id)}", mine, further, taken)  # type: ignore[type-abstract]
     env.spec = (id, dict(kwargs), made)
     return env
 
@@ -298,7 +294,7 @@ def assemble(
         else:
             own.append(make_wrapper(name, **params))
     for key, value in implied.items():
-        if key in given and not _same(given[key], value):
+        if key in given and given[key] is not value and not np.array_equal(given[key], value):
             raise ValueError(
                 f"env {key}={given[key]!r} conflicts with {key}={value!r} of agent {team.name}: what both have is "
                 f"given on one side, or alike; set it in agent_kwargs, or leave it out of env"
@@ -306,13 +302,6 @@ def assemble(
     if team.fields is not None:
         given["fields"] = team.fields
     return make_core(env_id, runs=runs, wrappers=(*made, *own), **{**given, **implied})
-
-
-def _same(one: object, other: object) -> bool:
-    """Whether two values of a parameter are equal, arrays included."""
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.array_equal(as_array(one), as_array(other))
-    return bool(one == other)
 
 
 def _mechanism(spec: Spec, wrappers: Sequence[Wrapper]) -> str:
@@ -326,6 +315,7 @@ def _mechanism(spec: Spec, wrappers: Sequence[Wrapper]) -> str:
 
 
 def _env_parameters(spec: Spec) -> list[str]:
+    """Return the parameters of an entry, those of an env's wrappers included."""
     return [*parameters(spec), *(p for names in _brought(spec).values() for p in names)]
 
 
@@ -342,31 +332,23 @@ def owners(parameter: str) -> dict[str, list[str]]:
     return {kind: names for kind, names in found.items() if names}
 
 
-def own_entries() -> dict[str, dict[str, Spec]]:
+def own_entries() -> list[dict[str, Spec]]:
     """Return what was registered since the package was imported, for workers to `adopt`."""
-    return {table.kind: own for table in _TABLES if (own := table.own())}
+    return [table.own() for table in _TABLES]
 
 
-def adopt(entries: Mapping[str, Mapping[str, Spec]]) -> None:
+def adopt(entries: Sequence[Mapping[str, Spec]]) -> None:
     """Register in a worker what its parent had registered."""
-    for table in _TABLES:
-        table.adopt(entries.get(table.kind, {}))
+    for table, own in zip(_TABLES, entries, strict=True):
+        table.entries |= own
 
 
 def builtin_classes() -> list[type]:
     """Return the classes of envs, wrappers and agents that are built in, imported; nothing is built."""
-    found = [
-        table[name].load() for table in (ENVS, WRAPPERS, AGENTS) for name in table.entries if name in table.builtin
-    ]
+    found = [table.entries[name].load() for table in _TABLES for name in table.entries if name in table.builtin]
     return list(dict.fromkeys(entry for entry in found if isinstance(entry, type)))
 
 
-#: ``sb3:FOLDER``, ``sb3:my.zip``: a policy that somebody has trained.
-AGENTS.prefixes["sb3"] = lambda path: Spec(_TRAINED, {"source": path})
-ENVS.seen = _announce
-ENVS.ship(builtin.ENVS)
-AGENTS.ship(builtin.AGENTS)
-WRAPPERS.ship(builtin.WRAPPERS)
 # For one agent alone.
 gymnasium.register(
     "hushbandits/Bandit-v0",

@@ -14,7 +14,7 @@ from small import small
 
 import hushbandits as hb
 from hushbandits.adapters.pettingzoo_modules import module_name
-from hushbandits.core.entries import ENVS
+from hushbandits.registry import ENVS
 
 
 @each_once

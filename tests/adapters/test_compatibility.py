@@ -7,7 +7,7 @@ import pettingzoo
 import pytest
 
 import hushbandits as hb
-from hushbandits.core.entries import ENVS
+from hushbandits.registry import ENVS
 
 ROOT = Path(__file__).parents[2]
 NOX = ast.parse((ROOT / "noxfile.py").read_text())

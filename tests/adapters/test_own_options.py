@@ -10,12 +10,12 @@ from refusals import rows
 import hushbandits as hb
 from hushbandits.baselines.learned import read
 from hushbandits.core.actions import Coding
-from hushbandits.core.entries import ENVS
 from hushbandits.core.obs import Obs
 from hushbandits.envs.network import CoopNetwork
 from hushbandits.envs.network.task import NetworkTask
 from hushbandits.learning.models import build
 from hushbandits.learning.train import train
+from hushbandits.registry import ENVS
 
 
 class Recent(NetworkTask):

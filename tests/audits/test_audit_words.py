@@ -9,8 +9,8 @@ from hushbandits.audits.black import black_box
 from hushbandits.audits.cases import Budget, Case, everything
 from hushbandits.audits.events import Change, refuted
 from hushbandits.cli.main import main
-from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.utils import Spec
+from hushbandits.registry import AGENTS, ENVS, WRAPPERS
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg

@@ -21,8 +21,8 @@ from hushbandits.bench.declare.catalog import read_toml
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.errors import RunError, StoreError
-from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.utils import Spec
+from hushbandits.registry import AGENTS, ENVS, WRAPPERS
 
 FEW = small(env=Use("CoopNetwork-v0", horizon=8), runs=12, agents=["UCB1", Use("Private-UCB", epsilon=0.5)])
 DASK = pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="needs distributed")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hushbandits.core.utils import printable
+from hushbandits.bench.report.terminal import printable
 from hushbandits.core.utils.files import parts, replacing
 
 WRITER = """

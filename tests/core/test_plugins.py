@@ -14,7 +14,7 @@ class Ours(dict):
 
 @pytest.fixture
 def table():
-    return Registry("thing", dict, "a dict", {"Ours": Spec(Ours)}, "things")
+    return Registry("thing", "a dict", lambda cls: issubclass(cls, dict), {"Ours": Spec(Ours)}, "things")
 
 
 @pytest.fixture
@@ -76,12 +76,10 @@ def test_a_name_that_is_taken_stays_whose_it_is(table, brings):
 
 
 def test_an_env_that_no_registry_takes_is_told(brings):
-    made = Registry("env", dict, "a dict", group="things")
-
     def refuse(id):
         raise ValueError("it is misspelt")
 
-    made.seen = refuse
+    made = Registry("env", "a dict", lambda cls: issubclass(cls, dict), group="things", announce=refuse)
     brings("far_off", source="class Far(dict): ...", Far="far_off:Far")
     with pytest.warns(UserWarning, match="env 'Far' of far_off 1.0 is left out: it is misspelt"):
         assert list(made) == []

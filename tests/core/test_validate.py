@@ -15,8 +15,8 @@ from refusals import rows
 
 import hushbandits as hb
 from hushbandits.core import flag, integer, real, reals
-from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.utils.validate import LARGEST
+from hushbandits.registry import AGENTS, ENVS, WRAPPERS
 
 HUGE = [10**400, -(10**400), 10**5000, Fraction(10**400), Fraction(-(10**400), 3)]
 NO_NUMBERS = [

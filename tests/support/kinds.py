@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 import hushbandits as hb
-from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
+from hushbandits.registry import AGENTS, ENVS, WRAPPERS
 
 #: In whose name a class is played, where another name of it comes first.
 FIRST = ("CoopNetwork-v0", "DPMASE-v0", "DistDP-v0", "UCB1", "QuACK-UCB", "Decentralized-SER4", "GosInE", "CMP-UCB")

@@ -2,8 +2,8 @@
 
 from functools import cache
 
-from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.utils import parameters
+from hushbandits.registry import AGENTS, ENVS, WRAPPERS
 
 
 @cache

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import gymnasium
 import pettingzoo
 
-from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
+from hushbandits.registry import AGENTS, ENVS, WRAPPERS
 
 OURS = ENVS, AGENTS, WRAPPERS
 SHIPPED = {name for registry in OURS for name in registry.entries}

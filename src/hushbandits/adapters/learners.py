@@ -10,9 +10,8 @@ from gymnasium import spaces
 
 from hushbandits.core import Array, Env, Field, Params, Seeds, Task, as_array, choice, integer, run_seeds, shown
 from hushbandits.core.actions import Stacked, fits, read, shaped
-from hushbandits.core.entries import ENVS, AnyEnv, AnyWrapper, title
 from hushbandits.core.luck.seeding import Seeded
-from hushbandits.registry import make_core, takes
+from hushbandits.registry import ENVS, AnyEnv, AnyWrapper, make_core, takes, title
 
 Info = dict[str, Any]
 

@@ -15,8 +15,8 @@ from pettingzoo.utils.conversions import parallel_to_aec
 from hushbandits.adapters.learners import Info, Rows, learners_core, task_options
 from hushbandits.adapters.parallel import ParallelView
 from hushbandits.adapters.vector import VectorView
-from hushbandits.core import AnyEnv, AnyWrapper, Env, Field, count, shown
-from hushbandits.registry import make_core
+from hushbandits.core import Env, Field, count, shown
+from hushbandits.registry import AnyEnv, AnyWrapper, make_core
 
 if TYPE_CHECKING:
     import torch

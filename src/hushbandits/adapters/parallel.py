@@ -11,9 +11,9 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from hushbandits.adapters.learners import Again, Episodes, Info, checked_mode, of_run, spelled
-from hushbandits.core import AnyAgent, Array, Env, Params, Space, Stacked, Task, Team, choice, integer, shown
+from hushbandits.core import Array, Env, Params, Space, Stacked, Task, Team, choice, integer, shown
 from hushbandits.protection import DELTA, Protection, privacy
-from hushbandits.registry import make_core
+from hushbandits.registry import AnyAgent, make_core
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

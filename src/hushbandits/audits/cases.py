@@ -9,12 +9,10 @@ from functools import partial
 from typing import Any
 
 from hushbandits.core import Env, Guarantee, Params, Team, Wrapper
-from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
-from hushbandits.core.utils import nearest, ships
-from hushbandits.core.utils import registry as specs
+from hushbandits.core.utils import Registry, nearest, parameters, ships
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.envs.feedback.env import Feedback
-from hushbandits.registry import assemble, make_core, make_team, make_wrapper, takes
+from hushbandits.registry import AGENTS, ENVS, WRAPPERS, assemble, make_core, make_team, make_wrapper, takes
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
@@ -213,15 +211,22 @@ def hider(name: str) -> tuple[Callable[..., Wrapper], str] | None:
     return None
 
 
-_PROMISING = specs.Registry("mechanism", (Wrapper, Env, Team), "a class of wrappers, envs or teams")
+_PROMISING = Registry(
+    "mechanism", "a class of wrappers, envs or teams", lambda cls: issubclass(cls, (Wrapper, Env, Team))
+)
 
 
 def _imported(path: str) -> type:
     """Import ``module:Name``, and look at it before anything of it is called."""
-    found = _PROMISING.own_class(path)
-    if missing := specs.needed(found, {}):
+    found: Any = _PROMISING.find(path).load()
+    if missing := _needed(found, {}):
         raise ValueError(f"{path} needs arguments ({', '.join(missing)}); give them defaults to have it audited")
     return found
+
+
+def _needed(entry: Callable[..., object], given: Params) -> list[str]:
+    """Return the names of what it must be given by name, and is not."""
+    return [name for name, p in parameters(entry).items() if p.default is p.empty and name not in given]
 
 
 def _of(name: str, kind: type) -> Found:
@@ -232,14 +237,14 @@ def _of(name: str, kind: type) -> Found:
     cases: Found = []
     if isinstance(entry, type) and not issubclass(entry, kind):
         return cases  # one agent's code, for `Each`, which promises nothing
-    for parameters in VARIANTS.get(name, [{}]):
-        subject = " ".join([name, *(f"{k}={v}" for k, v in parameters.items())])
-        if missing := specs.needed(entry, {**spec.defaults, **parameters}):
+    for given in VARIANTS.get(name, [{}]):
+        subject = " ".join([name, *(f"{k}={v}" for k, v in given.items())])
+        if missing := _needed(entry, {**spec.defaults, **given}):
             why = f"needs {', '.join(missing)}: declare what to audit in VARIANTS, or as defaults"
             cases.append(Verdict(subject, why, 0, 0, "errors", untested=why))
             continue
         try:
-            cases += look(name, entry, subject, parameters)
+            cases += look(name, entry, subject, given)
         except NotImplementedError as error:
             cases.append(Verdict(subject, str(error), 0, 0, "errors", untested=str(error)))
         except Exception as error:  # a stranger's code may raise anything: it is shown, not hidden
@@ -255,10 +260,10 @@ def _cases(subject: str, make: Callable[..., tuple[Team | None, Env]], at: bool)
     return [case for case in cases if case.promises]
 
 
-def _env(name: str, entry: Any, subject: str, parameters: Params) -> Found:
+def _env(name: str, entry: Any, subject: str, given: Params) -> Found:
     if name in ENVS and not ENVS[name].wrappers and ships(entry):
         return []  # it has no wrapper of its own
-    return _cases(subject, lambda **at: (None, make_core(name, **parameters, **at)), takes(name, "epsilon"))
+    return _cases(subject, lambda **at: (None, make_core(name, **given, **at)), takes(name, "epsilon"))
 
 
 #: The env where a team's promise is audited, by its setting; of other settings, those who vote by a routine.
@@ -274,25 +279,25 @@ def home(team: Team) -> Env:
     raise NotImplementedError("a team's promise is audited in feedback, on a graph, or where it votes by a Routine")
 
 
-def _agent(name: str, entry: Any, subject: str, parameters: Params) -> Found:
+def _agent(name: str, entry: Any, subject: str, given: Params) -> Found:
     def make(**at: float) -> tuple[Team | None, Env]:
-        team = make_team(name, **parameters, **at)
+        team = make_team(name, **given, **at)
         return team, home(team)
 
-    if type(make_team(name, **parameters)).claimed_guarantees is Team.claimed_guarantees:
+    if type(make_team(name, **given)).claimed_guarantees is Team.claimed_guarantees:
         return []
     promises = bool(_cases(subject, make, False))  # else its ε means a tolerance, or liars
-    return _cases(subject, make, promises and "epsilon" in specs.parameters(entry))
+    return _cases(subject, make, promises and "epsilon" in parameters(entry))
 
 
-def _wrapper(name: str, entry: Any, subject: str, parameters: Params) -> Found:
-    own, found, at = ":" in name, [], "epsilon" in specs.parameters(entry)
-    first = make_wrapper(name, **parameters, **({"epsilon": 1.0} if at else {}))
+def _wrapper(name: str, entry: Any, subject: str, given: Params) -> Found:
+    own, found, at = ":" in name, [], "epsilon" in parameters(entry)
+    first = make_wrapper(name, **given, **({"epsilon": 1.0} if at else {}))
     for setting, build in _SETTINGS.items():
         if fits(build, first):
 
             def make(build: Callable[..., Env] = build, **at: float) -> tuple[Team | None, Env]:
-                wrapper = make_wrapper(name, **parameters, **at)
+                wrapper = make_wrapper(name, **given, **at)
                 return None, build(wrappers=[wrapper, *_behind(wrapper)])
 
             found += _cases(subject if own else f"{subject}, {setting}", make, at)
@@ -323,6 +328,6 @@ _SETTINGS: dict[str, Callable[..., Env]] = {
     "network": partial(make_core, "CoopNetwork-v0", n_agents=4, horizon=3),
 }
 #: What is registered, and how one of them is looked at.
-_KINDS: dict[type, tuple[specs.Registry, Callable[[str, Any, str, Params], Found]]] = {
+_KINDS: dict[type, tuple[Registry, Callable[[str, Any, str, Params], Found]]] = {
     Env: (ENVS, _env), Team: (AGENTS, _agent), Wrapper: (WRAPPERS, _wrapper),
 }  # fmt: skip

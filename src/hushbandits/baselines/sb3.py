@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gymnasium.spaces import MultiBinary
 
@@ -12,8 +13,10 @@ from hushbandits.baselines.sb3_choices import choices
 from hushbandits.baselines.sb3_model import of_model, of_zip
 from hushbandits.core import Array, EnvView, Params, Seeds, Task, World, flag, shown
 from hushbandits.core.acts import TaskTeam, given_options
-from hushbandits.core.entries import Model
 from hushbandits.core.env_view import view_of
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
 
 
 class Trained(TaskTeam):
@@ -53,7 +56,7 @@ class Trained(TaskTeam):
     """
 
     def __init__(
-        self, source: str | Path | Model, *, deterministic: bool | None = None, beats: int | None = None,
+        self, source: str | Path | BaseAlgorithm, *, deterministic: bool | None = None, beats: int | None = None,
         task: Params | None = None, activation: str | None = None, masked: bool = False,
     ):  # fmt: skip
         path = Path(source).expanduser() if isinstance(source, str | Path) else None
@@ -62,7 +65,7 @@ class Trained(TaskTeam):
         elif activation is not None or masked:
             raise ValueError(f"activation={activation}, masked={masked} are asked of a zip alone, not of {source}")
         else:
-            self.policy = of_model(source) if isinstance(source, Model) else read(source)
+            self.policy = read(source) if isinstance(source, str | Path) else of_model(source)
         if task is not None and self.policy.card:
             raise ValueError(f"task={shown(task)} cannot change what {source} was trained with")
         self._options = {**self.policy.options, **given_options(task)}

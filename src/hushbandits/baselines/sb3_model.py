@@ -12,7 +12,6 @@ import numpy as np
 
 from hushbandits.baselines.learned import Learned, parts_of
 from hushbandits.core import Array
-from hushbandits.core.entries import Model, title
 from hushbandits.core.task import EARNED
 from hushbandits.core.utils import words
 
@@ -59,13 +58,12 @@ def weights_of(model: BaseAlgorithm) -> tuple[dict[str, Array], str]:
     return network(its.state_dict()), _ACTIVATIONS[activation]
 
 
-def of_model(model: Model) -> Learned:
+def of_model(given: BaseAlgorithm) -> Learned:
     """Return what a model does, as it is now.
 
     Of one that still has its env from `hb.make_sb3` it is known what it was shown, part by part; else how wide that is.
     A model that is not played here is refused (``ValueError``).
     """
-    given: BaseAlgorithm = model
     scaled = given.get_vec_normalize_env()
     if scaled is not None and scaled.norm_obs:
         raise _refused("a model behind VecNormalize")
@@ -81,8 +79,9 @@ def of_model(model: Model) -> Learned:
     if rows is None or (not policy.by_choice and rows.task.observation_space != given.observation_space):
         return policy
     spec = rows.core.spec
+    use = None if spec is None else getattr(spec[0], "__name__", spec[0])
     return replace(
-        policy, setting=rows.core.setting, env={} if spec is None else {"use": title(spec[0]), **spec[1]},
+        policy, setting=rows.core.setting, env={} if spec is None else {"use": use, **spec[1]},
         options={name: value for name, value in rows.options.items() if name not in EARNED},
         observation=parts_of(rows.task),
     )  # fmt: skip

@@ -23,11 +23,10 @@ from hushbandits.bench.runner.progress import Bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures
 from hushbandits.core import Params, affordable, integer, shown
-from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper, title
 from hushbandits.core.measure import gathered
 from hushbandits.core.team import Team
 from hushbandits.core.utils import reach
-from hushbandits.registry import make_team
+from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, make_team, title
 
 __all__ = ["evaluate"]
 

@@ -8,9 +8,9 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from hushbandits.bench.report.terminal import printable
 from hushbandits.bench.runner.store import Store
 from hushbandits.cli.console import note
-from hushbandits.core.utils import printable
 
 __all__ = ["check"]
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import OmitArgPrefixes, UseAppendAction, arg
 
+from hushbandits.bench.report.terminal import printable
 from hushbandits.core import shown
-from hushbandits.core.utils import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

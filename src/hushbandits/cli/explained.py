@@ -7,9 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 
-from hushbandits.core.entries import WRAPPERS
 from hushbandits.core.utils import Spec, parameters
-from hushbandits.core.utils.registry import default
+from hushbandits.registry import WRAPPERS
 
 __all__ = ["parts", "said_of_parameters", "settings"]
 
@@ -47,9 +46,9 @@ def settings(spec: Spec, wrappers: Sequence[str] = ()) -> Iterator[tuple[str, ob
         said = said_of_parameters(owner.load())
         if owner.rest is not None:
             said = {**said_of_parameters(owner.rest.load()), **said}
-        for name in parameters(owner):
+        for name, parameter in parameters(owner).items():
             given = {**owner.defaults, **spec.defaults}
-            value, words = found.get(name, (given.get(name, default(owner, name)), ""))
+            value, words = found.get(name, (given.get(name, parameter.default), ""))
             found[name] = value, words or said.get(name, "")
     for name, (value, words) in found.items():
         yield name, value, words

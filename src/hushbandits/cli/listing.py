@@ -12,10 +12,9 @@ from tyro.conf import Positional, arg
 from hushbandits.bench.declare.catalog import find, modules, plugged
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.cli.explained import parts, settings
-from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.utils import Registry, nearest
 from hushbandits.policies.shelf import POLICIES
-from hushbandits.registry import owners
+from hushbandits.registry import AGENTS, ENVS, WRAPPERS, owners
 
 __all__ = ["list_"]
 

@@ -42,7 +42,7 @@ hushbandits COMMAND --help explains a command's options; --version says which hu
 
 #: The commands: functions whose signatures and docstrings are their options and help, imported when they are named.
 #: Packages add some by entry points of the group ``hushbandits.commands``.
-COMMANDS = Registry("command", type(note), "a function", {
+COMMANDS = Registry("command", "a function", lambda cls: False, {
     "run": Spec("hushbandits.cli.run:run"),
     "list": Spec("hushbandits.cli.listing:list_"),
     "report": Spec("hushbandits.cli.run:report"),

@@ -15,13 +15,13 @@ from hushbandits.bench.declare.parts import plain_name
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.report.ours import PAGE, check_ours
 from hushbandits.bench.report.tables import print_tables
+from hushbandits.bench.report.terminal import printable
 from hushbandits.bench.run import run as played
 from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.runner.errors import unwritable
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.store import Store
 from hushbandits.cli.console import Played, Several, Workers, assignments, make_console, note
-from hushbandits.core.utils import printable
 
 __all__ = ["asked", "report", "run"]
 

@@ -1,7 +1,6 @@
 """The round contract: two beats on arrays, tapes, messages, wrappers, teams; here is what its users import."""
 
 from hushbandits.core.actions import Coding, Space, Stacked, choices
-from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.env_view import EnvView, World
 from hushbandits.core.fields import check_unit_rewards
@@ -34,7 +33,7 @@ from hushbandits.core.validation import as_array, checked, handed, inside, locke
 from hushbandits.core.wrapper import Wrapper
 
 __all__ = [
-    "LONGEST", "ONCE", "ONE_USER", "RESOLVED", "Action", "Adjacency", "AnyAgent", "AnyEnv", "AnyWrapper", "Arms",
+    "LONGEST", "ONCE", "ONE_USER", "RESOLVED", "Action", "Adjacency", "Arms",
     "Array", "Bernoulli", "Channel", "Coding", "Env", "EnvView", "Field", "Fields", "Gathering", "Guarantee", "Inbox",
     "Law", "Measure", "Message", "Noise", "Obs", "Params", "Part", "Payload", "PointNoise", "Privatizer", "Protocol",
     "RepeatingMeans", "Run", "Sealing", "SecureFunction", "Seeds", "Shuffling", "Space", "Stacked", "Standing",

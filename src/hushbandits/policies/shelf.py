@@ -13,8 +13,8 @@ AnyPolicy = str | type[Policy] | Policy
 
 POLICIES = Registry(
     "policy",
-    Policy,
     "a Policy class",
+    lambda cls: issubclass(cls, Policy),
     {
         name: Spec(f"hushbandits.policies.{entry}")
         for name, entry in {

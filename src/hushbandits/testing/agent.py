@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from hushbandits.core import Params
 from hushbandits.core.each import Unlearning
-from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.team import Team
-from hushbandits.registry import make_team
+from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, make_team
 from hushbandits.testing.games import check_games, check_hooks, check_promises, grounds, has_epsilon, written
 
 _HOOKS = ("act", "speak", "hear")

@@ -17,10 +17,9 @@ from pettingzoo import ParallelEnv
 
 from hushbandits.core import Params, integer
 from hushbandits.core.actions import Space
-from hushbandits.core.entries import AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.luck.tapes import run_seeds
-from hushbandits.registry import make_team, takes
+from hushbandits.registry import AnyWrapper, make_team, takes
 from hushbandits.testing.compare import difference, repeatable, required, same
 from hushbandits.testing.games import check_rows, grounds
 

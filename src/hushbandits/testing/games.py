@@ -14,7 +14,6 @@ import numpy as np
 
 from hushbandits.core import Array, Message, Params, Seeds
 from hushbandits.core.each import Each
-from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.env_view import EnvView, revealed
 from hushbandits.core.guarantee import Guarantee, GuaranteeSource
@@ -24,7 +23,7 @@ from hushbandits.core.play import meet
 from hushbandits.core.team import Team
 from hushbandits.core.utils import parameters
 from hushbandits.core.utils import words as in_words
-from hushbandits.registry import assemble, list_envs, takes
+from hushbandits.registry import AnyEnv, AnyWrapper, assemble, list_envs, takes
 from hushbandits.testing.compare import difference, repeatable, required, same
 
 #: Tried in turn where nobody says how many: fewer agents may have no way to remove an arm.

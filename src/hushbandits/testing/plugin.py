@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.policies.shelf import POLICIES
+from hushbandits.registry import AGENTS, ENVS, WRAPPERS
 
 _TABLES = {"env": ENVS, "policy": POLICIES, "wrapper": WRAPPERS, "agent": AGENTS}
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from hushbandits.core import Array, Params, Seeds
-from hushbandits.core.entries import AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.env_view import World
 from hushbandits.core.fields import toward_agents
@@ -19,7 +18,7 @@ from hushbandits.core.payload import Payload
 from hushbandits.core.team import Team
 from hushbandits.core.validation import checked
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.registry import known_wrappers, make_team, make_wrapper
+from hushbandits.registry import AnyEnv, AnyWrapper, known_wrappers, make_team, make_wrapper
 from hushbandits.testing import games
 from hushbandits.testing.compare import difference, required
 

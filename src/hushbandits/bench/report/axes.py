@@ -18,7 +18,7 @@ from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.core import Array
 from hushbandits.core.measure import Measure
 from hushbandits.core.utils import extra
-from hushbandits.registry import clock, list_envs
+from hushbandits.registry import ENVS
 
 with extra("bench"):
     from matplotlib import ticker
@@ -135,7 +135,8 @@ def panels(
     stands in them; default: the experiment's own figures.
     """
     trusted = bounds() if trusted is None else trusted
-    time = clock(experiment.env.name) if experiment.env.name in list_envs() else "time"
+    id = experiment.env.name
+    time = str(getattr(ENVS[id].load(), "clock", "time")) if id in ENVS else "time"
     asked = panelled(experiment, wanted) if wanted else figures(lines, experiment)
     found = ((f, series(lines, f, trusted)) for f in asked)
     return [Panel(f, all[:_MOST], max(0, len(all) - _MOST), experiment.runs, time) for f, all in found if all]

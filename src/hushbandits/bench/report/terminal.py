@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from hushbandits.core.utils import printable
-
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["escape", "print_table"]
+__all__ = ["escape", "print_table", "printable"]
+
+
+def printable(text: object) -> str:
+    """Return a text so that a terminal shows it and does not obey it: what steers is written as its number.
+
+    Line ends and tabs stay; escapes, other controls, marks that turn the direction, and half characters do not.
+    """
+    return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in str(text))
 
 
 def escape(text: object) -> str:

@@ -14,12 +14,11 @@ from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.declare.spec import Cell
 from hushbandits.bench.runner.errors import RunError
 from hushbandits.core import Array, Params, Seeds, integer
-from hushbandits.core.entries import AnyAgent, AnyEnv, AnyWrapper
 from hushbandits.core.env import Env
 from hushbandits.core.env_view import EnvView
 from hushbandits.core.play import log_checkpoints, measured, meet, record
 from hushbandits.core.team import Team
-from hushbandits.registry import assemble, make_team, make_wrapper
+from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, assemble, make_team, make_wrapper
 
 #: Finals, curves and times of a batch.
 Played = tuple[dict[str, Array], dict[str, Array], Array]

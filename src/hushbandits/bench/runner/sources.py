@@ -17,10 +17,9 @@ from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.runner.batch import Task
 from hushbandits.bench.runner.rows import digest_of
-from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.utils import imported, reach
 from hushbandits.policies.shelf import POLICIES
-from hushbandits.registry import own_entries
+from hushbandits.registry import AGENTS, ENVS, WRAPPERS, own_entries
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -123,7 +122,7 @@ def sent(tasks: Sequence[Task]) -> Iterator[bytes]:
     named: dict[str, object] = {}
     parts = [part for task in tasks for part in (task.env, task.agent, *task.wrappers)]
     words = used(parts, [[task.env_params, task.params] for task in tasks])
-    entries = [*map(_entry, words), *(spec.entry for own in own_entries().values() for spec in own.values())]
+    entries = [*map(_entry, words), *(spec.entry for own in own_entries() for spec in own.values())]
     objects = [part if isinstance(part, type) else type(part) for part in parts if not isinstance(part, (str, Use))]
     homes = set(filter(None, map(_home, [*entries, *objects])))
     for word in filter(_home, words):

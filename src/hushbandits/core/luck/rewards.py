@@ -244,7 +244,9 @@ LAWS: dict[str, type[Law]] = {
     "stable": Stable,
     "constant": Constant,
 }
-_LAW = Registry("reward law", Law, "a Law class", {name: Spec(law) for name, law in LAWS.items()})
+_LAW = Registry(
+    "reward law", "a Law class", lambda cls: issubclass(cls, Law), {name: Spec(law) for name, law in LAWS.items()}
+)
 
 
 def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = "rewards") -> Law:

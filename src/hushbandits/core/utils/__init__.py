@@ -2,7 +2,7 @@
 # ruff: noqa: I001
 
 from hushbandits.core.utils.jit import Rule, jit
-from hushbandits.core.utils.registry import Registry, Spec, extra, imported, parameters, printable, reach, ships, words
+from hushbandits.core.utils.registry import Registry, Spec, extra, imported, parameters, reach, ships, words
 from hushbandits.core.utils.sources import source_digest
 from hushbandits.core.utils.types import Action, Array, Message, Params, Seeds
 from hushbandits.core.utils.validate import LARGEST_NUMBER, affordable, an, choice, count, divisor, flag, integer
@@ -10,6 +10,6 @@ from hushbandits.core.utils.validate import nearest, probability, real, reals, s
 
 __all__ = [
     "LARGEST_NUMBER", "Action", "Array", "Message", "Params", "Registry", "Rule", "Seeds", "Spec", "affordable", "an",
-    "choice", "count", "divisor", "extra", "flag", "imported", "integer", "jit", "nearest", "parameters", "printable",
+    "choice", "count", "divisor", "extra", "flag", "imported", "integer", "jit", "nearest", "parameters",
     "probability", "reach", "real", "reals", "ships", "short", "shown", "source_digest", "words",
 ]  # fmt: skip

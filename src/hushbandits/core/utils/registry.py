@@ -14,7 +14,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -30,6 +29,7 @@ from hushbandits.core.utils.validate import an, flag, nearest, shown
 
 #: What builds something, or ``"package.module:Class"``.
 Entry = str | Callable[..., object]
+Parameters = dict[str, inspect.Parameter]
 _Made = TypeVar("_Made")
 _PACKAGE = __name__.partition(".")[0]
 _NAMED = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -72,9 +72,9 @@ class Spec:
             raise
         return loaded
 
-    def parameters(self) -> dict[str, inspect.Parameter]:
+    def parameters(self) -> Parameters:
         """Return what may be given by name."""
-        own, _ = _signature(self.load())
+        own = _signature(self.load())
         if self.rest is None:
             return own
         return {name: p for name, p in own.items() if name not in self.defaults} | self.rest.parameters()
@@ -112,9 +112,9 @@ class Spec:
             A parameter that it does not take, or it makes something else.
         """
         entry, known = self.load(), self.parameters()
-        for name, value in given.items():
-            if name in known and isinstance(known[name].default, bool):
-                flag(name, value)
+        for name in given.keys() & known.keys():
+            if isinstance(known[name].default, bool):
+                flag(name, given[name])
         unknown = next((name for name in given if name not in known), None)
         try:
             if unknown in self.defaults:
@@ -126,55 +126,40 @@ class Spec:
             meant = nearest(unknown, {*known, *further} - {"name", *(also or {})})
             raise TypeError(f"{what} takes no parameter {unknown!r}{meant}") from error
         if not isinstance(made, kind):
-            raise TypeError(f"{what} must build a {kind.__name__}, not a {type(made).__name__}")
+            raise TypeError(f"{what} must build {an(kind.__name__)}, not {an(type(made).__name__)}")
         return made
 
 
-def _signature(entry: Callable[..., object]) -> tuple[dict[str, inspect.Parameter], bool]:
-    """What may be given by name, that included which a class hands on to its bases; and whether anything may."""
+def _signature(entry: Callable[..., object]) -> Parameters:
+    """Return what may be given by name, what a class hands on to its bases included."""
     return _of_class(entry) if isinstance(entry, type) else _of([entry])
 
 
 @lru_cache(maxsize=256)
-def _of_class(cls: type) -> tuple[dict[str, inspect.Parameter], bool]:
-    """Return the same of a class; kept, since building a cell asks for it many times."""
-    inits = [vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)]
-    return _of(inits or [cls])
+def _of_class(cls: type) -> Parameters:
+    return _of([vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)] or [cls])
 
 
-def _of(calls: list[Callable[..., object]]) -> tuple[dict[str, inspect.Parameter], bool]:
-    found: dict[str, inspect.Parameter] = {}
+def _of(calls: list[Callable[..., object]]) -> Parameters:
+    found: Parameters = {}
     for call in calls:
         taken = inspect.signature(call).parameters
         found |= {n: p for n, p in taken.items() if p.kind in _NAMED and n not in found and n != "self"}
         if not any(p.kind is p.VAR_KEYWORD for p in taken.values()):
-            return found, False
-    return found, True
+            break
+    return found
 
 
-def _parameters(of: Spec | Callable[..., object]) -> dict[str, inspect.Parameter]:
-    return of.parameters() if isinstance(of, Spec) else _signature(of)[0]
+def parameters(of: Spec | Callable[..., object]) -> Parameters:
+    """Return what may be given by name, without ``name``.
 
-
-def parameters(of: Spec | Callable[..., object]) -> list[str]:
-    """Return the names of what it takes, without ``name``."""
-    return [name for name in _parameters(of) if name != "name"]
-
-
-def default(of: Spec | Callable[..., object], name: str) -> object:
-    """Return what a parameter is by default; ``None`` where there is no such parameter."""
-    parameter = _parameters(of).get(name)
-    return None if parameter is None else parameter.default
-
-
-def needed(of: Spec | Callable[..., object], given: Params) -> list[str]:
-    """Return the names of what it must be given by name, and is not."""
-    return [name for name, p in _parameters(of).items() if p.default is p.empty and name not in given]
-
-
-def open_ended(of: Spec | Callable[..., object]) -> bool:
-    """Whether it takes any keyword."""
-    return _signature(of.load() if isinstance(of, Spec) else of)[1]
+    Examples
+    --------
+    >>> [*parameters(Spec)]
+    ['entry', 'defaults', 'wrappers', 'rest', 'source']
+    """
+    found = of.parameters() if isinstance(of, Spec) else _signature(of)
+    return {name: parameter for name, parameter in found.items() if name != "name"}
 
 
 class Registry(Mapping[str, Spec]):
@@ -184,20 +169,20 @@ class Registry(Mapping[str, Spec]):
     ----------
     kind : str
         ``"agent"``, ``"env"``, …
-    base : class or tuple of classes
-        What a class of this kind inherits.
     says : str
-        What fits, in words.
+        What a class of this kind is, in words.
+    fits : callable
+        Whether a class is of this kind.
     builtin : mapping, optional
         What ships.
     group : str, optional
         The group of entry points, ``"agents"``.
-    fits : callable, optional
-        Whether a class fits that does not inherit `base`.
+    announce : callable, optional
+        Called with each name that comes in; it may refuse it (``ValueError``).
 
     Examples
     --------
-    >>> laws = Registry("law", dict, "a dict", {"Plain": Spec(dict)})
+    >>> laws = Registry("law", "a dict", lambda cls: issubclass(cls, dict), {"Plain": Spec(dict)})
     >>> laws.find("Plain").load(), list(laws)
     (<class 'dict'>, ['Plain'])
     >>> laws.find("plan")
@@ -209,21 +194,18 @@ class Registry(Mapping[str, Spec]):
     def __init__(
         self,
         kind: str,
-        base: type | tuple[type, ...],
         says: str,
+        fits: Callable[[type], bool],
         builtin: Mapping[str, Spec] | None = None,
         group: str = "",
-        fits: Callable[[type], bool] = lambda cls: False,
+        announce: Callable[[str], None] = lambda name: None,
     ):
-        self.kind, self.base, self.says, self.fits = kind, base, says, fits
-        self.entries: dict[str, Spec] = {}
-        self.builtin: frozenset[str] = frozenset()
-        #: What ``"prefix:rest"`` stands for besides a class, by its prefix: a function of the rest.
-        self.prefixes: dict[str, Callable[[str], Spec]] = {}
-        #: Called with each name that comes in; it may refuse it (``ValueError``).
-        self.seen: Callable[[str], None] = lambda name: None
+        self.kind, self.says, self.fits, self.announce = kind, says, fits, announce
+        self.entries: dict[str, Spec] = dict(builtin or {})
+        self.builtin = frozenset(self.entries)
         self._group = group
-        self.ship(builtin or {})
+        for name in self.entries:
+            announce(name)
 
     def __getitem__(self, name: str) -> Spec:
         return self.entries[name] if name in self.entries else self._all()[name]
@@ -238,30 +220,14 @@ class Registry(Mapping[str, Spec]):
         group, self._group = self._group, ""
         for name, entry, source in points(group) if group else ():
             try:
-                if name in self.entries:
-                    raise ValueError(
-                        f"{self.entries[name].source or 'hushbandits or this session'} has one of that name"
-                    )
-                self.seen(name)
-                self.entries[name] = Spec(entry, source=source)
+                self.register(name, Spec(entry, source=source))
             except ValueError as error:
                 warnings.warn(f"{self.kind} {name!r} of {source} is left out: {error}", stacklevel=3)
         return self.entries
 
-    def ship(self, entries: Mapping[str, Spec]) -> None:
-        """Take in what is built in."""
-        for name in entries:
-            self.seen(name)
-        self.entries |= entries
-        self.builtin |= entries.keys()
-
     def own(self) -> dict[str, Spec]:
-        """Return what was registered in this session, for other processes to `adopt`."""
+        """Return what was registered in this session."""
         return {name: it for name, it in self.entries.items() if name not in self.builtin and not it.source}
-
-    def adopt(self, entries: Mapping[str, Spec]) -> None:
-        """Take in what another process has registered."""
-        self.entries |= entries
 
     def register(self, name: str, spec: Spec) -> None:
         """Add an entry.
@@ -275,45 +241,35 @@ class Registry(Mapping[str, Spec]):
             raise ValueError(f"{self.kind} name={shown(name)} must be a string")
         old = self.entries.get(name)
         if old is None:
-            self.seen(name)
+            self.announce(name)
         elif name in self.builtin or not _home(old.entry) or _home(old.entry) != _home(spec.entry):
             raise ValueError(f"{an(self.kind)} {name!r} is registered already; choose another name")
         self.entries[name] = spec
 
     def find(self, given: object) -> Spec:
-        """Return what a registered name, ``"module:Class"``, ``"prefix:rest"`` or a class stands for.
+        """Return what a registered name, ``"module:Class"`` or a class stands for.
 
         Raises
         ------
         ValueError
             Nothing of that name (the message has the nearest ones), or something of another kind.
         """
-        if isinstance(given, type):
-            return Spec(self.checked(f"{self.kind} {given.__name__}", given))
-        if not isinstance(given, str):
-            raise ValueError(f"{self.kind}={shown(given)} must be {self.says}, or a name")
-        if given in self:  # a registered name may hold a colon, as PettingZoo's may
+        if isinstance(given, str) and given in self:  # a registered name may hold a colon, as PettingZoo's may
             return self[given]
-        prefix, colon, rest = given.partition(":")
-        if colon:
-            return self.prefixes[prefix](rest) if prefix in self.prefixes else Spec(self.own_class(given))
-        raise ValueError(f"no {self.kind} is named {shown(given)}{nearest(given, self)}")
-
-    def own_class(self, path: str) -> type:
-        """Import what ``"module:Class"`` names, and return it if it fits; nothing of it is called before."""
-        what = f"{self.kind} {shown(path)}"
-        return self.checked(what, imported(what, path))
-
-    def checked(self, what: str, found: object) -> type:
-        """Return `found` if it is a class that fits, else raise ``ValueError``."""
-        if isinstance(found, type) and (issubclass(found, self.base) or self.fits(found)):
-            return found
-        is_ = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
+        if isinstance(given, str) and ":" not in given:
+            raise ValueError(f"no {self.kind} is named {shown(given)}{nearest(given, self)}")
+        if not isinstance(given, str | type):
+            raise ValueError(f"{self.kind}={shown(given)} must be {self.says}, or a name")
+        what = f"{self.kind} {given.__name__ if isinstance(given, type) else shown(given)}"
+        cls = imported(what, given) if isinstance(given, str) else given
+        if isinstance(cls, type) and self.fits(cls):
+            return Spec(cls)
+        is_ = f"the class {cls.__name__}" if isinstance(cls, type) else an(type(cls).__name__)
         raise ValueError(f"{what} must be {self.says}; it is {is_}")
 
 
 def _home(entry: Entry) -> str:
-    """Where what is registered may be defined anew, ``"module:Class"``; empty: nowhere."""
+    """Return where an entry may be defined anew, ``"module:Class"``; empty: nowhere."""
     home = entry if isinstance(entry, str) else f"{entry.__module__}:{getattr(entry, '__qualname__', '<nowhere>')}"
     return "" if "<" in home else home
 
@@ -348,14 +304,9 @@ def imported(what: str, path: str) -> object:
         raise ValueError(f"{what} must read module:Class, such as my_module:MyClass; it names no file")
     reach(str(Path.cwd()))
     try:
-        home = importlib.import_module(module)
+        return getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:
-        if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
-            raise ValueError(f"{what}: there is no module {module!r} here or on the path") from None
-        raise ValueError(f"{what}: importing {module!r} raised {words(error)}") from error
-    if not hasattr(home, name):
-        raise ValueError(f"{what}: module {module!r} has no {name!r}")
-    return getattr(home, name)
+        raise ValueError(f"{what}: importing it raised {words(error)}") from error
 
 
 #: Folders that `reach` has put on the path.
@@ -413,29 +364,6 @@ def extra(name: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         raise ImportError(f'{error.name} is not installed: pip install "hushbandits[{name}]"') from error
-
-
-# -- what somebody else wrote ----------------------------------------------------------------------------------------
-
-
-def printable(text: object) -> str:
-    """Return a text so that a terminal shows it and does not obey it: what steers is written as its number.
-
-    Line ends and tabs stay; escapes, other controls, marks that turn the direction, and half characters do not.
-    """
-    text = str(text)
-    if text.isprintable():
-        return text
-    return "".join(c if c in "\n\t" or unicodedata.category(c) not in _STEERING else _number(c) for c in text)
-
-
-#: Categories of controls, formats, surrogates, private and unassigned characters, and of line separators.
-_STEERING = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
-
-
-def _number(letter: str) -> str:
-    code = ord(letter)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def ships(code: object) -> bool:
