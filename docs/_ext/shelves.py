@@ -16,7 +16,7 @@ from hushbandits.bench.declare.catalog import modules
 from hushbandits.cli import explained
 from hushbandits.cli import main as cli
 from hushbandits.cli.explained import parts
-from hushbandits.core.entries import AGENTS, ENVS, WRAPPERS
+from hushbandits.registry import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.env_view import EnvView, World
 from hushbandits.core.luck.law import Law
 from hushbandits.core.luck.rewards import Bernoulli

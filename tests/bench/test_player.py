@@ -16,7 +16,6 @@ from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.run import run
 from hushbandits.core.luck.rewards import Gaussian, UniformMeans
 from hushbandits.envs.network.env import CoopNetwork
-from hushbandits.registry import ENVS
 
 #: An agent for an env of each class, and parameters that keep it short.
 PLAYS = {
