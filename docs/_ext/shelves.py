@@ -16,7 +16,6 @@ from hushbandits.bench.declare.catalog import modules
 from hushbandits.cli import explained
 from hushbandits.cli import main as cli
 from hushbandits.cli.explained import parts
-from hushbandits.registry import AGENTS, ENVS, WRAPPERS
 from hushbandits.core.env_view import EnvView, World
 from hushbandits.core.luck.law import Law
 from hushbandits.core.luck.rewards import Bernoulli
@@ -26,6 +25,7 @@ from hushbandits.core.task import Task
 from hushbandits.envs.rounds.env import Rounds
 from hushbandits.policies.shelf import POLICIES
 from hushbandits.privacy.noise import NoiseLaw
+from hushbandits.registry import AGENTS, ENVS, WRAPPERS
 from hushbandits.routines.routine import Routine
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbench import leaderboard

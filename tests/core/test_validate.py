@@ -61,8 +61,8 @@ def test_numbers_of_every_kind_are_numbers(value):
 def test_the_number_that_is_used_lies_inside():
     almost, tiny = Fraction(10**30 - 1, 10**30), Fraction(1, 10**400)
     assert float(almost) == 1.0
-    assert sentence(real, "beta", almost, 0, 1).endswith("must lie in (0, 1)")
-    assert sentence(real, "beta", tiny, 0, 1).endswith("must lie in (0, 1)")
+    assert sentence(real, "beta", almost, 0, 1).endswith("must be a finite number in (0, 1)")
+    assert sentence(real, "beta", tiny, 0, 1).endswith("must be a finite number in (0, 1)")
 
 
 @given(st.one_of(st.integers(), st.floats(), st.fractions(), st.booleans(), st.text(), st.none()))

@@ -13,7 +13,7 @@ import numpy as np
 from hushbandits.baselines.learned import CARD, WEIGHTS, read
 from hushbandits.bench.runner.errors import StoreError
 from hushbandits.core import Array, shown
-from hushbandits.core.utils.files import parts, replacing
+from hushbandits.core.utils.files import PART, replacing
 
 #: What ``card.json`` says: how a policy is played (`hushbandits.baselines.learned.learned`), and its ``training``.
 Card = dict[str, Any]
@@ -64,8 +64,9 @@ def begun(out: Path, asked: Mapping[str, object], resume: bool) -> Card | None:
             raise StoreError(f"{out} holds no training to go on with; leave out --resume to begin one")
         if out.exists() and not out.is_dir():
             raise StoreError(f"--out {out} is no folder")
-        left = {"tensorboard", *(part.name for part in parts(out))}  # by a training that was stopped as it began
-        if others := sorted(path.name for path in out.glob("*") if path.name not in left):
+        # What a training that was stopped as it began has left is none of others.
+        names = (path.name for path in out.glob("*"))
+        if others := sorted(name for name in names if name != "tensorboard" and not PART.fullmatch(name)):
             raise StoreError(f"--out {out} holds {shown(others[0])} and no training; choose another --out")
         return None
     if not resume:

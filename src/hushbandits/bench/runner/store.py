@@ -17,7 +17,7 @@ from hushbandits.bench.runner.errors import StoreError, unwritable
 from hushbandits.bench.runner.rows import Rows, Runs, decoded, digest_of, encoded
 from hushbandits.core import Array, Params, shown
 from hushbandits.core.measure import Measure
-from hushbandits.core.utils.files import parts, replacing
+from hushbandits.core.utils.files import left_behind, replacing
 
 DECLARATION = "experiment.json"
 _FORMAT = 1
@@ -182,7 +182,7 @@ class Store:
         self._write(Path(DECLARATION), _text(told))
         (self.path / "rows").mkdir(exist_ok=True)
         for folder in ("rows", "failures", "sessions"):
-            for left in parts(self.path / folder):
+            for left in left_behind(self.path / folder):
                 left.unlink(missing_ok=True)
 
     def note(self, started: str, about: Params) -> None:

@@ -53,7 +53,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     ('; did you mean cycle?', '; did you mean epsilon?')
     """
     known = sorted(known)
-    if meant := otherwise(name, known):
+    if (meant := _ELSEWHERE.get(name.casefold())) in known:
         return f"; did you mean {meant}?"
     folded = {k.casefold(): k for k in known}
     close = difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=_NEAR)
@@ -63,25 +63,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if len(known) > _LISTED:
         return f"; none of the {len(known)} known names is near"
     return f"; known: {', '.join(known)}" if known else "; there are none"
-
-
-def otherwise(name: str, known: Iterable[str]) -> str:
-    """Return which of the known names other libraries call `name`; ``""``: none.
-
-    Examples
-    --------
-    >>> otherwise("ring", ["cycle", "grid"])
-    'cycle'
-    """
-    meant = _ELSEWHERE.get(name.casefold(), "")
-    return meant if meant in known else ""
-
-
-def not_a_number(value: object) -> str:
-    """Return ``", not a str"`` for what is no number, to end a sentence; ``""`` for a number."""
-    if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        return ""
-    return ", not None" if value is None else f", not {an(type(value).__name__)}"
 
 
 def an(noun: str) -> str:
@@ -142,7 +123,7 @@ def real(
     >>> real("beta", 1, 0, 1)
     Traceback (most recent call last):
         ...
-    ValueError: beta=1 must lie in (0, 1)
+    ValueError: beta=1 must be a finite number in (0, 1)
     """
     number = _float(value)
     if math.isfinite(number):
@@ -152,15 +133,8 @@ def real(
             return number
     left = "[" if closed in ("low", "both") else "("
     right = "]" if closed in ("high", "both") else ")"
-    wrong = not_a_number(value)
-    if math.isinf(low) and math.isinf(high):
-        raise ValueError(f"{name}={shown(value)} must be a finite number{wrong}")
-    if math.isinf(high):
-        large = number > low and isinstance(value, numbers.Real)  # so it is not finite, or too large for a float
-        sign = "≥" if left == "[" else ">"
-        raise ValueError(f"{name}={shown(value)} must be a {'finite ' * large}number {sign} {low:g}{wrong}")
-    lie = "be a number" if wrong else "lie"
-    raise ValueError(f"{name}={shown(value)} must {lie} in {left}{low:g}, {high:g}{right}{wrong}")
+    where = "" if math.isinf(low) and math.isinf(high) else f" in {left}{low:g}, {high:g}{right}"
+    raise ValueError(f"{name}={shown(value)} must be a finite number{where}")
 
 
 def divisor(name: str, value: object, high: float = math.inf, *, closed: str = "") -> float:
@@ -223,7 +197,7 @@ def integer(name: str, value: object, low: int, high: float = LARGEST) -> int:
         bound = f"≥ {low}"
     else:
         bound = f"in {low}..{'2**63 - 1' if high == LARGEST else high}"
-    raise ValueError(f"{name}={shown(value)} must be an integer {bound}{not_a_number(value)}")
+    raise ValueError(f"{name}={shown(value)} must be an integer {bound}")
 
 
 def count(name: str, value: object, low: int, high: int = MOST) -> int:
@@ -274,25 +248,11 @@ def short(values: object) -> bool:
 #: Numbers beyond ± this are refused: sums and products of them would not stay finite.
 LARGEST_NUMBER = 1e100
 
-_NAME = "HUSHBANDITS_MEMORY"
-_DEFAULT = 8.0  # GiB
-_GIB = 2.0**30
-
-
-def limit() -> float:
-    """Bytes that may be asked for at once: the environment variable ``HUSHBANDITS_MEMORY`` in GiB, by default 8."""
-    text = os.environ.get(_NAME, "")
-    try:
-        size = float(text) if text else _DEFAULT
-    except ValueError:
-        size = 0.0
-    if not size > 0:
-        raise ValueError(f"{_NAME}={text!r} must be a number of GiB > 0")
-    return size * _GIB
-
 
 def affordable(what: str, size: float) -> None:
-    """Raise ``ValueError`` if `size` bytes are more than the `limit`.
+    """Raise ``ValueError`` if `size` bytes are more than the environment variable ``HUSHBANDITS_MEMORY`` allows.
+
+    It is in GiB, by default 8.
 
     Parameters
     ----------
@@ -309,9 +269,15 @@ def affordable(what: str, size: float) -> None:
         ...
     ValueError: n_agents=1000000 on a complete graph would take 7451 GiB, more than the 8 GiB allowed; ...
     """
-    most = limit()
-    if size > most:
+    text = os.environ.get("HUSHBANDITS_MEMORY", "8")
+    try:
+        most = float(text or 8)
+    except ValueError:
+        most = 0.0
+    if not most > 0:
+        raise ValueError(f"HUSHBANDITS_MEMORY={text!r} must be a number of GiB > 0")
+    if size > most * 2**30:
         raise ValueError(
-            f"{what} would take {size / _GIB:.4g} GiB, more than the {most / _GIB:g} GiB allowed; "
-            f"set {_NAME} (GiB) to allow more"
+            f"{what} would take {size / 2**30:.4g} GiB, more than the {most:g} GiB allowed; "
+            f"set HUSHBANDITS_MEMORY (GiB) to allow more"
         )
