@@ -8,7 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import hushbandits as hb
-from hushbandits.adapters.watch import moments, watched
+from hushbandits.adapters.render import moments, watched
 from hushbandits.registry import assemble
 
 WIDE, HIGH = 720, 360

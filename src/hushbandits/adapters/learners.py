@@ -78,6 +78,12 @@ def checked_mode(mode: str | None, modes: Collection[str]) -> str | None:
     return None if mode is None else choice("render_mode", mode, modes)
 
 
+def begun(already: bool, what: str) -> None:
+    """Raise ``RuntimeError`` where no episode has begun, and `what` needs one."""
+    if not already:
+        raise RuntimeError(f"{what} before the start of an episode: call reset() first")
+
+
 def spelled(core: Env) -> str:
     """Return what other libraries call an env."""
     return "hushbandits" if core.spec is None else f"hushbandits/{title(core.spec[0])}"
@@ -154,15 +160,16 @@ class Rows:
         self.task: Task = core.task(**options)
         self.runs, self.n_agents = core.runs, core.n_agents
         self._episodes = Episodes(self.runs)
+        #: Whether everyone's first episode has begun.
+        self.begun = False
 
     def reset(self, seed: int | None = None, rows: Array | None = None) -> Array:
         """Start everyone's episode, or the next ones of `rows`; return observations ``(R, M, D)``."""
-        everyone = rows is None or len(rows) == self.runs
-        if everyone:
+        if rows is None or len(rows) == self.runs:
             self.task.reset(self._episodes.start(seed))
         else:
-            assert rows is not None
             self.task.reset(self._episodes.following(rows), rows)
+        self.begun = True
         return self.task.observe()
 
     def read(self, actions: Stacked) -> Stacked:

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
-from hushbandits.adapters.learners import Again, Episodes, Info, checked_mode, of_run, spelled
+from hushbandits.adapters.learners import Again, Episodes, Info, begun, checked_mode, of_run, spelled
 from hushbandits.core import Array, Env, Params, Space, Stacked, Task, Team, choice, integer, shown
 from hushbandits.protection import DELTA, Protection, privacy
 from hushbandits.registry import AnyAgent, make_core
@@ -236,8 +236,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
 
     def state(self) -> Array:
         """Return all agents' observations in a row, ``(M·D,)``."""
-        if not self._begun:
-            raise RuntimeError("state before the start of an episode: call reset() first")
+        begun(self._begun, "state")
         return self.task.state()[0]
 
     def metrics(self) -> dict[str, float | Array]:
@@ -252,8 +251,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         """Return a text (``ansi``) or an ``(H, W, 3)`` uint8 picture (``rgb_array``), or show a window (``human``)."""
         import hushbandits.adapters.render as render
 
-        if not self._begun:
-            raise RuntimeError("render before the start of an episode: call reset() first")
+        begun(self._begun, "render")
         if self.render_mode is None:
             raise RuntimeError(f"render needs make(..., render_mode=) to be one of {self.metadata['render_modes']}")
         title = render.title(self.core, spelled(self.core).removeprefix("hushbandits/"), self._over)

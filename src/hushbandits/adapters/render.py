@@ -1,12 +1,14 @@
-"""Pictures of a view, as a text, an array or a window; what they show is its task's."""
+"""Pictures of a view, as a text, an array or a window, and of a team at play; what they show is its task's."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushbandits.core import Array, Env, Task
+from hushbandits.core import Array, Env, EnvView, Message, Seeds, Task, Team
+from hushbandits.core.play import meet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,3 +80,39 @@ def draw(task: Task, title: str, figure: Figure) -> None:
     figure.clear()
     task.draw(figure)
     figure.suptitle(title, fontsize=10)
+
+
+def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[Task]:
+    """Play one run by the beats; yield what observes it, the same task each time, at the start and after every round.
+
+    The task only looks on: the run is the one that `hushbandits.play` plays.  The core has one run, and fits the team.
+    """
+    if env.runs != 1:
+        raise ValueError(f"runs={env.runs}: one run can be watched, so runs must be 1")
+    meet(env, team)
+    task = env.task()
+    which = list(env.actions).index("arm") if "arm" in env.actions else None
+    obs = env.reset(seed)
+    team.reset(EnvView(env), env.seeds)
+    task.begin(obs)
+    yield task
+    speak: Callable[..., Message | None] = team.speak  # it is handed None where rewards are withheld
+    while obs.live.any():
+        action = team.act(obs)
+        if which is not None:
+            arm = action[which] if isinstance(action, tuple) else action
+            task.arm = np.array(arm, np.int64)
+        task.obs = obs = env.pull(action)
+        task.pulled(obs)
+        task.obs = obs = env.talk(speak(obs.reward))
+        assert obs.inbox is not None
+        team.hear(obs.inbox)
+        task.heard(obs)
+        yield task
+
+
+def moments(rounds: int, frames: int) -> list[int]:
+    """Up to `frames` of the rounds 0 … `rounds`, both ends among them, the first ones denser: most is learnt there."""
+    if rounds < frames:
+        return list(range(rounds + 1))
+    return np.unique(np.rint(rounds * np.linspace(0, 1, frames) ** 1.5).astype(int)).tolist()

@@ -13,7 +13,7 @@ except ImportError as error:
 
 from gymnasium import spaces
 
-from hushbandits.adapters.learners import Info, Rows, checked_mode, of_run
+from hushbandits.adapters.learners import Info, Rows, begun, checked_mode, of_run
 from hushbandits.core import Array, Env, shown
 
 #: What a sub-env may be asked for by name.
@@ -49,7 +49,7 @@ class RowsVecEnv(VecEnv):
                 f"let speech be of bits, and actions 'multidiscrete'"
             )
         self.rows, self._mode = rows, checked_mode(render_mode, ["rgb_array"])
-        self._begun, self._action = False, np.zeros(0)
+        self._action = np.zeros(0)
         super().__init__(rows.runs * rows.n_agents, task.observation_space, task.action_space)
 
     @property
@@ -65,7 +65,6 @@ class RowsVecEnv(VecEnv):
             raise ValueError(f"options={shown(asked)} of reset: give them to make_sb3 as parameters of the env")
         observation = self.rows.reset(self._seeds[0])
         self._reset_seeds()
-        self._begun = True
         self.reset_infos = self._infos()
         return self._flat(observation)
 
@@ -79,8 +78,7 @@ class RowsVecEnv(VecEnv):
         RuntimeError
             No episode has begun.
         """
-        if not self._begun:
-            raise RuntimeError("step before the start of an episode: call reset() first")
+        begun(self.rows.begun, "step")
         self._action = self.rows.read(actions)
 
     def step_wait(self) -> tuple[Array, Array, Array, list[Info]]:

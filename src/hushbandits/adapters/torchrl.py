@@ -35,7 +35,6 @@ class TorchRows(EnvBase):
         self.rows = rows
         self.group_map = {"agents": [f"agent_{m}" for m in range(rows.n_agents)]}
         self._seed: int | None = None
-        self._begun = False
         self._solved = np.zeros(rows.runs, bool)
         task, lead = rows.task, (rows.runs, rows.n_agents)
         mask = Binary(shape=(*lead, choices(task.action_space)), dtype=torch.bool, device=self.device)
@@ -62,9 +61,9 @@ class TorchRows(EnvBase):
     def _reset(self, tensordict: TensorDictBase | None = None, **kwargs: object) -> TensorDictBase:
         asked = None if tensordict is None else tensordict.get("_reset", None)
         rows = None if asked is None else np.flatnonzero(asked.reshape(-1).cpu().numpy())
-        if rows is None or len(rows) == self.rows.runs or not self._begun:
+        if rows is None or len(rows) == self.rows.runs or not self.rows.begun:
             seen = self.rows.reset(self._seed)
-            self._seed, self._begun = None, True
+            self._seed = None
             self._solved[:] = False
         else:
             seen = self.rows.reset(rows=rows)

@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from hushbandits.adapters.learners import Info, Rows, checked_mode, spelled
+from hushbandits.adapters.learners import Info, Rows, begun, checked_mode, spelled
 from hushbandits.core import Array, Stacked, as_array, choice, shown
 
 _MODES = {
@@ -69,7 +69,6 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         self.single_action_space = self.task.action_space
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._begun = False
         self._over = np.zeros(self.runs, bool)  # runs that wait for their next episode
 
     # -- the episodes -------------------------------------------------------------------------------------------
@@ -95,7 +94,6 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         observation = self._rows.reset(seed, rows)
         if seed is not None:
             super().reset(seed=int(seed))
-        self._begun = True
         self._over[slice(None) if rows is None else rows] = False
         return self._flat(observation), self._infos()
 
@@ -119,8 +117,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
             )
         if runs.all():
             return None
-        if not self._begun:
-            raise RuntimeError("reset of some runs before the start: call reset() first")
+        begun(self._rows.begun, "reset of some runs")
         if seed is not None:
             raise ValueError(f"seed={shown(seed)} starts all runs anew, and options['reset_mask'] names some of them")
         return np.flatnonzero(runs[:, 0])
@@ -135,8 +132,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         RuntimeError
             A run has not begun, or is over and nobody has started its next episode.
         """
-        if not self._begun:
-            raise RuntimeError("step before the start: call reset() first")
+        begun(self._rows.begun, "step")
         waiting = self._over.any()
         if waiting and self.autoreset_mode is AutoresetMode.DISABLED:
             raise RuntimeError(
@@ -200,16 +196,14 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
 
     def state(self) -> Array:
         """Return ``(R, M·D)``: all agents' observations in a row, once for each run."""
-        if not self._begun:
-            raise RuntimeError("state before the start: call reset() first")
+        begun(self._rows.begun, "state")
         return self.task.state()
 
     def render(self) -> tuple[str | Array, ...]:
         """Return a text or an ``(H, W, 3)`` picture of the first run, in a tuple."""
         import hushbandits.adapters.render as render
 
-        if not self._begun:
-            raise RuntimeError("render before the start: call reset() first")
+        begun(self._rows.begun, "render")
         if self.render_mode is None:
             raise RuntimeError(f"render needs make_vec(…, render_mode=), one of {self.metadata['render_modes']}")
         core, name = self.core, spelled(self.core).removeprefix("hushbandits/")

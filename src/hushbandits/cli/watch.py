@@ -14,7 +14,7 @@ from rich.progress import track
 from tyro.conf import Positional, arg
 
 from hushbandits.adapters import render
-from hushbandits.adapters.watch import moments, watched
+from hushbandits.adapters.render import moments, watched
 from hushbandits.bench.declare.canonical import seeds, world
 from hushbandits.bench.runner.batch import prepare
 from hushbandits.cli.console import Game, Players, by_owner, make_console
