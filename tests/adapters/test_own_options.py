@@ -9,8 +9,8 @@ from refusals import rows
 
 import hushbandits as hb
 from hushbandits.baselines.learned import read
-from hushbandits.core.actions import Coding
-from hushbandits.core.obs import Obs
+from hushbandits.core.messages import Obs
+from hushbandits.core.task import Coding
 from hushbandits.envs.network import CoopNetwork
 from hushbandits.envs.network.task import NetworkTask
 from hushbandits.learning.models import build

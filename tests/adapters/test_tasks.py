@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import hushbandits as hb
 from hushbandits.adapters.learners import Rows, learners_core
-from hushbandits.core.actions import choices, sample_mask
 from hushbandits.core.env_view import EnvView
+from hushbandits.core.task import choices, sample_mask
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.shuffle import Shuffle
@@ -203,7 +203,7 @@ def test_a_team_that_looks_through_the_face_sees_what_a_learner_sees(id):
         mask = task.mask()
         np.testing.assert_array_equal(mask, other.mask())
         action = (rng.random(mask.shape) * mask).argmax(-1)
-        other.arms(other._coding.decode(action))
+        other.arms(other.decode(action))
         task.step(action)
         np.testing.assert_array_equal(task.observe(), other.observe())
 

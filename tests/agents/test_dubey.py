@@ -14,7 +14,7 @@ from hushbandits.audits.black import on_graph
 from hushbandits.audits.cases import Budget, Case
 from hushbandits.audits.play import shown, stage
 from hushbandits.core.luck.tapes import run_seeds, stream
-from hushbandits.core.obs import Obs
+from hushbandits.core.messages import Obs
 from hushbandits.estimators.robust import Catoni, TrimmedMean
 from hushbandits.privacy.laplace import compose_releases, lemma, release_counts
 

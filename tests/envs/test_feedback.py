@@ -109,7 +109,7 @@ def test_a_block_is_cut_at_the_horizon_and_a_finished_server_rests():
     env.reset(0)
     env.pull((np.array([[0, 1]]), np.array([[60, 130]])))
     assert env.talk().inbox.total("n").tolist() == [[60, 100]]
-    env.pull((np.array([[2, -7]]), np.array([[60, 0]])))  # server 1 is through: what it asks is ignored
+    env.pull((np.array([[2, 7]]), np.array([[60, 0]])))  # server 1 is through: what it asks is ignored
     inbox = env.talk().inbox
     assert inbox.total("n").tolist() == [[40, 0]]
     assert inbox.arrived[0, :, 0].tolist() == [True, False]

@@ -9,8 +9,8 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core import Array, Env, Field, Params, Seeds, Task, as_array, choice, integer, run_seeds, shown
-from hushbandits.core.actions import Stacked, fits, read, shaped
 from hushbandits.core.luck.seeding import Seeded
+from hushbandits.core.task import Stacked, fits, shaped
 from hushbandits.registry import ENVS, AnyEnv, AnyWrapper, make_core, takes, title
 
 Info = dict[str, Any]
@@ -192,7 +192,7 @@ class Rows:
         each = range(self.runs * m)
         parts = flat if isinstance(flat, dict) else None
         values = list(flat) if parts is None else [{name: part[i] for name, part in parts.items()} for i in each]
-        return read(space, values, [f"sub-env {i}, agent_{i % m} of run {i // m}," for i in each], (self.runs, m))
+        return self.task.read(values, [f"sub-env {i}, agent_{i % m} of run {i // m}," for i in each])
 
     def _sized(self, what: str, value: object) -> Array:
         array, many = as_array(value), self.runs * self.n_agents

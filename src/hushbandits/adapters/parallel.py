@@ -230,7 +230,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
             info.update(copy.deepcopy(told))
         if self.render_mode == "human":
             self.render()
-        return {name: row.copy() for name, row in zip(names, seen, strict=True)}, infos
+        return dict(zip(names, map(np.ndarray.copy, seen), strict=True)), infos
 
     # -- looking at it ------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from hushbandits.audits.cases import Case
 from hushbandits.core import Action, Array, Env, EnvView, Inbox, Law, Message, Obs, Payload, Seeds, Team, World, Wrapper
-from hushbandits.core.roles import SecureFunction
+from hushbandits.core.wrapper import SecureFunction
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.registry import assemble

@@ -1,6 +1,5 @@
 """The round contract: two beats on arrays, tapes, messages, wrappers, teams; here is what its users import."""
 
-from hushbandits.core.actions import Coding, Space, Stacked, choices
 from hushbandits.core.env import Env
 from hushbandits.core.env_view import EnvView, World
 from hushbandits.core.fields import check_unit_rewards
@@ -9,12 +8,10 @@ from hushbandits.core.luck.arms import Arms, Standing
 from hushbandits.core.luck.rewards import Bernoulli, Law, RepeatingMeans, UniformMeans, draw_locations
 from hushbandits.core.luck.tapes import LONGEST, Uniforms, run_seeds, streams
 from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Field, Fields, Inbox, require
-from hushbandits.core.obs import Obs
+from hushbandits.core.messages import Field, Fields, Inbox, Obs, require
 from hushbandits.core.payload import Channel, Gathering, Noise, Payload, PointNoise, Sealing, Shuffling, check_noise
-from hushbandits.core.roles import Privatizer, SecureFunction
 from hushbandits.core.rows import set_rows
-from hushbandits.core.task import Part, Task
+from hushbandits.core.task import Coding, Part, Space, Stacked, Task, choices
 from hushbandits.core.team import Protocol, Team
 from hushbandits.core.utils import Action, Array, Message, Params, Seeds, jit
 from hushbandits.core.utils.validate import (
@@ -30,7 +27,7 @@ from hushbandits.core.utils.validate import (
     shown,
 )
 from hushbandits.core.validation import as_array, checked, handed, inside, locked
-from hushbandits.core.wrapper import Wrapper
+from hushbandits.core.wrapper import Privatizer, SecureFunction, Wrapper
 
 __all__ = [
     "LONGEST", "ONCE", "ONE_USER", "RESOLVED", "Action", "Adjacency", "Arms",

@@ -8,13 +8,11 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core.actions import Space, Stacked, fits
 from hushbandits.core.env_view import EnvView, World, view_of
 from hushbandits.core.luck.tapes import own_stream
 from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Inbox
-from hushbandits.core.obs import Obs
-from hushbandits.core.task import EARNED, Task
+from hushbandits.core.messages import Inbox, Obs
+from hushbandits.core.task import EARNED, Space, Stacked, Task, fits
 from hushbandits.core.team import Team
 from hushbandits.core.utils import Action, Array, Message, Params, Seeds, integer, shown
 

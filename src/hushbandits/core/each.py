@@ -11,8 +11,7 @@ import numpy as np
 
 from hushbandits.core.env_view import World, view_of
 from hushbandits.core.luck.tapes import own_stream
-from hushbandits.core.messages import Field, Fields, Inbox
-from hushbandits.core.obs import Obs
+from hushbandits.core.messages import Field, Fields, Inbox, Obs
 from hushbandits.core.team import Team
 from hushbandits.core.utils import Action, Array, Seeds, nearest, shown, words
 from hushbandits.core.validation import checked

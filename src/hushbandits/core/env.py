@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
@@ -15,8 +15,7 @@ from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.luck.seeding import Seeded
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.measure import Measure, gathered
-from hushbandits.core.messages import Field, Fields, Inbox
-from hushbandits.core.obs import Obs
+from hushbandits.core.messages import Field, Fields, Inbox, Obs
 from hushbandits.core.payload import Payload
 from hushbandits.core.rows import takes_rows
 from hushbandits.core.task import Task
@@ -75,6 +74,8 @@ class Env(World, ABC):
     #: ``"new"``, its next beat (``"pull"``, ``"talk"``), ``"over"``, or ``"broken"``: inside a beat, and after one that
     #: failed, for what was drawn cannot be drawn again.
     _phase: str
+    #: For subclasses: takes note of a message on its way, as it is sent and behind every wrapper.
+    _passing: Callable[[Message], None] | None = None
     #: The metric that times an episode: the x-axis of its curves.
     clock: ClassVar[str] = "rounds"
     #: Whether every metric is linear in the clock inside a step (then a curve interpolates).
@@ -128,6 +129,7 @@ class Env(World, ABC):
         self._whole = speech is None and fields is None
         self._phase = "new"
         self._vain: dict[str, bool] = {}
+        self._action_fields = tuple(self.actions.items())  # every beat asks for them
         self._fold()
         self.configured = copy.deepcopy(self.wrappers)
         self.curve_metrics = (*self.curve_metrics, *(name for w in self.wrappers for name in w.curve_metrics))
@@ -215,10 +217,11 @@ class Env(World, ABC):
 
     def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Obs:
         """What the agents are shown now, of memory of its own."""
-        t, live, who = self.t.copy(), self.live.copy(), self.who.copy()
-        for value in (t, live, who):  # made in every beat, so not by three calls of `handed`
-            value.setflags(write=False)
-        return Obs(t, live, who, reward, inbox)
+        obs = Obs(self.t.copy(), self.live.copy(), self.who.copy(), None if reward is None else reward.copy(), inbox)
+        for value in (obs.t, obs.live, obs.who, obs.reward):  # made in every beat, so not by calls of `handed`
+            if value is not None:
+                value.setflags(write=False)
+        return obs
 
     def _refuse(self, beat: str) -> NoReturn:
         """Say why `beat` is not the one to play."""
@@ -295,14 +298,16 @@ class Env(World, ABC):
 
     def _check_action(self, action: object) -> Action:
         """Return the action as arrays, or raise ``ValueError``."""
-        fields, shape = self.actions, self.who.shape
+        fields, shape = self._action_fields, self.who.shape
         if len(fields) == 1:
-            return checked("action", action, next(iter(fields.values())), shape)
+            return checked("action", action, fields[0][1], shape)
         if not isinstance(action, tuple) or len(action) != len(fields):
-            raise ValueError(f"action must be a tuple ({', '.join(fields)}), not {type(action).__name__}")
-        return tuple(
-            checked(name, x, field, shape, "action") for x, (name, field) in zip(action, fields.items(), strict=True)
-        )
+            names = ", ".join(name for name, _ in fields)
+            raise ValueError(f"action must be a tuple ({names}), not {type(action).__name__}")
+        parts = []
+        for x, (name, field) in zip(action, fields, strict=True):
+            parts.append(checked(name, x, field, shape, "action"))
+        return tuple(parts)
 
     def no_action(self) -> Action:
         """Return an action that does least: arm 0, no arm of a set, a block of one user."""
@@ -338,7 +343,7 @@ class Env(World, ABC):
         for wrapper in self.wrappers:
             self._told = wrapper.tell(self._told, self)
         self._phase = "talk"
-        return self._seen(reward=handed(self._told) if "reward" in self.told else None)
+        return self._seen(reward=self._told if "reward" in self.told else None)
 
     def talk(self, message: Message | None = None) -> Obs:
         """Beat 2: messages in (`message`: `fields`, each ``(R, A, …)``; ``None``: the standard report), inboxes out."""
@@ -349,12 +354,14 @@ class Env(World, ABC):
         self._phase = "broken"  # what counted and drew cannot do so again
         if said is not None:
             self._spoken(said)
-        self._passing(message)
+        if self._passing is not None:
+            self._passing(message)
         for wrapper in self.wrappers:
             message = wrapper.send(message, self)
             if type(message) is not self.payload:
                 message = self.payload(message)
-            self._passing(message)
+            if self._passing is not None:
+                self._passing(message)
         inbox = self._transport(message)
         for wrapper in reversed(self.wrappers):
             inbox = wrapper.deliver(inbox, self)
@@ -388,9 +395,6 @@ class Env(World, ABC):
 
     def _spoken(self, message: Message) -> None:
         """Take note of what the team says itself, before any wrapper meets it."""
-
-    def _passing(self, message: Message) -> None:
-        """Take note of a message on its way: as it is sent, and behind every wrapper."""
 
     def admit(self, team: Team) -> None:
         """Raise ``ValueError`` where `team` fits, but a run could not be decided or would never end."""

@@ -11,8 +11,7 @@ import numpy as np
 
 from hushbandits.core.luck.rewards import LAWS, Law
 from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Fields
-from hushbandits.core.obs import Obs
+from hushbandits.core.messages import Fields, Obs
 from hushbandits.core.utils import Action, Array, Message, Params, Seeds
 from hushbandits.core.validation import handed
 

@@ -1,4 +1,4 @@
-"""What agents say: fields, and what an inbox offers.
+"""What agents say and see: fields, what an inbox offers, and what is shown after a beat.
 
 A message is a dict of arrays ``(R, A, …)``, one row per run and acting agent.  Its fields are declared, so
 that a wrapper or an agent that needs one it does not get fails when env and team meet, not in round 10,000.
@@ -14,7 +14,7 @@ import numpy as np
 
 from hushbandits.core.utils import LARGEST_NUMBER, Array
 
-__all__ = ["Field", "Fields", "Inbox", "require"]
+__all__ = ["Field", "Fields", "Inbox", "Obs", "require"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,3 +153,29 @@ class Inbox(ABC):
     def tally(self) -> tuple[Array, Array]:
         """Pulls and reward sums per arm, each ``(R, A, K)``."""
         raise ValueError(f"this inbox has no tally per arm; it offers: {', '.join(self.fields)}")
+
+
+@dataclasses.dataclass(slots=True)
+class Obs:
+    """Observation of the acting agents of all runs.
+
+    Parameters
+    ----------
+    t : (R,) int
+        Rounds completed so far (users, in feedback).
+    live : (R,) bool
+        Which runs go on; the others are frozen rows, and what is done for them is ignored.
+    who : (R, A) int
+        The acting agents.
+    reward : (R, A, …) float or None
+        After `pull`, what agents are told of their own rewards (NaN where nothing is seen); ``None`` otherwise, and
+        where rewards are withheld.
+    inbox : Inbox or None
+        What arrived, after `talk`; at the start of an episode ``None``.
+    """
+
+    t: Array
+    live: Array
+    who: Array
+    reward: Array | None = None
+    inbox: Inbox | None = None

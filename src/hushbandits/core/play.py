@@ -12,8 +12,7 @@ from hushbandits.core.env import Env
 from hushbandits.core.env_view import EnvView, revealed
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.measure import agree, gathered
-from hushbandits.core.messages import Fields, require
-from hushbandits.core.obs import Obs
+from hushbandits.core.messages import Fields, Obs, require
 from hushbandits.core.team import Team
 from hushbandits.core.utils import Array, Message, Seeds, shown
 from hushbandits.core.validation import checked_seeds

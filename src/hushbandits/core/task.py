@@ -6,32 +6,63 @@ own statistics and what its inbox added up to, and writes them into one flat obs
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
+import textwrap
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core.actions import Coding, Space, Stacked, choices, read, sample_masks
 from hushbandits.core.env_view import World
-from hushbandits.core.evidence import show
-from hushbandits.core.obs import Obs
-from hushbandits.core.prices import Prices
-from hushbandits.core.utils import Action, Array, Message, Params, Seeds, choice, flag, shown
+from hushbandits.core.measure import gathered
+from hushbandits.core.messages import Obs
+from hushbandits.core.utils import Action, Array, Message, Params, Seeds, choice, flag, jit, real, short, shown
+from hushbandits.core.validation import inside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EARNED", "Part", "Task"]
+__all__ = ["EARNED", "Coding", "Part", "Space", "Stacked", "Task", "choices", "fits", "sample_mask", "shaped"]
 
 #: Options of a task that are about what a learner earns: nobody who only plays has a use for them.
 EARNED = ("price", "reward")
 
+#: Metrics that may have a price.
+_PRICED = ("bits", "epsilon", "messages")
+#: Largest number of an observation: what float32 holds.
+WIDE = float(np.finfo(np.float32).max)
 #: Width, low and high of a part of an observation; without bounds, they are infinite.
 Part = tuple[int, float, float]
+
+
+Space = spaces.Space[Any]
+#: Stacked actions: an array, or of a ``Dict`` space one for each of its parts.
+Stacked = Any
+#: What most actions are, and surely short.
+_PLAIN = frozenset({int, np.int64, np.int32, np.ndarray})
+
+
+class Coding(NamedTuple):
+    """One way to write an action down.
+
+    Parameters
+    ----------
+    space : gymnasium space
+        Of one agent.
+    decode : callable
+        Stacked actions ``(R, M, …)`` of this space to the task's own.
+    mask : callable
+        Which choices count now, ``(R, M, C)`` bool: see `choices`.
+    """
+
+    space: Space
+    decode: Callable[[Stacked], Stacked]
+    mask: Callable[[], Array]
 
 
 class Task(ABC):
@@ -79,9 +110,11 @@ class Task(ABC):
                 f"speech={beside[0]!r}: a learner of the {core.setting} setting says its standard report only"
             )
         self.codings = self._codings()
-        self._coding = self.codings[choice("actions", actions or next(iter(self.codings)), self.codings)]
-        self.action_space = self._coding.space
-        self._prices, self._priced = Prices(core, price), bool(price)
+        #: Of an action its space, its form here, and ``(R, M, C)`` bool: which of its choices count in the next round.
+        self.action_space, self.decode, self.mask = self.codings[
+            choice("actions", actions or next(iter(self.codings)), self.codings)
+        ]
+        self._price = _checked_price(core, price)
         self._lay_out(flag("agent_id", agent_id), flag("normalize", normalize))
 
     @classmethod
@@ -183,8 +216,8 @@ class Task(ABC):
 
     def reset(self, seeds: int | Seeds, rows: Array | None = None) -> None:
         """Start R new runs, or the runs `rows` while the others go on; `seeds` as for the core's own `reset`."""
-        self.begin(self.core.reset(seeds) if rows is None else self.core.reset(seeds, rows), rows)
-        self._prices.start(rows)
+        self.begin(self.core.reset(seeds, rows), rows)
+        self._billed = self._bill()
 
     def begin(self, obs: Obs, rows: Array | None = None) -> None:
         """Forget everything, or what the runs `rows` have seen; `obs` is what the core shows at their start."""
@@ -209,52 +242,62 @@ class Task(ABC):
 
     def pull(self, action: Stacked) -> Array:
         """Beat 1: arms in; return what it earns, ``(R, M)``."""
-        return self._prices.charged(self._pull(self.decode(action)))
+        before = self.obs
+        self.obs = self.core.pull(self.arms(self.decode(action)))
+        self.pulled(self.obs)
+        return self._charged(self.earned(before))
 
     def talk(self, action: Stacked) -> Array:
         """Beat 2: messages in; return what it earns, ``(R, M)``."""
-        answered = self._talk(self.decode(action))
-        return self._prices.charged(np.zeros(self._seats.shape) if answered is None else answered)
+        self.obs = self.core.talk(self.words(self.decode(action)))
+        self.heard(self.obs)
+        answered = self.answered()
+        return self._charged(np.zeros(self._seats.shape) if answered is None else answered)
 
     def step(self, action: Stacked) -> Array:
         """Play a round with one action, its arms and then its message; return what it earns, ``(R, M)``."""
-        own = self.decode(action)
-        reward, answered = self._pull(own), self._talk(own)
-        earned = reward if answered is None else reward + answered
-        return self._prices.charged(earned) if self._priced else earned
-
-    def _pull(self, action: Stacked) -> Array:
-        before = self.obs
-        self.obs = self.core.pull(self.arms(action))
+        own, before = self.decode(action), self.obs
+        self.obs = self.core.pull(self.arms(own))
         self.pulled(self.obs)
-        return self.earned(before)
-
-    def _talk(self, action: Stacked) -> Array | None:
-        self.obs = self.core.talk(self.words(action))
+        reward = self.earned(before)
+        self.obs = self.core.talk(self.words(own))
         self.heard(self.obs)
-        return self.answered()
+        answered = self.answered()
+        earned = reward if answered is None else reward + answered
+        return self._charged(earned) if self._price else earned
 
-    def decode(self, action: Stacked) -> Stacked:
-        """Return everyone's action, stacked as the action space has it, in the task's own form."""
-        return self._coding.decode(action)
+    def _bill(self) -> dict[str, Array]:
+        """What each run has spent so far of what has a price."""
+        metrics = self.core.metrics() if self._price else {}
+        return {name: np.array(metrics[name], float) for name in self._price}
+
+    def _charged(self, reward: Array) -> Array:
+        """Return rewards ``(R, M)`` less the price of what was spent since the last call."""
+        before, self._billed = self._billed, self._bill()
+        for name, value in self._billed.items():
+            reward = reward - self._price[name] * (value - before[name])[:, None]
+        return reward
 
     def read(self, values: Sequence[object], names: Sequence[str]) -> Stacked:
         """Stack the actions of R·M agents to ``(R, M, …)``; ``ValueError`` names the first outside its space."""
-        return read(self.action_space, values, names, self._seats.shape)
-
-    def mask(self) -> Array:
-        """``(R, M, C)`` bool: which of an action's choices count in the next round (`hushbandits.core.actions`)."""
-        return self._coding.mask()
+        action = _stacked(self.action_space, values)
+        if action is None:
+            values = [_spelled(self.action_space, name, value) for name, value in zip(names, values, strict=True)]
+            action = _stacked(self.action_space, values)
+        lead = self._seats.shape
+        return shaped(action, lead) if isinstance(action, dict) else action.reshape(*lead, *action.shape[1:])
 
     def sample_masks(self, run: int = 0) -> list[object]:
         """Each agent's mask in one run, as ``action_space.sample`` takes it."""
-        if self._coding.mask == self._all and isinstance(self.action_space, spaces.Discrete):  # the usual case
-            return [mask.copy() for mask in self._every]
-        return sample_masks(self.action_space, self.mask()[run])
+        if isinstance(self.action_space, spaces.Discrete):  # the usual case
+            masks = self._every if self.mask == self._all else self.mask()[run].astype(np.int8)
+            return list(map(np.ndarray.copy, masks))
+        return [sample_mask(self.action_space, row) for row in self.mask()[run]]
 
     def observe(self, pull: bool = True, talk: bool = True) -> Array:
         """``(R, M, D)`` observations, a copy; `pull`, `talk`: whether the next step contains that beat."""
-        self._flag(pull, talk)
+        if self._flagged != (pull, talk):  # most steps are like the one before
+            self._flag(pull, talk)
         return self._seen()
 
     def squashes(self, part: str) -> bool:
@@ -276,10 +319,9 @@ class Task(ABC):
 
     def _flag(self, pull: bool, talk: bool) -> None:
         """Write who acts and who speaks in the next step."""
-        if self._flagged != (pull, talk):  # most steps are like the one before
-            self._flagged = pull, talk
-            self._obs[..., self.layout["acts"]] = pull
-            self._obs[..., self.layout["speaks"]] = talk
+        self._flagged = pull, talk
+        self._obs[..., self.layout["acts"]] = pull
+        self._obs[..., self.layout["speaks"]] = talk
 
     def _free(self, space: Space) -> Coding:
         """An action that is the task's own, and whose choices all count."""
@@ -303,3 +345,169 @@ class Task(ABC):
     def _show(self, whose: str, who: Array, pulls: Array, sums: Array) -> None:
         """Write the means and widths of the agents `who`, ``(R, A)``."""
         show(who, pulls, sums, self._obs, self.layout[f"{whose}_mean"].start, self.layout[f"{whose}_width"].start)
+
+
+def _checked_price(core: World, price: Mapping[str, float] | None) -> dict[str, float]:
+    """Return what a unit costs, by metric; ``ValueError`` where a metric has no price here, or nothing to count."""
+    if not isinstance(price, Mapping | None):
+        raise ValueError(f"price={shown(price)} must be a dict, such as {{'messages': 0.01}}")
+    known = [cost for cost in _PRICED if cost in core.measures] if price else []
+    for name in price or {}:
+        if name not in known:
+            raise ValueError(f"price={shown(price)}: {shown(name)} has no price here; {', '.join(known)} may have")
+        for wrapper in core.wrappers:
+            if name in wrapper.spends and name in gathered(wrapper) and core.vain(wrapper):
+                raise ValueError(f"price[{name!r}] has nothing to count: {wrapper.name} promises nothing here")
+    return {name: real(f"price[{name!r}]", value, 0, closed="low") for name, value in (price or {}).items()}
+
+
+def choices(space: Space) -> int:
+    """Return C, how many choices an action offers: those of all its discrete parts in a row, two for a bit."""
+    if isinstance(space, spaces.Discrete):
+        return int(space.n)
+    if isinstance(space, spaces.MultiDiscrete):
+        return int(space.nvec.sum())
+    if isinstance(space, spaces.MultiBinary):
+        return 2 * int(np.prod(space.shape))
+    if isinstance(space, spaces.Dict):
+        return sum(choices(part) for part in space.values())
+    return 0
+
+
+def sample_mask(space: Space, mask: Array) -> Any:
+    """Return ``(C,)`` bools in the form that ``space.sample(mask)`` takes."""
+    if isinstance(space, spaces.MultiDiscrete):
+        ends = np.cumsum(space.nvec)[:-1]
+        return tuple(part.astype(np.int8) for part in np.split(mask, ends))
+    if isinstance(space, spaces.MultiBinary):
+        zero, one = mask.reshape(*space.shape, 2).astype(np.int8).T
+        return np.where(zero & one, 2, one).astype(np.int8).T  # Gymnasium's 2: either
+    if isinstance(space, spaces.Dict):
+        ends = np.cumsum([choices(part) for part in space.values()])[:-1]
+        return {
+            name: sample_mask(part, row) if len(row) else None
+            for (name, part), row in zip(space.items(), np.split(mask, ends), strict=True)
+        }
+    return mask.astype(np.int8)
+
+
+def fits(space: Space, action: Stacked) -> bool:
+    """Whether stacked actions, one after the other, plainly all lie in `space`."""
+    if isinstance(space, spaces.Discrete):
+        return action.dtype.kind in "iu" and action.ndim == 1 and bool(inside(action, 0, space.n - 1))
+    if isinstance(space, spaces.Dict):
+        return all(fits(part, action[name]) for name, part in space.items())
+    kind, shape = action.dtype.kind, action.shape[1:]
+    if isinstance(space, spaces.MultiDiscrete):
+        whole = kind in "iu" and shape == space.shape
+        return whole and bool(action.min() >= 0 and (action < space.nvec).all())
+    if isinstance(space, spaces.MultiBinary):
+        return kind in "biu" and shape == space.shape and bool(action.min() >= 0 and action.max() <= 1)
+    assert isinstance(space, spaces.Box)
+    return kind == "f" and shape == space.shape and bool((action >= space.low).all() and (action <= space.high).all())
+
+
+def shaped(action: Stacked, lead: tuple[int, int]) -> Stacked:
+    """Return the actions of R·M agents, one after the other, as ``(R, M, …)``."""
+    if isinstance(action, dict):
+        return {name: shaped(part, lead) for name, part in action.items()}
+    return action.reshape(*lead, *action.shape[1:])
+
+
+def _stacked(space: Space, values: Sequence[Any]) -> Stacked:
+    """Stack them in one go, if they plainly lie in the space; else ``None``."""
+    if not _PLAIN.issuperset(map(type, values)) and not all(map(_short, values)):
+        return None
+    try:
+        action: Stacked
+        if isinstance(space, spaces.Dict):
+            action = {name: np.array([value[name] for value in values]) for name in space}
+        else:
+            action = np.array(values)
+    except (KeyError, TypeError, IndexError, ValueError, RuntimeError):  # ragged, no dict, or a tensor with a gradient
+        return None
+    return action if fits(space, action) else None
+
+
+def _spelled(space: Space, name: str, value: Any) -> Any:
+    """An action of `name` that is spelled differently (lists, bits as floats), as its space has it."""
+    if hasattr(value, "__array__") and not isinstance(value, np.generic):  # another library's
+        with contextlib.suppress(TypeError, ValueError, RuntimeError):  # on another device, or with a gradient
+            value = np.asarray(value)
+    with warnings.catch_warnings(), contextlib.suppress(TypeError, ValueError):
+        warnings.simplefilter("ignore")  # Gymnasium warns about lists before it judges them
+        # a MultiBinary takes 1 + 0j for a bit
+        parts = value.values() if isinstance(value, dict) else [value]
+        if _short(value) and space.contains(value) and not any(map(np.iscomplexobj, parts)):
+            if isinstance(space, spaces.Dict):
+                return {part: np.asarray(value[part], own.dtype) for part, own in space.items()}
+            return np.asarray(value, space.dtype)
+    raise ValueError(f"action {_brief(value)} of {name} lies outside its space {space}")
+
+
+def _short(value: object) -> bool:
+    if isinstance(value, (np.ndarray, np.generic, int, float)):
+        return True
+    return all(map(_short, value.values())) if isinstance(value, Mapping) else short(value)
+
+
+def _brief(value: object) -> str:
+    text = textwrap.shorten(repr(value), 60, placeholder=" …")
+    if isinstance(value, np.ndarray):
+        return f"{text} ({value.dtype}, shape {value.shape})"
+    return f"{text} ({type(value).__name__})"
+
+
+@jit
+def add_pulls(arm, n, total, pulls, sums):  # type: ignore[no-untyped-def]
+    """Add every agent's `n` pulls of one arm."""
+    for r in range(arm.shape[0]):
+        for m in range(arm.shape[1]):
+            pulls[r, m, arm[r, m]] += n[r, m]
+            sums[r, m, arm[r, m]] += total[r, m]
+
+
+@jit
+def pull_one(arm, reward, t, horizon, pulls, sums, obs, mean, width, time):  # type: ignore[no-untyped-def]
+    """Add every agent's own pull, and write what that changes: `show` of one arm, and the share of time.
+
+    The round that is being played counts as over.
+    """
+    for r in range(arm.shape[0]):
+        clock = min((t[r] + 1) / horizon, 1.0)
+        for m in range(arm.shape[1]):
+            k = arm[r, m]
+            pulls[r, m, k] += 1.0
+            sums[r, m, k] += reward[r, m]
+            n = max(pulls[r, m, k], 0.0)
+            obs[r, m, mean + k] = min(max(sums[r, m, k] / max(n, 1.0), -WIDE), WIDE)
+            obs[r, m, width + k] = 1.0 / math.sqrt(1.0 + n)
+            obs[r, m, time] = clock
+
+
+@jit
+def hear(pulls, sums, n, total, obs, mean, width):  # type: ignore[no-untyped-def]
+    """Add this round's tallies to those of before, and `show` what they come to."""
+    arms = n.shape[2]
+    for r in range(n.shape[0]):
+        for m in range(n.shape[1]):
+            for k in range(arms):
+                n[r, m, k] += pulls[r, m, k]
+                total[r, m, k] += sums[r, m, k]
+            known, worth, seen = n[r, m], total[r, m], obs[r, m]
+            for k in range(arms):
+                count = max(known[k], 0.0)
+                seen[mean + k] = min(max(worth[k] / max(count, 1.0), -WIDE), WIDE)
+            for k in range(arms):
+                seen[width + k] = 1.0 / math.sqrt(1.0 + max(known[k], 0.0))
+
+
+@jit
+def show(who, pulls, sums, obs, mean, width):  # type: ignore[no-untyped-def]
+    """Write ``sums/pulls`` from column `mean` on and ``1/√(1 + pulls)`` from column `width` on."""
+    for r in range(who.shape[0]):
+        for m in who[r]:
+            for k in range(pulls.shape[2]):
+                n = max(pulls[r, m, k], 0.0)
+                obs[r, m, mean + k] = min(max(sums[r, m, k] / max(n, 1.0), -WIDE), WIDE)
+                obs[r, m, width + k] = 1.0 / math.sqrt(1.0 + n)

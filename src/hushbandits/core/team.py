@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from hushbandits.core.env_view import World, view_of
 from hushbandits.core.guarantee import Guarantee, GuaranteeSource
 from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Fields, Inbox
-from hushbandits.core.obs import Obs
+from hushbandits.core.messages import Fields, Inbox, Obs
 from hushbandits.core.utils import Action, Array, Message, Params, Seeds
 
 __all__ = ["Protocol", "Team"]

@@ -77,7 +77,7 @@ def checked(what: str, value: object, field: Field, lead: tuple[int, ...], messa
     low, high = field.range
     if array.dtype == form and form in _FAST:  # the usual case, in one pass
         copy = array.copy()
-        if not _inside(copy.reshape(-1), low, high):
+        if not inside(copy.reshape(-1), low, high):
             _refuse(_name(what, message), array, low, high, kind, len(lead))
         return copy
     wide = array.astype(float) if array.dtype.kind == "f" else array  # a float32 cannot be compared with 1e100
@@ -87,13 +87,9 @@ def checked(what: str, value: object, field: Field, lead: tuple[int, ...], messa
     return np.array(array, form)
 
 
-def inside(values: Array, low: float, high: float) -> bool:
-    """Whether all numbers, int64 or float64 and contiguous, lie in the closed range; NaN does not."""
-    return bool(_inside(values.reshape(-1), low, high))
-
-
 @jit
-def _inside(values, low, high):
+def inside(values, low, high):
+    """Whether all numbers ``(n,)``, int64 or float64 and contiguous, lie in the closed range; NaN does not."""
     outside = 0
     for i in range(values.size):  # in this form it is vectorised
         outside += 0 if (values[i] >= low) & (values[i] <= high) else 1  # NaN is outside

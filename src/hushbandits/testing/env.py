@@ -16,9 +16,9 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from hushbandits.core import Params, integer
-from hushbandits.core.actions import Space
 from hushbandits.core.env import Env
 from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.core.task import Space
 from hushbandits.registry import AnyWrapper, make_team, takes
 from hushbandits.testing.compare import difference, repeatable, required, same
 from hushbandits.testing.games import check_rows, grounds

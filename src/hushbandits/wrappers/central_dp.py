@@ -9,7 +9,7 @@ from hushbandits.core.env_view import World
 from hushbandits.core.guarantee import Guarantee, invalid
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Payload
-from hushbandits.core.roles import Privatizer
+from hushbandits.core.wrapper import Privatizer
 from hushbandits.envs.feedback.cohort import BlockInbox, blocks
 from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.privacy.plans import Plan, Release, central_pure

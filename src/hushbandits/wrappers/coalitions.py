@@ -9,7 +9,7 @@ from typing import Protocol
 
 from hushbandits.core.env_view import World
 from hushbandits.core.guarantee import Guarantee, invalid
-from hushbandits.core.roles import SecureFunction
+from hushbandits.core.wrapper import SecureFunction
 from hushbandits.privacy.divergence import epsilon_at
 from hushbandits.privacy.ledger import Spent
 from hushbandits.privacy.noise import Profile

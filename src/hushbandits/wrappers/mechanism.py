@@ -17,9 +17,8 @@ from hushbandits.core.luck.seeding import many
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.payload import Noise, Payload
-from hushbandits.core.roles import Privatizer, SecureFunction
 from hushbandits.core.rows import set_rows
-from hushbandits.core.wrapper import Wrapper
+from hushbandits.core.wrapper import Privatizer, SecureFunction, Wrapper
 from hushbandits.envs.feedback.cohort import BlockInbox, blocks
 from hushbandits.privacy.divergence import epsilon_at, pure_curve, pure_profile
 from hushbandits.privacy.ledger import Kinds, Ledger, Noises, Spent
@@ -67,6 +66,7 @@ class Mechanism(Privatizer):
     free_hooks = ("plan",)  # what it plans is held against the law of its noise
     ledger: Ledger  # what the users of these runs spent
     _rngs: Generators
+    _tapes: Sequence[np.random.Generator]
     measures: ClassVar[Mapping[str, Measure]] = {
         "epsilon": Measure("ε spent on a user's one reward, at most", "amount"),
         "delta": Measure("δ spent on a user's one reward, at most", "share"),
@@ -178,15 +178,12 @@ class Mechanism(Privatizer):
         self._sizes = message["reward"].planned
         self._blocks = np.ascontiguousarray(self._numbers.by_size(self._sizes).transpose(2, 0, 1))
         g, _, modulus, bits = self._blocks
+        rngs = self._rngs
+        self._tapes = rngs.objects if rngs.words is None else rngs  # a list costs no call for each run
         return self._noised(message.encode(g, self._tapes)).modulo(modulus).but(bits=bits)
 
     def _noised(self, message: Payload) -> Payload:
         return message.add(self._noises, self._tapes)
-
-    @property
-    def _tapes(self) -> Sequence[np.random.Generator]:
-        """The generators, as a list where they are objects: that costs no call for each run."""
-        return self._rngs.objects if self._rngs.words is None else self._rngs
 
     def _noise(self, n: int) -> Noise:
         law = self.planned(n).noise

@@ -8,8 +8,8 @@ from hushbandits.core import Array, Seeds, choice, flag, integer, real, shown
 from hushbandits.core.env_view import World
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.payload import Channel
-from hushbandits.core.roles import Privatizer, SecureFunction
 from hushbandits.core.utils import LARGEST_NUMBER
+from hushbandits.core.wrapper import Privatizer, SecureFunction
 from hushbandits.secure.bonawitz import MEASURES, Cohorts, Protocol
 from hushbandits.wrappers.passage import Passage
 

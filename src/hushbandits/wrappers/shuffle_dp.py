@@ -18,9 +18,8 @@ from hushbandits.core.env_view import World
 from hushbandits.core.guarantee import Adjacency, Guarantee
 from hushbandits.core.messages import Fields, require
 from hushbandits.core.payload import Payload
-from hushbandits.core.roles import Privatizer, SecureFunction
 from hushbandits.core.rows import set_rows
-from hushbandits.core.wrapper import Wrapper
+from hushbandits.core.wrapper import Privatizer, SecureFunction, Wrapper
 from hushbandits.envs.feedback.cohort import Cohort, Individuals, blocks
 from hushbandits.privacy.divergence import pure_curve
 from hushbandits.privacy.ledger import Spent

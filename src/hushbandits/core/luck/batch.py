@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,26 +37,21 @@ class Generators(Sequence[np.random.Generator]):
 
     def __init__(self, seeds: Sequence[np.random.SeedSequence], name: str):
         self._name, self._seeds = name, seeds if isinstance(seeds, Seeded) else Seeded(seeds)
-        self._words: Array | None = None
-        self._objects: list[np.random.Generator] | None = None
 
-    @property
+    @cached_property
     def words(self) -> Array | None:
         """(R, 4) the generators as data; ``None``: they are objects."""
-        if self._words is None and self._objects is None and many(len(self)):
-            self._words = sown(self._seeds, self._name)
-        return self._words
+        return sown(self._seeds, self._name) if many(len(self)) else None
 
-    @property
+    @cached_property
     def objects(self) -> list[np.random.Generator]:
         """The generators as objects, from now on."""
-        if self._objects is None:
-            words = self.words
-            self._objects, self._words = named(self._seeds, self._name), None
-            if words is not None:  # they go on where these stood
-                for rng, own in zip(self._objects, words.tolist(), strict=True):
-                    placed(rng, own)
-        return self._objects
+        words, self.words = self.words, None
+        each = named(self._seeds, self._name)
+        if words is not None:  # they go on where these stood
+            for rng, own in zip(each, words.tolist(), strict=True):
+                placed(rng, own)
+        return each
 
     def __len__(self) -> int:
         return len(self._seeds)

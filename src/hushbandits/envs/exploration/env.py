@@ -14,7 +14,6 @@ from hushbandits.core.luck.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.payload import Payload
 from hushbandits.core.rows import set_rows
 from hushbandits.core.utils import choice, count, flag, real
-from hushbandits.core.validation import checked
 from hushbandits.envs.exploration import coordinator, votes
 from hushbandits.envs.exploration.coordinator import GlobalSet
 from hushbandits.envs.exploration.ending import admit, check_end, check_loss
@@ -175,7 +174,6 @@ class Exploration(Env):
         super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, fields=fields, runs=runs)
         check_loss(self.xi, self.wrappers)
         self._sums_votes = "tally" in self.sent_fields
-        self._arm_set = self.actions["arms"]
 
     def _quorum(self, n_arms: int, threshold: int | None, strict: bool) -> tuple[int, int]:
         everyone, local = self.judge == "everyone", confidence_under_loss(self.beta, self.xi, n_arms)
@@ -255,7 +253,8 @@ class Exploration(Env):
         return self.arms.means(self.book.rounds)
 
     def _check_action(self, action: object) -> Array:
-        arms = checked("action", action, self._arm_set, (self.runs, 1))
+        arms = super()._check_action(action)
+        assert isinstance(arms, np.ndarray)
         if self.single and (arms.sum(2) > 1).any():
             raise ValueError("action must be one arm per activation, or none: single=True")
         return arms

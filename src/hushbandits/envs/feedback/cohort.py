@@ -16,14 +16,15 @@ from typing import NoReturn
 
 import numpy as np
 
-from hushbandits.core import Array, Inbox, Law, Noise, check_noise, handed, jit, locked
+from hushbandits.core import Array, Inbox, Law, Noise, check_noise, handed, jit
 
 Rngs = Sequence[np.random.Generator]
 
 
 def blocks(n: Array) -> list[tuple[int, int, int]]:
     """Return run, server and size of every block that is not empty."""
-    return [(r, m, size) for r, row in enumerate(n.tolist()) for m, size in enumerate(row) if size]
+    at = n.nonzero()
+    return list(zip(at[0].tolist(), at[1].tolist(), n[at].tolist(), strict=True))
 
 
 def round_at_random(x: Array, g: Array | int, coins: Array) -> Array:
@@ -272,8 +273,10 @@ class BlockInbox(Inbox):
     """
 
     def __init__(self, total: Array, n: Array, arrived: Array, individuals: Callable[[], Array] | None = None):
-        self._slots = {"reward": locked(np.where(arrived, total, 0)), "n": locked(np.where(arrived, n, 0))}
-        self._arrived = handed(arrived)
+        self._slots = {"reward": np.where(arrived, total, 0), "n": np.where(arrived, n, 0)}
+        self._arrived = arrived.copy()
+        for array in (*self._slots.values(), self._arrived):
+            array.setflags(write=False)
         self._individuals = individuals
 
     @property
@@ -302,7 +305,8 @@ class BlockInbox(Inbox):
     def decoded(self, total: Array) -> BlockInbox:
         """Return this inbox with another sum, and without individuals."""
         inbox = object.__new__(BlockInbox)
-        inbox._slots = {**self._slots, "reward": locked(np.where(self._arrived, total, 0))}
+        inbox._slots = {**self._slots, "reward": np.where(self._arrived, total, 0)}
+        inbox._slots["reward"].setflags(write=False)
         inbox._arrived, inbox._individuals = self._arrived, None
         return inbox
 

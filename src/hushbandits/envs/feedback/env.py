@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 
 import numpy as np
 
-from hushbandits.core import Arms, Array, Env, Field, Fields, Measure, Message, Privatizer, Seeds, Wrapper, affordable
+from hushbandits.core import (
+    Action,
+    Arms,
+    Array,
+    Env,
+    Field,
+    Fields,
+    Measure,
+    Message,
+    Privatizer,
+    Seeds,
+    Wrapper,
+    affordable,
+)
 from hushbandits.core.luck.rewards import Law, UniformMeans, make_law
 from hushbandits.core.luck.seeding import spread
 from hushbandits.core.luck.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.payload import Payload
 from hushbandits.core.rows import set_rows
 from hushbandits.core.utils import choice, count
-from hushbandits.core.validation import as_array, checked_message
+from hushbandits.core.validation import checked_message
 from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals
 from hushbandits.envs.feedback.payload import Blocks
 from hushbandits.envs.feedback.pooled import Pooled, Rounded
@@ -94,6 +108,8 @@ class Feedback(Env):
     _luck: Uniforms
     _regret: Array
     _bits: Array
+    _t: Array
+    _live: Array
 
     def __init__(
         self,
@@ -150,26 +166,17 @@ class Feedback(Env):
         self.arms.reset(seeds, rows)
         set_rows(
             self, rows, _luck=Uniforms(seeds, "reward", (self.n_agents,)), served=np.zeros(shape, np.int64),
-            _regret=np.zeros(shape), _bits=np.zeros(shape, np.int64),
+            _regret=np.zeros(shape), _bits=np.zeros(shape, np.int64), _t=np.zeros(len(seeds), np.int64),
+            _live=np.ones(len(seeds), bool),
         )  # fmt: skip
         if rows is None:
             self._who = np.broadcast_to(np.arange(self.n_agents), shape)
             self._unseen, self._raw = np.full(shape, np.nan), np.full(shape, _RAW_BITS)
             self._rounded: Rounded = {}
 
-    def _check_action(self, action: object) -> tuple[Array, Array]:
-        if not isinstance(action, tuple) or len(action) != 2:
-            raise ValueError(f"action must be a pair (arm, n), not {type(action).__name__}")
-        arm, n = as_array(action[0]), as_array(action[1])
-        for name, value in (("arm", arm), ("n", n)):
-            if value.shape != self._who.shape or value.dtype.kind not in "iu":
-                raise ValueError(
-                    f"action's {name} must be integers of shape {self._who.shape}, not {value.dtype} {value.shape}"
-                )
-        live = self.served < self.horizon
-        if (bad := live & ((arm < 0) | (arm >= self.n_arms))).any():
-            raise ValueError(f"action={arm[bad][0]} is no arm: arms are 0..{self.n_arms - 1}")
-        if (bad := live & (n < 1)).any():
+    def _check_action(self, action: object) -> Action:
+        arm, n = super()._check_action(action)
+        if (bad := (n < 1) & (self.served < self.horizon)).any():  # a server that is through is ignored
             r, m = np.argwhere(bad)[0]
             raise ValueError(f"action's n={n[r, m]} must be a block of at least one user (server {m} of run {r})")
         return arm, n
@@ -186,6 +193,7 @@ class Feedback(Env):
         self._location, gap = self.arms.pick(self._arm, self.served)
         self._regret += self._n * gap
         self.served += self._n
+        self._t, self._live = self.served.sum(1) // self.n_agents, (self.served < self.horizon).any(1)
         return self._unseen
 
     def _report(self) -> Message:
@@ -229,20 +237,10 @@ class Feedback(Env):
         individuals = crowd.values if "users" in self.sent_fields else None
         return BlockInbox(crowd.total(), crowd.n, arrived, individuals)
 
-    @property
-    def t(self) -> Array:
-        """Users so far, per server (their mean, rounded down)."""
-        return self.served.sum(1) // self.n_agents
-
-    @property
-    def live(self) -> Array:
-        """Until every server has had T users."""
-        return (self.served < self.horizon).any(1)
-
-    @property
-    def who(self) -> Array:
-        """Every server acts in every round; one that is through is ignored."""
-        return self._who
+    # Every beat asks for them.
+    t: Array = property(attrgetter("_t"), doc="``(R,)`` users so far, per server (their mean, rounded down).")  # type: ignore[assignment]
+    live: Array = property(attrgetter("_live"), doc="``(R,)`` bool: until every server has had T users.")  # type: ignore[assignment]
+    who: Array = property(attrgetter("_who"), doc="``(R, M)``: every server acts; one that is through is ignored.")  # type: ignore[assignment]
 
     def no_action(self) -> tuple[Array, Array]:
         """Arm 0 for one user."""

@@ -151,10 +151,10 @@ class Pooled(Cohort):
 
     def _all_at_once(self, total: Array) -> bool:
         """Have compiled code draw them, if all that they are is binomials and differences of two draws."""
-        if self._before or not all(isinstance(part.law, Bernoulli) for part in self._parts):
+        if self._before or not many(len(total)) or not all(isinstance(part.law, Bernoulli) for part in self._parts):
             return False
         tapes = [noises.rngs for noises in self._noises]
-        found = together(*tapes) if many(len(total)) else None
+        found = together(*tapes)
         if found is None or len({*map(id, tapes)}) < len(tapes):  # what shares a tape is drawn in turns
             return False
         known = [noises.noise for noises in self._noises if isinstance(noises.noise, Noises)]

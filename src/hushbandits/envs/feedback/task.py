@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core import Array, Coding, Obs, Part, World, choice
-from hushbandits.core.evidence import add_pulls
+from hushbandits.core.task import add_pulls
 from hushbandits.envs.feedback.render import BlockPicture
 
 

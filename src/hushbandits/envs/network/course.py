@@ -83,6 +83,6 @@ class Course:
             env._arm, env._reward = arms.copy(), locked(rewards)
             env._told = env._reward
         env._ring.t += rounds
-        env._t += rounds
+        env._t = env._t + rounds
         env._live = env._t < env.horizon
         env._phase = "pull" if env._live.any() else "over"

@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from hushbandits.core import Array, Fields, Payload, Seeds, Wrapper, affordable, checked, require, set_rows, streams
+from hushbandits.core import Array, Fields, Payload, Seeds, Wrapper, affordable, require, set_rows, streams
 from hushbandits.core.luck.rewards import Law, RepeatingMeans, UniformMeans
 from hushbandits.core.utils import choice, count, integer, probability, real
 from hushbandits.envs.network.course import Course, by_luck, posts_states
@@ -132,8 +132,8 @@ class CoopNetwork(Rounds):
             n_agents=n_agents, n_arms=n_arms, means=means, rewards=rewards, horizon=horizon, permute_arms=permute_arms,
             drift=drift, switches=switches, wrappers=wrappers, speech=speech, fields=fields, runs=runs,
         )  # fmt: skip
-        self._one_arm = self.actions["arm"]  # made once: every beat asks for it
         self._relays: list[Any] = [w for w in self.wrappers if "relay" in w.verbs]
+        self._lossy = bool(self.edge_loss or self._relays)  # whether copies of a post may differ
         if self._relays:
             require(f"{self._relays[0].name} at relays", ("reward",), self.sent_fields)
             if self.routing == "tree":
@@ -203,14 +203,6 @@ class CoopNetwork(Rounds):
         else:
             self._ring.reset(rows)
             self._ring.deepen(self.slots.depth)
-
-    @property
-    def _lossy(self) -> bool:
-        """Whether copies of a post may differ."""
-        return bool(self.edge_loss or self._relays)
-
-    def _check_action(self, action: object) -> Array:
-        return checked("action", action, self._one_arm, self._who.shape)
 
     def _transport(self, message: Payload) -> SlotInbox:
         message = self._counted(message)

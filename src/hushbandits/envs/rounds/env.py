@@ -243,7 +243,7 @@ class Rounds(Env):
         """Count the round; runs that are over say nothing."""
         if not self._abreast:
             message = message.but(sent=message["sent"] & self._live[:, None])
-        self._t += self._live
+        self._t = self._t + self._live
         self._live = self._t < self.horizon
         return message
 
@@ -252,11 +252,8 @@ class Rounds(Env):
         self._messages += message["sent"].sum(1)
         return Everyone(message, self.n_arms)
 
-    @property
-    def t(self) -> Array:
-        return self._t.copy()
-
     # Every beat asks for them.
+    t: Array = property(attrgetter("_t"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]
     live: Array = property(attrgetter("_live"), doc="``(R,)`` bool: all runs last T rounds.")  # type: ignore[assignment]
     who: Array = property(attrgetter("_who"), doc="``(R, M)``: everyone acts in every round.")  # type: ignore[assignment]
 

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core import Array, Coding, Field, Inbox, Obs, Part, Space, Stacked, Task, World, affordable, choices
-from hushbandits.core.evidence import WIDE, hear, pull_one
+from hushbandits.core.task import WIDE, hear, pull_one
 from hushbandits.core.utils import choice
 
 
