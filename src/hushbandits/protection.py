@@ -82,15 +82,8 @@ class Line:
 
 #: Columns of the table.
 HEADS = (
-    "promise",
-    "protected",
-    "against",
-    "one reward",
-    "a participant, whole run",
-    "counts",
-    "provided that",
-    "source",
-)
+    "promise", "protected", "against", "one reward", "a participant, whole run", "counts", "provided that", "source"
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -215,26 +208,23 @@ def privacy(
        a participant, whole run: no bound: all rewards of a participant: nothing adds them up
     ...
     """
+    if isinstance(agent, Team) and agent_kwargs:
+        raise ValueError(f"agent_kwargs={shown(agent_kwargs)} cannot change {agent.name}, which is built already")
+    team = agent if agent is None or isinstance(agent, Team) else make_team(agent, **(agent_kwargs or {}))
     built = getattr(getattr(env, "unwrapped", env), "core", env)
-    given = {} if agent_kwargs is None else dict(agent_kwargs)
-    if isinstance(agent, Team) and given:
-        raise ValueError(f"agent_kwargs={shown(given)} cannot change {agent.name}, which is built already")
     if isinstance(built, Env):
         if kwargs or wrappers:
             raise ValueError(f"{shown(kwargs or wrappers)} cannot change an env that is built already; give its id")
-        team = make_team(agent, **given) if agent is not None and not isinstance(agent, Team) else agent
-        if team is not None:
-            meet(built, team)
-        return protection(built, team, delta)
-    if delta != DELTA and takes(built, "delta"):
-        kwargs["delta"] = delta
-    if agent is None:
-        return protection(make_core(built, wrappers=wrappers, **kwargs), delta=delta)
-    if not isinstance(agent, Team):
-        agent = make_team(agent, **given)
-    core = assemble(built, agent, runs=1, env=kwargs, wrappers=wrappers)
-    meet(core, agent)
-    return protection(core, agent, delta)
+    else:
+        own = {"delta": delta} if delta != DELTA and takes(built, "delta") else {}
+        id, given = built, {**kwargs, **own}
+        if team is None:
+            built = make_core(id, wrappers=wrappers, **given)
+        else:
+            built = assemble(id, team, runs=1, env=given, wrappers=wrappers)
+    if team is not None:
+        meet(built, team)
+    return protection(built, team, delta)
 
 
 def protection(env: Env, team: Team | None = None, delta: float = DELTA) -> Protection:

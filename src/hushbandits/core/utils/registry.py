@@ -63,13 +63,10 @@ class Spec:
         """Return the entry, imported."""
         if not isinstance(self.entry, str):
             return self.entry
+        if self.source:
+            return _attribute(f"plug-in {self.source}", self.entry)
         module, _, name = self.entry.partition(":")
-        try:
-            loaded: Callable[..., Any] = getattr(importlib.import_module(module), name)
-        except Exception as error:
-            if self.source:
-                raise ValueError(f"plug-in {self.source}: importing {self.entry!r} raised {words(error)}") from error
-            raise
+        loaded: Callable[..., Any] = getattr(importlib.import_module(module), name)
         return loaded
 
     def parameters(self) -> Parameters:
@@ -303,10 +300,16 @@ def imported(what: str, path: str) -> object:
     if not all(part.isidentifier() for part in (*module.split("."), name)) or module.endswith(".py"):
         raise ValueError(f"{what} must read module:Class, such as my_module:MyClass; it names no file")
     reach(str(Path.cwd()))
+    return _attribute(what, path)
+
+
+def _attribute(what: str, path: str) -> Callable[..., Any]:
+    module, _, name = path.partition(":")
     try:
-        return getattr(importlib.import_module(module), name)
+        found: Callable[..., Any] = getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:
-        raise ValueError(f"{what}: importing it raised {words(error)}") from error
+        raise ValueError(f"{what}: importing {path!r} raised {words(error)}") from error
+    return found
 
 
 #: Folders that `reach` has put on the path.
