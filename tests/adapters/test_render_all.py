@@ -1,5 +1,7 @@
 """Every env in every mode: its picture is drawn, is the same for the same state, and says what it shows."""
 
+import copy
+
 import matplotlib
 import numpy as np
 import pytest
@@ -45,6 +47,8 @@ def test_every_mode_of_every_env(env_id):
     assert max(map(len, lines)) < 200
     env.render_mode = "human"
     assert env.render() is None
+    copy.deepcopy(env)  # a window does not travel
+    env.step({agent: env.action_space(agent).sample() for agent in env.agents})
     env.close()
 
 

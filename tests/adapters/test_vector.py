@@ -177,24 +177,6 @@ def test_a_run_may_wait_a_step_for_its_next_episode():
     assert waited > 2
 
 
-def test_what_ends_by_itself_terminates_and_the_horizon_truncates():
-    def ends(env_id, runs=4, steps=60, **kwargs):
-        env = make_vec(env_id, runs, **kwargs)
-        env.reset(seed=0)
-        env.action_space.seed(0)
-        turns = [env.step(env.action_space.sample())[2:4] for _ in range(steps)]
-        return [sum(int(t[i].sum()) for t in turns) for i in (0, 1)]
-
-    assert ends("CoopNetwork-v0", n_agents=3, horizon=5)[0] == 0
-    assert ends("DistDP-v0", n_agents=1, horizon=30)[0] == 0
-    decided, cut = ends("DPMASE-v0", **{**VOTING, "horizon": 50})
-    assert decided
-    assert cut == 0
-    decided, cut = ends("DPMASE-v0", **{**VOTING, "threshold": 7})  # eight must agree within twelve rounds
-    assert cut
-    assert decided == 0
-
-
 @pytest.mark.parametrize("gamma", [0.9, 0.98])
 @pytest.mark.parametrize("env_id", ["CoopNetwork-v0", "Bandit-v0"])
 def test_a_reward_of_one_for_ever_is_worth_what_it_is_worth(env_id, gamma):

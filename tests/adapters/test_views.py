@@ -1,13 +1,10 @@
 """The PettingZoo view: PettingZoo's own tests, wrap and the registry, pictures."""
 
-import copy
 import runpy
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
-import matplotlib
-import numpy as np
 import pettingzoo
 import pytest
 from kinds import by_class, each_once, one_per_class
@@ -124,37 +121,3 @@ def test_the_example_runs():
 
 
 # -- pictures -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("env_id", "kwargs", "word"),
-    [
-        ("DPMASE-v0", {"n_agents": 4, "threshold": 1}, "votes per arm"),
-        ("CoopNetwork-v0", {"n_agents": 9, "graph": "grid"}, "agents per arm"),
-        ("CoopNetwork-v0", {"n_agents": 2, "graph": "path", "means": [0.5] * 30}, "agents per arm"),
-        ("DistDP-v0", {"horizon": 10_000}, "users heard per arm"),
-    ],
-)
-def test_every_mode_shows_what_happened(env_id, kwargs, word):
-    matplotlib.use("agg")
-    env = hb.make(env_id, render_mode="rgb_array", actions="native", **kwargs)
-    env.reset(seed=0)
-    k = env.core.n_arms
-    before = env.render()
-    action = {"exploration": np.array([1] * k + [0] * k), "network": 1, "feedback": np.array([1, 9])}[env.core.setting]
-    for _ in range(3):
-        env.step({agent: action for agent in env.agents})
-    after = env.render()
-    assert before.dtype == np.uint8
-    assert before.shape == after.shape == (360, 720, 3)
-    assert (before != after).any()
-    env.render_mode = "ansi"
-    assert word in env.render()
-    env.render_mode = "human"
-    assert env.render() is None
-    window = env._window
-    env.step({agent: action for agent in env.agents})
-    assert env._window is window
-    copy.deepcopy(env)  # a window does not travel
-    env.close()
-    assert env._window is None

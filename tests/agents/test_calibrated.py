@@ -88,13 +88,6 @@ def test_an_agent_meets_its_own_mechanism_and_no_other(agent, id):
         assert hb.evaluate(id, agent, runs=2, **given).final("uncalibrated").tolist() == [1, 1]
 
 
-def test_the_radius_of_another_mechanism_was_played_in_silence():
-    own = hb.evaluate("LocalDP-v0", "LDP-SE", runs=3, env={"horizon": 20_000})
-    other = hb.evaluate("LocalDP-v0", "Dist-DP-SE", runs=3, env={"horizon": 20_000}, agent_kwargs={"calibrated": False})
-    assert other.final("regret").mean() < own.final("regret").mean()  # what a radius that is too small seems to win
-    assert other.final("uncalibrated").all()
-
-
 @pytest.mark.parametrize(
     ("mechanism", "agent", "fits"),
     [

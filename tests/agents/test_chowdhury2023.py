@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 from helpers import build
-from paper_bounds import lemma_2, regret_bound
+from paper_bounds import regret_bound
 from scipy import stats
-from twins_chowdhury import naive_binary, naive_central, naive_distributed, naive_users
+from twins_chowdhury import naive_binary, naive_central, naive_distributed
 
 import hushbandits as hb
 from hushbandits.envs.feedback.cohort import BlockInbox
-from hushbandits.privacy.plans import distributed_pure, local_pure
+from hushbandits.privacy.plans import local_pure
 from hushbandits.wrappers.loss import Loss
 
 # -- twins ------------------------------------------------------------------------------------------------------
@@ -77,27 +77,6 @@ def test_binary_sum_elimination_equals_its_naive_twin():
     assert max(dropped) > 0
 
 
-def test_without_privacy_it_is_successive_elimination():
-    # ε → ∞: neither noise nor grid is left, and the radius is Hoeffding's alone.
-    settings = {"horizon": 3000, "n_arms": 3, "epsilon": 1e9, "users": "each"}
-    env, team = build("DistDP-v0", "Dist-DP-SE", 2, settings)
-    final = hb.play(env, team, 4)
-    for r in range(2):
-        active, used, block, regret, b = [0, 1, 2], 0, 0, 0.0, 1
-        while used < 3000:
-            mean = {}
-            for a in active:
-                n = min(2**b if len(active) > 1 else 3000, 3000 - used)
-                if n:
-                    mean[a] = sum(naive_users(env, r, block, a, n)) / n
-                    used, block, regret = used + n, block + 1, regret + n * env.gaps[r, a]
-            if used < 3000:
-                beta = math.sqrt(math.log(4 * len(active) * b * b / 0.1) / 2 ** (b + 1))
-                active = [a for a in active if mean[a] + beta >= max(mean.values()) - beta]
-                b += 1
-        assert final["regret"][r] == pytest.approx(regret, rel=1e-12)
-
-
 # -- radii and batches --------------------------------------------------------------------------------------------
 
 
@@ -160,40 +139,6 @@ def test_a_phase_counts_as_many_users_as_its_shortest_block():
 # -- the paper's statements ---------------------------------------------------------------------------------------
 
 
-def elimination_batches(env_id, agent, runs, env, seed):
-    """Batch in which each arm of each run was dropped, ``(runs, K)``; 99 where it stayed."""
-    core, team = build(env_id, agent, runs, env)
-    left = np.full((runs, core.n_arms), 99)
-    obs = core.reset(seed)
-    team.reset(core, core.seeds)
-    while obs.live.any():
-        phase, before = team._phase[:, 0].copy(), team._active[:, 0].copy()
-        obs = core.pull(team.act(obs))
-        obs = core.talk(team.speak(obs.reward))
-        team.hear(obs.inbox)
-        gone = before & ~team._active[:, 0]
-        left[gone] = np.broadcast_to(phase[:, None], gone.shape)[gone]
-    return left
-
-
-def test_central_and_distributed_pure_privacy_agree_in_law():
-    # The same noise on the same sums: whether a trusted server adds it, or a thousand users their share of it.
-    settings = {"means": (0.2, 0.45, 0.6, 0.7), "rewards": "bernoulli", "horizon": 60_000, "epsilon": 0.5}
-    one = elimination_batches("CentralDP-v0", "CDP-SE", 400, settings, 1)
-    other = elimination_batches("DistDP-v0", "Dist-DP-SE", 400, settings, 2)
-    compared = 0
-    for arm in range(3):
-        values = np.unique(np.concatenate([one[:, arm], other[:, arm]]))
-        table = np.array([[(x[:, arm] == v).sum() for v in values] for x in (one, other)])
-        table = table[:, table.sum(0) >= 10]
-        if table.shape[1] > 1:
-            compared += 1
-            assert stats.chi2_contingency(table).pvalue > 1e-7
-    assert compared > 1
-    local = elimination_batches("LocalDP-v0", "LDP-SE", 400, settings, 3)
-    assert local[:, 0].mean() > one[:, 0].mean() + 2
-
-
 @pytest.mark.parametrize("epsilon", [0.5, 5.0])
 def test_regret_stays_below_lemma_2(epsilon):
     p, runs = 0.1, 100
@@ -202,30 +147,6 @@ def test_regret_stays_below_lemma_2(epsilon):
     bound = np.array(regret_bound(env.gaps, epsilon, p, 10**6))
     assert stats.binom.sf((regret > bound).sum() - 1, runs, 3 * p) > 1e-7
     assert np.median(regret / bound) > 0.1  # and says something
-
-
-@pytest.mark.parametrize("base", [2.0, 4.0])
-def test_lemma_2_adds_up_the_batches_that_an_arm_may_see(base):
-    gaps, p, sigma, h = [0.0, 0.1, 0.4, 0.0], 0.05, 3.0, 2.0
-
-    def beta(b):
-        log, n = math.log(2 * 4 * b * b / p), base**b
-        return math.sqrt(math.log(4 * 4 * b * b / p) / (2 * n)) + (sigma * math.sqrt(log) + h * log) / n
-
-    for horizon in (500.0, 10.0**5, math.inf):
-        total = 0.0
-        for gap in gaps[1:3]:
-            last = max(b for b in range(1, 40) if gap <= 4 * beta(b))
-            total += gap * min(horizon, sum(base**b for b in range(1, last + 2)))
-        assert lemma_2(gaps, p, sigma, h, horizon, base) == pytest.approx(total)
-
-
-def test_bits_per_user_grow_like_the_logarithm_of_the_block():
-    bits = [distributed_pure(2**b, 1.0, 0.1).bits for b in range(4, 24)]
-    assert bits == sorted(bits)
-    assert bits[-1] - bits[0] == pytest.approx(1.5 * 19, abs=2)  # m ≈ ε n^(3/2)
-    small, large = (hb.evaluate("DistDP-v0", "Dist-DP-SE", runs=5, env={"horizon": t}) for t in (10**4, 10**6))
-    assert large.final("bits_per_user").mean() < 2.5 * small.final("bits_per_user").mean()
 
 
 @pytest.mark.parametrize("confidence", [0.1, "1/T"])

@@ -9,7 +9,6 @@ import hushbandits as hb
 from benchmarks.observer import observe
 from hushbandits.agents import feraud2019_theory as theory
 from hushbandits.agents.rio2023_theory import mase_confidence, mase_rounds
-from hushbandits.bench.declare.catalog import find
 from hushbandits.core.play import play
 from hushbandits.envs.exploration.observer import watch
 from hushbandits.envs.exploration.problems import vote_threshold
@@ -85,14 +84,6 @@ def test_dashed_lines_belong_to_agents_that_vote():
         assert np.isnan(line(env, {}, x)).all()
         assert np.isfinite(line(env, voter, x)).all()
     assert (np.diff(feraud2019.corollary_2(env, voter, x)) > 0).all()
-
-
-def test_experiments_build_all_their_cells():
-    names = [e.name for e in find("feraud2019")]
-    assert {f"feraud2019-fig{n}" for n in ("1a", "1b", "2a", "2b")} <= set(names)
-    for experiment in find("feraud2019"):
-        for scale in (experiment, experiment.quickly()):
-            assert {type(cell.key) for cell in scale.cells()} == {str}
 
 
 def test_watching_more_players_tells_more():

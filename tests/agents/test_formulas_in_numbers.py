@@ -5,12 +5,11 @@ import math
 import pytest
 from refusals import rows
 
-from hushbandits.agents import dubey2020_theory, feraud2019_theory, rio2023_theory
-from hushbandits.agents.rio2023_theory import mase_rounds, most_likely
+from hushbandits.agents import feraud2019_theory, rio2023_theory
+from hushbandits.agents.rio2023_theory import most_likely
 from hushbandits.estimators.robust import Mean, TrimmedMean
 from hushbandits.estimators.rules import clipped_points, kept_points
 from hushbandits.estimators.running import values_kept
-from hushbandits.privacy.laplace import lemma
 from hushbandits.privacy.plans import precision
 from hushbandits.routines.elimination import confidence_under_loss, elimination_gap
 from hushbandits.routines.fixed_design import median_length, naive_length
@@ -24,17 +23,9 @@ GAPS = [0, 0.2, 0.4, 0.6]
 @rows(
     ("found", "known"),
     [
-        (dubey2020_theory.private_regret([0, 0.5], 100, agents=4, life=1, cover=1, epsilon=1.0), 83.91),
-        (dubey2020_theory.byzantine_regret([0, 0.5], 100, agents=4, life=1, cover=1, epsilon=0.0), 25.92),
-        (dubey2020_theory.byzantine_regret([0, 0.5], 100, agents=4, life=1, cover=1, epsilon=0.25), math.inf),
-        (feraud2019_theory.median_samples(10, 0.9, 0.25), 120_651),
         (feraud2019_theory.elimination_samples(GAPS, 0.9, 0.25), 1652),
-        (rio2023_theory.dp_local_samples(GAPS, epsilon=0.5, beta=0.5), 14_823),
-        (rio2023_theory.elimination_local_samples(GAPS, 0.9), 7763),
         (rio2023_theory.first_below(lambda t: 1 / t, 0.01), 100),
         (rio2023_theory.first_below(lambda t: 0.0, 0.01), 1),
-        (round(mase_rounds(1000, [0.25] * 4, 2, 0.05)), 4322),
-        (round(rio2023_theory.corrupted_rounds(500, 64, 28)), 34_879),
         (most_likely([0.2, 0.5, 0.3], 2), 0.3),
         (confidence_under_loss(0.9, 0.1, 10), 0.7419),
         (elimination_gap(10, 400, 0.9), 0.3794),
@@ -53,8 +44,7 @@ GAPS = [0, 0.2, 0.4, 0.6]
         (values_kept(TrimmedMean(0.0), 10**6, 14.0), 268),
         (values_kept(Mean(), 10**6, 14.0), 2),
         ([precision(1024, 1.0), precision(1024, 0.1), precision(900, 0.1), precision(1024, 0.5, 10)], [32, 4, 3, 160]),
-        (lemma(1.0, 1.1, 1e6, math.exp(-10)), 35.72),
     ],
 )
 def test_a_formula_gives_its_number(found, known):
-    assert found == pytest.approx(known, abs=0.005 if known in (83.91, 25.92, 35.72) else 5e-5)
+    assert found == pytest.approx(known, abs=5e-5)

@@ -140,17 +140,6 @@ def test_the_busiest_agent_is_that_of_each_run_s_own_graph():
     assert len(set(found)) > 1
 
 
-def test_what_a_tree_cannot_do_is_refused():
-    world = {"graph": "path", "n_agents": 5, "routing": "tree", "root": 0}
-    for kwargs in ({"leader": 3}, {}):
-        env, team = build("CoopNetwork-v0", "QuACK-UCB", 1, world, kwargs)
-        with pytest.raises(ValueError, match=r"leader=."):
-            hb.play(env, team)
-    env, team = build("CoopNetwork-v0", "CMP-UCB", 1, {**world, "life": 1})
-    with pytest.raises(ValueError, match=r"routing='tree'.*CMP-UCB"):
-        hb.play(env, team)
-
-
 # -- lemmas ---------------------------------------------------------------------------------------------------------
 
 
@@ -232,16 +221,6 @@ def test_lemma_2_on_every_path(policy, m, graph, leader):
 # -- policies of one's own ------------------------------------------------------------------------------------------
 
 
-class Own(Policy):
-    """Plays arm 0."""
-
-    def choose(self, state, r):
-        return 0
-
-    def update(self, state, r, arm, reward):
-        """Learn nothing."""
-
-
 def ucb1_choose(state, r):
     best, top = 0, -1.0
     for k in range(state.n.shape[1]):
@@ -277,11 +256,6 @@ def test_ones_own_policies_play_as_those_that_ship(team, own):
     assert not own().ships
     np.testing.assert_array_equal(arms_pulled(*network(team(own), 2, 4, "path"), run_seeds(1, 2)), ours)
     equal(hb.play(*network(team(own()), 2, 4, "path"), seed=5), hb.play(*network(team("UCB1"), 2, 4, "path"), seed=5))
-
-
-def test_a_policy_without_rules_is_refused():
-    with pytest.raises(ValueError, match=r"policy Stateless: state raised .* must define state"):
-        hb.play(*network(QuACK(type("Stateless", (Own,), {})), 1, 2, "path"))
 
 
 def test_leaders_differ_where_graphs_do():

@@ -2,7 +2,6 @@
 
 import networkx as nx
 import numpy as np
-import pytest
 from election import bellman_ford, best_leader, elect
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -56,10 +55,3 @@ def test_counts_by_hand():
     assert tuple(elect(path, np.array([2, 2, 1]))) == (2, 3, 3 * 4)
     # Bellman–Ford; what everyone knows to its parents, for M rounds; the election
     assert tuple(best_leader(path)) == (1, 9, 12 + 3 * 4 + 12)
-
-
-@pytest.mark.parametrize(("m", "messages"), [(1, 0), (2, 2 * 1 + 2 + 2 * 2 + 2 * 2)])
-def test_the_smallest_networks(m, messages):
-    path = adjacency("path", m)
-    assert tuple(best_leader(path)) == (0, 3 * m, messages)
-    assert search_messages(path, hop_distances(path)) == messages

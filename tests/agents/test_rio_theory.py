@@ -46,19 +46,6 @@ def test_elimination_local_samples_is_the_smallest():
     assert gap(t) <= 0.2 < gap(t - 1)
 
 
-def test_mase_rounds_solves_the_quadratic():
-    weights = np.arange(1, 11.0) / 55
-    t = theory.mase_rounds(500, weights, 3, 0.05)
-    p = 8 / 55
-    assert math.isclose(p * t - math.sqrt(t * math.log(1 / 0.05) / 2), 500, rel_tol=1e-12)
-
-
-def test_mase_confidence_is_a_product_of_binomial_tails():
-    t, local = 4322.0, 1000
-    late = stats.binom.cdf(local, int(t), 0.25)  # I_{1−p}(T − T(β), 1 + T(β)) = P[Bin(T, p) ≤ T(β)]
-    assert math.isclose(theory.mase_confidence(t, local, [0.25] * 4, 2, 0.05), 0.95 * (1 - late) ** 2, rel_tol=1e-9)
-
-
 @pytest.mark.parametrize("xi", [0.05, 0.1, 0.2])
 def test_corrupted_failure_by_brute_force(xi):
     eta_xi = 1 - 0.1 / (1 - xi) ** 9

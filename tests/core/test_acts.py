@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from refusals import rows
 
 import hushbandits as hb
 
@@ -117,49 +116,6 @@ def test_it_stands_where_teams_do():
         "CoopNetwork-v0", lambda t: hb.Acts(Counting(), name=t), runs=1, env=NET, agent_kwargs={"t": "x"}
     )
     assert built.labels == ["x"]
-
-
-ANSWERS = {
-    "none": (lambda seen: None, "must return actions of Discrete"),
-    "flat": (lambda seen: np.zeros(seen.shape[0], int), r"in an array \(2, 3\), and returned .* shape \(2,\)"),
-    "floats": (lambda seen: np.zeros(seen.shape[:2]), r"float64, shape \(2, 3\)"),
-    "bools": (lambda seen: np.zeros(seen.shape[:2], bool), "bool, shape"),
-    "an arm too far": (lambda seen: np.full(seen.shape[:2], 3), "must return actions of Discrete"),
-    "below": (lambda seen: np.full(seen.shape[:2], -1), "must return actions of Discrete"),
-    "ragged": (lambda seen: [[0], [0, 1, 2]], "must return an array of actions"),
-    "a dict": (lambda seen: {"arm": 0}, "must return actions of Discrete"),
-}
-
-
-@rows("case", ANSWERS)
-def test_an_answer_that_is_none_is_a_sentence(case):
-    function, message = ANSWERS[case]
-    with pytest.raises(ValueError, match=message) as error:
-        hb.evaluate("CoopNetwork-v0", hb.Acts(function, name="mine"), runs=2, env=NET)
-    assert "\n" not in str(error.value)
-    assert str(error.value).startswith("mine")
-
-
-def test_bad_input_is_a_sentence():
-    def arms(seen):
-        return np.zeros(seen.shape[:2], int)
-
-    with pytest.raises(ValueError, match="must be a function of observations"):
-        hb.Acts(Counting)
-    with pytest.raises(ValueError, match="beats=3"):
-        hb.Acts(arms, beats=3)
-    with pytest.raises(ValueError, match="task=3"):
-        hb.Acts(arms, task=3)
-    with pytest.raises(ValueError, match=r"task: price=\{\} is about what a learner earns"):
-        hb.Acts(arms, task={"price": {}})
-    with pytest.raises(ValueError, match="agent=True: a learner of the network setting has"):
-        hb.evaluate("CoopNetwork-v0", hb.Acts(arms, task={"agent": True}), runs=1, env=NET)
-    with pytest.raises(ValueError, match="arms needs to know how long a run may last: give the env a horizon"):
-        hb.evaluate("DPMASE-v0", hb.Acts(arms), runs=1, env={"n_agents": 6})
-    with pytest.raises(ValueError, match=r"must return a dict of arm, code"):
-        hb.evaluate("CoopNetwork-v0", hb.Acts(arms), runs=1, env={**NET, "speech": CODE})
-    with pytest.raises(ValueError, match=r"agent_kwargs=.*"):
-        hb.evaluate("CoopNetwork-v0", hb.Acts(arms), runs=1, env=NET, agent_kwargs={"beats": 2})
 
 
 def test_what_it_is_given_is_its_own_to_write_in():

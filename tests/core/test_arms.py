@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import hushbandits as hb
 from hushbandits.core.luck.arms import Arms
-from hushbandits.core.luck.rewards import LAWS, UniformMeans
+from hushbandits.core.luck.rewards import UniformMeans
 from hushbandits.core.luck.tapes import run_seeds, stream
 from hushbandits.envs.feedback.ltr import LTR
 
@@ -73,19 +73,6 @@ def test_pulled_arms_are_picked_from_where_they_stand(means, motion, data):
             mean = arms.law.mean(now)
             assert where[r, m] == now[arm[r, m]]
             assert gap[r, m] == (mean.max() - mean)[arm[r, m]]
-
-
-@pytest.mark.parametrize("name", sorted(LAWS))
-def test_what_stands_still_is_not_computed_again(name):
-    arms = Arms([0.5, 0.25, 1.0], name, permute=False)
-    arms.reset(run_seeds(0, 4))
-    assert not arms.moving
-    assert arms.at(7) is arms.locations
-    assert arms.gap(np.arange(4)) is arms.gap(0)
-    assert arms.means(9) is arms.means(0)
-    assert np.shares_memory(arms.look(3, run=2).gap, arms.gap(0))
-    np.testing.assert_array_equal(arms.means(0), arms.law.mean(np.tile([0.5, 0.25, 1.0], (4, 1))))
-    assert arms.at(np.zeros((4, 5), int)).shape == (4, 1, 3)
 
 
 def test_every_run_has_its_own_tape():

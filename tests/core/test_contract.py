@@ -283,12 +283,3 @@ def test_tape_names_and_runs_give_different_streams():
     a, b = run_seeds(0, 2)
     values = [stream(s, name).random() for s in (a, b) for name in ("reward", "activation", "agent/A", "agent/B")]
     assert len(set(values)) == len(values)
-
-
-def test_play_accepts_a_team_that_only_acts():
-    class First(hb.Team):
-        def act(self, obs):
-            return np.zeros(obs.who.shape, int)
-
-    env = hb.make_core("CoopNetwork-v0", runs=2, n_agents=4, horizon=5, means=[0.9, 0.4], permute_arms=False)
-    assert (hb.play(env, First(), 0)["regret"] == 0).all()

@@ -17,35 +17,6 @@ def test_any_number_per_run_is_a_metric(value):
     game(mine("metrics", {"height": value}))
 
 
-@rows(
-    ("name", "value", "says"),
-    [
-        *(("drop_prob", value, r"\[0, 1\]") for value in (np.nan, np.inf, -0.1, 1.1, "x", True, [0.5])),
-        ("verbs", "drop", "must be a tuple of names"),
-        ("verbs", ("dorp",), "there is no verb 'dorp'; did you mean drop"),
-        ("verbs", (1,), "must be a tuple of names"),
-        ("curve_metrics", "regret", "must be a tuple of names"),
-        ("curve_metrics", (1,), "must be a tuple of names"),
-        ("spends", None, "must be a tuple of names"),
-        ("preserves_guarantees", "no", "must be true or false"),
-    ],
-)
-def test_what_a_class_says_of_itself_is_of_its_form(name, value, says):
-    with pytest.raises(ValueError, match=rf"^Mine\.{name}.*{says}"):
-        game(mine("tell", None, **{name: value}))
-
-
-def test_a_wrapper_has_a_name():
-    class Nameless(Wrapper):
-        def __init__(self):
-            pass
-
-    with pytest.raises(ValueError, match=r"name=None"):
-        game(Nameless())
-    with pytest.raises(ValueError, match=r"name=7"):
-        game(Wrapper(name=7))
-
-
 def test_a_wrapper_that_sorts_the_seeds_changes_no_run():
     class Sorting(Wrapper):
         def reset(self, env, seeds):

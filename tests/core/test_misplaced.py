@@ -1,24 +1,14 @@
 """What stands where something else belongs is refused in a sentence that says where it belongs."""
 
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from refusals import rows
 
 import hushbandits as hb
 from hushbandits.privacy.samplers import DiscreteLaplace
-from hushbandits.wrappers.huber import Huber
 
 NET = {"n_agents": 4, "horizon": 5}
-
-
-class Stay(hb.Team):
-    setting = "network"
-
-    def act(self, obs):
-        return np.zeros(obs.who.shape, int)
 
 
 class One:
@@ -48,39 +38,10 @@ class Flat(hb.Policy):
         pass
 
 
-class NoHands:
-    """No act."""
-
-
-class Lonely:
-    """Built of nothing."""
-
-    def act(self, t):
-        return 0
-
-
 def refused(says, call, *args, error=ValueError, **kwargs):
     with pytest.raises(error, match=says) as caught:
         call(*args, **kwargs)
     assert "\n" not in str(caught.value)
-
-
-EACH = [
-    (Stay, r"Each\(Stay\): a Team plays all seats already; hand over Stay itself, without Each"),
-    (Stay(), r"Each\(Stay\): a Team plays all seats"),
-    (hb.Each(One), r"Each\(One\): a Team plays all seats"),
-    (One(0, 1), r"must be a class, or a function of \(m, rng\); give its class, Each\(One\)"),
-    (3, r"factory=3 must be a class, or a function of \(m, rng\)$"),
-    ("UCB1", r"factory='UCB1' must be a class"),
-    (NoHands, r"Each\(NoHands\): the class must define act\(t\)"),
-    (Lonely, r"Each\(Lonely\): an agent is built as Lonely\(m, rng\), and that fails"),
-    (lambda m: One(m, None), r"is built as <lambda>\(m, rng\)"),
-]
-
-
-@rows(("given", "says"), EACH)
-def test_each_says_what_it_lifts(given, says):
-    refused(says, hb.Each, given)
 
 
 def test_each_lifts_functions_as_before():
@@ -94,27 +55,6 @@ def test_a_policy_is_no_agent_and_is_played_by_some(policy):
     for agent in ("Alone", "QuACK"):
         results = hb.evaluate("CoopNetwork-v0", agent, runs=1, env=NET, agent_kwargs={"policy": policy})
         assert results.final("regret").shape == (1,)
-
-
-AGENTS, ENVS = ["UCB", "QuACK", Stay, One], ["CoopNetwork-v0", "DPMASE-v0", type(hb.make_core("CoopNetwork-v0"))]
-
-
-@rows(("agent", "env"), list(product(AGENTS, ENVS)))
-def test_env_and_agent_exchanged(agent, env):
-    refused("agent|env", hb.evaluate, agent, env)
-
-
-@pytest.mark.parametrize("build", [hb.make, hb.make_core])
-def test_wrapping_the_wrong_way_round(build):
-    env = build("CoopNetwork-v0", **NET)
-    for first in (Huber(0.1), "Huber", "CoopNetwork-v0", None):
-        refused(r"must be an env from make or make_core, and comes first: wrap\(env, \*wrappers\)", hb.wrap, first, env)
-
-
-def test_a_field_of_the_report_says_how_it_is_declared():
-    for declared in (hb.Field(), hb.Field((2,), "i8")):
-        says = r"must be declared as in the standard report, Field\(dtype='i8'\), or have another name"
-        refused(says, hb.make_core, "CoopNetwork-v0", fields={"arm": declared})
 
 
 class Noised(hb.Wrapper):

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bench_helpers import filled
-from refusals import rows
 
 import hushbandits as hb
 from hushbandits.bench.declare.canonical import canonical
@@ -212,14 +211,6 @@ def test_a_folder_of_somebody_else_imports_nothing(own, capsys):
     assert own not in sys.modules
 
 
-@rows("name", ["../x.py:X", "nowhere_at_all:X", "os:system", "hushbandits.core.luck.rewards:Bernoulli"])
-def test_the_audit_names_what_is_wrong(capsys, name):
-    assert main(["audit", name]) == 2
-    err = capsys.readouterr().err
-    assert err.count("\n") == 1
-    assert f"mechanism '{name}'" in err
-
-
 def test_an_env_that_takes_no_runs_is_refused(own):
     with pytest.raises(TypeError, match="unexpected keyword argument 'runs'"):
         hb.make_core(f"{own}:Bare")
@@ -254,13 +245,3 @@ def test_laws_with_parameters(own):
 
     with pytest.raises(ValueError, match="cannot stand in an experiment"):
         Use("CoopNetwork-v0", rewards=Local())
-
-
-def test_an_experiments_checkpoint_beyond_the_horizon_is_refused(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "far.toml").write_text(
-        'env = { use = "CoopNetwork-v0", horizon = 10, n_agents = 3 }\n'
-        'agents = [{ use = "UCB1" }]\ncheckpoints = [5, 11]\n'
-    )
-    assert main(["run", "far.toml"]) == 2
-    assert "far, UCB1: checkpoints: 11 lies beyond the horizon of 10 rounds" in capsys.readouterr().err

@@ -55,30 +55,11 @@ def test_what_has_no_end_is_not_read():
         env.talk({"arm": np.zeros((1, 5), int), "reward": Endless()})
 
 
-@rows(
-    "matrix",
-    [None, "x", [[1], [2, 3]], np.zeros((5, 5)), np.zeros((1, 5, 4)), np.zeros((3, 5, 5)), np.zeros((1, 5, 5), object),
-     np.full((1, 5, 5), np.nan), np.zeros((1, 5, 5), complex), Endless()],
-)  # fmt: skip
-def test_gossip_takes_a_matrix(matrix):
-    env, _ = at_talk(life=1)
-    with pytest.raises(ValueError, match=r"^matrix (must be numbers of shape|holds nan)"):
-        env.talk().inbox.mix("reward", matrix)
-
-
 @rows("form", ["f2", "f4", "f8", "i1", "u8"])
 def test_gossip_takes_any_real_matrix(form):
     env, obs = at_talk(life=1)
     mixed = env.talk().inbox.mix("reward", np.eye(5)[None].astype(form))
     np.testing.assert_array_equal(mixed, obs.reward)
-
-
-@rows("actions", [None, 0, "x", [0, 1], np.zeros(2)])
-def test_a_step_takes_a_dict_of_actions(actions):
-    env = hb.make("CoopNetwork-v0", n_agents=2)
-    env.reset(seed=0)
-    with pytest.raises(TypeError, match=r"^actions=.*"):
-        env.step(actions)
 
 
 def test_a_shuffle_leaves_a_sum_as_it_is():

@@ -3,7 +3,6 @@
 import copy
 import operator
 import pickle
-import time
 
 import pytest
 from kinds import by_class, one_per_class
@@ -147,18 +146,6 @@ def test_what_is_said_whole_arrives_and_who_says_nothing_of_own_fields_is_silent
 
 
 # -- sizes ---------------------------------------------------------------------------------------------------------
-
-
-@rows(("env", "n_agents"), [("CoopNetwork-v0", 10**6), (Alone, 10**6), (Alone, 10**5), ("CoopNetwork-v0", 10**5)])
-def test_a_graph_that_no_memory_holds_says_how_much_it_would_take(env, n_agents):
-    graph = {} if env is Alone else {"graph": "complete"}
-    start = time.process_time()
-    with pytest.raises(
-        ValueError, match=rf"n_agents={n_agents} .*would take [\d.e+]+ GiB, more than the 8 GiB"
-    ) as error:
-        hb.evaluate(env, "Random", runs=1, env={"n_agents": n_agents, **graph})
-    assert one_sentence(error)
-    assert time.process_time() - start < 5
 
 
 def test_the_limit_of_an_env_of_ones_own_can_be_raised(monkeypatch):

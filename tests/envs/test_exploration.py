@@ -9,7 +9,7 @@ from scipy import stats
 import hushbandits as hb
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import play
-from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
+from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.shuffle import Shuffle
 
@@ -56,13 +56,6 @@ def test_the_law_test_has_teeth():
     assert stats.ks_2samp(ours, wrong).pvalue < 1e-6
 
 
-def test_unknown_wrappers_fall_back_to_the_beats():
-    env, team = build("DPMASE-v0", "DP-MASE", 1, {"n_agents": 4}, {"epsilon": 2.0}, (Loss(0.1), Loss(0.1, name="b")))
-    env.reset(0)
-    team.reset(env, env.seeds)
-    assert not team.episode(env)
-
-
 def test_stranded_runs_end_and_are_marked():
     env, team = build(
         "DPMASE-v0", "DP-MASE", 20, {"n_agents": 6, "permute_arms": True}, {"epsilon": 1.0}, (Loss(0.95),)
@@ -106,13 +99,6 @@ def test_thresholds(comparison, needed):
         env.pull(np.ones((1, 1, 10), bool))
         obs = env.talk({"vote": vote})
     assert len(voters) == needed
-
-
-def test_vote_threshold():
-    assert vote_threshold(0.05, 0.5) == 4  # ln .05 / ln .5 = 4.32
-    assert vote_threshold(0.05, 0.9) == 28
-    assert vote_threshold(0.001, 0.1) == 3  # floating point says 2.9999999999999996
-    assert vote_threshold(0.125, 0.5) == 3
 
 
 CORNERS = {

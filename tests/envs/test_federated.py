@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from helpers import arms_pulled, build, equal
+from helpers import arms_pulled
 from scipy import stats
 
 import hushbandits as hb
 from hushbandits.core.luck.tapes import run_seeds, stream
-from hushbandits.core.play import play
 from hushbandits.envs.network.federated import specialists
 
 MEANS = (0.7, 0.2, 0.5)
@@ -67,13 +66,6 @@ def test_specialists_are_shi_and_shens(agents, own, rest):
         assert factors[m].tolist() == pytest.approx(expected)
     np.testing.assert_allclose(specialists(agents, 23).mean(0), 1)
     np.testing.assert_array_equal(made(n_agents=agents, factors="specialists").arms.factors, specialists(agents, 3))
-
-
-@pytest.mark.parametrize("agent", ["Multi-UCB", "QuACK-UCB", "Alone", "GosInE", "coop-UCB"])
-def test_beats_and_compiled_rounds_end_alike(agent):
-    given = {**PLAIN, "spread": 0.1, "margin": 0.1}
-    one, two = (play(*build("FederatedNetwork-v0", agent, 3, given), 5, step) for step in (None, lambda: None))
-    equal(one, two)
 
 
 def test_a_run_alone_and_one_that_starts_among_others_are_those_of_the_batch():

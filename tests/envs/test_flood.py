@@ -87,30 +87,6 @@ def test_edges_that_never_fail_are_the_plain_network(agent):
             np.testing.assert_array_equal(one[field][:, :, now], two[field])
 
 
-def test_reductions_equal_gathered_sums():
-    env = hb.make_core("CoopNetwork-v0", n_agents=8, graph="cycle", edge_loss=0.4, horizon=15, runs=2)
-    obs, rng = env.reset(4), np.random.default_rng(0)
-    while obs.live.any():
-        env.pull(rng.integers(10, size=(2, 8)))
-        obs = env.talk()
-        inbox = obs.inbox
-        hot = (inbox["arm"][..., None] == np.arange(10)) & inbox.arrived[..., None]
-        pulls, sums = inbox.tally()
-        np.testing.assert_array_equal(pulls, hot.sum(2))
-        np.testing.assert_allclose(sums, (hot * inbox["reward"][..., None]).sum(2), atol=1e-12)
-        np.testing.assert_allclose(inbox.total("reward"), inbox["reward"].sum(2), atol=1e-12)
-        who, arm = inbox["sender"], inbox["arm"]
-        value, told = inbox.of(np.array([3, 0]), "arm")
-        values, mask = inbox.at(np.array([3, 0]), "reward")
-        for r, w in ((0, 3), (1, 0)):
-            np.testing.assert_array_equal(values[r][mask[r]], inbox["reward"][r, w][inbox.arrived[r, w]])
-            for m in range(8):
-                slots = np.flatnonzero(who[r, m] == w)
-                assert told[r, m] == bool(len(slots))
-                if len(slots):
-                    assert value[r, m] == arm[r, m, slots[0]]
-
-
 @pytest.mark.parametrize(("edge_loss", "rate"), [(0.6, 0.0), (0.0, 0.6), (0.4, 0.4)])
 def test_states_stand_until_a_newer_one_comes(edge_loss, rate):
     """What is lost on the way, at the source or both leaves standing what reached a receiver before: value and name."""

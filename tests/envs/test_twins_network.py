@@ -7,7 +7,6 @@ from twins_network import MEANS, naive_multi_ucb, naive_private_ucb, naive_quack
 
 from hushbandits.agents.howson2024 import QuACK
 from hushbandits.core.luck.tapes import run_seeds
-from hushbandits.wrappers.loss import Loss
 
 GRAPHS = [("cycle", 7, None), ("star", 5, None), ("grid", 9, 2), ("path", 4, 1), ("complete", 4, None), ("cycle", 6, 0)]
 T = 60
@@ -60,11 +59,3 @@ def test_queues_that_grow_lose_no_reward(monkeypatch, graph, m, leader):
     ours = actions_of("QuACK-UCB", graph, m, None, leader=leader)
     for r, seed in enumerate(run_seeds(11, 3)):
         assert ours[r].tolist() == naive_quack(seed, graph, m, T, leader=leader)
-
-
-@pytest.mark.parametrize(("graph", "m"), [("path", 6), ("complete", 6)])
-def test_quack_whose_messages_get_lost_equals_its_twin(graph, m):
-    """Followers go by the last instruction that reached them; the leader never hears of a lost reward."""
-    ours = actions_of("QuACK-UCB", graph, m, None, wrappers=(Loss(0.4),))
-    for r, seed in enumerate(run_seeds(11, 3)):
-        assert ours[r].tolist() == naive_quack(seed, graph, m, T, rate=0.4)

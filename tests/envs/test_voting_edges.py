@@ -85,7 +85,6 @@ def test_no_run_of_too_few_voters_can_be_decided(env, acting):
 
 
 def test_an_agent_that_never_acts_cannot_vote():
-    env = {"agent_distribution": [0.0, *[1.0] * 28], "n_agents": 29}
     env = {"agent_distribution": [0.0, *[1.0] * 29], "n_agents": 30}
     hb.evaluate(ID, "Decentralized-SER3", runs=1, env=env)
 

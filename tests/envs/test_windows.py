@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refusals import rows
 
 from hushbandits.estimators.robust import TrimmedMean
 from hushbandits.estimators.rules import kept_points, shortest_window
 from hushbandits.estimators.running import follow
-from hushbandits.estimators.tails import _middle
 
 
 def window(y, q):
@@ -32,14 +30,6 @@ def test_of_shortest_windows_the_one_nearest_the_middle_then_the_lower(values, d
     assert shortest_window(y, len(y), q, 0) == window(y.tolist(), q)
 
 
-@rows(("n", "q"), [(4, 2), (4, 3), (6, 1), (5, 2), (7, 4)])
-def test_equal_windows_on_both_sides_of_the_middle(n, q):
-    """Evenly spaced: all windows are equally long, and where n − q is odd two are nearest."""
-    y = np.arange(float(n))
-    low = (n - q) // 2
-    assert shortest_window(y, n, q, 0) == (low, low + q - 1)
-
-
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 6), min_size=4, max_size=14), st.data())
 def test_the_middle_may_be_left_out(values, data):
@@ -51,16 +41,6 @@ def test_the_middle_may_be_left_out(values, data):
     gap = max(0, n - 2 * ends)
     kept = np.concatenate([y[: (n - gap + 1) // 2], y[(n - gap + 1) // 2 + gap :]]) if gap else y
     assert shortest_window(kept, n, q, gap) == window(y.tolist(), q)
-
-
-@settings(deadline=None)
-@given(st.lists(st.integers(0, 5), max_size=9), st.lists(st.integers(0, 5), max_size=9), st.none() | st.integers(0, 5))
-def test_the_median_of_two_sorted_lists_and_one_more(y, x, spare):
-    values = [*y, *x] + ([] if spare is None else [spare])
-    if not values or (spare is None) != (len(values) % 2 == 0):
-        return
-    got = _middle(np.sort(np.array(y, float)), np.sort(np.array(x, float)), float(spare or 0), len(values))
-    assert got == np.median(values)
 
 
 @pytest.mark.parametrize("far", [100.0, -100.0])
