@@ -3,7 +3,7 @@
 from hushbandits.core.env_view import EnvView
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import play, record
-from hushbandits.testing.compare import same
+from hushbandits.testing.games import same
 
 #: Where a curve has a point: early, side by side, where short games end, and far.
 POINTS = [1, 2, 3, 10, 11, 40, 777, 778]

@@ -120,7 +120,7 @@ PLANTED = [
         team("Shared", act=lambda self, obs: self.rngs[0].integers(self.k, size=obs.who.shape)),
         r"Shared: run \d alone and its row of a batch differ at round \d, act",
     ),
-    (Remembers, r"Remembers.reset: a second game of one instance and the first of a new one differ at round 1, act"),
+    (Remembers, r"Remembers.reset: .* which remembers, differ at round 1, act"),
     (
         team("Common", seen=[], hear=lambda self, inbox: self.seen.append(1)),
         "Common.seen is data of the class and changed in play",
@@ -150,7 +150,7 @@ PLANTED = [
     (team("Unsaid", claimed_guarantees=promise("", 1.0)), "Unsaid.claimed_guarantees leaves mechanism empty"),
     (
         fault("Overstates", One, speak=lambda self, reward: {"arm": 0, "reward": 7.0}),
-        r"Overstates.speak, round 1: .*says a reward of \[7.\]; arms pay from 0 to 1",
+        r"Overstates.speak, round 1: a reward is \[7.\]; arms pay from 0 to 1",
     ),
     (
         fault("OneDeaf", One, hears=lambda self, messages: None),

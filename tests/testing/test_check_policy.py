@@ -87,7 +87,7 @@ PLANTED = [
     ),
     (
         chooses("Unseeded", lambda state, r: int(np.random.default_rng().integers(state.n.shape[1]))),
-        "Unseeded: the same luck, .* differ at entry",
+        "Unseeded: the same seed, .* differ at entry",
     ),
     (
         chooses("First", lambda state, r: int(uniform(state.luck, 0) * state.n.shape[1])),

@@ -119,14 +119,14 @@ PLANTED = [
         "Fewer.send: ValueError: .*has no field 'colour'",
     ),
     (Wide, r"Wide.send: ValueError: .*allowed are numbers in 0\.\.1"),
-    (sends("Nothing", lambda message: None), "Nothing.send must return a message, not NoneType"),
+    (sends("Nothing", lambda message: None), "Nothing.send: TypeError: .* not NoneType"),
     (wrapper("InPlace", send=blank), "InPlace.send: ValueError: assignment destination is read-only"),
-    (wrapper("Rewrites", send=rewrite), "Rewrites.send writes to 'reward' of what it was given"),
+    (wrapper("Rewrites", send=rewrite), "Rewrites.send writes to what it was given, .* differ at reward"),
     (
         wrapper("Unheard", hears=lambda self, fields, env: {k: v for k, v in fields.items() if k != "reward"}),
-        "Unheard.deliver: the inbox offers .*reward",
+        "Unheard.deliver: .*the inbox offers .*reward",
     ),
-    (wrapper("NoInbox", deliver=lambda self, inbox, env: {}), "NoInbox.deliver must return an Inbox, not dict"),
+    (wrapper("NoInbox", deliver=lambda self, inbox, env: {}), "NoInbox.deliver: AttributeError: .dict. object"),
     (wrapper("Tells", tell=lambda self, reward, env: reward + 5), "Tells.tell: ValueError: reward holds .*allowed are"),
     (
         wrapper("Shrinks", tell=lambda self, reward, env: np.multiply(reward, 0, out=reward.view())),
@@ -148,7 +148,7 @@ PLANTED = [
     ),
     (Unseeded, "Unseeded: the same seed, .*two games differ at round 1, reward"),
     (Shared, "Shared: run [12] alone and its row of a batch differ at metrics, luck"),
-    (Remembers, "Remembers.reset: a second game of one instance and the first of a new one differ at metrics, rounds"),
+    (Remembers, "Remembers.reset: .* which remembers, differ at metrics, rounds"),
     (Common, "Common.seen is data of the class and changed in play"),
     (
         measures("Infinite", lambda runs: {"lost": np.full(runs, np.inf)}),

@@ -4,89 +4,160 @@ from __future__ import annotations
 
 import copy
 import difflib
+import math
 import pickle
+import random
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
-from hushbandits.core import Array, Message, Params, Seeds
+from hushbandits.core import Array, Env, Message, Obs, Params, Seeds, Team, checked, run_seeds
 from hushbandits.core.each import Each
-from hushbandits.core.env import Env
 from hushbandits.core.env_view import EnvView, revealed
-from hushbandits.core.guarantee import Guarantee, GuaranteeSource
-from hushbandits.core.luck.tapes import run_seeds
-from hushbandits.core.messages import Fields, Inbox
+from hushbandits.core.guarantee import GuaranteeSource
+from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.play import meet
-from hushbandits.core.team import Team
-from hushbandits.core.utils import parameters
-from hushbandits.core.utils import words as in_words
+from hushbandits.core.utils import parameters, words
 from hushbandits.registry import AnyEnv, AnyWrapper, assemble, list_envs, takes
-from hushbandits.testing.compare import difference, repeatable, required, same
 
-#: Tried in turn where nobody says how many: fewer agents may have no way to remove an arm.
-AGENTS = (3, 5, 8, 16, 32, 64)
+_Made = TypeVar("_Made")
+_Seed = TypeVar("_Seed")
+_Seen = TypeVar("_Seen")
 ROUNDS = 24
-#: Rounds that are pickled, and after how many such a game is left.
-PICKLED, ENOUGH = 8, 60
+#: Of a game that is pickled: rounds, and how many of them begin with what a pickle has made of it.
+PICKLED, FIRST = 60, 8
 
-#: What builds an env and a team for a number of runs, and what plays them.
+#: What builds an env and a team for a number of runs.
 Built = Callable[[int], tuple[Env, Team]]
 #: What was seen: ``"round 1"`` and so on, and at last ``"metrics"``.
 Trace = dict[str, dict[str, Array]]
-Play = Callable[[Env, Team, Seeds], Trace]
+
+
+# -- comparing ------------------------------------------------------------------------------------------------
+
+
+def required(promise: bool, broken: str) -> None:
+    """Raise ``AssertionError(broken)`` unless a promise holds."""
+    # Not an assert statement: python -O would make the checker agree with everything.
+    if not promise:
+        raise AssertionError(broken)
+
+
+def repeatable(
+    build: Callable[[], _Made], play: Callable[[_Made, _Seed], _Seen], seed: _Seed, other: _Seed, whose: str
+) -> _Seen:
+    """Return what a new instance shows when it plays `seed`.
+
+    Raise ``AssertionError`` where it moves a global random generator, where another new one shows something else when
+    these hold something else, or where one does that has played `other` before.  The generators are put back.
+    """
+    before, games = _generators(), []
+    try:
+        for trial in range(3):
+            np.random.seed(trial)  # noqa: NPY002
+            random.seed(trial)
+            made = build()
+            if trial == 2:
+                play(made, other)
+            stand = _generators()
+            games.append(play(made, seed))
+            for name, state in _generators().items():
+                required(difference(stand[name], state) is None, f"{whose}: it moved the global state of {name}")
+    finally:
+        np.random.set_state(before["numpy.random"])  # noqa: NPY002
+        random.setstate(before["random"])
+    first, again, used = games
+    same(first, again, f"{whose}: the same seed, after numpy.random.seed(1): it draws from elsewhere, or two games")
+    same(first, used, f"{whose}.reset: the first game of a new instance and the second of a used one, which remembers,")
+    return first
+
+
+def _generators() -> dict[str, Any]:
+    return {"numpy.random": np.random.get_state(), "random": random.getstate()}  # noqa: NPY002
+
+
+def same(one: object, two: object, what: str) -> None:
+    """Raise ``AssertionError`` where two nested values differ."""
+    found = difference(one, two)
+    required(found is None, f"{what} differ at {found}")
+
+
+def difference(one: object, two: object) -> str | None:
+    """Where two nested values first differ and how, or ``None``; NaN equals NaN."""
+    one, two = (dict(enumerate(value)) if isinstance(value, (list, tuple)) else value for value in (one, two))
+    if isinstance(one, Mapping) and isinstance(two, Mapping):
+        for key in {**one, **two}:
+            if key not in one or key not in two:
+                return f"{key}: missing in the {'first' if key in two else 'second'}"
+            if (found := difference(one[key], two[key])) is not None:
+                return f"{key}, {found}"
+        return None
+    a, b = np.asarray(one), np.asarray(two)
+    if (a.dtype, a.shape) != (b.dtype, b.shape):
+        return f"the type: {a.dtype} {a.shape} and {b.dtype} {b.shape}"
+    unequal = np.argwhere(~((a == b) | ((a != a) & (b != b))))
+    if not len(unequal):
+        return None
+    index = tuple(unequal[0].tolist())
+    return f"{f'entry {index}' if index else 'the value'}: {a[index]!r} and {b[index]!r}"
 
 
 # -- playing --------------------------------------------------------------------------------------------------
 
 
-def trace(env: Env, team: Team, seeds: int | Seeds, between: Callable[..., tuple] | None = None) -> Trace:
+def trace(env: Env, team: Team, seeds: int | Seeds, rounds: float = math.inf, pickled: int = 0) -> Trace:
     """Play by the beats; return what was done, said, told and heard, round by round, and the final metrics.
 
-    `between` is called with env, team and observation after each beat of the first rounds, and returns what goes on.
+    At most `rounds` are played; in the first `pickled` ones env, team and observation are pickled after each beat.
     """
     cls, seen = written(team), Trace()
+
+    def after(obs: Obs) -> tuple:
+        return pickle.loads(pickle.dumps((env, team, obs))) if len(seen) < pickled else (env, team, obs)
+
     obs = env.reset(seeds)
     with calling(cls, "reset"):
         team.reset(EnvView(env), env.seeds)
-    while obs.live.any() and (between is None or len(seen) < ENOUGH):
-        through = between if between and len(seen) < PICKLED else _on
+    while obs.live.any() and len(seen) < rounds:
         at, live, who = f"round {len(seen) + 1}", obs.live.copy(), obs.who.copy()
         with calling(cls, "act", at):
             action = team.act(obs)
-            env, team, obs = through(env, team, env.pull(action))
+            env, team, obs = after(env.pull(action))
         parts = action if isinstance(action, tuple) else (action,)
-        done = _kept("act", dict(zip(env.actions, parts, strict=True)), live)
+        done = {f"act {name}": np.array(part) for name, part in zip(env.actions, parts, strict=True)}
         told = {} if obs.reward is None else {"own reward": obs.reward.copy()}  # else withheld
         for value in told.values():
-            check_paid(f"{type(env).__name__}, {at}", value, env.told["reward"].range)
+            check_paid(f"{type(env).__name__}, {at}", value, env)
         with calling(cls, "speak", at):
-            said = team.speak(obs.reward)
-            words = _kept("say", _spoken(env, said), live)
-            env, team, obs = through(env, team, env.talk(said))
+            message = team.speak(obs.reward)
+            said = _said(env, message)
+            if "reward" in said:
+                sent = np.asarray(said["sent"], bool)
+                check_paid(f"{cls.__name__}.speak, {at}", np.asarray(said["reward"])[sent], env)
+            done |= {f"say {name}": np.array(value) for name, value in said.items()}
+            env, team, obs = after(env.talk(message))
         inbox = obs.inbox
         assert inbox is not None
-        check_inbox(f"{type(env).__name__}, {at}", inbox, env.inbox_fields, env.n_arms)
+        with calling(type(env), "talk", at):
+            check_inbox(inbox, env.inbox_fields, env.n_arms)
         with calling(cls, "hear", at):
             team.hear(inbox)
-        seen[at] = (
-            {"live": live, "who": who, **done, **words, **told}
-            | {f"own {field}": value.copy() for field, value in inbox.own.items()}
-            | {"arrived": inbox.arrived.copy(), **{field: np.array(inbox[field]) for field in inbox.fields}}
-        )
+        for value in done.values():
+            value[~live] = 0  # where a run has ended, nobody reads it
+        told |= {f"own {field}": value.copy() for field, value in inbox.own.items()}
+        heard = {"arrived": inbox.arrived.copy(), **{field: np.array(inbox[field]) for field in inbox.fields}}
+        seen[at] = {"live": live, "who": who, **done, **told, **heard}
     seen["metrics"] = env.metrics()
     if not obs.live.any():
         with calling(cls, "metrics"), revealed(env) as its:
-            own = team.metrics(its)
-        check_metrics(cls, own, env.runs, taken=seen["metrics"])
-        seen["metrics"] |= own
+            its_own = team.metrics(its)
+        check_metrics(cls, its_own, env.runs, taken=seen["metrics"])
+        seen["metrics"] |= its_own
     return seen
-
-
-def _on(*state: object) -> tuple:
-    return state
 
 
 def written(team: Team) -> type:
@@ -95,27 +166,11 @@ def written(team: Team) -> type:
     return factory if isinstance(factory, type) else Each
 
 
-def _spoken(env: Env, message: Message | None) -> Message:
+def _said(env: Env, message: Message | None) -> Message:
     """What a message says: ``None`` is the standard report, and whoever is not named as silent speaks."""
     if not env.payload.named:
         return {}
-    said = env.standard_report() if message is None else message
-    said = {"sent": np.ones(env.who.shape, bool), **said}
-    if "reward" in said and "reward" in env.told:
-        low, high = env.told["reward"].range
-        reward = np.asarray(said["reward"])[np.asarray(said["sent"], bool)]
-        odd = reward[(reward < low) | (reward > high)]
-        if odd.size:
-            raise ValueError(f"it says a reward of {odd[:1]}; arms pay from {low:g} to {high:g}")
-    return said
-
-
-def _kept(what: str, done: Mapping[str, object], live: Array) -> dict[str, Array]:
-    """Copies of what was done or said, 0 where a run has ended: there it is ignored."""
-    kept = {f"{what} {name}": np.array(value) for name, value in done.items()}
-    for value in kept.values():
-        value[~live] = 0
-    return kept
+    return {"sent": np.ones(env.who.shape, bool), **(env.standard_report() if message is None else message)}
 
 
 @contextmanager
@@ -126,22 +181,24 @@ def calling(cls: type, hook: str, when: str = "") -> Iterator[None]:
     except AssertionError:
         raise
     except Exception as error:
-        raise AssertionError(f"{cls.__name__}.{hook}{when and f', {when}'}: {in_words(error)}") from error
+        raise AssertionError(f"{cls.__name__}.{hook}{when and f', {when}'}: {words(error)}") from error
 
 
-def check_inbox(whose: str, inbox: Inbox, fields: Fields, n_arms: int) -> None:
-    """Raise ``AssertionError`` unless an inbox offers the fields that are declared, finite and of their shapes."""
-    arrived = inbox.arrived
-    required(arrived.dtype == bool and arrived.ndim == 3, f"{whose}: arrived must be bools (R, A, S)")
-    required({*inbox.fields} == {*fields}, f"{whose}: the inbox offers {inbox.fields}, declared are {(*fields,)}")
-    for field, form in fields.items():
-        value, shape = np.asarray(inbox[field]), (*arrived.shape, *form.sized(n_arms).shape)
-        required(
-            value.shape[: len(shape)] == shape,
-            f"{whose}: {field!r} of the inbox has shape {value.shape}, declared is {shape}",
-        )
-        known = value.ndim > len(shape) or bool(np.isfinite(value).all())  # users are padded with NaN
-        required(known, f"{whose}: {field!r} of the inbox is not finite")
+def check_paid(whose: str, reward: Array, env: Env) -> None:
+    """Raise ``AssertionError`` where a reward that was seen lies beyond the declared range."""
+    low, high = env.told.get("reward", Field()).range
+    beyond = reward[(reward < low) | (reward > high)]
+    required(not beyond.size, f"{whose}: a reward is {beyond[:1]}; arms pay from {low:g} to {high:g}")
+
+
+def check_inbox(inbox: Inbox, fields: Fields, n_arms: int) -> None:
+    """Raise ``ValueError`` unless an inbox offers the fields that are declared, finite and of their shapes."""
+    if {*inbox.fields} != {*fields}:
+        raise ValueError(f"the inbox offers {inbox.fields}, declared are {(*fields,)}")
+    for name, field in fields.items():
+        if name != "users":  # as many as there are, and NaN behind them
+            form = Field(field.sized(n_arms).shape)  # a sum may be decoded to another dtype than that of its messages
+            checked(name, np.asarray(inbox[name], float), form, inbox.arrived.shape, "the inbox")
 
 
 # -- what a class is asked ------------------------------------------------------------------------------------
@@ -162,78 +219,60 @@ def check_hooks(cls: type, base: type, hooks: Collection[str]) -> None:
     AssertionError: Deaf.heer is called by nobody; the hook is hear
     """
     own = {name: value for c in cls.__mro__ if c not in base.__mro__ for name, value in vars(c).items()}
-    for name in (name for name, value in own.items() if callable(value) and not name.startswith("_")):
-        if name not in hooks and hasattr(base, name):
+    for name, value in own.items():
+        if not callable(value) or name.startswith("_") or name in hooks:
+            continue
+        if hasattr(base, name):
             data = not callable(getattr(base, name)) and not isinstance(getattr(base, name), property)
             required(not data, f"{cls.__name__}.{name} is a method; {name} of {base.__name__} is no hook, but data")
-        elif name not in hooks:
-            missing = [hook for hook in hooks if hook not in own]
-            near = difflib.get_close_matches(name.lower(), missing, 1, 0.75)
-            required(not near, f"{cls.__name__}.{name} is called by nobody; the hook is {''.join(near)}")
+            continue
+        near = difflib.get_close_matches(name.lower(), [hook for hook in hooks if hook not in own], 1, 0.75)
+        required(not near, f"{cls.__name__}.{name} is called by nobody; the hook is {''.join(near)}")
 
 
 @contextmanager
 def remembering(cls: type) -> Iterator[None]:
     """Raise ``AssertionError`` where data of a class changes meanwhile: its next instance would begin with it."""
-    before = copy.deepcopy(_data(cls))
+    before = _data(cls)
     yield
     for name, value in _data(cls).items():
         required(
-            name in before and difference(before[name], value) is None,
+            before.get(name) == value,
             f"{name} is data of the class and changed in play: all instances share it; what a run learns belongs to "
             f"self, and begins anew in reset",
         )
 
 
-def _data(cls: type) -> dict[str, object]:
-    kinds = (int, float, str, bytes, list, dict, set, bytearray, np.ndarray, np.generic, type(None))
-    return {
-        f"{c.__name__}.{name}": value
-        for c in cls.__mro__[:-1] for name, value in vars(c).items()
-        if isinstance(value, kinds) and not name.startswith(("__", "_abc_"))
-    }  # fmt: skip
+def _data(cls: type) -> dict[str, str]:
+    with np.printoptions(threshold=2**62, floatmode="unique"):
+        found = {f"{c.__name__}.{name}": repr(value) for c in cls.__mro__ for name, value in vars(c).items()}
+    return {name: value for name, value in found.items() if ".__" not in name}
 
 
-def has_epsilon(cls: type, it: object) -> bool:
-    """Whether what somebody wrote has an ε, and so must say what that promises."""
-    return getattr(it, "epsilon", None) is not None or "epsilon" in parameters(cls)
-
-
-def check_promises(who: GuaranteeSource, env: Env, noises: str) -> None:
-    """Raise ``AssertionError`` unless promises are whole, and there is one where `noises` says why there must be."""
-    cls = type(who)
+def check_promises(cls: type, env: Env, who: GuaranteeSource) -> None:
+    """Raise ``AssertionError`` unless promises are whole, and noise, or an ε that is not the env's, makes one."""
+    whose = f"{cls.__name__}.claimed_guarantees"
     with calling(cls, "claimed_guarantees"):
-        promised = who.claimed_guarantees(env)
-        who.guarantees(env)
-    required(
-        isinstance(promised, tuple) and all(isinstance(g, Guarantee) for g in promised),
-        f"{cls.__name__}.claimed_guarantees must return a tuple of Guarantee, not {promised!r}",
-    )
-    for g in promised:
-        for name in ("mechanism", "view", "source"):
-            required(bool(str(getattr(g, name)).strip()), f"{cls.__name__}.claimed_guarantees leaves {name} empty")
-    required(
-        bool(promised) or not noises or cls.claimed_guarantees is not GuaranteeSource.claimed_guarantees,
-        f"{cls.__name__}.claimed_guarantees is not defined, but {cls.__name__} {noises}: return its Guarantee, or ()",
-    )
-
-
-def check_paid(whose: str, reward: Array, span: tuple[float, float]) -> None:
-    """Raise ``AssertionError`` where a reward that was seen lies beyond the declared range."""
-    beyond = reward[(reward < span[0]) | (reward > span[1])]
-    required(not beyond.size, f"{whose}: a reward is {beyond[:1]}; declared are numbers in {span[0]:g}..{span[1]:g}")
+        who.guarantees(env)  # which refuses what is no tuple of them
+        for guarantee in who.claimed_guarantees(env):
+            for name in ("mechanism", "view", "source"):
+                required(bool(getattr(guarantee, name).strip()), f"{whose} leaves {name} empty")
+    if type(who).claimed_guarantees is GuaranteeSource.claimed_guarantees:
+        known = isinstance(who, Team) and env.guarantees()
+        has = getattr(who, "epsilon", None) is not None or "epsilon" in parameters(cls)
+        noises = "adds noise" if "add" in getattr(who, "verbs", ()) else "has an epsilon" * (has and not known)
+        required(not noises, f"{whose} is not defined, but {cls.__name__} {noises}: return its Guarantee, or ()")
 
 
 def check_metrics(
-    cls: type, metrics: object, runs: int, infinite: Collection[str] = (), taken: Collection[str] = ()
+    cls: type, metrics: Mapping[str, Array], runs: int, infinite: Collection[str] = (), taken: Collection[str] = ()
 ) -> None:
     """Raise ``AssertionError`` unless metrics are finite numbers, a row per run, and none is measured already.
 
     Those in `infinite` may be ∞; `taken` are the metrics of others.
     """
     whose = f"{cls.__name__}.metrics"
-    if not isinstance(metrics, Mapping):
-        raise AssertionError(f"{whose} must return a dict of arrays by name, not {metrics!r}")
+    required(isinstance(metrics, Mapping), f"{whose} must return a dict of arrays by name, not {metrics!r}")
     for name, value in metrics.items():
         array = np.asarray(value)
         required(name not in taken, f"{whose}: {name!r} is measured already; give it another name")
@@ -249,34 +288,44 @@ def check_metrics(
 
 
 def check_games(
-    cls: type, builds: Iterable[Built], seed: int, promises: Callable[[Env, Team], None], play: Play = trace
+    cls: type,
+    builds: Iterable[Built],
+    seed: int,
+    who: Callable[[Env, Team], GuaranteeSource],
+    named: bool,
+    watch: Callable[[Env], None] = lambda core: None,
 ) -> None:
     """Raise ``AssertionError`` unless a class plays as it should, wherever it was built.
 
-    The seeds decide a game, a second game forgets the first, a run alone is its row, and promises are whole.
+    The seeds decide a game, a second game forgets the first, a run alone is its row, promises are whole, and what has a
+    name is pickled.
     """
-    name = cls.__name__
+
+    def watched(build: Built, runs: int) -> tuple[Env, Team]:
+        core, team = build(runs)
+        watch(core)
+        return core, team
+
     with remembering(cls):
         for build in builds:
             core, team = build(1)
-            promises(core, team)
+            check_promises(cls, core, who(core, team))
             # a number of runs that is no other size, so that no axis can stand for another
-            seeds = run_seeds(seed, next(n for n in range(2, 5) if n not in (core.n_agents, core.n_arms)))
-            batch = repeatable(lambda: play(*build(len(seeds)), seeds), name)  # noqa: B023
-            core, team = build(len(seeds))
-            play(core, team, run_seeds(7, len(seeds)))
-            what = f"{name}.reset: a second game of one instance and the first of a new one"
-            same(batch, play(core, team, seeds), what)
-            check_rows(build, seeds, batch, name, play)
+            runs = next(n for n in range(2, 5) if n not in (core.n_agents, core.n_arms))
+            check_rows(partial(watched, build), run_seeds(seed, runs), cls.__name__)
+            if named:
+                check_pickle(build)
 
 
-def check_rows(
-    build: Built, seeds: Seeds, batch: Trace | None = None, whose: str = "a game", play: Play = trace
-) -> None:
-    """Raise ``AssertionError`` unless each run alone is its row of a batch, which may have been played already."""
-    batch = play(*build(len(seeds)), seeds) if batch is None else batch
+def check_rows(build: Built, seeds: Seeds, whose: str = "a game", rounds: float = math.inf) -> None:
+    """Raise ``AssertionError`` unless seeds alone decide a game, and each run alone is its row of a batch."""
+
+    def play(game: tuple[Env, Team], seeds: Seeds) -> Trace:
+        return trace(*game, seeds, rounds)
+
+    batch = repeatable(partial(build, len(seeds)), play, seeds, run_seeds(7, len(seeds)), whose)
     for r in range(len(seeds)):
-        alone = play(*build(1), seeds[r : r + 1])
+        alone = play(build(1), seeds[r : r + 1])
         same(_row(alone, 0), _row(batch, r), f"{whose}: run {r} alone and its row of a batch")
 
 
@@ -288,21 +337,15 @@ def _row(game: Trace, r: int) -> dict[str, object]:
             row[at] = {name: value[r] for name, value in told.items()}
         elif told["live"][r]:
             slots = int((np.flatnonzero(told["arrived"][r].any(0)) + 1).max(initial=0))
-            bare = {*told} - {"live", "who", *(name for name in told if " " in name)}
-            row[at] = {name: value[r][:, :slots] if name in bare else value[r] for name, value in told.items()}
+            whole = {"live", "who", *(name for name in told if " " in name)}
+            row[at] = {name: value[r] if name in whole else value[r][:, :slots] for name, value in told.items()}
     return row
 
 
 def check_pickle(build: Built) -> None:
     """Raise ``AssertionError`` unless a game goes on as it was where all that there is is pickled after every beat."""
-    one, two = (trace(*build(2), 7, between) for between in (_on, pickled))
+    one, two = (trace(*build(2), 7, PICKLED, pickled) for pickled in (0, FIRST))
     same(one, two, "a game that is pickled after every beat, and one that is not,")
-
-
-def pickled(*state: object) -> tuple:
-    """Return what a pickle makes of some objects that belong together."""
-    out: tuple = pickle.loads(pickle.dumps(state))
-    return out
 
 
 # -- where to play --------------------------------------------------------------------------------------------
@@ -313,41 +356,33 @@ def grounds(
     env_id: AnyEnv | None = None,
     env: Params | None = None,
     wrappers: Sequence[AnyWrapper] = (),
-    each: bool = False,
-) -> Iterator[Built]:
-    """Yield where a team can play, as functions of the number of runs; `each`: in one env of every setting.
+) -> list[Built]:
+    """Return where a team can play, as functions of the number of runs: in one env of every setting.
 
-    Without an id the envs of the registry are tried, then more agents; without sizes the game is small and short.
-    ``ValueError``: it can play nowhere; the last refusal is told.
+    Without an id the envs of the registry are tried; a horizon that nobody gives is short.  ``ValueError``: it can play
+    nowhere; the last refusal is told.
     """
-    seen: set[str] = set()
+    found: dict[str, Built] = {}
     refusal: Exception | None = None
-    for id in [env_id] if env_id is not None else list_envs():
-        given = {**({"horizon": ROUNDS} if takes(id, "horizon") else {}), **(env or {})}
-        open_size = takes(id, "n_agents") and "n_agents" not in given
-        for size in [{"n_agents": n} for n in AGENTS] if open_size else [{}]:
-            build = partial(_built, make, id, {**given, **size}, wrappers)
-            try:
-                with warnings.catch_warnings():  # of a size that is only tried
-                    warnings.simplefilter("ignore")
-                    setting = build(2)[0].setting
-            except (ValueError, TypeError) as error:
-                refusal = error
-                continue
-            if setting not in seen:
-                seen.add(setting)
-                yield build
-            break
-        if seen and not each:
-            return
-    if not seen:
+    for id in list_envs() if env_id is None else [env_id]:
+        short = {"horizon": ROUNDS} if takes(id, "horizon") else {}
+        build = partial(built, make, id, {**short, **(env or {})}, wrappers)
+        try:
+            found.setdefault(build(2)[0].setting, build)
+        except (ValueError, TypeError) as error:
+            refusal = error
+    if not found:
         raise ValueError(f"no env to play in: {refusal}")
+    return [*found.values()]
 
 
-def _built(
+def built(
     make: Callable[[], Team], env_id: AnyEnv, env: Params, wrappers: Sequence[AnyWrapper], runs: int
 ) -> tuple[Env, Team]:
+    """Build what `assemble` makes of a team and an env that fit, for so many runs."""
     team = make()
-    core = assemble(env_id, team, runs=runs, env=copy.deepcopy(env), wrappers=copy.deepcopy(wrappers))
-    meet(core, team)
+    with warnings.catch_warnings():  # of votes that cannot remove an arm in so short a game
+        warnings.simplefilter("ignore")
+        core = assemble(env_id, team, runs=runs, env=copy.deepcopy(env), wrappers=copy.deepcopy(wrappers))
+        meet(core, team)
     return core, team

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 
 from hushbandits.policies.shelf import POLICIES
 from hushbandits.registry import AGENTS, ENVS, WRAPPERS
-
-_TABLES = {"env": ENVS, "policy": POLICIES, "wrapper": WRAPPERS, "agent": AGENTS}
+from hushbandits.testing import check_agent, check_env, check_policy, check_wrapper
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -20,24 +22,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make a case for each ``--of`` and each kind that it is of."""
-    if {"kind", "given", "where"} <= {*metafunc.fixturenames}:
+    if "check" in metafunc.fixturenames:
         options = metafunc.config.option
         if not options.of:
             raise pytest.UsageError("say what to play: --of my_module:MyAgent")
-        cases = [(kind, given, options.where) for given in options.of for kind in _kinds(given)]
-        metafunc.parametrize(("kind", "given", "where"), cases, ids=[f"{kind} {given}" for kind, given, _ in cases])
+        cases = [case for of in options.of for case in _cases(of, options.where)]
+        metafunc.parametrize("check", cases)
 
 
-def _kinds(given: str) -> list[str]:
-    """What something is that is known by a name, or stands in a module: an env, an agent, and so on."""
+def _cases(of: str, where: str | None) -> list[object]:
+    """Return what checks something that is known by a name, or stands in a module: as an env, an agent, and so on."""
+    cases: list[object] = []
     refused = ""
-    if named := [kind for kind, table in _TABLES.items() if given in table]:
-        return named
-    for kind, table in _TABLES.items():
+    checks: tuple[Callable[..., None], ...] = (check_env, check_policy, check_wrapper, check_agent)
+    for table, check in zip((ENVS, POLICIES, WRAPPERS, AGENTS), checks, strict=True):
         try:
-            table.find(given)
+            table.find(of)
         except ValueError as error:
             refused = str(error)
-        else:
-            return [kind]
-    raise pytest.UsageError(f"--of {given}: {refused}")
+            continue
+        somewhere = (of, where) if table in (WRAPPERS, AGENTS) else (of,)
+        cases.append(pytest.param(partial(check, *somewhere), id=f"{table.kind} {of}"))
+    if not cases:
+        raise pytest.UsageError(f"--of {of}: {refused}")
+    return cases

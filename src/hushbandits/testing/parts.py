@@ -1,0 +1,318 @@
+"""Checkers of agents, wrappers and policies: what is written is what is declared, in every game that they play."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from hushbandits.core import Array, Env, Field, Inbox, Params, Payload, Team, World, Wrapper, checked, run_seeds
+from hushbandits.core.each import Unlearning
+from hushbandits.core.fields import inward, outward, toward_agents
+from hushbandits.core.luck.tapes import streams
+from hushbandits.core.utils.validate import integer, shown
+from hushbandits.policies.luck import words
+from hushbandits.policies.policy import Policy
+from hushbandits.policies.shelf import AnyPolicy, make_policy
+from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, make_team, make_wrapper
+from hushbandits.testing import games
+from hushbandits.testing.games import calling, check_games, check_hooks, required, same
+
+_AGENT = ("act", "speak", "hear")
+_TEAM = (*_AGENT, "reset", "meets", "protocol", "metrics", "claimed_guarantees", "episode", "runs_at_once")
+_WRAPPER = ("reset", "send", "deliver", "tell", "told", "sends", "hears", "tells", "metrics", "claimed_guarantees")
+_POLICY = ("state", "choose", "update")
+_PLAYS, _LEARNERS = 40, 3
+
+
+def check_agent(
+    agent: AnyAgent,
+    env_id: AnyEnv | None = None,
+    *,
+    seed: int = 0,
+    env: Params | None = None,
+    wrappers: Sequence[AnyWrapper] = (),
+    **kwargs: object,
+) -> None:
+    """Raise ``AssertionError``, in a sentence with class and hook, unless an agent keeps what every agent promises.
+
+    A few short games are played, with a number of runs that is neither that of the agents nor that of the arms.
+    What is checked:
+
+    * names: no method is called almost as a hook (``heer``, ``speeks``), and what is data in `Team` (``hears``) is no
+      method;
+    * one agent's class has `speak` or `hear`, without which it never learns, or says ``blind = True``;
+    * actions and messages: shape, dtype and range, ``(R, A, …)``; runs and agents exchanged are noticed, and so are
+      rewards that no arm pays;
+    * the seed decides all actions, messages and metrics, whatever the global random generators hold, and leaves these
+      alone;
+    * a run alone plays as its row of a batch;
+    * `reset` forgets: an instance that has played plays again as a new one, and no data of the class changes;
+    * metrics are finite numbers, a row per run;
+    * whoever has an ``epsilon`` meets a promise: its own (``claimed_guarantees``, which returns ``()`` where that ε is
+      no privacy), or its env's.
+
+    Parameters
+    ----------
+    agent : str, class or callable
+        As in `make_team`; every game gets a new one.
+    env_id : str or class, optional
+        Where it plays; default: the first env of `list_envs` that takes it.
+    seed : int
+        Seeds the runs.
+    env : dict, optional
+        Parameters of the env; by default it is short.
+    wrappers : sequence of Wrapper, of their names or classes
+        On messages' way.
+    **kwargs
+        The agent's parameters.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Unknown names, bad parameters, or no env takes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_agent("Multi-UCB")
+    >>> class Stuck:
+    ...     blind = True
+    ...     def __init__(self, m, rng):
+    ...         self.rng = np.random.default_rng()
+    ...     def act(self, t):
+    ...         return int(self.rng.integers(2))
+    >>> check_agent(Stuck, "CoopNetwork-v0")
+    Traceback (most recent call last):
+        ...
+    AssertionError: Stuck: the same seed, after numpy.random.seed(1): ... differ at ...
+    """
+
+    def make() -> Team:
+        return agent if isinstance(agent, Team) else make_team(agent, **kwargs)
+
+    try:
+        cls = games.written(make())
+    except Unlearning as error:
+        raise AssertionError(str(error)) from None
+    check_hooks(cls, *((Team, _TEAM) if issubclass(cls, Team) else (object, _AGENT)))
+    builds = games.grounds(make, env_id, env, wrappers)[:1]
+    check_games(cls, builds, seed, lambda _, team: team, isinstance(agent, str))
+
+
+def check_wrapper(
+    wrapper: AnyWrapper,
+    env_id: AnyEnv | None = None,
+    *,
+    seed: int = 0,
+    env: Params | None = None,
+    before: Sequence[AnyWrapper] = (),
+    **kwargs: object,
+) -> None:
+    """Raise ``AssertionError``, in a sentence with class and hook, unless a wrapper keeps what every wrapper promises.
+
+    Short games are played by the agent ``Random``, in one env of every setting that takes the wrapper.  Checked are:
+
+    * names: no method is called almost as a hook (``sent``, ``delivers``);
+    * what leaves it, what is heard behind it and what agents are told are what `sends`, `hears` and `tells` declare:
+      fields, shapes, dtypes and ranges; `send` changes no message in place, but returns a new one;
+    * `drop_prob`, `max_drop_fraction` and `reach` are numbers; nothing is sent that was not said where `drop_prob` is a
+      rate, and at rate 0 nothing gets lost;
+    * the seed decides everything, whatever the global random generators hold, and leaves these alone;
+    * a run alone goes as its row of a batch;
+    * an instance that was used elsewhere works as a new one, and no data of the class changes;
+    * metrics are finite numbers, a row per run (what is spent, `spends`, may be ∞);
+    * what has an ``epsilon``, or adds noise, makes its promise (``claimed_guarantees``, which returns ``()`` for none).
+
+    Parameters
+    ----------
+    wrapper : Wrapper, its name or class
+    env_id : str or class, optional
+        Where it works; default: one env of every setting that takes it.
+    seed : int
+        Seeds the runs.
+    env : dict, optional
+        Parameters of the env; by default it is short.
+    before : sequence of Wrapper, of their names or classes
+        In front of it, where it cannot stand alone.
+    **kwargs
+        The wrapper's parameters, where it is not built yet.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Unknown names, bad parameters, or no env takes it.
+
+    Examples
+    --------
+    >>> check_wrapper("Loss", rate=0.5)
+    >>> class Lost(Wrapper):
+    ...     def sned(self, message, env): ...
+    >>> check_wrapper(Lost)
+    Traceback (most recent call last):
+        ...
+    AssertionError: Lost.sned is called by nobody; the hook is send
+    """
+    made = wrapper if isinstance(wrapper, Wrapper) else make_wrapper(wrapper, **kwargs)
+    cls = type(made)
+    check_hooks(cls, Wrapper, _WRAPPER)
+    for what, high in (("drop_prob", 1.0), ("max_drop_fraction", 1.0), ("reach", math.inf)):
+        value = getattr(made, what)
+        allowed = isinstance(value, (int, float, np.number)) and bool(0.0 <= value <= high)
+        allowed |= value is None and what == "drop_prob"
+        required(allowed, f"{cls.__name__}.{what} must be a number in [0, {high:g}], not {value!r}")
+
+    def own(core: Env) -> Wrapper:  # the env's copy
+        return next(w for w in core.wrappers if w.name == made.name)
+
+    def watch(core: Env) -> None:
+        vars(own(core)).update(_watched(core, own(core)))
+
+    builds = games.grounds(lambda: make_team("Random"), env_id, env, [*before, made])
+    check_games(cls, builds, seed, lambda core, _: own(core), isinstance(wrapper, str), watch)
+
+
+def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
+    """Return the hooks of a wrapper in an env, each of which holds what it returns against what is declared."""
+    name, at = type(wrapper).__name__, core.wrappers.index(wrapper)
+    sends = outward(core.wrappers[: at + 1], core.fields, core.payload, core)[-1]
+    hears = inward(core.wrappers[at:], core._offers(core.sent_fields), core)[-1]
+    before, tells = toward_agents(core.wrappers, core)[at : at + 2]
+
+    def send(message: Payload, out: Payload) -> None:
+        core._checked("message", out, {**sends, "sent": Field(dtype="?")})
+        if "sent" not in message:
+            return
+        gone, new = (bool((a["sent"] & ~b["sent"]).any()) for a, b in ((message, out), (out, message)))
+        required(
+            not (gone and wrapper.declares) or wrapper.max_drop_fraction > 0,
+            f"{name}.send loses messages, and neither drop_prob nor the verb 'drop' says so",
+        )
+        if wrapper.drop_prob is not None:
+            told = f"and drop_prob={wrapper.drop_prob}"
+            required(not new, f"{name}.send sends what nobody said, {told}")
+            required(wrapper.drop_prob > 0 or not gone, f"{name}.send loses messages, {told} says that none gets lost")
+
+    def deliver(inbox: Inbox, out: Inbox) -> None:
+        games.check_inbox(out, hears, core.n_arms)
+
+    def tell(reward: Array, out: Array) -> None:
+        field = replace(tells.get("reward", Field()), shape=reward.shape[2:])
+        if np.shape(out) == reward.shape:  # where nothing was seen, nothing is told
+            out = np.where(np.isnan(reward), max(0.0, field.range[0]), out)
+        checked("reward", out, field, reward.shape[:2])
+
+    def told(_: World, out: Mapping[str, Array]) -> None:
+        new = {*tells} - {*before} - {"reward"}
+        required(new <= {*out} <= {*tells}, f"{name}.told gives {[*out]}, and its tells declares {sorted(new)}")
+        for field, value in out.items():
+            checked(field, value, tells[field], core.who.shape)
+
+    def metrics(_: World, out: Mapping[str, Array]) -> None:
+        taken = () if wrapper.ships("metrics") else core._metrics()  # mechanisms that ship share names
+        games.check_metrics(type(wrapper), out, core.runs, wrapper.spends, taken)
+        for curve in wrapper.curve_metrics:
+            measured = np.ndim(out.get(curve, 0)) == 1
+            required(measured, f"{name}.metrics must measure {curve!r}, one number per run, for its curve")
+
+    def reset(_: World, out: object) -> None:
+        required(out is None, f"{name}.reset must return nothing, not {out!r}")
+
+    return {check.__name__: _held(wrapper, check) for check in (send, deliver, tell, told, metrics, reset)}
+
+
+def _held(wrapper: Wrapper, check: Callable[..., None]) -> Callable[..., object]:
+    """A hook, of the name of `check`: named where it raises, changes what it was given, or returns what fails it."""
+    cls, hook, function = type(wrapper), check.__name__, getattr(wrapper, check.__name__)
+
+    def call(given: object, *rest: object) -> object:
+        message = given if isinstance(given, Payload) else {"reward": given} if hook == "tell" else {}
+        was = {field: value.copy() for field, value in message.items() if isinstance(value, np.ndarray)}
+        with calling(cls, hook):
+            out = function(given, *rest)
+            what = f"{cls.__name__}.{hook} writes to what it was given, and must return a new one: before and after"
+            same(was, {field: message.get(field) for field in was}, what)
+            check(given, out)
+        return out
+
+    return call
+
+
+def check_policy(policy: AnyPolicy, *, n_arms: int = 4, seed: int = 0, **params: object) -> None:
+    """Raise ``AssertionError``, in a sentence with class and rule, unless a policy keeps what every policy promises.
+
+    What is checked:
+
+    * names: no method is called almost as a rule (``chose``, ``updated``);
+    * `state` returns a named tuple, whose arrays have a leading axis of learners;
+    * ``choose`` answers an arm, an integer in 0..K − 1;
+    * rows: a learner's update touches no other learner's row, and a learner alone plays as its row among others;
+    * the seed decides all arms, whatever the global random generators hold, and leaves these alone;
+    * a new state knows nothing of an old one, and no data of the class changes.
+
+    Parameters
+    ----------
+    policy : str, class or Policy
+        As in `make_policy`.
+    n_arms : int
+        K; a square, for policies that play duels.
+    seed : int
+        Seeds its luck, and the rewards in [0, 1].
+    **params
+        The policy's.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Unknown names or bad parameters.
+
+    Examples
+    --------
+    >>> check_policy("UCB1")
+    """
+    n_arms = integer("n_arms", n_arms, 2)
+    cls = policy if isinstance(policy, type) else type(make_policy(policy, **params))
+    check_hooks(cls, Policy, _POLICY)  # before one is made: a rule that is misspelt is missing
+    made = make_policy(policy, **params)
+    learners = _LEARNERS + (n_arms == _LEARNERS)
+    luck = words(streams(run_seeds(seed, 1), "policy"), learners) if made.random else None
+    rewards = np.random.default_rng(seed).random((learners, _PLAYS))
+    everyone = slice(learners)
+
+    def play(policy: Policy, rows: slice) -> Array:
+        return _arms(policy, n_arms, rewards[rows], None if luck is None else luck[rows])
+
+    with games.remembering(cls):
+        first = games.repeatable(lambda: made, play, everyone, everyone, cls.__name__)
+        for r in range(learners):
+            what = f"{cls.__name__}: learner {r} alone and its row among {learners}"
+            same(play(made, slice(r, r + 1)), first[:, r : r + 1], what)
+
+
+def _arms(policy: Policy, n_arms: int, rewards: Array, luck: Array | None) -> Array:
+    """Play, and return the arms, (plays, L)."""
+    cls, (learners, plays) = type(policy), rewards.shape
+    with calling(cls, "state"):
+        state = policy.state(learners, n_arms, plays, None if luck is None else luck.copy())
+    named = isinstance(state, tuple) and hasattr(state, "_asdict")
+    required(named, f"{cls.__name__}.state must return a named tuple of arrays, not {type(state).__name__}")
+    rows = {name: value for name, value in state._asdict().items() if isinstance(value, np.ndarray)}
+    for name, value in rows.items():
+        of = f"{cls.__name__}.state: {name} must have shape ({learners}, …), a row per learner, not {value.shape}"
+        required(value.shape[:1] == (learners,), of)
+    arms = np.zeros((plays, learners), np.int64)
+    for t, r in np.ndindex(arms.shape):
+        at = f"play {t + 1} of learner {r}"
+        with calling(cls, "choose", at):
+            arm: object = policy.choose(state, r)
+        if not isinstance(arm, (int, np.integer)) or isinstance(arm, bool) or not 0 <= arm < n_arms:
+            raise AssertionError(f"{cls.__name__}.choose, {at}: it answered {shown(arm)}; arms are 0..{n_arms - 1}")
+        arms[t, r] = arm
+        before = {name: np.delete(value, r, 0) for name, value in rows.items()}
+        with calling(cls, "update", at):
+            policy.update(state, r, int(arms[t, r]), float(rewards[r, t]))
+        after = {name: np.delete(value, r, 0) for name, value in rows.items()}
+        same(before, after, f"{cls.__name__}.update of learner {r} writes to another learner: before and after")
+    return arms
