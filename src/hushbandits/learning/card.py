@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import string
+from importlib.resources import files
 from pathlib import Path
 
 from hushbandits.baselines.learned import Learned, read
 from hushbandits.core import Params
 
-_Z = 1.96
+_TEMPLATE = files("hushbandits") / "data" / "templates" / "model_card.txt"
 
 
 def card(folder: str | Path, license: str | None = None) -> str:
@@ -33,80 +34,62 @@ def card(folder: str | Path, license: str | None = None) -> str:
     policy = read(path)
     if "training" not in policy.card:
         raise ValueError(f"policy {path} does not say how it was trained: a card would have nothing to tell")
-    training = policy.card["training"]
-    lines = [*_fields(policy, training, license), *_played(policy, path.resolve().name)]
-    return "\n".join([*lines, *_scores(training), *_made(training)]) + "\n"
+    training, id = policy.card["training"], policy.env["use"]
+    last, random = training["curve"][-1], training["random"]
+    mine, theirs = ({"return": score["return"], **score["metrics"]} for score in (last, random))
+    rows = [
+        f"| {name} | {_said(name, value, last)} | {_said(name, theirs[name], random) if name in theirs else ''} |"
+        for name, value in mine.items()
+    ]
+    with_ = {**training["versions"], "machine": training["machine"]}
+    top = {"license": license, **_fields(policy, mine)}
+    said = {
+        "top": "\n".join(f"{key}: {value}" for key, value in top.items() if value is not None),
+        "call": _call(policy, f"sb3:{path.resolve().name}"), "notes": " ".join(_notes(policy)), "id": id,
+        "algorithm": policy.algorithm, "setting": policy.setting, "command": training["command"],
+        "held_out": f"{training['asked']['held_out']:,}", "seed": training["asked"]["seed"],
+        "steps": f"{training['steps']:,}", "scores": "\n".join(rows),
+        "versions": "\n".join(f"| {name} | {version} |" for name, version in with_.items()),
+    }  # fmt: skip
+    return string.Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(said)
 
 
-def _fields(policy: Learned, training: Params, license: str | None) -> Iterator[str]:
+def _fields(policy: Learned, means: dict[str, float]) -> dict[str, str]:
     """The hub's own, on top: JSON, which is YAML."""
     id = policy.env["use"]
-    metrics = [
-        {"type": "mean_reward" if name == "return" else name, "name": name, "value": value}
-        for name, value in _means(training["curve"][-1]).items()
-    ]
-    result = {
-        "task": {"type": "reinforcement-learning", "name": "reinforcement-learning"},
-        "dataset": {"name": id, "type": id},
-        "metrics": metrics,
+    task = {"type": "reinforcement-learning", "name": "reinforcement-learning"}
+    metrics = [{"type": "mean_reward" if k == "return" else k, "name": k, "value": x} for k, x in means.items()]
+    result = {"task": task, "dataset": {"name": id, "type": id}, "metrics": metrics}
+    return {
+        "library_name": "hushbandits",
+        "pipeline_tag": "reinforcement-learning",
+        "tags": json.dumps(["reinforcement-learning", "multi-agent", "bandits", policy.algorithm, id]),
+        "model-index": json.dumps([{"name": f"{policy.algorithm}-{id}", "results": [result]}]),
     }
-    tags = ["reinforcement-learning", "multi-agent", "bandits", policy.algorithm, id]
-    yield "---"
-    if license is not None:
-        yield f"license: {license}"
-    yield "library_name: hushbandits\npipeline_tag: reinforcement-learning"
-    yield f"tags: {json.dumps(tags)}"
-    yield f"model-index: {json.dumps([{'name': f'{policy.algorithm}-{id}', 'results': [result]}])}"
-    yield "---"
 
 
-def _played(policy: Learned, name: str) -> Iterator[str]:
+def _call(policy: Learned, name: str) -> str:
     env = {"permute_arms": True, **{key: value for key, value in policy.env.items() if key != "use"}}
-    id, behind = policy.env["use"], [dict(part) for part in policy.card["wrappers"]]
+    behind = [dict(part) for part in policy.card["wrappers"]]
     made = ", ".join(f"hb.make_wrapper({part.pop('use')!r}, **{part})" for part in behind)
     wrappers = f", wrappers=[{made}]" if made else ""
-    yield f"\n# {policy.algorithm} on {id}\n"
-    yield f"A policy for the {policy.setting} setting of `hushbandits`, which all agents of an env share."
-    yield "It is played without PyTorch, and nothing in its files is run:\n"
-    yield "    import hushbandits as hb\n"
-    yield f"    results = hb.evaluate({id!r}, {f'sb3:{name}'!r}, runs=200, seed=1, env={env}{wrappers})"
-    yield "    print({metric: results.final(metric).mean() for metric in results.metrics})\n"
-    if policy.by_choice:
-        yield "It scores each choice by a few numbers, and plays with any number of arms and agents."
-    else:
-        yield "An env that shows something else, such as another number of arms, is refused."
-    if policy.options:
-        yield f"It was trained with {', '.join(f'{k}={v!r}' for k, v in policy.options.items())}."
-    if behind:
-        yield "It was trained behind the wrappers above, and sees what they let through."
+    return f"{policy.env['use']!r}, {name!r}, runs=200, seed=1, env={env}{wrappers}"
 
 
-def _scores(training: Params) -> Iterator[str]:
-    asked, last, random = training["asked"], training["curve"][-1], training["random"]
-    yield "\n## Scores\n"
-    yield f"Means over {asked['held_out']:,} held-out episodes, none of which it was trained on; ± is the half-width of"
-    yield f"a 95 % interval. The training seed is {asked['seed']}; {training['steps']:,} steps of single agents were"
-    yield "trained on.\n\n| | this policy | uniform play |\n|---|---|---|"
-    theirs = _means(random)
-    for name, value in _means(last).items():
-        cells = [_said(name, value, last), _said(name, theirs[name], random) if name in theirs else ""]
-        yield f"| {name} | {' | '.join(cells)} |"
-    yield "\nThese episodes were looked at during the training. A policy that was chosen by them among several needs"
-    yield "fresh ones: the call above plays other seeds."
-
-
-def _made(training: Params) -> Iterator[str]:
-    if not training["complete"]:
-        yield "\nThe training is not complete. The checkpoint is for going on with it, and need not be shared."
-    yield f"\n## How it was made\n\n    {training['command']}\n\n| with | version |\n|---|---|"
-    for name, version in {**training["versions"], "machine": training["machine"]}.items():
-        yield f"| {name} | {version} |"
-
-
-def _means(score: Params) -> dict[str, float]:
-    return {"return": score["return"], **score["metrics"]}
+def _notes(policy: Learned) -> list[str]:
+    options = ", ".join(f"{key}={value!r}" for key, value in policy.options.items())
+    notes = {
+        "It scores each choice by a few numbers, and plays with any number of arms and agents.": policy.by_choice,
+        "An env that shows something else, such as another number of arms, is refused.": not policy.by_choice,
+        f"It was trained with {options}.": options,
+        "It was trained behind the wrappers above, and sees what they let through.": policy.card["wrappers"],
+        "The training is not complete: its checkpoint is for going on with it, and need not be shared.": (
+            not policy.card["training"]["complete"]
+        ),
+    }
+    return [note for note, holds in notes.items() if holds]
 
 
 def _said(name: str, value: float, score: Params) -> str:
-    wide = f" ± {_Z * score['se']:.2g}" if name == "return" and score["se"] is not None else ""
+    wide = f" ± {1.96 * score['se']:.2g}" if name == "return" and score["se"] is not None else ""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}{wide}"
