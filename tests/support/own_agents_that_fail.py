@@ -5,19 +5,6 @@ import hushbandits as hb
 SMALL = {"n_agents": 4, "horizon": 20}
 
 
-class NoRound:
-    """Its `act` does not take the round."""
-
-    blind = True
-
-    def __init__(self, m, rng):
-        pass
-
-    def act(self):
-        """Play arm 0."""
-        return 0
-
-
 class Breaks:
     """It raises in round 3."""
 

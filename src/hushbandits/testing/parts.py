@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from hushbandits.core import Array, Env, Field, Inbox, Params, Payload, Team, World, Wrapper, checked, run_seeds
-from hushbandits.core.each import Unlearning
 from hushbandits.core.fields import inward, outward, toward_agents
+from hushbandits.core.lifting import Unlearning
 from hushbandits.core.luck.tapes import streams
 from hushbandits.core.utils.validate import integer, shown
 from hushbandits.policies.luck import words
