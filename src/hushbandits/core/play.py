@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -84,15 +85,16 @@ def _listed(fields: Fields, n_arms: int) -> str:
     return ", ".join(told) or "nothing"
 
 
-def log_checkpoints(horizon: int, points: int = 50) -> list[int]:
-    """Up to `points` whole numbers from 1 to `horizon`, evenly spaced in the logarithm.
+@lru_cache
+def log_checkpoints(horizon: int, points: int = 50) -> tuple[int, ...]:
+    """Return up to `points` whole numbers from 1 to `horizon`, evenly spaced in the logarithm.
 
     Examples
     --------
     >>> log_checkpoints(100, 5)
-    [1, 3, 10, 32, 100]
+    (1, 3, 10, 32, 100)
     """
-    return sorted({int(x) for x in np.round(np.geomspace(1, max(1, horizon), points))})
+    return tuple(sorted({int(x) for x in np.round(np.geomspace(1, max(1, horizon), points))}))
 
 
 def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] | None = None) -> dict[str, Array]:
@@ -181,12 +183,7 @@ def played(
             _beats(env, team, obs, step)
         return env.metrics(), {}
     curves = _Curves(env, checkpoints, metrics)
-    first, *later = (*np.unique(curves.grid), math.inf)
-    if not env.linear and team.episode(env, first):
-        for until in later:
-            curves.look()
-            team.episode(env, until)
-    else:
+    if env.linear or not team.episode(env, math.inf, np.unique(curves.grid).tolist(), curves.look):
         _beats(env, team, obs, curves.look)
     return env.metrics(), curves.values
 
@@ -204,14 +201,17 @@ class _Curves:
     def look(self) -> None:
         """Note what the env stands at, for the checkpoints passed since the last look."""
         env, grid, clock, now = self._env, self.grid, self._clock, self._env.t.astype(float)
-        # Only a step that passes a checkpoint in some run (or that a later one will look back at) costs anything.
+        # Where no later step looks back at it, only a step that passes a checkpoint in some run costs anything.
         hit = (clock[:, None] < grid) & (grid <= now[:, None])
-        if env.linear or hit.any():
+        if env.linear:
             values, (r, c) = env.metrics(), np.nonzero(hit)
             share = (grid[c] - clock[r]) / (now[r] - clock[r])
             for name, before in self._before.items():
                 value = values[name].astype(float)
-                passed = before[r] + share * (value[r] - before[r]) if env.linear else value[r]
-                self.values[name][r, c] = passed
+                self.values[name][r, c] = before[r] + share * (value[r] - before[r])
                 self._before[name] = value
+        elif hit.any():
+            values = env.metrics()
+            for name, table in self.values.items():
+                np.copyto(table, values[name][:, None], where=hit)
         self._clock = now

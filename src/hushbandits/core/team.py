@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hushbandits.core.env_view import World, view_of
@@ -118,12 +118,15 @@ class Team(GuaranteeSource):
     def hear(self, inbox: Inbox) -> None:
         """Take in what arrived: `inbox` holds fields ``(R, A, S, …)``, and reductions of them."""
 
-    def episode(self, env: World, until: float = math.inf) -> bool:
+    def episode(
+        self, env: World, until: float = math.inf, stops: Sequence[float] = (), look: Callable[[], None] | None = None
+    ) -> bool:
         """Play all of `env`'s runs in compiled code, if there is any for this env; bit-equal to the beats.
 
         Every run goes on until its clock has reached `until`, or to its end; the next call goes on from there, and so
-        may the beats: what lies between is the env's and the team's state.  It plays the env's side as well, so it is
-        given the env itself: it is for code that ships with the package.
+        may the beats: what lies between is the env's and the team's state.  Where all clocks have reached the next of
+        `stops`, which ascend, and at `until`, `look` is called.  It plays the env's side as well, so it is given the env
+        itself: it is for code that ships with the package.
         Returns whether it did.
         """
         return False

@@ -42,7 +42,7 @@ def prepare(
     return built, team
 
 
-def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> list[int]:
+def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> Sequence[int]:
     """Return where curves are sampled: that many points up to the horizon, or these.
 
     ``None``: 50 where an episode lasts exactly `horizon`, else none at all (and then a team may play in one compiled
@@ -57,7 +57,7 @@ def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> list[int]:
     --------
     >>> import hushbandits as hb
     >>> sampled(3, hb.make_core("CoopNetwork-v0", horizon=100))
-    [1, 10, 100]
+    (1, 10, 100)
     """
     horizon = None if env.horizon is None else int(env.horizon)
     if checkpoints is None:

@@ -8,7 +8,7 @@ which reads the same tapes in the same order and so ends with the same bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
@@ -268,16 +268,21 @@ class VotingTeam(Team):
         for array, fresh in zip(self._state, self._fresh, strict=True):
             array[r] = fresh[0, 0]
 
-    def episode(self, env: World, until: float = math.inf) -> bool:
+    def episode(
+        self, env: World, until: float = math.inf, stops: Sequence[float] = (), look: Callable[[], None] | None = None
+    ) -> bool:
         """Play every run in compiled code, if the beats are ours and a vote meets nothing but a loss on its way."""
         loss = env.vote_loss()
         if loss is None or not all(map(self.ships, ("act", "speak", "hear"))):
             return False
-        goal = math.ceil(min(until, env.horizon or LONGEST, LONGEST))
-        with env.played():
-            for r in map(int, np.flatnonzero(env.live)):
-                self._play(env, r, goal, *loss)
-        self._active[:] = env.book.active
+        for stop in (*stops, until):
+            goal = math.ceil(min(stop, until, env.horizon or LONGEST, LONGEST))
+            with env.played():
+                for r in map(int, np.flatnonzero(env.live)):
+                    self._play(env, r, goal, *loss)
+            self._active[:] = env.book.active
+            if look is not None:
+                look()
         return True
 
     def _play(self, env: World, r: int, goal: int, rate: float, lost: Uniforms | None) -> None:

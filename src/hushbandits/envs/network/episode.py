@@ -8,7 +8,7 @@ written to its ring and the team's arrays (`Course`), so beats and episodes may 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -119,7 +119,9 @@ class NetworkTeam(Team):
             count, total = own["count"] + count, own["count"] * own["mean"] + total
         self.made(self.rules).tallied(self.state, np.stack([count, total], -1), self._t)
 
-    def episode(self, env: World, until: float = math.inf) -> bool:
+    def episode(
+        self, env: World, until: float = math.inf, stops: Sequence[float] = (), look: Callable[[], None] | None = None
+    ) -> bool:
         """Play every run in compiled code, if env and wrappers are ones that it knows."""
         rules = self.rules if _ruled(self) else None
         if rules is None or not isinstance(env, CoopNetwork):
@@ -128,14 +130,20 @@ class NetworkTeam(Team):
         course = env.course(STATES if states else rules.fields, states or rules.post is not standard_report, states)
         if course is None:
             return False
-        goal, blocks = math.ceil(min(until, env.horizon)), _pays(env)
-        while (t := course.t) < goal:
-            rounds = min(goal - t, self.ahead())
-            if rounds == 0:
-                _beat(env, course, self)
-                continue
-            (_by_blocks if blocks else _by_rounds)(env, course, self, rounds)
-            self._t = course.t
+        desk, by = None, _by_blocks if _pays(env) else _by_rounds
+        for stop in (*stops, until):
+            goal = math.ceil(min(stop, until, env.horizon))
+            while (t := course.t) < goal:
+                rounds = min(goal - t, self.ahead())
+                if rounds == 0:
+                    _beat(env, course, self)
+                    desk = None
+                    continue
+                desk = _Desk(env, course, self) if desk is None else desk
+                by(env, course, self, desk, rounds)
+                self._t = course.t
+            if look is not None:
+                look()
         return True
 
 
@@ -147,54 +155,54 @@ def _beat(env: CoopNetwork, course: Course, team: Team) -> None:
     team.hear(obs.inbox)
 
 
-def _by_blocks(env: CoopNetwork, course: Course, team: NetworkTeam, most: int) -> None:
+class _Desk:
+    """What compiled rounds go by from block to block, until a beat comes between."""
+
+    def __init__(self, env: CoopNetwork, course: Course, team: NetworkTeam):
+        poster, rules, arms = course.poster, team.rules, team._arm
+        self.loops: Loops = team.made(rules) if poster is None else team.made(rules, poster.poster)
+        self.mail = Mail.of(course.ring, course.slots, course.fields)
+        self.room: Array | Changes = (
+            np.empty((1, env.n_agents, env.n_arms, 2))  # for a tally
+            if poster is None
+            else Changes.of(course.ring, course.slots, env.n_arms, poster.told(env))
+        )
+        self.books = Books(arms, np.empty(arms.shape), course.regret, course.messages, course.edges, team.quiet)
+        # The standard report has the arms of the last round; after it a team may write its next ones to its own.
+        self.reported = rules.post is standard_report and poster is None
+        self.payment: Payment | None = None  # of arms that stand still
+
+
+def _by_blocks(env: CoopNetwork, course: Course, team: NetworkTeam, desk: _Desk, most: int) -> None:
     """Some rounds at once, where rewards are compiled."""
     course.leave()
-    law, t, ring, rules = env.law, course.t, course.ring, team.rules
+    t, ring, books = course.t, course.ring, desk.books
     luck = course.luck.some(min(most, max(1, _BLOCK // env.n_arms)))
     rounds = len(luck)
-    stand = env.arms.look(np.broadcast_to(np.arange(t, t + rounds), (env.runs, rounds)))
-    low, high = _SHIFTS.get(type(law), (0.0, 1.0))
-    payment = Payment(np.array(stand.location), np.array(stand.gap), type(law) is Bernoulli, low, high)
-    posts, room, books = _mail(course), _room(env, course), _books(course, team)
-    fates = _fates(env, course, rounds)
-    _made(course, team).rounds(team.state, posts, room, books, payment, _shifted(law, luck), fates, t, ring.t)
-    # the standard report has the arms of the last round; after it a team may write its next ones to its own
+    if desk.payment is None or env.arms.moving:
+        desk.payment = _payment(env, t, rounds)
+    fates, luck = _fates(env, course, rounds), _shifted(env.law, luck)
+    desk.loops.rounds(team.state, desk.mail, desk.room, books, desk.payment, luck, fates, t, ring.t)
     now = (ring.t + rounds) % ring.depth
-    reported = rules.post is standard_report and course.poster is None
-    course.went(rounds, posts.values[0][now] if reported else books.arms, books.rewards)
+    course.went(rounds, desk.mail.values[0][now] if desk.reported else books.arms, books.rewards)
 
 
-def _by_rounds(env: CoopNetwork, course: Course, team: NetworkTeam, rounds: int) -> None:
+def _payment(env: CoopNetwork, t: int, rounds: int) -> Payment:
+    stand = env.arms.look(np.broadcast_to(np.arange(t, t + rounds), (env.runs, rounds)))
+    low, high = _SHIFTS.get(type(env.law), (0.0, 1.0))
+    return Payment(np.array(stand.location), np.array(stand.gap), type(env.law) is Bernoulli, low, high)
+
+
+def _by_rounds(env: CoopNetwork, course: Course, team: NetworkTeam, desk: _Desk, rounds: int) -> None:
     """Some rounds one by one, whose rewards the env works out: any law, any arms."""
     course.leave()
-    made, posts, room, books = _made(course, team), _mail(course), _room(env, course), _books(course, team)
+    books = desk.books
     for _ in range(rounds):
         t = course.t + 1
-        made.act(team.state, t, books.arms)
+        desk.loops.act(team.state, t, books.arms)
         np.copyto(books.rewards, course.pull(books.arms.copy()))
-        made.close(team.state, posts, room, books, _fates(env, course, 1), t, course.ring.t)
+        desk.loops.close(team.state, desk.mail, desk.room, books, _fates(env, course, 1), t, course.ring.t)
         course.went(1)
-
-
-def _made(course: Course, team: NetworkTeam) -> Loops:
-    poster = course.poster
-    return team.made(team.rules) if poster is None else team.made(team.rules, poster.poster)
-
-
-def _mail(course: Course) -> Mail:
-    return Mail.of(course.ring, course.slots, course.fields)
-
-
-def _room(env: CoopNetwork, course: Course) -> Array | Changes:
-    if course.poster is not None:
-        return Changes.of(course.ring, course.slots, env.n_arms, course.poster.told(env))
-    return np.empty((1, env.n_agents, env.n_arms, 2))  # for a tally
-
-
-def _books(course: Course, team: NetworkTeam) -> Books:
-    arms = team._arm
-    return Books(arms, np.empty(arms.shape), course.regret, course.messages, course.edges, team.quiet)
 
 
 _BLOCK = 1 << 14  # numbers per run that are worked out ahead
