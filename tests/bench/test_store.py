@@ -17,7 +17,7 @@ from hushbandits.bench.declare.claim import Claim, Value
 from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.errors import StoreError
-from hushbandits.bench.runner.rows import Runs, digest_of, encoded
+from hushbandits.bench.runner.rows import Columns, Runs, digest_of, encoded
 from hushbandits.bench.runner.store import Store
 from hushbandits.cli.main import main
 
@@ -141,7 +141,7 @@ def _foreign(path):
 def _other_seed(path):
     """A sound file of our own, of the same cell, whose runs were drawn from another seed."""
     cell = FEW.cells()[0]
-    content = encoded([(cell.key, cell.label, Runs(np.arange(4), {"regret": np.zeros(4)}))], 1, {})
+    content = encoded(Columns.of([(cell.key, cell.label, Runs(np.arange(4), {"regret": np.zeros(4)}))]), 1, {})
     path.unlink()
     path.with_name(f"{path.name[:20]}-{digest_of(content)}.parquet").write_bytes(content)
 

@@ -125,8 +125,8 @@ class Team(GuaranteeSource):
 
         Every run goes on until its clock has reached `until`, or to its end; the next call goes on from there, and so
         may the beats: what lies between is the env's and the team's state.  Where all clocks have reached the next of
-        `stops`, which ascend, and at `until`, `look` is called.  It plays the env's side as well, so it is given the env
-        itself: it is for code that ships with the package.
+        `stops`, which ascend, and at `until`, `look` is called.  It plays the env's side as well, so it is given the
+        env itself: it is for code that ships with the package.
         Returns whether it did.
         """
         return False

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,10 +18,9 @@ from hushbandits.core.utils import extra
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Rows", "Runs", "decoded", "digest_of", "encoded"]
+__all__ = ["Columns", "Rows", "Runs", "decoded", "digest_of", "encoded"]
 
 _META = b"hushbandits"
-_COLUMNS = ("cell", "label", "run", "metric", "time", "value")
 
 
 @dataclass(frozen=True)
@@ -50,14 +49,49 @@ class Runs:
         along = {name: (ticks, np.asarray(table, float)[:, order]) for name, table in curves.items() if len(ticks)}
         return cls(np.asarray(numbers, np.int64), ends, along)
 
-    def long(self) -> list[tuple[Array, str, Array, Array]]:
-        """Return its rows, metric by metric: runs, name, times (NaN: at the end) and values."""
+    def long(self) -> list[tuple[str, Array, Array, Array]]:
+        """Return its rows, metric by metric: name, runs, times (NaN: at the end) and values."""
         runs, nan = self.numbers, np.full(len(self.numbers), np.nan)
-        ends = [(runs, name, nan, values) for name, values in sorted(self.finals.items())]
+        ends = [(name, runs, nan, values) for name, values in sorted(self.finals.items())]
         return ends + [
-            (np.repeat(runs, len(times)), name, np.tile(times, len(runs)), table.ravel())
+            (name, np.repeat(runs, len(times)), np.tile(times, len(runs)), table.ravel())
             for name, (times, table) in sorted(self.curves.items())
         ]
+
+
+class Columns(NamedTuple):
+    """Rows in the order of a file: cell by cell, finals first, metric by metric, run by run.
+
+    Parameters
+    ----------
+    cells : mapping of str to str
+        Keys, and their labels.
+    metrics : sequence of str
+        Their names.
+    cell, metric : (n,) array of int
+        Of each row, its cell's place among `cells`, and its metric's among `metrics`.
+    run, time, value : (n,) array
+        Its run, time (NaN: at the end) and value.
+    """
+
+    cells: Mapping[str, str]
+    metrics: Sequence[str]
+    cell: Array
+    metric: Array
+    run: Array
+    time: Array
+    value: Array
+
+    @classmethod
+    def of(cls, cells: Sequence[tuple[str, str, Runs]]) -> Columns:
+        """Return the rows of some cells: of each its key, its label, and runs."""
+        whose = {key: label for key, label, _ in cells}
+        place = {key: i for i, key in enumerate(whose)}
+        parts = [(place[key], *part) for key, _, runs in cells for part in runs.long()]
+        at, name, run, time, value = zip(*parts, strict=True)
+        metrics, sizes = sorted(set(name)), list(map(len, run))
+        cell, metric = (np.repeat(each, sizes) for each in (at, list(map(metrics.index, name))))
+        return cls(whose, metrics, cell, metric, *map(np.concatenate, (run, time, value)))
 
 
 class Rows:
@@ -74,6 +108,7 @@ class Rows:
             import pyarrow as pa
 
         self._at: Mapping[str, Array] = {}
+        self._names: list[str] = []
         if tables:
             frame = pa.concat_tables(tables).unify_dictionaries().to_pandas()
             self._at = frame.groupby("cell", observed=True).indices
@@ -87,6 +122,18 @@ class Rows:
     def numbers(self, key: str) -> Array:
         """``(n,)`` numbers of the runs of a cell, ascending."""
         return np.unique(self._run[self._at[key]]) if key in self else np.empty(0, np.int64)
+
+    def columns(self, cells: Mapping[str, str]) -> Columns:
+        """Return all rows of some cells, given by key and label; `self` must have each."""
+        at = [self._at[key] for key in cells]
+        all_, cell = np.concatenate(at), np.repeat(np.arange(len(at)), list(map(len, at)))
+        metric, run, time = np.argsort(np.argsort(self._names))[self._metric[all_]], self._run[all_], self._time[all_]
+        final = np.isnan(time)
+        keys = np.stack([np.where(final, 0, time), run, metric, ~final, cell])
+        order = np.lexsort(keys)  # stable: of what is there twice the last counts
+        order = order[np.append((np.diff(keys[:, order]) != 0).any(0), True)]
+        values = self._value[all_]
+        return Columns(cells, sorted(self._names), *(each[order] for each in (cell, metric, run, time, values)))
 
     def runs(self, key: str, most: float = np.inf) -> Runs:
         """Return the runs of a cell whose numbers are below `most`."""
@@ -114,13 +161,13 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def encoded(cells: Iterable[tuple[str, str, Runs]], seed: int, measures: Mapping[str, Measure]) -> bytes:
-    """Return a Parquet file of some cells' runs.
+def encoded(rows: Columns, seed: int, measures: Mapping[str, Measure]) -> bytes:
+    """Return a Parquet file of rows.
 
     Parameters
     ----------
-    cells : iterable of (str, str, Runs)
-        Key and label of each cell, and its runs.
+    rows : Columns
+        Of some cells.
     seed : int
         Master seed that the runs were played with.
     measures : mapping of str to Measure
@@ -130,14 +177,15 @@ def encoded(cells: Iterable[tuple[str, str, Runs]], seed: int, measures: Mapping
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-    parts = [(key, label, *part) for key, label, runs in cells for part in runs.long()]
-    cell, label, run, metric, time, value = zip(*parts, strict=True)
-    texts = {"cell": cell, "label": label, "metric": metric}
-    columns = {name: np.repeat(np.array(each, object), list(map(len, run))) for name, each in texts.items()}
-    columns |= {"run": np.concatenate(run), "value": np.concatenate(value)}
-    columns["time"] = pa.array(np.concatenate(time), from_pandas=True)  # NaN is null
+    table = pa.table({
+        "cell": pa.array(rows.cells.keys()).take(rows.cell),
+        "label": pa.array(rows.cells.values()).take(rows.cell),
+        "run": rows.run,
+        "metric": pa.array(rows.metrics).take(rows.metric),
+        "time": pa.array(rows.time, from_pandas=True),  # NaN is null
+        "value": rows.value,
+    })  # fmt: skip
     told = {"seed": seed, "metrics": {name: [m.label, m.nature] for name, m in sorted(measures.items())}}
-    table = pa.table({name: columns[name] for name in _COLUMNS})
     sink = pa.BufferOutputStream()
     about = {_META: json.dumps(told, ensure_ascii=False)}
     pq.write_table(table.replace_schema_metadata(about), sink, compression="zstd")

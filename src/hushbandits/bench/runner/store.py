@@ -14,7 +14,7 @@ from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.declare.vocabulary import shipped
 from hushbandits.bench.runner.errors import StoreError, unwritable
-from hushbandits.bench.runner.rows import Rows, Runs, decoded, digest_of, encoded
+from hushbandits.bench.runner.rows import Columns, Rows, Runs, decoded, digest_of, encoded
 from hushbandits.core import Array, Params, shown
 from hushbandits.core.measure import Measure
 from hushbandits.core.utils.files import left_behind, replacing
@@ -75,7 +75,8 @@ class Store:
         self.seed, self.experiments = asked
         if there is not None and (other := _difference(there, asked)):
             raise StoreError(f"{self.path} holds another run: {other}; choose another --out, or delete that folder")
-        self._waiting: list[tuple[Cell, Runs, Mapping[str, Measure]]] = []
+        self._waiting: list[tuple[Cell, Runs]] = []
+        self._measures: dict[str, Measure] = {}
         self._flushed = 0.0
         #: Why cells are left out, by key: env, wrappers and agent cannot meet there.
         self.skipped: dict[str, str] = {}
@@ -192,21 +193,23 @@ class Store:
 
     def add(self, cell: Cell, runs: Runs, measures: Mapping[str, Measure]) -> None:
         """Take a batch of consecutive runs; it is written at once, or soon together with other small ones (`flush`)."""
-        if any(waiting.get(name, m) != m for _, _, waiting in self._waiting for name, m in measures.items()):
+        if any(self._measures.get(name, m) != m for name, m in measures.items()):
             self.flush()  # a file says once what a metric is
-        self._waiting.append((cell, runs, measures))
+        self._waiting.append((cell, runs))
+        self._measures |= measures
         if time.monotonic() - self._flushed > _SECONDS:
             self.flush()
 
     def flush(self) -> None:
         """Write what waits into one file; shorter batches within it, and its failures, go."""
         waiting, self._waiting, self._flushed = self._waiting, [], time.monotonic()
-        spans = [(cell.key[:16], int(runs.numbers[0]), int(runs.numbers[-1])) for cell, runs, _ in waiting]
+        measures, self._measures = self._measures, {}
+        spans = [(cell.key[:16], int(runs.numbers[0]), int(runs.numbers[-1])) for cell, runs in waiting]
         if not waiting:
             return
         stem = "-".join(map(str, spans[0])) if len(spans) == 1 else "several"
-        new = self._write_rows(stem, [(c.key, c.label, runs) for c, runs, _ in waiting], [m for *_, m in waiting])
-        for (key, first, last), (cell, *_) in zip(spans, waiting, strict=True):
+        new = self._write_rows(stem, Columns.of([(c.key, c.label, runs) for c, runs in waiting]), measures)
+        for (key, first, last), (cell, _) in zip(spans, waiting, strict=True):
             (self.path / "failures" / f"{key}-{first}-{last}.json").unlink(missing_ok=True)
             for old in (self.path / "rows").glob(f"{key}-{first}-*.parquet") if cell.key in self.rows else ():
                 if old.name != new and int(old.name.split("-")[2]) <= last:
@@ -223,21 +226,20 @@ class Store:
         there = {path.name for path in files}
         left, kept = {key for key in self.cells if key in rows}, set()
         for experiment in self.experiments:
-            cells = [cell for cell in experiment.cells() if cell.key in left]
-            left -= {cell.key for cell in cells}
+            cells = {cell.key: cell.label for cell in experiment.cells() if cell.key in left}
+            left -= cells.keys()
             if cells:
-                merged = [(c.key, c.label, rows.runs(c.key)) for c in cells]
-                kept.add(self._write_rows(experiment.name, merged, [measures[c.key] for c in cells], there))
+                about = {name: m for key in cells for name, m in measures[key].items()}
+                kept.add(self._write_rows(experiment.name, rows.columns(cells), about, there))
         for name in there - kept:
             (self.path / "rows" / name).unlink(missing_ok=True)
         self.reread()
 
     def _write_rows(
-        self, stem: str, cells: Sequence[tuple[str, str, Runs]], measures: Sequence[Mapping[str, Measure]],
-        there: Collection[str] = (),
-    ) -> str:  # fmt: skip
+        self, stem: str, rows: Columns, measures: Mapping[str, Measure], there: Collection[str] = ()
+    ) -> str:
         """Write a file of rows, unless it is one of those that are there and sound; return its name."""
-        content = encoded(cells, self.seed, {name: m for each in measures for name, m in each.items()})
+        content = encoded(rows, self.seed, measures)
         name = f"{stem}-{digest_of(content)}.parquet"
         if name not in there:
             self._write(Path("rows", name), content)
