@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import numpy as np
 
@@ -56,23 +57,15 @@ class Field:
 
     def __post_init__(self) -> None:
         try:
-            known = np.dtype(self.dtype).kind in "biuf"
+            kind, least, most = _held(self.dtype)
         except TypeError:
-            known = False
-        if not known:
-            raise ValueError(f"dtype={self.dtype!r} of a field must be bits ('?'), integers ('i8') or floats ('f8')")
+            raise ValueError(
+                f"dtype={self.dtype!r} of a field must be bits ('?'), integers ('i8') or floats ('f8')"
+            ) from None
         whole = isinstance(self.shape, tuple) and all(isinstance(n, (int, np.integer)) and n >= 0 for n in self.shape)
         if not whole:
             raise ValueError(f"shape={self.shape!r} of a field must be a tuple of integers ≥ 0")
-        kind = np.dtype(self.dtype)
         of: type[float] = float if kind.kind == "f" else int
-        least: float
-        most: float
-        if kind.kind in "iu":
-            least, most = np.iinfo(kind).min, np.iinfo(kind).max
-        else:
-            most = min(LARGEST_NUMBER, float(np.finfo(kind).max)) if kind.kind == "f" else 1
-            least = -most if kind.kind == "f" else 0
         span = of(least if self.low is None else self.low), of(most if self.high is None else self.high)
         # Worked out once: a field is read in every beat.
         for name, value in (("form", kind), ("range", span)):
@@ -92,6 +85,18 @@ class Field:
     def kind(self) -> str:
         """``"b"``, ``"i"``, ``"u"`` or ``"f"``."""
         return self.form.kind
+
+
+@lru_cache(maxsize=64)
+def _held(dtype: str) -> tuple[np.dtype[np.generic], float, float]:
+    """The dtype, and the least and largest value that a field of it may have; ``TypeError`` for any other."""
+    kind = np.dtype(dtype)
+    if kind.kind in "iu":
+        return kind, int(np.iinfo(kind).min), int(np.iinfo(kind).max)
+    if kind.kind not in "bf":
+        raise TypeError(dtype)
+    most = min(LARGEST_NUMBER, float(np.finfo(kind).max)) if kind.kind == "f" else 1
+    return kind, -most if kind.kind == "f" else 0, most
 
 
 Fields = Mapping[str, Field]

@@ -157,6 +157,8 @@ def divisor(name: str, value: object, high: float = math.inf, *, closed: str = "
 
 def _float(value: object) -> float:
     """`value` as the float it will be used as; NaN if it is no number, infinite if it is too large."""
+    if type(value) is float:
+        return value
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return math.nan
     try:
@@ -167,6 +169,8 @@ def _float(value: object) -> float:
 
 def _whole(value: object) -> int | None:
     """`value` as the integer it stands for, of any size; ``None`` if it is not an integer."""
+    if type(value) is int:
+        return value
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return int(value)
     number = _float(value)
