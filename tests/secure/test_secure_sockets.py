@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -143,6 +144,32 @@ def test_a_message_that_is_never_finished_holds_nobody_up_for_long():
     result, ended = swarm([User] * 4, seconds=1.5, strangers=[b"HS\x01"])
     assert result in ([111, 111], [1111, 1111], [1011, 1011], [1101, 1101], [1110, 1110])
     assert list(ended.values()).count("done") == 3
+
+
+def test_the_end_of_a_session_closes_who_still_comes(caplog):
+    """Strangers knock all the time, and nobody says a word: the server ends in its time, with every link closed."""
+    over, guests = threading.Event(), []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = listener.getsockname()
+
+        def knock():
+            while not over.is_set():
+                guests.append(socket.create_connection(address, 5.0))
+                time.sleep(0.002)
+
+        stranger = threading.Thread(target=knock)
+        stranger.start()
+        begin = time.monotonic()
+        with pytest.raises(Abort) as caught:
+            serve(Server(Parameters(4, 9, 1, 3, 2, bytes(16))), listener, 0.3)
+        assert time.monotonic() - begin < 5
+        over.set()
+        stranger.join(10)
+    assert caught.value.fault is Fault.DROPOUT
+    for guest in guests:
+        with guest, suppress(ConnectionResetError):
+            assert guest.recv(1) == b""
+    assert not caplog.records
 
 
 @pytest.mark.parametrize(

@@ -184,12 +184,11 @@ class Mixnet:
 
 def mixed_words(hops: int, insecure_seed: bool) -> tuple[str, ...]:
     """Without what mixes hide nothing."""
-    mixes = "the mix follows the protocol, and"
-    if hops > 1:
-        mixes = f"the {hops} mixes follow the protocol, and one at least"
+    one = "mix follows the protocol, and"
+    mixes = one if hops == 1 else f"{hops} mixes follow the protocol, and one at least"
     senders = "all senders of a batch but one do not collude: who knows the others' messages knows the last"
     simulated = ("keys and orders follow from the run's seed: a simulation",) if insecure_seed else ()
-    return (f"{mixes} tells nobody its order", senders, *simulated)
+    return (f"the {mixes} tells nobody its order", senders, *simulated)
 
 
 class Batches:

@@ -65,7 +65,7 @@ class _Links:
     """The connections of a server."""
 
     def __init__(self, server: Server):
-        self._server = server
+        self._server, self._room = server, server.parameters.n
         self._names: dict[asyncio.StreamWriter, int | None] = {}  # whose each is, once it has spoken
         self._news = asyncio.Event()
         self._fault: Exception | None = None
@@ -73,17 +73,21 @@ class _Links:
     async def play(self, listener: socket.socket, seconds: float) -> None:
         """Play all rounds."""
         server = self._server
-        async with await asyncio.start_server(self._hear, sock=listener.dup(), backlog=server.parameters.n):
-            try:
-                while server.total is None:
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(seconds):
-                            await self._collect()
-                    if self._fault is not None:
-                        raise self._fault
-                    self._send(server.advance())
-            finally:
-                self._send({})
+        listening = await asyncio.start_server(self._hear, sock=listener.dup(), backlog=self._room)
+        try:
+            while server.total is None:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(seconds):
+                        await self._collect()
+                if self._fault is not None:
+                    raise self._fault
+                self._send(server.advance())
+        finally:
+            self._room = 0
+            listening.close()
+            self._send({})
+            while len(asyncio.all_tasks()) > 1:  # who hears a link that is cut ends by itself
+                await asyncio.sleep(0)
 
     async def _collect(self) -> None:
         """Wait until all have spoken who still can."""
@@ -108,15 +112,19 @@ class _Links:
 
     async def _hear(self, stream: asyncio.StreamReader, link: asyncio.StreamWriter) -> None:
         """Take the messages that come over a connection, until it ends."""
-        server, p = self._server, self._server.parameters
-        if len(self._names) < p.n and server.round is Kind.KEYS:
+        server, longest = self._server, self._server.parameters.longest
+        if len(self._names) < self._room and server.round is Kind.KEYS:
             self._names[link] = None
         try:
             while link in self._names:
                 header = await stream.readexactly(HEADER)
-                data = header + await stream.readexactly(length_of(header, p.longest) - HEADER)
+                data = header + await stream.readexactly(length_of(header, longest) - HEADER)
                 if link in self._names:
-                    self._take(link, data)
+                    name = server.receive(data)
+                    if self._names[link] not in (None, name):
+                        raise Abort(Fault.NAME, f"the server got a message of {name} from {self._names[link]}")
+                    self._names[link] = name
+                    self._news.set()
         except (OSError, EOFError):  # gone
             pass
         except Exception as error:  # an Abort, or a fault of ours: it ends the sum
@@ -124,10 +132,3 @@ class _Links:
         finally:
             self._cut(link)
             self._news.set()
-
-    def _take(self, link: asyncio.StreamWriter, data: bytes) -> None:
-        name = self._server.receive(data)
-        if self._names[link] not in (None, name):
-            raise Abort(Fault.NAME, f"the server got a message of {name} from {self._names[link]}")
-        self._names[link] = name
-        self._news.set()

@@ -98,8 +98,7 @@ class User(Party):
             raise Abort(Fault.ROUND, f"user {self.name} got {kind.name}, which is not due")
         self._awaited = None  # whatever follows, never again
         self._answered = data[-DIGEST:]
-        answer: bytes = getattr(self, f"_on_{kind.name.lower()}")(body)
-        return answer
+        return getattr(self, f"_on_{kind.name.lower()}")(body)
 
     def _on_roster(self, body: bytes) -> bytes:
         p, u = self.parameters, self.name
