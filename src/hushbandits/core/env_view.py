@@ -115,25 +115,10 @@ class EnvView(World):
 
     def __init__(self, env: World):
         self._env = env
-        self._shown = frozenset((*_SHOWN, *env.public, "law", "wrappers"))
+        self._shown = frozenset((*_SHOWN, *env.public, "law", "wrappers", "live", "t"))
 
     def __deepcopy__(self, memo: object) -> EnvView:
         return self  # it is no part of a team that keeps it
-
-    @property
-    def wrappers(self) -> tuple[Any, ...]:
-        """The wrappers as configured, without their state."""
-        return self._env.configured
-
-    @property
-    def live(self) -> Array:
-        """``(R,)`` bool: which runs go on."""
-        return handed(self._env.live)
-
-    @property
-    def t(self) -> Array:
-        """``(R,)`` rounds so far (users, in feedback), as in an `Obs`."""
-        return handed(self._env.t)
 
     @property
     def agents_speak(self) -> bool:
@@ -145,27 +130,25 @@ class EnvView(World):
         def __getattr__(self, name):
             if name.startswith("__") or "_shown" not in self.__dict__:
                 raise AttributeError(name)
-            if hasattr(type(self), name):  # a property that fails says why
-                return object.__getattribute__(self, name)
             if name in _ANSWERS:
                 return getattr(self._env, name)
             if name not in self._shown:
-                seen = ", ".join(sorted({*self._shown, "live", "t"}))
-                raise AttributeError(f"a team does not see {name!r} of its env; it sees: {seen}")
-            value = getattr(self._env, name)
+                raise AttributeError(
+                    f"a team does not see {name!r} of its env; it sees: {', '.join(sorted(self._shown))}"
+                )
+            value = self._env.configured if name == "wrappers" else getattr(self._env, name)
             for mine, configured in zip(self._env.wrappers, self._env.configured, strict=True):
-                if value is mine:  # as configured, like all wrappers
+                if value is mine:  # without the state of its runs
                     return configured
             if name == "law" and type(value) not in LAWS.values():
-                raise AttributeError(
-                    f"a team does not see the law of its env: {type(value).__name__} holds what the arms are"
-                )
+                own = type(value).__name__
+                raise AttributeError(f"a team does not see the law of its env: {own} holds what the arms are")
             if isinstance(value, np.ndarray):
                 return handed(value)
             return MappingProxyType(value) if isinstance(value, dict) else value
 
     def __dir__(self) -> list[str]:
-        return sorted({*self._shown, *_ANSWERS, "live", "t", "agents_speak"})
+        return sorted({*self._shown, *_ANSWERS, "agents_speak"})
 
     def __repr__(self) -> str:
         return f"EnvView({self.setting}: n_agents={self.n_agents}, n_arms={self.n_arms}, runs={self.runs})"

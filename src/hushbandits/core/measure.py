@@ -11,34 +11,17 @@ import numpy as np
 
 from hushbandits.core.utils import Array, choice, shown
 
-__all__ = ["NATURES", "Measure", "Nature", "agree", "gathered"]
+__all__ = ["NATURES", "Measure", "agree", "gathered"]
 
 
-@dataclass(frozen=True)
-class Nature:
-    """What values a metric can take in one run.
-
-    Parameters
-    ----------
-    low, high : float
-        Nothing lies beyond, neither a run nor a mean.
-    whole : bool
-        Whether a run's value is a whole number.
-    """
-
-    low: float = -math.inf
-    high: float = math.inf
-    whole: bool = False
-
-
-#: The natures, from the narrowest to the one that promises nothing.
-NATURES: Mapping[str, Nature] = MappingProxyType(
+#: The natures, from the narrowest to the one that promises nothing: beyond these ends lies neither a run nor a mean.
+NATURES: Mapping[str, tuple[float, float]] = MappingProxyType(
     {
-        "rate": Nature(0.0, 1.0, whole=True),
-        "share": Nature(0.0, 1.0),
-        "count": Nature(0.0, whole=True),
-        "amount": Nature(0.0),
-        "measure": Nature(),
+        "rate": (0.0, 1.0),
+        "share": (0.0, 1.0),
+        "count": (0.0, math.inf),
+        "amount": (0.0, math.inf),
+        "measure": (-math.inf, math.inf),
     }
 )
 
@@ -87,8 +70,7 @@ class Measure:
     @property
     def bounds(self) -> tuple[float, float]:
         """Least and largest value."""
-        nature = NATURES[self.nature]
-        return nature.low, nature.high
+        return NATURES[self.nature]
 
     def per_time(self) -> Measure:
         """Return what it is divided by a time: no rate any more, and no count."""

@@ -18,7 +18,7 @@ from hushbandits.core.team import Team
 from hushbandits.core.utils import Array, Message, Seeds, shown
 from hushbandits.core.validation import checked_seeds
 
-__all__ = ["log_checkpoints", "measured", "meet", "play", "played", "record"]
+__all__ = ["log_checkpoints", "measured", "meet", "play", "record"]
 
 
 def meet(env: Env, team: Team) -> None:
@@ -116,8 +116,7 @@ def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] |
     >>> play(env, hb.make_team("Multi-UCB"))["regret"].shape
     (2,)
     """
-    finals, _ = played(env, team, seed, step=step)
-    return measured(env, team, finals)
+    return record(env, team, seed, step=step)[0]
 
 
 def measured(env: Env, team: Team, finals: dict[str, Array]) -> dict[str, Array]:
@@ -127,13 +126,6 @@ def measured(env: Env, team: Team, finals: dict[str, Array]) -> dict[str, Array]
             finals = {**finals, **copy.deepcopy(team).metrics(its)}
     agree(finals, gathered(env, team))
     return finals
-
-
-def _begin(env: Env, team: Team, seed: int | Seeds) -> Obs:
-    meet(env, team)
-    obs = env.reset(checked_seeds(seed, env.runs, run_seeds))  # a reset of one's own gets seeds, however it is called
-    team.reset(EnvView(env), env.seeds)
-    return obs
 
 
 def _beats(env: Env, team: Team, obs: Obs, step: Callable[[], None] | None) -> None:
@@ -148,9 +140,24 @@ def _beats(env: Env, team: Team, obs: Obs, step: Callable[[], None] | None) -> N
 
 
 def record(
-    env: Env, team: Team, seed: int | Seeds, checkpoints: Sequence[int], metrics: Sequence[str]
+    env: Env,
+    team: Team,
+    seed: int | Seeds,
+    checkpoints: Sequence[int] = (),
+    metrics: Sequence[str] = (),
+    step: Callable[[], None] | None = None,
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Play, and sample scalar metrics at checkpoints of the env's clock.
+
+    Parameters
+    ----------
+    env, team, seed
+        As in `play`.
+    checkpoints : sequence of C ints
+    metrics : sequence of str
+        Names.
+    step : callable, optional
+        Called after every round, where there are no `metrics`.
 
     Returns
     -------
@@ -160,32 +167,16 @@ def record(
         Values when the clock stood at each checkpoint: exact where the clock ticks in ones, linear inside
         a step where the env says that its metrics are (a block of users); NaN past a run's end.
     """
-    finals, curves = played(env, team, seed, checkpoints, metrics)
-    return measured(env, team, finals), curves
-
-
-def played(
-    env: Env,
-    team: Team,
-    seed: int | Seeds,
-    checkpoints: Sequence[int] = (),
-    metrics: Sequence[str] = (),
-    step: Callable[[], None] | None = None,
-) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Play, and return what `record` does, less what the team says of itself (`measured`).
-
-    `step` is called after every round, where there are no `metrics`.
-    """
-    _players(env, team)
-    obs = _begin(env, team, seed)
+    meet(env, team)
+    obs = env.reset(checked_seeds(seed, env.runs, run_seeds))  # a reset of one's own gets seeds, however it is called
+    team.reset(EnvView(env), env.seeds)
+    curves = _Curves(env, checkpoints, metrics)
     if not metrics:
         if step is not None or not team.episode(env):
             _beats(env, team, obs, step)
-        return env.metrics(), {}
-    curves = _Curves(env, checkpoints, metrics)
-    if env.linear or not team.episode(env, math.inf, np.unique(curves.grid).tolist(), curves.look):
+    elif env.linear or not team.episode(env, math.inf, np.unique(curves.grid).tolist(), curves.look):
         _beats(env, team, obs, curves.look)
-    return env.metrics(), curves.values
+    return measured(env, team, env.metrics()), curves.values
 
 
 class _Curves:

@@ -40,10 +40,6 @@ class Law(ABC):
         """Exact mean at each location."""
         return np.asarray(location, float)
 
-    def variance(self, location: Array) -> Array:
-        """Exact variance at each location."""
-        raise NotImplementedError(f"{type(self).__name__} has no variance formula")
-
     def shortfall(self, x: Array, location: float) -> Array | None:
         """``E (x − X)₊`` for x ∈ [0, 1], where there is a formula and rewards lie in [0, 1]."""
         return None

@@ -50,11 +50,6 @@ class Bernoulli(Law):
         """1 where u < p."""
         return np.less(u, location).astype(float)
 
-    def variance(self, location: Array) -> Array:
-        """p(1 − p)."""
-        variance: Array = np.asarray(location) * (1 - np.asarray(location))
-        return variance
-
     def shortfall(self, x: Array, location: float) -> Array:
         """(1 − p) x."""
         return (1 - location) * np.asarray(x)
@@ -77,10 +72,6 @@ class Gaussian(Law):
     def quantile(self, u: Array, location: Array) -> Array:
         """μ + σ Φ⁻¹(u)."""
         return location + self.sigma * _normal(u)
-
-    def variance(self, location: Array) -> Array:
-        """σ²."""
-        return np.full_like(np.asarray(location, float), self.sigma**2)
 
 
 @dataclass(frozen=True)
@@ -163,11 +154,6 @@ class Beta(Smooth):
         x = inverse(inner * self.concentration, (1 - inner) * self.concentration, u)
         return np.where(location <= 0, 0.0, np.where(location >= 1, 1.0, x))
 
-    def variance(self, location: Array) -> Array:
-        """μ(1 − μ)/(c + 1)."""
-        variance: Array = np.asarray(location) * (1 - np.asarray(location)) / (self.concentration + 1)
-        return variance
-
     def shortfall(self, x: Array, location: float) -> Array:
         """``x I_x(a, b) − μ I_x(a + 1, b)``; a mean of 0 or 1 is that constant."""
         x = np.asarray(x, float)
@@ -196,10 +182,6 @@ class Uniform(Law):
         """μ + w (u − ½)."""
         return location + self.width * (np.asarray(u) - 0.5)
 
-    def variance(self, location: Array) -> Array:
-        """w²/12."""
-        return np.full_like(np.asarray(location, float), self.width**2 / 12)
-
 
 @dataclass(frozen=True)
 class Constant(Law):
@@ -211,10 +193,6 @@ class Constant(Law):
     def quantile(self, u: Array, location: Array) -> Array:
         """The location, whatever u."""
         return np.broadcast_to(np.asarray(location, float), np.broadcast_shapes(np.shape(u), np.shape(location)))
-
-    def variance(self, location: Array) -> Array:
-        """Zero everywhere."""
-        return np.zeros_like(np.asarray(location, float))
 
 
 def _normal(u: Array) -> Array:

@@ -89,7 +89,3 @@ class Stable(Law):
     def quantile(self, u: Array, location: Array) -> Array:
         """μ + s q(u)."""
         return location + self.scale * stable_quantile(u, self.alpha)
-
-    def variance(self, location: Array) -> Array:
-        """∞."""
-        return np.full_like(np.asarray(location, float), np.inf)

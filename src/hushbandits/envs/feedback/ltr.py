@@ -173,11 +173,6 @@ class Relevance(Law):
         """Exact."""
         return (self.shares @ self._values)[np.asarray(location).astype(int)]
 
-    def variance(self, location: Array) -> Array:
-        """Exact."""
-        means = self.shares @ self._values
-        return (self.shares @ self._values**2 - means**2)[np.asarray(location).astype(int)]
-
     def shortfall(self, x: Array, location: float) -> Array:
         """``Σ_v P(v) (x − v)₊``."""
         return np.maximum(np.asarray(x)[:, None] - self._values, 0.0) @ self.shares[int(location)]
