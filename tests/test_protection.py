@@ -1,7 +1,6 @@
 """One answer about privacy: nothing finite in the table that env, team or ledger do not support."""
 
 import math
-import pickle
 import re
 import sys
 from dataclasses import replace
@@ -229,15 +228,6 @@ def test_a_promise_never_rests_on_what_the_agent_goes_by():
     assert [line.counts for line in told] == ["yes"]  # agents are told nothing else there
 
 
-def test_what_does_not_hold_here_is_not_said():
-    gauss = {"rewards": "gaussian", "n_agents": 4, "horizon": 100}
-    assert all(math.isinf(line.epsilon) for line in hb.privacy("PrivateNetwork-v0", own="noised", **gauss))
-    assert all(math.isinf(line.epsilon) for line in hb.privacy("DPMASE-v0", "DP-MASE", rewards="gaussian"))
-    lost = hb.privacy("DistDP-v0", "Dist-DP-SE", wrappers=["Loss"])
-    assert all(math.isinf(line.epsilon) for line in lost)
-    assert "No line has an ε" in str(lost)
-
-
 def test_every_way_to_ask_has_the_same_answer():
     kwargs = {"horizon": 500, "epsilon": 0.5}
     by_id = hb.privacy("DistDP-v0", "Dist-DP-SE", **kwargs)
@@ -291,22 +281,6 @@ def test_results_say_what_was_spent():
     spent = results.final("epsilon").max()
     assert f"ε up to {spent:.4g} (metric epsilon)" in str(results.privacy)
     assert spent <= max(line.epsilon for line in results.privacy if math.isfinite(line.epsilon))
-
-
-def test_results_travel_with_what_was_promised():
-    class Local:
-        blind = True
-
-        def __init__(self, m, rng): ...
-        def act(self, t):
-            return 0
-
-    results = hb.evaluate(
-        "CoopNetwork-v0", Local, runs=1, env={"horizon": 20, "n_agents": 3}, wrappers=["LocalLaplace"]
-    )
-    back = pickle.loads(pickle.dumps(results))
-    assert back.privacy.lines == results.privacy.lines
-    assert back.final("regret").tolist() == results.final("regret").tolist()
 
 
 def test_the_room_and_the_question_share_a_name():

@@ -72,18 +72,6 @@ def test_sub_envs_are_the_agents_of_the_cores_runs_over_many_episodes(id, num_en
     assert ended >= 2 * many
 
 
-def test_an_end_that_comes_by_itself_is_no_truncation():
-    venv = make_sb3("DPMASE-v0", 8, **{**VOTE, "threshold": 1})
-    venv.seed(0)
-    venv.reset()
-    rng, ends = np.random.default_rng(1), []
-    for _ in range(40):
-        _, _, done, infos = venv.step(drawn(venv, rng))
-        ends += [info["TimeLimit.truncated"] for info, d in zip(infos, done, strict=True) if d]
-    assert ends
-    assert not any(ends)
-
-
 def test_a_seed_counts_once_and_the_stream_goes_on():
     venv = make_sb3("CoopNetwork-v0", 2, **NET)
 

@@ -104,19 +104,6 @@ def test_a_rollout_is_the_rows_of_the_core(env_id):
         assert played["next", "done"].any(0).sum() > played["next", "done"].all(0).sum()  # not all at once
 
 
-def test_a_run_ends_by_itself_or_at_the_horizon():
-    env = make_torchrl("DPMASE-v0", 2, n_agents=4, n_arms=2, delta=0.5, horizon=30)
-    k = env.rows.core.n_arms
-    state, ends = env.reset(), []
-    for vote in (0, k):  # all vote an arm out, nobody votes
-        while not state["done"].all():
-            state["agents", "action"] = torch.full((2, 4), vote)
-            state = env.step(state)["next"]
-        ends.append((state["terminated"].all().item(), state["truncated"].all().item()))
-        state = env.reset()
-    assert ends == [(True, False), (False, True)]
-
-
 def test_only_what_is_asked_for_starts_anew():
     env = made("CoopNetwork-v0", **NET)
     state = env.reset(TensorDict({"_reset": torch.tensor([[True], [False], [False]])}, [3]))  # the first: all of them

@@ -54,13 +54,15 @@ def test_messages_keep_their_epsilon(epsilon, runs):
     assert 0 < theirs < runs
 
 
-def test_mutant_without_noise_is_rejected():
-    assert refutes(1.0, votes(1.0, 1, 2000, 0, noise_epsilon=1e12), votes(1.0, 0, 2000, 1, noise_epsilon=1e12), 2000)
+#: Of the noise that is due: none, half, and Lap(1/R) where Lap(1/(εR)) is due (ε = 1 behind a claim of .1).
+THIN = {"no noise": (1.0, 1e12, 2000), "half": (1.0, 2.0, 24_000), "a scale that forgets epsilon": (0.1, 1.0, 24_000)}
 
 
-def test_mutant_with_half_the_noise_is_rejected():
-    runs = 24_000
-    assert refutes(1.0, votes(1.0, 1, runs, 0, noise_epsilon=2.0), votes(1.0, 0, runs, 1, noise_epsilon=2.0), runs)
+@pytest.mark.parametrize("mutant", THIN)
+def test_a_mutant_with_too_little_noise_is_rejected(mutant):
+    epsilon, noise, runs = THIN[mutant]
+    hits, other = (votes(epsilon, shift, runs, 1 - shift, noise_epsilon=noise) for shift in (1, 0))
+    assert refutes(epsilon, hits, other, runs)
 
 
 def test_mutant_with_one_draw_for_all_arms_is_rejected():
@@ -71,13 +73,6 @@ def test_mutant_with_one_draw_for_all_arms_is_rejected():
     edge = int(np.floor(2 * (h + c) * due)) - int(np.floor((2 * (h + c) - 3.0 / due) * due)) + 1
     assert refutes(1.0, votes(1.0, edge, 2000, 0, shared=True), votes(1.0, edge - 1, 2000, 1, shared=True), 2000)
     assert not refutes(1.0, votes(1.0, edge, 2000, 0), votes(1.0, edge - 1, 2000, 1), 2000)
-
-
-def test_mutant_with_a_scale_that_forgets_epsilon_is_rejected():
-    # Lap(1/R) where Lap(1/(εR)) is due: ε = 1 behind a claim of .1
-    runs = 24_000
-    hits = votes(0.1, 1, runs, 0, noise_epsilon=1.0), votes(0.1, 0, runs, 1, noise_epsilon=1.0)
-    assert refutes(0.1, *hits, runs)
 
 
 def test_an_epoch_never_looks_at_the_global_set():

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from kinds import weekly_but
 from mutants import AsPrinted, ForgottenPrecision, GammaScale, OneSided
-from scipy import stats
 
 import hushbandits as hb
 from hushbandits.audits import uniforms
@@ -17,9 +16,7 @@ from hushbandits.audits.events import Change, refuted
 from hushbandits.audits.laws import LARGE, composed_delta, every_size, white_box
 from hushbandits.audits.suite import checks
 from hushbandits.cli.main import main
-from hushbandits.core.luck.rewards import LAWS
 from hushbandits.privacy.audit import critical_share
-from hushbandits.privacy.samplers import polya_epsilon
 from hushbandits.wrappers.distributed_dp import DiscreteGaussian, DiscreteLaplace, Skellam
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg
@@ -155,29 +152,6 @@ def test_no_env_with_a_mechanism_escapes_the_audit():
     assert audited <= set(everything())
 
 
-UNBOUNDED = [name for name, law in LAWS.items() if not law.unit_interval]
-
-
-@pytest.mark.parametrize("law", UNBOUNDED)
-def test_no_promise_stands_on_unbounded_rewards(law):
-    envs = ("CentralDP-v0", "DistDP-v0", "DistRDP-v0", "DistCDP-v0", "LocalDP-v0", "ShuffleDP-v0")
-    makes = [lambda id=id: hb.make_core(id, rewards=law) for id in (*envs, "DPMASE-v0")]
-    for name in ("PrivateMeans", "LocalLaplace"):
-        makes += [
-            lambda name=name, own=own: hb.make_core(
-                "CoopNetwork-v0", n_agents=4, wrappers=[hb.make_wrapper(name, own=own)], rewards=law
-            )
-            for own in ("exact", "noised")
-        ]
-    for make in makes:
-        try:
-            env = make()
-        except ValueError:
-            continue  # refused outright
-        promises = env.guarantees() + (hb.make_team("DP-MASE").guarantees(env) if env.setting == "exploration" else ())
-        assert not any(map(finite, promises))
-
-
 def test_compositions_by_hand():
     p = np.array([0.7, 0.2, 0.1])
     q = p[::-1]
@@ -245,32 +219,6 @@ def test_the_command_line_says_what_failed(capsys, monkeypatch, tmp_path):
     ):
         assert main(["audit", name]) == 2
         assert words in capsys.readouterr().err
-
-
-def test_dropouts_as_the_erratum_states_them():
-    assert [round(polya_epsilon(r, 32.0, 32), 2) for r in (1.0, 0.9, 0.5)] == [1.0, 1.18, 2.58]
-
-
-@pytest.mark.parametrize(("shape", "b", "g"), [(0.9, 3.0, 2), (0.4, 8.0, 5), (0.25, 30.0, 30)])
-def test_what_is_left_of_polya_noise_by_its_own_law(shape, b, g):
-    k = np.arange(round(80 * b))
-    law = [stats.nbinom.pmf(k + s, shape, -math.expm1(-1 / b)) for s in range(4 * g)]
-    pmf = [law[0] @ shifted for shifted in law]  # of the difference at 0, 1, …
-    ratios = [math.log(pmf[j] / pmf[j + s]) for s in range(1, g + 1) for j in range(3 * g)]
-    assert polya_epsilon(shape, b, g) == pytest.approx(max(ratios), rel=1e-8)
-    assert polya_epsilon(2.0, b, g) == g / b
-
-
-@pytest.mark.parametrize(("epsilon", "n", "left"), [(10.0, 1000, 2), (12.0, 1024, 4), (4.0, 1000, 2), (12.0, 19, 2)])
-def test_what_next_to_nobody_leaves_is_priced_by_its_own_law(epsilon, n, left):
-    """P(g) lies far below what a transform resolves: it is not to be left out."""
-    mechanism = made(DiscreteLaplace(epsilon), SecAgg())
-    plan = mechanism.planned(n)
-    k = np.arange(round(60 * plan.noise.b) + 60)
-    pmf = [stats.nbinom.pmf(k + s, left / n, -math.expm1(-1 / plan.noise.b)) for s in (0, plan.g)]
-    worst = math.log(pmf[0] @ pmf[0] / (pmf[0] @ pmf[1]))
-    assert mechanism.price(n, left).epsilon == pytest.approx(worst, rel=1e-6)
-    assert worst > 1.2 * epsilon
 
 
 def test_the_audit_of_an_env_is_of_its_own_mechanism():

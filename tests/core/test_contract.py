@@ -7,7 +7,7 @@ from homes import HOMES, NET
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.core.luck.tapes import Uniforms, run_seeds, stream
+from hushbandits.core.luck.tapes import run_seeds, stream
 from hushbandits.core.play import record
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.testing.games import trace
@@ -266,17 +266,6 @@ def test_curves_of_runs_that_end_by_themselves_stop_there():
         for t, value in zip(grid, curves["arms"][r], strict=True):
             assert np.isnan(value) if t > ends[r] else value == seen[r][t]
     assert np.isnan(curves["arms"]).any()
-
-
-def test_tapes_do_not_depend_on_how_they_are_read():
-    seed = run_seeds(0, 1)
-    whole = stream(seed[0], "x").random(30_000)
-    for width, rows in ((7, 1000), (900, 30)):  # within one block of the tape, and across two
-        uniforms = Uniforms(seed, "x", (width,))
-        read = np.concatenate([uniforms.next()[0].copy() for _ in range(rows)])
-        np.testing.assert_array_equal(read, whole[: width * rows])
-    own = Uniforms(seed, "x")
-    np.testing.assert_array_equal(np.concatenate([own.take(0, 9) for _ in range(1000)]), whole[:9000])
 
 
 def test_tape_names_and_runs_give_different_streams():

@@ -76,31 +76,6 @@ def test_a_tape_reads_on_however_it_is_read_and_restarted_rows_as_a_fresh_one(ru
                 twins[row] = twin
 
 
-def test_a_tape_has_room_for_any_width():
-    """An agent with more arms than a block has doubles was handed a short row."""
-    tape = Uniforms(run_seeds(0, 2), "agent/A")
-    tape.take(0, 5)
-    tape.ensure(100_000)
-    assert tape.block.shape[1] >= 100_000
-    rng = stream(run_seeds(0, 1)[0], "agent/A")
-    rng.random(5)
-    np.testing.assert_array_equal(tape.take(0, 100_000), rng.random(100_000))
-
-
-@pytest.mark.parametrize("read", [1, 100, 5000])
-def test_a_run_reads_ahead_as_far_as_it_has_come(read):
-    """A run of ten rounds drew 16,384 doubles."""
-    tape, twins = Uniforms(run_seeds(0, 3), "reward"), [stream(seed, "reward") for seed in run_seeds(0, 3)]
-    for _ in range(read):
-        tape.next()
-    for rng, twin in zip(tape._rngs, twins, strict=True):
-        drawn = 0
-        while twin.bit_generator.state != rng.bit_generator.state:
-            twin.random(64)
-            drawn += 64
-        assert read <= drawn <= 2 * read + 64
-
-
 class Parts:
     def reset(self, n, value, rows=None):
         set_rows(self, rows, score=np.full((n, 2), value), names=[f"{value}/{r}" for r in range(n)])

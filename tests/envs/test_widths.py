@@ -2,14 +2,12 @@
 
 from itertools import cycle
 
-import numpy as np
 import pytest
 from helpers import equal
 from homes import Home, registered, wanders
 from kinds import each_once, one_per_class, weekly_but
 
 import hushbandits as hb
-from hushbandits.core.luck.tapes import Uniforms, run_seeds, stream
 from hushbandits.core.play import play
 
 #: A block of uniforms is 4 times, a block of activations twice as long.
@@ -86,13 +84,3 @@ def test_long_runs_cross_blocks(horizon):
     both(Home("CoopNetwork-v0", "UCB1", {"n_arms": 3, "n_agents": 3, "horizon": horizon}))
     vote = {"n_agents": 3, "means": [0.9, 0.5, 0.1], "horizon": horizon, "threshold": 1, "stop": "horizon"}
     both(Home("DPMASE-v0", "DP-MASE", vote))
-
-
-@each_once
-@pytest.mark.parametrize("width", [WIDE - 1, WIDE, WIDE + 1, 3 * WIDE])
-@pytest.mark.parametrize("before", [0, 1, WIDE // 2, WIDE])
-def test_a_tape_that_is_widened_reads_on(width, before):
-    seeds = run_seeds(0, 2)
-    tape, whole = Uniforms(seeds, "agent/A"), stream(seeds[1], "agent/A").random(before + 3 * width)
-    read = [tape.take(1, before)] + [tape.take(1, width) for _ in range(3)]
-    np.testing.assert_array_equal(np.concatenate(read), whole)

@@ -118,12 +118,6 @@ def test_bernoulli_may_collapse_to_a_point():
     assert TrimmedMean(0.0)(x, 0.5) == pytest.approx(2 / 3)
 
 
-def test_the_count_is_not_positive_below_65_at_round_1000():
-    signs = [kept(n, 1e-6, 0.0) > 0 for n in range(1, 200)]
-    assert signs.index(True) + 1 == 65
-    assert all(signs[64:])
-
-
 # -- growing samples ------------------------------------------------------------------------------------------------
 
 

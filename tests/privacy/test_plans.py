@@ -53,7 +53,7 @@ LOG = math.log(2 / P)
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 2.5])
-@pytest.mark.parametrize(("n", "t"), [(50, None), (50, 50), (50, 31), (7, 1)])
+@pytest.mark.parametrize(("n", "t"), [(50, None), (1 << 20, None), (50, 50), (50, 31), (7, 1)])
 def test_the_table(epsilon, n, t):
     sure, fine, coarse = t or n, 4 * epsilon * math.sqrt(n), epsilon * math.sqrt(n)
     g, h = math.ceil(coarse), math.ceil(fine)
@@ -104,3 +104,7 @@ def test_confidence(confidence, horizon, p):
 def test_who_is_sure_may_be_a_share_or_a_count(t_min):
     assert checked_t_min(t_min) == t_min
     assert type(checked_t_min(t_min)) is type(t_min)
+
+
+def test_a_whole_number_is_not_rounded_up():
+    assert distributed_pure(900, 0.1, 0.1).g == 3  # 0.1·30 = 3

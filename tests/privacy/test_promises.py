@@ -5,8 +5,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from kinds import each_once
 from refusals import rows
 from scipy import special
@@ -17,11 +15,9 @@ from hushbandits.core.luck.rewards import LAWS
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.divergence import (
-    binomial_profile,
     epsilon_at,
     law_profile,
     pure_profile,
-    shift_profile,
 )
 from hushbandits.privacy.laplace import laplaces
 from hushbandits.privacy.ledger import Spent
@@ -66,25 +62,6 @@ def neighbours(pmf, shift):
 
 
 # -- what one block gives away --------------------------------------------------------------------------------------
-
-
-@given(st.lists(st.floats(0.01, 1), min_size=2, max_size=8), st.integers(1, 4), st.floats(0, 3))
-def test_profiles_by_their_definition(weights, shift, epsilon):
-    pmf = np.array(weights) / sum(weights)  # of any shape: every shift is tried where it is not log-concave
-    by_hand = max(hockey_stick(*neighbours(pmf, s), epsilon) for s in range(1, shift + 1))
-    assert shift_profile(pmf, shift)(np.array([epsilon]))[0] == pytest.approx(by_hand, abs=1e-12)
-
-
-@rows("q", [0.001, 0.03, 0.5])
-@rows("trials", [1, 40, 3000])
-def test_the_binomial_in_logarithms(trials, q):
-    x = np.arange(trials + 1)
-    log_pmf = special.gammaln(trials + 1) - special.gammaln(x + 1) - special.gammaln(trials - x + 1)
-    pmf = np.exp(log_pmf + x * math.log(q) + (trials - x) * math.log1p(-q))
-    for epsilon in (0.0, 0.3, 2.0, 8.0, 12.0):
-        by_hand = hockey_stick(*neighbours(pmf, 1), epsilon)
-        assert binomial_delta(trials, q, epsilon) == pytest.approx(by_hand, rel=1e-6)
-        assert binomial_profile(trials, q)(np.array([epsilon]))[0] == binomial_delta(trials, q, epsilon)
 
 
 @each_once

@@ -323,7 +323,3 @@ def test_both_sides_of_a_coin_are_there(epsilon):
     steps = np.floor(np.array([low, 1.0 - high]) * 2.0**53)  # uniforms below it, and above
     assert (steps > 1e6).all()
     assert math.log(high / low) <= epsilon * (1 + 1e-6)
-
-
-def test_what_doubles_cannot_draw_is_refused():
-    assert LocalLaplace(1e-5, grid=167).grid == 167

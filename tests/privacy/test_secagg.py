@@ -15,22 +15,6 @@ from hushbandits.wrappers.secagg import SecAgg
 # -- secure aggregation -------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
-@given(arms=st.lists(st.integers(0, 2), min_size=5, max_size=5), cohort=st.integers(2, 4), seed=st.integers(0, 99))
-def test_an_arm_that_few_report_looks_like_one_that_nobody_does(arms, cohort, seed):
-    env = hb.make_core("CoopNetwork-v0", rewards="beta", wrappers=[SecAgg(cohort)], **NET)
-    env.reset(seed)
-    env.pull(np.array([arms]))
-    inbox = env.talk().inbox
-    pulls, sums = inbox.tally()
-    for m in range(5):
-        for k in range(3):
-            others = sum(arms[w] == k for w in range(5) if w != m)
-            assert pulls[0, m, k] == (others if others >= cohort else 0)
-            assert (sums[0, m, k] != 0) == (others >= cohort)
-    np.testing.assert_array_equal(inbox.arrived[..., 0], (pulls > 0).any(2))
-
-
 @settings(max_examples=20, deadline=None)
 @given(epsilon=st.floats(1e-3, 10), grid=st.sampled_from([None, 1, 64]), twice=st.booleans(), seed=st.integers(0, 9))
 def test_noise_beyond_the_bound_is_refused_when_they_meet_and_never_later(epsilon, grid, twice, seed):

@@ -133,21 +133,3 @@ def test_messages_stay_below_their_bound_and_usually_are_nine_times_28():
     messages = np.concatenate([rounds("Decentralized-SER3", 20, n_agents=n).final("messages") for n in (32, 64, 256)])
     assert messages.max() <= 279
     assert np.median(messages) == 252
-
-
-@pytest.mark.parametrize("n_agents", [1, 32, 256])
-def test_zero_privacy_ser3_needs_six_to_nine_hundred_samples(n_agents):
-    results = rounds("0-Privacy-SER3", 50, n_agents=n_agents)
-    assert 600 < results.final("rounds").mean() < 900
-    np.testing.assert_array_equal(results.final("messages"), (n_agents - 1) * results.final("rounds"))
-
-
-def test_the_two_regimes_of_problem_two():
-    """M = 28 of 32 players must wait for the rare half; 28 of 64 need not; from then on rounds grow with N."""
-    mean = {
-        n: rounds("Decentralized-SER3", 20, n_agents=n, agent_distribution="50/80").final("rounds").mean()
-        for n in (32, 64, 128, 256)
-    }
-    assert mean[64] < 0.8 * mean[32]
-    assert mean[128] > 1.2 * mean[64]  # at 64, 28 of the 32 frequent players must vote: not yet linear
-    assert 1.6 < mean[256] / mean[128] < 2.4

@@ -91,75 +91,48 @@ def team(name, **body):
 PLANTED = [
     (team("Misspelt", heer=lambda self, inbox: None), "Misspelt.heer is called by nobody; the hook is hear"),
     (team("Capital", Speak=lambda self, reward: None), "Capital.Speak is called by nobody; the hook is speak"),
-    (
-        team("Declared", hears=lambda self, inbox: None),
-        "Declared.hears is a method; hears of Team is no hook, but data",
-    ),
-    (
-        team("Transposed", act=lambda self, obs: Sound.act(self, obs).T),
-        r"Transposed.act, round 1: ValueError: action must be integer",
-    ),
+    (team("Declared", hears=lambda self, inbox: None), "Declared.hears is a method"),
+    (team("Transposed", act=lambda self, obs: Sound.act(self, obs).T), "Transposed.act, round 1: ValueError"),
     (team("Floating", act=lambda self, obs: Sound.act(self, obs) * 1.0), r"Floating.act, round 1: .*not float64"),
     (team("Beyond", act=lambda self, obs: Sound.act(self, obs) + self.k), r"Beyond.act, round 1: .*0\.\."),
     (team("Raises", hear=gone), "Raises.hear, round 1: KeyError: 'gone'"),
     (BadStart, "BadStart.reset: AttributeError: a team does not see 'means'"),
     (
         team("BadWord", speak=lambda self, reward: {"arm": np.zeros(reward.shape), "reward": reward}),
-        "BadWord.speak, round 1: ValueError: field 'arm' of message must be integers",
+        "BadWord.speak, round 1: .*arm",
     ),
-    (
-        team("Global", act=lambda self, obs: np.random.randint(self.k, size=obs.who.shape)),
-        r"Global: it moved the global state of numpy\.random",
-    ),
+    (team("Global", act=lambda self, obs: np.random.randint(self.k, size=obs.who.shape)), r"Global: .*numpy\.random"),
     (
         team("Pythons", act=lambda self, obs: Sound.act(self, obs) * 0 + random.randrange(self.k)),
-        "Pythons: it moved the global state of random",
+        "Pythons: .*state of random",
     ),
     (Unseeded, "Unseeded: the same seed, .* differ at round 1, act"),
     (
         team("Shared", act=lambda self, obs: self.rngs[0].integers(self.k, size=obs.who.shape)),
-        r"Shared: run \d alone and its row of a batch differ at round \d, act",
+        r"Shared: run \d alone .*round \d, act",
     ),
     (Remembers, r"Remembers.reset: .* which remembers, differ at round 1, act"),
-    (
-        team("Common", seen=[], hear=lambda self, inbox: self.seen.append(1)),
-        "Common.seen is data of the class and changed in play",
-    ),
+    (team("Common", seen=[], hear=lambda self, inbox: self.seen.append(1)), "Common.seen is data of the class"),
     (Counted, "Counted.games is data of the class and changed in play"),
     (
         team("Infinite", metrics=lambda self, env: {"worth": np.full(env.runs, np.inf)}),
-        r"Infinite.metrics, 'worth': must be finite numbers, and holds \[inf\]",
+        "Infinite.metrics, 'worth'.*inf",
     ),
-    (
-        team("Scalar", metrics=lambda self, env: {"worth": np.float64(1)}),
-        r"Scalar.metrics: .*'worth' must be numbers of shape \(\d, …\), not .* \(\)",
-    ),
+    (team("Scalar", metrics=lambda self, env: {"worth": np.float64(1)}), r"Scalar.metrics: .*'worth'.*\(\)"),
     (
         team("Worded", metrics=lambda self, env: {"worth": np.array(["much"] * env.runs)}),
-        "Worded.metrics: .*'worth' must be numbers of shape .*, not <U4",
+        "Worded.metrics: .*'worth'.*<U4",
     ),
-    (
-        team("Twice", metrics=lambda self, env: {"regret": np.zeros(env.runs)}),
-        "Twice.metrics: 'regret' is measured already",
-    ),
+    (team("Twice", metrics=lambda self, env: {"regret": np.zeros(env.runs)}), "Twice.metrics: 'regret'"),
     (Promiseless, "Promiseless.claimed_guarantees is not defined, but Promiseless has an epsilon"),
-    (
-        team("Absurd", claimed_guarantees=promise("noise", -1.0)),
-        "Absurd.claimed_guarantees: ValueError: epsilon=-1.0 of a Guarantee must be a number ≥ 0",
-    ),
+    (team("Absurd", claimed_guarantees=promise("noise", -1.0)), "Absurd.claimed_guarantees: .*epsilon=-1.0"),
     (team("Unsaid", claimed_guarantees=promise("", 1.0)), "Unsaid.claimed_guarantees leaves mechanism empty"),
     (
         fault("Overstates", One, speak=lambda self, reward: {"arm": 0, "reward": 7.0}),
-        r"Overstates.speak, round 1: a reward is \[7.\]; arms pay from 0 to 1",
+        r"Overstates.speak, round 1: .*7\.",
     ),
-    (
-        fault("OneDeaf", One, hears=lambda self, messages: None),
-        "OneDeaf.hears is called by nobody; the hook is hear",
-    ),
-    (
-        fault("OneGlobal", One, act=lambda self, t: int(np.random.randint(2))),
-        r"OneGlobal: it moved the global state of numpy\.random",
-    ),
+    (fault("OneDeaf", One, hears=lambda self, messages: None), "OneDeaf.hears is called by nobody"),
+    (fault("OneGlobal", One, act=lambda self, t: int(np.random.randint(2))), r"OneGlobal: .*numpy\.random"),
     (OneCommon, "OneCommon.book is data of the class and changed in play"),
 ]
 

@@ -174,37 +174,31 @@ def seeds(name, change):
 
 PLANTED = [
     (WrongDtype, "dtype float64"),
-    (
-        sees("Outside", "agent_2", 3, 7.0),
-        r"the observation of agent_2, entry \[3\] of which is 7.0, lies outside its space",
-    ),
+    (sees("Outside", "agent_2", 3, 7.0), r"agent_2, .*7\.0, lies outside"),
     (sees("NotANumber", "agent_1", 0, np.nan), "the observation of agent_1, entry .* is nan, lies outside its space"),
     (pays("DrawsGlobally", lambda x: x + 1e-9 * np.random.rand()), "moved the global state of numpy.random"),
     (pays("DrawsFromRandom", lambda x: x + 1e-9 * random.random()), "moved the global state of random"),
     (SeedsGlobally, "moved the global state of numpy.random"),
     (seeds("OneSeed", lambda seed: None if seed is None else 7), r"under seeds \[0, .* the env ignores its seed"),
-    (
-        seeds("DefaultSeed", lambda seed: 0 if seed is None else seed),
-        r"under seeds \[None, .* the env ignores its seed",
-    ),
+    (seeds("DefaultSeed", lambda seed: 0 if seed is None else seed), r"\[None, .*the env ignores its seed"),
     (Remembers, "which remembers, differ at step 1, observations, agent_0"),
     (CountsEpisodes, "which remembers, differ at reset, infos, agent_0, episode"),
     (
         fault("SharesSpaces", ParallelView, action_space=lambda self, _: ParallelView.action_space(self, "agent_0")),
-        "two agents share one action_space",
+        "share one action_space",
     ),
     (
         fault(
             "NewSpaces", ParallelView, observation_space=lambda self, agent: copy.deepcopy(self.task.observation_space)
         ),
-        "parallel_api_test: observation_space should return the exact same space object",
+        "parallel_api_test: observation_space should return the exact same",
     ),
     (WritesToTheOld, "step 1 wrote to what an earlier one had returned"),
     (steps("OneLeavesEarly", 2, lambda ends: {**ends, "agent_0": True}), "parallel_api_test: .*agent_0"),
     (pays("PaysNothing", lambda x: None), "rewards must be finite numbers, not .*None"),
     (
         fault("StateOutside", ParallelView, state=lambda self: ParallelView.state(self) + 5),
-        r"state\(\), entry \[0\] of which is 5.0, lies outside its space",
+        r"state\(\), .*5\.0, lies outside",
     ),
     (NotPicklable, "NotPicklable.__reduce__, step 1: "),
     (ForgetsOnPickle, "pickling loses something"),

@@ -70,29 +70,20 @@ PLANTED = [
     (Misspelt, "Misspelt.chooses is called by nobody; the hook is choose"),
     (
         begins("Bare", lambda learners, n_arms, luck: np.zeros((learners, n_arms))),
-        "Bare.state must return a named tuple of arrays, not ndarray",
+        "Bare.state must return a named tuple",
     ),
     (
         begins("Turned", lambda learners, n_arms, luck: Known(np.zeros((n_arms, learners)), luck)),
-        r"Turned.state: n must have shape \(3, …\), a row per learner, not \(4, 3\)",
+        r"Turned.state: n .*\(4, 3\)",
     ),
-    (
-        chooses("Beyond", lambda state, r: state.n.shape[1]),
-        "Beyond.choose, play 1 of learner 0: .*answered 4; arms are 0..3",
-    ),
+    (chooses("Beyond", lambda state, r: state.n.shape[1]), "Beyond.choose, play 1 of learner 0: .*4"),
     (chooses("Halves", lambda state, r: 0.5), "Halves.choose, play 1 of learner 0: .*answered 0.5"),
-    (
-        chooses("Global", lambda state, r: int(np.random.randint(state.n.shape[1]))),
-        r"Global: it moved the global state of numpy\.random",
-    ),
+    (chooses("Global", lambda state, r: int(np.random.randint(state.n.shape[1]))), r"Global: .*numpy\.random"),
     (
         chooses("Unseeded", lambda state, r: int(np.random.default_rng().integers(state.n.shape[1]))),
-        "Unseeded: the same seed, .* differ at entry",
+        "Unseeded: the same seed",
     ),
-    (
-        chooses("First", lambda state, r: int(uniform(state.luck, 0) * state.n.shape[1])),
-        r"First: learner \d alone and its row among 3 differ at",
-    ),
+    (chooses("First", lambda state, r: int(uniform(state.luck, 0) * state.n.shape[1])), r"First: learner \d alone"),
     (Common, "Common.plays is data of the class and changed in play"),
     (updates("Raises", gone), "Raises.update, play 1 of learner 0: .*KeyError: 'gone'"),
     (updates("Everyone", everyone), "Everyone.update of learner 0 writes to another learner: .* n,"),

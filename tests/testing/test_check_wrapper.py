@@ -102,77 +102,50 @@ def measures(name, found):
 
 
 PLANTED = [
-    (
-        wrapper("Misspelt", delivers=lambda self, inbox, env: None),
-        "Misspelt.delivers is called by nobody; the hook is deliver",
-    ),
-    (
-        fault("Sents", hb.Wrapper, sned=lambda self, message, env: None),
-        "Sents.sned is called by nobody; the hook is send",
-    ),
-    (
-        sends("More", lambda message: message.but(colour=np.zeros(message["sent"].shape))),
-        "More.send: ValueError: .*has a field 'colour' that nobody declared",
-    ),
-    (
-        wrapper("Fewer", sends=lambda self, fields, env: {**fields, "colour": hb.Field()}),
-        "Fewer.send: ValueError: .*has no field 'colour'",
-    ),
+    (wrapper("Misspelt", delivers=lambda self, inbox, env: None), "Misspelt.delivers is called by nobody"),
+    (fault("Sents", hb.Wrapper, sned=lambda self, message, env: None), "Sents.sned is called by nobody"),
+    (sends("More", lambda message: message.but(colour=np.zeros(message["sent"].shape))), "More.send: .*'colour'"),
+    (wrapper("Fewer", sends=lambda self, fields, env: {**fields, "colour": hb.Field()}), "Fewer.send: .*'colour'"),
     (Wide, r"Wide.send: ValueError: .*allowed are numbers in 0\.\.1"),
     (sends("Nothing", lambda message: None), "Nothing.send: TypeError: .* not NoneType"),
     (wrapper("InPlace", send=blank), "InPlace.send: ValueError: assignment destination is read-only"),
     (wrapper("Rewrites", send=rewrite), "Rewrites.send writes to what it was given, .* differ at reward"),
     (
         wrapper("Unheard", hears=lambda self, fields, env: {k: v for k, v in fields.items() if k != "reward"}),
-        "Unheard.deliver: .*the inbox offers .*reward",
+        "Unheard.deliver: .*reward",
     ),
     (wrapper("NoInbox", deliver=lambda self, inbox, env: {}), "NoInbox.deliver: AttributeError: .dict. object"),
     (wrapper("Tells", tell=lambda self, reward, env: reward + 5), "Tells.tell: ValueError: reward holds .*allowed are"),
     (
         wrapper("Shrinks", tell=lambda self, reward, env: np.multiply(reward, 0, out=reward.view())),
-        "Shrinks.tell: ValueError: output array is read-only",
+        "Shrinks.tell: .*read-only",
     ),
-    (
-        wrapper("Elsewhere", tell=lambda self, reward, env: reward[:, :1]),
-        r"Elsewhere.tell: ValueError: reward must be numbers of shape",
-    ),
+    (wrapper("Elsewhere", tell=lambda self, reward, env: reward[:, :1]), "Elsewhere.tell: .*shape"),
     (
         wrapper("Vague", tells=guess, told=lambda self, env: {"guess": np.full(env.who.shape, np.nan)}),
-        "Vague.told: ValueError: guess holds nan",
+        "Vague.told: .*nan",
     ),
     (wrapper("Untold", tells=guess), "Untold.told gives .*declares .*guess"),
     (wrapper("Raises", tells=guess, told=gone), "Raises.told: KeyError: 'gone'"),
-    (
-        sends("Global", lambda message: message.map(lambda x: x * np.random.random())),
-        r"Global: it moved the global state of numpy\.random",
-    ),
+    (sends("Global", lambda message: message.map(lambda x: x * np.random.random())), r"Global: .*numpy\.random"),
     (Unseeded, "Unseeded: the same seed, .*two games differ at round 1, reward"),
     (Shared, "Shared: run [12] alone and its row of a batch differ at metrics, luck"),
     (Remembers, "Remembers.reset: .* which remembers, differ at metrics, rounds"),
     (Common, "Common.seen is data of the class and changed in play"),
-    (
-        measures("Infinite", lambda runs: {"lost": np.full(runs, np.inf)}),
-        r"Infinite.metrics, 'lost': must be finite numbers, and holds \[inf\]",
-    ),
-    (
-        measures("NotANumber", lambda runs: {"epsilon": np.full(runs, np.nan)}),
-        r"NotANumber.metrics, 'epsilon': must be finite numbers, and holds \[nan\]",
-    ),
-    (
-        measures("Scalar", lambda runs: {"lost": 3}),
-        r"Scalar.metrics: .*'lost' must be numbers of shape \(\d, …\), not .* \(\)",
-    ),
+    (measures("Infinite", lambda runs: {"lost": np.full(runs, np.inf)}), "Infinite.metrics, 'lost'.*inf"),
+    (measures("NotANumber", lambda runs: {"epsilon": np.full(runs, np.nan)}), "NotANumber.metrics, 'epsilon'.*nan"),
+    (measures("Scalar", lambda runs: {"lost": 3}), r"Scalar.metrics: .*'lost'.*\(\)"),
     (wrapper("Started", reset=lambda self, env, seeds: 0), "Started.reset must return nothing, not 0"),
     (measures("Twice", lambda runs: {"regret": np.zeros(runs)}), "Twice.metrics: 'regret' is measured already"),
     (wrapper("Curved", curve_metrics=("wide",)), "Curved.metrics must measure 'wide', one number per run"),
     (wrapper("Rate", drop_prob=2.0), r"Rate.drop_prob must be a number in \[0, 1\], not 2.0"),
     (
         wrapper("Loses", drop_prob=0.0, send=lambda self, message, env: message.but(sent=message["sent"] & False)),
-        "Loses.send loses messages, and drop_prob=0.0 says that none gets lost",
+        r"Loses.send loses .*drop_prob=0\.0",
     ),
     (
         wrapper("Sly", preserves_guarantees=True, send=lambda self, m, env: m.but(sent=m["sent"] & False)),
-        "Sly.send loses messages, and neither drop_prob nor the verb 'drop' says so",
+        "Sly.send loses messages",
     ),
     (wrapper("Lost", max_drop_fraction=np.nan), r"Lost.max_drop_fraction must be a number in \[0, 1\], not nan"),
     (wrapper("Reach", reach=-1.0), r"Reach.reach must be a number in \[0, inf\], not -1.0"),
