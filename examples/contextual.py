@@ -28,7 +28,7 @@ class ContextTask(ArmTask):
 
     def _see(self, rows):
         seen = self.core.features[rows]
-        self._obs[rows, :, self.layout["features"]] = seen.reshape(*seen.shape[:2], -1)
+        self.observations[rows, :, self.layout["features"]] = seen.reshape(*seen.shape[:2], -1)
 
     def _start(self, rows):
         super()._start(rows)

@@ -10,10 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 import hushbandits as hb
-from hushbandits.core.luck.arms import Arms
-from hushbandits.core.luck.tapes import Uniforms
-from hushbandits.core.payload import Payload
-from hushbandits.core.task import Task
+from hushbandits.core import Arms, Payload, Task, Uniforms
 
 
 class Note(hb.Inbox):
@@ -53,10 +50,10 @@ class Turns(Task):
         return {"told": (self.core.n_arms, 0.0, 1.0)}
 
     def _codings(self):
-        return {"discrete": self._free(spaces.Discrete(self.core.n_arms))}
+        return {"discrete": self.unmasked(spaces.Discrete(self.core.n_arms))}
 
     def _start(self, rows):
-        self._runs = np.arange(len(self._seats))[:, None]
+        self._runs = np.arange(len(self.pulls))[:, None]
 
     def arms(self, action):
         self.who, self.arm = self.obs.who, action[self._runs, self.obs.who]
@@ -65,32 +62,31 @@ class Turns(Task):
     def pulled(self, obs):
         self.pulls[self._runs, self.who, self.arm] += 1
         self.sums[self._runs, self.who, self.arm] += obs.reward
-        self._show("own", self.who, self.pulls, self.sums)
-        self._tick(obs.t + 1)
+        self.show_arms("own", self.who, self.pulls, self.sums)
+        self.show_time(obs.t + 1)
 
     def earned(self, before):
-        paid = np.zeros(self._seats.shape)
+        paid = np.zeros(self.pulls.shape[:2])
         paid[self._runs, self.who] = self.obs.reward
         return paid
 
     def heard(self, obs):
         told = np.zeros((*self.who.shape, self.core.n_arms))
         told[self._runs, 0, obs.inbox["arm"][:, :, 0]] = obs.inbox["reward"][:, :, 0]
-        self._obs[self._runs, self.who, self.layout["told"]] = told
+        self.observations[self._runs, self.who, self.layout["told"]] = told
 
-    def _flag(self, pull, talk):
-        for flag, due in (("acts", pull), ("speaks", talk)):
-            self._obs[..., self.layout[flag]] = 0.0
-            self._obs[self._runs, self.obs.who, self.layout[flag]] = due
+    def show_turn(self, pull, talk):
+        self.observations[..., [self.layout["acts"].start, self.layout["speaks"].start]] = 0.0
+        self.observations[self._runs, self.obs.who, self.layout["acts"]] = pull
+        self.observations[self._runs, self.obs.who, self.layout["speaks"]] = talk
 
 
 class Relay(hb.Env):
     """One agent a turn: it pulls an arm, reads the note of the one before, and leaves its own."""
 
-    setting, clock = "relay", "turns"
+    setting, clock, curve_metrics = "relay", "turns", ("regret",)
     payload, learner = Notes, Turns
     measures: ClassVar = {"regret": hb.Measure("pseudo-regret", "amount"), "turns": hb.Measure("turns played", "count")}
-    curve_metrics = ("regret",)
     reward_free_fields: ClassVar = ()  # a note says of rewards what its reward says, and nothing else
     report: ClassVar = {"arm": hb.Field(dtype="i8"), "reward": hb.Field()}
 
@@ -118,11 +114,11 @@ class Relay(hb.Env):
     def _pull(self, action):
         location, gap = self.arms.pick(action, self._t)
         self._regret += gap[:, 0] * self.live
-        self._arm, self._reward = action, self.law.quantile(self._luck.next(), location)
-        return self._reward
+        self._arm = action
+        return self.law.quantile(self._luck.next(), location)
 
     def _report(self):
-        return {"arm": self._arm, "reward": self._told}
+        return {"arm": self._arm, "reward": self.own_reward}
 
     def _transport(self, message):
         self._t += self.live
@@ -131,8 +127,3 @@ class Relay(hb.Env):
 
     def _metrics(self):
         return {"regret": self._regret.copy(), "turns": self._t.copy()}
-
-
-if __name__ == "__main__":
-    hb.testing.check_env(Relay, horizon=8)
-    print(hb.evaluate(Relay, "Random", runs=5, wrappers=["Loss"]).final("regret"))

@@ -39,7 +39,9 @@ class Recent(NetworkTask):
     def pulled(self, obs: Obs):
         super().pulled(obs)
         at = self.layout["recent"]
-        self._obs[..., at] = np.concatenate([self._obs[..., at][..., 1:], np.asarray(obs.reward)[..., None]], -1)
+        self.observations[..., at] = np.concatenate(
+            [self.observations[..., at][..., 1:], np.asarray(obs.reward)[..., None]], -1
+        )
 
 
 class Shown(CoopNetwork):

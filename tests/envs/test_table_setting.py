@@ -1,5 +1,6 @@
 """A setting on `Env` itself has four places, all its own: what is done with shipped envs is done with it."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,11 +9,12 @@ import pytest
 import hushbandits as hb
 
 SETTING = "own_setting:Relay"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture(autouse=True)
 def path(monkeypatch):
-    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "examples")
+    monkeypatch.syspath_prepend(EXAMPLES)
 
 
 class Reader:
@@ -57,3 +59,12 @@ def test_learners_meet_it_and_it_keeps_its_promises(wrappers):
     hb.testing.check_env(SETTING, horizon=8, wrappers=wrappers)
     view = hb.make(SETTING, n_agents=4)
     assert view.observation_space("agent_0").shape == hb.make_vec(SETTING, 2, n_agents=4).single_observation_space.shape
+
+
+def test_it_is_short_and_needs_nothing_private_of_its_bases():
+    text = (EXAMPLES / "own_setting.py").read_text()
+    assert len(text.splitlines()) <= 130
+    read, own = (
+        set(re.findall(rf"(?:self|super\(\))\.(_[a-z]\w*){end}", text)) for end in ("", r"\b[^=\n]*(?<![=<>!])=(?!=)")
+    )
+    assert read - own == set()

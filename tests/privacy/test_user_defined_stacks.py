@@ -44,7 +44,7 @@ class Placed(CoopNetwork):
         return {**super().report, "place": CODE}
 
     def _report(self):
-        return {**super()._report(), "place": np.zeros_like(self._told)}
+        return {**super()._report(), "place": np.zeros_like(self.own_reward)}
 
 
 class DoubledAndPlaced(Placed):

@@ -123,7 +123,7 @@ class ForgetsOnPickle(ParallelView):
     def __setstate__(self, state):
         self.__dict__.update(state)
         if self.agents:
-            self.task._obs = np.zeros_like(self.task._obs)
+            self.task.observations = np.zeros_like(self.task.observations)
 
 
 class PaysTwice(ParallelView):

@@ -74,6 +74,8 @@ class Env(World, ABC):
     #: ``"new"``, its next beat (``"pull"``, ``"talk"``), ``"over"``, or ``"broken"``: inside a beat, and after one that
     #: failed, for what was drawn cannot be drawn again.
     _phase: str
+    #: ``(R, A, …)`` what agents are told of their own rewards in this round: what the standard report says.
+    own_reward: Array
     #: For subclasses: takes note of a message on its way, as it is sent and behind every wrapper.
     _passing: Callable[[Message], None] | None = None
     #: The metric that times an episode: the x-axis of its curves.
@@ -339,11 +341,11 @@ class Env(World, ABC):
             self._refuse("pull")
         action = self._check_action(action)
         self._phase = "broken"  # what was drawn cannot be drawn again
-        self._told = self._pull(action)  # what a wrapper's `tell` finds in the standard report
+        self.own_reward = self._pull(action)
         for wrapper in self.wrappers:
-            self._told = wrapper.tell(self._told, self)
+            self.own_reward = wrapper.tell(self.own_reward, self)
         self._phase = "talk"
-        return self._seen(reward=self._told if "reward" in self.told else None)
+        return self._seen(reward=self.own_reward if "reward" in self.told else None)
 
     def talk(self, message: Message | None = None) -> Obs:
         """Beat 2: messages in (`message`: `fields`, each ``(R, A, …)``; ``None``: the standard report), inboxes out."""

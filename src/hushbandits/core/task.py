@@ -227,17 +227,18 @@ class Task(ABC):
         if rows is None:
             #: (R, M, K) each agent's own pulls and reward sums (feedback: users, and what was decoded).
             self.pulls, self.sums = np.zeros((2, *shape, self.core.n_arms))
-            self._obs = np.zeros((*shape, *self.observation_space.shape), np.float32)
+            #: (R, M, D) what everybody sees now; a subclass writes its parts, where `layout` has them.
+            self.observations = np.zeros((*shape, *self.observation_space.shape), np.float32)
             self._seats = np.tile(np.arange(shape[1]), (shape[0], 1))
             self._every = [np.ones(choices(self.action_space), np.int8)] * shape[1]
             self.arm = None
         where = slice(None) if rows is None else rows
         self.pulls[where] = self.sums[where] = 0.0
-        self._obs[where] = 0.0
+        self.observations[where] = 0.0
         self._flagged: tuple[bool, bool] | None = None
-        self._obs[where, :, self.layout["own_width"]] = 1.0
+        self.observations[where, :, self.layout["own_width"]] = 1.0
         if "agent_id" in self.layout:
-            self._obs[where, :, self.layout["agent_id"]] = np.eye(shape[1])
+            self.observations[where, :, self.layout["agent_id"]] = np.eye(shape[1])
         self._start(where)
 
     def pull(self, action: Stacked) -> Array:
@@ -297,7 +298,7 @@ class Task(ABC):
     def observe(self, pull: bool = True, talk: bool = True) -> Array:
         """``(R, M, D)`` observations, a copy; `pull`, `talk`: whether the next step contains that beat."""
         if self._flagged != (pull, talk):  # most steps are like the one before
-            self._flag(pull, talk)
+            self.show_turn(pull, talk)
         return self._seen()
 
     def squashes(self, part: str) -> bool:
@@ -306,10 +307,10 @@ class Task(ABC):
 
     def state(self) -> Array:
         """``(R, M·D)`` what `observe` returned last, all agents in a row."""
-        return self._seen().reshape(len(self._obs), -1)
+        return self._seen().reshape(len(self.observations), -1)
 
     def _seen(self) -> Array:
-        seen = self._obs.copy()
+        seen = self.observations.copy()
         if len(self._squashed):
             wide = seen[..., self._squashed]
             seen[..., self._squashed] = wide / (1.0 + np.abs(wide))
@@ -317,13 +318,13 @@ class Task(ABC):
 
     # -- for subclasses ---------------------------------------------------------------------------------------
 
-    def _flag(self, pull: bool, talk: bool) -> None:
-        """Write who acts and who speaks in the next step."""
+    def show_turn(self, pull: bool, talk: bool) -> None:
+        """Write who acts and who speaks in the next step; `pull`, `talk`: whether it has that beat."""
         self._flagged = pull, talk
-        self._obs[..., self.layout["acts"]] = pull
-        self._obs[..., self.layout["speaks"]] = talk
+        self.observations[..., self.layout["acts"]] = pull
+        self.observations[..., self.layout["speaks"]] = talk
 
-    def _free(self, space: Space) -> Coding:
+    def unmasked(self, space: Space) -> Coding:
         """An action that is the task's own, and whose choices all count."""
         return Coding(space, self._as_is, self._all)
 
@@ -339,12 +340,15 @@ class Task(ABC):
         field = self.core.told.get("reward")
         return field is not None and field.range[0] >= 0 and field.range[1] <= 1
 
-    def _tick(self, clock: Array) -> None:
-        self._obs[..., self.layout["time"]] = np.minimum(clock / (self.core.horizon or math.inf), 1.0)[:, None, None]
+    def show_time(self, clock: Array) -> None:
+        """Write which share of the horizon is over, by the clock of each run, ``(R,)``."""
+        over = np.minimum(clock / (self.core.horizon or math.inf), 1.0)
+        self.observations[..., self.layout["time"]] = over[:, None, None]
 
-    def _show(self, whose: str, who: Array, pulls: Array, sums: Array) -> None:
+    def show_arms(self, whose: str, who: Array, pulls: Array, sums: Array) -> None:
         """Write the means and widths of the agents `who`, ``(R, A)``."""
-        show(who, pulls, sums, self._obs, self.layout[f"{whose}_mean"].start, self.layout[f"{whose}_width"].start)
+        mean, width = (self.layout[f"{whose}_{part}"].start for part in ("mean", "width"))
+        show(who, pulls, sums, self.observations, mean, width)
 
 
 def _checked_price(core: World, price: Mapping[str, float] | None) -> dict[str, float]:

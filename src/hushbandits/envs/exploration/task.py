@@ -84,26 +84,28 @@ class ExplorationTask(VotePicture):
 
     def _open(self) -> Array:
         """(R, M, K) arms of 𝒦 that an agent has not voted out."""
-        return (self._obs[..., self.layout["active"]] > 0) & (self._obs[..., self.layout["own_votes"]] == 0)
+        return (self.observations[..., self.layout["active"]] > 0) & (
+            self.observations[..., self.layout["own_votes"]] == 0
+        )
 
     def _due(self) -> tuple[Array, Array]:
         """(R, M, 1) whose arms count in the next step, and whose votes."""
-        acts, speaks = (self._obs[..., self.layout[flag]] > 0 for flag in ("acts", "speaks"))
+        acts, speaks = (self.observations[..., self.layout[flag]] > 0 for flag in ("acts", "speaks"))
         return acts, speaks
 
     def _vote(self) -> Array:
         columns = (self.layout[part].start for part in ("active", "own_votes", "speaks"))
-        mask: Array = _votable(self._obs, *columns, self.core.n_arms)
+        mask: Array = _votable(self.observations, *columns, self.core.n_arms)
         return mask
 
     def _one(self) -> Array:
         acts, speaks = self._due()
-        inside = self._obs[..., self.layout["active"]] > 0
+        inside = self.observations[..., self.layout["active"]] > 0
         return np.concatenate([inside & acts, self._vote()[..., :-1] & speaks, np.ones_like(acts)], -1)
 
     def _bits(self) -> Array:
         acts, speaks = self._due()
-        inside = self._obs[..., self.layout["active"]] > 0
+        inside = self.observations[..., self.layout["active"]] > 0
         pulls, votes = inside & acts, self._open() & speaks
         bits = np.stack([np.ones_like(votes), votes], -1).reshape(*votes.shape[:2], -1)
         if self.core.single:
@@ -114,7 +116,7 @@ class ExplorationTask(VotePicture):
 
     def _start(self, rows: slice | Array) -> None:
         self._runs = np.arange(len(self._seats))
-        self._obs[rows, :, self.layout["active"]] = 1.0
+        self.observations[rows, :, self.layout["active"]] = 1.0
 
     def arms(self, action: Array) -> Array:
         """The acting agent's set of arms."""
@@ -125,8 +127,8 @@ class ExplorationTask(VotePicture):
     def pulled(self, obs: Obs) -> None:
         """It has seen what they pay."""
         _count_set(obs.who, obs.reward, self.pulls, self.sums)
-        self._show("own", obs.who, self.pulls, self.sums)
-        self._tick(obs.t)
+        self.show_arms("own", obs.who, self.pulls, self.sums)
+        self.show_time(obs.t)
 
     def earned(self, before: Obs) -> Array:
         """One more round costs everyone."""
@@ -138,13 +140,13 @@ class ExplorationTask(VotePicture):
         if not vote.any():
             return None
         cast = (*seat, self.layout["own_votes"])
-        self._obs[cast] = np.maximum(self._obs[cast], vote)
+        self.observations[cast] = np.maximum(self.observations[cast], vote)
         return {**core.standard_report(), "vote": vote}
 
     def heard(self, obs: Obs) -> None:
         """Everyone has been told 𝒦."""
         assert obs.inbox is not None
-        self._obs[..., self.layout["active"]] = obs.inbox["active"][:, :, 0]
+        self.observations[..., self.layout["active"]] = obs.inbox["active"][:, :, 0]
 
     def final_reward(self) -> Array:
         """+1 for the right arm, else −1."""
@@ -155,11 +157,11 @@ class ExplorationTask(VotePicture):
         done: Array = decided(self.core.book) | self.core.deserted
         return done
 
-    def _flag(self, pull: bool, talk: bool) -> None:
+    def show_turn(self, pull: bool, talk: bool) -> None:
         for flag, due in (("acts", pull), ("speaks", talk)):
-            self._obs[..., self.layout[flag]] = 0.0
+            self.observations[..., self.layout[flag]] = 0.0
             if due:
-                self._obs[self._runs, self.obs.who[:, 0], self.layout[flag]] = 1.0
+                self.observations[self._runs, self.obs.who[:, 0], self.layout[flag]] = 1.0
 
 
 @jit

@@ -60,7 +60,7 @@ class FeedbackTask(BlockPicture):
 
     def _acting(self) -> Array:
         """(R, M) servers that still have users."""
-        return self._obs[..., self.layout["acts"].start] > 0
+        return self.observations[..., self.layout["acts"].start] > 0
 
     def _ones(self) -> Array:
         space = self.codings["discrete"].space
@@ -79,7 +79,7 @@ class FeedbackTask(BlockPicture):
         if isinstance(rows, slice):
             self._served = np.zeros(self._seats.shape, np.int64)
         self._served[rows] = 0
-        self._obs[rows, :, self.layout["acts"]] = 1.0
+        self.observations[rows, :, self.layout["acts"]] = 1.0
 
     def arms(self, action: Array) -> tuple[Array, Array]:
         """An arm for a block, and its users."""
@@ -100,8 +100,8 @@ class FeedbackTask(BlockPicture):
         assert inbox is not None
         self._n, self._total = inbox.total("n"), inbox.total("reward")
         add_pulls(self.arm, self._n, self._total, self.pulls, self.sums)
-        self._show("own", self._seats, self.pulls, self.sums)
-        self._obs[..., self.layout["time"]] = (self._served / self.core.horizon)[..., None]
+        self.show_arms("own", self._seats, self.pulls, self.sums)
+        self.observations[..., self.layout["time"]] = (self._served / self.core.horizon)[..., None]
 
     def answered(self) -> Array:
         """What its users pay."""
@@ -111,6 +111,6 @@ class FeedbackTask(BlockPicture):
             mean = core.law.mean(core.arms.pick(self.arm, self._before)[0])
         return mean * ((self._served - self._before) / core.horizon)
 
-    def _flag(self, pull: bool, talk: bool) -> None:
+    def show_turn(self, pull: bool, talk: bool) -> None:
         """Servers never speak; one whose users are used up does not act either."""
-        self._obs[..., self.layout["acts"]] = (pull & (self._served < self.core.horizon))[..., None]
+        self.observations[..., self.layout["acts"]] = (pull & (self._served < self.core.horizon))[..., None]

@@ -73,7 +73,7 @@ class Course:
     def pull(self, arms: Array) -> Array:
         """Return what arms pay, by whatever law."""
         reward: Array = self._env._pull(arms)
-        self._env._told = reward
+        self._env.own_reward = reward
         return reward
 
     def went(self, rounds: int, arms: Array | None = None, rewards: Array | None = None) -> None:
@@ -81,7 +81,7 @@ class Course:
         env = self._env
         if arms is not None and rewards is not None:
             env._arm, env._reward = arms.copy(), locked(rewards)
-            env._told = env._reward
+            env.own_reward = env._reward
         env._ring.t += rounds
         env._t = env._t + rounds
         env._live = env._t < env.horizon

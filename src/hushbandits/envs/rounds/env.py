@@ -237,7 +237,7 @@ class Rounds(Env):
         return (self.arms.tables or self.law).quantile(u, location)
 
     def _report(self) -> dict[str, Array]:
-        return {"arm": self._arm, "reward": self._told}
+        return {"arm": self._arm, "reward": self.own_reward}
 
     def _counted(self, message: Payload) -> Payload:
         """Count the round; runs that are over say nothing."""

@@ -96,12 +96,12 @@ class ArmTask(Task):
 
     def _codings(self) -> dict[str, Coding]:
         k = self.core.n_arms
-        arm = self._free(spaces.Discrete(k))
+        arm = self.unmasked(spaces.Discrete(k))
         if not self._speech:
             several = Coding(spaces.MultiDiscrete([k]), self._first, self._all)
             return {"discrete": arm, "multidiscrete": several, "native": arm}
         parts = {name: space for name, (_, space) in self._speech.items()}
-        native = self._free(spaces.Dict({"arm": arm.space, **parts}))
+        native = self.unmasked(spaces.Dict({"arm": arm.space, **parts}))
         if any(isinstance(space, spaces.Box) for space in parts.values()):
             return {"native": native}
         bits = sum(choices(space) // 2 for space in parts.values())
@@ -122,7 +122,7 @@ class ArmTask(Task):
             self._heard_n, self._heard_s = np.zeros((2, *self.pulls.shape))
         self._heard_n[rows] = self._heard_s[rows] = 0.0
         if "heard_width" in self.layout:
-            self._obs[rows, :, self.layout["heard_width"]] = 1.0
+            self.observations[rows, :, self.layout["heard_width"]] = 1.0
 
     def arms(self, action: Stacked) -> Array:
         self.arm = np.ascontiguousarray(action["arm"] if self._speech else action, np.int64)
@@ -130,7 +130,7 @@ class ArmTask(Task):
 
     def pulled(self, obs: Obs) -> None:
         if obs.reward is None:  # withheld
-            self._tick(obs.t + 1)
+            self.show_time(obs.t + 1)
             assert self.arm is not None
             r, m = np.indices(self.arm.shape)
             self.pulls[r, m, self.arm] += 1.0
@@ -138,7 +138,7 @@ class ArmTask(Task):
         at = self.layout
         mean, width, time = at["own_mean"].start, at["own_width"].start, at["time"].start
         pull_one(
-            self.arm, obs.reward, obs.t, self.core.horizon, self.pulls, self.sums, self._obs, mean, width, time
+            self.arm, obs.reward, obs.t, self.core.horizon, self.pulls, self.sums, self.observations, mean, width, time
         )  # fmt: skip
 
     def earned(self, before: Obs) -> Array:
@@ -170,13 +170,13 @@ class ArmTask(Task):
         if "reward" not in self.core.told:
             self._known = inbox.own["count"]
             self.sums = inbox.own["mean"] * self._known
-            self._show("own", self._seats, self._known, self.sums)
+            self.show_arms("own", self._seats, self._known, self.sums)
         if self._events:
             mean, width = self.layout["heard_mean"].start, self.layout["heard_width"].start
-            hear(*inbox.tally(), self._heard_n, self._heard_s, self._obs, mean, width)
+            hear(*inbox.tally(), self._heard_n, self._heard_s, self.observations, mean, width)
         elif self._states:
             self._heard_n, self._heard_s = inbox.total("count"), inbox.total("mean", "count")
-            self._show("heard", self._seats, self._heard_n, self._heard_s)
+            self.show_arms("heard", self._seats, self._heard_n, self._heard_s)
         for name in self._speech:
             total = inbox.total(name) / max(1, self.core.n_agents - 1)
             self._put(f"heard_{name}", total)
@@ -204,7 +204,7 @@ class ArmTask(Task):
             self._put(f"slot_{name}", value)
 
     def _put(self, part: str, value: Array) -> None:
-        self._obs[..., self.layout[part]] = np.clip(value, -WIDE, WIDE).reshape(*self._seats.shape, -1)
+        self.observations[..., self.layout[part]] = np.clip(value, -WIDE, WIDE).reshape(*self._seats.shape, -1)
 
 
 def speech_space(name: str, field: Field) -> Space:
