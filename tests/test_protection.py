@@ -17,7 +17,6 @@ from hushbandits.privacy.divergence import epsilon_at, gaussian_profile
 from hushbandits.privacy.laplace import compose_releases, release_counts
 from hushbandits.protection import HEADS
 from hushbandits.registry import assemble
-from hushbandits.wrappers.local_noise import LocalLaplace
 
 PARAMS = {  # short, so that a table costs nothing
     "exploration": {"n_agents": 32, "horizon": 200},
@@ -190,26 +189,6 @@ def test_reports_of_agents_that_go_by_exact_rewards_are_covered_one_by_one_and_a
     assert whole.counts.startswith("yes, of all that is seen: nothing holds")
     assert (alone.epsilon, alone.run_epsilon) == (0.01, math.inf)
     assert alone.counts == "only of one message by itself: nothing is promised about a run"
-
-
-def test_a_subclass_keeps_its_promise_unless_it_does_something_of_its_own_to_messages():
-    class Named(LocalLaplace):
-        """Another name."""
-
-    class Chatty(LocalLaplace):
-        def send(self, message, env):
-            return super().send(message, env)
-
-    class Accounted(Chatty):
-        def claimed_guarantees(self, env):
-            return super().claimed_guarantees(env)
-
-    found = [
-        hb.privacy("CoopNetwork-v0", wrappers=[cls(0.1)], horizon=10).lines[0] for cls in (Named, Chatty, Accounted)
-    ]
-    assert [round(line.run_pure, 9) for line in found] == [1.0, math.inf, 1.0]
-    assert [line.epsilon for line in found] == [0.1, math.inf, 0.1]
-    assert ["as claimed by" in line.by + line.counts for line in found] == [False, True, True]
 
 
 def test_alternatives_say_which_counts():

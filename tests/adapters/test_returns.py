@@ -60,16 +60,6 @@ def test_feedback_returns_weigh_blocks_by_their_users(id, arm, power, share, see
     assert abs((total.mean(1) - expected).mean()) < spread
 
 
-def test_the_worst_arm_in_short_blocks_earns_less_than_the_best_in_long_ones():
-    means = [0.9, 0.1]
-    best, _ = played("DistDP-v0", lambda *_: np.full((RUNS, 1, 2), [0, 6]), means=means, rewards="bernoulli",
-                     horizon=3000)  # fmt: skip
-    worst, _ = played("DistDP-v0", lambda *_: np.full((RUNS, 1, 2), [1, 1]), means=means, rewards="bernoulli",
-                      horizon=3000)  # fmt: skip
-    assert best.mean() > 0.8
-    assert worst.mean() < 0.2
-
-
 @settings(max_examples=15, deadline=None)
 @given(votes=st.floats(0, 0.3), pulls=st.floats(0.2, 1), seed=st.integers(0, 3), single=st.booleans())
 def test_exploration_returns_are_the_verdict_less_the_share_of_rounds(votes, pulls, seed, single):

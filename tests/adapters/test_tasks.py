@@ -228,16 +228,6 @@ def test_a_game_that_nobody_can_win_says_which_numbers_decide():
         hb.make("DPMASE-v0", n_agents=5)
 
 
-def test_arms_may_be_given_by_number():
-    for id in hb.list_envs():
-        if id in ("DuelingNetwork-v0", "FederatedNetwork-v0") or id.startswith("LTR"):
-            continue
-        few = {"threshold": 1, "strict": False} if "Expl" in id else {}
-        core = hb.make(id, n_arms=4, **few).core
-        core.reset(0)
-        assert core.means.shape == (1, 4)
-
-
 def test_rows_that_are_over_earn_nothing_until_they_start_again():
     rows = Rows(learners_core("DPMASE-v0", 4, (), None, {"n_agents": 3, "threshold": 0, "horizon": 30}))
     rows.reset(0)

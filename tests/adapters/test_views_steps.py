@@ -271,17 +271,6 @@ def test_speech_travels_beside_the_report():
             assert o[view.layout["heard_width"]][0] == pytest.approx((1 + 2 * t) ** -0.5)
 
 
-def test_adding_a_wrapper_leaves_the_rewards_alone():
-    plain = hb.make("CoopNetwork-v0", **NET)
-    noisy = hb.wrap(plain, Huber(0.5), Loss(0.5), Shuffle())
-    plain.reset(seed=5)
-    noisy.reset(seed=5)
-    while plain.agents:
-        actions = {agent: 1 for agent in plain.agents}
-        assert plain.step(actions)[1] == noisy.step(actions)[1]
-    assert noisy.agents == []
-
-
 def test_an_action_of_another_library_is_taken_as_numpy_has_it():
     class Tensor:
         def __array__(self, dtype=None, copy=None):

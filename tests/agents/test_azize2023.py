@@ -59,11 +59,6 @@ def test_a_horizon_below_the_number_of_arms_ends_inconclusive():
     assert (final["rounds"].tolist(), final["inconclusive"].tolist()) == ([3] * 3, [True] * 3)
 
 
-def test_two_arms_are_enough():
-    final = hb.evaluate("DPMASE-v0", "AdaP-TT", runs=20, env={"means": (0.9, 0.1)}).only.data.finals
-    assert final["correct"].all()
-
-
 def test_the_threshold_is_the_papers_empirical_one():
     log = math.log(100)
     expected = log + math.log(1 + math.log(4)) + math.log(1 + math.log(16)) + (1 / 4 + 1 / 16) * log**2 / 0.25

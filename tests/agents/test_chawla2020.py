@@ -59,13 +59,6 @@ def test_lists_keep_their_sticky_arms_and_stay_lists(agent):
     assert (np.sort(team._lists, 2)[..., 1:] > np.sort(team._lists, 2)[..., :-1]).all()
 
 
-def test_the_best_arm_spreads_to_everybody():
-    env = {"n_agents": 10, "n_arms": 30, "means": (0.9, *[0.1] * 29), "graph": "complete", "horizon": 4000}
-    core, team = build("CoopNetwork-v0", "GosInE", 8, env)
-    hb.play(core, team, 1)
-    assert (team._lists == 0).any(2).mean() == 1
-
-
 def test_what_is_lost_or_late_leaves_the_last_name():
     given = {"n_agents": 5, "n_arms": 9, "graph": "complete", "horizon": 40, "extra_delay": 3}
     env, team = build("CoopNetwork-v0", "GosInE", 2, given)

@@ -2,8 +2,6 @@
 
 import math
 from collections import Counter
-from itertools import product
-from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -12,7 +10,6 @@ from election import best_leader
 from helpers import arms_pulled, build, equal
 from kinds import each_once, weekly_but
 from numba import njit
-from scipy import stats
 from twins_network import MEANS, naive_quack
 
 import hushbandits as hb
@@ -20,7 +17,6 @@ from hushbandits.agents.howson2024 import QuACK
 from hushbandits.baselines.alone import Alone
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.envs.network.graphs import adjacency, graph_median, hop_distances, shortest_path_tree
-from hushbandits.policies.policy import Policy
 from hushbandits.policies.shelf import list_policies
 from hushbandits.policies.ucb import UCB1
 from hushbandits.registry import assemble
@@ -141,54 +137,6 @@ def test_the_busiest_agent_is_that_of_each_run_s_own_graph():
 
 
 # -- lemmas ---------------------------------------------------------------------------------------------------------
-
-
-class _Path(NamedTuple):
-    arm: np.ndarray
-    seen: list
-
-
-class WinStay(Policy):
-    """Stays after a 1, moves on after a 0: what it plays next hangs on every reward."""
-
-    def state(self, learners, n_arms, plays, luck=None):
-        self.made = _Path(np.zeros(learners, int), [[] for _ in range(learners)])
-        self.n_arms = n_arms
-        return self.made
-
-    def choose(self, state, r):
-        return int(state.arm[r])
-
-    def update(self, state, r, arm, reward):
-        assert arm == state.arm[r]  # π is told of what it chose
-        state.seen[r].append((arm, reward))
-        if reward == 0:
-            state.arm[r] = (arm + 1) % self.n_arms
-
-
-@pytest.mark.parametrize(
-    ("m", "graph", "extra"), [(4, "star", {}), (4, "path", {"leader": 0}), (3, "complete", {"rate": 0.3})], ids=str
-)
-def test_what_the_policy_sees_has_the_law_of_a_single_agents_run(m, graph, extra):
-    """Lemma 1: every path of its first arms and rewards is as likely as if it played alone."""
-    runs, first, means = 1500, 6, (0.7, 0.3)
-    wrappers = (Loss(extra["rate"]),) if "rate" in extra else ()
-    env, team = network(QuACK(WinStay(), extra.get("leader")), runs, m, graph, wrappers, means, first)
-    hb.play(env, team, seed=21)
-    seen = team.policy.made.seen
-    assert max(map(len, seen)) > first  # some of it came out of the queues
-    met, chance = Counter(tuple(x for _, x in one[:first]) for one in seen), {}
-    for rewards in product((0.0, 1.0), repeat=first):
-        arm, p = 0, 1.0
-        for x in rewards:
-            p *= means[arm] if x else 1 - means[arm]
-            arm = arm if x else 1 - arm
-        chance[rewards] = p
-    # paths too rare for a test by counts stand together
-    often = [path for path, p in chance.items() if p * runs >= 5]
-    observed, expected = [met[path] for path in often], [chance[path] * runs for path in often]
-    observed, expected = [*observed, runs - sum(observed)], [*expected, runs - sum(expected)]
-    assert stats.chisquare(observed, expected).pvalue > 1e-4
 
 
 LEADERS = [(7, "path", 6), (8, "star", 3), (9, "grid", None), (2, "path", 1)]

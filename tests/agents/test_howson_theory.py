@@ -75,27 +75,6 @@ def test_no_life_comes_nearer_to_the_number_of_leaders(graph, n_agents, leaders)
             assert n > counts[life] or other <= life
 
 
-@pytest.mark.parametrize(("life", "n_agents", "largest"), [(2, 16, 4), (4, 36, 4), (4, 64, 6), (6, 64, 4)])
-def test_greedy_leaders_of_a_grid_are_fewer(life, n_agents, largest):
-    distance = hop_distances(adjacency("grid", n_agents))
-    assert len(partition(distance, life)[0]) == largest > len(partition(distance, life, "greedy")[0])
-
-
-@pytest.mark.parametrize("how", ["largest", "greedy"])
-@pytest.mark.parametrize("seed", range(6))
-def test_leaders_are_apart_and_followers_within_reach(seed, how):
-    rng = np.random.default_rng(seed)
-    graph = nx.random_labeled_tree(int(rng.integers(2, 20)), seed=seed)
-    distance = hop_distances(nx.to_numpy_array(graph) > 0)
-    for life in range(int(distance.max()) + 1):
-        leaders, follows = partition(distance, life, how)
-        apart = distance[np.ix_(leaders, leaders)]
-        assert (apart[~np.eye(len(leaders), dtype=bool)] > life).all()
-        mine = distance[np.arange(len(distance)), leaders[follows]]
-        assert (mine <= life).all()
-        np.testing.assert_array_equal(mine, distance[:, leaders].min(1))
-
-
 def test_a_largest_set_is_searched_for_up_to_64_agents():
     distance = hop_distances(adjacency("cycle", 65))
     assert len(partition(distance, 3, "greedy")[0]) > 0

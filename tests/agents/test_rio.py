@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import twins_rio as twins
 from helpers import build
-from scipy import stats
 
 import hushbandits as hb
 from hushbandits.core.luck.tapes import run_seeds
@@ -53,21 +52,6 @@ def test_independent_equals_its_twin():
         assert metrics["rounds"][r] == twin["rounds"]
         assert metrics["correct"][r] == all(held == {0} for held in twin["held"])
         assert metrics["messages"][r] == 0
-
-
-def test_wrong_arms_are_rare():
-    """P(wrong) ≤ δ = .05 at paper settings, 50 runs each: reject only beyond a binomial 1e-6 tail.
-
-    A chance of .35 is refuted with probability .93.
-    """
-    for env_id, agent, kwargs in [
-        ("DPMASE-v0", "DP-MASE", {"epsilon": 0.1}),
-        ("CorruptedElimination-v0", "Corrupted-Elimination", {"xi": 0.1}),
-        ("DPMASE-v0", "Central", {}),
-    ]:
-        results = hb.evaluate(env_id, agent, runs=50, env={"permute_arms": True}, agent_kwargs=kwargs)
-        wrong = int((~results.final("correct")).sum())
-        assert stats.binomtest(wrong, 50, 0.05, alternative="greater").pvalue > 1e-6
 
 
 def test_problem_two_is_gaussian():

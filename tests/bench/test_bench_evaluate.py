@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import hushbandits as hb
-from hushbandits.bench.declare.canonical import seeds, world
 
 ENV = {"n_agents": 4, "horizon": 30}
 
@@ -40,13 +39,6 @@ def test_jobs_and_batches_change_no_number():
         assert np.array_equal(one.final(metric), two.final(metric))
         assert np.array_equal(one.final(metric)[:7], few.final(metric))
     assert np.array_equal(one.curve("regret")[1], two.curve("regret")[1])
-
-
-def test_run_r_is_a_play_with_its_seed():
-    results = hb.evaluate("CoopNetwork-v0", "UCB1", runs=3, seed=8, env=ENV)
-    env = hb.make_core("CoopNetwork-v0", **ENV)
-    alone = hb.play(env, hb.make_team("UCB1"), seeds(8, world("CoopNetwork-v0", ENV), 2, 1))["regret"]
-    assert results.final("regret")[2] == alone[0]
 
 
 def test_an_agent_may_be_a_name_a_team_or_what_builds_one():

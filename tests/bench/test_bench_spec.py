@@ -54,26 +54,6 @@ def test_a_law_of_ones_own_is_not_taken_for_a_namesake_that_ships():
 # -- cells ------------------------------------------------------------------------------------------------------
 
 
-def test_a_cell_key_is_known_and_does_not_move():
-    cell = small().cells()[0]
-    spec = {
-        "env": {
-            "use": "CoopNetwork-v0",
-            "horizon": 60,
-            "means": {"UniformMeans": {"low": 0, "high": 1}},
-            "n_arms": 3,
-            "n_agents": 3,
-        },
-        "wrappers": [],
-        "agent": {"use": "Multi-UCB"},
-        "checkpoints": None,
-        "world": '{"horizon":60,"means":{"UniformMeans":{"high":1,"low":0}},"n_agents":3,"n_arms":3,'
-        '"use":"CoopNetwork-v0"}',
-    }
-    text = json.dumps(spec, sort_keys=True, separators=(",", ":"))
-    assert cell.key == hashlib.sha256(text.encode()).hexdigest()
-
-
 def test_cell_keys_do_not_depend_on_order_names_or_neighbours():
     keys = {c.key for c in small().cells()}
     turned = small(
@@ -117,17 +97,6 @@ def test_seeds_come_from_the_env_part_alone():
 class _state:
     def __init__(self, seed):
         self.state = seed.generate_state(4).tolist()
-
-
-def test_agents_of_one_experiment_face_the_same_arms():
-    experiment = small(agents=[Use("Random"), Use("UCB1")], sweep={})
-    means = []
-    for cell in experiment.cells():
-        env = hb.make_core("CoopNetwork-v0", **cell.env.params)
-        env.reset(cell.seeds(3, 0, 2))
-        means.append(env.means)
-    assert np.array_equal(*means)
-    assert not np.array_equal(means[0][0], means[0][1])
 
 
 def test_paired_parameters_share_seeds_and_nothing_else(tmp_path):

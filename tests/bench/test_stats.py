@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -77,13 +77,6 @@ def test_improvement_is_known_where_runs_are_infinite():
     assert wins(np.array([1.0, np.inf]), np.array([np.inf, 0.0])).tolist() == [[0, 1], [0.5, 1]]
 
 
-def test_improvement_of_two_normals_has_its_closed_form():
-    rng = np.random.default_rng(2)
-    x, y = rng.normal(1, 1, 4000), rng.normal(0, 1, 4000)
-    # P(X > Y) = Φ(1/√2); the standard deviation of U/nm is below √(1/(4n) + 1/(4n)) = .011
-    assert wins(x, y).mean() == pytest.approx(scipy_stats.norm.cdf(1 / math.sqrt(2)), abs=5 * 0.0112)
-
-
 def test_bootstrap_of_a_mean_is_students_interval_on_normal_data():
     x = np.random.default_rng(3).normal(5, 2, 200)
     low, high = bootstrap(lambda s: s.mean(0), x, resamples=40_000)
@@ -119,19 +112,6 @@ def test_bootstrap_refuses_tails_that_its_resamples_do_not_reach():
     assert math.isfinite(bootstrap(lambda s: s.mean(0), x, resamples=640)[0])
     for resamples in (200, 620):
         assert bootstrap(lambda s: s.mean(0), x, resamples=resamples) == (-math.inf, math.inf)
-
-
-def test_the_guard_is_the_chance_of_a_constant_resample():
-    """Of n^n resamples n are constant: n^(1−n).  n = 6: .00013; a tail between that and 6⁻⁶ = .00002 is refused."""
-    x = np.arange(6.0)
-    share = np.mean([len(set(draw)) == 1 for draw in product(range(5), repeat=5)])
-    assert share == pytest.approx(5.0**-4)
-    for level, finite in ((0.97, True), (0.985, False)):
-        tail = scipy_stats.norm.cdf(scipy_stats.t.ppf((1 - level) / 2, 5) * math.sqrt(6 / 5))
-        assert (tail > 6.0**-5) == finite
-        assert tail > max(6.0**-6, 10 / 400_000)
-        low, high = bootstrap(lambda s: s.mean(0), x, level=level, resamples=400_000)
-        assert math.isfinite(low) == math.isfinite(high) == finite
 
 
 def test_ten_thousand_resamples_are_drawn_unless_told():
@@ -171,13 +151,6 @@ def test_permutation_test_approaches_the_exact_law():
     assert p == pytest.approx(2 / 70, abs=5 * math.sqrt(2 / 70 / 50_000))
     assert permutation_test(x, x, resamples=999) == 1.0
     assert permutation_test(x, y + 100, "median", resamples=9_999) < 0.06
-
-
-def test_permutations_of_the_same_split_are_as_extreme_as_it():
-    # Sums of decimals depend on their order: without room for rounding five in six of these would not count.
-    x, y = np.array([0.8, 0.6, 0.7, 0.1]), np.array([1.7, 2.0, 1.5, 1.2])
-    p = permutation_test(x, y, resamples=19_999)
-    assert p == pytest.approx(2 / 70, abs=5 * math.sqrt(2 / 70 / 20_000))
 
 
 def test_rounding_makes_no_difference_out_of_none():

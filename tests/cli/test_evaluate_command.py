@@ -46,10 +46,3 @@ def test_what_cannot_be_won_says_so_once(capsys):
     said = capsys.readouterr().err
     assert said.startswith("hushbandits: DP-MASE needs 5 votes to remove an arm, and 2 agents act")
     assert said.count("\n") == 1
-
-
-def test_a_metric_is_known_before_anybody_plays(capsys, monkeypatch):
-    monkeypatch.setattr(hb.cli.evaluate, "evaluated", lambda *_: pytest.fail("it played"))
-    args = ["CoopNetwork-v0", "UCB1", "Multi-UCB", "--metric", "rounds"]
-    assert main(["evaluate", *args]) == 2
-    assert "metric='rounds' is not one of regret, messages" in capsys.readouterr().err

@@ -136,11 +136,3 @@ def test_a_file_is_written_whole_and_replaced_only_if_asked_to(monkeypatch, here
             assert (os.listdir(here), (here / "a.gif").read_bytes()) == (["a.gif"], b"old")
     assert main([*game, "--overwrite"]) == 0
     assert (here / "a.gif").read_bytes() != b"old"
-
-
-def test_a_game_that_cannot_be_won_says_so_in_a_line(titles, capsys):
-    args = ["--set", "env.n_agents=4", "--set", "env.horizon=30", "--frames", "2", "--out", "a.gif"]
-    assert main(["watch", "DPMASE-v0", "--agent", "Random", *args]) == 0
-    err = capsys.readouterr().err
-    assert err.startswith("hushbandits: no arm can ever be voted out: votes_needed=5")
-    assert err.count("\n") == 1

@@ -1,7 +1,5 @@
 """`Acts`: a function of observations plays as whoever learned in the same env would."""
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -102,20 +100,6 @@ def test_what_remembers_is_told_when_runs_begin():
     assert team.name == "Counting"
     one, two = (hb.evaluate("CoopNetwork-v0", team, runs=30, env={**NET, "horizon": 13}) for _ in range(2))
     assert np.array_equal(one.final("regret"), two.final("regret"))
-
-
-def test_it_stands_where_teams_do():
-    team = hb.Acts(Counting(), name="mine")
-    results = hb.evaluate("CoopNetwork-v0", team, runs=12, env=NET)
-    assert results.labels == ["mine"]
-    other = hb.evaluate("CoopNetwork-v0", "Random", runs=12, env=NET)
-    assert hb.compare(results, other).pairs[0].paired
-    assert "mine" in repr(hb.compare(results, other))
-    assert pickle.loads(pickle.dumps(team)).name == "mine"
-    built = hb.evaluate(
-        "CoopNetwork-v0", lambda t: hb.Acts(Counting(), name=t), runs=1, env=NET, agent_kwargs={"t": "x"}
-    )
-    assert built.labels == ["x"]
 
 
 def test_what_it_is_given_is_its_own_to_write_in():

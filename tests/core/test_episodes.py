@@ -1,17 +1,13 @@
 """One loop, two speeds: compiled episodes against the beats, in every kind of vote, and stopped anywhere."""
 
-import math
-import pickle
 import warnings
 
 import pytest
 from helpers import equal
-from homes import HOMES
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
-from hushbandits.core.env_view import EnvView
 from hushbandits.core.play import play, record
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.routines.best_arm import ROUTINES
@@ -118,26 +114,6 @@ def test_a_routine_that_resets_needs_an_env_that_passes_resets_on():
     core = hb.make_core(ID, n_agents=32, horizon=1000)
     play(core, hb.make_team("Decentralized-SER4", phi=0.0))
     play(core, hb.make_team("1-Privacy-SER4"))
-
-
-@pytest.mark.parametrize("name", ["Decentralized-SER4", "Decentralized-SER3", "vote, lossy", "corrupted, few"])
-def test_an_episode_stops_where_it_is_asked_to_and_goes_on(name):
-    env, team = HOMES[name].build(5)
-    whole = play(env, team, 1)
-    for until in ([30], [1, 2, 3, 4], [0, 0.5, 17.2, 17.9, 40]):
-        env, team = HOMES[name].build(5)
-        env.reset(1)
-        team.reset(EnvView(env), env.seeds)
-        for stop in until:
-            assert team.episode(env, stop)
-            assert (env.t == math.ceil(stop)).all()
-            assert env.live.all()
-            env, team = pickle.loads(pickle.dumps((env, team)))
-        assert team.episode(env)
-        assert not env.live.any()
-        equal(whole, env.metrics())
-        with pytest.raises(RuntimeError, match="after the end"):
-            env.pull(env.no_action())
 
 
 @pytest.mark.parametrize("role", ["Decentralized", "0-Privacy", "1-Privacy"])

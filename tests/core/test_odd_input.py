@@ -23,24 +23,6 @@ class Endless(Sequence):
         return 0.5
 
 
-NAMED = {
-    "network": ("CoopNetwork-v0", ["life", "root", "graph", "n_arms", "n_agents", "drift", "routing"]),
-    "exploration": ("DPMASE-v0", ["round_cost", "drift", "n_arms", "problem", "stop", "single"]),
-    "feedback": ("DistDP-v0", ["confidence", "epsilon", "users", "n_arms"]),
-}
-
-
-@pytest.mark.parametrize("setting", NAMED)
-def test_an_array_is_no_value_of_a_parameter(setting):
-    env_id, names = NAMED[setting]
-    for name in names:
-        for value in (np.array([1, 2]), np.zeros((2, 2)), np.array(["a", "b"])):
-            with pytest.raises(ValueError, match=name) as caught:
-                hb.make_core(env_id, **{name: value})
-            assert "ambiguous" not in str(caught.value)
-            assert "\n" not in str(caught.value)
-
-
 @pytest.mark.parametrize("name", ["LocalLaplace", "PrivateMeans", "LocalBernoulli"])
 def test_the_least_level_gives_noise_that_is_finite(name):
     env = hb.make_core("CoopNetwork-v0", wrappers=[hb.make_wrapper(name, epsilon=1e-9)], **{**NET, "horizon": 20})

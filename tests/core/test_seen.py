@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-
 import numpy as np
 import pytest
-from kinds import one_per_class
 from refusals import rows
 
 import hushbandits as hb
@@ -17,7 +14,6 @@ from hushbandits.core.env_view import EnvView
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import meet, play
-from hushbandits.registry import assemble, list_agents
 
 MET: list[tuple[str, object]] = []
 ROUNDS = {"n_agents": 3, "means": [0.1, 0.2, 0.9], "horizon": 4, "permute_arms": True}
@@ -135,22 +131,3 @@ def test_an_episode_is_for_what_ships():
 
     with pytest.raises(ValueError, match=r"Fast defines episode\(env\), which plays the env's side as well"):
         meet(hb.make_core("CoopNetwork-v0", **ROUNDS), Fast())
-
-
-HOMES = {"network": "CoopNetwork-v0", "exploration": "DPMASE-v0", "feedback": "DistDP-v0"}
-ARMS = {"means": [0.9, 0.2, 0.1], "rewards": "bernoulli", "n_arms": 3}
-
-
-@pytest.mark.parametrize("agent", one_per_class(list_agents()))
-def test_no_protocol_needs_to_know_the_arms(agent, monkeypatch):
-    """What ships asks for what it is shown: an env with other arms is put together alike."""
-    given = []
-    team = hb.make_team(agent)
-    protocol = type(team).protocol
-    monkeypatch.setattr(
-        type(team), "protocol", lambda self, settings: given.append(settings) or protocol(self, settings)
-    )
-    env_id = HOMES.get(team.setting, "CoopNetwork-v0")
-    with contextlib.suppress(ValueError):  # where it needs another env, it has been asked all the same
-        assemble(env_id, team, runs=1, env=ARMS)
-    assert not given or not {"means", "rewards", "problem"} & set(given[0])

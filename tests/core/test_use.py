@@ -28,14 +28,6 @@ def one_sentence(error):
 # -- shuffles ----------------------------------------------------------------------------------------------------
 
 
-def test_a_shuffle_that_a_setting_does_not_know_is_refused():
-    """It passed the senders' names on, under a promise that they were removed."""
-    for build in (lambda: Alone(wrappers=[Shuffle()]), lambda: hb.make_core(Alone, wrappers=["Shuffle"])):
-        with pytest.raises(ValueError, match="Shuffle needs messages that can be shuffled: reports cannot") as error:
-            build()
-        assert one_sentence(error)
-
-
 def test_a_payload_that_claims_a_verb_and_has_none_says_so():
     class Claims(Reports):
         verbs = {**Reports.verbs, "shuffle": (), "seal": ()}  # noqa: RUF012

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from helpers import build
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,10 +50,3 @@ def test_a_pair_pays_when_its_first_arm_wins():
         env.talk({"arm": np.full((400, 4), pair), "reward": reward, "sent": np.ones((400, 4), bool)})
         assert abs(reward.mean() - CYCLE[pair // 4][pair % 4]) < 4 * 0.5 / 40
     assert env.gaps[0].reshape(4, 4)[0].tolist() == pytest.approx([0.0, 0.05, 0.1, 0.15])
-
-
-@pytest.mark.weekly
-def test_relative_ucb_finds_the_winner_among_a_cycle():
-    world = {"n_agents": 9, "graph": "grid", "horizon": 1500, "preferences": CYCLE, "permute_arms": True}
-    found, plain = (hb.play(*build("DuelingNetwork-v0", agent, 3, world), seed=1) for agent in ("QuACK-RUCB", "Random"))
-    assert (found["regret"] < 0.35 * plain["regret"]).all()

@@ -181,12 +181,3 @@ def test_an_edit_that_keeps_times_and_size_is_seen(tmp_path, monkeypatch, small)
         env.reset(0)
     assert sorted(before.means[0].tolist()) == [0, 1]
     assert sorted(after.means[0].tolist()) == pytest.approx([0.75 / 20, 1])
-
-
-def test_a_file_that_stands_still_is_read_once(tmp_path):
-    path = tmp_path / "mine.txt"
-    path.write_text("0 1:0\n4 1:9\n")
-    hb.make_core("LTR-v0", path=path, n_arms=2)
-    read = ltr._read.cache_info().misses
-    hb.make_core("LTR-v0", path=path, n_arms=2)
-    assert ltr._read.cache_info().misses == read

@@ -30,15 +30,6 @@ def path(monkeypatch):
 every_env = pytest.mark.parametrize("id", IDS)
 
 
-@every_env
-def test_by_name_and_by_class(id):
-    core = hb.make_core(id, runs=2, **SMALL)
-    assert (core.runs, core.n_agents, core.horizon) == (2, 4, 24)
-    results = [hb.evaluate(env, "Random", runs=3, seed=5, env=SMALL).final("regret") for env in (id, type(core))]
-    np.testing.assert_array_equal(results[0], results[1])
-    assert (results[0] > 0).all()
-
-
 @each_once
 @every_env
 @pytest.mark.parametrize("name", hb.list_wrappers())
@@ -72,10 +63,6 @@ def test_a_wrapper_works_or_is_refused_in_one_sentence(id, name):
 @pytest.mark.parametrize("wrappers", [(), ("Loss", "LocalLaplace")], ids=str)
 def test_it_keeps_its_promises(id, wrappers):
     hb.testing.check_env(id, n_agents=3, horizon=6, wrappers=list(wrappers))
-
-
-def test_it_is_checked_by_class_and_by_no_other_name():
-    hb.testing.check_env(type(hb.make_core("own_env:Channels")), n_agents=3, horizon=4)
 
 
 class Sticky:

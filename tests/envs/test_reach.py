@@ -109,20 +109,6 @@ def test_ten_thousand_agents_take_little_memory(graph, width):
         _ = hb.make_core("CoopNetwork-v0", n_agents=100_000, graph="path", life=1).distance
 
 
-def test_envs_built_alike_share_their_places_and_others_do_not():
-    def made(**params):
-        return hb.make_core("CoopNetwork-v0", horizon=3, **params).slots
-
-    params, last = {}, None
-    for more in (
-        {"n_agents": 5}, {"life": 2}, {"graph": "path"}, {"routing": "tree"}, {"root": 1}, {"extra_delay": 1},
-    ):  # fmt: skip
-        params |= more
-        now = made(**params)
-        assert made(**params) is now is not last
-        last = now
-
-
 @pytest.mark.parametrize("routing", ["flood", "tree"])
 def test_what_envs_that_are_built_alike_share_cannot_be_written_to(routing):
     places = placed("grid", 9, None, 1, routing, "median")

@@ -17,7 +17,7 @@ from hushbandits.core import Array
 from hushbandits.core.play import meet, play
 from hushbandits.envs.exploration.problems import vote_threshold
 from hushbandits.registry import assemble
-from hushbandits.routines.best_arm import ROUTINES, identify
+from hushbandits.routines.best_arm import identify
 from hushbandits.routines.routine import RESETS, SILENT, Routine
 from hushbandits.wrappers.loss import Loss, VoteCorruption
 
@@ -272,14 +272,3 @@ def test_identify_begins_afresh_at_a_reset():
     arm, pulls = identify(Routine(state, (), plan, learn, None, resets=True), lambda k: 0.0, 3)
     assert (arm, pulls) == (2, 3 + 3 + 3 + 2)
     assert lives == [[[True] * 3], [[True] * 3], [[True] * 3, [False, True, True]]]
-
-
-def test_identify_needs_more_pulls_where_ser4_resets():
-    rng = np.random.default_rng(0)
-
-    def pulls(phi, seed):
-        routine = ROUTINES["SER4"](3, 0.5, 0.3, phi)
-        return identify(routine, lambda k: float(rng.random() < 0.2 + 0.3 * k), 3, seed=seed)[1]
-
-    plain, reset = (np.mean([pulls(phi, seed) for seed in range(20)]) for phi in (0.0, 0.02))
-    assert reset > 1.5 * plain

@@ -56,21 +56,6 @@ def test_estimators_equal_their_twins(law, delta):
 # -- what they promise ----------------------------------------------------------------------------------------------
 
 
-@each_once
-@pytest.mark.parametrize("rate", [0.0, 1e-2, 0.05])
-@pytest.mark.parametrize("value", [0.0, 1.0, 1e6])
-def test_trimmed_means_stay_near_the_mean_of_the_clean_law(rate, value):
-    rng, n, delta = np.random.default_rng(0), 4000, 1e-6
-    clean = rng.beta(2, 3, n)
-    x = np.where(rng.random(n) < rate, value, clean)
-    sigma = math.sqrt(0.04)
-    slack = 4 * sigma * (math.sqrt(rate) + math.sqrt(math.log(1 / delta) / (n / 2)))
-    for estimator in (TrimmedMean(rate), LugosiMendelson(rate)):
-        assert abs(estimator(x, delta) - 0.4) < slack
-    if rate and value == 1e6:
-        assert abs(Mean()(x, delta) - 0.4) > 1e3
-
-
 @pytest.mark.parametrize(("estimator", "points"), [
     (TrimmedMean(0.1), lambda n, d: min(q := kept(n, d, 0.1), n - q + 1)),
     (TrimmedMean(0.3), lambda n, d: min(q := kept(n, d, 0.3), n - q + 1)),
@@ -91,23 +76,6 @@ def test_breakdown_points_of_the_trimmed_means(estimator, points):
 def kept(n, delta, epsilon):
     ell, alpha = math.log(4 / delta) / n, max(epsilon, math.log(1 / delta) / n)
     return math.floor(n * (1 - 2 * alpha - math.sqrt(2 * alpha * ell) - ell))
-
-
-def test_breakdown_points_of_the_others():
-    delta = math.exp(-1.3)
-    x = np.random.default_rng(2).random(990)
-    k = 11  # ⌊1 + 8·1.3⌋ blocks of 90
-    for many, broken in ((k // 2, False), (k // 2 + 1, True)):
-        sample = x.copy()
-        sample[: 90 * many : 90] = 1e9
-        assert (MedianOfMeans()(sample, delta) > 1e3) == broken
-    sample = x.copy()
-    sample[-1] = 1e9
-    assert Mean()(sample, delta) > 1e5
-    assert TruncatedMean(1.0, 1.0)(sample, delta) < 1
-    # Catoni's gives way without a bound, but only with the logarithm of the outlier
-    shift = [Catoni(1 / 12)(np.append(x, big), delta) - Catoni(1 / 12)(x, delta) for big in (1e3, 1e6, 1e9, 1e12)]
-    assert shift[0] < shift[1] < shift[2] < shift[3] < 1.0
 
 
 def test_bernoulli_may_collapse_to_a_point():

@@ -253,13 +253,6 @@ def test_a_shard_and_its_fellow_are_the_whole_and_half_a_folder_goes_on(here, ca
     assert re.search(r"users-small +24 ", tables[0])
 
 
-def test_the_plug_in_is_played_without_a_word_in_the_package(here):
-    """By its class's name; twenty-four runs of one small task, and the rest of the setting is not played."""
-    shutil.copy(ROOT / "examples/plugin/src/tidal/agent.py", here / "own_tides.py")
-    asked = ["bench", "--agents", "own_tides:TidalUCB", "--jobs", "1", "--tasks", "net-small", "--out", "runs/tides"]
-    assert main(asked) == 0
-
-
 def test_a_policy_that_was_trained_is_named_by_its_folder(here, capsys):
     folder = Path(hb.__file__).parent / "data/policies/ppo-distdp"
     for name in ("mine", "theirs"):

@@ -28,16 +28,6 @@ def test_the_interval_resamples_each_task_by_itself():
     assert low == high == 0.5
 
 
-def test_the_interval_covers():
-    """Of 150 draws of three tasks: below 124 with a probability of 3·10⁻⁷ at 94 %; half the width covers 100 or so."""
-    rng, truth, covered = np.random.default_rng(1), 0.5, 0
-    for _ in range(150):
-        strata = [rng.normal(mean, 0.2, 24) for mean in (0.3, 0.5, 0.7)]
-        low, high = aggregate(strata, resamples=400)[1]
-        covered += low <= truth <= high
-    assert covered >= 130
-
-
 def test_a_profile_weighs_tasks_alike():
     submission = read(shipped("Random"))
     standing = submission.standings["network"]

@@ -48,16 +48,6 @@ def play_metrics(xi, wrappers=(), runs=60):
     return play(env, team, 0), env
 
 
-def test_measured_accuracy_exceeds_what_the_paper_allows():
-    """Allowed at η = .9: .1.  The mean agent gives away about .28, the agent that told most everything."""
-    metrics, _ = play_metrics(0.0)
-    # accuracies lie in [0, 1] and a run averages 64 agents: six standard errors are well inside these margins
-    assert 0.22 < metrics["named"].mean() < 0.34
-    assert metrics["named_most"].mean() > 0.9
-    lossy, _ = play_metrics(0.1)
-    assert 0.1 < lossy["named"].mean() < 0.2 < metrics["named"].mean()
-
-
 def test_naive_count_on_one_run():
     metrics, env = play_metrics(0.05, runs=2)
     for r in range(2):

@@ -14,8 +14,7 @@ from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import play
 from hushbandits.policies.kl import kl, kl_lower, kl_upper
 from hushbandits.registry import assemble
-from hushbandits.routines.best_arm import ROUTINES, identify
-from hushbandits.routines.fixed_design import naive_elimination
+from hushbandits.routines.best_arm import ROUTINES
 
 ID = "DecentralizedExploration-v0"
 SOLO = [name for name in ROUTINES if name != "SER4"]
@@ -86,15 +85,6 @@ def test_each_routine_alone_finds_the_best_arm(routine, instance):
     wrong = int((~metrics["correct"]).sum())
     assert stats.binom.sf(wrong - 1, runs, 0.05) > 1e-6
     assert not metrics["inconclusive"].any()
-
-
-def test_the_bound_on_errors_has_teeth():
-    """It rejects naive elimination after one pull of each arm."""
-    rng = np.random.default_rng(0)
-    hasty = naive_elimination(2, 0.05, 0.25)
-    once = hasty._replace(state=lambda *shape: hasty.state(*shape)._replace(mark=np.ones((1, 1), int)))
-    wrong = sum(identify(once, lambda k: float(rng.random() < (0.55, 0.85)[k]), 2)[0] == 0 for _ in range(200))
-    assert stats.binom.sf(wrong - 1, 200, 0.05) < 1e-6
 
 
 # (fewer, more): each pair is a statement of the literature, on problem 1 at η = .1, ε = .1

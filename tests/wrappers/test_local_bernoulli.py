@@ -26,18 +26,6 @@ def test_the_coin_leans_as_it_is_said_to(epsilon, x):
     assert stats.binomtest(int(bits.sum()), bits.size, chance).pvalue > 1e-4
 
 
-def test_the_promise_is_exact():
-    """Between the two ends the likelihoods differ by e^ε, on either answer, and by no more between others."""
-    for epsilon in (0.2, 1.0, 3.0):
-        chance = lambda x: (x * math.expm1(epsilon) + 1) / (math.exp(epsilon) + 1)  # noqa: B023, E731
-        assert chance(1) / chance(0) == pytest.approx(math.exp(epsilon))
-        assert (1 - chance(0)) / (1 - chance(1)) == pytest.approx(math.exp(epsilon))
-        wrapper = LocalBernoulli(epsilon)
-        env = hb.make_core("CoopNetwork-v0", wrappers=[wrapper])
-        (promise,) = env.guarantees()
-        assert (promise.epsilon, promise.delta) == (epsilon, 0.0)
-
-
 def test_agents_see_bits_and_regret_counts_the_arms():
     world = {"rewards": "beta", "epsilon": 2.0, "mechanism": "bernoulli", "n_agents": 4, "horizon": 30}
     env, team = build("LocalDPNetwork-v0", "QuACK-LDP-UCB-B", 2, world)
