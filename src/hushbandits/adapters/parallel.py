@@ -237,7 +237,8 @@ class ParallelView(ParallelEnv[str, Array, object]):
     def state(self) -> Array:
         """Return all agents' observations in a row, ``(M·D,)``."""
         begun(self._begun, "state")
-        return self.task.state()[0]
+        own: Array = self.task.state()[0]
+        return own
 
     def metrics(self) -> dict[str, float | Array]:
         """Return the core's metrics so far: plain numbers, and arrays ``(M,)`` for per-agent ones."""

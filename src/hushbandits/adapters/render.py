@@ -115,4 +115,5 @@ def moments(rounds: int, frames: int) -> list[int]:
     """Up to `frames` of the rounds 0 … `rounds`, both ends among them, the first ones denser: most is learnt there."""
     if rounds < frames:
         return list(range(rounds + 1))
-    return np.unique(np.rint(rounds * np.linspace(0, 1, frames) ** 1.5).astype(int)).tolist()
+    found: list[int] = np.unique(np.rint(rounds * np.linspace(0, 1, frames) ** 1.5).astype(int)).tolist()
+    return found

@@ -53,9 +53,11 @@ class _Noise:
 
     def onto(self, x: Array, u: Array) -> Array:
         if isinstance(self.law, Laplace):
-            return x + laplaces(u, self.law.b)
+            noisy: Array = x + laplaces(u, self.law.b)
+            return noisy
         # One division: a sum of two quotients might miss the grid by its last bit.
-        return (np.rint(x * self.grid) + discrete_laplaces(u, self.law.b)) / self.grid
+        steps: Array = np.rint(x * self.grid) + discrete_laplaces(u, self.law.b)
+        return steps / self.grid
 
 
 class LocalLaplace(Wrapper):
@@ -241,7 +243,8 @@ class LocalBernoulli(Wrapper):
         return (reward * (1.0 - lean) + lean) / (1.0 + lean)
 
     def tell(self, reward: Array, env: World) -> Array:
-        return np.less(self._luck.next(), self.chance(np.clip(reward, 0.0, 1.0))).astype(float)
+        coins: Array = np.less(self._luck.next(), self.chance(np.clip(reward, 0.0, 1.0))).astype(float)
+        return coins
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         return (

@@ -111,7 +111,8 @@ class SecAgg(Passage, SecureFunction):
             )
 
     def channel(self, env: World) -> Channel:
-        return env.payload.sealed(self, env)
+        channel: Channel = env.payload.sealed(self, env)
+        return channel
 
     def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
         if self.protocol is not None:

@@ -67,7 +67,8 @@ class Shuffle(Mixed, Passage):
         self.min_cohort = integer("min_cohort", min_cohort, 2)
 
     def channel(self, env: World) -> Channel:
-        return env.payload.shuffled(self, env)
+        channel: Channel = env.payload.shuffled(self, env)
+        return channel
 
     def order(self, run: int, messages: Sequence[bytes]) -> Array:
         """Send a batch through the mixes.

@@ -135,7 +135,7 @@ class ShuffledLaplace(Mechanism):
 
 
 def _split_delta(epsilon: float, security: float) -> float:
-    return min(1.0, (1 + math.exp(min(epsilon, 700))) * 2.0**-security)
+    return min(1.0, (1 + math.exp(min(epsilon, 700))) * math.pow(2.0, -security))
 
 
 def _shares(mechanism: Mechanism, n: int, m: int, security: int) -> int:

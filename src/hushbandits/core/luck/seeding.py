@@ -124,10 +124,12 @@ def sown(seeds: Sequence[np.random.SeedSequence], name: str) -> Array:
     """
     end = tuple(name.encode())
     if (words := seeds.words() if isinstance(seeds, Seeded) else _words(_parts(seeds))) is not None:
-        return _started(_states(words, np.array(end, np.uint64)))
+        known: Array = _started(_states(words, np.array(end, np.uint64)))
+        return known
     children = (np.random.SeedSequence(entropy, spawn_key=(*key, *end)) for entropy, key in _parts(seeds))
     each = [child.generate_state(_POOL, np.uint64) for child in children]
-    return _started(np.array(each, np.uint64).reshape(len(each), _POOL))
+    found: Array = _started(np.array(each, np.uint64).reshape(len(each), _POOL))
+    return found
 
 
 def grown(words: Array) -> np.random.Generator:
@@ -181,7 +183,8 @@ def planted(numbers: Array) -> Array:
     whole = numbers.astype(np.uint64)
     words = np.zeros((len(whole), _POOL), np.uint64)
     words[:, 0], words[:, 1] = whole & _MASK, whole >> _HALF
-    return _started(_states(words, np.zeros(0, np.uint64)))
+    found: Array = _started(_states(words, np.zeros(0, np.uint64)))
+    return found
 
 
 def spread(numbers: Array, sizes: Array) -> Array:
