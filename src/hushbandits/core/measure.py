@@ -90,9 +90,10 @@ def gathered(*parts: object) -> dict[str, Measure]:
     found: dict[str, Measure] = {}
     for part in parts:
         for cls in reversed((part if isinstance(part, type) else type(part)).__mro__):
-            found |= _declared(cls.__name__, vars(cls).get("measures", {}))
-        if not isinstance(part, type):
-            found |= _declared(type(part).__name__, vars(part).get("measures", {}))
+            if "measures" in vars(cls):
+                found |= _declared(cls.__name__, vars(cls)["measures"])
+        if not isinstance(part, type) and "measures" in vars(part):
+            found |= _declared(type(part).__name__, vars(part)["measures"])
     return found
 
 

@@ -251,8 +251,8 @@ class Registry(Mapping[str, Spec]):
         ValueError
             Nothing of that name (the message has the nearest ones), or something of another kind.
         """
-        if isinstance(given, str) and given in self:  # a registered name may hold a colon, as PettingZoo's may
-            return self[given]
+        if isinstance(given, str) and (given in self.entries or given in self._all()):
+            return self.entries[given]  # a registered name may hold a colon, as PettingZoo's may
         if isinstance(given, str) and ":" not in given:
             raise ValueError(f"no {self.kind} is named {shown(given)}{nearest(given, self)}")
         if not isinstance(given, str | type):

@@ -125,7 +125,7 @@ def real(
         ...
     ValueError: beta=1 must be a finite number in (0, 1)
     """
-    number = _float(value)
+    number = value if type(value) is float else _float(value)
     if math.isfinite(number):
         above = number >= low if closed in ("low", "both") else number > low
         below = number <= high if closed in ("high", "both") else number < high
@@ -157,8 +157,6 @@ def divisor(name: str, value: object, high: float = math.inf, *, closed: str = "
 
 def _float(value: object) -> float:
     """`value` as the float it will be used as; NaN if it is no number, infinite if it is too large."""
-    if type(value) is float:
-        return value
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return math.nan
     try:
@@ -169,8 +167,6 @@ def _float(value: object) -> float:
 
 def _whole(value: object) -> int | None:
     """`value` as the integer it stands for, of any size; ``None`` if it is not an integer."""
-    if type(value) is int:
-        return value
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return int(value)
     number = _float(value)
@@ -194,7 +190,7 @@ def integer(name: str, value: object, low: int, high: float = LARGEST) -> int:
         ...
     ValueError: n_agents=0 must be an integer ≥ 1
     """
-    whole = _whole(value)
+    whole = value if type(value) is int else _whole(value)
     if whole is not None and low <= whole <= high:
         return whole
     if math.isinf(high) or (high == LARGEST and not (whole is not None and whole > high)):
