@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,14 +21,8 @@ Card = dict[str, Any]
 
 def versions(algo: str) -> dict[str, str]:
     """Return the versions of what trains by `algo`, as far as they are installed."""
-    found = {}
     theirs = ("cma",) if algo == "es" else ("stable-baselines3", "torch", "sb3-contrib")
-    for name in ("hushbandits", "numpy", *theirs):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    return {name: it.version for name in ("hushbandits", "numpy", *theirs) for it in [*distributions(name=name)][:1]}
 
 
 def save(

@@ -36,11 +36,10 @@ class Algorithm:
 
 # The bonus for entropy: without it a policy soon plays one arm for ever, and learns nothing more.
 _PPO = {"n_steps": 128, "n_epochs": 4, "learning_rate": 1e-3, "ent_coef": 0.01}
+_A2C = {"n_steps": 8, "learning_rate": 1e-3, "ent_coef": 0.01}
 MODELS = {
     "ppo": Algorithm("stable_baselines3", "PPO", "Equivariant", _PPO),
-    "a2c": Algorithm(
-        "stable_baselines3", "A2C", "Equivariant", {"n_steps": 8, "learning_rate": 1e-3, "ent_coef": 0.01}
-    ),
+    "a2c": Algorithm("stable_baselines3", "A2C", "Equivariant", _A2C),
     "maskable-ppo": Algorithm("sb3_contrib", "MaskablePPO", "MaskableEquivariant", _PPO),
 }
 

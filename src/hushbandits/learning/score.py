@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import pairwise
 from typing import TypedDict
 
 import numpy as np
 
 from hushbandits.adapters.learners import Rows
-from hushbandits.baselines.learned import Network, heads_of
+from hushbandits.baselines.learned import Learned, Network, heads_of
 from hushbandits.core import Array
-from hushbandits.core.luck.tapes import run_seeds, streams
+from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import play
 from hushbandits.registry import make_team
 
@@ -30,7 +29,9 @@ def score(player: Network, rows: Rows, seed: int, name: str) -> Score:
     that the team's actions come from.
     """
     player.reset(run_seeds(seed, rows.runs), name)
-    return _told(rows, seed, lambda: player.act(rows.task))
+    returns = earned(rows, seed, lambda: player.act(rows.task))
+    error = float(returns.std(ddof=1) / math.sqrt(rows.runs)) if rows.runs > 1 else None
+    return {"return": float(returns.mean()), "se": error, "metrics": _means(rows.core.metrics())}
 
 
 def uniform(rows: Rows, seed: int) -> Score:
@@ -38,25 +39,11 @@ def uniform(rows: Rows, seed: int) -> Score:
 
     Its metrics are those of the agent ``Random``, which plays as the env says that somebody without a mind would.
     """
-    rngs = streams(run_seeds(seed, rows.runs), "agent/uniform")
-    ends = np.cumsum([0, *heads_of(rows.task.action_space)])
-
-    def choose() -> Array:
-        mask = rows.task.mask()
-        luck = np.stack([rng.random((mask.shape[1], mask.shape[2])) for rng in rngs])
-        ahead = np.where(mask, luck, -1.0)  # the largest of uniforms is any of them
-        parts = [ahead[..., a:b].argmax(-1) for a, b in pairwise(ends)]
-        return np.stack(parts, -1) if rows.task.action_space.shape else parts[0]
-
-    told = _told(rows, seed, choose)
-    metrics = play(rows.core, make_team("Random"), seed)
-    return {"return": told["return"], "se": told["se"], "metrics": _means(metrics)}
-
-
-def _told(rows: Rows, seed: int, choose: Callable[[], Array]) -> Score:
-    returns = earned(rows, seed, choose)
-    error = float(returns.std(ddof=1) / math.sqrt(rows.runs)) if rows.runs > 1 else None
-    return {"return": float(returns.mean()), "se": error, "metrics": _means(rows.core.metrics())}
+    scores, seen = sum(heads_of(rows.task.action_space)), rows.task.observation_space.shape[0]
+    alike = {"head.weight": np.zeros((scores, seen)), "head.bias": np.zeros(scores)}
+    found = score(Network(Learned("uniform", alike, "tanh", masked=True)), rows, seed, "agent/uniform")
+    found["metrics"] = _means(play(rows.core, make_team("Random"), seed))
+    return found
 
 
 def earned(rows: Rows, seed: int, choose: Callable[[], Array]) -> Array:
