@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
-from hushbandits.adapters.learners import Rows, learners_core
 from hushbandits.core.env_view import EnvView
 from hushbandits.core.task import choices, sample_mask
 from hushbandits.wrappers.huber import Huber
@@ -226,20 +225,6 @@ def test_a_game_that_nobody_can_win_says_which_numbers_decide():
         warnings.simplefilter("error")
         hb.make("DPMASE-v0")
         hb.make("DPMASE-v0", n_agents=5)
-
-
-def test_rows_that_are_over_earn_nothing_until_they_start_again():
-    rows = Rows(learners_core("DPMASE-v0", 4, (), None, {"n_agents": 3, "threshold": 0, "horizon": 30}))
-    rows.reset(0)
-    rng, over = np.random.default_rng(1), np.zeros(4, bool)
-    for _ in range(40):
-        turn = rows.step(rng.integers(11, size=(4, 3)))
-        assert not turn.reward[over].any()
-        assert not (turn.over & over).any()
-        over |= turn.over
-        if over.all():
-            break
-    assert over.all()
 
 
 def test_an_env_that_hands_its_parameters_on_has_its_arms_shuffled_too():

@@ -57,12 +57,6 @@ def test_a_mechanism_leaves_the_rewards_alone():
 # -- sums that wrap --------------------------------------------------------------------------------------------------
 
 
-def test_underflow_is_decoded():
-    plan = distributed_pure(64, 1.0, 0.1)
-    for total in range(-plan.tau, 64 * plan.g + plan.tau + 1):  # all that the noise bound allows
-        assert plan.decode(total % plan.modulus, 64) == total / plan.g
-
-
 @pytest.mark.parametrize(
     ("id", "env"),
     [("DistDP-v0", {}), ("CentralDP-v0", {"discrete": True}), ("LocalDP-v0", {}), ("ShuffleDP-v0", {})],

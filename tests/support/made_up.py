@@ -31,13 +31,13 @@ def rows(cell):
     return rng.normal(50, 5, RUNS) + (20 if cell.line == "B" else 0)
 
 
-def filled(folder, *experiments, metric="regret"):
+def filled(folder, *experiments):
     """A folder of rows made up for experiments."""
     store = begun(folder, *experiments)
     for whole in experiments:
         for cell in whole.cells():
-            x = rows(cell) if metric == "regret" else (rows(cell) > 50).astype(float)
-            put(store, cell, {metric: x}, {metric: x[:, None] * TIMES / 100}, TIMES)
+            x = rows(cell)
+            put(store, cell, {"regret": x}, {"regret": x[:, None] * TIMES / 100}, TIMES)
     return store
 
 
