@@ -11,7 +11,7 @@ from twins_chowdhury import naive_binary, naive_central, naive_distributed
 
 import hushbandits as hb
 from hushbandits.envs.feedback.cohort import BlockInbox
-from hushbandits.privacy.plans import local_pure
+from hushbandits.privacy.plans import distributed_pure, local_pure
 from hushbandits.wrappers.loss import Loss
 
 # -- twins ------------------------------------------------------------------------------------------------------
@@ -134,6 +134,21 @@ def test_a_phase_counts_as_many_users_as_its_shortest_block():
     assert [hears(2), hears(0, no), hears(1), hears(2)] == [1, 1, 2, 0]  # what is lost is asked for again
     assert [hears(4), hears(3), hears(4)] == [1, 2, 0]
     assert asked == [(3, 1, 1), (3, 2, 3)]
+
+
+@pytest.mark.parametrize("t_min", [0.5, 0.9])
+def test_a_radius_counts_on_the_noise_of_all_who_may_be_left(t_min):
+    """Noise is calibrated to t_min of the users, and all of them may bring it: the quantile of what n shares sum to."""
+    core, team = build("DistDP-v0", "Dist-DP-SE", 1, {"epsilon": 0.4, "confidence": 0.05, "t_min": t_min})
+    core.reset(0)
+    team.reset(core, core.seeds)
+    for m, b in ((10, 4), (2, 9)):
+        n = 2**b
+        plan = distributed_pure(n, 0.4, 0.05 / (m * b * b), math.floor(t_min * n))
+        log = math.log(2 * m * b * b / 0.05)
+        sampling = math.sqrt(math.log(4 * m * b * b / 0.05) / (2 * n))
+        rounding = math.sqrt(2 * log) / 0.4 / n
+        assert team.width(m, b, n) == pytest.approx(sampling + rounding + plan.tau / plan.g / n, rel=1e-12)
 
 
 # -- the paper's statements ---------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from refusals import rows
 from hushbandits.baselines.dubey2020_heavy import partition
 from hushbandits.bench.declare.catalog import modules
 from hushbandits.bench.declare.claim import ORIGINS, Ratio
+from hushbandits.bench.judge.verdicts import together
 from hushbandits.bench.reproduce import papers
 from hushbandits.envs.network.graphs import adjacency, hop_distances
 from hushbandits.experiments import _words as words
@@ -90,6 +91,12 @@ def test_claims_of_an_experiment_of_our_own_are_ours():
     ours = [(e, c) for e, c in DECLARED if e.source.startswith("own addition")]
     assert ours
     assert {c.origin for _, c in ours} == {"own"}
+
+
+def test_all_claims_of_a_paper_are_judged_together():
+    for paper in PAPERS:
+        experiments = modules()[paper][1]
+        assert {together(e) for e in experiments} == {sum(len(e.claims) for e in experiments)}
 
 
 def test_claims_are_of_three_kinds():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from refusals import rows
 
+import hushbandits as hb
 from hushbandits.privacy.plans import (
     SMALLEST,
     ExtraBits,
@@ -39,6 +40,14 @@ def test_moments_of_the_bits(k, q):
     bits = ExtraBits(k, q)
     assert bits.mean == pytest.approx(pmf @ x)
     assert bits.variance == pytest.approx(pmf @ (x - pmf @ x) ** 2)
+
+
+@pytest.mark.parametrize("n", [10, 2000])
+def test_the_modulus_holds_a_block_in_which_all_bits_are_ones(n):
+    env = hb.make_core("ShuffleDP-v0", shuffle="binary-sum")
+    env.reset(0)
+    plan = env.mechanism.planned(n)
+    assert plan.modulus == n * (1 + plan.noise.k) + 1
 
 
 @pytest.mark.parametrize(("n", "m", "security"), [(SMALLEST, 100, 40), (1000, 2**20, 40), (50, 5, 80)])

@@ -13,6 +13,7 @@ import hushbandits as hb
 from hushbandits.core.luck.rewards import Bernoulli, Beta, ClippedGaussian
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.pooled import Pooled
+from hushbandits.privacy.laplace import discrete_laplaces
 from hushbandits.privacy.noise import NoiseLaw, chernoff
 from hushbandits.privacy.plans import distributed_pure, modular_sum, split_and_mix
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
@@ -72,6 +73,14 @@ def test_continuous_laplace_follows_its_law():
 class Ones(NoiseLaw):
     def draw(self, rng, size):
         return np.ones(size, np.int64)
+
+
+@pytest.mark.parametrize("b", [0.4, 3.0, 40.0])
+def test_discrete_laplace_at_uniforms_follows_its_law(b):
+    u = (np.arange(200_000) + 0.5) / 200_000
+    x, shares = np.unique(discrete_laplaces(u, b), return_counts=True)
+    assert (np.diff(x) >= 1).all()
+    np.testing.assert_allclose(shares / 200_000, DiscreteLaplace(b).pmf(x), atol=1e-5)  # two grid points at most
 
 
 def test_a_sum_in_chunks_counts_every_user_once():
