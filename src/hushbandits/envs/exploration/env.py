@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -301,17 +302,13 @@ class Exploration(Env):
         self._who = book.who
         return GlobalSet(active=book.active.copy(), **told)
 
-    @property
-    def t(self) -> Array:
-        return self.book.rounds.copy()
-
-    @property
-    def live(self) -> Array:
-        return self.book.live.copy()
+    # Every beat asks for them.
+    t: Array = property(attrgetter("book.rounds"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]
+    live: Array = property(attrgetter("book.live"), doc="``(R,)`` bool.")  # type: ignore[assignment]
 
     @property
     def who(self) -> Array:
-        return self._who[:, None].copy()
+        return self._who[:, None]
 
     @property
     def upcoming(self) -> Array:
