@@ -123,17 +123,10 @@ AGENTS = {
 }
 
 WRAPPERS = {
-    **_in("wrappers.central_dp", "CentralLaplace"),
-    **_in("wrappers.distributed_dp", "DiscreteGaussian", "DiscreteLaplace", "Skellam"),
-    **_in("wrappers.local_dp", "LocalDiscreteLaplace", "LocalTruncated"),
-    **_in("wrappers.local_noise", "LocalBernoulli", "LocalLaplace"),
+    **_in("wrappers.block_noise", "CentralLaplace", "DiscreteGaussian", "DiscreteLaplace", "LocalDiscreteLaplace"),
+    **_in("wrappers.block_noise", "LocalTruncated", "ShuffledNoise", "Skellam"),
+    **_in("wrappers.local_noise", "LocalBernoulli", "LocalLaplace", "PrivateMeans"),
     "LocalMechanism": _at("wrappers.local_noise:local_mechanism"),
-    "ShuffledNoise": _at("wrappers.shuffle_dp:shuffled_noise"),
-    **_in("wrappers.shuffle_dp", "ShuffledSum"),
-    **_in("wrappers.secagg", "SecAgg"),
-    **_in("wrappers.huber", "Huber"),
-    **_in("wrappers.false_means", "FalseMeans"),
-    **_in("wrappers.loss", "Loss", "VoteCorruption"),
-    **_in("wrappers.shuffle", "Shuffle"),
-    **_in("wrappers.private_means", "PrivateMeans"),
+    **_in("wrappers.secure_functions", "SecAgg", "Shuffle", "ShuffledSum"),
+    **_in("wrappers.faults", "FalseMeans", "Huber", "Loss", "VoteCorruption"),
 }

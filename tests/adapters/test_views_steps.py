@@ -7,10 +7,8 @@ import pytest
 from helpers import build
 
 import hushbandits as hb
-from hushbandits.wrappers.huber import Huber
-from hushbandits.wrappers.loss import Loss
-from hushbandits.wrappers.secagg import SecAgg
-from hushbandits.wrappers.shuffle import Shuffle
+from hushbandits.wrappers.faults import Huber, Loss
+from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
 
 # -- two beats: a row of the core ---------------------------------------------------------------------------------
 

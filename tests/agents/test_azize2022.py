@@ -11,12 +11,12 @@ from twins_azize import naive_adap
 import hushbandits as hb
 from hushbandits.agents import azize2022_theory as theory
 from hushbandits.agents.azize2022 import AdaPUCB
-from hushbandits.audits.black import acted, actions
 from hushbandits.audits.cases import Budget, Case, home
+from hushbandits.audits.suite import acted, actions
 from hushbandits.envs.feedback.cohort import BlockInbox
 from hushbandits.experiments import azize2022 as declared
 from hushbandits.policies.kl import kl
-from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.faults import Loss
 
 both = pytest.mark.parametrize("agent", ["AdaP-UCB", "AdaP-KLUCB"])
 MEANS = (0.75, 0.625, 0.5, 0.375, 0.25)
@@ -159,8 +159,8 @@ def test_a_mechanism_that_promises_nothing_leaves_nothing_of_the_actions():
     ("false", "samples"), [(BareUCB, 300), pytest.param(HalvedUCB, 2500, marks=pytest.mark.weekly)]
 )
 def test_an_observer_of_actions_refutes_too_little_noise_and_not_the_whole(monkeypatch, false, samples):
-    monkeypatch.setattr("hushbandits.audits.black.USERS", 16)
-    monkeypatch.setattr("hushbandits.audits.black.places", lambda horizon: [1])
+    monkeypatch.setattr("hushbandits.audits.suite.USERS", 16)
+    monkeypatch.setattr("hushbandits.audits.suite.places", lambda horizon: [1])
     verdicts = {}
     for team in (false(1.0), AdaPUCB(1.0)):
         case = Case(type(team).__name__, team, home(team), budget=Budget(samples=samples))

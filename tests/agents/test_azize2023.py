@@ -10,8 +10,8 @@ from twins_azize_top_two import naive_dp_se, naive_top_two
 
 import hushbandits as hb
 from hushbandits.agents.azize2023 import AdaPTT
-from hushbandits.audits.black import actions, chosen
 from hushbandits.audits.cases import Budget, Case, home
+from hushbandits.audits.suite import actions, chosen
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.routines.top_two import top_two_threshold
 
@@ -102,7 +102,7 @@ class Bare(AdaPTT):
 
 
 def test_an_observer_of_arms_refutes_it_without_noise(monkeypatch):
-    monkeypatch.setattr("hushbandits.audits.black.USERS", 16)
+    monkeypatch.setattr("hushbandits.audits.suite.USERS", 16)
     words = {}
     for team in (Bare(0.5), AdaPTT(0.5)):
         case = Case(type(team).__name__, team, home(team), budget=Budget(samples=800))

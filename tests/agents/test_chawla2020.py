@@ -9,7 +9,7 @@ import hushbandits as hb
 from hushbandits.agents.chawla2020 import first_lists
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.envs.network.graphs import adjacency
-from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.faults import Loss
 
 T = 150
 

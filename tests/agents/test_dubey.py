@@ -10,9 +10,9 @@ from kinds import each_once, weekly_but
 from twins_network import MEANS, naive_byzantine_ucb, naive_noised
 
 import hushbandits as hb
-from hushbandits.audits.black import on_graph
 from hushbandits.audits.cases import Budget, Case
 from hushbandits.audits.play import shown, stage
+from hushbandits.audits.suite import on_graph
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.estimators.robust import Catoni
 from hushbandits.privacy.laplace import lemma, release_counts
@@ -185,7 +185,7 @@ def test_sums_of_released_means_are_the_same_in_any_order(m, horizon, v):
     """Counts up to T and means as far out as a double's Laplace noise goes, on the grid."""
     core = hb.make_core("PrivateNetwork-v0", n_agents=m, graph="path", life=1, horizon=horizon, v=v)
     core.reset(0)
-    grid, rng = core.wrappers[0]._grid, np.random.default_rng(0)
+    grid, rng = core.wrappers[0]._own.grid, np.random.default_rng(0)
     n = rng.integers(1, horizon + 1, m)
     mean = np.rint((1 + 36.7 * n ** (v / 2 - 1)) * rng.uniform(0.9, 1, m) * grid) / grid
     terms = (n * mean).tolist()
@@ -216,18 +216,22 @@ def test_published_counts_leak_exact_rewards_and_noised_ones_mend_it():
 
 @pytest.mark.parametrize("mutant", ["a tenth of the noise", "no noise", "the exact means told"])
 def test_the_audit_rejects_a_mechanism_that_breaks_its_word(monkeypatch, mutant):
-    from hushbandits.wrappers import private_means as home
+    from hushbandits.wrappers import local_noise as home
 
     if mutant == "the exact means told":  # the agents act on them
 
         def leak(self, env):
-            return {"mean": self._s / np.maximum(self._n, 1), "count": self._count}
+            return {"mean": self._own.s / np.maximum(self._own.n, 1), "count": self._own.pulls}
 
         monkeypatch.setattr(home.PrivateMeans, "told", leak)
     else:  # without any: line 10 as printed, without the hat
-        stated, share = home.PrivateMeans._state, 0.1 if mutant == "a tenth of the noise" else 0.0
-        less = lambda self: stated(self)._replace(scale=share * self._scale)  # noqa: E731
-        monkeypatch.setattr(home.PrivateMeans, "_state", less)
+        stated, share = home.PrivateMeans._schedule, 0.1 if mutant == "a tenth of the noise" else 0.0
+
+        def less(self, env):
+            due, scale, *rest = stated(self, env)
+            return due, share * scale, *rest
+
+        monkeypatch.setattr(home.PrivateMeans, "_schedule", less)
     env = hb.make_core("PrivateNetwork-v0")
     assert not all(v.passed for v in on_graph(Case(mutant, env.wrappers[0], env, budget=Budget(samples=1600)), (3,)))
 

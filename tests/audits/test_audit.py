@@ -9,18 +9,16 @@ from kinds import weekly_but
 from mutants import AsPrinted, ForgottenPrecision, GammaScale, OneSided
 
 import hushbandits as hb
-from hushbandits.audits import uniforms
-from hushbandits.audits.black import black_box
+from hushbandits.audits import draws as uniforms
 from hushbandits.audits.cases import VARIANTS, Budget, Case, everything, named
 from hushbandits.audits.events import Change, refuted
 from hushbandits.audits.laws import LARGE, composed_delta, every_size, white_box
-from hushbandits.audits.suite import checks
+from hushbandits.audits.suite import black_box, checks
 from hushbandits.cli.main import main
 from hushbandits.privacy.audit import critical_share
-from hushbandits.wrappers.distributed_dp import DiscreteGaussian, DiscreteLaplace, Skellam
-from hushbandits.wrappers.loss import Loss
-from hushbandits.wrappers.secagg import SecAgg
-from hushbandits.wrappers.shuffle_dp import ShuffledLaplace, ShuffledSum
+from hushbandits.wrappers.block_noise import DiscreteGaussian, DiscreteLaplace, ShuffledNoise, Skellam
+from hushbandits.wrappers.faults import Loss
+from hushbandits.wrappers.secure_functions import SecAgg, ShuffledSum
 
 
 def case(mechanism, *more, samples=6000):
@@ -77,7 +75,7 @@ def test_white_box_rejects_theorem_3_as_printed():
     verdict = promise(1024, AsPrinted(), ShuffledSum("pure"))
     assert verdict.measured == pytest.approx(1.5, abs=1e-6)
     assert not verdict.passed
-    corrected = promise(1024, ShuffledLaplace(1.0, shuffle="pure"), ShuffledSum("pure"))
+    corrected = promise(1024, ShuffledNoise(1.0, shuffle="pure"), ShuffledSum("pure"))
     assert corrected.passed
     assert corrected.measured == pytest.approx(1, abs=1e-6)
 
@@ -139,7 +137,9 @@ def test_every_promise_that_can_be_uttered_has_an_audit():
     for name in hb.list_wrappers():
         for case in named(name) if name in everything() and name not in ("SecAgg", "Shuffle") else []:
             uttered |= {(type(case.owner).__name__, g.view) for g in case.owner.guarantees(case.env) if finite(g)}
-    assert {"DPMASE", "PrivateMeans", "LocalLaplace", "CentralLaplace", "BinarySum"} <= {owner for owner, _ in uttered}
+    assert {"DPMASE", "PrivateMeans", "LocalLaplace", "CentralLaplace", "ShuffledNoise"} <= {
+        owner for owner, _ in uttered
+    }
     assert uttered <= covered, uttered - covered
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.audits import uniforms
+from hushbandits.audits import draws as uniforms
 from hushbandits.audits.cases import Budget
 from hushbandits.audits.draws import Draws
 from hushbandits.audits.laws import Continuous, planned_law

@@ -16,14 +16,11 @@ from kinds import weekly_but
 from refuted import REFUTED
 
 import hushbandits as hb
-from hushbandits.audits.black import on_graph
 from hushbandits.audits.cases import Budget, Case, named
-from hushbandits.audits.drawn import long_run
-from hushbandits.audits.suite import UNSEEN, checks
-from hushbandits.wrappers.distributed_dp import DiscreteLaplace
-from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
-from hushbandits.wrappers.local_noise import LocalLaplace
-from hushbandits.wrappers.private_means import PrivateMeans
+from hushbandits.audits.laws import long_run
+from hushbandits.audits.suite import UNSEEN, checks, on_graph
+from hushbandits.wrappers.block_noise import DiscreteLaplace, LocalDiscreteLaplace
+from hushbandits.wrappers.local_noise import LocalLaplace, PrivateMeans
 
 BUDGET = Budget(samples=1800, largest=150, runs=10)
 

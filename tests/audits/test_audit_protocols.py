@@ -5,10 +5,9 @@ from functools import partial
 import pytest
 from kinds import weekly_but
 
-from hushbandits.audits.black import routes
 from hushbandits.audits.cases import Budget
-from hushbandits.wrappers.secagg import SecAgg
-from hushbandits.wrappers.shuffle import Shuffle
+from hushbandits.audits.suite import routes
+from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
 
 #: Nobody drops out inside: the audit counts who has acted since a window was opened, and knows of none who stays on.
 PROTOCOLS = {

@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 
 import hushbandits as hb
-from hushbandits.audits.black import black_box
 from hushbandits.audits.cases import Budget, Case, everything
 from hushbandits.audits.events import Change, refuted
+from hushbandits.audits.suite import black_box
 from hushbandits.cli.main import main
 from hushbandits.core.utils import Spec
 from hushbandits.registry import AGENTS, ENVS, WRAPPERS
-from hushbandits.wrappers.distributed_dp import DiscreteLaplace
-from hushbandits.wrappers.loss import Loss
-from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.block_noise import DiscreteLaplace
+from hushbandits.wrappers.faults import Loss
+from hushbandits.wrappers.secure_functions import SecAgg
 
 
 def played(mechanism, samples, promised=None):

@@ -11,8 +11,7 @@ from talk import NET, at_talk
 
 import hushbandits as hb
 from hushbandits.core import reals
-from hushbandits.wrappers.secagg import SecAgg
-from hushbandits.wrappers.shuffle import Shuffle
+from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
 
 
 class Endless(Sequence):

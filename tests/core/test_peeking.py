@@ -9,8 +9,7 @@ from talk import NET, at_talk, default_action
 import hushbandits as hb
 from hushbandits.core.env_view import EnvView
 from hushbandits.core.luck.tapes import own_stream, run_seeds, stream
-from hushbandits.wrappers.secagg import SecAgg
-from hushbandits.wrappers.shuffle import Shuffle
+from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
 
 ARM = np.zeros((1, 5), int)
 

@@ -15,9 +15,8 @@ import hushbandits as hb
 from hushbandits.core.luck.tapes import run_seeds, stream
 from hushbandits.envs.network.graphs import adjacency
 from hushbandits.testing.games import trace
-from hushbandits.wrappers.huber import Huber
-from hushbandits.wrappers.loss import Loss
-from hushbandits.wrappers.shuffle import Shuffle
+from hushbandits.wrappers.faults import Huber, Loss
+from hushbandits.wrappers.secure_functions import Shuffle
 
 GRAPHS = ["cycle", "grid", "star", "path", "complete"]
 

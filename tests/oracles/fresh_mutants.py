@@ -8,12 +8,9 @@ from refuted import refuted_by
 
 from hushbandits.core.guarantee import Adjacency
 from hushbandits.core.luck.tapes import streams
-from hushbandits.privacy.divergence import pure_profile
-from hushbandits.privacy.noise import NoiseLaw
+from hushbandits.privacy.noise import NoiseLaw, pure_profile
 from hushbandits.privacy.samplers import PolyaDifference
-from hushbandits.wrappers.central_dp import CentralLaplace
-from hushbandits.wrappers.distributed_dp import DiscreteLaplace, Skellam
-from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
+from hushbandits.wrappers.block_noise import CentralLaplace, DiscreteLaplace, LocalDiscreteLaplace, Skellam
 
 # -- fresh kinds: sizes, servers, arms, ε, the ends of a run -----------------------------------------------------------
 

@@ -9,8 +9,7 @@ from refuted import refuted_by
 from hushbandits.core.guarantee import Adjacency, Run
 from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.messages import Field
-from hushbandits.wrappers.local_noise import LocalBernoulli, LocalLaplace
-from hushbandits.wrappers.private_means import PrivateMeans
+from hushbandits.wrappers.local_noise import LocalBernoulli, LocalLaplace, PrivateMeans
 
 # -- messages on a graph ---------------------------------------------------------------------------------------------
 

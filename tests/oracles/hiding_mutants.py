@@ -8,8 +8,7 @@ from hushbandits.agents.rio2023 import DPMASE
 from hushbandits.core import jit
 from hushbandits.routines import top_two
 from hushbandits.routines.successive import radii
-from hushbandits.wrappers.secagg import SecAgg
-from hushbandits.wrappers.shuffle import Shuffle
+from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
 
 # -- secure functions ------------------------------------------------------------------------------------------------
 

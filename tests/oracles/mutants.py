@@ -7,13 +7,11 @@ import numpy as np
 from refuted import refuted_by
 from scipy import stats
 
-from hushbandits.privacy.divergence import pure_profile
 from hushbandits.privacy.ledger import Spent
-from hushbandits.privacy.noise import NoiseLaw
+from hushbandits.privacy.noise import NoiseLaw, pure_profile
 from hushbandits.privacy.plans import distributed_pure
 from hushbandits.privacy.samplers import PolyaDifference
-from hushbandits.wrappers.distributed_dp import DiscreteLaplace
-from hushbandits.wrappers.shuffle_dp import ShuffledLaplace
+from hushbandits.wrappers.block_noise import DiscreteLaplace, ShuffledNoise
 
 # -- plans whose law is too weak -------------------------------------------------------------------------------------
 
@@ -61,7 +59,7 @@ class OneSided(DiscreteLaplace):
 
 
 @refuted_by("white box", "promise")
-class AsPrinted(ShuffledLaplace):
+class AsPrinted(ShuffledNoise):
     """Theorem 3 with e^(−ε/g) where it charges ε′ = ε/2."""
 
     def __init__(self):

@@ -12,12 +12,9 @@ from hushbandits.core.guarantee import Run
 from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.samplers import Skellam
-from hushbandits.wrappers.central_dp import CentralLaplace
-from hushbandits.wrappers.distributed_dp import DiscreteLaplace
-from hushbandits.wrappers.local_noise import LocalLaplace
-from hushbandits.wrappers.private_means import PrivateMeans
-from hushbandits.wrappers.secagg import SecAgg
-from hushbandits.wrappers.shuffle import Shuffle
+from hushbandits.wrappers.block_noise import CentralLaplace, DiscreteLaplace
+from hushbandits.wrappers.local_noise import LocalLaplace, PrivateMeans
+from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
 
 # -- draws that are shared -------------------------------------------------------------------------------------------
 

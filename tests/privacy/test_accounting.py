@@ -10,7 +10,8 @@ from scipy import stats
 from wrapped_laplace import log_wrapped_discrete_laplace, worst_log_ratio
 
 import hushbandits as hb
-from hushbandits.privacy.divergence import (
+from hushbandits.privacy.ledger import Ledger, Spent
+from hushbandits.privacy.noise import (
     ORDERS,
     concentrated_sum,
     pure_curve,
@@ -18,14 +19,13 @@ from hushbandits.privacy.divergence import (
     to_epsilon,
     zcdp_curve,
 )
-from hushbandits.privacy.ledger import Ledger, Spent
 from hushbandits.privacy.plans import binomial_delta, distributed_pure, extra_bits, shares_needed, shares_security
 from hushbandits.privacy.samplers import DiscreteGaussian, Skellam
-from hushbandits.wrappers.distributed_dp import DiscreteGaussian as Concentrated
-from hushbandits.wrappers.distributed_dp import DiscreteLaplace as Pure
-from hushbandits.wrappers.distributed_dp import Skellam as Renyi
-from hushbandits.wrappers.loss import Loss
-from hushbandits.wrappers.shuffle_dp import BinarySum, ShuffledLaplace
+from hushbandits.wrappers.block_noise import DiscreteGaussian as Concentrated
+from hushbandits.wrappers.block_noise import DiscreteLaplace as Pure
+from hushbandits.wrappers.block_noise import ShuffledNoise
+from hushbandits.wrappers.block_noise import Skellam as Renyi
+from hushbandits.wrappers.faults import Loss
 
 
 @each_once
@@ -242,7 +242,14 @@ def test_what_dropouts_cost_through_a_shuffler():
 
 @pytest.mark.parametrize(
     "mechanism",
-    [Pure(), Renyi(), Concentrated(), ShuffledLaplace(), ShuffledLaplace(shuffle="pure"), BinarySum()],
+    [
+        Pure(),
+        Renyi(),
+        Concentrated(),
+        ShuffledNoise(),
+        ShuffledNoise(shuffle="pure"),
+        ShuffledNoise(shuffle="binary-sum"),
+    ],
     ids=repr,
 )
 def test_a_mechanism_without_a_secure_function_spends_everything(mechanism):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from hushbandits.privacy.divergence import (
+from hushbandits.privacy.noise import (
     _discounted,
     composed_epsilon,
     epsilon_at,

@@ -11,7 +11,8 @@ from refusals import rows
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.privacy.divergence import (
+from hushbandits.privacy.ledger import Ledger, Spent
+from hushbandits.privacy.noise import (
     binomial_profile,
     concentrated_sum,
     pure_curve,
@@ -19,7 +20,6 @@ from hushbandits.privacy.divergence import (
     to_epsilon,
     zcdp_curve,
 )
-from hushbandits.privacy.ledger import Ledger, Spent
 from hushbandits.privacy.plans import binomial_delta, guaranteed
 from hushbandits.privacy.samplers import polya_epsilon
 

@@ -15,7 +15,7 @@ from hushbandits.core.wrapper import SecureFunction
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.registry import assemble
-from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.faults import Loss
 
 #: Blocks by what others earn (nothing, 1, or either in turn) and where a user stands (first, in the middle, last).
 BACKGROUNDS = range(9)
@@ -192,9 +192,8 @@ def stage(case: Case, horizon: int, n_agents: int, **more: Any) -> Case:
     if case.team is not None:
         env = assemble(type(case.env), case.team, runs=settings.pop("runs", 1), env=settings, wrappers=(first, last))
     else:
-        build: Callable[..., Env] = type(case.env)
         own = [w for w in case.env.configured if not isinstance(w, Tap)]
-        env = build(wrappers=(first, *own, last), **settings)
+        env = cast(Any, type(case.env))(wrappers=(first, *own, last), **settings)
     return case.within(env)
 
 
@@ -234,14 +233,13 @@ def seen(env: Env, blocks: Sequence[Any], runs: int, seed: int = 0, how: str = "
     rewards, means = "bernoulli" if told is None else Told(), [0.0, 0.0, 1.0] if how == "pooled" else [0.5] * 3
     made = _planted(env, how, n_agents=servers, horizon=sum(sizes), runs=runs, rewards=rewards, means=means)
     team = Script(lambda t, shape, k: (np.full(shape, 2 * (t % 2)), np.full(shape, sizes[t])))
-    open_to_all = getattr(made.mechanism, "hidden_by", "sum") != "server"
     rows, sums, left, luck, earned, users = ([] for _ in range(6))
     for played in rounds(made, team, seed, told):
         first, sent, last = (_tap(made, name) for name in ("earned", "sent", "left"))
         arrived = played.inbox.arrived[:, :, 0]
         row = {"n": played.inbox.total("n"), "arrived": arrived}
         row["reward"] = np.where(arrived, played.inbox.total("reward"), np.nan)
-        if open_to_all:
+        if getattr(made.mechanism, "hidden_by", "sum") != "server":
             row |= {f"message's {k}": v for k, v in last.message.items() if v.shape == arrived.shape}
             row["message's users left"] = last.left
             users += [] if last.users is None else [last.users]

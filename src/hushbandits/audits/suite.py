@@ -1,4 +1,8 @@
-"""The audit: which checks every promise gets, and what it prints of them."""
+"""The audit: which checks every promise gets, those from outside, and what is printed of them.
+
+From outside there is a lower bound on ε from runs on neighbouring inputs, and what secure functions must hide.  Nothing
+of what a mechanism says of itself is believed: blocks of users, agents on a graph, actions and votes.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,343 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from itertools import product
+from typing import Any, cast
 
-from hushbandits.audits.black import actions, on_blocks, on_graph, routes
-from hushbandits.audits.cases import Budget, Case, Verdict, everything, hider, named
-from hushbandits.audits.drawn import DRAWN
-from hushbandits.audits.laws import EXACT
-from hushbandits.audits.one_run import one_run
+import numpy as np
+
+from hushbandits.audits.cases import Budget, Case, Verdict, everything, fits, hider, named
+from hushbandits.audits.events import ABOVE, Change, apart, fair, features, neighbours, one_run
+from hushbandits.audits.laws import DRAWN, EXACT
+from hushbandits.audits.play import BACKGROUNDS, Mirror, Tap, Told, around, block, place, rounds, seen, shown, stage
+from hushbandits.core import Array, Env, Guarantee, Team, Wrapper
+from hushbandits.envs.exploration.voting import VotingTeam
+from hushbandits.envs.feedback.env import Feedback
+from hushbandits.privacy.audit import critical_share
+from hushbandits.registry import assemble, make_core, make_team
+from hushbandits.routines.successive import epoch_length, radii
+from hushbandits.wrappers.faults import Loss
 from hushbandits.wrappers.mechanism import Mechanism
+
+#: Every background; the user in the middle of a mixed block; the first of zeros, and the last of ones.
+_WHERE, _ONE, _ENDS = tuple(BACKGROUNDS), (7,), (0, 5)
+#: Agents on a graph, and a round in which a reward changes that is not the first one.
+_AGENTS, _MIDDLE = 2, 1
+#: Users of a run, or its rounds.
+USERS = 64
+#: Arms of a server, and of a learner, of whose two arms the better is pulled no more often than the other.
+_ARMS, _RIVALS = 2, 3
+#: How many noise scales the sums of the neighbours stand short of where a noiseless rule votes; 0: across it.
+_SHORT = (0.0, 1.0, 3.0, -1.5)
+
+
+# -- blocks of users --------------------------------------------------------------------------------------------------
+
+
+def on_blocks(case: Case) -> Iterator[Verdict]:
+    """A mechanism in large and in small blocks, and with users lost; what else promises, alone and among others."""
+    if not isinstance(case.owner, Mechanism):
+        for change in neighbours(case.promise):
+            yield black_box(case, change, 1, _ENDS[:1])
+            yield black_box(case, change, 8)
+        return
+    for made in case.over(*case.budget.full):
+        local, exact = made.owner.hidden_by == "noise", made.owner.noise == "exact"  # user by user: slow
+        least = 1 if local else made.owner.smallest
+        within, beyond = neighbours(made.promise)
+        large = 64 if least <= 2 else 2 * least
+        yield black_box(made, within, large, _WHERE, share=20 if exact else 1)
+        yield black_box(made, beyond, large, share=20 if exact else 2)
+        if not exact:
+            yield black_box(made, within, least, _ENDS)
+            yield black_box(made, within, max(8, 2 * least), how="behind", share=2)
+        if "modulus" in made.env.sent_fields:
+            yield _grid(made, 1 if local else 64)
+
+
+def black_box(
+    case: Case, change: Change, n: int = 64, where: Sequence[int] = _ONE, how: str = "", share: int = 1
+) -> Verdict:
+    """Run a protocol on neighbouring blocks of n users and bound its ε from below, whatever it claims.
+
+    The budget's samples (over `share`) are runs a side: 1,500 catch a mechanism that is two times off at ε = 1, 40,000
+    at ε = .1.  `where`: backgrounds, among which they are shared out.  `how`: where users get lost.
+    """
+    samples = 2 * (case.budget.samples // share)
+    length = 3 if change.every else 2  # of an episode: the user is in its first block, or in all
+    runs = min(-(-samples // len(where)), 1000)
+    kinds = list(where) * -(-samples // (runs * len(where)))
+    seed = case.budget.seed + n + 1000 * (change.words == ABOVE)
+    bits = fair((len(kinds), runs, 1), seed, 1)
+
+    def play() -> dict[str, Array]:
+        rewards = np.where(bits, *change.values[::-1])
+        last = length if change.every else 1
+        told = [block(kind, n, rewards[i] * (b < last)) for i, kind in enumerate(kinds) for b in range(length)]
+        it = seen(case.env, told, runs, case.budget.seed + 1000 * (change.words == ABOVE), how)
+        views: dict[str, Array] = {k: x.reshape(len(kinds), length, runs) for k, x in it.fields.items()}
+        views["reward"] -= np.array([block(kind, n, 0.0).sum() for kind in kinds])[:, None, None]
+        views = {k: x.transpose(1, 0, 2).reshape(length, -1) for k, x in views.items()}
+        if it.users:  # a message by itself, where nobody hides it, and another one
+            at = [(it.users[i * length][:, 0], place(kind, n)) for i, kind in enumerate(kinds)]
+            views["users' message"] = np.concatenate([x[:, [k - 1, k]] for x, k in at])[None]
+        return features(views)
+
+    check = f"{change.words}, n = {n}{f', users lost {how} it' if how else ''}"
+    return apart(case, check, bits.ravel(), play, np.repeat(kinds, runs))
+
+
+def _grid(case: Case, n: int, runs: int = 400) -> Verdict:
+    """How many decoded sums lie off the grid of 1/g of an integer-coded protocol, and of how many."""
+    it = seen(case.env, [block(kind, n, reward) for kind in (2, 5, 8) for reward in (0.0, 1.0)], runs)
+    plan = it.env.mechanism.planned(n)
+    steps = (it.fields["reward"] + n * getattr(plan.noise, "mean", 0.0)) * plan.g
+    steps = steps[~np.isnan(steps)]
+    # what division and multiplication by g may round: an ulp or two
+    off = int((np.abs(steps - np.rint(steps)) > 4 * np.spacing(np.maximum(np.abs(steps), n * 1.0))).sum())
+    check = f"lowest bits: sums off the grid, of {steps.size:,}"
+    return Verdict(case.subject, check, 0, off, "sums", promise=case.promise)
+
+
+# -- agents on a graph ------------------------------------------------------------------------------------------------
+
+
+def on_graph(case: Case, horizons: Sequence[int] = (3, 16)) -> Iterator[Verdict]:
+    """Play neighbours of every promise, and judge all that is posted and heard.
+
+    In short runs as much is seen as there is; in longer ones what is not accounted for adds up.  A promise about a run
+    must bear agents that show what they are told (`Mirror`).  Where a wrapper tells them something else than their
+    rewards, all of that counts as seen: whatever they do is made of it.  A promise about a message `alone` is played
+    with arms that follow nothing, and judged by that message.  An agent that promises plays itself.
+    """
+    bits = fair(case.budget.samples, case.budget.seed, 2)
+    for horizon in horizons[:1] if case.promise.alone else horizons:
+        for made in promised(stage(case, horizon, _AGENTS)):
+            if made.promise.adjacency.replaced == "none":
+                yield Verdict(case.subject, "black box", 0, 0, untested="neighbours differ in nothing to be hidden")
+                continue
+            for k, (words, change, who, when) in enumerate(_sequences(made.promise)):
+                told = np.full((horizon, len(bits), _AGENTS), 1.0 if when == _MIDDLE else 0.5)
+                told[when, :, who] = np.where(bits, *change.values[::-1])
+                play = partial(_posted, made, told, case.budget.seed + 1000 * k + horizon)
+                yield apart(made, f"{words}, {horizon} rounds", bits, play, refusing=change.words == ABOVE)
+
+
+def _posted(case: Case, told: Array, seed: int) -> dict[str, Array]:
+    staged, alone = stage(case, len(told), _AGENTS, runs=told.shape[1]), case.promise.alone
+    it = shown(staged, case.team or (around() if alone else Mirror()), seed, list(told)).fields
+    if alone:
+        it = {name: x[:1] for name, x in it.items() if not name.startswith(("told ", "heard "))}
+    return features(it, not alone)
+
+
+def _sequences(promise: Guarantee) -> Iterator[tuple[str, Change, int, int | slice]]:
+    """What the adjacency makes neighbours: in words, whose reward changes, and when."""
+    within, beyond = neighbours(promise)
+    whole = promise.adjacency.replaced == "participant"
+    when = slice(None) if whole else 0
+    for who in range(1 if promise.alone else _AGENTS):
+        yield f"all rewards of agent {who}" if whole else f"agent {who}'s first reward", within, who, when
+    if not whole and not promise.alone:
+        yield "a reward in the middle", within, 0, _MIDDLE
+    yield ABOVE, beyond, 0, when
+
+
+def promised(case: Case) -> Iterator[Case]:
+    """Each of its finite claims, of one reward; and then of all of a participant's over the run."""
+    yield from (replace(case, claim=g) for g in case.promises)
+    for g in case.promises:
+        if g.run is not None and not g.alone and g.adjacency.replaced != "participant":
+            whole = replace(g.adjacency, words=g.run.words, replaced="participant")
+            epsilon, delta = g.run.times * g.epsilon, min(1.0, g.run.times * g.delta)
+            yield replace(case, claim=replace(g, epsilon=epsilon, delta=delta, run=None, adjacency=whole))
+
+
+# -- actions and votes ------------------------------------------------------------------------------------------------
+
+
+def places(horizon: int) -> list[int]:
+    """Where a reward is changed: once in every phase of an agent whose phases double."""
+    return [0, 1, *(5 * 2**k // 2 for k in range(16) if 5 * 2**k // 2 < 0.75 * horizon)]
+
+
+def acted(team: Team, told: Array, seed: int, at: int = 0) -> dict[str, Array]:
+    """Arm and length of every block of a server whose users earn `told` ``(T, R)``, ``(T, R)`` each; NaN after the end.
+
+    `at`: the user whose block's arm all later ones are compared with.
+    """
+    horizon, runs = told.shape
+    settings = {"users": "each", "means": [0.5] * _ARMS, "rewards": Told(), "permute_arms": False, "horizon": horizon}
+    env = cast(Feedback, assemble(Feedback, team, runs=runs, env=settings))
+    user = np.arange(horizon)
+    users, arms, has = [], [], []
+    env.law.now = lambda: told.T[(env.served - env._n <= user) & (user < env.served)]  # type: ignore[attr-defined]
+    for played in rounds(env, team, seed):
+        there, served = env._n[:, 0], env.served[:, 0]
+        users.append(np.where(there > 0, there, np.nan))
+        arms.append(np.where(there > 0, played.action[0][:, 0], np.nan))
+        has.append((served - there <= at) & (at < served))
+    return _compared(np.array(arms), np.array(has)) | {"users": np.array(users)}
+
+
+def chosen(team: Team, told: Array, seed: int, at: int = 0) -> dict[str, Array]:
+    """Arm and votes of every round of a learner that earns `told` ``(T, R)``, ``(T, R)`` each; NaN where it pulls none.
+
+    `at`: the round whose arm all later ones are compared with.
+    """
+    arms, votes = _learned(team, np.repeat(told[..., None], _RIVALS, 2), seed)
+    return _compared(arms, (np.arange(len(arms)) == at)[:, None]) | {"vote": votes}
+
+
+def _learned(team: Team, told: Array, seed: int, **settings: Any) -> tuple[Array, Array]:
+    """Arm and votes, as a number, of every round of a learner that earns `told` ``(T, R, K)``."""
+    horizon, runs, k = told.shape
+    settings |= {"means": [0.5] * k, "rewards": Told(), "horizon": horizon}
+    env = assemble("DPMASE-v0", team, runs=runs, env=settings)
+    arms, votes = np.full((horizon, runs), np.nan), np.zeros((horizon, runs))
+    for played in rounds(env, team, seed, list(told)):
+        pulled = np.asarray(played.action)[:, 0]
+        arms[played.t] = np.where(pulled.any(1), pulled.argmax(1), np.nan)
+        if played.said is not None:
+            votes[played.t] = np.asarray(played.said["vote"])[:, 0] @ 2.0 ** np.arange(k)
+    return arms, votes
+
+
+def _compared(arms: Array, has: Array) -> dict[str, Array]:
+    """Arms one by one, and which are that of the changed reward (`has` says where it was)."""
+    known = np.nan_to_num(arms)
+    later = np.cumsum(has, 0) - has > 0
+    same = np.where(later & ~np.isnan(arms), arms == np.where(has, known, 0).sum(0), np.nan)
+    return {"arm": arms, "same arm": same, "how often the same arm": np.nansum(same, 0)[None]}
+
+
+def actions(case: Case) -> Iterator[Verdict]:
+    """Bound ε of an agent's actions, or votes, from below."""
+    for made in case.over(*case.budget.full):
+        by_votes = isinstance(made.owner, VotingTeam) and made.owner.routine(2).several  # else its arms tell
+        yield from _votes(made) if by_votes else _arms(made)
+
+
+def _arms(case: Case) -> Iterator[Verdict]:
+    """A reward is changed in one phase after the other, in two backgrounds.
+
+    The observer sees which arm is pulled whenever, how long a block is, the votes, and which later arms are
+    that of the changed reward.  What plays rewards in [0, 1] itself is given no other.
+    """
+    server, (within, *beyond) = isinstance(case.env, Feedback), neighbours(case.promise)
+    changes = [*((within, at) for at in places(USERS)), *((change, 0) for change in beyond if server)]
+    for k, ((change, at), rest) in enumerate(product(changes, (0.0, 1.0))):
+        bits = fair(2 * case.budget.samples, case.budget.seed, k)
+        told = np.full((USERS, len(bits)), rest)
+        told[at] = np.where(bits, *change.values[::-1])
+        play = partial(acted if server else chosen, case.owner, told, case.budget.seed + k, at)
+        check = f"actions, {change.words}, user {at} among rewards {rest:g}"
+        yield apart(case, check, bits, lambda: features(play(), differences=False))  # noqa: B023
+
+
+def _votes(case: Case) -> Iterator[Verdict]:
+    """One more reward, at several distances from the rule's threshold, until the end of an agent's first epoch.
+
+    Of DP-MASE, or one that follows its schedule: R(1) activations, then a vote.  One arm earns nothing, the other
+    one more or less above where the noiseless rule is so many noise scales short of voting.
+    """
+    epsilon, beta, seed = case.promise.epsilon, case.owner.beta, case.budget.seed
+    due = int(epoch_length(2, 1, epsilon, beta))
+    h, c = radii(2, 1, epsilon, beta, float(due))
+    for i, short in enumerate(_SHORT):
+        bits = fair(4 * case.budget.samples, seed, i)
+        wins = min(max(math.floor(2 * (h + c) * due - short / epsilon), 0), due - 1) + bits
+        told = np.zeros((due, len(bits), 2))
+        told[..., 0] = np.arange(due)[:, None] >= due - wins  # the reward that differs is one in the middle
+
+        def play(told: Array = told, i: int = i) -> dict[str, Array]:
+            _, votes = _learned(case.owner, told, seed + i, n_agents=1)
+            return features({"vote": votes[-1:], "votes before": votes[:-1].sum(0)[None]})
+
+        yield apart(case, f"votes, {short:g} scales short", bits, play)
+
+
+# -- secure functions --------------------------------------------------------------------------------------------------
+
+
+def routes(make: Callable[..., Wrapper], subject: str, kind: str, budget: Budget) -> Iterator[Verdict]:
+    """All that a secure function of this kind must hide, in every setting that takes it."""
+    if kind == "SecAgg":
+        yield from _cohorts(make, subject, min(budget.samples // 3, 400), budget.seed)
+    yield from _windows(make, subject, min(budget.samples // 3, 200), budget.seed)
+    if kind == "Shuffle":
+        yield from _order(make(), subject, budget.samples // 3, budget.level, budget.seed)
+
+
+def _order(shuffle: Wrapper, subject: str, runs: int, level: float, seed: int) -> Iterator[Verdict]:
+    """Check that messages come in a uniform order, without their senders, and in one that no reward changes."""
+    names = (np.arange(4) + 1) / 5
+    if fits(partial(make_core, "CoopNetwork-v0"), shuffle):
+        env, places = _meeting(runs, 4, [shuffle]), []
+        for told in (names, names[::-1]):
+            (played,) = rounds(env, around(), seed, [told])
+            places.append(np.rint(played.inbox["reward"][:, 0] * 5).astype(int) - 1)
+        yield _uniform("order, network", places[0], subject, level)
+        changed = int((places[0] != 3 - places[1]).sum())
+        yield Verdict(subject, "order, network: places that rewards change", 0, changed, "messages")
+        yield Verdict(subject, "network: fields that name senders", 0, float("sender" in env.inbox_fields), "fields")
+    if fits(Feedback, shuffle):
+        (users,) = seen(Feedback(users="each", wrappers=[shuffle]), [names], runs, seed).users
+        yield _uniform("order, users of a block", np.rint(users[:, 0] * 5).astype(int) - 1, subject, level)
+
+
+def _uniform(check: str, places: Array, subject: str, level: float) -> Verdict:
+    """Whether every sender stands in every place equally often: ``places (R, S)`` has the sender of each slot."""
+    kinds, size = np.unique(places), places.shape[1]
+    most = max(float(np.mean(places[:, slot] == who)) for slot in range(size) for who in kinds)
+    share = critical_share(1 / len(kinds), len(places), level / len(kinds) / size)
+    return Verdict(subject, check, share, most, "share", f"one sender in one place in {1.1 * share:.0%}", level)
+
+
+def _meeting(runs: int, n: int, wrappers: list[Wrapper]) -> Env:
+    """Agents who all hear each other, and earn what they are told."""
+    settings = {"n_agents": n, "graph": "complete", "means": [0.5, 0.5], "rewards": Told(), "horizon": 12}
+    return make_core("CoopNetwork-v0", runs, wrappers=wrappers, **settings)
+
+
+def _cohorts(make: Callable[..., Wrapper], subject: str, runs: int, seed: int) -> Iterator[Verdict]:
+    """Check that nothing of a cohort below `min_cohort` is opened: users of a block, arrivals of a round."""
+    least = 5
+    env = Feedback(users="each", wrappers=[make(min_cohort=least)])
+    fields = seen(env, [np.ones(8)] * 20, runs, seed, "before").fields
+    left = fields["message's users left"]
+    told = (fields["arrived"] > 0) | (np.nan_to_num(fields["reward"]) != 0) | (fields["n"] > 0)
+    # what is left after sealing is 0 where it is closed: users that were there are counted by the sum of ones
+    small = told & (np.where(left > 0, left, np.nan_to_num(fields["reward"])) < least)
+    yield Verdict(subject, f"blocks of fewer than {least} users opened", 0, int(small.sum()), "blocks")
+    n, least = 5, 3
+    tap = Tap(name="audit: tap")
+    core = _meeting(runs, n, [Loss(0.5), tap, make(min_cohort=least)])
+    opened = 0
+    for played in rounds(core, around(), seed, [np.ones(n)] * 10):
+        sent = next(w for w in core.wrappers if isinstance(w, Tap)).message["sent"]
+        heard = sent.sum(1, keepdims=True) - sent
+        pulls, sums = played.inbox.tally()
+        told = played.inbox.arrived[:, :, 0] | (pulls != 0).any(2) | (sums != 0).any(2)
+        opened += int((told & (heard < least)).sum())
+    yield Verdict(subject, f"rounds of fewer than {least} messages opened", 0, opened, "rounds")
+
+
+def _windows(make: Callable[..., Wrapper], subject: str, runs: int, seed: int) -> Iterator[Verdict]:
+    """Check that votes are summed over at least `min_cohort` different agents, and that no ballot stands alone."""
+    least, window = 3, 2
+    wrappers = [make(window=window, min_cohort=least), Tap(name="audit: tap")]
+    core = make_core("DPMASE-v0", runs, n_agents=6, threshold=100, horizon=80, wrappers=wrappers)
+    acted = np.zeros((runs, 6), bool)
+    alone = 0
+    for played in rounds(core, make_team("Random", rate=0.2), seed):
+        acted[np.arange(runs), played.acting[:, 0]] = True
+        message = next(w for w in core.wrappers if isinstance(w, Tap)).message
+        told = (message["tally"] if "tally" in message else message["vote"]).any((1, 2))
+        alone += int((told & (acted.sum(1) < least)).sum())
+        acted[told] = False
+    yield Verdict(subject, f"votes of fewer than {least} agents opened", 0, alone, "windows")
+
 
 #: What passes every audit from outside, and why.
 UNSEEN = {

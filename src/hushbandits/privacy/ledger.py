@@ -6,16 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hushbandits.core import RESOLVED, Array, Noise, integer, real
-from hushbandits.privacy.divergence import composed_epsilon, pure_profile, to_epsilon, worst_profile
-from hushbandits.privacy.noise import Curve, Profile, halved
-
-if TYPE_CHECKING:
-    import pandas as pd
+from hushbandits.privacy.noise import Curve, Profile, composed_epsilon, halved, pure_profile, to_epsilon, worst_profile
 
 #: Blocks that are written down before they are counted.
 _LONG = 1 << 15
@@ -117,7 +113,7 @@ class Spent:
     curve : callable or None
         Its Rényi curve, for returning users; ``None``: none is known.
     profile : callable or None
-        ``profile()`` → its `divergence.Profile`; ``None``, of either: that of any (ε, δ)-DP release.
+        ``profile()`` → its `noise.Profile`; ``None``, of either: that of any (ε, δ)-DP release.
     """
 
     epsilon: float
@@ -186,13 +182,10 @@ class Ledger:
 
     def use(self, run: int, server: int, n: int, survivors: int) -> None:
         """Write down one block."""
-        uses, kind = self._uses[run], (server, n, survivors)
-        uses[kind] = uses.get(kind, 0) + 1
+        self._uses[run][server, n, survivors] += 1
         spent = self.spent(n, survivors)
-        if spent.epsilon > self.worst[run]:
-            self.worst[run] = spent.epsilon
-        if spent.delta > self.worst_delta[run]:
-            self.worst_delta[run] = spent.delta
+        self.worst[run] = max(self.worst[run], spent.epsilon)
+        self.worst_delta[run] = max(self.worst_delta[run], spent.delta)
 
     def use_all(self, n: Array, survivors: Array) -> None:
         """Write down a round's blocks ``(R, M)``, those that have survivors; the arrays are kept."""
@@ -231,17 +224,11 @@ class Ledger:
             out.append({**row, "epsilon": spent.epsilon, "delta": spent.delta})
         return out
 
-    def to_frame(self) -> pd.DataFrame:
-        """All runs' rows as a ``pandas.DataFrame``."""
-        import pandas as pd
-
-        return pd.DataFrame([{"run": r, **row} for r in range(self.runs) for row in self.rows(r)])
-
     def returning(self, run: int, blocks: int, delta: float) -> tuple[float, float]:
         """(ε, δ) of a user who took part in `blocks` blocks of the run, whichever they were and however often each.
 
         The best of three bounds: adding up the largest ε and the largest δ; composing the pointwise largest Rényi
-        curve; composing the pointwise largest divergence (`divergence.composed_epsilon`, for δ ≥ 1e-10).  What is
+        curve; composing the pointwise largest divergence (`noise.composed_epsilon`, for δ ≥ 1e-10).  What is
         largest is taken order by order and ε by ε: a block that is dearer once may be cheaper a thousand times.
 
         Returns

@@ -16,8 +16,7 @@ import numpy as np
 from scipy import stats
 
 from hushbandits.core import Array, divisor, integer, jit, real
-from hushbandits.privacy.divergence import binomial_profile, law_profile, until
-from hushbandits.privacy.noise import NoiseLaw, Profile, tail_quantile
+from hushbandits.privacy.noise import NoiseLaw, Profile, binomial_profile, law_profile, tail_quantile, until
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, PolyaDifference, Skellam
 
 _SLACK = 1e-12  # a quotient within rounding of a whole number is that number: ⌈0.1·√900⌉ is 3
@@ -226,12 +225,6 @@ def split_and_mix(y: Array, k: int, m: int, rng: np.random.Generator) -> Array:
     for j in range(k - 1):
         shares[:, -1] = (shares[:, -1] - shares[:, j]) % m
     return rng.permutation(shares.ravel())
-
-
-def modular_sum(x: Array, m: int) -> int:
-    """``Σ x mod m`` of integers below 2^62, without overflow."""
-    high, low = int((x >> 31).sum()), int((x & ((1 << 31) - 1)).sum())
-    return ((high << 31) + low) % m
 
 
 @dataclass(frozen=True)

@@ -1,34 +1,43 @@
-"""What every privacy protocol of the feedback setting shares: encode, add noise, reduce, decode."""
+"""What every privacy protocol of the feedback setting shares: it encodes, adds noise, reduces, decodes, and promises.
+
+What holds where some noise is missing, of users who dropped out or who collude, is decided here as well.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar
+from itertools import dropwhile, takewhile
+from typing import Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core import Array, Seeds, choice, real
-from hushbandits.core.env_view import World
-from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, invalid
+from hushbandits.core import Field, Fields, Inbox, Measure, Noise, Payload, Privatizer, SecureFunction, World, set_rows
+from hushbandits.core.guarantee import ONCE, ONE_USER, Guarantee, invalid
 from hushbandits.core.luck.batch import Generators
 from hushbandits.core.luck.seeding import many
-from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Field, Fields, Inbox
-from hushbandits.core.payload import Noise, Payload
-from hushbandits.core.rows import set_rows
-from hushbandits.core.wrapper import Privatizer, SecureFunction, Wrapper
+from hushbandits.core.utils import Array, Seeds, choice, real
+from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import BlockInbox, blocks
-from hushbandits.privacy.divergence import epsilon_at, pure_curve, pure_profile
+from hushbandits.privacy import noise, plans
 from hushbandits.privacy.ledger import Kinds, Ledger, Noises, Spent
 from hushbandits.privacy.noise import NoiseLaw, Profile
-from hushbandits.privacy.plans import Plan, Release, ceiling, checked_t_min, confidence_level, decode, guaranteed
+from hushbandits.privacy.plans import Plan, Release, confidence_level
 from hushbandits.privacy.samplers import Exact
-from hushbandits.wrappers.coalitions import weighed
 
+#: What every promise of seeded noise assumes.
+SIMULATED = "seeded noise is a simulation"
+#: Ends what a promise against the server alone assumes of the users.
+ALONE = "(honest= counts on fewer)"
 #: From where blocks of thousands drown in noise to where nothing is private, and every number is still finite.
 EPSILONS = 1e-3, 1e9
+#: Block sizes at which a promise is held against the law of its noise, and what rounding may add to δ.
+SIZES = (2, 3, 19, 64, 1000, 1024, 10_000, 100_000, 1_000_000, 10_000_000)
+_RESOLUTION = 1e-12
+#: Sizes of blocks that are all looked at where noise is missing, and as many below each of the larger ones.
+_SMALL, _NEAR = 32, 64
 
 
 class Mechanism(Privatizer):
@@ -96,7 +105,7 @@ class Mechanism(Privatizer):
         self.epsilon = real("epsilon", epsilon, *EPSILONS, closed="both")
         self.confidence = confidence
         confidence_level(confidence, 2)
-        self.t_min = checked_t_min(t_min)
+        self.t_min = plans.checked_t_min(t_min)
         self.noise = choice("noise", noise, ("simulated", "exact"))
 
     def plan(self, n: int) -> Plan:
@@ -121,16 +130,12 @@ class Mechanism(Privatizer):
             self.ledger.reset(rows)
             return
         self._batch = many(len(seeds))
-        promise = self._calibrated(env)[0]
-        self.ledger = Ledger(
-            self.price if np.isfinite(promise.epsilon) else _unprotected,
-            self._details,
-            len(seeds),
-        )
+        protected = math.isfinite(self._calibrated(env)[0].epsilon)
+        self.ledger = Ledger(self.price if protected else _unprotected, self._details, len(seeds))
 
     def vain(self, env: World) -> bool:
         """Where users get lost the ledger still knows what a block cost: only what fails for everyone counts."""
-        return bool(self.invalid_reason(env)) or not np.isfinite(self._calibrated(env)[0].epsilon)
+        return bool(self.invalid_reason(env)) or not math.isfinite(self._calibrated(env)[0].epsilon)
 
     def price(self, n: int, survivors: int) -> Spent:
         """What a block planned for `n` users costs each of the `survivors`.
@@ -139,7 +144,7 @@ class Mechanism(Privatizer):
         """
         if self.hidden_by == "sum":
             raise NotImplementedError(f"{type(self).__name__} must define price(n, survivors)")
-        curve = None if self.delta else pure_curve(self.epsilon)
+        curve = None if self.delta else noise.pure_curve(self.epsilon)
         return Spent(self.epsilon, self.delta, curve, partial(self.seen, n, survivors))
 
     def metrics(self, env: World) -> dict[str, Array]:
@@ -151,11 +156,11 @@ class Mechanism(Privatizer):
 
     def sure(self, n: int) -> int:
         """Users of a block planned for `n` to whom its noise is calibrated."""
-        return guaranteed(self.t_min, n)
+        return plans.guaranteed(self.t_min, n)
 
     def colluders(self, n: int) -> int:
         """Most users of a block of `n` who collude with the server."""
-        return n - ceiling(self.honest * n)
+        return n - plans.ceiling(self.honest * n)
 
     def planned(self, n: int) -> Plan:
         """`plan`, computed once per block size `n`."""
@@ -183,7 +188,7 @@ class Mechanism(Privatizer):
         return self._noised(message.encode(g, self._tapes)).modulo(modulus).but(bits=bits)
 
     def _noised(self, message: Payload) -> Payload:
-        return message.add(self._noises, self._tapes)
+        return message if self.hidden_by == "server" else message.add(self._noises, self._tapes)
 
     def _noise(self, n: int) -> Noise:
         law = self.planned(n).noise
@@ -196,7 +201,7 @@ class Mechanism(Privatizer):
         y, n = inbox.total("reward").astype(np.int64), inbox.total("n")
         z = np.zeros(y.shape)
         if self._batch and not self._odd:
-            decode(y, n, *self._blocks[:3], z)
+            plans.decode(y, n, *self._blocks[:3], z)
             self.ledger.use_all(self._sizes, n)
         else:
             for r, m, left in blocks(n):
@@ -225,39 +230,38 @@ class Mechanism(Privatizer):
         """Exact divergence of what is seen of a block planned for `n` users, `survivors` of them left; or ``None``."""
         release = self.release(n, survivors)
         try:
-            return pure_profile(np.inf) if release is None else release.profile()
+            return noise.pure_profile(np.inf) if release is None else release.profile()
         except NotImplementedError:
             return None
 
     def _promise(
-        self,
-        mechanism: str,
-        view: str,
-        source: str,
-        assumptions: tuple[str, ...] = (),
-        epsilon: float | None = None,
-        adjacency: Adjacency = ONE_USER,
+        self, mechanism: str, view: str, source: str, assumptions: tuple[str, ...] = (), **changes: Any
     ) -> tuple[Guarantee, ...]:
-        assumptions = (*assumptions, *self.arithmetic)
-        epsilon = self.epsilon if epsilon is None else epsilon
-        return (Guarantee(mechanism, epsilon, self.delta, adjacency, view, assumptions, source, run=ONCE),)
+        """Return its claim: (ε, δ) of one user's reward, or what `changes` say instead."""
+        words = assumptions if self.noise == "exact" else (*assumptions, "idealised floating point", SIMULATED)
+        claim = Guarantee(mechanism, self.epsilon, self.delta, ONE_USER, view, words, source, run=ONCE)
+        return (replace(claim, **changes),)
 
     def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
         """Return its claims, less what fails here: its own law, the secure function, users on whose noise it counts."""
         claims = self._calibrated(env)
         if reason := self._lost(env):
-            return tuple(invalid(g, reason) if np.isfinite(g.epsilon) else g for g in claims)
-        return weighed(self, env, claims, SIZES)
+            return tuple(invalid(g, reason) if math.isfinite(g.epsilon) else g for g in claims)
+        return self._weighed(env, claims)
 
     def _calibrated(self, env: World) -> tuple[Guarantee, ...]:
         """Return what holds of its claims where every planned user takes part."""
-        names = [w.name for w in env.wrappers]
-        behind = env.wrappers[names.index(self.name) + 1 :] if self.name in names else ()
+        behind = [*dropwhile(lambda w: w.name != self.name, env.wrappers)][1:]
         claims = self.claimed_guarantees(env)
         if self.hidden_by == "sum" and not any(map(self.seals, behind)):
             why = "a secure function behind the mechanism is missing here: one user's share of the noise hides nothing"
             return tuple(replace(invalid(g, why), view="the server: every user's message") for g in claims)
-        return tuple(self._by_law(g, int(env.horizon)) for g in claims)
+        claims = tuple(self._by_law(g, int(env.horizon)) for g in claims)
+        other = next((w.name for w in behind if isinstance(w, Privatizer)), "")
+        if self.hidden_by == "server" and other:  # the sum's sensitivity is not 1 then
+            why = f"its noise is added to what {other} makes of the sum, noised and reduced, which moves by more than 1"
+            return tuple(invalid(g, why) for g in claims)
+        return claims
 
     def _by_law(self, claim: Guarantee, horizon: int) -> Guarantee:
         """Return a claim if the law of a block's noise bears it out, at blocks of all `SIZES` up to the horizon."""
@@ -272,7 +276,7 @@ class Mechanism(Privatizer):
             attained = float(profile(np.array([claim.epsilon * (1 + 1e-9)]))[0])
             if attained > claim.delta * (1 + 1e-9) + _RESOLUTION:
                 least = max(claim.delta, _RESOLUTION)
-                found = f"ε = {epsilon_at(profile, least):.4g} at δ = {least:.2g} in blocks of {n}"
+                found = f"ε = {noise.epsilon_at(profile, least):.4g} at δ = {least:.2g} in blocks of {n}"
                 return invalid(claim, f"the law of its noise gives {found}, not ε = {claim.epsilon:.4g}")
         return claim
 
@@ -280,41 +284,99 @@ class Mechanism(Privatizer):
         """Why fewer users may be left than the noise was calibrated to; ``""`` where nothing says so."""
         if self.hidden_by != "sum":
             return ""
-        losing, left = [], 1.0
-        secure = None
-        for wrapper in env.wrappers:
-            if isinstance(wrapper, SecureFunction):
-                secure = wrapper
-                break
-            if wrapper.name != self.name and (lost := wrapper.max_drop_fraction) > 0:
-                losing.append((wrapper.name, lost))
+        secure = _secure(env)
+        before = takewhile(lambda w: w is not secure, env.wrappers)
+        losing = {w.name: lost for w in before if w.name != self.name and (lost := w.max_drop_fraction) > 0}
         if secure is not None:
             if secure.enforces(env) and secure.ships("send"):  # what is opened is opened of enough
-                losing = []
+                losing = {}
             elif secure.max_drop_fraction > 0 and (losing or not secure.fewest(self.smallest, env)):
-                losing.append((secure.name, secure.max_drop_fraction))
+                losing[secure.name] = secure.max_drop_fraction
         if getattr(env, "loses", False):
-            losing.append(("the env", 1.0))
-        for _, lost in losing:
-            left *= 1.0 - lost
+            losing["the env"] = 1.0
+        left = math.prod(1.0 - lost for lost in losing.values())
         share = self.t_min if isinstance(self.t_min, float) else 1.0
         if left >= share * (1 - 1e-12):
             return ""
-        names = " and ".join(name for name, _ in losing)
         return (
-            f"{names} may leave {left:.3g} of a block's users, and their noise alone, where it counts on "
-            f"t_min={self.t_min:g}; see what the ledger says was spent"
+            f"{' and '.join(losing)} may leave {left:.3g} of a block's users, and their noise alone, where it counts "
+            f"on t_min={self.t_min:g}; see what the ledger says was spent"
         )
 
-    @property
-    def arithmetic(self) -> tuple[str, ...]:
-        """What a promise of it assumes of the numbers that it is computed with."""
-        return () if self.noise == "exact" else ("idealised floating point", "seeded noise is a simulation")
+    def _weighed(self, env: World, claims: tuple[Guarantee, ...]) -> tuple[Guarantee, ...]:
+        """Return claims of what is opened though users drop out inside the secure function, and against colluders."""
+        secure = _secure(env)
+        drops = secure is not None and secure.max_drop_fraction > 0
+        if secure is None or self.hidden_by != "sum" or not (drops or self.honest < 1):
+            return claims
+
+        def opened(n: int) -> int:
+            return min(self.sure(n), secure.fewest(n, env)) if drops else self.sure(n)
+
+        top = max(int(env.horizon), self.smallest)
+        sizes = [n for n in sorted({*range(self.smallest, _SMALL + 1), *SIZES, top}) if self.smallest <= n <= top]
+        short = drops and any(opened(n) < self.sure(n) for n in sizes)
+        out = []
+        for claim in claims:
+            finite = math.isfinite(claim.epsilon)
+            out.append(self._dropped(claim, sizes, opened, secure.name) if finite and short else claim)
+            if finite and self.honest < 1:
+                out.append(self._against_colluders(out[-1], sizes, opened, secure))
+        return tuple(out)
+
+    def _dropped(self, claim: Guarantee, sizes: list[int], opened: Callable[[int], int], secure: str) -> Guarantee:
+        epsilon, delta, n = self._worst(sizes, opened)
+        if math.isinf(epsilon):
+            why = f"{secure} opens blocks of {n} of which {opened(n)} are left, whose noise hides nothing"
+            return invalid(claim, why)
+        whose = f"{secure} opens no block of fewer than {opened(n)} of {n} users, whose noise is what counts"
+        return replace(claim, epsilon=epsilon, delta=delta, exact=None, assumptions=(whose, *claim.assumptions[1:]))
+
+    def _against_colluders(
+        self, claim: Guarantee, sizes: list[int], opened: Callable[[int], int], secure: SecureFunction
+    ) -> Guarantee:
+        share = f"{1 - self.honest:.3g} of a block's users, who subtract their noise"
+        others = tuple(words for words in claim.assumptions if not words.endswith(ALONE))
+        view = f"the server and, colluding with it, up to {share}"
+        against = replace(claim, view=view, exact=None, assumptions=others)
+        if math.isinf(claim.epsilon):
+            return against
+        if n := next((n for n in sizes if not secure.tolerates(n, self.colluders(n))), 0):
+            return invalid(against, f"{secure.name} does not bear {self.colluders(n)} colluders among {n} users")
+        epsilon, delta, n = self._worst(sizes, lambda n: opened(n) - self.colluders(n))
+        if math.isinf(epsilon):
+            left = max(opened(n) - self.colluders(n), 0)
+            return invalid(against, f"of {n} users {left} are left whose noise nobody knows")
+        if claim.exact is None:  # a claim may be above what the law gives
+            epsilon = max(epsilon, claim.epsilon)
+        return replace(against, epsilon=epsilon, delta=delta)
+
+    def _worst(self, sizes: list[int], left: Callable[[int], int]) -> tuple[float, float, int]:
+        """Return the largest ε and δ of blocks with the noise of ``left(n)`` users, and the size with this ε."""
+        worst, most, where = 0.0, 0.0, sizes[0]
+        for size in sizes:
+            # Shares of whole users vary from size to size: the smallest nearby.
+            near = range(max(size - _NEAR, _SMALL) + 1, size + 1) if size > _SMALL else (size,)
+            n = min(near, key=lambda k: left(k) / self.sure(k))
+            epsilon, delta = self._cost(n, left(n))
+            if epsilon > worst:
+                worst, where = epsilon, n
+            most = max(most, delta)
+        return worst, most, where
+
+    def _cost(self, n: int, left: int) -> tuple[float, float]:
+        if left < 1:
+            return math.inf, self.delta
+        spent = self.price(n, left)
+        if self.delta and (profile := self.seen(n, left)) is not None:
+            exact = noise.epsilon_at(profile, self.delta)
+            if exact < math.inf:
+                return (min(exact, spent.epsilon) if spent.delta <= self.delta else exact), self.delta
+        return spent.epsilon, spent.delta
 
 
-#: Block sizes at which a promise is held against the law of its noise, and what rounding may add to δ.
-SIZES = (2, 3, 19, 64, 1000, 1024, 10_000, 100_000, 1_000_000, 10_000_000)
-_RESOLUTION = 1e-12
+def _secure(env: World) -> SecureFunction | None:
+    return next((w for w in env.wrappers if isinstance(w, SecureFunction)), None)
 
 
 def _unprotected(n: int, survivors: int) -> Spent:

@@ -1,0 +1,254 @@
+"""Faults: messages that get lost, rewards that are replaced, and agents who lie about their means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from hushbandits.core import Adjacency, Fields, Guarantee, Law, Measure, Payload, World, Wrapper, require, set_rows
+from hushbandits.core.luck.rewards import Uniform, make_law
+from hushbandits.core.luck.tapes import Uniforms, streams
+from hushbandits.core.payload import Luck
+from hushbandits.core.utils import Array, Seeds, choice, flag, probability, real
+
+#: What the agents who lie say of the arms.
+READINGS = ("zero", "swap", "invert", "hide")
+#: What rounding may make of a gap of 0.
+_NOTHING = 1e-12
+
+
+class Loss(Wrapper):
+    """Each message is lost at its source with probability `rate`, independently.
+
+    What is lost is lost for all receivers and for good; a receiver of states (published means) goes by the last
+    one that reached it.  Exploration loses vote by vote, not ballot by ballot; network one agent's report of one
+    round; feedback one user's report.  A model of our own.
+
+    Parameters
+    ----------
+    rate : float
+        Loss probability, in [0, 1].
+    """
+
+    verbs = ("drop",)
+    _luck: Luck
+
+    def __init__(self, rate: float = 0.1, *, name: str | None = None):
+        super().__init__(name=name)
+        self.rate = self.drop_prob = probability("rate", rate)
+
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+        set_rows(self, rows, _luck=env.payload.luck("drop", self.name, env, seeds))
+
+    def send(self, message: Payload, env: World) -> Payload:
+        return message.drop(self.rate, self._luck)
+
+
+class VoteCorruption(Loss):
+    """The corruption mask of Rio et al. 2023, algorithm 3: at the source, vote by vote, ``ν ~ Bernoulli(1 − ξ)``.
+
+    Parameters
+    ----------
+    xi : float
+        ξ ∈ [0, 1).
+    """
+
+    def __init__(self, xi: float = 0.0, *, name: str | None = None):
+        self.xi = real("xi", xi, 0, 1, closed="low")
+        super().__init__(rate=self.xi, name=name)
+
+    def sends(self, fields: Fields, env: World) -> Fields:
+        require(self.name, ("vote",), fields)
+        return fields
+
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
+        inputs = Adjacency("none: (ε, η)-privacy bounds how often an observer names an agent's best arm", "none")
+        assumptions = (
+            "as claimed by the paper: its proof bounds the observer's accuracy from below, and measured accuracy "
+            "exceeds the bound",
+            "seeded corruption is a simulation",
+        )
+        text = f"each vote lost with probability {self.rate:g}"
+        view, source = "an observer of one agent's messages who knows the algorithm", "Rio et al. 2023, proposition 5.1"
+        return (Guarantee(text, math.inf, 0.0, inputs, view, assumptions, source),)
+
+
+def _drawn(rngs: list[np.random.Generator], n: int, fraction: float) -> Array:
+    # Which of n agents are byzantine, (R, n): so large a fraction, rounded down.
+    out = np.zeros((len(rngs), n), bool)
+    for row, rng in zip(out, rngs, strict=True):
+        row[rng.permutation(n)[: math.floor(fraction * n)]] = True
+    return out
+
+
+class Huber(Wrapper):
+    """ϵ-contamination of what is *reported*; an agent's own statistics stay clean.
+
+    With probability `rate` the reward in a byzantine agent's message is replaced by a draw from a fixed law Q.  Source:
+    Dubey & Pentland 2020, section 4; Huber 1964.
+
+    Parameters
+    ----------
+    rate : float
+        Contamination rate ϵ ∈ [0, 1].
+    law : str or Law
+        Family of Q: ``"uniform"``, ``"constant"`` (a worst case), or any reward law.
+    location : float
+        Q's location; by default Q is uniform on [0, 1].
+    fraction : float
+        Fraction of agents that are byzantine: ``⌊fraction·M⌋`` of them, drawn per run (network); each user with
+        this probability (feedback).
+    relays : bool
+        Byzantine agents also corrupt, with the same probability, each report of others that they send on (network):
+        then a report that took h hops is corrupt with probability at most hϵ.
+    """
+
+    byzantine: Array  # (R, M) bool
+    _luck: Luck
+    _relays: list[np.random.Generator]
+
+    def __init__(
+        self,
+        rate: float = 0.05,
+        law: str | Law = Uniform(),
+        location: float = 0.5,
+        fraction: float = 1.0,
+        relays: bool = False,
+        *,
+        name: str | None = None,
+    ):
+        super().__init__(name=name)
+        self.rate = probability("rate", rate)
+        self.law = make_law(law, "law")
+        low, high = self.law.locations
+        self.location = real("location", location, low, high, closed="both" if math.isfinite(low) else "")
+        self.fraction = probability("fraction", fraction)
+        self.relays = flag("relays", relays)
+
+    @property
+    def verbs(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("replace", "relay") if self.relays else ("replace",)
+
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+        byzantine = _drawn(self.generators(seeds), env.n_agents, self.fraction)
+        luck, relays = env.payload.luck("replace", self.name, env, seeds), f"wrapper/{self.name}/relays"
+        set_rows(self, rows, byzantine=byzantine, _luck=luck, _relays=streams(seeds, relays))
+        # A sender who is met once is byzantine with probability `fraction`.
+        self._rate = self.rate * (self.byzantine if env.payload.named else self.fraction)
+
+    def send(self, message: Payload, env: World) -> Payload:
+        return message.replace(self._rate, self.law, self.location, self._luck)
+
+    def relay(self, run: int, relay: Array) -> tuple[Array, Array]:
+        """Which of the copies that the agents `relay` (n,) of `run` send on are changed, and to what, each (n,)."""
+        coin, u = self._relays[run].random((len(relay), 2)).T
+        hit = self.byzantine[run, relay] & (coin < self.rate)
+        drawn = np.zeros(len(relay))
+        drawn[hit] = self.law.quantile(u[hit], np.array(self.location))
+        return hit, drawn
+
+
+def swapped(means: Array) -> Array:
+    """Means ``(R, K)`` that make the second best arm look best, and the best one like the third.
+
+    The second best gets the best one's mean, the best one the third one's; of two arms both change places.
+
+    Examples
+    --------
+    >>> swapped(np.array([[0.5, 0.45, 0.4, 0.3]])).tolist()
+    [[0.4, 0.5, 0.4, 0.3]]
+    """
+    order, runs = np.argsort(-means, axis=1, kind="stable"), np.arange(len(means))
+    best, second, third = order[:, 0], order[:, 1], order[:, min(2, means.shape[1] - 1)]
+    out = means.copy()
+    out[runs, second], out[runs, best] = means[runs, best], means[runs, third]
+    return out
+
+
+class FalseMeans(Wrapper):
+    """Some agents report other means, arm by arm, and the largest count that an honest agent has of each arm.
+
+    It replaces the fields ``mean`` and ``count`` of what a Byzantine agent sends.  The first two readings are the
+    attack on `Resilient-UCB` in the experiments of Zhu et al. 2023, and leave as it is what the agent learns by itself.
+    Their code declares the means (.4, .5, .4, .3) against the true (.5, .45, .4, .3), and reads a variable that stays
+    0: hence two.  The other two are the attacks on `Fed-MoM-UCB` of Demirel et al. 2022, where liars make up samples:
+    of each pull a liar is told the sample in place of its reward, goes by it, and sends the mean of these.
+
+    Parameters
+    ----------
+    reading : str
+        ``"zero"``: all means are 0.  ``"swap"``: the second best arm gets the best one's true mean, and the best one
+        that of the third (`swapped`).  ``"invert"``: samples are U[0, .1] of the arms that cost nothing (the best, and
+        those within the env's margin), and U[.9, 1] of all others.  ``"hide"``: samples are U[0, .1] of the arms that
+        cost nothing, and the own ones elsewhere.
+    fraction : float
+        Fraction of agents that are Byzantine, in [0, 1): ``⌊fraction·M⌋`` of them, drawn per run.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of its range, or messages without ``mean`` and ``count``.
+
+    Notes
+    -----
+    Metrics: ``honest_regret`` (R,), the mean pseudo-regret of the agents who are not Byzantine; ``honest_most`` (R,),
+    that of the honest agent who has most.
+    """
+
+    curve_metrics = ("honest_regret",)
+    measures: ClassVar[Mapping[str, Measure]] = {
+        "honest_regret": Measure("pseudo-regret of an honest agent", "amount"),
+        "honest_most": Measure("pseudo-regret of the honest agent who has most", "amount"),
+    }
+
+    byzantine: Array  # (R, M) bool
+    _made: Array  # (R, M, K) samples that were made up
+    _sums: Array  # (R, M, K) their sums
+    _samples: Uniforms
+
+    def __init__(self, reading: str = "zero", fraction: float = 0.1, *, name: str | None = None):
+        super().__init__(name=name)
+        self.reading = choice("reading", reading, READINGS)
+        self.fraction = real("fraction", fraction, 0, 1, closed="low")
+
+    def sends(self, fields: Fields, env: World) -> Fields:
+        require(self.name, ("mean", "count"), fields)
+        return fields
+
+    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+        byzantine = _drawn(self.generators(seeds), env.n_agents, self.fraction)
+        made, sums = np.zeros((2, *byzantine.shape, env.n_arms))
+        samples = self.uniforms(seeds, (env.n_agents,), "/samples")
+        set_rows(self, rows, byzantine=byzantine, _made=made, _sums=sums, _samples=samples)
+
+    def tell(self, reward: Array, env: World) -> Array:
+        if self.reading not in ("invert", "hide"):
+            return reward
+        arm = env.standard_report()["arm"]
+        costs_nothing = np.take_along_axis(env.gaps, arm, 1) < _NOTHING
+        sample = np.where(costs_nothing, 0.0, 0.9) + 0.1 * self._samples.next()
+        lies = self.byzantine & (costs_nothing if self.reading == "hide" else True)
+        runs, agents = np.nonzero(lies)
+        self._made[runs, agents, arm[lies]] += 1.0
+        self._sums[runs, agents, arm[lies]] += sample[lies]
+        return np.where(lies, sample, reward)
+
+    def send(self, message: Payload, env: World) -> Payload:
+        if self.reading in ("invert", "hide"):
+            made = np.maximum(self._made, 1.0)
+            return message.but(mean=np.where(self._made > 0.0, self._sums / made, message["mean"]))
+        lies = self.byzantine[:, :, None]
+        most = np.where(lies, 0.0, message["count"]).max(1, keepdims=True)
+        means = 0.0 if self.reading == "zero" else swapped(env.means)[:, None]
+        return message.but(mean=np.where(lies, means, message["mean"]), count=np.where(lies, most, message["count"]))
+
+    def metrics(self, env: World) -> dict[str, Array]:
+        regret: Array = env.agent_regret
+        shares = np.where(self.byzantine, 0.0, regret)
+        return {
+            "honest_regret": shares.sum(1) / (~self.byzantine).sum(1),
+            "honest_most": np.where(self.byzantine, -np.inf, regret).max(1),
+        }
