@@ -212,7 +212,7 @@ def test_the_command_line_says_what_failed(capsys, monkeypatch, tmp_path):
     for name, words in (
         ("CoopNetwork-v0", "no privacy mechanism"),
         ("DistDP-v1", "no env, wrapper or agent is named 'DistDP-v1'; did you mean DistDP-v0"),
-        ("mine:call", "must be a class of wrappers, envs or teams"),
+        ("mine:call", "must be a Wrapper, Env or Team"),
         ("mine:Nothing", "module 'mine' has no 'Nothing'"),
         ("nowhere:Mine", "there is no module 'nowhere'"),
         ("mine:Needs", "needs arguments (key)"),

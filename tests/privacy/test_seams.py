@@ -285,7 +285,7 @@ def test_a_part_of_ones_own_beside_a_promise_is_unknown():
     for order in ([Times(), CentralLaplace(1.0)], [CentralLaplace(1.0), Times(1.0)]):
         promise = next(g for g in Feedback(wrappers=order).guarantees())
         assert math.isinf(promise.epsilon)
-        assert promise.invalid_reason.startswith("Times is a wrapper of one's own, and nothing says what it does")
+        assert promise.invalid_reason.startswith("Times is a user-defined wrapper, and nothing says what it does")
         known = [DeclaredTimes() if isinstance(w, Times) else w for w in order]
         assert finite(Feedback(wrappers=known).guarantees()) == [1.0]
     env = hb.make_core("DPMASE-v0", wrappers=[Louder()])

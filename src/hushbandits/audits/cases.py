@@ -209,9 +209,7 @@ def hider(name: str) -> tuple[Callable[..., Wrapper], str] | None:
     return None
 
 
-_PROMISING = Registry(
-    "mechanism", "a class of wrappers, envs or teams", lambda cls: issubclass(cls, (Wrapper, Env, Team))
-)
+_PROMISING = Registry("mechanism", "a Wrapper, Env or Team", lambda cls: issubclass(cls, Wrapper | Env | Team))
 
 
 def _imported(path: str) -> type:

@@ -189,7 +189,7 @@ class GuaranteeSource:
         unknown = [w.name for w in env.wrappers if not w.ours and not self._is(w)]
         if unknown:
             return (
-                f"{' and '.join(unknown)} is a wrapper of one's own, and nothing says what it does to a single reward "
+                f"{' and '.join(unknown)} is a user-defined wrapper, and nothing says what it does to a single reward "
                 f"(preserves_guarantees)"
             )
         return unaccounted(env, self)

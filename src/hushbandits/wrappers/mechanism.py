@@ -271,7 +271,7 @@ class Mechanism(Privatizer):
             profile = self.seen(n, max(self.sure(n), self.smallest))
             if profile is None:
                 if self.ships("claimed_guarantees") and not self.ships("plan"):
-                    return invalid(claim, f"{type(self).__name__} plans noise of its own, and it has no law to check")
+                    return invalid(claim, f"{type(self).__name__} plans user-defined noise, which has no law to check")
                 return replace(claim, assumptions=("as claimed: its noise has no law to check", *claim.assumptions))
             attained = float(profile(np.array([claim.epsilon * (1 + 1e-9)]))[0])
             if attained > claim.delta * (1 + 1e-9) + _RESOLUTION:
