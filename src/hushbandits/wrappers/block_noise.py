@@ -432,14 +432,15 @@ class ShuffledNoise(Mechanism):
         name: str | None = None,
     ):
         bits = choice("shuffle", shuffle, PROTOCOLS) == "binary-sum"
-        for key, value, only in (("t_min", t_min, 1.0), ("noise", noise, "simulated")) if bits else ():
-            if value != only:
-                raise ValueError(f"{key}={value!r}: the binary-sum protocol knows {key}={only!r} only")
+        if bits and (t_min, noise) != (1.0, "simulated"):
+            raise ValueError(f"{t_min=}, {noise=}: the binary-sum protocol knows t_min=1.0 and noise='simulated' only")
         #: What agents whose radius is made for one noise call it.
         self.noise_as = "BinarySum" if bits else "ShuffledLaplace"
         super().__init__(epsilon, confidence, t_min, honest=honest, noise=noise, name=name or self.noise_as)
         self.shuffle, self.calibrate = shuffle, choice("calibrate", calibrate, ("paper", "exact"))
         self.security = integer("security", security, 1, 128)
+        self.smallest = SMALLEST if shuffle == "split-and-mix" else 2  # smaller blocks have too few shares to hide
+        self._share = self.epsilon / 2 if shuffle == "pure" else self.epsilon
         split = 0.0 if shuffle == "pure" else _split_delta(self.epsilon, self.security)
         self.delta = real("delta", delta, 0, 1) if bits else split
 
@@ -453,10 +454,6 @@ class ShuffledNoise(Mechanism):
         if self.shuffle == "binary-sum":
             return _Bits(n, 1, 0, plans.extra_bits(n, self.epsilon, self.delta, self.calibrate))
         return plans.distributed_pure(n, self._share, self._p, self.sure(n))
-
-    @property
-    def _share(self) -> float:
-        return self.epsilon / 2 if self.shuffle == "pure" else self.epsilon
 
     def price(self, n: int, survivors: int) -> Spent:
         """As `DiscreteLaplace`, plus what the shuffled sum gives away; of bits ε, and the δ of those that are left."""
@@ -480,11 +477,6 @@ class ShuffledNoise(Mechanism):
 
     def seals(self, wrapper: Wrapper) -> bool:
         return isinstance(wrapper, ShuffledSum) and wrapper.shuffle == self.shuffle
-
-    @property
-    def smallest(self) -> int:  # type: ignore[override]
-        """Smaller blocks have too few shares to hide anything, and are refused."""
-        return SMALLEST if self.shuffle == "split-and-mix" else 2
 
     def release(self, n: int, survivors: int) -> Release | None:
         noise = super().release(n, survivors)

@@ -127,10 +127,7 @@ class Huber(Wrapper):
         self.location = real("location", location, low, high, closed="both" if math.isfinite(low) else "")
         self.fraction = probability("fraction", fraction)
         self.relays = flag("relays", relays)
-
-    @property
-    def verbs(self) -> tuple[str, ...]:  # type: ignore[override]
-        return ("replace", "relay") if self.relays else ("replace",)
+        self.verbs = ("replace", "relay") if self.relays else ("replace",)
 
     def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
         byzantine = _drawn(self.generators(seeds), env.n_agents, self.fraction)

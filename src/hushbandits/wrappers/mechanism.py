@@ -86,7 +86,7 @@ class Mechanism(Privatizer):
     #: δ of its promise.
     delta: float = 0.0
     #: Fewest users of a block that is ever opened.
-    smallest: ClassVar[int] = 2
+    smallest: int = 2
 
     def __init__(
         self,
@@ -335,8 +335,8 @@ class Mechanism(Privatizer):
     def _against_colluders(
         self, claim: Guarantee, sizes: list[int], opened: Callable[[int], int], secure: SecureFunction
     ) -> Guarantee:
-        share = f"{1 - self.honest:.3g} of a block's users, who subtract their noise"
         others = tuple(words for words in claim.assumptions if not words.endswith(ALONE))
+        share = f"{1 - self.honest:.3g} of a block's users, who subtract their noise"
         view = f"the server and, colluding with it, up to {share}"
         against = replace(claim, view=view, exact=None, assumptions=others)
         if math.isinf(claim.epsilon):

@@ -198,9 +198,8 @@ class SecAgg(_Passage, SecureFunction):
             self.dropouts, self.insecure_seed = dict(given), insecure_seed
             vars(self)["measures"] = dict(MEASURES)  # an ideal sum measures nothing
         elif (neighbours, threshold, malicious, dropouts, insecure_seed) != (None, None, False, None, True):
-            asked = {"neighbours": neighbours, "threshold": threshold, "malicious": malicious, "dropouts": dropouts}
-            first = next((f"{k}={shown(v)}" for k, v in asked.items() if v), f"{insecure_seed=}")
-            raise ValueError(f'{first} of {self.name} needs protocol="bonawitz": by default the sum is ideal')
+            asked = f"{neighbours=}, {threshold=}, {malicious=}, dropouts={shown(dropouts)}, {insecure_seed=}"
+            raise ValueError(f'{asked} of {self.name} needs protocol="bonawitz": by default the sum is ideal')
 
     def room(self, what: str, n: int, most: int) -> None:
         """Raise ``ValueError`` unless `most`, what `n` messages (`what`: users, …) may add up to, is far below 2⁶³."""
