@@ -213,8 +213,8 @@ def test_the_command_line_says_what_failed(capsys, monkeypatch, tmp_path):
         ("CoopNetwork-v0", "no privacy mechanism"),
         ("DistDP-v1", "no env, wrapper or agent is named 'DistDP-v1'; did you mean DistDP-v0"),
         ("mine:call", "must be a Wrapper, Env or Team"),
-        ("mine:Nothing", "module 'mine' has no 'Nothing'"),
-        ("nowhere:Mine", "there is no module 'nowhere'"),
+        ("mine:Nothing", "module 'mine' has no attribute 'Nothing'"),
+        ("nowhere:Mine", "No module named 'nowhere'"),
         ("mine:Needs", "needs arguments (key)"),
     ):
         assert main(["audit", name]) == 2

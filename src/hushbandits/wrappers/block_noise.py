@@ -507,4 +507,4 @@ class ShuffledNoise(Mechanism):
 
 
 def _split_delta(epsilon: float, security: float) -> float:
-    return min(1.0, (1 + math.exp(min(epsilon, 700))) * 2.0**-security)
+    return min(1.0, (1 + math.exp(min(epsilon, 700))) * math.pow(2.0, -security))

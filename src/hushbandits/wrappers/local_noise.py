@@ -61,7 +61,8 @@ class _Noise:
         if isinstance(self.law, samplers.Laplace):
             return x + laplaces(u, self.law.b)
         # One division: a sum of two quotients might miss the grid by its last bit.
-        return (np.rint(x * self.grid) + discrete_laplaces(u, self.law.b)) / self.grid
+        steps: Array = np.rint(x * self.grid) + discrete_laplaces(u, self.law.b)
+        return steps / self.grid
 
 
 class LocalLaplace(Wrapper):
@@ -222,7 +223,7 @@ class LocalBernoulli(Wrapper):
         return (reward * (1.0 - lean) + lean) / (1.0 + lean)
 
     def tell(self, reward: Array, env: World) -> Array:
-        return np.less(self._luck.next(), self.chance(np.clip(reward, 0.0, 1.0))).astype(float)
+        return np.where(self._luck.next() < self.chance(np.clip(reward, 0.0, 1.0)), 1.0, 0.0)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         neighbours = "one reward replaced by any other in [0, 1]; an agent's rewards compose additively"

@@ -9,6 +9,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
+from typing import cast
 
 import numpy as np
 
@@ -208,7 +209,7 @@ class SecAgg(_Passage, SecureFunction):
             raise ValueError(f"{self.name}: {what} {n} adds up to {most:.3g} {at}; a smaller grid keeps it below 2^62")
 
     def channel(self, env: World) -> Channel:
-        return env.payload.sealed(self, env)
+        return cast(Channel, env.payload.sealed(self, env))
 
     def _parties(self, seeds: Seeds) -> Cohorts:
         return Cohorts(self._how, f"wrapper/{self.name}", seeds)
@@ -332,7 +333,7 @@ class Shuffle(_Mixed, _Passage):
         self.min_cohort = integer("min_cohort", min_cohort, 2)
 
     def channel(self, env: World) -> Channel:
-        return env.payload.shuffled(self, env)
+        return cast(Channel, env.payload.shuffled(self, env))
 
     def order(self, run: int, messages: Sequence[bytes]) -> Array:
         """Send a batch through the mixes.
