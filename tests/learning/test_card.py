@@ -8,7 +8,7 @@ import pytest
 
 import hushbandits as hb
 from hushbandits.baselines.learned import read
-from hushbandits.learning.card import card
+from hushbandits.learning.record import card
 
 POLICIES = Path(hb.__file__).parent / "data/policies"
 

@@ -8,7 +8,7 @@ from policies import HOMES, trained
 import hushbandits as hb
 from hushbandits.baselines.learned import read
 from hushbandits.baselines.sb3_choices import CHOICES, described
-from hushbandits.learning.score import HELD_OUT
+from hushbandits.learning.record import HELD_OUT
 
 STEPS = {"network": 300, "exploration": 3000, "feedback": 600}
 

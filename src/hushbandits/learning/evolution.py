@@ -16,7 +16,7 @@ from hushbandits.baselines.sb3_choices import CHOICES, choices
 from hushbandits.core import Array, integer, real, shown
 from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.learning.models import mixed
-from hushbandits.learning.score import Score, earned
+from hushbandits.learning.record import Score, earned
 
 #: Where a search begins, a rule for each setting: a Thompson index, a vote by the gap, a block for each arm and then
 #: for those that are close, the longer the surer.  From zeros a server asks one user at a time, and every candidate

@@ -14,7 +14,7 @@ import numpy as np
 from hushbandits.baselines.sb3_model import weights_of
 from hushbandits.core import Array, Params, choice, integer, shown
 from hushbandits.core.utils import words
-from hushbandits.learning.score import Score
+from hushbandits.learning.record import Score
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm

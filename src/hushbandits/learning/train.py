@@ -21,9 +21,8 @@ from hushbandits.core.task import EARNED
 from hushbandits.core.utils import nearest
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.learning.evolution import Evolution
-from hushbandits.learning.folder import Card, begun, save, versions
 from hushbandits.learning.models import MODELS, Gradient
-from hushbandits.learning.score import HELD_OUT, score, uniform
+from hushbandits.learning.record import HELD_OUT, Card, begun, save, score, uniform, versions
 from hushbandits.registry import make_wrapper
 
 ALGORITHMS = (*MODELS, "es")

@@ -1,0 +1,222 @@
+"""What a training writes down: what its policy earns, its folder, and the README that the folder is shared with."""
+
+from __future__ import annotations
+
+import json
+import math
+import string
+from collections.abc import Callable, Mapping
+from importlib.metadata import distributions
+from importlib.resources import files
+from pathlib import Path
+from typing import IO, Any, TypedDict
+
+import numpy as np
+
+from hushbandits.adapters.learners import Rows
+from hushbandits.baselines.learned import CARD, WEIGHTS, Learned, Network, heads_of, read
+from hushbandits.bench.runner.errors import StoreError
+from hushbandits.core import Array, Params, run_seeds, shown
+from hushbandits.core.play import play
+from hushbandits.core.utils.files import PART, replacing
+from hushbandits.registry import make_team
+
+#: What ``card.json`` says: how a policy is played (`hushbandits.baselines.learned.learned`), and its ``training``.
+Card = dict[str, Any]
+#: What was earned in held-out episodes: mean and standard error of the return, and the mean of each metric.
+Score = TypedDict("Score", {"return": float, "se": float | None, "metrics": dict[str, float]})
+
+#: Added to a training's seed: its own episodes' seeds are below.
+HELD_OUT = 1 << 64
+_TEMPLATE = files("hushbandits") / "data" / "templates" / "model_card.txt"
+
+
+# -- scores ------------------------------------------------------------------------------------------------------
+
+
+def score(player: Network, rows: Rows, seed: int, name: str) -> Score:
+    """Play one episode in every run; return means over runs of the return and of the env's metrics.
+
+    ``se`` is the return's standard error.  The runs are those of ``play(core, team, seed)``, and `name` is the tape
+    that the team's actions come from.
+    """
+    player.reset(run_seeds(seed, rows.runs), name)
+    returns = earned(rows, seed, lambda: player.act(rows.task))
+    error = float(returns.std(ddof=1) / math.sqrt(rows.runs)) if rows.runs > 1 else None
+    return {"return": float(returns.mean()), "se": error, "metrics": _means(rows.core.metrics())}
+
+
+def uniform(rows: Rows, seed: int) -> Score:
+    """Return the same of uniform play: its return is of uniform choices among those that count.
+
+    Its metrics are those of the agent ``Random``, which plays as the env says that somebody without a mind would.
+    """
+    scores, seen = sum(heads_of(rows.task.action_space)), rows.task.observation_space.shape[0]
+    alike = {"head.weight": np.zeros((scores, seen)), "head.bias": np.zeros(scores)}
+    found = score(Network(Learned("uniform", alike, "tanh", masked=True)), rows, seed, "agent/uniform")
+    found["metrics"] = _means(play(rows.core, make_team("Random"), seed))
+    return found
+
+
+def earned(rows: Rows, seed: int, choose: Callable[[], Array]) -> Array:
+    """Play one episode in every run; return what an agent earned on average, ``(R,)``."""
+    rows.reset(seed)
+    returns = np.zeros(rows.runs)
+    going = np.ones(rows.runs, bool)
+    while going.any():
+        turn = rows.step(choose())
+        returns += turn.reward.mean(1)
+        going &= ~turn.over
+    return returns
+
+
+def _means(metrics: dict[str, Array]) -> dict[str, float]:
+    return {k: float(v.mean()) for k, v in metrics.items() if v.ndim == 1 and np.isfinite(v.astype(float)).all()}
+
+
+# -- the folder ---------------------------------------------------------------------------------------------------
+
+
+def versions(algo: str) -> dict[str, str]:
+    """Return the versions of what trains by `algo`, as far as they are installed."""
+    theirs = ("cma",) if algo == "es" else ("stable-baselines3", "torch", "sb3-contrib")
+    return {name: it.version for name in ("hushbandits", "numpy", *theirs) for it in [*distributions(name=name)][:1]}
+
+
+def save(
+    out: Path, card: Card, weights: Mapping[str, Array], name: str, checkpoint: Callable[[IO[bytes]], None]
+) -> None:
+    """Write a policy, and a checkpoint of that name; one whose training is complete needs none, and it goes."""
+    try:
+        _write(out / WEIGHTS, lambda file: np.savez(file, **weights))  # type: ignore[arg-type]
+        if not card["training"]["complete"]:
+            _write(out / name, checkpoint)
+        _write(out / CARD, lambda file: file.write((json.dumps(card, allow_nan=False) + "\n").encode()))
+        if card["training"]["complete"]:
+            (out / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot write to {out}: {(error.strerror or str(error)).lower()}") from None
+
+
+def _write(path: Path, content: Callable[[IO[bytes]], object]) -> None:
+    with replacing(path, binary=True) as file:
+        content(file)
+
+
+def begun(out: Path, asked: Mapping[str, object], resume: bool) -> Card | None:
+    """Return the card of a training that goes on; ``None``: the folder is free for a new one.
+
+    Raises
+    ------
+    StoreError
+        The folder holds something else, or another training.
+    """
+    if not (out / CARD).exists():
+        if resume:
+            raise StoreError(f"{out} holds no training to go on with; leave out --resume to begin one")
+        if out.exists() and not out.is_dir():
+            raise StoreError(f"--out {out} is no folder")
+        # What a training that was stopped as it began has left is none of others.
+        names = (path.name for path in out.glob("*"))
+        if others := sorted(name for name in names if name != "tensorboard" and not PART.fullmatch(name)):
+            raise StoreError(f"--out {out} holds {shown(others[0])} and no training; choose another --out")
+        return None
+    if not resume:
+        raise StoreError(f"{out} holds a training already; --resume goes on with it, or choose another --out")
+    try:
+        card = dict(read(out).card)
+        before = card["training"]["asked"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{out} holds no training to go on with: {error}; choose another --out") from None
+    for name in {**before, **asked}:
+        if before.get(name) != asked.get(name):
+            raise StoreError(
+                f"{out} holds another training: {name}={shown(before.get(name))} there, {shown(asked.get(name))} here; "
+                f"choose another --out"
+            )
+    return card
+
+
+# -- its card -----------------------------------------------------------------------------------------------------
+
+
+def card(folder: str | Path, license: str | None = None) -> str:
+    """Return a model card in Markdown: how a policy is played, what it scored, and which command made it.
+
+    It begins with the fields that Hugging Face's hub reads.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Of a training.
+    license : str, optional
+        As the hub spells it, such as ``"mit"``; default: the card names none.
+
+    Raises
+    ------
+    ValueError
+        No policy, or one that does not say how it was trained.
+    """
+    path = Path(folder)
+    policy = read(path)
+    if "training" not in policy.card:
+        raise ValueError(f"policy {path} does not say how it was trained: a card would have nothing to tell")
+    training, id = policy.card["training"], policy.env["use"]
+    last, random = training["curve"][-1], training["random"]
+    mine, theirs = ({"return": score["return"], **score["metrics"]} for score in (last, random))
+    rows = [
+        f"| {name} | {_said(name, value, last)} | {_said(name, theirs[name], random) if name in theirs else ''} |"
+        for name, value in mine.items()
+    ]
+    with_ = {**training["versions"], "machine": training["machine"]}
+    top = {"license": license, **_fields(policy, mine)}
+    said = {
+        "top": "\n".join(f"{key}: {value}" for key, value in top.items() if value is not None),
+        "call": _call(policy, f"sb3:{path.resolve().name}"), "notes": " ".join(_notes(policy)), "id": id,
+        "algorithm": policy.algorithm, "setting": policy.setting, "command": training["command"],
+        "held_out": f"{training['asked']['held_out']:,}", "seed": training["asked"]["seed"],
+        "steps": f"{training['steps']:,}", "scores": "\n".join(rows),
+        "versions": "\n".join(f"| {name} | {version} |" for name, version in with_.items()),
+    }  # fmt: skip
+    return string.Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(said)
+
+
+def _fields(policy: Learned, means: dict[str, float]) -> dict[str, str]:
+    """The hub's own, on top: JSON, which is YAML."""
+    id = policy.env["use"]
+    task = {"type": "reinforcement-learning", "name": "reinforcement-learning"}
+    metrics = [{"type": "mean_reward" if k == "return" else k, "name": k, "value": x} for k, x in means.items()]
+    result = {"task": task, "dataset": {"name": id, "type": id}, "metrics": metrics}
+    return {
+        "library_name": "hushbandits",
+        "pipeline_tag": "reinforcement-learning",
+        "tags": json.dumps(["reinforcement-learning", "multi-agent", "bandits", policy.algorithm, id]),
+        "model-index": json.dumps([{"name": f"{policy.algorithm}-{id}", "results": [result]}]),
+    }
+
+
+def _call(policy: Learned, name: str) -> str:
+    env = {"permute_arms": True, **{key: value for key, value in policy.env.items() if key != "use"}}
+    behind = [dict(part) for part in policy.card["wrappers"]]
+    made = ", ".join(f"hb.make_wrapper({part.pop('use')!r}, **{part})" for part in behind)
+    wrappers = f", wrappers=[{made}]" if made else ""
+    return f"{policy.env['use']!r}, {name!r}, runs=200, seed=1, env={env}{wrappers}"
+
+
+def _notes(policy: Learned) -> list[str]:
+    options = ", ".join(f"{key}={value!r}" for key, value in policy.options.items())
+    notes = {
+        "It scores each choice by a few numbers, and plays with any number of arms and agents.": policy.by_choice,
+        "An env that shows something else, such as another number of arms, is refused.": not policy.by_choice,
+        f"It was trained with {options}.": options,
+        "It was trained behind the wrappers above, and sees what they let through.": policy.card["wrappers"],
+        "The training is not complete: its checkpoint is for going on with it, and need not be shared.": (
+            not policy.card["training"]["complete"]
+        ),
+    }
+    return [note for note, holds in notes.items() if holds]
+
+
+def _said(name: str, value: float, score: Params) -> str:
+    wide = f" ± {1.96 * score['se']:.2g}" if name == "return" and score["se"] is not None else ""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}{wide}"
