@@ -24,8 +24,6 @@ from hushbandits.core.play import meet
 from hushbandits.core.utils import parameters, words
 from hushbandits.registry import AnyEnv, AnyWrapper, assemble, list_envs, takes
 
-_Made = TypeVar("_Made")
-_Seed = TypeVar("_Seed")
 _Seen = TypeVar("_Seen")
 ROUNDS = 24
 #: Of a game that is pickled: rounds, and how many of them begin with what a pickle has made of it.
@@ -47,24 +45,19 @@ def required(promise: bool, broken: str) -> None:
         raise AssertionError(broken)
 
 
-def repeatable(
-    build: Callable[[], _Made], play: Callable[[_Made, _Seed], _Seen], seed: _Seed, other: _Seed, whose: str
-) -> _Seen:
-    """Return what a new instance shows when it plays `seed`.
+def repeatable(play: Callable[[bool], _Seen], whose: str) -> _Seen:
+    """Return what ``play(False)`` shows: a new instance plays; by ``play(True)`` it has played something else before.
 
-    Raise ``AssertionError`` where it moves a global random generator, where another new one shows something else when
-    these hold something else, or where one does that has played `other` before.  The generators are put back.
+    Raise ``AssertionError`` where a play moves a global random generator, where a second new instance shows something
+    else when these hold something else, or where a used one does.  The generators are put back.
     """
     before, games = _generators(), []
     try:
         for trial in range(3):
             np.random.seed(trial)  # noqa: NPY002
             random.seed(trial)
-            made = build()
-            if trial == 2:
-                play(made, other)
             stand = _generators()
-            games.append(play(made, seed))
+            games.append(play(trial == 2))
             for name, state in _generators().items():
                 required(difference(stand[name], state) is None, f"{whose}: it moved the global state of {name}")
     finally:
@@ -320,12 +313,15 @@ def check_games(
 def check_rows(build: Built, seeds: Seeds, whose: str = "a game", rounds: float = math.inf) -> None:
     """Raise ``AssertionError`` unless seeds alone decide a game, and each run alone is its row of a batch."""
 
-    def play(game: tuple[Env, Team], seeds: Seeds) -> Trace:
+    def play(used: bool) -> Trace:
+        game = build(len(seeds))
+        if used:
+            trace(*game, run_seeds(7, len(seeds)), rounds)
         return trace(*game, seeds, rounds)
 
-    batch = repeatable(partial(build, len(seeds)), play, seeds, run_seeds(7, len(seeds)), whose)
+    batch = repeatable(play, whose)
     for r in range(len(seeds)):
-        alone = play(build(1), seeds[r : r + 1])
+        alone = trace(*build(1), seeds[r : r + 1], rounds)
         same(_row(alone, 0), _row(batch, r), f"{whose}: run {r} alone and its row of a batch")
 
 

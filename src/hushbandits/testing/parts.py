@@ -279,16 +279,15 @@ def check_policy(policy: AnyPolicy, *, n_arms: int = 4, seed: int = 0, **params:
     learners = _LEARNERS + (n_arms == _LEARNERS)
     luck = words(streams(run_seeds(seed, 1), "policy"), learners) if made.random else None
     rewards = np.random.default_rng(seed).random((learners, _PLAYS))
-    everyone = slice(learners)
 
-    def play(policy: Policy, rows: slice) -> Array:
-        return _arms(policy, n_arms, rewards[rows], None if luck is None else luck[rows])
+    def play(rows: slice) -> Array:
+        return _arms(made, n_arms, rewards[rows], None if luck is None else luck[rows])
 
     with games.remembering(cls):
-        first = games.repeatable(lambda: made, play, everyone, everyone, cls.__name__)
+        first = games.repeatable(lambda used: play(slice(learners)), cls.__name__)
         for r in range(learners):
             what = f"{cls.__name__}: learner {r} alone and its row among {learners}"
-            same(play(made, slice(r, r + 1)), first[:, r : r + 1], what)
+            same(play(slice(r, r + 1)), first[:, r : r + 1], what)
 
 
 def _arms(policy: Policy, n_arms: int, rewards: Array, luck: Array | None) -> Array:
