@@ -63,7 +63,7 @@ class Mechanism(Privatizer):
         noise; the noise itself is as before.
     noise : str
         ``"simulated"``: seeded and in floating point, so that runs repeat; ``"exact"``: integers alone, from the
-        operating system's entropy (`privacy.exact`), so that no run repeats; user by user, so for small blocks.
+        operating system's entropy (`privacy.samplers`), so that no run repeats; user by user, so for small blocks.
 
     Raises
     ------
