@@ -13,9 +13,9 @@ import numpy as np
 from hushbandits.adapters.learners import Rows
 from hushbandits.baselines.learned import Learned, Network, heads_of
 from hushbandits.baselines.sb3_choices import CHOICES, choices
-from hushbandits.core import Array, integer, real, shown
+from hushbandits.core import Array, integer, real
 from hushbandits.core.luck.tapes import run_seeds
-from hushbandits.learning.models import mixed
+from hushbandits.learning.models import mixed, widths_of
 from hushbandits.learning.record import Score, earned
 
 #: Where a search begins, a rule for each setting: a Thompson index, a vote by the gap, a block for each arm and then
@@ -61,9 +61,7 @@ class Evolution:
         setting, space = rows.core.setting, rows.task.action_space
         if setting not in CHOICES or heads_of(space) != (choices(rows.task),):
             raise ValueError(f"es scores one choice at a time, and here actions are {space}")
-        if not isinstance(net_arch, list | tuple):
-            raise ValueError(f"algo.net_arch={shown(net_arch)} must be a list of widths, such as [8]")
-        widths = [len(CHOICES[setting]), *(integer("algo.net_arch", width, 1) for width in net_arch)]
+        widths = [len(CHOICES[setting]), *widths_of(net_arch)]
         self._shapes: dict[str, tuple[int, ...]] = {}
         for i, (before, width) in enumerate(pairwise(widths)):
             self._shapes |= {f"layer{i}.weight": (width, before), f"layer{i}.bias": (width,)}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from numbers import Real
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from hushbandits.adapters.sb3 import RowsVecEnv
 
 
-@dataclass(frozen=True)
-class Algorithm:
+class Algorithm(NamedTuple):
     """An algorithm: its class, its policy that scores choices one by one, and what differs from its defaults."""
 
     module: str
@@ -63,7 +62,7 @@ def build(algo: str, venv: VecEnv, hyper: Params, seed: int) -> BaseAlgorithm:
     policy: Any = "MlpPolicy"
     if choice("algo.policy", given.pop("policy", "mlp"), ("mlp", "equivariant")) == "equivariant":
         policy = getattr(importlib.import_module("hushbandits.learning.equivariant"), kind.equivariant)
-    network = {"net_arch": _widths(given.pop("net_arch"))} if "net_arch" in given else {}
+    network = {"net_arch": widths_of(given.pop("net_arch"))} if "net_arch" in given else {}
     parameters = inspect.signature(cls.__init__).parameters
     for name, value in given.items():
         usual = parameters[name].default if name in parameters else None
@@ -78,8 +77,9 @@ def build(algo: str, venv: VecEnv, hyper: Params, seed: int) -> BaseAlgorithm:
         raise ValueError(f"algo: {algo} with {shown(dict(hyper))}: {words(error)}") from error
 
 
-def _widths(layers: object) -> list[int]:
-    if not isinstance(layers, list):
+def widths_of(layers: object) -> list[int]:
+    """Return the widths of hidden layers, or raise ``ValueError``."""
+    if not isinstance(layers, list | tuple):
         raise ValueError(f"algo.net_arch={shown(layers)} must be a list of widths, such as [64, 64]")
     return [integer("algo.net_arch", width, 1) for width in layers]
 
@@ -163,3 +163,63 @@ class Gradient:
 def mixed(seed: int, part: int) -> int:
     """Return the seed of a part of a training."""
     return int(np.random.SeedSequence([seed, part]).generate_state(1)[0])
+
+
+#: Where curves may go, and what has to be installed for it.
+LOGGERS = {"tensorboard": "torch.utils.tensorboard", "mlflow": "mlflow", "wandb": "wandb"}
+
+
+def logs_of(kind: str, folder: Path, asked: Mapping[str, object]) -> Logger:
+    """Return a ``Logger`` of Stable-Baselines3 that writes there; a run is opened at the first number.
+
+    Parameters
+    ----------
+    kind : str
+        One of `LOGGERS`.  MLflow and Weights & Biases go by their own variables of the environment, such as
+        ``MLFLOW_TRACKING_URI`` and ``WANDB_MODE``; a training that goes on opens another run.
+    folder : Path
+        Of the training: TensorBoard writes one file of events into it, and a run is named after it.
+    asked : mapping
+        What the training was asked for; a run keeps it as its parameters.
+
+    Raises
+    ------
+    ValueError
+        Another logger.
+    ImportError
+        It is not installed.
+    """
+    try:
+        module = importlib.import_module(LOGGERS[choice("logger", kind, LOGGERS)])
+    except ImportError as error:
+        raise ImportError(f"--logger {kind} needs {kind}: pip install {kind} ({error})") from None
+    from stable_baselines3.common.logger import KVWriter, Logger, configure
+
+    if kind == "tensorboard":
+        return configure(str(folder / kind), [kind])
+
+    class Curves(KVWriter):
+        """Numbers by their names and steps, for a run of MLflow's or of Weights & Biases'."""
+
+        run: Any = None
+
+        def write(self, key_values: Mapping[str, object], key_excluded: object, step: int = 0) -> None:
+            """Write one row of numbers."""
+            numbers = {name: float(value) for name, value in key_values.items() if isinstance(value, Real)}
+            if kind == "wandb":
+                self.run = self.run or module.init(project="hushbandits", name=own, config={**asked})
+                self.run.log(numbers, step=step)
+                return
+            if self.run is None:
+                self.run = module.start_run(run_name=own)
+                module.log_params({name: str(value) for name, value in asked.items()})
+            module.log_metrics(numbers, step=step)
+
+        def close(self) -> None:
+            """End the run."""
+            if self.run is not None:
+                (self.run.finish if kind == "wandb" else module.end_run)()
+                self.run = None
+
+    own = folder.resolve().name
+    return Logger(None, [Curves()])

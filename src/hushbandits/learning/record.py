@@ -88,6 +88,7 @@ def save(
 ) -> None:
     """Write a policy, and a checkpoint of that name; one whose training is complete needs none, and it goes."""
     try:
+        out.mkdir(parents=True, exist_ok=True)
         _write(out / WEIGHTS, lambda file: np.savez(file, **weights))  # type: ignore[arg-type]
         if not card["training"]["complete"]:
             _write(out / name, checkpoint)
@@ -114,8 +115,6 @@ def begun(out: Path, asked: Mapping[str, object], resume: bool) -> Card | None:
     if not (out / CARD).exists():
         if resume:
             raise StoreError(f"{out} holds no training to go on with; leave out --resume to begin one")
-        if out.exists() and not out.is_dir():
-            raise StoreError(f"--out {out} is no folder")
         # What a training that was stopped as it began has left is none of others.
         names = (path.name for path in out.glob("*"))
         if others := sorted(name for name in names if name != "tensorboard" and not PART.fullmatch(name)):

@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.adapters.learners import Rows, learners_core, learners_own
+from hushbandits.adapters.learners import Rows, learners_core
+from hushbandits.adapters.make import make_sb3
 from hushbandits.baselines.learned import Network, learned, parts_of
 from hushbandits.bench.declare.canonical import canonical, plain, thaw
 from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.runner.errors import StoreError
-from hushbandits.core import Params, choice, integer, shown
+from hushbandits.core import Params, Wrapper, choice, integer, shown
 from hushbandits.core.task import EARNED
-from hushbandits.core.utils import nearest
-from hushbandits.core.wrapper import Wrapper
 from hushbandits.learning.evolution import Evolution
-from hushbandits.learning.models import MODELS, Gradient
+from hushbandits.learning.models import MODELS, Gradient, logs_of
 from hushbandits.learning.record import HELD_OUT, Card, begun, save, score, uniform, versions
 from hushbandits.registry import make_wrapper
 
@@ -81,12 +80,7 @@ def train(
     before = begun(folder, given, resume)
     if before is not None and before["training"]["complete"]:
         return before
-    training = _Training(folder, given, uses, hyper or {}, logger, notify)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
-    return training.play(before)
+    return _Training(folder, given, uses, hyper or {}, logger, notify).play(before)
 
 
 class _Training:
@@ -98,8 +92,6 @@ class _Training:
         self.folder, self.asked, self.notify = folder, asked, notify
         id, env = asked["id"], thaw(asked["env"])
         options = {name: value for name, value in asked["task"].items() if value is not None}
-        if strange := [name for name in options if name not in (known := learners_own(id))]:
-            raise TypeError(f"a learner's task takes no parameter {strange[0]!r}{nearest(strange[0], known)}")
 
         def wrappers() -> list[Wrapper]:
             return [make_wrapper(use.name, **use.params) for use in uses]
@@ -127,13 +119,8 @@ class _Training:
         }  # fmt: skip
 
     def _gradient(self, wrappers: list[Wrapper], params: Params, hyper: Params, logger: str | None) -> Gradient:
-        try:
-            from hushbandits.adapters.make import make_sb3
-            from hushbandits.learning.logs import logs_of
-        except ImportError as error:
-            raise ImportError(f"training needs Stable-Baselines3: pip install 'hushbandits[sb3]' ({error})") from None
-        logs = None if logger is None else logs_of(logger, self.folder, self.asked)
         venv = make_sb3(self.asked["id"], self.asked["runs"], wrappers=wrappers, **params)
+        logs = None if logger is None else logs_of(logger, self.folder, self.asked)
         return Gradient(self.asked["algo"], venv, hyper, self.asked["seed"], logs)
 
     def play(self, before: Card | None) -> Card:

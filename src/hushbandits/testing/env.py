@@ -164,8 +164,7 @@ def _check_api(env: ParallelEnv, steps: int) -> None:
 
 def _check_step(env: ParallelEnv, returned: Mapping[str, Mapping[str, object]], at: str) -> None:
     for agent in env.possible_agents:
-        value = returned["observations"][agent]
-        _check_member(env.observation_space(agent), value, f"{at}: the observation of {agent}")
+        _check_member(env.observation_space(agent), returned["observations"][agent], f"{at}: what {agent} observes")
     if (space := getattr(env, "state_space", None)) is not None:
         _check_member(space, env.state(), f"{at}: state()")
     rewards, *flags = (returned.get(part, {}) for part in _PARTS[1:4])

@@ -127,7 +127,10 @@ def trace(env: Env, team: Team, seeds: int | Seeds, rounds: float = math.inf, pi
             check_paid(f"{type(env).__name__}, {at}", value, env)
         with calling(cls, "speak", at):
             message = team.speak(obs.reward)
-            said = _said(env, message)
+            said: Message = {}
+            if env.payload.named:  # none is the standard report, and whoever is not named as silent speaks
+                said = env.standard_report() if message is None else message
+                said = {"sent": np.ones(who.shape, bool), **said}
             if "reward" in said:
                 sent = np.asarray(said["sent"], bool)
                 check_paid(f"{cls.__name__}.speak, {at}", np.asarray(said["reward"])[sent], env)
@@ -157,13 +160,6 @@ def written(team: Team) -> type:
     """Return the class that somebody wrote: the agent's, where `Each` lifts it."""
     factory: object = team.factory if isinstance(team, Each) else type(team)
     return factory if isinstance(factory, type) else Each
-
-
-def _said(env: Env, message: Message | None) -> Message:
-    """What a message says: ``None`` is the standard report, and whoever is not named as silent speaks."""
-    if not env.payload.named:
-        return {}
-    return {"sent": np.ones(env.who.shape, bool), **(env.standard_report() if message is None else message)}
 
 
 @contextmanager
