@@ -172,7 +172,7 @@ def seeds(name, change):
 
 PLANTED = [
     (WrongDtype, "dtype float64"),
-    (sees("Outside", "agent_2", 3, 7.0), r"agent_2, .*7\.0, lies outside"),
+    (sees("Outside", "agent_2", 3, 7.0), r"agent_2 .*7\.0, lies outside"),
     (sees("NotANumber", "agent_1", 0, np.nan), "what agent_1 observes, entry .* is nan, lies outside its space"),
     (pays("DrawsGlobally", lambda x: x + 1e-9 * np.random.rand()), "moved the global state of numpy.random"),
     (pays("DrawsFromRandom", lambda x: x + 1e-9 * random.random()), "moved the global state of random"),
