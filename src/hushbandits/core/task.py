@@ -347,7 +347,7 @@ class Task(ABC):
 
     def show_arms(self, whose: str, who: Array, pulls: Array, sums: Array) -> None:
         """Write the means and widths of the agents `who`, ``(R, A)``."""
-        mean, width = (self.layout[f"{whose}_{part}"].start for part in ("mean", "width"))
+        mean, width = self.layout[f"{whose}_mean"].start, self.layout[f"{whose}_width"].start
         show(who, pulls, sums, self.observations, mean, width)
 
 
