@@ -7,7 +7,7 @@ from mutants import Sometimes
 from refuted import refuted_by
 
 from hushbandits.core.guarantee import Adjacency
-from hushbandits.core.luck.tapes import streams
+from hushbandits.core.luck.batch import Generators
 from hushbandits.privacy.noise import NoiseLaw, pure_profile
 from hushbandits.privacy.samplers import PolyaDifference
 from hushbandits.wrappers.block_noise import CentralLaplace, DiscreteLaplace, LocalDiscreteLaplace, Skellam
@@ -164,7 +164,7 @@ class RewardTape(DiscreteLaplace):
 
     def reset(self, env, seeds):
         super().reset(env, seeds)
-        self._rngs = streams(seeds, "reward")
+        self._rngs = Generators(seeds, "reward")
 
 
 class RewardLuck(DiscreteLaplace):
@@ -175,7 +175,7 @@ class RewardLuck(DiscreteLaplace):
         return super().send(message, env)
 
     def _noised(self, message):
-        self._rngs = [np.random.default_rng(row[0].item()) for row in self._of_rewards]
+        self._tapes = [np.random.default_rng(row[0].item()) for row in self._of_rewards]
         return super()._noised(message)
 
 
@@ -189,8 +189,8 @@ class FiveBlocksLater(DiscreteLaplace):
 
     def _noised(self, message):
         self._block += 1
-        self._rngs = [np.random.default_rng([id(self) % 1000, r, self._block // 10, self._block % 5])
-                      for r in range(len(self._rngs))]  # fmt: skip
+        self._tapes = [np.random.default_rng([id(self) % 1000, r, self._block // 10, self._block % 5])
+                       for r in range(len(self._rngs))]  # fmt: skip
         return super()._noised(message)
 
 

@@ -206,7 +206,7 @@ class ToldBeforeNoise(PrivateMeans):
     """Agents are told the exact means of what they have published."""
 
     def told(self, env):
-        return {**super().told(env), "mean": self._s / np.maximum(self._n, 1)}
+        return {**super().told(env), "mean": self._own.s / np.maximum(self._own.n, 1)}
 
 
 @refuted_by("black box", "quality 0 of round 1")
@@ -307,9 +307,9 @@ class LateReleases(PrivateMeans):
 
     def send(self, message, env):
         message = super().send(message, env)
-        exact = self._s / np.maximum(self._n, 1)
-        self._mean = np.where(self._n >= 200, exact, self._mean)
-        return message.but(mean=self._mean)
+        exact = self._own.s / np.maximum(self._own.n, 1)
+        self._own.mean[:] = np.where(self._own.n >= 200, exact, self._own.mean)
+        return message.but(mean=self._own.mean.copy())
 
 
 @refuted_by("drawn law", "round 5")
@@ -343,7 +343,7 @@ class HalfMeans(PrivateMeans):
 
     def reset(self, env, seeds):
         super().reset(env, seeds)
-        self._scale = self._scale / 2
+        self._own = self._own._replace(scale=self._own.scale / 2)
 
 
 @refuted_by("drawn law", "what two rewards tell")
@@ -352,5 +352,5 @@ class CarriedOn(PrivateMeans):
 
     def send(self, message, env):
         message = super().send(message, env)
-        exact = self._s / np.maximum(self._n, 1)
+        exact = self._own.s / np.maximum(self._own.n, 1)
         return message.but(mean=np.round(message["mean"], 2) + exact / 1000)

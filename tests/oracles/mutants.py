@@ -147,9 +147,9 @@ class ReusedSeed(DiscreteLaplace):
         super().reset(env, seeds)
         self._again = [seed.spawn(1)[0] for seed in seeds]
 
-    def send(self, message, env):
-        self._rngs = [np.random.default_rng(seed) for seed in self._again]
-        return super().send(message, env)
+    def _noised(self, message):
+        self._tapes = [np.random.default_rng(seed) for seed in self._again]
+        return super()._noised(message)
 
 
 @refuted_by("drawn law", "1 later, 0 runs on")
@@ -173,7 +173,11 @@ class ReusedRuns(DiscreteLaplace):
 
     def reset(self, env, seeds):
         super().reset(env, seeds)
-        self._rngs = [np.random.default_rng(7) for _ in seeds]
+        self._alike = [np.random.default_rng(7) for _ in seeds]
+
+    def _noised(self, message):
+        self._tapes = self._alike
+        return super()._noised(message)
 
 
 class Sometimes(DiscreteLaplace):

@@ -180,7 +180,7 @@ class TimedReleases(PrivateMeans):
 
     def send(self, message, env):
         message = super().send(message, env)
-        some = self._s > 0
+        some = self._own.s > 0
         return message.but(mean=np.where(some, message["mean"], 0.0), count=np.where(some, message["count"], 0))
 
 

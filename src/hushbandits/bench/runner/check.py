@@ -99,7 +99,9 @@ class Instances:
 
 
 def _kind(cell: Cell) -> tuple[str, ...]:
-    return cell.env.name, cell.agent.name, *(w.name for w in cell.wrappers)
+    # Words among parameters, such as how messages travel, decide which metrics there are.
+    chosen = [value for value in (*cell.env.params.values(), *cell.agent.params.values()) if isinstance(value, str)]
+    return cell.env.name, cell.agent.name, *(w.name for w in cell.wrappers), *chosen
 
 
 def joined(experiment: str, instances: Iterable[Instance]) -> dict[str, Measure]:
