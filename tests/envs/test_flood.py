@@ -101,7 +101,7 @@ def test_states_stand_until_a_newer_one_comes(edge_loss, rate):
         env.pull(np.full((1, 6), int(obs.t[0]) % 2))
         obs = env.talk()
         wrapper = env.wrappers[-1]
-        posted.append((wrapper._mean[0].copy(), wrapper._count[0].copy()))
+        posted.append((wrapper._own.mean[0].copy(), wrapper._own.pulls[0].copy()))
         for m, codes in enumerate(heard[int(obs.t[0]) - 1]):
             for s, w in (divmod(c, 1000) for c in codes):
                 newest[m, w] = max(s, newest.get((m, w), 0))
