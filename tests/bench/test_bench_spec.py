@@ -186,3 +186,14 @@ def test_every_declared_experiment_can_be_built(some):
     check(
         [experiments[0].quickly() for _, experiments in modules().values()] if some else [e.quickly() for e in declared]
     )
+
+
+def test_a_metric_that_a_parameter_brings_is_known_beside_cells_without_it():
+    env = Use("CoopNetwork-v0", n_agents=4, horizon=9)
+    plain, routed = (
+        Experiment(name=name, title="T", env=env, agents=[Use("QuACK-UCB", **given)], runs=2, metrics=metrics)
+        for name, given, metrics in (
+            ("plain", {}, ("regret",)), ("routed", {"routing": "tree"}, ("messages_most",)),
+        )
+    )  # fmt: skip
+    check([plain, routed])
