@@ -36,7 +36,8 @@ others = [pytest.param(name, marks=() if name in DAILY - {*hb.list_agents()} els
 def short(home):
     """A home whose votes end soon; compiled rounds are compared to the end."""
     horizon = min(home.env.get("horizon") or ENOUGH, ENOUGH)
-    return home._replace(env={**home.env, "horizon": horizon}) if takes(home.env_id, "threshold") else home
+    shortens = takes(home.env_id, "threshold") and takes(home.env_id, "horizon")
+    return home._replace(env={**home.env, "horizon": horizon}) if shortens else home
 
 
 def learnt(team):

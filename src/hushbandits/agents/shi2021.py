@@ -161,10 +161,17 @@ class Federated(Team):
         """Tables of what everybody knows of everybody stay within the caches."""
         return max(1, (1 << 18) // (env.n_agents**2 * env.n_arms))
 
+    def meets(self, env: World) -> None:
+        """Raise ``ValueError`` unless all hear each other at once; of a graph that is drawn, `reset` says it."""
+        if hasattr(env, "slots"):
+            self._needs_all(env)
+
+    def _needs_all(self, env: World) -> None:
+        if env.slots.depth > 1 or env.slots.degree.min() < env.n_agents - 1:
+            raise ValueError(f"{self.name} needs graph='complete' without delay: its server hears everybody at once")
+
     def reset(self, env: World, seeds: Seeds) -> None:
         runs, agents, arms = len(seeds), env.n_agents, env.n_arms
-        if env.slots.depth > 1 or env.slots.degree.min() < agents - 1:
-            raise ValueError(f"{self.name} needs graph='complete' without delay: its server hears everybody at once")
         self.horizon = env.horizon
         shape = runs, agents, arms
         phase = np.ones(shape[:2], np.int64)

@@ -88,6 +88,8 @@ class Trained(TaskTeam):
         if policy.by_choice:
             if heads != (choices(task),):
                 raise ValueError(f"{self.name} takes one of {choices(task)} choices, and here actions are in {space}")
+            if lacking := [name for name, *_ in policy.observation if name not in task.layout]:
+                raise ValueError(f"{self.name} needs to see {lacking[0]}; here it sees {', '.join(task.layout)}")
             return
         for known, here in zip_longest(policy.observation, parts_of(task)) if policy.observation else ():
             if known != here:
