@@ -51,7 +51,7 @@ def loop(agent, m):
     return f"{agent}, M = {m}, by hand"
 
 
-UNIT, VOTELESS = loop("UCB1", 16), "DP-MASE by hand, without votes and tapes"
+UNIT, VOTELESS = loop("UCB1", 16), "DP-MASE by hand, without votes and random streams"
 #: By the number of agents: their graph, and rounds and runs.
 GRAPHS = {16: "cycle", 196: "grid"}
 SIZES = {16: (1000, 16), 196: (250, 4)}

@@ -10,7 +10,9 @@ from functools import cache
 import numba
 import numpy as np
 
-from hushbandits.core.luck.tapes import run_seeds, stream
+import hushbandits as hb
+from hushbandits.core.random.names import REWARD
+from hushbandits.core.random.streams import Streams, run_seeds
 from hushbandits.envs.network.graphs import adjacency, hop_distances
 
 MEANS = (0.5, *[0.45] * 9)
@@ -58,12 +60,20 @@ def slots(graph, n_agents, hears):
     return np.searchsorted(sender, np.arange(n_agents + 1)), receiver, distance[sender, receiver]
 
 
+def rng_of(graph, n_agents, horizon, runs):
+    """The random streams of the env's runs."""
+    env = {"n_agents": n_agents, "graph": graph, "means": MEANS, "permute_arms": False, "horizon": horizon}
+    world = hb.make_core("CoopNetwork-v0", **env).seed_text
+    return Streams(run_seeds(0, runs, world=world))
+
+
 def by_hand(agent, graph, n_agents, horizon, runs, compile=True):
     """Play UCB1 or Multi-UCB; return the regret of every run and agent, ``(R, M)``."""
     means, heard = np.array(MEANS), slots(graph, n_agents, agent == "Multi-UCB")
     regret = np.zeros((runs, n_agents))
-    for r, seed in enumerate(run_seeds(0, runs)):
-        luck = stream(seed, "reward").random(horizon * n_agents)
+    rewards = rng_of(graph, n_agents, horizon, runs).reader((n_agents,), REWARD).rows(horizon)
+    for r in range(runs):
+        luck = rewards[:, r].ravel()
         n, s = np.zeros((2, n_agents * len(means)))
         arrays = (
             means,

@@ -3,8 +3,7 @@
 Run: ``python -m benchmarks observer``.
 """
 
-from hushbandits.bench.declare.canonical import seeds, world
-from hushbandits.core.luck.tapes import stream
+from hushbandits.core import Streams
 from hushbandits.core.play import play
 from hushbandits.envs.exploration.observer import watch
 from hushbandits.registry import assemble, make_team
@@ -24,9 +23,9 @@ def observe(env_id, agent, watched=(1, 2, 4, 8), *, runs=100, seed=0, **params):
     """
     team = make_team(agent, **params)
     core = assemble(env_id, team, runs=runs)
-    drawn = seeds(seed, world(env_id, {}), 0, runs)
-    play(core, team, drawn)
-    told = {c: watch(core.book.counted, core.right, c, stream(drawn[0], f"observer/{c}")) for c in watched}
+    play(core, team, seed)
+    rng = Streams(core.seeds)
+    told = {c: watch(core.book.counted, core.right, c, rng.generator(0, c, "observer")) for c in watched}
     return {c: (float(mean.mean()), float(most.mean())) for c, (mean, most) in told.items()}
 
 

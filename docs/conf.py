@@ -27,7 +27,7 @@ numpydoc_validation_checks = {
 nitpicky = True
 # Bases of what is documented that have no page of their own.
 nitpick_ignore = [
-    ("py:class", "hushbandits.core.luck.arms.Arms"),
+    ("py:class", "hushbandits.core.random.arms.Arms"),
     ("py:class", "hushbandits.envs.rounds.reports.Reports"),
     ("py:class", "hushbandits.envs.rounds.task.ArmTask"),
 ]

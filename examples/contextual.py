@@ -7,7 +7,7 @@ An env, what a learner sees of it, and LinUCB, which pools what everybody report
 import numpy as np
 
 import hushbandits as hb
-from hushbandits.core import Uniforms, set_rows, streams
+from hushbandits.core import set_rows
 from hushbandits.envs.rounds.env import Rounds
 from hushbandits.envs.rounds.task import ArmTask
 
@@ -83,10 +83,10 @@ class Contexts(Rounds):
     def report(self):
         return {**super().report, "feature": hb.Field((self.n_features,))}
 
-    def _reset(self, seeds, rows=None):
-        super()._reset(seeds, rows)
-        theta = _unit(np.array([rng.random(self.n_features) for rng in streams(seeds, "theta")]))
-        contexts = Uniforms(seeds, "features", (self.n_agents, self.n_arms, self.n_features))
+    def _reset(self, rng, rows=None):
+        super()._reset(rng, rows)
+        theta = _unit(rng.uniforms(0, (self.n_features,), "theta"))
+        contexts = rng.reader((self.n_agents, self.n_arms, self.n_features), "features")
         # (R, M, K, d) what everybody sees now, and (R, M, K) what it would pay on average
         features = _unit(contexts.next())
         set_rows(self, rows, _theta=theta, _contexts=contexts, features=features, _pays=_paid(features, theta))
@@ -133,10 +133,10 @@ class LinUCB(hb.Team):
         super().__init__()
         self.delta, self.lam = delta, lam
 
-    def reset(self, env, seeds):
+    def reset(self, env, rng):
         self._env, d = env, env.n_features
-        self._v = np.tile(self.lam * np.eye(d), (len(seeds), env.n_agents, 1, 1))
-        self._b = np.zeros((len(seeds), env.n_agents, d))
+        self._v = np.tile(self.lam * np.eye(d), (len(rng), env.n_agents, 1, 1))
+        self._b = np.zeros((len(rng), env.n_agents, d))
 
     def act(self, obs):
         x, inverse = self._env.features, np.linalg.inv(self._v)

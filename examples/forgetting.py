@@ -64,7 +64,7 @@ class ForgettingUCB(NetworkTeam):
     def __init__(self, changes=1, xi=0.6, bound=1.0):
         self.changes, self.xi, self.bound = changes, xi, bound
 
-    def begin(self, env, seeds):
-        shape = len(seeds), env.n_agents, env.n_arms
+    def begin(self, env, rng):
+        shape = len(rng), env.n_agents, env.n_arms
         gamma = 1.0 - math.sqrt(self.changes / env.horizon) / (4.0 * self.bound)
         return Memory(np.zeros(shape), np.zeros(shape), gamma, self.xi, self.bound)

@@ -6,7 +6,7 @@ Run me, or name me: ``hushbandits run own_env.toml`` in this folder.
 import numpy as np
 
 import hushbandits as hb
-from hushbandits.core.luck.arms import Arms
+from hushbandits.core.random.arms import Arms
 from hushbandits.envs.network import CoopNetwork
 from hushbandits.envs.rounds.env import Rounds
 

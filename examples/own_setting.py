@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 import hushbandits as hb
-from hushbandits.core import Arms, Payload, Task, Uniforms
+from hushbandits.core import Arms, Payload, Task
 
 
 class Note(hb.Inbox):
@@ -35,9 +35,9 @@ class Notes(Payload):
     verbs: ClassVar = {"drop": ()}
 
     @classmethod
-    def luck(cls, verb, name, env, seeds):
+    def luck(cls, verb, env, rng):
         cls.answers(verb)
-        return Uniforms(seeds, f"wrapper/{name}/notes", (1,))
+        return rng.reader((1,), verb)
 
     def drop(self, rate, luck):
         return self.but(sent=self["sent"] & (luck.next() >= rate))
@@ -103,13 +103,13 @@ class Relay(hb.Env):
     live = property(lambda self: self._t < self.horizon)
     who = property(lambda self: (self._t % self.n_agents)[:, None])
 
-    def _reset(self, seeds):
-        self.arms.reset(seeds)
-        self._luck = Uniforms(seeds, "reward", (1,))
-        self._t = np.zeros(len(seeds), np.int64)
-        self._regret = np.zeros(len(seeds))
-        blank = {name: np.zeros((len(seeds), 1), field.dtype) for name, field in self.sent_fields.items()}
-        self._left = Notes(**blank, sent=np.zeros((len(seeds), 1), bool))
+    def _reset(self, rng):
+        self.arms.reset(rng)
+        self._luck = rng.reader((1,), "reward")
+        self._t = np.zeros(len(rng), np.int64)
+        self._regret = np.zeros(len(rng))
+        blank = {name: np.zeros((len(rng), 1), field.dtype) for name, field in self.sent_fields.items()}
+        self._left = Notes(**blank, sent=np.zeros((len(rng), 1), bool))
 
     def _pull(self, action):
         location, gap = self.arms.pick(action, self._t)

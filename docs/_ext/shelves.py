@@ -17,10 +17,10 @@ from hushbandits.cli import explained
 from hushbandits.cli import main as cli
 from hushbandits.cli.explained import parts
 from hushbandits.core.env_view import EnvView, World
-from hushbandits.core.luck.law import Law
-from hushbandits.core.luck.rewards import Bernoulli
-from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.payload import Payload
+from hushbandits.core.random.law import Law
+from hushbandits.core.random.rewards import Bernoulli
+from hushbandits.core.random.streams import Uniforms
 from hushbandits.core.task import Task
 from hushbandits.envs.rounds.env import Rounds
 from hushbandits.policies.shelf import POLICIES

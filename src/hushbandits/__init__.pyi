@@ -29,14 +29,14 @@ from hushbandits.core.guarantee import Adjacency as Adjacency
 from hushbandits.core.guarantee import Guarantee as Guarantee
 from hushbandits.core.lifting import Acts as Acts
 from hushbandits.core.lifting import Each as Each
-from hushbandits.core.luck.rewards import UniformMeans as UniformMeans
-from hushbandits.core.luck.tapes import run_seeds as run_seeds
 from hushbandits.core.measure import Measure as Measure
 from hushbandits.core.messages import Field as Field
 from hushbandits.core.messages import Inbox as Inbox
 from hushbandits.core.messages import Obs as Obs
 from hushbandits.core.play import meet as meet
 from hushbandits.core.play import play as play
+from hushbandits.core.random.rewards import UniformMeans as UniformMeans
+from hushbandits.core.random.streams import run_seeds as run_seeds
 from hushbandits.core.team import Protocol as Protocol
 from hushbandits.core.team import Team as Team
 from hushbandits.core.wrapper import Wrapper as Wrapper

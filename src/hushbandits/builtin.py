@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hushbandits.core.luck.rewards import RepeatingMeans, UniformMeans
+from hushbandits.core.random.rewards import RepeatingMeans, UniformMeans
 from hushbandits.core.utils import Spec
 from hushbandits.policies.shelf import POLICIES
 

@@ -12,8 +12,8 @@ from small import small
 import hushbandits as hb
 from hushbandits.adapters.learners import learners_core
 from hushbandits.adapters.make import make_vec
-from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Field
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.wrappers.faults import Huber, Loss
 from hushbandits.wrappers.secure_functions import SecAgg
 
@@ -40,14 +40,13 @@ class Alone:
         params = {k: v for k, v in kwargs.items() if k not in (*TASK, "speech")}
         core = learners_core(id, 1, protocol, kwargs.get("speech"), params)
         self.task = core.task(**{k: v for k, v in kwargs.items() if k in TASK})
-        self.seed, self.row, self.first, self.episode = seed, row, run_seeds(seed, runs)[row], 0
+        self.seed, self.row, self.episode = seed, row, 0
         self.start()
 
     def start(self):
-        key = (self.row, 256 + self.episode)
-        seeds = self.first if self.episode == 0 else np.random.SeedSequence(self.seed, spawn_key=key)
+        number = self.row + (self.episode << 32)
         self.episode += 1
-        self.task.reset([seeds])
+        self.task.reset(run_seeds(self.seed, 1, number, self.task.core.seed_text))
         return self.task.observe()[0]
 
     def step(self, action):

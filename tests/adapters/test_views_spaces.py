@@ -55,7 +55,7 @@ def test_reset_with_and_without_a_seed():
     assert means[:3] == means[3:6]  # the stream goes on, and a seed repeats all of it
     assert len({tuple(m) for m in means}) == 4
     row = hb.make_core("CoopNetwork-v0", n_agents=4, n_arms=5, means=hb.UniformMeans(0.1, 0.9), permute_arms=True)
-    row.reset(hb.run_seeds(3, 1))
+    row.reset(3)
     assert row.means[0].tolist() == means[0]
     before = np.random.get_state()
     env.reset()

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from halved import BareUCB, HalvedUCB
-from helpers import build
+from helpers import build, own_streams
 from twins_azize import naive_adap
 
 import hushbandits as hb
@@ -26,7 +26,7 @@ def episodes(env, team, seed):
     """(arm, users) of every block of every run's first server."""
     found = [[] for _ in range(env.runs)]
     obs = env.reset(seed)
-    team.reset(env, env.seeds)
+    team.reset(env, own_streams(env, team))
     while obs.live.any():
         live, (arm, _) = obs.live.copy(), team.act(obs)
         before = env.served.copy()
@@ -71,7 +71,7 @@ def test_every_server_goes_its_own_way(agent):
 def test_what_is_lost_whole_is_asked_for_again_and_survivors_count():
     env, team = build("CentralDP-v0", "AdaP-UCB", 1, {"means": (0.9, 0.1), "horizon": 100})
     obs = env.reset(0)
-    team.reset(env, env.seeds)
+    team.reset(env, own_streams(env, team))
 
     def hears(n, total, arrived=True):
         arm, asked = (x.item() for x in team.act(obs))

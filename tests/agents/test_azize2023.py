@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers import build
+from helpers import build, own_streams
 from scipy import stats
 from twins_azize_top_two import naive_dp_se, naive_top_two
 
@@ -12,7 +12,7 @@ import hushbandits as hb
 from hushbandits.agents.azize2023 import AdaPTT
 from hushbandits.audits.cases import Budget, Case, home
 from hushbandits.audits.suite import actions, chosen
-from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.routines.top_two import top_two_threshold
 
 MEANS = (0.1, 0.85, 0.5, 0.3)
@@ -21,7 +21,7 @@ MEANS = (0.1, 0.85, 0.5, 0.3)
 def by_beats(env, team, seeds):
     """Arms of every run's rounds, −1 after its end."""
     obs, found = env.reset(seeds), []
-    team.reset(env, env.seeds)
+    team.reset(env, own_streams(env, team))
     while obs.live.any():
         arms = team.act(obs)
         found.append(np.where(obs.live & arms[:, 0].any(1), arms[:, 0].argmax(1), -1))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import own_streams
 from kinds import each_once
 
 import hushbandits as hb
@@ -132,7 +133,7 @@ def test_more_noise_has_a_wider_radius():
     """What is there for noise is the 1 − p quantile of n users' noise, where t of them would be enough."""
     env, team = hb.make_core("DistDP-v0", t_min=0.7, horizon=1024, confidence=0.1), hb.make_team("Dist-DP-SE")
     env.reset(0)
-    team.reset(env, env.seeds)
+    team.reset(env, own_streams(env, team))
     noise = env.mechanism.planned(1024).noise
     drawn = [noise.total(np.random.default_rng(i), 1024) / env.mechanism.planned(1024).g for i in range(20_000)]
     room = 1024 * (team.width(2, 10, 1024) - batch_radius(2, 10, 0.1, 1024, np.sqrt(2), 0.0))

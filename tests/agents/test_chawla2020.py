@@ -7,7 +7,7 @@ from twins_chawla import MEANS, naive_gosine
 
 import hushbandits as hb
 from hushbandits.agents.chawla2020 import first_lists
-from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.envs.network.graphs import adjacency
 from hushbandits.wrappers.faults import Loss
 

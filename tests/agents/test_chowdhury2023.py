@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers import build
+from helpers import build, own_streams
 from paper_bounds import regret_bound
 from scipy import stats
 from twins_chowdhury import naive_binary, naive_central, naive_distributed
@@ -104,7 +104,7 @@ def test_the_radius_is_the_table_s(case):
     env, constants, more = RADII[case]
     core, team = build(*case[:2], 1, {**env, "epsilon": 0.4, "confidence": 0.05})
     core.reset(0)
-    team.reset(core, core.seeds)
+    team.reset(core, own_streams(core, team))
     sigma, h = constants(0.4, 3.0)
     for m, b, n in ((10, 1, 2), (4, 5, 30), (2, 12, 4096)):
         log = math.log(2 * m * b * b / 0.05)
@@ -122,7 +122,7 @@ def test_batches_grow_by_any_base():
 def test_a_phase_counts_as_many_users_as_its_shortest_block():
     env, team = build("DistDP-v0", "Dist-DP-SE", 1, {"n_arms": 3, "horizon": 10_000})
     env.reset(0)
-    team.reset(env, env.seeds)
+    team.reset(env, own_streams(env, team))
     asked = []
     team.width = lambda m, b, n: asked.append((m, b, n)) or 1.0
     yes, no = np.array([[True]]), np.array([[False]])
@@ -141,7 +141,7 @@ def test_a_radius_counts_on_the_noise_of_all_who_may_be_left(t_min):
     """Noise is calibrated to t_min of the users, and all of them may bring it: the quantile of what n shares sum to."""
     core, team = build("DistDP-v0", "Dist-DP-SE", 1, {"epsilon": 0.4, "confidence": 0.05, "t_min": t_min})
     core.reset(0)
-    team.reset(core, core.seeds)
+    team.reset(core, own_streams(core, team))
     for m, b in ((10, 4), (2, 9)):
         n = 2**b
         plan = distributed_pure(n, 0.4, 0.05 / (m * b * b), math.floor(t_min * n))
@@ -176,7 +176,7 @@ def test_confidence_is_a_number_or_one_over_the_horizon(confidence):
 def test_shuffle_batches_start_at_32_and_small_blocks_are_refused():
     env, team = build("ShuffleDP-v0", "Shuffle-DP-SE", 1, {"horizon": 3000})
     obs = env.reset(0)
-    team.reset(env, env.seeds)
+    team.reset(env, own_streams(env, team))
     assert team.act(obs)[1].tolist() == [[32]]
     assert [team.length(4, b) for b in (1, 2, 3)] == [32, 64, 128]
     env.pull((np.array([[0]]), np.array([[18]])))

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers import arms_pulled, build
+from helpers import arms_pulled, build, own_streams
 from kinds import each_once, weekly_but
 from twins_network import MEANS, naive_byzantine_ucb, naive_noised
 
@@ -13,7 +13,7 @@ import hushbandits as hb
 from hushbandits.audits.cases import Budget, Case
 from hushbandits.audits.play import shown, stage
 from hushbandits.audits.suite import on_graph
-from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.estimators.robust import Catoni
 from hushbandits.privacy.laplace import lemma, release_counts
 
@@ -147,7 +147,7 @@ def test_the_ledger_follows_a_run():
     env = {"n_agents": 3, "horizon": 60, "means": MEANS, "graph": "path", "life": 1}
     core, team = build("PrivateNetwork-v0", "Private-UCB", 2, {**env, "delta": math.exp(-4)}, {"epsilon": 0.5})
     obs = core.reset(5)
-    team.reset(core, core.seeds)
+    team.reset(core, own_streams(core, team))
     due = set(release_counts(0.5, 1.1, 60).tolist())
     pulls, spent = np.zeros((2, 3, 3), int), [[[[] for _ in range(3)] for _ in range(3)] for _ in range(2)]
     while obs.live.any():

@@ -7,8 +7,8 @@ from helpers import build
 from kinds import each_once
 
 import hushbandits as hb
-from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import play, record
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.envs.exploration.problems import agent_weights
 from hushbandits.envs.exploration.votes import NOTHING
 

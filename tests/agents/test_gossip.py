@@ -25,8 +25,8 @@ import hushbandits as hb
 from hushbandits.baselines.gossip import gossip_matrix, second_eigenvalue
 from hushbandits.baselines.landgren2016 import CONSTANTS, published_exploration, smallest_exploration
 from hushbandits.baselines.martinez2019 import chebyshev, stage_length
-from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.messages import Field
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.envs.network.graphs import adjacency
 from hushbandits.wrappers.faults import Loss
 

@@ -15,7 +15,7 @@ from twins_network import MEANS, naive_quack
 import hushbandits as hb
 from hushbandits.agents.howson2024 import QuACK
 from hushbandits.baselines.alone import Alone
-from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.envs.network.graphs import adjacency, graph_median, hop_distances, shortest_path_tree
 from hushbandits.policies.shelf import list_policies
 from hushbandits.policies.ucb import UCB1

@@ -8,8 +8,8 @@ import twins_rio as twins
 from helpers import build
 
 import hushbandits as hb
-from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import play
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.envs.exploration.problems import PROBLEMS
 
 MEANS = [0.9, 0.3, 0.1]

@@ -5,11 +5,12 @@ import math
 import numpy as np
 import pytest
 from helpers import arms_pulled, build
+from twin_streams import Steps
 from twins_federated import fed1, naive_phases, taped
 
 import hushbandits as hb
 from hushbandits.core.env_view import revealed
-from hushbandits.core.luck.tapes import run_seeds, stream
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.wrappers.faults import Loss
 
 MEANS = (0.7, 0.2, 0.5, 0.65)
@@ -48,7 +49,7 @@ def test_what_is_lost_leaves_the_last_word_standing():
     arms = arms_pulled(env, team, run_seeds(2, 3))
     apart = 0
     for r, seed in enumerate(run_seeds(2, 3)):
-        lost = stream(seed, "wrapper/Loss/messages").random((T, 3))
+        lost = Steps(seed, "wrapper/Loss/drop").random((T, 3))
         pull = taped(seed, env.arms.own[r].tolist(), T)
         played, _ = naive_phases(pull, 3, 4, T, lambda p: 7, fed1(T, 3), lost=lambda t, i, u=lost: u[t - 1, i] < 0.5)
         assert arms[r].tolist() == played

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from helpers import arms_pulled, build
+from helpers import arms_pulled, build, own_streams
 from twins_zhu import naive_resilient
 
 import hushbandits as hb
-from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.envs.network.graphs import adjacency
 from hushbandits.wrappers.faults import FalseMeans, swapped
 from hushbandits.wrappers.local_noise import PrivateMeans
@@ -56,7 +56,7 @@ def test_liars_say_the_largest_honest_count_and_others_speak_true():
     )  # fmt: skip
     team = hb.make_team("Random")
     obs = env.reset(1)
-    team.reset(env, env.seeds)
+    team.reset(env, own_streams(env, team))
     liars = env.wrappers[1].byzantine
     assert liars.sum(1).tolist() == [2, 2, 2]
     for _ in range(50):

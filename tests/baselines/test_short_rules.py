@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 import hushbandits as hb
-from hushbandits.core.luck.tapes import streams
-from hushbandits.policies.luck import normal, words
+from hushbandits.policies.luck import normal
 
 TRAIN = {"Index-TS": "CoopNetwork-Train-v0", "Gap-Vote": "DPMASE-Train-v0", "Commit-Blocks": "DistDP-Train-v0"}
 
 
 class IndexTwin(hb.Team):
+    stream = "Index-TS"
     setting, hears = "network", ("tally",)
 
-    def reset(self, env, seeds):
-        self.luck = words(streams(seeds, "agent/Index-TS"), env.n_agents)
-        self.n, self.s = np.zeros((2, len(seeds), env.n_agents, env.n_arms))
+    def reset(self, env, rng):
+        self.luck = rng.cursors(env.n_agents)
+        self.n, self.s = np.zeros((2, len(rng), env.n_agents, env.n_arms))
 
     def act(self, obs):
         def draw(r, m, k):
@@ -47,8 +47,8 @@ class GapTwin(hb.Team):
     def protocol(self, settings):
         return hb.Protocol(env={"idle": "leaves"})
 
-    def reset(self, env, seeds):
-        self.mine = np.ones((len(seeds), env.n_agents, env.n_arms), bool)
+    def reset(self, env, rng):
+        self.mine = np.ones((len(rng), env.n_agents, env.n_arms), bool)
         self.sums, self.t = np.zeros(self.mine.shape), np.zeros(self.mine.shape[:2])
 
     def act(self, obs):
@@ -78,8 +78,8 @@ class GapTwin(hb.Team):
 class BlocksTwin(hb.Team):
     setting, hears = "feedback", ("reward", "n")
 
-    def reset(self, env, seeds):
-        self.env, self.means = env, [[] for _ in seeds]
+    def reset(self, env, rng):
+        self.env, self.means = env, [[] for _ in range(len(rng))]
 
     def act(self, obs):
         k = self.env.n_arms

@@ -91,9 +91,9 @@ def test_a_team_may_ask_for_fewer_runs_at_once():
         def runs_at_once(self, env):
             return 2
 
-        def reset(self, env, seeds):
-            sizes.append(len(seeds))
-            super().reset(env, seeds)
+        def reset(self, env, rng):
+            sizes.append(len(rng))
+            super().reset(env, rng)
 
     env = {"n_agents": 3, "horizon": 20}
     few, all_ = (

@@ -16,7 +16,7 @@ from hushbandits.bench.declare.canonical import canonical, digest, plain, thaw
 from hushbandits.bench.declare.catalog import modules, read_toml
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.runner.check import check
-from hushbandits.core.luck.rewards import Gaussian, Law, UniformMeans
+from hushbandits.core.random.rewards import Gaussian, Law, UniformMeans
 
 # -- canonical values -------------------------------------------------------------------------------------------
 
@@ -84,19 +84,14 @@ def test_seeds_come_from_the_env_part_alone():
     crossed = small(wrappers={"clean": (), "Huber": (Use("Huber", rate=0.1),)})
     by_agents = {}
     for cell in crossed.cells():
-        by_agents.setdefault(cell.point["env.n_agents"], []).append([s.state for s in map(_state, cell.seeds(0, 0, 3))])
+        by_agents.setdefault(cell.point["env.n_agents"], []).append(cell.seeds(0, 0, 3).tolist())
     three, four = by_agents[3], by_agents[4]
     assert len(three) == 6
     assert all(s == three[0] for s in three)
     assert four[0] != three[0]
     cell = crossed.cells()[0]
-    assert [_state(s).state for s in cell.seeds(0, 2, 1)] == three[0][2:]
-    assert _state(cell.seeds(1, 0, 1)[0]).state != three[0][0]
-
-
-class _state:
-    def __init__(self, seed):
-        self.state = seed.generate_state(4).tolist()
+    assert cell.seeds(0, 2, 1).tolist() == three[0][2:]
+    assert cell.seeds(1, 0, 1).tolist() != three[0][:1]
 
 
 def test_paired_parameters_share_seeds_and_nothing_else(tmp_path):

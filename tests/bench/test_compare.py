@@ -41,7 +41,7 @@ def line(label, values, world=1, runs=None):
     numbers = np.arange(len(values)) if runs is None else np.asarray(runs)
     order = np.argsort(numbers)
     finals = dict.fromkeys(("regret", "correct", "x"), values[order])
-    return Configuration(CELL, label, Runs(numbers[order], finals), Measures(), entropy=world)
+    return Configuration(CELL, label, Runs(numbers[order], finals), Measures(), luck=(world, ""))
 
 
 def test_runs_of_one_seed_are_paired_and_others_are_not(results):

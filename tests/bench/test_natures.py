@@ -131,8 +131,9 @@ class Hive(Rounds):
     }
     curve_metrics = (*Rounds.curve_metrics, "bees")
     def _metrics(self):
-        luck = np.array([s.generate_state(1)[0] % 97 for s in self.seeds])
-        return {**super()._metrics(), "swarmed": luck % 4 > 0, "bees": 60 * (luck == 92), "height": luck - 97.0}
+        luck = np.array([np.random.default_rng(seed).integers(97) for seed in self.seeds])
+        bees = 60 * (self.seeds[:, 2] == 3)
+        return {**super()._metrics(), "swarmed": luck % 4 > 0, "bees": bees, "height": luck - 97.0}
 
 class Other(Hive):
     measures = {"swarmed": hb.Measure("how much swarmed", "amount")}

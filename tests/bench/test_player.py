@@ -11,10 +11,10 @@ from kinds import kind
 
 import hushbandits as hb
 from benchmarks import observer as watching
-from hushbandits.bench.declare.canonical import seeds, world
+from hushbandits.bench.declare.canonical import world
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.run import run
-from hushbandits.core.luck.rewards import Gaussian, UniformMeans
+from hushbandits.core.random.rewards import Gaussian, UniformMeans
 from hushbandits.envs.network.env import CoopNetwork
 
 #: An agent for an env of each class, and parameters that keep it short.
@@ -76,7 +76,14 @@ def test_classes_laws_and_teams_of_ones_own_are_evaluated():
 
 def test_an_observer_sees_the_runs_that_evaluate_plays(monkeypatch):
     seen = []
-    monkeypatch.setattr(watching, "play", lambda env, team, seeds: seen.extend(seeds) or hb.play(env, team, seeds))
+
+    def play(env, team, seeds):
+        found = hb.play(env, team, seeds)
+        seen.extend(env.seeds.tolist())
+        return found
+
+    monkeypatch.setattr(watching, "play", play)
     watching.observe("DecentralizedExploration-v0", "Decentralized-UGapEc", (1,), runs=2, seed=5)
-    where = world("DecentralizedExploration-v0", {})
-    assert [s.entropy for s in seen] == [s.entropy for s in seeds(5, where, 0, 2)]
+    played = hb.make_core("DecentralizedExploration-v0", runs=2)
+    played.reset(5)
+    np.testing.assert_array_equal(seen, played.seeds)

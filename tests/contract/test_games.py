@@ -9,7 +9,7 @@ from kinds import one_per_class, representatives
 from rounds import check_compiled, has_episode
 
 import hushbandits as hb
-from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.registry import takes
 from hushbandits.testing import check_agent, check_policy, check_wrapper

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from twin_streams import generator
 
 import hushbandits as hb
-from hushbandits.core.luck.arms import Arms
-from hushbandits.core.luck.rewards import UniformMeans
-from hushbandits.core.luck.tapes import run_seeds, stream
+from hushbandits.core import Streams
+from hushbandits.core.random.arms import Arms
+from hushbandits.core.random.rewards import UniformMeans
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.envs.feedback.ltr import LTR
 
 LEVEL = st.floats(0, 1)
@@ -43,7 +45,7 @@ def motions(draw):
 @given(st.lists(LEVEL, min_size=2, max_size=5), motions(), st.lists(st.integers(0, 300), min_size=3, max_size=3))
 def test_arms_stand_where_the_twin_puts_them(means, motion, times):
     arms = Arms(means, "bernoulli", permute=False, **motion)
-    arms.reset(run_seeds(0, 3))
+    arms.reset(Streams(run_seeds(0, 3)))
     t = np.array(times)
     expected = np.array([twin(means, s, **motion) for s in times])
     np.testing.assert_array_equal(arms.at(t), expected)
@@ -60,7 +62,7 @@ def test_arms_stand_where_the_twin_puts_them(means, motion, times):
 @given(st.lists(LEVEL, min_size=3, max_size=3), motions(), st.data())
 def test_pulled_arms_are_picked_from_where_they_stand(means, motion, data):
     arms = Arms(means, "clipped-gaussian", permute=True, **motion)
-    arms.reset(run_seeds(1, 2))
+    arms.reset(Streams(run_seeds(1, 2)))
     ints = st.integers(0, 2)
     arm = np.array(data.draw(st.lists(st.lists(ints, min_size=2, max_size=2), min_size=2, max_size=2)))
     own = np.array(data.draw(st.lists(st.lists(st.integers(0, 300), min_size=2, max_size=2), min_size=2, max_size=2)))
@@ -77,11 +79,10 @@ def test_pulled_arms_are_picked_from_where_they_stand(means, motion, data):
 
 def test_every_run_has_its_own_tape():
     arms = Arms(UniformMeans(0.2, 0.4), "bernoulli", n_arms=3, permute=True)
-    arms.reset(run_seeds(5, 3))
+    arms.reset(Streams(run_seeds(5, 3)))
     for seed, row in zip(run_seeds(5, 3), arms.locations, strict=True):
-        rng = stream(seed, "instance")
-        drawn = rng.uniform(0.2, 0.4, 3)
-        np.testing.assert_array_equal(row, drawn[rng.permutation(3)])
+        u = generator(seed, "instance").random((2, 3))
+        np.testing.assert_array_equal(row, (0.2 + (0.4 - 0.2) * u[0])[np.argsort(u[1])])
 
 
 @pytest.mark.parametrize("permute", [False, True])
@@ -92,7 +93,7 @@ def test_the_same_arms_as_in_every_setting(permute):
         env = hb.make_core(env_id, runs=3, means=law, n_arms=4, rewards="beta", permute_arms=permute, horizon=50)
         env.reset(9)
         arms = Arms(law, "beta", n_arms=4, permute=permute, horizon=50)
-        arms.reset(run_seeds(9, 3))
+        arms.reset(Streams(env.seeds))
         np.testing.assert_array_equal(env.locations, arms.at(0))
         np.testing.assert_array_equal(env.means, arms.means(0))
 
@@ -101,7 +102,7 @@ def test_arms_of_a_file_are_a_law():
     env = LTR(n_arms=4, permute_arms=True, runs=3)
     env.reset(2)
     arms = Arms(list(range(4)), env.law, permute=True, switches=1, horizon=10)
-    arms.reset(run_seeds(2, 3))
+    arms.reset(Streams(env.seeds))
     np.testing.assert_array_equal(env.locations, arms.at(0))
     np.testing.assert_array_equal(env.means, arms.means(0))
     np.testing.assert_array_equal(np.roll(env.means, 1, axis=1), arms.means(5))  # names of arms can switch
@@ -114,7 +115,7 @@ def test_the_same_motion_as_in_exploration(motion):
     )
     obs = env.reset(3)
     arms = Arms((0.7, 0.5, 0.3, *[0.1] * 7), "bernoulli", permute=True, horizon=60, **motion)
-    arms.reset(run_seeds(3, 2))
+    arms.reset(Streams(env.seeds))
     while True:
         np.testing.assert_array_equal(env.means, arms.means(env.t))
         if not obs.live.any():
@@ -145,7 +146,7 @@ def test_a_drift_ends_every_stretch():
 
 def test_arms_below_zero_may_switch_but_not_drift():
     arms = Arms([-2.0, -1.0], "gaussian", permute=False, switches=1, horizon=4)
-    arms.reset(run_seeds(0, 1))
+    arms.reset(Streams(run_seeds(0, 1)))
     assert arms.at(0).tolist() == [[-2.0, -1.0]]
     assert arms.at(2).tolist() == [[-1.0, -2.0]]
 

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from helpers import build
+from helpers import build, own_streams
 from homes import HOMES, NET
 from scipy import stats
+from twin_streams import generator
 
 import hushbandits as hb
-from hushbandits.core.luck.tapes import run_seeds, stream
 from hushbandits.core.play import record
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.testing.games import trace
 from hushbandits.wrappers.faults import Huber, Loss
@@ -75,7 +76,7 @@ def test_messages_meet_the_wrappers_in_order_and_inboxes_in_reverse(env_id):
     env = hb.make_core(env_id, wrappers=[Gate(name="outer"), Gate(name="inner")])
     obs = env.reset(0)
     team = hb.make_team("Random")
-    team.reset(env, env.seeds)
+    team.reset(env, own_streams(env, team))
     env.pull(team.act(obs))
     env.talk()
     assert met == ["outer sends", "inner sends", "inner delivers", "outer delivers"]
@@ -208,7 +209,7 @@ def test_every_lifted_agent_has_a_generator_of_its_own():
 
     seeds = run_seeds(0, 2)
     hb.play(hb.make_core("CoopNetwork-v0", n_agents=3, graph="path", horizon=1), hb.Each(Agent, name="A"), seeds)
-    assert drawn == {m: [stream(seed, f"agent/A/{m}").random() for seed in seeds] for m in range(3)}
+    assert drawn == {m: [generator(seed, "agent/A", m).random() for seed in seeds] for m in range(3)}
 
 
 @pytest.mark.parametrize("fields", [None, {"arm": hb.Field(dtype="i8"), "reward": hb.Field()}])
@@ -232,7 +233,7 @@ def test_who_says_nothing_sends_the_standard_report_or_where_there_is_none_nothi
 
     env = hb.make_core("CoopNetwork-v0", n_agents=3, graph="complete", rewards="beta", fields=fields, horizon=2)
     obs, team = env.reset(0), hb.Each(Agent, fields=fields)
-    team.reset(env, env.seeds)
+    team.reset(env, own_streams(env, team))
     obs = env.talk(team.speak(env.pull(team.act(obs)).reward))
     team.hear(obs.inbox)
     said = {1: (5, -1.0)} | ({m: (m, heard["rewards"][m]) for m in (0, 2)} if fields is None else {})
@@ -265,9 +266,3 @@ def test_curves_of_runs_that_end_by_themselves_stop_there():
         for t, value in zip(grid, curves["arms"][r], strict=True):
             assert np.isnan(value) if t > ends[r] else value == seen[r][t]
     assert np.isnan(curves["arms"]).any()
-
-
-def test_tape_names_and_runs_give_different_streams():
-    a, b = run_seeds(0, 2)
-    values = [stream(s, name).random() for s in (a, b) for name in ("reward", "activation", "agent/A", "agent/B")]
-    assert len(set(values)) == len(values)

@@ -5,26 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from refusals import rows
-from talk import at_talk, game, mine
+from talk import game, mine
 
 from hushbandits.core.env_view import EnvView
-from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.rounds.env import Rounds
 
 
 @rows("value", [[0.0], [True], [3], np.zeros((1, 7), np.float16), np.zeros((1, 0))])
 def test_any_number_per_run_is_a_metric(value):
     game(mine("metrics", {"height": value}))
-
-
-def test_a_wrapper_that_sorts_the_seeds_changes_no_run():
-    class Sorting(Wrapper):
-        def reset(self, env, seeds):
-            list(seeds).reverse()
-            assert isinstance(seeds, tuple)
-
-    env, _ = at_talk(wrappers=[Sorting()])
-    assert len(env.seeds) == 1
 
 
 def test_a_property_that_fails_says_why():

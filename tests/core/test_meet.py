@@ -9,8 +9,8 @@ from kinds import each_once, one_per_class, representatives
 from named import taken
 
 import hushbandits as hb
-from hushbandits.core.luck.rewards import Gaussian
 from hushbandits.core.play import meet, play
+from hushbandits.core.random.rewards import Gaussian
 from hushbandits.registry import assemble, list_agents, list_envs, list_wrappers, make_core, make_team
 
 WORD = {"word": hb.Field()}

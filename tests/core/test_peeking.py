@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from helpers import own_streams
 from kinds import one_per_class
 from refusals import rows
 from talk import NET, at_talk, default_action
 
 import hushbandits as hb
 from hushbandits.core.env_view import EnvView
-from hushbandits.core.luck.tapes import own_stream, run_seeds, stream
+from hushbandits.core.random.streams import Streams, run_seeds
 from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
 
 ARM = np.zeros((1, 5), int)
@@ -51,7 +52,7 @@ def test_a_team_that_goes_on_writing_changes_neither_report_nor_state():
 def test_an_old_observation_stays_what_it_was():
     env, team = hb.make_core("DPMASE-v0", n_agents=4, means=[0.9, 0.1], horizon=5), hb.make_team("Random")
     obs = first = env.reset(0)
-    team.reset(EnvView(env), env.seeds)
+    team.reset(EnvView(env), own_streams(env, team))
     while obs.live.any():
         obs = env.talk(team.speak(env.pull(team.act(obs)).reward))
     assert first.live.all()
@@ -134,7 +135,7 @@ def test_play_hands_out_faces_only():
     met = []
 
     class Curious(hb.Team):
-        def reset(self, env, seeds):
+        def reset(self, env, rng):
             met.append(env)
 
         def act(self, obs):
@@ -145,17 +146,13 @@ def test_play_hands_out_faces_only():
 
 
 def test_a_plain_agents_generator_knows_nothing_of_the_run():
-    seed = run_seeds(5, 1)[0]
-    one, two = own_stream(seed, "agent/A/0"), own_stream(seed, "agent/A/1")
-    np.testing.assert_array_equal(one.random(9), stream(seed, "agent/A/0").random(9))
-    for rng in (one, two):
-        ancestry = rng.bit_generator.seed_seq
-        assert ancestry.entropy != seed.entropy
-        assert ancestry.spawn_key == ()
-        for name in ("reward", "wrapper/Huber", "agent/A/1"):
-            assert stream(ancestry, name).random() != stream(seed, name).random()
-    assert one.spawn(1)[0].random() != two.spawn(1)[0].random()
-    assert (
-        own_stream(run_seeds(5, 2)[1], "agent/A/0").spawn(1)[0].random()
-        != own_stream(seed, "agent/A/0").spawn(1)[0].random()
-    )
+    """Its key opens no other stream of the run, and what it spawns is its own."""
+    seeds = run_seeds(5, 2)
+    rng = Streams(seeds).below("agent/A")
+    one, two = rng.generator(0, 0), rng.generator(0, 1)
+    key = one.bit_generator.state["state"]["key"]
+    assert not np.isin(key, seeds).any()
+    for part in ("", "reward", "instance"):
+        opened = Streams(np.array([[*key, 0]], np.uint64))
+        assert opened.uniforms(0, (), part) != Streams(seeds).uniforms(0, (), part)[0]
+    assert len({one.random(), two.random(), rng.generator(1, 0).random()}) == 3

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from refusals import rows
 
 import hushbandits as hb
-from hushbandits.core.luck.arms import Arms
-from hushbandits.core.luck.quantiles import WORTH, Tabled
-from hushbandits.core.luck.rewards import Bernoulli, Beta, UniformMeans
+from hushbandits.core import Streams
+from hushbandits.core.random.arms import Arms
+from hushbandits.core.random.quantiles import WORTH, Tabled
+from hushbandits.core.random.rewards import Bernoulli, Beta, UniformMeans
 
 MEANS = (0.01, 0.1, 0.3, 0.5, 0.8, 0.99)
 
@@ -54,7 +55,7 @@ def test_arms_that_are_pulled_often_are_looked_up(means):
     def tables(law, pulls, **kwargs):
         arms = Arms(means, law, n_arms=len(MEANS), horizon=9, **kwargs)
         arms.expect(pulls)
-        arms.reset(hb.run_seeds(0, 2))
+        arms.reset(Streams(hb.run_seeds(0, 2)))
         return arms.tables
 
     often = WORTH * len(MEANS)

@@ -7,7 +7,7 @@ from kinds import representatives, weekly_but
 from steps import alone_step, equal, step
 
 import hushbandits as hb
-from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.core.random.streams import run_seeds
 
 FEW = {"n_agents": 5, "horizon": 9}
 #: Actions are drawn at random here, which some cannot stand: fields of one's own, and a vote that the first word ends.

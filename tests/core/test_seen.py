@@ -12,8 +12,8 @@ from hushbandits.bench.runner.batch import play_batch
 from hushbandits.bench.runner.check import check
 from hushbandits.core.env_view import EnvView
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import meet, play
+from hushbandits.core.random.streams import run_seeds
 
 MET: list[tuple[str, object]] = []
 ROUNDS = {"n_agents": 3, "means": [0.1, 0.2, 0.9], "horizon": 4, "permute_arms": True}
@@ -45,9 +45,9 @@ class Peeking(hb.Team):
         self.note("claimed_guarantees", env)
         return (Guarantee("none", np.inf, 0.0, "one reward", "nobody", (), "here"),)
 
-    def reset(self, env, seeds):
+    def reset(self, env, rng):
         self.note("reset", env)
-        self.best = [int(row.argmax()) for row in getattr(self.kept, "means", np.zeros((len(seeds), 3)))]
+        self.best = [int(row.argmax()) for row in getattr(self.kept, "means", np.zeros((len(rng), 3)))]
 
     def act(self, obs):
         return np.tile(np.array(self.best)[:, None], obs.who.shape[1])
@@ -79,7 +79,7 @@ def test_every_hook_is_shown_a_face_in_a_batch_of_parts():
     finals, curves, _ = play_batch("CoopNetwork-v0", Peeking(), run_seeds(0, 5), ROUNDS, {}, [], [1, 4])
     faces("protocol", "meets", "runs_at_once", "reset", "metrics")
     # All of them pull arm 0, whatever earlier parts have shown; what a part says of itself is about its own arms.
-    alone = [play_batch("CoopNetwork-v0", Peeking(), [seed], ROUNDS, {}, [], [1, 4]) for seed in run_seeds(0, 5)]
+    alone = [play_batch("CoopNetwork-v0", Peeking(), run_seeds(0, 1, r), ROUNDS, {}, [], [1, 4]) for r in range(5)]
     assert finals["runs"].tolist() == [2, 2, 2, 2, 1]
     for name in ("regret", "best"):
         np.testing.assert_array_equal(finals[name], np.concatenate([one[0][name] for one in alone]))

@@ -7,8 +7,8 @@ import pytest
 from scipy import integrate, special, stats
 
 import hushbandits as hb
-from hushbandits.core.luck.rewards import Stable
-from hushbandits.core.luck.stable import stable_quantile, stable_tail
+from hushbandits.core.random.rewards import Stable
+from hushbandits.core.random.stable import stable_quantile, stable_tail
 
 ALPHAS = [1.2, 1.5, 1.9, 1.99]
 

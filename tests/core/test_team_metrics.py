@@ -6,8 +6,8 @@ import pytest
 import hushbandits as hb
 from hushbandits.agents.chowdhury2023 import DistDPSE
 from hushbandits.bench.runner.batch import play_batch
-from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import play, record
+from hushbandits.core.random.streams import run_seeds
 
 
 class Counting(hb.Team):
@@ -15,8 +15,8 @@ class Counting(hb.Team):
 
     setting = "network"
 
-    def reset(self, env, seeds):
-        self.rounds = np.zeros(len(seeds), int)
+    def reset(self, env, rng):
+        self.rounds = np.zeros(len(rng), int)
 
     def act(self, obs):
         self.rounds += obs.live

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import own_streams
 
 import hushbandits as hb
 from hushbandits.bench.declare.catalog import read_toml
@@ -41,7 +42,7 @@ class Naive:
 def played(env, team, seed=0):
     """Play by the beats; yield features, arms, rewards and inbox of each round, and the env's θ."""
     obs = env.reset(seed)
-    team.reset(EnvView(env), env.seeds)
+    team.reset(EnvView(env), own_streams(env, team))
     while obs.live.any():
         features, arms = env.features.copy(), team.act(obs)
         obs = env.pull(arms)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import twins_rio as twins
-from helpers import build
+from helpers import build, own_streams
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import play
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights
 from hushbandits.wrappers.faults import Loss
 from hushbandits.wrappers.secure_functions import Shuffle
@@ -121,7 +121,7 @@ def test_a_zero_probability_agent_is_never_waited_for():
     env = hb.make_core("DPMASE-v0", runs=3, n_agents=6, agent_distribution=[0.0, 0.0, 1, 1, 1, 1])
     team = hb.make_team("DP-MASE", epsilon=1.0)
     env.reset(0)
-    team.reset(env, env.seeds)
+    team.reset(env, own_streams(env, team))
     assert team.episode(env)
     assert env.metrics()["inconclusive"].all()
 

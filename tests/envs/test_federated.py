@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from helpers import arms_pulled
 from scipy import stats
+from scipy.special import ndtri
+from twin_streams import Steps, generator
 
 import hushbandits as hb
-from hushbandits.core.luck.tapes import run_seeds, stream
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.envs.network.federated import specialists
 
 MEANS = (0.7, 0.2, 0.5)
@@ -27,8 +29,8 @@ def test_pulls_pay_by_the_agents_means_and_cost_by_the_global_ones():
         reward = env.pull(arms[t]).reward
         env.talk()
         for r, seed in enumerate(run_seeds(4, 2)):
-            around = np.array(FACTORS) * MEANS + 0.3 * stream(seed, "clients").standard_normal((2, 3))
-            u = stream(seed, "reward").random((60, 2))
+            around = np.array(FACTORS) * MEANS + 0.3 * ndtri(generator(seed, "clients").random((2, 3)))
+            u = Steps(seed, "reward").random((60, 2))
             for m in range(2):
                 k = arms[t, r, m]
                 assert reward[r, m] == pytest.approx(stats.norm.ppf(u[t, m], around[m, k], 0.5))

@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from helpers import cursors
 from refusals import rows
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.core.luck.rewards import Bernoulli, Beta, ClippedGaussian
+from hushbandits.core.random.rewards import Bernoulli, Beta, ClippedGaussian
 from hushbandits.envs.feedback.cohort import BlockInbox, Individuals
 from hushbandits.envs.feedback.pooled import Pooled
 from hushbandits.privacy.plans import (
@@ -200,7 +201,7 @@ def test_a_cohort_of_one_reveals_nothing():
 
 
 def test_a_pool_has_no_individuals():
-    pool = Pooled(np.array([[10]]), Beta(), np.array([[0.4]]), np.array([[1]]))
+    pool = Pooled(np.array([[10]]), Beta(), np.array([[0.4]]), cursors(1))
     pool.total()
     with pytest.raises(RuntimeError, match="has been drawn"):
         pool.drop(0.5, [np.random.default_rng(0)])
@@ -247,7 +248,7 @@ def test_what_wrappers_do_to_users_means_the_same_in_both_forms(law):
         rng = np.random.default_rng(1)
         rngs = [rng] * runs
         if form == "pool":
-            crowd = Pooled(planned, law, location, rng.integers(1 << 40, size=(runs, 1)))
+            crowd = Pooled(planned, law, location, cursors(runs))
         else:
             crowd = Individuals(law.quantile(rng.random((runs, 1, n)), location[:, :, None]), planned)
         crowd = crowd.replace(0.25, Bernoulli(), 1.0, rngs).drop(0.2, rngs).map(lambda x: 1 - x)

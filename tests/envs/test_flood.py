@@ -10,9 +10,10 @@ from kinds import each_once
 from naive_flood import naive_flood
 from posts import posts_seen
 from scipy import stats
+from twin_streams import Steps
 
 import hushbandits as hb
-from hushbandits.core.luck.tapes import run_seeds, stream
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.envs.network.graphs import adjacency
 from hushbandits.testing.games import trace
 from hushbandits.wrappers.faults import Huber, Loss
@@ -28,7 +29,7 @@ GRAPHS = ["cycle", "grid", "star", "path", "complete"]
 def test_posts_over_failing_edges_arrive_as_in_a_naive_flood(graph, loss, life):
     env = hb.make_core("CoopNetwork-v0", n_agents=9, graph=graph, life=life, horizon=14, edge_loss=loss)
     ours = posts_seen(env, 14)
-    expected, sends = naive_flood(graph, 9, 8 if life is None else life, loss, 1, 14, run_seeds(0, 1)[0])
+    expected, sends = naive_flood(graph, 9, 8 if life is None else life, loss, 1, 14, env.seeds[0])
     assert [per_run[0] for per_run in ours] == expected
     assert env.metrics()["messages"][0] == sends
 
@@ -41,7 +42,7 @@ def test_extra_delay(graph, extra, loss):
     """A hop takes 1 + extra rounds: without loss a post reaches distance d at the end of s + d(1 + extra) − 1."""
     env = hb.make_core("CoopNetwork-v0", n_agents=9, graph=graph, horizon=20, extra_delay=extra, edge_loss=loss, life=3)
     ours = posts_seen(env, 20)
-    expected, _ = naive_flood(graph, 9, 3, loss, 1 + extra, 20, run_seeds(0, 1)[0])
+    expected, _ = naive_flood(graph, 9, 3, loss, 1 + extra, 20, env.seeds[0])
     assert [per_run[0] for per_run in ours] == expected
     if not loss:
         d = dict(nx.all_pairs_shortest_path_length(nx.from_numpy_array(adjacency(graph, 9))))
@@ -52,8 +53,8 @@ def test_extra_delay(graph, extra, loss):
 def test_loss_at_the_source_and_on_the_way():
     env = hb.make_core("CoopNetwork-v0", n_agents=8, horizon=12, edge_loss=0.3, wrappers=[Loss(0.4)])
     ours = posts_seen(env, 12)
-    luck = stream(run_seeds(0, 1)[0], "wrapper/Loss/messages").random((12, 8))
-    expected, _ = naive_flood("cycle", 8, 7, 0.3, 1, 12, run_seeds(0, 1)[0], lost=lambda s, w: luck[s - 1, w] < 0.4)
+    luck = Steps(env.seeds[0], "wrapper/Loss/drop").random((12, 8))
+    expected, _ = naive_flood("cycle", 8, 7, 0.3, 1, 12, env.seeds[0], lost=lambda s, w: luck[s - 1, w] < 0.4)
     assert [per_run[0] for per_run in ours] == expected
 
 
@@ -93,9 +94,9 @@ def test_states_stand_until_a_newer_one_comes(edge_loss, rate):
     env = hb.make_core(
         "PrivateNetwork-v0", n_agents=6, edge_loss=edge_loss, horizon=40, means=[0.5, 0.5], wrappers=wrappers
     )
-    obs, seed = env.reset(1), run_seeds(1, 1)[0]
+    obs, seed = env.reset(1), env.seeds[0]
     posted, newest = [], {}
-    luck = stream(seed, "wrapper/Loss/messages").random((40, 6))
+    luck = Steps(seed, "wrapper/Loss/drop").random((40, 6))
     heard = naive_flood("cycle", 6, 5, edge_loss, 1, 40, seed, lost=lambda s, w: luck[s - 1, w] < rate)[0]
     while obs.live.any():
         env.pull(np.full((1, 6), int(obs.t[0]) % 2))
@@ -176,7 +177,7 @@ def test_only_byzantine_relays_corrupt_and_reports_of_neighbours_are_theirs():
 def test_shuffled_floods_hide_their_senders():
     env = hb.make_core("CoopNetwork-v0", n_agents=9, graph="grid", edge_loss=0.3, horizon=10, wrappers=[Shuffle()])
     ours = posts_seen(env, 10)
-    expected, _ = naive_flood("grid", 9, 8, 0.3, 1, 10, run_seeds(0, 1)[0])
+    expected, _ = naive_flood("grid", 9, 8, 0.3, 1, 10, env.seeds[0])
     assert [per_run[0] for per_run in ours] == expected
 
 

@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 import pytest
-from helpers import build
+from helpers import build, cursors
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,7 +89,7 @@ def test_the_law_of_an_encoded_relevance():
     for g in (1, 3, 8):
         by_hand = [np.maximum(1 - np.abs(x * g - j), 0).mean() for j in range(g + 1)]
         np.testing.assert_allclose(law.rounding(0, g), by_hand, atol=1e-9)
-    pool = Pooled(np.array([[50_000]]), law, np.array([[1.0]]), np.array([[3]])).encode(np.array([[4]]), [])
+    pool = Pooled(np.array([[50_000]]), law, np.array([[1.0]]), cursors(1)).encode(np.array([[4]]), [])
     assert pool.total().item() == 50_000
 
 

@@ -3,12 +3,13 @@
 import networkx as nx
 import numpy as np
 import pytest
+from helpers import own_streams
 from kinds import each_once
 from posts import posts_seen
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.core.luck.rewards import LAWS, make_law
+from hushbandits.core.random.rewards import LAWS, make_law
 from hushbandits.envs.network.graphs import adjacency, hop_distances
 from hushbandits.wrappers.faults import Huber, Loss
 from hushbandits.wrappers.secure_functions import Shuffle
@@ -178,18 +179,18 @@ def test_laws_have_the_mean_they_claim_and_the_variance_of_their_name(name):
 def test_random_agents_pull_uniformly_and_vote_at_their_rate():
     env, team = hb.make_core("CoopNetwork-v0", n_agents=9, horizon=300), hb.make_team("Random")
     obs = env.reset(0)
-    team.reset(env, env.seeds)
+    team.reset(env, own_streams(env, team))
     counts = sum(np.bincount(team.act(obs).ravel(), minlength=10) for _ in range(300))
     assert stats.chisquare(counts).pvalue > 1e-6
     env, team = hb.make_core("DPMASE-v0"), hb.make_team("Random", rate=0.2)
     obs = env.reset(0)
-    team.reset(env, env.seeds)
+    team.reset(env, own_streams(env, team))
     assert team.act(obs).all()
     votes = sum(int(team.speak(np.zeros((1, 1, 10)))["vote"].sum()) for _ in range(300))
     assert stats.binomtest(votes, 3000, 0.2).pvalue > 1e-6
     env, team = hb.make_core("DistDP-v0"), hb.make_team("Random", block=7)
     obs = env.reset(0)
-    team.reset(env, env.seeds)
+    team.reset(env, own_streams(env, team))
     assert (team.act(obs)[1] == 7).all()
 
 

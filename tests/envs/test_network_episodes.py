@@ -6,16 +6,17 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers import own_streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kinds import each_once
 
 import hushbandits as hb
 from hushbandits.core.env_view import EnvView
-from hushbandits.core.luck.arms import Arms
-from hushbandits.core.luck.rewards import Law
-from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.play import record
+from hushbandits.core.random.arms import Arms
+from hushbandits.core.random.rewards import Law
+from hushbandits.core.random.streams import Uniforms
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.episode import NetworkTeam
@@ -66,7 +67,7 @@ def equal(one, two, path=""):
         np.testing.assert_array_equal(one, two, err_msg=path)
         assert one.dtype == two.dtype, path
     elif isinstance(one, np.random.Generator):
-        assert one.bit_generator.state == two.bit_generator.state, path
+        equal(one.bit_generator.state, two.bit_generator.state, path)
     elif isinstance(one, dict):
         assert one.keys() == two.keys(), path
         for name in one:
@@ -78,7 +79,7 @@ def equal(one, two, path=""):
         for i, pair in enumerate(zip(one, two, strict=True)):
             equal(*pair, f"{path}[{i}]")
     elif isinstance(one, Uniforms):  # what is unread; the rest is memory
-        equal(*([copy.deepcopy(tape).take(r, 9) for r in range(len(tape.at))] for tape in (one, two)), path)
+        equal(*([copy.deepcopy(tape).take(r, 9) for r in range(len(tape.step))] for tape in (one, two)), path)
     elif isinstance(one, Samples):  # where they lie is memory
         equal(*([x.n, estimated(x, 0.7), estimated(x, 9.0)] for x in (one, two)), path)
     elif hasattr(one, "__dict__") and not callable(one):
@@ -99,7 +100,7 @@ def begun(agent, runs=2, wrappers=(), seed=0, env=None, make=ID):
     team = hb.make_team(agent) if isinstance(agent, str) else agent
     core = assemble(make, team, runs=runs, wrappers=wrappers, env={"means": [0.3, 0.7, 0.5], **(env or {})})
     core.reset(seed)
-    team.reset(EnvView(core), core.seeds)
+    team.reset(EnvView(core), own_streams(core, team))
     return core, team
 
 
@@ -262,8 +263,8 @@ class OwnHear(type(hb.make_team("UCB1"))):
 class NoRules(NetworkTeam):
     act = OwnAct.act
 
-    def reset(self, env, seeds):
-        self._arm = np.zeros((len(seeds), env.n_agents), int)
+    def reset(self, env, rng):
+        self._arm = np.zeros((len(rng), env.n_agents), int)
 
 
 BEATS = {
@@ -305,7 +306,7 @@ def test_runs_out_of_step_and_half_a_round_go_by_the_beats():
     by_beats(core, team)
     assert not team.episode(core)
     core.reset(0)
-    team.reset(EnvView(core), core.seeds)
+    team.reset(EnvView(core), own_streams(core, team))
     assert team.episode(core)
 
 

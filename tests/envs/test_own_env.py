@@ -12,7 +12,7 @@ from kinds import each_once
 from steps import equal, step
 
 import hushbandits as hb
-from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.registry import takes
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -118,8 +118,8 @@ def test_rows_start_afresh_bit_for_bit(id, more, rows, before):
         step(other, [(i, r) for r in range(3)])
     seeds = run_seeds(99, len(rows))
     assert env.reset(seeds, rows=rows).live.all()
-    for one, seed in zip(alone, seeds, strict=True):
-        one.reset([seed])
+    for i, one in enumerate(alone):
+        one.reset(seeds[i : i + 1])
     for i in range(5):
         inbox = step(env, [(9, i)] * 3).inbox
         for row, one in zip(rows, alone, strict=True):

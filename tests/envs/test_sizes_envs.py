@@ -1,12 +1,9 @@
 """Sizes are estimated before anything is allocated."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
 import hushbandits as hb
-from hushbandits.core.luck.tapes import Uniforms, run_seeds, taped
 from hushbandits.envs.feedback.env import Feedback
 
 # -- sizes --------------------------------------------------------------------------------------------------------
@@ -27,17 +24,3 @@ def test_a_flood_and_a_block_of_individuals_are_estimated_too(monkeypatch):
 
 def test_many_short_runs_are_counted_as_what_they_read():
     hb.make_core("CoopNetwork-v0", n_agents=2, means=(0.5, 0.4), horizon=5, runs=10**6)
-
-
-@pytest.mark.parametrize("draws", [1, 100, 3000, 10**5])
-def test_a_tape_takes_no_more_than_is_said(draws):
-    seeds = run_seeds(0, 50)
-    tracemalloc.start()
-    tapes = [Uniforms(seeds, name) for name in ("rows", "store")]
-    for _ in range(draws):
-        tapes[0].next()
-        tapes[1].ensure(1)
-        tapes[1].at += 1
-    size, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert size <= 2 * len(seeds) * taped(draws)

@@ -6,7 +6,7 @@ from helpers import arms_pulled, build
 from twins_network import MEANS, naive_multi_ucb, naive_private_ucb, naive_quack
 
 from hushbandits.agents.howson2024 import QuACK
-from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.core.random.streams import run_seeds
 
 GRAPHS = [("cycle", 7, None), ("star", 5, None), ("grid", 9, 2), ("path", 4, 1), ("complete", 4, None), ("cycle", 6, 0)]
 T = 60

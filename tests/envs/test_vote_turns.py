@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from helpers import equal
+from helpers import equal, own_streams
 from homes import FEW, registered
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,8 +15,8 @@ from kinds import representatives, weekly_but
 import hushbandits as hb
 from hushbandits.agents.rio2023 import DPMASE
 from hushbandits.core.env_view import EnvView
-from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import play
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.wrappers.faults import Loss
 from hushbandits.wrappers.secure_functions import SecAgg
@@ -29,7 +29,7 @@ def game(agent, lost, **env):
     home = registered(agent)
     core, team = home._replace(env={**FEW, **env}, wrappers=(Loss(0.3),) if lost else ()).build(3)
     core.reset(11)
-    team.reset(EnvView(core), core.seeds)
+    team.reset(EnvView(core), own_streams(core, team))
     return core, team
 
 
@@ -104,10 +104,10 @@ def test_a_row_that_starts_afresh_goes_on_in_compiled_code():
     fresh = run_seeds(5, 1)
     core.reset(fresh, rows=[1])
     _, late = game("DP-MASE", True)  # its agents know nothing in any run; run 1 is looked at alone
-    late.reset(EnvView(core), core.seeds)
+    late.reset(EnvView(core), own_streams(core, late))
     assert late.episode(core)
-    alone.reset([fresh[0]] * 3)
-    single.reset(EnvView(alone), alone.seeds)
+    alone.reset(fresh.repeat(3, 0))
+    single.reset(EnvView(alone), own_streams(alone, single))
     beats(alone, single, 10**4)
     for name, value in alone.metrics().items():
         assert value[1] == core.metrics()[name][1], name
@@ -163,7 +163,7 @@ def test_a_beat_that_fails_in_compiled_code_leads_out_by_reset():
     routine = team.routine
     team.routine = lambda n_arms: routine(n_arms)._replace(several=False)
     core.reset(0)
-    team.reset(EnvView(core), core.seeds)
+    team.reset(EnvView(core), own_streams(core, team))
     with pytest.raises(ValueError, match="one arm per activation"):
         team.episode(core)
     with pytest.raises(RuntimeError, match=r"call reset\(seeds\)"):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from helpers import own_streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kinds import each_once
@@ -221,7 +222,7 @@ def test_whatever_may_be_played_without_a_horizon_ends(agent, id, means, n_agent
                 core = hb.make_core(id, 2, threshold=threshold or int(id == ID), wrappers=wrappers, **env)
             meet(core, team)
             core.reset(seed)
-            team.reset(core, core.seeds)
+            team.reset(core, own_streams(core, team))
             assert team.episode(core, 3_000_000)
             assert not core.live.any()
             refused = ""

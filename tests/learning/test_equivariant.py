@@ -15,7 +15,8 @@ from hushbandits.adapters.make import make_sb3
 from hushbandits.baselines.learned import Network, read
 from hushbandits.baselines.sb3 import Trained
 from hushbandits.baselines.sb3_model import of_model
-from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.core import Streams
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.learning.equivariant import Described
 from hushbandits.learning.models import build
 
@@ -69,13 +70,13 @@ def test_actions_are_drawn_by_the_softmax_of_scores_among_those_that_count(tmp_p
     task = core.task()
     task.reset(0)
     player = Network(policy)
-    player.reset(core.seeds, "agent/test")
+    player.reset(Streams(core.seeds))
     count = np.bincount(player.act(task)[np.arange(4000), task.obs.who[:, 0]], minlength=4)
     # at the start all arms look alike
     assert chisquare(count[:3]).pvalue > LEVEL
     assert 0 < count[3] < 4000
     best = Network(policy, deterministic=True)
-    best.reset(core.seeds, "agent/test")
+    best.reset(Streams(core.seeds))
     assert len(set(best.act(task)[np.arange(4000), task.obs.who[:, 0]])) == 1
 
 
@@ -105,7 +106,6 @@ def test_a_model_in_memory_plays_as_its_folder(tmp_path, case):
     assert (mine.setting, mine.name) == (its.setting, f"{type(model).__name__} of {id}")
     assert (mine.policy.observation, mine.policy.masked) == (its.policy.observation, its.policy.masked)
     its._player = Network(replace(its.policy, weights=mine.policy.weights))
-    its.begin = lambda seeds: its._player.reset(seeds, f"agent/{mine.name}")  # the tape that the model reads
     one, two = (hb.play(hb.make_core(id, 3, **other), team, 7) for team in (mine, its))
     for name in one:
         np.testing.assert_array_equal(one[name], two[name])

@@ -49,8 +49,8 @@ class OwnNoise(hb.Wrapper):
     def sends(self, fields, env):
         return {**fields, "reward": hb.Field()}
 
-    def reset(self, env, seeds):
-        self._luck = env.payload.luck("add", self.name, env, seeds)
+    def reset(self, env, rng):
+        self._luck = env.payload.luck("add", env, rng)
 
     def send(self, message, env):
         return message.clip().add(lambda n: Point(self.share / self.epsilon), self._luck)
@@ -90,9 +90,9 @@ class OwnUnclipped(OwnLuck):
 class OneDraw(OwnNoise):
     """All messages of a run share one draw: each by itself is as private as it is promised, and two are not."""
 
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
-        self._once = np.array([np.random.default_rng(seed).laplace(0, 1 / self.epsilon) for seed in seeds])
+    def reset(self, env, rng):
+        super().reset(env, rng)
+        self._once = np.array([its.laplace(0, 1 / self.epsilon) for its in rng.generators()])
 
     def sends(self, fields, env):
         if not env.payload.named:
@@ -113,8 +113,8 @@ class OwnAgent(hb.Team):
     def __init__(self, epsilon=1.0):
         self.epsilon = epsilon
 
-    def reset(self, env, seeds):
-        self._rngs, self._turn = [np.random.default_rng(seed) for seed in seeds], 0
+    def reset(self, env, rng):
+        self._rngs, self._turn = rng.generators(), 0
 
     def act(self, obs):
         self._arm = np.full(obs.who.shape, self._turn % 2)

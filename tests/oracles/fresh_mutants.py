@@ -7,7 +7,8 @@ from mutants import Sometimes
 from refuted import refuted_by
 
 from hushbandits.core.guarantee import Adjacency
-from hushbandits.core.luck.batch import Generators
+from hushbandits.core.random.philox import STEP
+from hushbandits.core.random.streams import generator_at
 from hushbandits.privacy.noise import NoiseLaw, pure_profile
 from hushbandits.privacy.samplers import PolyaDifference
 from hushbandits.wrappers.block_noise import CentralLaplace, DiscreteLaplace, LocalDiscreteLaplace, Skellam
@@ -160,22 +161,26 @@ class ScaledBySurvivors(DiscreteLaplace):
 
 @refuted_by("drawn law", "noise that knows a later reward")
 class RewardTape(DiscreteLaplace):
-    """Noise from the tape that the rewards come from."""
+    """Noise from the stream that the next block's rewards come from."""
 
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
-        self._rngs = Generators(seeds, "reward")
+    def send(self, message, env):
+        self._of_rewards = [(cursor, int(cursor[STEP]) + env.n_agents) for cursor in env._blocks[:, 0]]
+        return super().send(message, env)
+
+    def _noised(self, message):
+        self._rngs = [generator_at(cursor, step) for cursor, step in self._of_rewards]
+        return super()._noised(message)
 
 
 class RewardLuck(DiscreteLaplace):
     """Each block's noise from the generator of its rewards."""
 
     def send(self, message, env):
-        self._of_rewards = env._seed
+        self._of_rewards = env._blocks[:, 0].copy()
         return super().send(message, env)
 
     def _noised(self, message):
-        self._tapes = [np.random.default_rng(row[0].item()) for row in self._of_rewards]
+        self._rngs = [generator_at(cursor) for cursor in self._of_rewards]
         return super()._noised(message)
 
 
@@ -183,13 +188,13 @@ class RewardLuck(DiscreteLaplace):
 class FiveBlocksLater(DiscreteLaplace):
     """Every block has the noise of the fifth before it, now and then a new one."""
 
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
+    def reset(self, env, rng):
+        super().reset(env, rng)
         self._block = -1
 
     def _noised(self, message):
         self._block += 1
-        self._tapes = [np.random.default_rng([id(self) % 1000, r, self._block // 10, self._block % 5])
+        self._rngs = [np.random.default_rng([id(self) % 1000, r, self._block // 10, self._block % 5])
                        for r in range(len(self._rngs))]  # fmt: skip
         return super()._noised(message)
 

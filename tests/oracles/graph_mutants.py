@@ -7,7 +7,6 @@ import numpy as np
 from refuted import refuted_by
 
 from hushbandits.core.guarantee import Adjacency, Run
-from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.core.messages import Field
 from hushbandits.wrappers.local_noise import LocalBernoulli, LocalLaplace, PrivateMeans
 
@@ -18,8 +17,8 @@ from hushbandits.wrappers.local_noise import LocalBernoulli, LocalLaplace, Priva
 class ReusedReleases(PrivateMeans):
     """One draw per agent, used for every release."""
 
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
+    def reset(self, env, rng):
+        super().reset(env, rng)
         self._luck = Frozen(self._luck)
 
 
@@ -38,8 +37,8 @@ class OneAgentBare(LocalLaplace):
 class SameForAll(LocalLaplace):
     """All agents of a round share one draw."""
 
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
+    def reset(self, env, rng):
+        super().reset(env, rng)
         self._luck = Shared(self._luck)
 
 
@@ -97,8 +96,8 @@ class Bolder(Bold):
 class OneCoin(LocalBernoulli):
     """All agents of a round share one draw."""
 
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
+    def reset(self, env, rng):
+        super().reset(env, rng)
         self._luck = Shared(self._luck)
 
 
@@ -189,9 +188,9 @@ class Reports(LocalLaplace):
 class ToldAndReported(Reports):
     """Agents are told one draw, and report another."""
 
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
-        self._second = Uniforms(seeds, "wrapper/second", (env.n_agents,))
+    def reset(self, env, rng):
+        super().reset(env, rng)
+        self._second = rng.reader((env.n_agents,), "second")
 
     def tell(self, reward, env):
         self._exact = np.clip(reward, 0.0, 1.0)
@@ -281,17 +280,17 @@ class Rounded(Reports):
 class RewardTape(Reports):
     """Noise from the uniforms that the rewards come from."""
 
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
-        self._luck = Uniforms(seeds, "reward", (env.n_agents,))
+    def reset(self, env, rng):
+        super().reset(env, rng)
+        self._luck = rng.reader((env.n_agents,), "reward")
 
 
 @refuted_by("drawn law", "7 later, 0 runs on")
 class SevenRoundsLater(Reports):
     """Every draw is used again seven rounds later."""
 
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
+    def reset(self, env, rng):
+        super().reset(env, rng)
         self._tape, self._kept = self._luck, []
         self._luck = self
 
@@ -341,8 +340,8 @@ class GentleOnes(Reports):
 class HalfMeans(PrivateMeans):
     """Noise of half the scale."""
 
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
+    def reset(self, env, rng):
+        super().reset(env, rng)
         self._own = self._own._replace(scale=self._own.scale / 2)
 
 

@@ -18,9 +18,9 @@ from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
 class SmallCohorts(SecAgg):
     """Opens whatever there is."""
 
-    def reset(self, env, seeds):
+    def reset(self, env, rng):
         self.min_cohort = 1
-        super().reset(env, seeds)
+        super().reset(env, rng)
 
 
 @refuted_by("secure function", "order, network")

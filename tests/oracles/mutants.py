@@ -143,12 +143,12 @@ class HalfAtTen(Half):
 class ReusedSeed(DiscreteLaplace):
     """The same noise for every block."""
 
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
-        self._again = [seed.spawn(1)[0] for seed in seeds]
+    def reset(self, env, rng):
+        super().reset(env, rng)
+        self._again = rng.below("again")
 
     def _noised(self, message):
-        self._tapes = [np.random.default_rng(seed) for seed in self._again]
+        self._rngs = self._again.generators()
         return super()._noised(message)
 
 
@@ -171,12 +171,12 @@ class ReusedPairs(DiscreteLaplace):
 class ReusedRuns(DiscreteLaplace):
     """Every run has the noise of the first."""
 
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
-        self._alike = [np.random.default_rng(7) for _ in seeds]
+    def reset(self, env, rng):
+        super().reset(env, rng)
+        self._alike = [np.random.default_rng(7) for _ in range(len(rng))]
 
     def _noised(self, message):
-        self._tapes = self._alike
+        self._rngs = self._alike
         return super()._noised(message)
 
 

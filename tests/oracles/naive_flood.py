@@ -1,8 +1,8 @@
 """A flood over a graph, edge by edge."""
 
 import networkx as nx
+from twin_streams import generator
 
-from hushbandits.core.luck.tapes import stream
 from hushbandits.envs.network.graphs import adjacency
 
 
@@ -10,7 +10,7 @@ def naive_flood(graph, m, life, loss, pace, rounds, seed, lost=lambda s, w: Fals
     """Per round, what each agent hears for the first time: codes 1000 s + w of post s of agent w; and transmissions."""
     net = nx.from_numpy_array(adjacency(graph, m))
     edges = sorted(tuple(sorted(e)) for e in net.edges)
-    luck = stream(seed, "edges")
+    luck = generator(seed, "edges")
     knows = {}  # post → {holder: round in which it was received}
     heard, sends = [], 0
     for t in range(1, rounds + 1):

@@ -347,6 +347,6 @@ NAIVE = {
 
 
 def naive_policy(name, arms, plays, words=None, **params):
-    """The twin of a policy; its luck is a copy, ``(4,)`` words."""
-    own = None if words is None else np.array(words, np.uint64).reshape(1, 4)
+    """The twin of a policy; its luck is a copy, one cursor."""
+    own = None if words is None else np.array(words, np.uint64).reshape(1, -1)
     return NAIVE[name](arms, plays, own, **params)

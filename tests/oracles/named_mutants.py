@@ -9,7 +9,6 @@ from refuted import refuted_by
 
 import hushbandits as hb
 from hushbandits.core.guarantee import Run
-from hushbandits.core.luck.tapes import Uniforms
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.samplers import Skellam
 from hushbandits.wrappers.block_noise import CentralLaplace, DiscreteLaplace
@@ -42,9 +41,9 @@ class PairOfArms(ByArm):
 class SeededByArm(ByArm):
     """An arm has one draw for each agent and run."""
 
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
-        self._once = np.array([np.random.default_rng(s).random((env.n_agents, env.n_arms)) for s in seeds])
+    def reset(self, env, rng):
+        super().reset(env, rng)
+        self._once = np.array([its.random((env.n_agents, env.n_arms)) for its in rng.generators()])
 
     def _turned(self, u, arm):
         return np.take_along_axis(self._once, arm[..., None], 2)[..., 0]
@@ -79,9 +78,9 @@ class SignFlipped(DiscreteLaplace):
 class NextReward(Reports):
     """Noise is the uniform that the next reward will be made of; what is reported is clipped to [0, 1]."""
 
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
-        self._luck = Uniforms(seeds, "reward", (env.n_agents,))
+    def reset(self, env, rng):
+        super().reset(env, rng)
+        self._luck = rng.reader((env.n_agents,), "reward")
         self._luck.next()
 
     def tell(self, reward, env):

@@ -2,9 +2,8 @@
 
 import math
 
+from twin_streams import Steps, generator
 from twins_chowdhury import naive_users
-
-from hushbandits.core.luck.tapes import stream
 
 
 def _kl(p, q):
@@ -25,7 +24,7 @@ def _kl_index(m, level):
 
 def naive_adap(env, r, name, epsilon, alpha):
     """Regret of one run with one server, and the episodes: (arm, length) in their order."""
-    noise, coin = stream(env.seeds[r], "wrapper/CentralLaplace"), stream(env.seeds[r], f"agent/{name}")
+    noise, coin = generator(env.seeds[r], "wrapper/CentralLaplace", 1), Steps(env.seeds[r], f"agent/{name}")
     arms, t, block, regret, episodes = range(env.n_arms), 0, 0, 0.0, []
     pulled, last, mean = [0] * env.n_arms, [0] * env.n_arms, [0.0] * env.n_arms
     while t < env.horizon:

@@ -2,7 +2,7 @@
 
 import math
 
-from hushbandits.core.luck.tapes import stream
+from twin_streams import Steps, generator
 
 
 def _laplace(u, scale):
@@ -11,7 +11,7 @@ def _laplace(u, scale):
 
 
 def _pulls(seed, means):
-    luck = stream(seed, "reward")
+    luck = Steps(seed, "reward")
 
     def pull(k):
         return float(luck.random(len(means))[k] < means[k])
@@ -21,7 +21,7 @@ def _pulls(seed, means):
 
 def naive_top_two(seed, means, epsilon, delta, beta):
     """Arms that were pulled, in their order, and the arm that is recommended."""
-    k, pull, luck = len(means), _pulls(seed, means), stream(seed, "agent/AdaP-TT")
+    k, pull, luck = len(means), _pulls(seed, means), generator(seed, "agent/AdaP-TT/draws")
     mu, closed, last, opened, arms = [], [1] * k, [1] * k, [[] for _ in means], []
     for a in range(k):
         _, u = luck.random(2)
@@ -64,7 +64,13 @@ def naive_top_two(seed, means, epsilon, delta, beta):
 
 def naive_dp_se(seed, means, epsilon, delta):
     """How many pulls, and the arm that is recommended."""
-    pull, luck, active, pulls, e = _pulls(seed, means), stream(seed, "agent/DP-SE-alone"), [*range(len(means))], 0, 1
+    pull, luck, active, pulls, e = (
+        _pulls(seed, means),
+        generator(seed, "agent/DP-SE-alone/noise"),
+        [*range(len(means))],
+        0,
+        1,
+    )
     while len(active) > 1:
         m, gap = len(active), 2.0**-e
         log8, log4 = math.log(8 * m * e * e / delta), math.log(4 * m * e * e / delta)

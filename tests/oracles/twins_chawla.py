@@ -2,9 +2,8 @@
 
 import math
 
+from twin_streams import generator
 from twins_network import rewards
-
-from hushbandits.core.luck.tapes import stream
 
 MEANS = (0.2, 0.5, 0.9, 0.4, 0.6, 0.3, 0.1, 0.7, 0.35)
 K = len(MEANS)
@@ -17,7 +16,7 @@ def naive_gosine(seed, edges, horizon, alpha=4.0, slack=None, shares=True):
     """
     m = len(edges)
     pull = rewards(seed, m, horizon, MEANS)
-    luck = stream(seed, "agent/GosInE" if slack is None else "agent/GosInE-async")
+    luck = generator(seed, "agent/GosInE" if slack is None else "agent/GosInE-async")
     c = min(math.ceil(K / m), K - 2)
     lists = [[(p * c + q) % K for q in range(c + 2)] if shares else list(range(K)) for p in range(m)]
     n, s = ([[0] * K for _ in range(m)] for _ in range(2))

@@ -3,20 +3,18 @@
 import math
 
 import numpy as np
-
-from hushbandits.core.luck.tapes import stream
+from twin_streams import generator
 
 
 def naive_users(env, r, block, arm, n):
     """Rewards of a block, one by one."""
-    seed = int(stream(env.seeds[r], "reward").random(block + 1)[block] * 2**53)
-    u = np.random.Generator(np.random.PCG64(seed)).random(n)
+    u = generator(env.seeds[r], "reward", block + 1).random(n)
     return [float(env.law.quantile(np.array([v]), env.locations[r, arm])[0]) for v in u]
 
 
 def naive_distributed(env, r, epsilon, p, horizon, base):
     """Dist-DP-SE of one run, user by user, from algorithm 1; with the sum of every block."""
-    noise = stream(env.seeds[r], "wrapper/DiscreteLaplace")
+    noise = generator(env.seeds[r], "wrapper/DiscreteLaplace", 1)
     active, used, block, regret, b, sums = list(range(env.n_arms)), 0, 0, 0.0, 1, []
     while used < horizon:
         mean = {}
@@ -52,7 +50,7 @@ def naive_distributed(env, r, epsilon, p, horizon, base):
 
 def naive_central(env, r, epsilon, p, horizon):
     """DP-SE of one run (Sajed & Sheffet 2019); with the noised sum of every block."""
-    noise = stream(env.seeds[r], "wrapper/CentralLaplace")
+    noise = generator(env.seeds[r], "wrapper/CentralLaplace", 1)
     active, used, block, regret, e, sums = list(range(env.n_arms)), 0, 0, 0.0, 1, []
     while used < horizon:
         m, noisy = len(active), {}
@@ -78,7 +76,7 @@ def naive_central(env, r, epsilon, p, horizon):
 
 def naive_binary(env, r, epsilon, delta, p, horizon):
     """VB-SDP-AE of one run, bit by bit: all past data, Bernstein for the noise bits."""
-    noise = stream(env.seeds[r], "wrapper/BinarySum")
+    noise = generator(env.seeds[r], "wrapper/BinarySum", 1)
     arms = range(env.n_arms)
     active, used, block, regret, b, radii = list(arms), 0, 0, 0.0, 1, []
     total, users, variance = [0.0] * len(arms), [0] * len(arms), [0.0] * len(arms)

@@ -4,8 +4,7 @@ import math
 import statistics
 
 from scipy.special import ndtri
-
-from hushbandits.core.luck.tapes import stream
+from twin_streams import Steps, generator
 
 A = {
     "arithmetic": lambda x: (1 + 2 * x) / 2,
@@ -17,7 +16,7 @@ A = {
 
 def taped(seed, own, horizon, sigma=0.5):
     """Rewards N(own mean, σ²) from the reward tape; `own`: (M, K)."""
-    u = stream(seed, "reward").random((horizon, len(own)))
+    u = Steps(seed, "reward").random((horizon, len(own)))
     return lambda t, i, a: own[i][a] + sigma * float(ndtri(u[t - 1, i] or 2.0**-54))
 
 
@@ -68,9 +67,9 @@ def fed_mom(m, share, mapping, beta, sigma=0.5, sigma_c=0.01):
 
 def corrupted(seed, pull, m, share, reading, good, horizon):
     """Who lies, and what clients go by: a liar's rewards are samples that it makes up, for itself as for all others."""
-    order = stream(seed, "wrapper/FalseMeans").permutation(m).tolist()
+    order = generator(seed, "wrapper/FalseMeans").permutation(m).tolist()
     liars = set(order[: math.floor(share * m)])
-    u = stream(seed, "wrapper/FalseMeans/samples").random((horizon, m))
+    u = Steps(seed, "wrapper/FalseMeans/samples").random((horizon, m))
 
     def told(t, i, a):
         x = pull(t, i, a)

@@ -2,7 +2,7 @@
 
 import math
 
-from hushbandits.core.luck.tapes import stream
+from twin_streams import Steps, generator
 
 
 def kl(p, q):
@@ -203,8 +203,8 @@ def run(seed, routine, role, *, means, weights, epsilon, delta, eta, drift=0.0):
     needed = math.floor(math.log(delta) / math.log(eta))
     confidence = {"Decentralized": eta, "0-Privacy": delta, "1-Privacy": delta / n_agents}[role]
     players = [TWINS[routine](k_arms, confidence, epsilon) for _ in range(n_agents)]
-    turn, luck = stream(seed, "activation"), stream(seed, "reward")
-    dice = stream(seed, f"agent/{role}-{routine}")
+    turn, luck = Steps(seed, "activation"), Steps(seed, "reward")
+    dice = generator(seed, f"agent/{role}-{routine}/draws")
     kept, voters, rounds, sent = list(range(k_arms)), [set() for _ in means], 0, 0
     while True:
         n = draw(turn, weights)
@@ -246,8 +246,8 @@ def run_ser4(seed, role, *, means, n_agents, epsilon, delta, phi, horizon, eta=N
         "0-Privacy": 1,
         "1-Privacy": math.inf,
     }
-    turn, luck = stream(seed, "activation"), stream(seed, "reward")
-    dice = stream(seed, f"agent/{role}-SER4")
+    turn, luck = Steps(seed, "activation"), Steps(seed, "reward")
+    dice = generator(seed, f"agent/{role}-SER4/draws")
 
     def afresh():
         return [SER3(len(means), confidence, epsilon) for _ in range(n_agents)]

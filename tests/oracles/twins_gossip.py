@@ -5,11 +5,12 @@ import math
 import numpy as np
 from naive_graphs import brute_largest
 from naive_policies import Robust
+from twin_streams import Steps, generator
 from twins_network import MEANS, hops, rewards
 
 from hushbandits.baselines.gossip import second_eigenvalue
 from hushbandits.baselines.martinez2019 import chebyshev, stage_length
-from hushbandits.core.luck.tapes import stream
+from hushbandits.core import Streams
 from hushbandits.envs.network.graphs import adjacency
 from hushbandits.policies import luck as draws
 
@@ -29,7 +30,7 @@ class World:
 
     def __init__(self, seed, graph, m, horizon, rate):
         self.m, self.pull = m, rewards(seed, m, horizon)
-        self.lost = stream(seed, "wrapper/Loss/messages").random((horizon, m)) < rate
+        self.lost = Steps(seed, "wrapper/Loss/drop").random((horizon, m)) < rate
         self.p = averaging(graph, m)
 
     @staticmethod
@@ -166,7 +167,7 @@ def naive_ddub(seed, graph, m, horizon, rate=0.0, eta=2.0, sigma=0.5, epsilon=1 
 
 def naive_dec_ts(seed, graph, m, horizon, rate=0.0, eta=None):
     world, eta = World(seed, graph, m, horizon, rate), m if eta is None else eta
-    luck = draws.words([stream(seed, "agent/Dec-TS")], m)
+    luck = Streams(seed[None]).below("agent/Dec-TS").cursors(m)
     wins, losses = [[1.0] * K for _ in range(m)], [[1.0] * K for _ in range(m)]
     actions = []
     for t in range(1, horizon + 1):
@@ -207,8 +208,8 @@ def naive_cmp(seed, graph, m, horizon, life, rate=0.0, partition="largest", **pa
         matrix = np.array([[b in near[a] for b in range(m)] for a in range(m)])
         leaders = brute_largest(matrix, [len(near[a]) for a in range(m)])
     leads = [min(sorted(leaders), key=lambda v: d[a][v]) for a in range(m)]
-    lost = stream(seed, "wrapper/Loss/messages").random((horizon, m)) < rate
-    guesses = stream(seed, "agent/CMP-UCB")
+    lost = Steps(seed, "wrapper/Loss/drop").random((horizon, m)) < rate
+    guesses = generator(seed, "agent/CMP-UCB")
     pi = {v: Led(K, m * horizon, **params) for v in leaders}
     log, actions, told = [], [], [None] * m
     for t in range(1, horizon + 1):

@@ -6,11 +6,11 @@ import networkx as nx
 from naive_estimators import naive_trimmed
 from naive_laws import naive_laplace
 from naive_policies import naive_policy
+from twin_streams import Steps, generator
 
-from hushbandits.core.luck.tapes import stream
+from hushbandits.core import Streams
 from hushbandits.envs.network.graphs import adjacency
 from hushbandits.estimators.robust import make_estimator
-from hushbandits.policies.luck import words
 
 MEANS = [0.8, 0.5, 0.45]
 
@@ -21,7 +21,7 @@ def hops(graph, m):
 
 def rewards(seed, m, horizon, means=MEANS):
     """The reward tape: one uniform per agent and round."""
-    u = stream(seed, "reward").random((horizon, m))
+    u = Steps(seed, "reward").random((horizon, m))
     return lambda t, agent, arm: float(u[t - 1, agent] < means[arm])
 
 
@@ -52,7 +52,7 @@ def naive_multi_ucb(seed, graph, m, life, horizon):
 def naive_private_ucb(seed, graph, m, life, horizon, epsilon, v):
     d, pull = hops(graph, m), rewards(seed, m, horizon)
     life = m if life is None else life
-    luck = stream(seed, "wrapper/PrivateMeans").random((horizon, m))
+    luck = Steps(seed, "wrapper/PrivateMeans").random((horizon, m))
     own_n, own_s = [[0] * 3 for _ in range(m)], [[0.0] * 3 for _ in range(m)]
     hat = [[0.0] * 3 for _ in range(m)]
     last = [[0] * 3 for _ in range(m)]  # W_n: the count at the last release
@@ -92,9 +92,9 @@ def naive_quack(
     totals = [sum(d[v].values()) for v in range(m)]
     leader = totals.index(min(totals)) if leader is None else leader
     late = {w: d[leader][w] * (1 + extra_delay) for w in range(m)}
-    lost = stream(seed, "wrapper/Loss/messages").random((horizon, m)) < rate
-    guesses = stream(seed, f"agent/QuACK-{policy}")
-    luck = words([stream(seed, f"policy/{policy}")])
+    lost = Steps(seed, "wrapper/Loss/drop").random((horizon, m)) < rate
+    guesses = generator(seed, f"agent/QuACK-{policy}")
+    luck = Streams(seed[None]).below(f"agent/QuACK-{policy}").cursors(1, "policy")
     pi = naive_policy(policy, k, m * horizon, luck, **params)
     queues = [[] for _ in range(k)]
     log, actions, told = [], [], [None] * m  # the last instruction that reached a follower
@@ -126,9 +126,9 @@ def naive_quack(
 
 def naive_byzantine_ucb(seed, graph, m, life, horizon, epsilon, rate, fraction, mean, sigma=0.5):
     d, life = hops(graph, m), m if life is None else life
-    u = stream(seed, "reward").random((horizon, m))
-    luck = stream(seed, "wrapper/Huber/reports").random((horizon, 2, m))
-    byzantine = stream(seed, "wrapper/Huber").permutation(m)[: math.floor(fraction * m)].tolist()
+    u = Steps(seed, "reward").random((horizon, m))
+    luck = Steps(seed, "wrapper/Huber/replace").random((horizon, 2, m))
+    byzantine = generator(seed, "wrapper/Huber").permutation(m)[: math.floor(fraction * m)].tolist()
     twins = {"trimmed": lambda s, d: naive_trimmed(s, d, epsilon), "mean": lambda s, d: math.fsum(s) / len(s)}
     estimate = twins[mean] if mean in twins else make_estimator(mean, epsilon)  # itself equal to a twin
     samples = [[[] for _ in MEANS] for _ in range(m)]
@@ -159,8 +159,8 @@ def naive_byzantine_ucb(seed, graph, m, life, horizon, epsilon, rate, fraction, 
 
 def naive_noised(seed, m, horizon, epsilon, v, listen):
     """DP-UCB-INT, or Private-UCB with own="noised" on the complete graph."""
-    u = stream(seed, "reward").random((horizon, m))
-    luck = stream(seed, "wrapper/PrivateMeans").random((horizon, m))
+    u = Steps(seed, "reward").random((horizon, m))
+    luck = Steps(seed, "wrapper/PrivateMeans").random((horizon, m))
     n, s = [[0] * 3 for _ in range(m)], [[0.0] * 3 for _ in range(m)]
     hat, last = [[0.0] * 3 for _ in range(m)], [[0] * 3 for _ in range(m)]
     actions = []

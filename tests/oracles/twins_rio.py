@@ -5,15 +5,14 @@ import math
 import numba
 import numpy as np
 from naive_laws import naive_laplace
-
-from hushbandits.core.luck.tapes import stream
+from twin_streams import Steps, generator
 
 
 def dp_mase(seed, n_agents, means, epsilon, delta, beta, weights):
     """Algorithms 2 and 4 of Rio et al. 2023, one scalar at a time, on the same tapes."""
     k_arms = len(means)
     threshold = math.floor(math.log(delta) / math.log(beta))
-    turn, luck, noise = stream(seed, "activation"), stream(seed, "reward"), stream(seed, "agent/DP-MASE")
+    turn, luck, noise = Steps(seed, "activation"), Steps(seed, "reward"), generator(seed, "agent/DP-MASE/noise")
     everyone = {n for n in range(n_agents) if weights[n] > 0}
     agents = [{"set": set(range(k_arms)), "sum": [0.0] * k_arms, "e": 1, "t": 0, "m": k_arms} for _ in range(n_agents)]
     active, voters, rounds = set(range(k_arms)), [set() for _ in range(k_arms)], 0
@@ -112,8 +111,8 @@ def dp_mase_rounds(seed, n_agents, means, epsilon, delta, beta):  # pragma: no c
 def corrupted_elimination(seed, n_agents, means, p, needed, xi=0.0, shared=False, alone=False):
     """Algorithm 3 of Rio et al. 2023 (and the baselines) one scalar at a time, on the same tapes."""
     k_arms = len(means)
-    turn, luck = stream(seed, "activation"), stream(seed, "reward")
-    mask = stream(seed, "wrapper/VoteCorruption/votes")
+    turn, luck = Steps(seed, "activation"), Steps(seed, "reward")
+    mask = generator(seed, "wrapper/VoteCorruption/drop")
     order = list(range(n_agents))
     agents = [{"set": set(range(k_arms)), "sum": [0.0] * k_arms, "t": 0} for _ in range(n_agents)]
     active, voters, sent, rounds = set(range(k_arms)), [set() for _ in range(k_arms)], 0, 0

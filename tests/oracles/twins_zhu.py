@@ -2,16 +2,15 @@
 
 import math
 
+from twin_streams import generator
 from twins_network import rewards
-
-from hushbandits.core.luck.tapes import stream
 
 
 def naive_resilient(seed, edges, means, horizon, f, kappa, reading, fraction):
     """Arms of every round, (T, M) as lists, and who lies."""
     m, k = len(edges), len(means)
     pull = rewards(seed, m, horizon, means)
-    order = stream(seed, "wrapper/FalseMeans").permutation(m).tolist()
+    order = generator(seed, "wrapper/FalseMeans").permutation(m).tolist()
     liars = set(order[: math.floor(fraction * m)])
     ranked = sorted(range(k), key=lambda a: (-means[a], a))
     lie = [0.0] * k

@@ -1,4 +1,4 @@
-"""Draws inside compiled rules: the generator bit for bit, the laws against SciPy's, learners apart."""
+"""Draws inside compiled rules: the laws against SciPy's, learners apart."""
 
 import math
 
@@ -8,31 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from hushbandits.core import jit
+from hushbandits.core import Streams, jit, run_seeds
 from hushbandits.policies import luck
 
 
-def xoshiro(state):
-    """xoshiro256++ with Python's integers (Blackman & Vigna 2021): 64 bits a step."""
-    whole = 2**64
-
-    def rotated(x, k):
-        return (x * 2**k) % whole + x * 2**k // whole
-
-    a, b, c, d = state
-    while True:
-        yield (rotated((a + d) % whole, 23) + a) % whole
-        shifted = b * 2**17 % whole
-        c, d = c ^ a, d ^ b
-        a, b, c, d = a ^ d, b ^ c, c ^ shifted, rotated(d, 45)
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.integers(0, 2**64 - 1), min_size=4, max_size=4))
-def test_bits_are_those_of_the_generator(state):
-    words, twin = np.array([state], np.uint64), xoshiro(state)
-    for _ in range(20):
-        assert luck.uniform(words, 0) == (next(twin) >> 11) / 2**53
+def cursors(seed, learners=1):
+    return Streams(run_seeds(seed, learners)).cursors()
 
 
 @jit
@@ -71,7 +52,7 @@ LAWS = [
 @pytest.mark.parametrize(("rule", "a", "b", "law"), LAWS, ids=[f"{r.__name__}-{a}-{b}" for r, a, b, _ in LAWS])
 def test_laws(rule, a, b, law):
     drawn = np.empty(40_000)
-    _many(rule, luck.words([np.random.default_rng(12)]), drawn, float(a), float(b))
+    _many(rule, cursors(12), drawn, float(a), float(b))
     assert stats.kstest(drawn, law.cdf).pvalue > 1e-4
     order = stats.rankdata(drawn)
     assert abs(stats.pearsonr(order[:-1], order[1:]).statistic) < 0.025  # one draw says nothing of the next
@@ -80,7 +61,7 @@ def test_laws(rule, a, b, law):
 @pytest.mark.parametrize("n", [1, 2, 7, 1000])
 def test_whole_numbers(n):
     drawn = np.empty(40_000)
-    _many(_below, luck.words([np.random.default_rng(3)]), drawn, float(n), 0.0)
+    _many(_below, cursors(3), drawn, float(n), 0.0)
     counts = np.bincount(drawn.astype(int), minlength=n)
     assert len(counts) == n
     assert n == 1 or stats.chisquare(counts).pvalue > 1e-4
@@ -88,16 +69,15 @@ def test_whole_numbers(n):
 
 def test_beta_where_both_gammas_vanish_is_a_coin():
     drawn = np.empty(4000)
-    _many(luck.beta, luck.words([np.random.default_rng(1)]), drawn, 3e-5, 1e-5)
+    _many(luck.beta, cursors(1), drawn, 3e-5, 1e-5)
     assert not np.isnan(drawn).any()
     assert abs(drawn.mean() - 0.75) < 0.04
 
 
 def test_learners_have_words_of_their_own():
-    rngs = lambda: [np.random.default_rng([5, r]) for r in range(3)]  # noqa: E731
-    words = luck.words(rngs(), 4)
+    words = Streams(run_seeds(5, 3)).cursors(4)
     assert len(np.unique(words, axis=0)) == 12
-    np.testing.assert_array_equal(words[4:8], luck.words(rngs()[1:2], 4))
+    np.testing.assert_array_equal(words[4:8], Streams(run_seeds(5, 1, first=1)).cursors(4))
     before = words.copy()
     one = [luck.normal(words, 2) for _ in range(9)]
     np.testing.assert_array_equal(np.delete(words, 2, 0), np.delete(before, 2, 0))
@@ -119,7 +99,7 @@ def _unsqueezed(words, shape):
 
 @pytest.mark.parametrize("shape", [0.05, 1.0, 3.7, 400.0, 5e4])
 def test_the_squeeze_spares_logarithms_and_changes_no_draw(shape):
-    ours = luck.words([np.random.default_rng(5)])
+    ours = cursors(5)
     theirs = ours.copy()
     drawn = [luck.gamma(ours, 0, shape) for _ in range(3000)]
     np.testing.assert_allclose(drawn, [_unsqueezed(theirs, shape) for _ in range(3000)], rtol=1e-12)
@@ -149,7 +129,7 @@ def test_a_far_arm_passes_as_often_and_as_far_as_its_tail_says(a, b, q):
     law = stats.beta(a, b)
     x = law.mean() + math.sqrt(q / (2 * (a + b + 1)))
     out = np.empty(4_000_000)
-    passed = _passes(luck.words([np.random.default_rng(5)]), float(a), float(b), x, out)
+    passed = _passes(cursors(5), float(a), float(b), x, out)
     assert stats.binomtest(passed, out.size, law.sf(x)).pvalue > 1e-4
     assert stats.kstest(out[:passed], lambda y: 1 - law.sf(y) / law.sf(x)).pvalue > 1e-4
 
@@ -191,7 +171,7 @@ def test_an_arm_is_the_largest_as_often_as_the_integral_says(wins, losses):
     chance = [np.trapezoid(density[:, k] * np.delete(below, k, 1).prod(1), grid[:, 0]) for k in range(len(wins))]
     assert sum(chance) == pytest.approx(1, abs=1e-6)
     many, counts = 250_000, np.zeros(len(wins))
-    _wins(luck.words([np.random.default_rng(9)]), wins, losses, 1.0, counts, many)
+    _wins(cursors(9), wins, losses, 1.0, counts, many)
     expected = np.array(chance) * many
     seen = expected > 5
     observed, due = np.append(counts[seen], counts[~seen].sum()), np.append(expected[seen], expected[~seen].sum())

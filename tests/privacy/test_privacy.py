@@ -5,12 +5,13 @@ import math
 import numpy as np
 import pytest
 from chance import LEVEL, chi_square, two_sample
+from helpers import cursors
 from kinds import each_once
 from scipy import stats
 from wrapped_laplace import log_wrapped_discrete_laplace, worst_log_ratio
 
 import hushbandits as hb
-from hushbandits.core.luck.rewards import Bernoulli, Beta, ClippedGaussian
+from hushbandits.core.random.rewards import Bernoulli, Beta, ClippedGaussian
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.pooled import Pooled
 from hushbandits.privacy.laplace import discrete_laplaces
@@ -85,7 +86,7 @@ def test_discrete_laplace_at_uniforms_follows_its_law(b):
 def test_a_sum_in_chunks_counts_every_user_once():
     rng, n = np.random.default_rng(0), 150_000
     assert Ones().total(rng, n) == n
-    raw, mapped = (Pooled(np.array([[n]]), Beta(), np.array([[1.0]]), np.array([[3]])) for _ in range(2))
+    raw, mapped = (Pooled(np.array([[n]]), Beta(), np.array([[1.0]]), cursors(1)) for _ in range(2))
     assert raw.total().item() == n
     assert mapped.map(lambda x: x / 2).encode(np.array([[4]]), [rng]).total().item() == 2 * n
 

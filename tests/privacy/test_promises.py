@@ -5,13 +5,14 @@ import math
 
 import numpy as np
 import pytest
+from helpers import own_streams
 from kinds import each_once
 from refusals import rows
 from scipy import special
 
 import hushbandits as hb
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.luck.rewards import LAWS
+from hushbandits.core.random.rewards import LAWS
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.laplace import laplaces
@@ -230,7 +231,7 @@ def arms_after(first, own, grid=None, epsilon=1.0, runs=10, n_agents=40):
     env.law = type("Fixed", (type(env.law),), {"quantile": fixed})()
     team = hb.make_team("UCB1")
     obs = env.reset(0)
-    team.reset(env, env.seeds)
+    team.reset(env, own_streams(env, team))
     told = []
     while obs.live.any():
         arms = np.array(team.act(obs))

@@ -40,8 +40,8 @@ class Dropper(Wrapper):
     verbs = ("drop",)
     preserves_guarantees = True
 
-    def reset(self, env, seeds):
-        self._luck = env.payload.luck("drop", self.name, env, seeds)
+    def reset(self, env, rng):
+        self._luck = env.payload.luck("drop", env, rng)
 
     def send(self, message, env):
         return message.drop(0.5, self._luck)

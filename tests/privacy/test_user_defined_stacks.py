@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from exact_pay import CODE, feedback, finite, network
+from helpers import own_streams
 
 import hushbandits as hb
 from hushbandits.core.env_view import EnvView
@@ -229,7 +230,7 @@ class Says(hb.Team):
 def heard(env, team=None):
     """The inboxes of a round, with what agents are told of their own (`inbox.own`)."""
     obs, team = env.reset(0), team or hb.make_team("Random")
-    team.reset(EnvView(env), env.seeds)
+    team.reset(EnvView(env), own_streams(env, team))
     obs = env.pull(team.act(obs))
     return env.talk(team.speak(obs.reward)).inbox
 

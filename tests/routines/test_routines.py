@@ -10,8 +10,8 @@ from kinds import each_once, weekly_but
 from scipy import optimize, special, stats
 
 import hushbandits as hb
-from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import play
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.policies.kl import kl, kl_lower, kl_upper
 from hushbandits.registry import assemble
 from hushbandits.routines.best_arm import ROUTINES

@@ -14,7 +14,7 @@ from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures, Store
-from hushbandits.core.luck.rewards import UniformMeans
+from hushbandits.core.random.rewards import UniformMeans
 
 
 def small(**changes):

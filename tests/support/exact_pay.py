@@ -3,7 +3,7 @@
 import math
 
 import hushbandits as hb
-from hushbandits.core.luck.rewards import Constant
+from hushbandits.core.random.rewards import Constant
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.envs.network.env import CoopNetwork
 

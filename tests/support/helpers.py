@@ -3,14 +3,25 @@
 import numpy as np
 
 import hushbandits as hb
+from hushbandits.core import Streams, run_seeds
 from hushbandits.registry import assemble, takes
+
+
+def own_streams(env, team):
+    """What a team is started with."""
+    return Streams(env.seeds).below(f"agent/{team.stream}")
+
+
+def cursors(runs, seed=3):
+    """What the rewards of a block in each of so many runs are drawn from."""
+    return Streams(run_seeds(seed, runs)).cursors().reshape(runs, 1, -1)
 
 
 def arms_pulled(env, team, seeds, look=lambda: None):
     """Play by the beats; the arms of every round, (R, T, M)."""
     hb.meet(env, team)
     obs, arms = env.reset(seeds), []
-    team.reset(env, env.seeds)
+    team.reset(env, own_streams(env, team))
     while obs.live.any():
         arms.append(team.act(obs).copy())
         obs = env.pull(arms[-1])

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from hushbandits.core.luck.arms import Arms
-from hushbandits.core.luck.tapes import Uniforms
+from hushbandits.core.random.arms import Arms
 from hushbandits.core.rows import set_rows
 from hushbandits.envs.rounds.env import Rounds
 
@@ -32,9 +31,9 @@ class Weather(Rounds):
         self.rain = rain
         super().__init__(**rest)
 
-    def _reset(self, seeds, rows=None):
-        super()._reset(seeds, rows)
-        set_rows(self, rows, _sky=Uniforms(seeds, "weather", ()), _wet=np.zeros(len(seeds), np.int64))
+    def _reset(self, rng, rows=None):
+        super()._reset(rng, rows)
+        set_rows(self, rows, _sky=rng.reader((), "weather"), _wet=np.zeros(len(rng), np.int64))
 
     def _rewards(self, arm, location, u):
         wet = self._sky.next() < self.rain

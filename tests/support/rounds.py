@@ -1,7 +1,8 @@
 """Compiled rounds, held against the beats."""
 
+from helpers import own_streams
+
 from hushbandits.core.env_view import EnvView
-from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.play import play, record
 from hushbandits.testing.games import same
 
@@ -24,7 +25,7 @@ def check_compiled(build, runs=8, left=lambda team: None):
     same(finals, batch, "compiled rounds with and without stops")
     same(curves, record(env, team, 4, POINTS, env.curve_metrics)[1], "curves of compiled rounds and of beats")
     r = runs // 2
-    single = play(*build(1), run_seeds(4, runs)[r : r + 1])
+    single = play(*build(1), env.seeds[r : r + 1])
     same(single, {name: values[r : r + 1] for name, values in batch.items()}, "a run alone and its row, compiled,")
 
 
@@ -32,5 +33,5 @@ def has_episode(build):
     """Whether a game is played in compiled rounds."""
     env, team = build(2)
     env.reset(0)
-    team.reset(EnvView(env), env.seeds)
+    team.reset(EnvView(env), own_streams(env, team))
     return team.episode(env)

@@ -12,28 +12,28 @@ from hushbandits.testing import check_agent
 
 
 class Sound(hb.Team):
-    """The ground of the faults: arms from its own tape, the standard report."""
+    """The ground of the faults: arms from its own stream, the standard report."""
 
     setting = "network"
 
-    def reset(self, env, seeds):
+    def reset(self, env, rng):
         self.k = env.n_arms
-        self.rngs = [np.random.default_rng(seed) for seed in seeds]
+        self.rngs = rng.generators()
 
     def act(self, obs):
         return np.array([rng.integers(self.k, size=obs.who.shape[1]) for rng in self.rngs])
 
 
 class BadStart(Sound):
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
+    def reset(self, env, rng):
+        super().reset(env, rng)
         self.means = env.means
 
 
 class Unseeded(Sound):
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
-        self.rngs = [np.random.default_rng() for _ in seeds]
+    def reset(self, env, rng):
+        super().reset(env, rng)
+        self.rngs = [np.random.default_rng() for _ in range(len(rng))]
 
 
 class Remembers(Sound):
@@ -48,8 +48,8 @@ class Remembers(Sound):
 class Counted(Sound):
     games = 0
 
-    def reset(self, env, seeds):
-        super().reset(env, seeds)
+    def reset(self, env, rng):
+        super().reset(env, rng)
         type(self).games += 1
 
 

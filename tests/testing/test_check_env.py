@@ -223,9 +223,9 @@ def test_the_ground_of_the_planted_faults_is_sound():
 class HiddenGlobalSeed(CoopNetwork):
     """A core whose rewards come from a global generator that is seeded at reset."""
 
-    def _reset(self, seeds):
-        super()._reset(seeds)
-        np.random.seed(seeds[0].generate_state(1)[0])
+    def _reset(self, rng):
+        super()._reset(rng)
+        np.random.seed(rng.generator(0).integers(1 << 32))
 
     def _pull(self, action):
         super()._pull(action)

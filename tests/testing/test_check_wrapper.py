@@ -37,8 +37,8 @@ class Unseeded(Sound):
 
 
 class Shared(hb.Wrapper):
-    def reset(self, env, seeds):
-        self.luck = np.random.default_rng(seeds[0]).random(len(seeds))
+    def reset(self, env, rng):
+        self.luck = rng.generator(0).random(len(rng))
 
     def metrics(self, env):
         return {"luck": self.luck}

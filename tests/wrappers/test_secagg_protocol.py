@@ -12,7 +12,7 @@ from kinds import each_once, weekly_but
 from steps import equal
 
 import hushbandits as hb
-from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.samplers import polya_epsilon
 from hushbandits.secure.bonawitz import MEASURES, SecureSum
@@ -130,7 +130,7 @@ def test_votes_that_missed_their_window_are_in_a_later_one():
         "DPMASE-v0", n_agents=8, n_arms=2, means=[0.9, 0.1], horizon=400, threshold=9,
         wrappers=[SecAgg(window=8, protocol="bonawitz", threshold=1, dropouts={"masked": 0.4, "unmask": 0.3})],
     )  # fmt: skip
-    env.reset(0)
+    env.reset(1)
     counts = []
     for _ in range(300):
         env.pull(np.ones((1, 1, 2), bool))

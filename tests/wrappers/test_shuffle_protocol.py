@@ -8,7 +8,7 @@ from homes import EACH, FAST, NET, VOTE, Home
 from kinds import weekly_but
 
 import hushbandits as hb
-from hushbandits.core.luck.tapes import run_seeds
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.env import Feedback

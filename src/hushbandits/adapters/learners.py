@@ -9,7 +9,6 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core import Array, Env, Field, Params, Seeds, Task, as_array, choice, integer, run_seeds, shown
-from hushbandits.core.luck.seeding import Seeded
 from hushbandits.core.task import Stacked, fits, shaped
 from hushbandits.registry import ENVS, AnyEnv, AnyWrapper, make_core, takes, title
 
@@ -90,58 +89,53 @@ def spelled(core: Env) -> str:
 
 
 class Episodes:
-    """The seeds of R runs, episode by episode.
+    """The seeds of R runs of a core, episode by episode.
 
-    The first episode under a seed s is what ``make_core(…).reset(s)`` plays; row i's e-th one after it is
-    ``SeedSequence(s, spawn_key=(i, 256 + e))``, whatever the other rows do (tapes are named by bytes, below 256).
+    The first episode of row i under a seed s is run i of ``core.reset(s)``; its e-th one after it is run i + e·2³²,
+    whatever the other rows do.
 
     Parameters
     ----------
     runs : int
         R.
+    again : (1, 3) uint64 array, optional
+        The run that an episode without a seed plays again.
 
     Examples
     --------
-    >>> episodes = Episodes(2)
-    >>> [seed.spawn_key for seed in episodes.start(7)], [seed.spawn_key for seed in episodes.following([1])]
-    ([(0,), (1,)], [(1, 257)])
+    >>> import hushbandits as hb
+    >>> episodes, core = Episodes(2), hb.make_core("CoopNetwork-v0", runs=2)
+    >>> episodes.start(7, core)[:, 2].tolist(), episodes.following([1], core)[:, 2].tolist()
+    ([0, 1], [4294967297])
     """
 
-    def __init__(self, runs: int):
-        self._entropy: int | None = None
+    def __init__(self, runs: int, again: Seeds | None = None):
+        self._seed: int | None = None
         self._played = np.zeros(runs, np.int64)
+        self._again = again
 
-    def start(self, seed: int | None) -> Seeds:
+    def start(self, seed: int | None, core: Env) -> Seeds:
         """Return the seeds of everybody's next episode: the first ones under `seed`.
 
         Without a seed they are the next of the stream that goes on; it begins with fresh entropy.
         """
-        if seed is None and self._entropy is not None:
-            return self.following(range(len(self._played)))
+        if seed is None and self._again is not None:
+            return self._again
+        if seed is None and self._seed is not None:
+            return self.following(range(len(self._played)), core)
         fresh = np.random.SeedSequence().entropy if seed is None else seed
-        self._entropy = integer("seed", fresh, 0, np.inf)
+        self._seed = int(integer("seed", fresh, 0, np.inf))
         self._played[:] = 0
-        return run_seeds(self._entropy, len(self._played))
+        return run_seeds(self._seed, len(self._played), world=core.seed_text)
 
-    def following(self, rows: Sequence[int] | Array) -> Seeds:
+    def following(self, rows: Sequence[int] | Array, core: Env) -> Seeds:
         """Return the seeds of the next episodes of some rows."""
-        assert self._entropy is not None
+        assert self._seed is not None
         index = np.asarray(rows)
         self._played[index] += 1
-        keys = zip(index.tolist(), (256 + self._played[index]).tolist(), strict=True)
-        return Seeded([(self._entropy, key) for key in keys])
-
-
-class Again(Episodes):
-    """One run that is played again in each episode to which nobody gives another seed."""
-
-    def __init__(self, seed: np.random.SeedSequence):
-        super().__init__(1)
-        self._seed = seed
-
-    def start(self, seed: int | None) -> Seeds:
-        """Return the run's seed, or the first one under `seed`."""
-        return [self._seed] if seed is None else super().start(seed)
+        seeds = run_seeds(self._seed, len(index), world=core.seed_text)
+        seeds[:, 2] = index + (self._played[index] << 32)
+        return seeds
 
 
 class Rows:
@@ -166,9 +160,9 @@ class Rows:
     def reset(self, seed: int | None = None, rows: Array | None = None) -> Array:
         """Start everyone's episode, or the next ones of `rows`; return observations ``(R, M, D)``."""
         if rows is None or len(rows) == self.runs:
-            self.task.reset(self._episodes.start(seed))
+            self.task.reset(self._episodes.start(seed, self.core))
         else:
-            self.task.reset(self._episodes.following(rows), rows)
+            self.task.reset(self._episodes.following(rows, self.core), rows)
         self.begun = True
         return self.task.observe()
 

@@ -10,8 +10,8 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
-from hushbandits.adapters.learners import Again, Episodes, Info, begun, checked_mode, of_run, spelled
-from hushbandits.core import Array, Env, Params, Space, Stacked, Task, Team, choice, integer, shown
+from hushbandits.adapters.learners import Episodes, Info, begun, checked_mode, of_run, spelled
+from hushbandits.core import Array, Env, Params, Seeds, Space, Stacked, Task, Team, choice, integer, shown
 from hushbandits.protection import DELTA, Protection, privacy
 from hushbandits.registry import AnyAgent, make_core
 
@@ -111,7 +111,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         Parameters
         ----------
         seed : int, optional
-            Plays the core's run ``run_seeds(seed, 1)[0]``; ``None``: the next episode of the stream that a seed
+            Plays run 0 of ``core.reset(seed)``; ``None``: the next episode of the stream that a seed
             began, or fresh entropy if none has.
         options : mapping, optional
             Parameters of the env for this episode alone, such as ``{"means": [.9, .1]}`` or ``{"graph": "star"}``;
@@ -123,15 +123,15 @@ class ParallelView(ParallelEnv[str, Array, object]):
             A bad seed, or options that the env does not take or that would change its spaces.
         """
         self._take(options)
-        self.task.reset(self._episodes.start(seed))
+        self.task.reset(self._episodes.start(seed, self.core))
         self.agents = self.possible_agents[:]
         self._begun, self._over, self._cycles = True, False, 0
         self._open = False  # whether a round waits for its talk
         return self._told()
 
-    def repeat(self, seed: np.random.SeedSequence) -> None:
-        """Have every episode that begins without a seed be the run of this one."""
-        self._episodes = Again(seed)
+    def repeat(self, seeds: Seeds) -> None:
+        """Have every episode that begins without a seed be the run of these, ``(1, 3)``."""
+        self._episodes = Episodes(1, seeds)
 
     def _take(self, options: Params | None) -> None:
         """Play an episode as its options have it."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushbandits.core import Array, Env, EnvView, Message, Seeds, Task, Team
-from hushbandits.core.play import meet
+from hushbandits.core import Array, Env, Message, Seeds, Task, Team
+from hushbandits.core.play import begin, meet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -92,8 +92,7 @@ def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[Task]:
     meet(env, team)
     task = env.task()
     which = list(env.actions).index("arm") if "arm" in env.actions else None
-    obs = env.reset(seed)
-    team.reset(EnvView(env), env.seeds)
+    obs = begin(env, team, seed)
     task.begin(obs)
     yield task
     speak: Callable[..., Message | None] = team.speak  # it is handed None where rewards are withheld

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from hushbandits.agents.calibrated import Calibrated
-from hushbandits.core import Array, Guarantee, Inbox, Measure, Obs, Params, Seeds, Uniforms, World, invalid, jit, real
+from hushbandits.core import Array, Guarantee, Inbox, Measure, Obs, Params, Streams, World, invalid, jit, real
 from hushbandits.core.guarantee import ONCE
 from hushbandits.policies.kl import kl_upper
 
@@ -67,16 +67,16 @@ class AdaP(Calibrated):
         """Indices of noised means of `n` users each, all ``(R, M, K)``, at times s ``(R, M, 1)``."""
         raise NotImplementedError(f"{type(self).__name__} must define index(mean, n, s)")
 
-    def reset(self, env: World, seeds: Seeds) -> None:
+    def reset(self, env: World, rng: Streams) -> None:
         self.meets(env)  # a team may be started without a meeting
-        shape = (len(seeds), env.n_agents, env.n_arms)
+        shape = (len(rng), env.n_agents, env.n_arms)
         self._env = env
         self._mean = np.zeros(shape)  # μ̃
         self._n = np.zeros(shape, np.int64)  # n_a
         self._next = np.ones(shape, np.int64)  # N_a
         self._noised = np.zeros(shape[0], np.int64)
         self._run, self._seat = np.ogrid[: shape[0], : shape[1]]
-        self._luck = Uniforms(seeds, f"agent/{self.name}", shape[1:2])
+        self._luck = rng.reader(shape[1:2])
 
     def act(self, obs: Obs) -> tuple[Array, Array]:
         index = self.index(self._mean, np.maximum(self._n, 1), self._env.served[:, :, None] + 1.0)

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from hushbandits.core import LONGEST, Array, Field, Inbox, Measure, Obs, Protocol, Team, World, flag, jit, real, streams
-from hushbandits.core.utils import Message, Seeds
+from hushbandits.core import LONGEST, Array, Field, Inbox, Measure, Obs, Protocol, Streams, Team, World, flag, jit, real
+from hushbandits.core.utils import Message
 
 
 def first_lists(agents: int, arms: int) -> Array:
@@ -117,8 +117,8 @@ class GosInE(Team):
         """Names go to neighbours and no further."""
         return Protocol(env={"life": 1})
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        runs, agents, arms = len(seeds), env.n_agents, env.n_arms
+    def reset(self, env: World, rng: Streams) -> None:
+        runs, agents, arms = len(rng), env.n_agents, env.n_arms
         first = first_lists(agents, arms) if self.shares else np.tile(np.arange(arms), (agents, 1))
         self._lists = np.tile(first, (runs, 1, 1))
         self._n, self._s = np.zeros((2, runs, agents, arms))
@@ -126,7 +126,7 @@ class GosInE(Team):
         self._arm = np.zeros((runs, agents), np.int64)
         self._j = np.ones((runs, agents), np.int64)
         self._asked = np.zeros(runs, np.int64)
-        self._rngs = streams(seeds, f"agent/{self.name}")
+        self._rngs = rng.generators()
         graph = np.arange(runs) % len(env.slots.sender)
         #: (R, M, S) neighbours, −1 where there are no more, and the arm that each named last.
         self._near, self._degree = env.slots.sender[graph], env.slots.degree[graph]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from hushbandits.agents.calibrated import Calibrated
-from hushbandits.core import Array, Inbox, Measure, Obs, Seeds, World
+from hushbandits.core import Array, Inbox, Measure, Obs, Streams, World
 from hushbandits.privacy.plans import confidence_level
 from hushbandits.routines.successive import eliminate
 
@@ -59,9 +59,9 @@ class SuccessiveElimination(Calibrated):
         super().meets(env)
         self._p = confidence_level(self._confidence, env.horizon)
 
-    def reset(self, env: World, seeds: Seeds) -> None:
+    def reset(self, env: World, rng: Streams) -> None:
         self.meets(env)  # a team may be started without a meeting
-        shape = (len(seeds), env.n_agents)
+        shape = (len(rng), env.n_agents)
         self._horizon = env.horizon
         self._active = np.ones((*shape, env.n_arms), bool)
         self._mean = np.zeros((*shape, env.n_arms))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hushbandits.agents.shi2021 import Books, Federated, best_left
-from hushbandits.core import Array, Protocol, Seeds, World, choice, count, jit, real
+from hushbandits.core import Array, Protocol, Streams, World, choice, count, jit, real
 
 #: a(λ), by name.
 MAPPINGS: dict[str, Callable[[float], float]] = {
@@ -188,11 +188,11 @@ class FedMoMUCB(Federated):
         needed = clients_needed(n_arms, horizon, self.fraction, self.mapping, self.failure)
         return Protocol(env={**asked.env, "n_agents": needed})
 
-    def reset(self, env: World, seeds: Seeds) -> None:
+    def reset(self, env: World, rng: Streams) -> None:
         self._size = group_size(env.n_agents, self.fraction, self.mapping)
         e = _shares(self.fraction, self.mapping)[1]
         self._factor = 2 * math.sqrt(math.log(2) * (4 * e - 1) / ((2 * e - 1) * self._size))
-        super().reset(env, seeds)
+        super().reset(env, rng)
 
     def schedule(self, phase: Array) -> Array:
         upto = _GROWTHS[self.growth]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, Guarantee, Inbox, Protocol, Seeds, World, choice, divisor, jit, real
+from hushbandits.core import Array, Guarantee, Inbox, Protocol, Streams, World, choice, divisor, jit, real
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules
 from hushbandits.estimators.robust import Estimator, make_estimator
@@ -109,8 +109,8 @@ class PrivateUCB(NetworkTeam):
         """Own rewards are taken in where the agents are told of them."""
         return _EXACT if self.own == "exact" else _NOISED
 
-    def begin(self, env: World, seeds: Seeds) -> _Private:
-        learners = len(seeds) * env.n_agents
+    def begin(self, env: World, rng: Streams) -> _Private:
+        learners = len(rng) * env.n_agents
         warm_up = env.n_arms * math.ceil(1 / self.epsilon)  # alg. 2, line 3
         nothing = sums(learners, env.n_arms)
         return _Private(*nothing, *sums(learners, env.n_arms)[:2], warm_up)
@@ -222,9 +222,9 @@ class ByzantineUCB(NetworkTeam):
         values = values_kept(self.mean, most, log_inverse_delta)
         return max(1, 2**20 // (env.n_agents * env.n_arms * values))
 
-    def begin(self, env: World, seeds: Seeds) -> _Robust:
+    def begin(self, env: World, rng: Streams) -> _Robust:
         """No samples."""
-        shape = (len(seeds), env.n_agents, env.n_arms)
+        shape = (len(rng), env.n_agents, env.n_arms)
         values = env.slots.degree[np.arange(shape[0]) % len(env.slots.degree)] + 1  # (R, M) of a round, at most
         each, horizon = int(values.max()), int(env.horizon)
         self._samples = follow(self.mean, shape, values * horizon, 2 * math.log(max(2, horizon)))

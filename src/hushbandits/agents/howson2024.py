@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.agents.policy_team import PolicyTeam, Turned
-from hushbandits.core import LONGEST, Array, Inbox, Measure, Obs, Protocol, World, choice, flag, integer, jit, streams
-from hushbandits.core.utils import Message, Seeds
+from hushbandits.core import LONGEST, Array, Inbox, Measure, Obs, Protocol, Streams, World, choice, flag, integer, jit
+from hushbandits.core.utils import Message
 from hushbandits.envs.network.graphs import graph_median, shortest_path_tree
 from hushbandits.envs.network.rules import Rules
 from hushbandits.policies.shelf import AnyPolicy
@@ -202,8 +202,8 @@ class QuACK(PolicyTeam):
             )
         return leaders
 
-    def begin(self, env: World, seeds: Seeds) -> _Queues:
-        runs, agents, n_arms = len(seeds), env.n_agents, env.n_arms
+    def begin(self, env: World, rng: Streams) -> _Queues:
+        runs, agents, n_arms = len(rng), env.n_agents, env.n_arms
         leaders = self._leaders(env)
         graph = np.arange(runs) % len(leaders)
         self._pause, self._paid = 0, np.zeros(runs, np.int64)
@@ -211,13 +211,13 @@ class QuACK(PolicyTeam):
             self._pause = 3 * agents
             self._paid = np.array(list(map(search_messages, env.adjacency, env.distance)))[graph]
         self._told = np.zeros((runs, agents), bool)
-        self._rngs = streams(seeds, f"agent/{self.name}")
+        self._rngs = rng.generators()
         self._slots: int = env.slots.sender.shape[2]
         return _Queues(
             leader=leaders[graph], chosen=np.zeros(runs, np.int64), arm=self._arm,
             queue=np.zeros((runs, n_arms, 16 * agents)), head=np.zeros((runs, n_arms), np.int64),
             size=np.zeros((runs, n_arms), np.int64), lag=env.slots.lag,
-            pi=self.learners(env, seeds, 1, agents * env.horizon),
+            pi=self.learners(env, rng, 1, agents * env.horizon),
         )  # fmt: skip
 
     def metrics(self, env: World) -> dict[str, Array]:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from hushbandits.core import Protocol, Seeds, World, jit, streams
+from hushbandits.core import Protocol, Streams, World, jit
+from hushbandits.core.random.names import POLICY
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules, interpreted
-from hushbandits.policies.luck import words
 from hushbandits.policies.shelf import AnyPolicy, given_to, make_policy
 from hushbandits.policies.start import started
 
@@ -56,7 +56,7 @@ class PolicyTeam(NetworkTeam):
         """The mechanism gets the policy's ε."""
         return Protocol(env=given_to(self.policy, settings))
 
-    def learners(self, env: World, seeds: Seeds, each: int, plays: int) -> NamedTuple:
-        """Return the policy's state in `env`: `each` learners for every one of `seeds`, of so many `plays`."""
-        luck = words(streams(seeds, f"policy/{self.policy.name}"), each) if self.policy.random else None
-        return started(self.policy, env, len(seeds) * each, plays, luck)
+    def learners(self, env: World, rng: Streams, each: int, plays: int) -> NamedTuple:
+        """Return the policy's state in `env`: `each` learners for every run of `rng`, of so many `plays`."""
+        luck = rng.cursors(each, POLICY) if self.policy.random else None
+        return started(self.policy, env, len(rng) * each, plays, luck)

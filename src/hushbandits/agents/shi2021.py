@@ -12,8 +12,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, Field, Inbox, Measure, Message, Obs, Protocol, Team, World, integer, jit, real
-from hushbandits.core.utils import Seeds
+from hushbandits.core import (
+    Array,
+    Field,
+    Inbox,
+    Measure,
+    Message,
+    Obs,
+    Protocol,
+    Streams,
+    Team,
+    World,
+    integer,
+    jit,
+    real,
+)
 
 
 class Books(NamedTuple):
@@ -170,8 +183,8 @@ class Federated(Team):
         if env.slots.depth > 1 or env.slots.degree.min() < env.n_agents - 1:
             raise ValueError(f"{self.name} needs graph='complete' without delay: its server hears everybody at once")
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        runs, agents, arms = len(seeds), env.n_agents, env.n_arms
+    def reset(self, env: World, rng: Streams) -> None:
+        runs, agents, arms = len(rng), env.n_agents, env.n_arms
         self.horizon = env.horizon
         shape = runs, agents, arms
         phase = np.ones(shape[:2], np.int64)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hushbandits.core import Array, Field, Inbox, Message, Obs, Protocol, Seeds, Team, World, integer, jit, real
+from hushbandits.core import Array, Field, Inbox, Message, Obs, Protocol, Streams, Team, World, integer, jit, real
 
 
 @jit
@@ -103,8 +103,8 @@ class ResilientUCB(Team):
         """Means go to neighbours and no further."""
         return Protocol(env={"life": 1})
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        shape = (len(seeds), env.n_agents, env.n_arms)
+    def reset(self, env: World, rng: Streams) -> None:
+        shape = (len(rng), env.n_agents, env.n_arms)
         self._n, self._s, self._mean, self._z = np.zeros((4, *shape))
         self._g = np.ones(shape)
         self._arm = np.zeros(shape[:2], np.int64)

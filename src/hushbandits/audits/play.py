@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hushbandits.audits.cases import Case
-from hushbandits.core import Action, Array, Env, EnvView, Inbox, Law, Message, Obs, Payload, Seeds, Team, World, Wrapper
+from hushbandits.core import Action, Array, Env, Inbox, Law, Message, Obs, Payload, Seeds, Streams, Team, World, Wrapper
+from hushbandits.core.play import begin
+from hushbandits.core.random.streams import generator_at
 from hushbandits.core.wrapper import SecureFunction
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.env import Feedback
@@ -80,8 +82,7 @@ def rounds(env: Env, team: Team, seed: int | Seeds = 0, told: Sequence[Any] | No
 
     `told`: each round's rewards, where the env's law is `Told`.
     """
-    obs = env.reset(seed)
-    team.reset(EnvView(env), env.seeds)
+    obs = begin(env, team, seed)
     t = 0
     while obs.live.any() and (told is None or t < len(told)):
         if told is not None:
@@ -106,7 +107,7 @@ class Script(Team):
     def __init__(self, plays: Callable[[int, tuple[int, ...], int], Action]) -> None:
         self._plays = plays
 
-    def reset(self, env: World, seeds: Seeds) -> None:
+    def reset(self, env: World, rng: Streams) -> None:
         self._t, self._k = -1, env.n_arms
 
     def act(self, obs: Obs) -> Action:
@@ -127,8 +128,8 @@ class Mirror(Team):
 
     told = ()
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        self._arm = np.zeros((len(seeds), env.n_agents), int)
+    def reset(self, env: World, rng: Streams) -> None:
+        self._arm = np.zeros((len(rng), env.n_agents), int)
 
     def act(self, obs: Obs) -> Array:
         return self._arm
@@ -244,7 +245,7 @@ def seen(env: Env, blocks: Sequence[Any], runs: int, seed: int = 0, how: str = "
             row["message's users left"] = last.left
             users += [] if last.users is None else [last.users]
         rows.append(row)
-        luck.append(made._seed / 2.0**53)
+        luck.append([[generator_at(server).random() for server in run] for run in made._blocks])
         left.append(sent.left)
         if first.users is None:
             sums.append(sent.left * (played.t % 2))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hushbandits.agents.policy_team import PolicyTeam, Turned
-from hushbandits.core import LONGEST, Seeds, World
+from hushbandits.core import LONGEST, Streams, World
 from hushbandits.envs.network.rules import Rules, nothing
 from hushbandits.policies.start import tried
 
@@ -46,8 +46,8 @@ class Alone(PolicyTeam):
     def meets(self, env: World) -> None:
         tried(self.policy, env, env.horizon)
 
-    def begin(self, env: World, seeds: Seeds) -> NamedTuple:
-        return self.learners(env, seeds, env.n_agents, env.horizon)
+    def begin(self, env: World, rng: Streams) -> NamedTuple:
+        return self.learners(env, rng, env.n_agents, env.horizon)
 
     def ahead(self) -> int:
         """A user-defined policy goes by the beats."""

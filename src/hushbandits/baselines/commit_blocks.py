@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushbandits.core import Array, Inbox, Obs, Seeds, Team, World, integer
+from hushbandits.core import Array, Inbox, Obs, Streams, Team, World, integer
 
 
 class CommitBlocks(Team):
@@ -26,8 +26,8 @@ class CommitBlocks(Team):
     def __init__(self, block: int = 32):
         self.block = integer("block", block, 1)
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        shape = (len(seeds), env.n_agents)
+    def reset(self, env: World, rng: Streams) -> None:
+        shape = (len(rng), env.n_agents)
         self._horizon = env.horizon
         self._mean = np.zeros((*shape, env.n_arms))
         self._tried = np.zeros(shape, np.int64)

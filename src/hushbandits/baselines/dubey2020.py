@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hushbandits.baselines.alone import each_alone
-from hushbandits.core import Seeds, World, jit
+from hushbandits.core import Streams, World, jit
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.policies.policy import Sums, sums
 from hushbandits.policies.ucb import UCB1
@@ -29,5 +29,5 @@ class MultiUCB(NetworkTeam):
     hears: tuple[str, ...] = ("tally",)
     rules = each_alone(UCB1.choose, UCB1.update, jit)._replace(hear=pool, takes="tally")
 
-    def begin(self, env: World, seeds: Seeds) -> Sums:
-        return sums(len(seeds) * env.n_agents, env.n_arms)
+    def begin(self, env: World, rng: Streams) -> Sums:
+        return sums(len(rng) * env.n_agents, env.n_arms)

@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 
 from hushbandits.agents.howson2024 import guess
-from hushbandits.core import Array, Inbox, Obs, Protocol, Seeds, World, choice, integer, jit, streams
+from hushbandits.core import Array, Inbox, Obs, Protocol, Streams, World, choice, integer, jit
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.graphs import (
     adjacency,
@@ -206,8 +206,8 @@ class CMPUCB(NetworkTeam):
             )
         return found
 
-    def begin(self, env: World, seeds: Seeds) -> _Leaders:
-        runs, agents = len(seeds), env.n_agents
+    def begin(self, env: World, rng: Streams) -> _Leaders:
+        runs, agents = len(rng), env.n_agents
         found = self._partitions(env)
         most = max(len(leaders) for leaders, _ in found)
         leader, follows = np.full((runs, most), -1), np.zeros((runs, agents), np.int64)
@@ -216,7 +216,7 @@ class CMPUCB(NetworkTeam):
             leader[r, : len(leaders)] = leaders
             follows[r] = leaders[whom]
         self._told = follows == np.arange(agents)
-        self._rngs = streams(seeds, f"agent/{self.name}")
+        self._rngs = rng.generators()
         pi = started(self.policy, env, runs * most, agents * env.horizon)
         return _Leaders(leader, follows, self._arm, env.slots.lag, pi)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hushbandits.agents.feraud2019 import ArmSelection
-from hushbandits.core import Protocol, Seeds, World
+from hushbandits.core import Protocol, Streams, World
 from hushbandits.routines.routine import Routine
 
 
@@ -42,9 +42,9 @@ class OnePrivacy(ArmSelection):
         self._confidence = self.delta / env.n_agents
         super().meets(env)
 
-    def reset(self, env: World, seeds: Seeds) -> None:
+    def reset(self, env: World, rng: Streams) -> None:
         self._confidence = self.delta / env.n_agents
-        super().reset(env, seeds)
+        super().reset(env, rng)
 
     def routine(self, n_arms: int) -> Routine:
         return self.selection(n_arms, self._confidence, alone=True)

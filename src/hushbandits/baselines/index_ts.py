@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 from hushbandits.baselines.alone import each_alone
 from hushbandits.baselines.dubey2020 import pool
-from hushbandits.core import Seeds, World, jit, real, streams
+from hushbandits.core import Streams, World, jit, real
 from hushbandits.envs.network.episode import NetworkTeam
-from hushbandits.policies.luck import words
 from hushbandits.policies.thompson import GaussianTS
 
 
@@ -34,8 +33,8 @@ class IndexTS(NetworkTeam):
     def __init__(self, sigma: float = 0.15, prior: float = 1.0):
         self.sigma, self.prior = real("sigma", sigma, 0), real("prior", prior)
 
-    def begin(self, env: World, seeds: Seeds) -> NamedTuple:
-        luck = words(streams(seeds, f"agent/{self.name}"), env.n_agents)
-        state = GaussianTS(self.sigma).state(len(seeds) * env.n_agents, env.n_arms, env.horizon, luck)
+    def begin(self, env: World, rng: Streams) -> NamedTuple:
+        luck = rng.cursors(env.n_agents)
+        state = GaussianTS(self.sigma).state(len(rng) * env.n_agents, env.n_arms, env.horizon, luck)
         state.s[:] = self.prior
         return state

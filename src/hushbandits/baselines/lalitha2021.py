@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.baselines.gossip import Gossip, gossip, gossip_matrix
-from hushbandits.core import Array, Seeds, World, check_unit_rewards, jit, real, streams
-from hushbandits.policies.luck import largest_beta, words
+from hushbandits.core import Array, Streams, World, check_unit_rewards, jit, real
+from hushbandits.policies.luck import largest_beta
 
 
 class _Posteriors(NamedTuple):
@@ -54,9 +54,9 @@ class DecTS(Gossip):
     def meets(self, env: World) -> None:
         check_unit_rewards(self.name, env)
 
-    def begin(self, env: World, seeds: Seeds) -> _Posteriors:
+    def begin(self, env: World, rng: Streams) -> _Posteriors:
         self.meets(env)  # a team may be started without a meeting
-        sums = np.ones((len(seeds), env.n_agents, env.n_arms, 2))
-        luck = words(streams(seeds, f"agent/{self.name}"), env.n_agents)
+        sums = np.ones((len(rng), env.n_agents, env.n_arms, 2))
+        luck = rng.cursors(env.n_agents)
         rate = float(env.n_agents) if self.rate is None else self.rate
         return _Posteriors(sums, gossip_matrix(env.adjacency), luck, rate)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from hushbandits.baselines.gossip import Gossip, gossip, gossip_matrix, second_eigenvalue
-from hushbandits.core import Array, Seeds, World, choice, jit, real
+from hushbandits.core import Array, Streams, World, choice, jit, real
 from hushbandits.policies.policy import argmax
 
 _NEAR = 1e-9  # how much of itself, or of one pull, a constant may lie above the smallest
@@ -154,10 +154,10 @@ class CoopUCB(Gossip):
         self.gamma, self.sigma = real("gamma", gamma, 1), real("sigma", sigma, 0)
         self.constant = choice("constant", constant, CONSTANTS)
 
-    def begin(self, env: World, seeds: Seeds) -> _Estimates:
+    def begin(self, env: World, rng: Streams) -> _Estimates:
         agents, arms, matrix = env.n_agents, env.n_arms, gossip_matrix(env.adjacency)
         self.quiet = arms
-        sums = np.zeros((len(seeds), agents, arms, 2))
+        sums = np.zeros((len(rng), agents, arms, 2))
         extra = np.repeat([_explored(self.constant, agents, one.tobytes()) for one in matrix], arms).reshape(
             -1, agents, arms
         )

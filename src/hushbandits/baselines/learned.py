@@ -18,7 +18,7 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.baselines.sb3_choices import described
-from hushbandits.core import Array, Params, Seeds, Space, Task, Uniforms, choice, shown
+from hushbandits.core import Array, Params, Space, Streams, Task, Uniforms, choice, shown
 
 CARD, WEIGHTS = "card.json", "weights.npz"
 #: What stands between two layers.
@@ -158,10 +158,10 @@ class Network:
             raise ValueError("deterministic=False: this policy takes the best choice, and its lots are part of a score")
         self._layers = [(np.ascontiguousarray(weight.T), bias) for weight, bias in policy.layers]
 
-    def reset(self, seeds: Seeds, name: str) -> None:
-        """Start R runs that draw from their tapes `name`."""
-        self._seeds, self._name = seeds, name
-        self._tape: Uniforms | None = None
+    def reset(self, rng: Streams) -> None:
+        """Start the runs of `rng`."""
+        self._rng = rng
+        self._reader: Uniforms | None = None
 
     def logits(self, seen: Array) -> Array:
         """Return scores of all choices, ``(R, A, …, C)``, for observations ``(R, A, …, D)``."""
@@ -199,10 +199,10 @@ class Network:
 
     def _luck(self, agents: int, numbers: int) -> Array:
         if not numbers:
-            return np.empty((len(self._seeds), agents, 0))
-        if self._tape is None:
-            self._tape = Uniforms(self._seeds, self._name, (agents, numbers))
-        return self._tape.next()
+            return np.empty((len(self._rng), agents, 0))
+        if self._reader is None:
+            self._reader = self._rng.reader((agents, numbers))
+        return self._reader.next()
 
 
 def drawn(scores: Array, luck: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.baselines.gossip import Gossip, gossip, gossip_matrix, second_eigenvalue
-from hushbandits.core import Array, Guarantee, Seeds, World, divisor, flag, jit, real
+from hushbandits.core import Array, Guarantee, Streams, World, divisor, flag, jit, real
 from hushbandits.policies.policy import argmax
 
 
@@ -151,8 +151,8 @@ class DDUCB(Gossip):
     def name(self) -> str:
         return "DDUCB-rechoosing" if self.rechoose else "DDUCB"
 
-    def begin(self, env: World, seeds: Seeds) -> _Buffers:
-        runs, agents, arms, matrix = len(seeds), env.n_agents, env.n_arms, gossip_matrix(env.adjacency)
+    def begin(self, env: World, rng: Streams) -> _Buffers:
+        runs, agents, arms, matrix = len(rng), env.n_agents, env.n_arms, gossip_matrix(env.adjacency)
         self.quiet = arms
         second = second_eigenvalue(matrix)
         length = np.array([stage_length(agents, float(x), self.epsilon) for x in second])

@@ -11,7 +11,7 @@ from gymnasium.spaces import MultiBinary
 from hushbandits.baselines.learned import Network, heads_of, parts_of, read
 from hushbandits.baselines.sb3_choices import choices
 from hushbandits.baselines.sb3_model import of_model, of_zip
-from hushbandits.core import Array, EnvView, Params, Seeds, Task, World, flag, shown
+from hushbandits.core import Array, EnvView, Params, Streams, Task, World, flag, shown
 from hushbandits.core.env_view import view_of
 from hushbandits.core.lifting import TaskTeam, given_options
 
@@ -78,6 +78,10 @@ class Trained(TaskTeam):
         where = self.policy.env.get("use")
         return f"{self.policy.algorithm} of {where}" if where else self.policy.algorithm
 
+    @property
+    def stream(self) -> str:
+        return "trained"
+
     def meets(self, env: World) -> None:
         task, policy = self.look(view_of(env)), self.policy
         space, wide = task.action_space, task.observation_space.shape[0]
@@ -106,10 +110,9 @@ class Trained(TaskTeam):
         except (TypeError, ValueError) as error:
             raise ValueError(f"{self.name} cannot see this env as it was trained to: {error}") from None
 
-    def begin(self, seeds: Seeds) -> None:
-        """Open one tape per run; of a model and of the zip that it was saved to, the same."""
-        own = self.policy.card or self.policy.by_choice
-        self._player.reset(seeds, f"agent/{self.name}" if own else "agent/sb3")
+    def begin(self, rng: Streams) -> None:
+        """Open the streams of every run."""
+        self._player.reset(rng)
 
     def choose(self, task: Task, pull: bool, talk: bool) -> Array:
         return self._player.act(task, pull, talk)

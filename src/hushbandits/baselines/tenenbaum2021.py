@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from hushbandits.agents.chowdhury2023 import BatchedSE
-from hushbandits.core import Inbox, Params, Seeds, World
+from hushbandits.core import Inbox, Params, Streams, World
 
 
 class VBSDPAE(BatchedSE):
@@ -36,8 +36,8 @@ class VBSDPAE(BatchedSE):
                 f"{self.name} needs a mechanism whose users add noise; those of {self._mechanism.name} do not"
             )
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        super().reset(env, seeds)
+    def reset(self, env: World, rng: Streams) -> None:
+        super().reset(env, rng)
         self._sums, self._users, self._variance = (np.zeros(self._mean.shape) for _ in range(3))
 
     def hear(self, inbox: Inbox) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hushbandits.agents.dubey2020 import PrivateUCB
-from hushbandits.core.luck.tapes import LONGEST
+from hushbandits.core.random.streams import LONGEST
 
 
 class DPUCBInt(PrivateUCB):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hushbandits.core import Action, Array, Obs, Seeds, Team, World, integer, probability, streams
+from hushbandits.core import Action, Array, Obs, Streams, Team, World, integer, probability
 
 
 class Random(Team):
@@ -29,9 +29,9 @@ class Random(Team):
     def ends(self) -> bool:  # type: ignore[override]
         return self.rate > 0
 
-    def reset(self, env: World, seeds: Seeds) -> None:
+    def reset(self, env: World, rng: Streams) -> None:
         self._env = env
-        self._rngs = streams(seeds, f"agent/{self.name}")
+        self._rngs = rng.generators()
 
     def act(self, obs: Obs) -> Action:
         action: Action = self._env.random_action(self._rngs, block=self.block)

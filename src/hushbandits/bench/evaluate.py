@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from hushbandits.bench.declare.canonical import seeds, world
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.parts import Part
 from hushbandits.bench.results import Results
@@ -88,8 +86,7 @@ def evaluate(
         agent = make_team(agent, **given)
     met = prepare(env_id, agent, 1, params, given, wrappers)
     sampled(chosen.checkpoints, met[0])
-    where = world(env_id, params)
-    entropy: Any = seeds(seed, where, 0, 1)[0].entropy
+    where = met[0].seed_text
     names = title(env_id), title(agent)
     about = f"{names[1]} on {names[0]}"
     task = partial(Task, "", about, env_id, agent, wrappers, params, given, chosen.checkpoints, where, seed)
@@ -109,5 +106,5 @@ def evaluate(
     times, along = batches[0][2], batches[0][1]
     curves = {name: (times, np.concatenate([lines[name] for _, lines, _ in batches])) for name in along}
     data, measures = Runs(np.arange(runs), finals, curves), Measures(gathered(*met))
-    one = Configuration(cell, cell.line, data, measures, entropy=entropy, env=(names[0], params))
+    one = Configuration(cell, cell.line, data, measures, luck=(seed, where), env=(names[0], params))
     return Results((Part(whole, (one,)),), met=met)

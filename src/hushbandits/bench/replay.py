@@ -12,7 +12,7 @@ from hushbandits.bench.results import Results, load_results
 from hushbandits.bench.run import Outcome
 from hushbandits.bench.runner.batch import prepare
 from hushbandits.core import Params, integer, shown
-from hushbandits.core.luck.tapes import LONGEST
+from hushbandits.core.random.streams import LONGEST, run_seeds
 from hushbandits.registry import make_core, make_wrapper
 
 __all__ = ["replay"]
@@ -81,7 +81,8 @@ def replay(
         wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
         met = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
     spec = met[0].spec if met is not None else None
-    if one.world is None or spec is None:
+    drawn = one.luck if one.seed is None else (one.seed, cell.seed_text)
+    if drawn is None or spec is None:
         raise ValueError(f"{one.cell.label} was not made by its name, or its seeds are not known: evaluate it anew")
     id, params, asked = spec
     # Who met it may have settled what the env gathers for inboxes; a view's agents see for themselves.
@@ -92,6 +93,6 @@ def replay(
     if other:
         raise TypeError(f"replay takes no parameter {next(iter(other))!r}: the env is as it was played")
     view = ParallelView(core, beats=beats, render_mode=render_mode, info=info, **own)
-    view.repeat(np.random.SeedSequence(one.world, spawn_key=(run,)))
+    view.repeat(run_seeds(drawn[0], 1, run, drawn[1]))
     view.reset()
     return view

@@ -15,7 +15,6 @@ from tyro.conf import Positional, arg
 
 from hushbandits.adapters import render
 from hushbandits.adapters.render import moments, watched
-from hushbandits.bench.declare.canonical import seeds, world
 from hushbandits.bench.runner.batch import prepare
 from hushbandits.cli.console import Game, Players, by_owner, make_console
 from hushbandits.core import integer, real, shown
@@ -69,12 +68,12 @@ def watch(
     real("fps", fps, 0, 50, closed="high")
     _check(out, overwrite)
     given = by_owner(game.set, ("env", "agent"))
-    first = seeds(integer("seed", game.seed, 0, float("inf")), world(env, given["env"]), 0, 1)
+    seed = int(integer("seed", game.seed, 0, float("inf")))
     core, team = prepare(env, agent, 1, given["env"], given["agent"], game.wrappers)
     core.task()  # what a picture needs is there, and a game that cannot be won says so
 
     def play() -> Iterator[Task]:
-        return islice(watched(core, team, first), None if rounds is None else rounds + 1)
+        return islice(watched(core, team, seed), None if rounds is None else rounds + 1)
 
     def title() -> str:
         return render.title(core, f"{env} · {agent}", over=not core.live[0])

@@ -4,12 +4,12 @@ from hushbandits.core.env import Env
 from hushbandits.core.env_view import EnvView, World
 from hushbandits.core.fields import check_unit_rewards
 from hushbandits.core.guarantee import ONCE, ONE_USER, RESOLVED, Adjacency, Guarantee, Run, invalid
-from hushbandits.core.luck.arms import Arms, Standing
-from hushbandits.core.luck.rewards import Bernoulli, Law, RepeatingMeans, UniformMeans, draw_locations
-from hushbandits.core.luck.tapes import LONGEST, Uniforms, run_seeds, streams
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, Inbox, Obs, require
 from hushbandits.core.payload import Channel, Gathering, Noise, Payload, PointNoise, Sealing, Shuffling, check_noise
+from hushbandits.core.random.arms import Arms, Standing
+from hushbandits.core.random.rewards import Bernoulli, Law, RepeatingMeans, UniformMeans, draw_locations
+from hushbandits.core.random.streams import LONGEST, Streams, Uniforms, run_seeds
 from hushbandits.core.rows import set_rows
 from hushbandits.core.task import Coding, Part, Space, Stacked, Task, choices
 from hushbandits.core.team import Protocol, Team
@@ -34,8 +34,9 @@ __all__ = [
     "Array", "Bernoulli", "Channel", "Coding", "Env", "EnvView", "Field", "Fields", "Gathering", "Guarantee", "Inbox",
     "Law", "Measure", "Message", "Noise", "Obs", "Params", "Part", "Payload", "PointNoise", "Privatizer", "Protocol",
     "RepeatingMeans", "Run", "Sealing", "SecureFunction", "Seeds", "Shuffling", "Space", "Stacked", "Standing",
+    "Streams",
     "Task", "Team", "UniformMeans", "Uniforms", "World", "Wrapper", "affordable", "as_array", "check_noise",
     "check_unit_rewards", "checked", "choice", "choices", "count", "divisor", "draw_locations", "flag", "handed",
     "inside", "integer", "invalid", "jit", "locked", "probability", "real", "reals", "require", "run_seeds",
-    "set_rows", "shown", "streams",
+    "set_rows", "shown",
 ]  # fmt: skip

@@ -5,18 +5,20 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
 from hushbandits.core.env_view import World
 from hushbandits.core.fields import inward, outward, toward_agents
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.luck.seeding import Seeded
-from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.messages import Field, Fields, Inbox, Obs
 from hushbandits.core.payload import Payload
+from hushbandits.core.random import names
+from hushbandits.core.random.streams import Streams
+from hushbandits.core.random.world import seed_text
 from hushbandits.core.rows import takes_rows
 from hushbandits.core.task import Task
 from hushbandits.core.team import Team
@@ -70,7 +72,7 @@ class Env(World, ABC):
     wrappers: tuple[Wrapper, ...]
     #: The wrappers as they were built: what a team may read, without any run's state.
     configured: tuple[Wrapper, ...]
-    seeds: Seeded = Seeded(())
+    seeds: Seeds = np.empty((0, 3), np.uint64)
     #: ``"new"``, its next beat (``"pull"``, ``"talk"``), ``"over"``, or ``"broken"``: inside a beat, and after one that
     #: failed, for what was drawn cannot be drawn again.
     _phase: str
@@ -78,6 +80,7 @@ class Env(World, ABC):
     own_reward: Array
     #: For subclasses: takes note of a message on its way, as it is sent and behind every wrapper.
     _passing: Callable[[Message], None] | None = None
+    _given: Params
     #: The metric that times an episode: the x-axis of its curves.
     clock: ClassVar[str] = "rounds"
     #: Whether every metric is linear in the clock inside a step (then a curve interpolates).
@@ -88,6 +91,9 @@ class Env(World, ABC):
     settings: ClassVar[tuple[str, ...]] = ()
     #: What a team's `metrics` may ask for besides, when all is over.
     truth: ClassVar[tuple[str, ...]] = ("means", "gaps", "locations")
+    #: Of its parameters, those that decide rewards and world, by the names under which they enter a seed; empty: all.
+    #: The names stay when parameters are renamed.
+    seed_fields: ClassVar[Mapping[str, str]] = {}
     #: What its messages answer to.
     payload: ClassVar[type[Payload]] = Payload
     #: How a learner meets it.
@@ -155,6 +161,17 @@ class Env(World, ABC):
             *added("tells", zip(self.wrappers, own, own[1:], strict=False)),
         )
 
+    def __new__(cls, *_: object, **given: object) -> Self:
+        """Keep what it is given: some of it enters its seeds (`seed_fields`)."""
+        env = super().__new__(cls)
+        env._given = given
+        return env
+
+    @cached_property
+    def seed_text(self) -> str:
+        """What of it enters its seeds: envs with the same text face the same runs."""
+        return seed_text(type(self), self._given)
+
     # -- how runs start ---------------------------------------------------------------------------------------
 
     def reset(self, seeds: int | Seeds = 0, rows: Sequence[int] | Array | None = None) -> Obs:
@@ -162,8 +179,8 @@ class Env(World, ABC):
 
         Parameters
         ----------
-        seeds : int or sequence of SeedSequences
-            One per run that starts; an int s stands for ``run_seeds(s, n)``, n of them.
+        seeds : int or (n, 3) uint64 array
+            One row per run that starts, as `run_seeds` returns them; an int s stands for this env's first runs under s.
         rows : (n,) ints or (R,) bools, optional
             The runs that start afresh, between two rounds: from there on each is what it would be alone.
 
@@ -181,22 +198,24 @@ class Env(World, ABC):
             `rows` are given, and the reset of its class or of a wrapper has no parameter `rows`.
         """
         index = None if rows is None else self._starting(rows)
-        seeds = checked_seeds(seeds, self.runs if index is None else len(index), run_seeds)
+        seeds = checked_seeds(seeds, self.runs if index is None else len(index), self.seed_text)
         if index is not None and len(seeds) != len(index):
             raise ValueError(f"seeds must be one for each of {len(index)} runs that start, not {len(seeds)}")
         if index is None or len(index) == self.runs:
             self._phase = "new"  # until all of it is there
-            self.seeds = Seeded(seeds if index is None else [seeds[i] for i in np.argsort(index)])
+            self.seeds = seeds.copy() if index is None else seeds[np.argsort(index)]
             self.runs = len(self.seeds)
-            self._reset(self.seeds)
+            rng = Streams(self.seeds)
+            self._reset(rng)
             for wrapper in self.wrappers:
-                wrapper.reset(self, tuple(self.seeds))
+                wrapper.reset(self, rng.below(names.wrapper(wrapper.name)))
         else:
             self._phase = "broken"  # until all of it is there
-            self.seeds = self.seeds.replaced(index, seeds)
-            self._reset(seeds, index)
+            self.seeds[index] = seeds
+            rng = Streams(seeds)
+            self._reset(rng, index)
             for wrapper in self.wrappers:
-                wrapper.reset(self, seeds, index)
+                wrapper.reset(self, rng.below(names.wrapper(wrapper.name)), index)
         self._phase = "pull"
         return self._seen()
 
@@ -245,8 +264,8 @@ class Env(World, ABC):
     # -- what a setting is ----------------------------------------------------------------------------------
 
     @abstractmethod
-    def _reset(self, seeds: Seeds, rows: Array | None = None) -> None:
-        """Set what belongs to the runs to its start: of all R runs, or of the runs `rows`, with one seed each."""
+    def _reset(self, rng: Streams, rows: Array | None = None) -> None:
+        """Set what belongs to the runs to its start: of all R runs, or of the runs `rows`, whose streams `rng` has."""
 
     @property
     @abstractmethod

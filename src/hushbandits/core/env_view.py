@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core.luck.rewards import LAWS, Law
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Fields, Obs
+from hushbandits.core.random.rewards import LAWS, Law
 from hushbandits.core.utils import Action, Array, Message, Params, Seeds
 from hushbandits.core.validation import handed
 

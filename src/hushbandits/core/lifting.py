@@ -10,12 +10,12 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core.env_view import EnvView, World, view_of
-from hushbandits.core.luck.tapes import own_stream
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, Inbox, Obs
+from hushbandits.core.random.streams import Streams
 from hushbandits.core.task import EARNED, Space, Stacked, Task, fits
 from hushbandits.core.team import Team
-from hushbandits.core.utils import Action, Array, Message, Params, Seeds, integer, nearest, shown, words
+from hushbandits.core.utils import Action, Array, Message, Params, integer, nearest, shown, words
 from hushbandits.core.validation import checked
 
 __all__ = ["Acts", "Each", "TaskTeam", "Unlearning", "given_options"]
@@ -90,14 +90,12 @@ class Each(Team):
         # Where its agents do not speak, the standard report is all that they send.
         self.improvises = not isinstance(factory, type) or hasattr(factory, "speak")
 
-    def reset(self, env: World, seeds: Seeds) -> None:
+    def reset(self, env: World, rng: Streams) -> None:
         """Build the M agents of every run."""
         self._face = view_of(env)
         told = {"n_arms": env.n_arms} if "n_arms" in inspect.signature(self.factory).parameters else {}
-        # An agent is a stranger: its generator's ancestry tells it nothing about the run's other tapes.
         self._seats = [
-            [self.factory(m, own_stream(seed, f"agent/{self.name}/{m}"), **told) for m in range(env.n_agents)]
-            for seed in seeds
+            [self.factory(m, rng.generator(r, m), **told) for m in range(env.n_agents)] for r in range(len(rng))
         ]
         if not isinstance(self.factory, type):
             _learning(self._seats[0][0])
@@ -252,9 +250,9 @@ class TaskTeam(Team):
         """Return the task through which it looks at an env (`its` view); a ``ValueError`` says why there is none."""
         raise NotImplementedError(f"{type(self).__name__} must define look(its)")
 
-    def begin(self, seeds: Seeds) -> None:
-        """Start R new runs, with one of `seeds` each."""
-        raise NotImplementedError(f"{type(self).__name__} must define begin(seeds)")
+    def begin(self, rng: Streams) -> None:
+        """Start R new runs, which draw from `rng`."""
+        raise NotImplementedError(f"{type(self).__name__} must define begin(rng)")
 
     def choose(self, task: Task, pull: bool, talk: bool) -> Stacked:
         """Everyone's action in the next step of `task`, ``(R, M, …)``; `pull`, `talk`: whether it has that beat."""
@@ -277,11 +275,11 @@ class TaskTeam(Team):
         """Which game it played."""
         return {"beats": np.full(env.runs, self.beats)}
 
-    def reset(self, env: World, seeds: Seeds) -> None:
+    def reset(self, env: World, rng: Streams) -> None:
         self._face = view_of(env)
         self._task = self.look(self._face)
         self._begun = False
-        self.begin(seeds)
+        self.begin(rng)
 
     def act(self, obs: Obs) -> Action:
         """Choose arms, and with one beat also the message."""
@@ -377,10 +375,9 @@ class Acts(TaskTeam):
         except TypeError as error:
             raise ValueError(f"{self.name} cannot look at this env: {error}") from None
 
-    def begin(self, seeds: Seeds) -> None:
-        """Open one tape per run where the function draws, and let it forget."""
-        # A function is a stranger, as in `Each`: its generators' ancestry tells nothing about the run's other tapes.
-        self._rngs = [own_stream(seed, f"agent/{self.name}") for seed in seeds] if "rngs" in self._wants else []
+    def begin(self, rng: Streams) -> None:
+        """Open a generator per run where the function draws, and let it forget."""
+        self._rngs = rng.generators() if "rngs" in self._wants else []
         if callable(reset := getattr(self._function, "reset", None)):
             reset()
 

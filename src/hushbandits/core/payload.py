@@ -12,9 +12,10 @@ from typing import Any, ClassVar, NoReturn, Protocol, Self
 import numpy as np
 
 from hushbandits.core.env_view import World
-from hushbandits.core.luck.rewards import Law
 from hushbandits.core.messages import Fields, Inbox
-from hushbandits.core.utils import Array, Seeds, shown
+from hushbandits.core.random.rewards import Law
+from hushbandits.core.random.streams import Streams
+from hushbandits.core.utils import Array, shown
 
 __all__ = [
     "VERBS",
@@ -96,7 +97,7 @@ class Channel(Protocol):
         """Fields of an inbox behind it."""
         return fields
 
-    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         """Start R new runs, or the runs `rows` anew."""
 
     def send(self, message: Payload, env: World) -> Payload:
@@ -186,10 +187,10 @@ class Payload(dict[str, Any]):
         raise NotImplementedError(f"{cls.__name__} lists {verb} among its verbs and must define it")
 
     @classmethod
-    def luck(cls, verb: str, name: str, env: World, seeds: Seeds) -> Luck:
-        """Return the tape that `verb` reads for the wrapper of that name."""
+    def luck(cls, verb: str, env: World, rng: Streams) -> Luck:
+        """Return what `verb` draws from, of a wrapper's streams `rng`."""
         cls.answers(verb)
-        raise NotImplementedError(f"{cls.__name__} must say what tape {verb} reads")
+        raise NotImplementedError(f"{cls.__name__} must say what {verb} draws from")
 
     def but(self, **changes: object) -> Self:
         """Return it with some fields changed."""

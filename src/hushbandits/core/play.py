@@ -11,12 +11,12 @@ import numpy as np
 
 from hushbandits.core.env import Env
 from hushbandits.core.env_view import EnvView, revealed
-from hushbandits.core.luck.tapes import run_seeds
 from hushbandits.core.measure import agree, gathered
 from hushbandits.core.messages import Fields, Obs, require
+from hushbandits.core.random.names import agent
+from hushbandits.core.random.streams import Streams
 from hushbandits.core.team import Team
 from hushbandits.core.utils import Array, Message, Seeds, shown
-from hushbandits.core.validation import checked_seeds
 
 __all__ = ["log_checkpoints", "measured", "meet", "play", "record"]
 
@@ -104,7 +104,7 @@ def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] |
     ----------
     env, team : Env, Team
         They must fit (`meet`).
-    seed : int or sequence of SeedSequences
+    seed : int or (R, 3) uint64 array
         As in `Env.reset`.
     step : callable, optional
         Called after every round.
@@ -126,6 +126,13 @@ def measured(env: Env, team: Team, finals: dict[str, Array]) -> dict[str, Array]
             finals = {**finals, **copy.deepcopy(team).metrics(its)}
     agree(finals, gathered(env, team))
     return finals
+
+
+def begin(env: Env, team: Team, seed: int | Seeds) -> Obs:
+    """Start an env and a team that fit."""
+    obs = env.reset(seed)
+    team.reset(EnvView(env), Streams(env.seeds).below(agent(team.stream)))
+    return obs
 
 
 def _beats(env: Env, team: Team, obs: Obs, step: Callable[[], None] | None) -> None:
@@ -167,9 +174,9 @@ def record(
         Values when the clock stood at each checkpoint: exact where the clock ticks in ones, linear inside
         a step where the env says that its metrics are (a block of users); NaN past a run's end.
     """
+    _players(env, team)
     meet(env, team)
-    obs = env.reset(checked_seeds(seed, env.runs, run_seeds))  # a reset of one's own gets seeds, however it is called
-    team.reset(EnvView(env), env.seeds)
+    obs = begin(env, team, seed)
     curves = _Curves(env, checkpoints, metrics)
     if not metrics:
         if step is not None or not team.episode(env):

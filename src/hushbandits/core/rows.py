@@ -28,8 +28,8 @@ def set_rows(part: object, rows: Array | None, /, **fresh: Any) -> None:
     --------
     >>> import numpy as np
     >>> class Counts:
-    ...     def reset(self, seeds, rows=None):
-    ...         set_rows(self, rows, seen=np.zeros(len(seeds)))
+    ...     def reset(self, rng, rows=None):
+    ...         set_rows(self, rows, seen=np.zeros(len(rng)))
     >>> counts = Counts()
     >>> counts.reset([1, 2, 3])
     >>> counts.seen += 5

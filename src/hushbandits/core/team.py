@@ -10,7 +10,8 @@ from hushbandits.core.env_view import World, view_of
 from hushbandits.core.guarantee import Guarantee, GuaranteeSource
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Fields, Inbox, Obs
-from hushbandits.core.utils import Action, Array, Message, Params, Seeds
+from hushbandits.core.random.streams import Streams
+from hushbandits.core.utils import Action, Array, Message, Params
 
 __all__ = ["Protocol", "Team"]
 
@@ -65,8 +66,13 @@ class Team(GuaranteeSource):
 
     @property
     def name(self) -> str:
-        """Names the tape that its own randomness comes from."""
+        """Name it in tables and errors."""
         return type(self).__name__
+
+    @property
+    def stream(self) -> str:
+        """Name its random streams: teams of one name draw the same numbers."""
+        return self.name
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """What this agent needs of an env with these `settings`: of its parameters those that say nothing of arms."""
@@ -93,15 +99,15 @@ class Team(GuaranteeSource):
     def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
         return self.claimed_guarantees(view_of(env))
 
-    def reset(self, env: World, seeds: Seeds) -> None:
+    def reset(self, env: World, rng: Streams) -> None:
         """Start R new runs.
 
         Parameters
         ----------
         env : EnvView
             The view of the env (`play` hands out nothing else).
-        seeds : sequence of R SeedSequences
-            For its own tapes, ``f"agent/{name}"``.
+        rng : Streams
+            Its own random streams: ``rng.uniforms(step, shape)``, ``rng.generator(run, seat)``, ``len(rng)`` runs.
         """
 
     def act(self, obs: Obs) -> Action:

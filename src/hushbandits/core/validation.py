@@ -6,13 +6,13 @@ wrappers and laws return does not: `hushbandits.testing.check_wrapper` and `chec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from hushbandits.core.luck.seeding import Seeded
 from hushbandits.core.messages import Field, Fields
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.core.utils import Array, Seeds, integer, jit, nearest, short, shown
 
 _SAYS = {"b": "bools", "i": "integers", "u": "integers", "f": "numbers"}
@@ -185,27 +185,18 @@ def checked_rows(rows: object, runs: int) -> Array:
     return array.astype(np.int64)
 
 
-def checked_seeds(seeds: object, runs: int, sow: Callable[[int, int], Seeds]) -> Seeds:
-    """Return one SeedSequence per run: of ``sow(seed, runs)`` where `seeds` is an int, else as given.
+def checked_seeds(seeds: object, runs: int, world: str = "") -> Seeds:
+    """Return one row per run: of `run_seeds` in `world` where `seeds` is an int, else as given.
 
     Examples
     --------
-    >>> checked_seeds([1], 1, None)
+    >>> checked_seeds([1], 1)
     Traceback (most recent call last):
         ...
-    ValueError: seeds must be an integer ≥ 0 or a list of numpy.random.SeedSequence, one per run; not [1]
+    ValueError: seeds must be an integer ≥ 0 or the (n, 3) array that run_seeds returns; not [1]
     """
-    if isinstance(seeds, Seeded) and len(seeds):
-        return seeds
     if isinstance(seeds, (int, np.integer)) and not isinstance(seeds, bool):
-        return list(sow(integer("seed", seeds, 0, np.inf), runs))
-    if (
-        not isinstance(seeds, Sequence)
-        or not short(seeds)
-        or not seeds
-        or not all(isinstance(s, np.random.SeedSequence) for s in seeds)
-    ):
-        raise ValueError(
-            f"seeds must be an integer ≥ 0 or a list of numpy.random.SeedSequence, one per run; not {shown(seeds)}"
-        )
-    return list(seeds)
+        return run_seeds(int(integer("seed", seeds, 0, np.inf)), runs, world=world)
+    if not isinstance(seeds, np.ndarray) or seeds.dtype != np.uint64 or seeds.shape[1:] != (3,) or not len(seeds):
+        raise ValueError(f"seeds must be an integer ≥ 0 or the (n, 3) array that run_seeds returns; not {shown(seeds)}")
+    return seeds

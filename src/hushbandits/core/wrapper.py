@@ -7,16 +7,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn
 
-import numpy as np
-
 from hushbandits.core.env_view import World
 from hushbandits.core.guarantee import GuaranteeSource
-from hushbandits.core.luck.tapes import Uniforms, streams
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.payload import Payload
+from hushbandits.core.random.streams import Streams
 from hushbandits.core.undeclared import overridden
-from hushbandits.core.utils import Array, Seeds, ships, shown
+from hushbandits.core.utils import Array, ships, shown
 
 __all__ = ["Privatizer", "SecureFunction", "Wrapper", "distinct"]
 
@@ -35,7 +33,7 @@ class Wrapper(GuaranteeSource):
     what agents are told of their own rewards.  What it does to fields it declares: `sends` outward, `hears` inward,
     `tells` towards the agents themselves.
 
-    A hook is given its `env`; `seeds`, one ``SeedSequence`` per run; `fields`, by name, as they were declared before
+    A hook is given its `env`; `rng`, its own random streams; `fields`, by name, as they were declared before
     it; a `message` of arrays (R, A, …); an `inbox` of arrays (R, A, S, …); a `reward` (R, A).
 
     Parameters
@@ -101,7 +99,7 @@ class Wrapper(GuaranteeSource):
             f"{self.name} is no function: hb.wrap(env, {self.name}(…)), or wrappers=[{self.name}(…)] of make"
         )
 
-    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         """Start R new runs, or the runs `rows` while the others go on (`hushbandits.core.rows.set_rows`)."""
 
     def tell(self, reward: Array, env: World) -> Array:
@@ -171,14 +169,6 @@ class Wrapper(GuaranteeSource):
         raise NotImplementedError(f"{type(self).__name__} has a poster and must define posting(rounds)")
 
     # -- for subclasses -------------------------------------------------------------------------------------
-
-    def uniforms(self, seeds: Seeds, shape: tuple[int, ...], part: str = "") -> Uniforms:
-        """Return this wrapper's own tape, read `shape` per run and step (`part`: where it needs several)."""
-        return Uniforms(seeds, f"wrapper/{self.name}{part}", shape)
-
-    def generators(self, seeds: Seeds) -> list[np.random.Generator]:
-        """Return this wrapper's own tape as one generator per run."""
-        return streams(seeds, f"wrapper/{self.name}")
 
     def __repr__(self) -> str:
         taken = inspect.signature(type(self).__init__).parameters

@@ -16,7 +16,7 @@ import numpy as np
 from hushbandits.adapters.learners import Rows
 from hushbandits.baselines.learned import CARD, WEIGHTS, Learned, Network, heads_of, read
 from hushbandits.bench.runner.errors import StoreError
-from hushbandits.core import Array, Params, run_seeds, shown
+from hushbandits.core import Array, Params, Streams, run_seeds, shown
 from hushbandits.core.play import play
 from hushbandits.core.utils.files import PART, replacing
 from hushbandits.registry import make_team
@@ -37,10 +37,10 @@ _TEMPLATE = files("hushbandits") / "data" / "templates" / "model_card.txt"
 def score(player: Network, rows: Rows, seed: int, name: str) -> Score:
     """Play one episode in every run; return means over runs of the return and of the env's metrics.
 
-    ``se`` is the return's standard error.  The runs are those of ``play(core, team, seed)``, and `name` is the tape
-    that the team's actions come from.
+    ``se`` is the return's standard error.  The runs are those of ``play(core, team, seed)``, and the team's
+    actions are drawn below `name`.
     """
-    player.reset(run_seeds(seed, rows.runs), name)
+    player.reset(Streams(run_seeds(seed, rows.runs, world=rows.core.seed_text)).below(name))
     returns = earned(rows, seed, lambda: player.act(rows.task))
     error = float(returns.std(ddof=1) / math.sqrt(rows.runs)) if rows.runs > 1 else None
     return {"return": float(returns.mean()), "se": error, "metrics": _means(rows.core.metrics())}

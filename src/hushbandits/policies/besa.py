@@ -18,7 +18,7 @@ class _Rewards(NamedTuple):
     next: Array  # (L, n)
     value: Array  # (L, n)
     seeds: Array  # (L, K) room for a tournament
-    luck: Array  # (L, 4)
+    luck: Array  # (L, 10)
 
 
 @jit

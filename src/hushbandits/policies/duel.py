@@ -17,7 +17,7 @@ class _Duels(NamedTuple):
     t: Array  # (L,)
     champion: Array  # (L,) 𝓑, −1: nobody
     strong: Array  # (L, A) room for 𝓒
-    luck: Array  # (L, 4)
+    luck: Array  # (L, 10)
     alpha: float
 
 

@@ -16,7 +16,7 @@ class _Tossed(NamedTuple):
     n: Array  # (L, K)
     s: Array  # (L, K)
     t: Array  # (L,)
-    luck: Array  # (L, 4)
+    luck: Array  # (L, 10)
     given: float  # ε, or the temperature; −1: the schedule
 
 
@@ -108,7 +108,7 @@ class Softmax(Policy):
 class _Weights(NamedTuple):
     weight: Array  # (L, K) logarithms of the weights
     chance: Array  # (L, K) probabilities of the last choice
-    luck: Array  # (L, 4)
+    luck: Array  # (L, 10)
     gamma: float
 
 

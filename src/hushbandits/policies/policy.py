@@ -54,7 +54,7 @@ class Policy:
     Attributes
     ----------
     random : bool
-        Whether it draws: then `state` is given `luck`, (L, 4) words that seed `hushbandits.policies.luck`.
+        Whether it draws: then `state` is given `luck`, (L, 10) words that `hushbandits.policies.luck` draws from.
     order : float
         It needs rewards whose absolute moment of this order is finite.
     unit_interval : bool
@@ -85,7 +85,7 @@ class Policy:
             L and K.
         plays : float
             How often each learner plays in all, n.
-        luck : (L, 4) uint64 array, optional
+        luck : (L, 10) uint64 array, optional
             Of policies that draw.
         """
         raise NotImplementedError(f"{type(self).__name__} must define state(learners, n_arms, plays, luck)")

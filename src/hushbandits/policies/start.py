@@ -5,10 +5,9 @@ from __future__ import annotations
 from copy import copy
 from typing import NamedTuple
 
-from hushbandits.core import Array, World, Wrapper, check_unit_rewards, run_seeds, streams
-from hushbandits.core.luck.rewards import Stable
+from hushbandits.core import Array, Streams, World, Wrapper, check_unit_rewards, run_seeds
+from hushbandits.core.random.rewards import Stable
 from hushbandits.core.utils import words
-from hushbandits.policies.luck import words as luck_words
 from hushbandits.policies.policy import Policy
 
 
@@ -42,7 +41,7 @@ def started(
 
 def tried(policy: Policy, env: World, plays: int, heard: bool = False) -> None:
     """Raise ``ValueError`` where a policy cannot start in `env`: as `started` says of a learner that is thrown away."""
-    luck = luck_words(streams(run_seeds(0, 1), policy.name)) if policy.random else None
+    luck = Streams(run_seeds(0, 1)).cursors() if policy.random else None
     started(policy, env, 1, plays, luck, heard)
 
 

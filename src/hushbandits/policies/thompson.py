@@ -15,7 +15,7 @@ from hushbandits.policies.policy import Policy, add, by_index, nothing_shared, s
 class _Counts(NamedTuple):
     wins: Array  # (L, K)
     losses: Array  # (L, K)
-    luck: Array  # (L, 4)
+    luck: Array  # (L, 10)
 
 
 @jit
@@ -54,7 +54,7 @@ class _Normal(NamedTuple):
     n: Array  # (L, K)
     s: Array  # (L, K)
     t: Array  # (L,)
-    luck: Array  # (L, 4)
+    luck: Array  # (L, 10)
     sigma: float
 
 

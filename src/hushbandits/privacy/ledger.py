@@ -93,13 +93,14 @@ class Noises:
             return (np.nan if n else 0.0), 0.0  # of no users there is no noise
         return half.share, np.nan if half.p is None else half.p
 
-    def pair(self, planned: Array, left: Array) -> tuple[Array, Array] | None:
-        """Return what `native.differences` takes for the noise of the `left` users of each block, ``(R, M)``.
+    def pair(self, planned: Array, left: Array) -> tuple[Array, Array, Array]:
+        """Return which blocks' noise is a difference of two draws, and what `Draws.differences` takes for it.
 
-        ``None``: some noise is no difference of two draws.
+        Each ``(R, M)``, for the `left` users of blocks that were planned for `planned`; elsewhere it is 0.
         """
         share, p = self._halves.by_size(planned).transpose(2, 0, 1)
-        return None if np.isnan(share).any() else (left * share, p.copy())
+        known = ~np.isnan(share)
+        return known, np.where(known, left * share, 0.0), p.copy()
 
 
 @dataclass(frozen=True)
@@ -188,8 +189,8 @@ class Ledger:
         self.worst_delta[run] = max(self.worst_delta[run], spent.delta)
 
     def use_all(self, n: Array, survivors: Array) -> None:
-        """Write down a round's blocks ``(R, M)``, those that have survivors; the arrays are kept."""
-        self._log.append((n, survivors))
+        """Write down a round's blocks ``(R, M)``, those that have survivors; `n` is kept."""
+        self._log.append((n, survivors.copy()))
         if len(self._log) * n.size > _LONG:
             self._count()
         at = survivors.nonzero()

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core import Array, Measure, Seeds, affordable, integer, probability, set_rows, shown, streams
+from hushbandits.core import Array, Measure, Streams, affordable, integer, probability, set_rows, shown
+from hushbandits.core.random.names import DROPS, KEYS
 from hushbandits.secure import primitives
 from hushbandits.secure.arithmetic import SHARE
 from hushbandits.secure.messages import DIGEST, HEADER, Abort, Fault, Kind, packed
@@ -361,10 +362,8 @@ class Cohorts:
     Parameters
     ----------
     protocol : Protocol
-    name : str
-        Of the tapes.
-    seeds : sequence of SeedSequence
-        One per run.
+    rng : Streams
+        Of the runs.
     """
 
     _keys: list[np.random.Generator]
@@ -372,15 +371,15 @@ class Cohorts:
     _bytes: Array
     _counts: Array  # users, rounds, aborts, who dropped out where
 
-    def __init__(self, protocol: Protocol, name: str, seeds: Seeds):
-        self._protocol, self._name = protocol, name
-        self.reset(seeds)
+    def __init__(self, protocol: Protocol, rng: Streams):
+        self._protocol = protocol
+        self.reset(rng)
 
-    def reset(self, seeds: Seeds, rows: Array | None = None) -> None:
+    def reset(self, rng: Streams, rows: Array | None = None) -> None:
         """Start R new runs, or the runs `rows` while the others go on."""
-        n, name = len(seeds), self._name
+        n = len(rng)
         set_rows(
-            self, rows, _keys=streams(seeds, f"{name}/keys"), _luck=streams(seeds, f"{name}/drops"),
+            self, rows, _keys=rng.generators(KEYS), _luck=rng.generators(DROPS),
             _bytes=np.zeros((n, 2)), _counts=np.zeros((n, 3 + len(STAGES)), np.int64),
         )  # fmt: skip
 

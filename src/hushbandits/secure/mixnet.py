@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hushbandits.core import Array, Measure, Seeds, integer, set_rows, streams
+from hushbandits.core import Array, Measure, Streams, integer, set_rows
+from hushbandits.core.random.names import KEYS
 from hushbandits.secure import primitives
 from hushbandits.secure.messages import Abort, Fault
 from hushbandits.secure.parties import Secretive
@@ -200,23 +201,21 @@ class Batches:
         Mixes that each passes.
     insecure_seed : bool
         Whether keys and orders follow from a run's seed: a simulation.
-    name : str
-        Of the tapes.
-    seeds : sequence of SeedSequence
-        One per run.
+    rng : Streams
+        Of the runs.
     """
 
     _keys: list[np.random.Generator]
     _messages: Array
     _bytes: Array
 
-    def __init__(self, hops: int, insecure_seed: bool, name: str, seeds: Seeds):
-        self._hops, self._insecure, self._name = hops, insecure_seed, name
-        self.reset(seeds)
+    def __init__(self, hops: int, insecure_seed: bool, rng: Streams):
+        self._hops, self._insecure = hops, insecure_seed
+        self.reset(rng)
 
-    def reset(self, seeds: Seeds, rows: Array | None = None) -> None:
+    def reset(self, rng: Streams, rows: Array | None = None) -> None:
         """Start R new runs, or the runs `rows` while the others go on."""
-        n, keys = len(seeds), streams(seeds, f"{self._name}/keys")
+        n, keys = len(rng), rng.generators(KEYS)
         set_rows(self, rows, _keys=keys, _messages=np.zeros(n, np.int64), _bytes=np.zeros(n))
 
     def shuffle(self, run: int, messages: Sequence[bytes]) -> list[bytes]:

@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hushbandits.core import Array, Env, Message, Obs, Params, Seeds, Team, checked, run_seeds
-from hushbandits.core.env_view import EnvView, revealed
+from hushbandits.core.env_view import revealed
 from hushbandits.core.guarantee import GuaranteeSource
 from hushbandits.core.lifting import Each
 from hushbandits.core.messages import Field, Fields, Inbox
-from hushbandits.core.play import meet
+from hushbandits.core.play import begin, meet
 from hushbandits.core.utils import parameters, words
 from hushbandits.registry import AnyEnv, AnyWrapper, assemble, list_envs, takes
 
@@ -112,9 +112,8 @@ def trace(env: Env, team: Team, seeds: int | Seeds, rounds: float = math.inf, pi
     def after(obs: Obs) -> tuple:
         return pickle.loads(pickle.dumps((env, team, obs))) if len(seen) < pickled else (env, team, obs)
 
-    obs = env.reset(seeds)
     with calling(cls, "reset"):
-        team.reset(EnvView(env), env.seeds)
+        obs = begin(env, team, seeds)
     while obs.live.any() and len(seen) < rounds:
         at, live, who = f"round {len(seen) + 1}", obs.live.copy(), obs.who.copy()
         with calling(cls, "act", at):

@@ -8,12 +8,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from hushbandits.core import Array, Env, Field, Inbox, Params, Payload, Team, World, Wrapper, checked, run_seeds
+from hushbandits.core import (
+    Array,
+    Env,
+    Field,
+    Inbox,
+    Params,
+    Payload,
+    Streams,
+    Team,
+    World,
+    Wrapper,
+    checked,
+    run_seeds,
+)
 from hushbandits.core.fields import inward, outward, toward_agents
 from hushbandits.core.lifting import Unlearning
-from hushbandits.core.luck.tapes import streams
 from hushbandits.core.utils.validate import integer, shown
-from hushbandits.policies.luck import words
 from hushbandits.policies.policy import Policy
 from hushbandits.policies.shelf import AnyPolicy, make_policy
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, make_team, make_wrapper
@@ -277,7 +288,7 @@ def check_policy(policy: AnyPolicy, *, n_arms: int = 4, seed: int = 0, **params:
     check_hooks(cls, Policy, _POLICY)  # before one is made: a rule that is misspelt is missing
     made = make_policy(policy, **params)
     learners = _LEARNERS + (n_arms == _LEARNERS)
-    luck = words(streams(run_seeds(seed, 1), "policy"), learners) if made.random else None
+    luck = Streams(run_seeds(seed, 1)).cursors(learners) if made.random else None
     rewards = np.random.default_rng(seed).random((learners, _PLAYS))
 
     def play(rows: slice) -> Array:

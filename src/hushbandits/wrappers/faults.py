@@ -9,10 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from hushbandits.core import Adjacency, Fields, Guarantee, Law, Measure, Payload, World, Wrapper, require, set_rows
-from hushbandits.core.luck.rewards import Uniform, make_law
-from hushbandits.core.luck.tapes import Uniforms, streams
 from hushbandits.core.payload import Luck
-from hushbandits.core.utils import Array, Seeds, choice, flag, probability, real
+from hushbandits.core.random.names import RELAYS, SAMPLES
+from hushbandits.core.random.rewards import Uniform, make_law
+from hushbandits.core.random.streams import Streams, Uniforms
+from hushbandits.core.utils import Array, choice, flag, probability, real
 
 #: What the agents who lie say of the arms.
 READINGS = ("zero", "swap", "invert", "hide")
@@ -40,8 +41,8 @@ class Loss(Wrapper):
         super().__init__(name=name)
         self.rate = self.drop_prob = probability("rate", rate)
 
-    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
-        set_rows(self, rows, _luck=env.payload.luck("drop", self.name, env, seeds))
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        set_rows(self, rows, _luck=env.payload.luck("drop", env, rng))
 
     def send(self, message: Payload, env: World) -> Payload:
         return message.drop(self.rate, self._luck)
@@ -129,10 +130,10 @@ class Huber(Wrapper):
         self.relays = flag("relays", relays)
         self.verbs = ("replace", "relay") if self.relays else ("replace",)
 
-    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
-        byzantine = _drawn(self.generators(seeds), env.n_agents, self.fraction)
-        luck, relays = env.payload.luck("replace", self.name, env, seeds), f"wrapper/{self.name}/relays"
-        set_rows(self, rows, byzantine=byzantine, _luck=luck, _relays=streams(seeds, relays))
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        byzantine = _drawn(rng.generators(), env.n_agents, self.fraction)
+        luck = env.payload.luck("replace", env, rng)
+        set_rows(self, rows, byzantine=byzantine, _luck=luck, _relays=rng.generators(RELAYS))
         # A sender who is met once is byzantine with probability `fraction`.
         self._rate = self.rate * (self.byzantine if env.payload.named else self.fraction)
 
@@ -215,10 +216,10 @@ class FalseMeans(Wrapper):
         require(self.name, ("mean", "count"), fields)
         return fields
 
-    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
-        byzantine = _drawn(self.generators(seeds), env.n_agents, self.fraction)
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        byzantine = _drawn(rng.generators(), env.n_agents, self.fraction)
         made, sums = np.zeros((2, *byzantine.shape, env.n_arms))
-        samples = self.uniforms(seeds, (env.n_agents,), "/samples")
+        samples = rng.reader((env.n_agents,), SAMPLES)
         set_rows(self, rows, byzantine=byzantine, _made=made, _sums=sums, _samples=samples)
 
     def tell(self, reward: Array, env: World) -> Array:

@@ -13,10 +13,22 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Field, Fields, Measure, Payload, PointNoise, Uniforms, World, Wrapper, require, set_rows
+from hushbandits.core import (
+    Field,
+    Fields,
+    Measure,
+    Payload,
+    PointNoise,
+    Streams,
+    Uniforms,
+    World,
+    Wrapper,
+    require,
+    set_rows,
+)
 from hushbandits.core.guarantee import ONCE, ONE_USER, RESOLVED, Adjacency, Guarantee, Run, invalid
 from hushbandits.core.payload import Luck
-from hushbandits.core.utils import Array, Seeds, affordable, choice, divisor, integer, jit, real
+from hushbandits.core.utils import Array, affordable, choice, divisor, integer, jit, real
 from hushbandits.envs.network.states import Posting
 from hushbandits.privacy import laplace as costs
 from hushbandits.privacy import noise, samplers
@@ -133,8 +145,8 @@ class LocalLaplace(Wrapper):
         ends = self._noise.onto(np.zeros(2), np.array([0.0, 1.0 - 2.0**-53]))
         return float(np.abs(ends).max())
 
-    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
-        set_rows(self, rows, _luck=env.payload.luck("add", self.name, env, seeds))
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        set_rows(self, rows, _luck=env.payload.luck("add", env, rng))
 
     @property
     def _noise(self) -> PointNoise:
@@ -214,8 +226,8 @@ class LocalBernoulli(Wrapper):
     def tells(self, fields: Fields, env: World) -> Fields:
         return {**fields, "reward": Field(low=0.0, high=1.0)} if "reward" in fields else fields
 
-    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
-        set_rows(self, rows, _luck=env.payload.luck("add", self.name, env, seeds))
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        set_rows(self, rows, _luck=env.payload.luck("add", env, rng))
 
     def chance(self, reward: Array) -> Array:
         """``P(1 | x)`` of a `reward` x, of any shape."""
@@ -374,10 +386,10 @@ class PrivateMeans(Wrapper):
         shape = (env.n_arms,)
         return {**{k: f for k, f in fields.items() if k != "reward"}, "mean": Field(shape), "count": Field(shape)}
 
-    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
-        set_rows(self, rows, _luck=self.uniforms(seeds, (env.n_agents,)))
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        set_rows(self, rows, _luck=rng.reader((env.n_agents,)))
         if rows is None:
-            shape = (len(seeds), env.n_agents, env.n_arms)
+            shape = (len(rng), env.n_agents, env.n_arms)
             n, s, mean, pulls = np.zeros((4, *shape))
             self._own = _Means(n, s, mean, pulls, np.zeros((*shape, 2)), *self._schedule(env))
         else:

@@ -6,7 +6,7 @@ What holds where some noise is missing, of users who dropped out or who collude,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import dropwhile, takewhile
@@ -16,9 +16,8 @@ import numpy as np
 
 from hushbandits.core import Field, Fields, Inbox, Measure, Noise, Payload, Privatizer, SecureFunction, World, set_rows
 from hushbandits.core.guarantee import ONCE, ONE_USER, Guarantee, invalid
-from hushbandits.core.luck.batch import Generators
-from hushbandits.core.luck.seeding import many
-from hushbandits.core.utils import Array, Seeds, choice, real
+from hushbandits.core.random.streams import Draws, Streams
+from hushbandits.core.utils import Array, choice, real
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import BlockInbox, blocks
 from hushbandits.privacy import noise, plans
@@ -74,8 +73,7 @@ class Mechanism(Privatizer):
     verbs = ("encode", "add", "modulo")
     free_hooks = ("plan",)  # what it plans is held against the law of its noise
     ledger: Ledger  # what the users of these runs spent
-    _rngs: Generators
-    _tapes: Sequence[np.random.Generator]
+    _rngs: Draws
     measures: ClassVar[Mapping[str, Measure]] = {
         "epsilon": Measure("ε spent on a user's one reward, at most", "amount"),
         "delta": Measure("δ spent on a user's one reward, at most", "share"),
@@ -124,14 +122,13 @@ class Mechanism(Privatizer):
             raise ValueError(f"{self.name} needs raw rewards, but a wrapper before it has encoded them already")
         return {k: f for k, f in fields.items() if k != "users"}
 
-    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
-        set_rows(self, rows, _rngs=Generators(seeds, f"wrapper/{self.name}"))
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        set_rows(self, rows, _rngs=Draws(rng))
         if rows is not None:
             self.ledger.reset(rows)
             return
-        self._batch = many(len(seeds))
         protected = math.isfinite(self._calibrated(env)[0].epsilon)
-        self.ledger = Ledger(self.price if protected else _unprotected, self._details, len(seeds))
+        self.ledger = Ledger(self.price if protected else _unprotected, self._details, len(rng))
 
     def vain(self, env: World) -> bool:
         """Where users get lost the ledger still knows what a block cost: only what fails for everyone counts."""
@@ -183,12 +180,10 @@ class Mechanism(Privatizer):
         self._sizes = message["reward"].planned
         self._blocks = np.ascontiguousarray(self._numbers.by_size(self._sizes).transpose(2, 0, 1))
         g, _, modulus, bits = self._blocks
-        rngs = self._rngs
-        self._tapes = rngs.objects if rngs.words is None else rngs  # a list costs no call for each run
-        return self._noised(message.encode(g, self._tapes)).modulo(modulus).but(bits=bits)
+        return self._noised(message.encode(g, self._rngs)).modulo(modulus).but(bits=bits)
 
     def _noised(self, message: Payload) -> Payload:
-        return message if self.hidden_by == "server" else message.add(self._noises, self._tapes)
+        return message if self.hidden_by == "server" else message.add(self._noises, self._rngs)
 
     def _noise(self, n: int) -> Noise:
         law = self.planned(n).noise
@@ -200,7 +195,7 @@ class Mechanism(Privatizer):
         assert isinstance(inbox, BlockInbox)
         y, n = inbox.total("reward").astype(np.int64), inbox.total("n")
         z = np.zeros(y.shape)
-        if self._batch and not self._odd:
+        if not self._odd:
             plans.decode(y, n, *self._blocks[:3], z)
             self.ledger.use_all(self._sizes, n)
         else:

@@ -15,8 +15,10 @@ import numpy as np
 
 from hushbandits.core import Adjacency, Channel, Guarantee, Payload, Privatizer, SecureFunction, World, Wrapper
 from hushbandits.core.messages import Fields, Inbox, require
+from hushbandits.core.random.names import SHARES
+from hushbandits.core.random.streams import Streams
 from hushbandits.core.rows import set_rows
-from hushbandits.core.utils import LARGEST_NUMBER, Array, Seeds, choice, flag, integer, real, shown
+from hushbandits.core.utils import LARGEST_NUMBER, Array, choice, flag, integer, real, shown
 from hushbandits.envs.feedback.cohort import Cohort, Individuals, blocks
 from hushbandits.privacy.plans import SMALLEST, shares_needed, split_and_mix
 from hushbandits.secure.arithmetic import secret_shares
@@ -35,14 +37,14 @@ class _Played(Wrapper):
     protocol: str | None = None
 
     @abstractmethod
-    def _parties(self, seeds: Seeds) -> Batches | Cohorts:
+    def _parties(self, rng: Streams) -> Batches | Cohorts:
         """Return the parties of R new runs."""
 
-    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         if self.protocol is not None and rows is None:
-            self._play = self._parties(seeds)
+            self._play = self._parties(rng)
         elif self.protocol is not None:
-            self._play.reset(seeds, rows)
+            self._play.reset(rng, rows)
 
     def metrics(self, env: World) -> dict[str, Array]:
         return {} if self.protocol is None else self._play.metrics()
@@ -62,9 +64,9 @@ class _Passage(_Played):
     def hears(self, fields: Fields, env: World) -> Fields:
         return self._channel.hears(fields, env)
 
-    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
-        super().reset(env, seeds, rows)
-        self._channel.reset(env, seeds, rows)
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        super().reset(env, rng, rows)
+        self._channel.reset(env, rng, rows)
 
     def send(self, message: Payload, env: World) -> Payload:
         return self._channel.send(message, env)
@@ -113,8 +115,8 @@ class _Mixed(_Played):
         """What its users trust in."""
         return ("an honest shuffler",) if self.protocol is None else mixed_words(self.hops, self.insecure_seed)
 
-    def _parties(self, seeds: Seeds) -> Batches:
-        return Batches(self.hops, self.insecure_seed, f"wrapper/{self.name}", seeds)
+    def _parties(self, rng: Streams) -> Batches:
+        return Batches(self.hops, self.insecure_seed, rng)
 
 
 class SecAgg(_Passage, SecureFunction):
@@ -211,8 +213,8 @@ class SecAgg(_Passage, SecureFunction):
     def channel(self, env: World) -> Channel:
         return cast(Channel, env.payload.sealed(self, env))
 
-    def _parties(self, seeds: Seeds) -> Cohorts:
-        return Cohorts(self._how, f"wrapper/{self.name}", seeds)
+    def _parties(self, rng: Streams) -> Cohorts:
+        return Cohorts(self._how, rng)
 
     def add_up(self, run: int, vectors: Array, modulus: int, fewest: int = 2) -> tuple[Array, Array]:
         """Add a cohort up by the protocol.
@@ -448,9 +450,9 @@ class ShuffledSum(_Mixed, SecureFunction):
         self._wrong = 1 / (2 * env.horizon) if self.shuffle == "pure" else 0.0
         return {k: f for k, f in fields.items() if k != "users"}
 
-    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
-        super().reset(env, seeds, rows)
-        set_rows(self, rows, _rngs=self.generators(seeds))
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        super().reset(env, rng, rows)
+        set_rows(self, rows, _rngs=rng.generators(SHARES))
 
     def send(self, message: Payload, env: World) -> Payload:
         crowd: Cohort = message["reward"]

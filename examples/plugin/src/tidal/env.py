@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hushbandits.core.luck.arms import Arms
+from hushbandits.core.random.arms import Arms
 from hushbandits.envs.network import CoopNetwork
 
 

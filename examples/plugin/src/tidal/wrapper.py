@@ -22,8 +22,8 @@ class Coins(hb.Wrapper):
             raise ValueError(f"{self.name} needs rewards in [0, 1], not {env.law!r}")
         return {**fields, "reward": hb.Field(low=0, high=1)}
 
-    def reset(self, env, seeds, rows=None):
-        set_rows(self, rows, _luck=env.payload.luck("replace", self.name, env, seeds))
+    def reset(self, env, rng, rows=None):
+        set_rows(self, rows, _luck=env.payload.luck("replace", env, rng))
 
     def send(self, message, env):
         coins = message.replace(self.rate, Bernoulli(), 0.5, self._luck)

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from hushbandits.bench.declare.canonical import canonical, digest, seeds, world
+from hushbandits.bench.declare.canonical import canonical, digest, world
 from hushbandits.bench.declare.claim import Claim, Line
 from hushbandits.bench.declare.parts import Count, Figure, Part, Use, check, plain_name
 from hushbandits.bench.declare.vocabulary import place, short, symbol
-from hushbandits.core import Params, Seeds, shown
+from hushbandits.core import Params, Seeds, run_seeds, shown
+from hushbandits.core.random.world import seed_text
 from hushbandits.core.utils import nearest
+from hushbandits.registry import ENVS
 
 __all__ = ["Cell", "Experiment", "Figure", "Use"]
 
@@ -22,7 +24,7 @@ __all__ = ["Cell", "Experiment", "Figure", "Use"]
 class Cell:
     """One agent in one env: what runs are repeated of.
 
-    Its `key` names what is played, not where it stands; its `world` is the env part that the run seeds come from.
+    Its `key` names what is played, not where it stands; `world` is the env part of the key.
     """
 
     env: Use
@@ -34,6 +36,10 @@ class Cell:
     line: str
     #: Values of the sweep, by parameter.
     point: Params
+    #: The env that its seeds come from, the parameters that do not enter them, and a name that does.
+    home: Use
+    paired: tuple[str, ...] = ()
+    seed_group: str = ""
 
     @cached_property
     def spec(self) -> dict[str, object]:
@@ -56,9 +62,21 @@ class Cell:
         """Line and point in words."""
         return ", ".join(filter(None, [self.line, place(self.point)]))
 
+    @cached_property
+    def seed_text(self) -> str:
+        """What of it enters its seeds (`hushbandits.core.random.world.seed_text`)."""
+        spec = ENVS.find(self.home.name)
+        params = {**spec.defaults, **self.home.params}
+        return seed_text(spec.load(), params, self.paired, self.seed_group)
+
+    @property
+    def shared_runs(self) -> str:
+        """Return a text that is equal for cells which share runs; it imports no user-defined env class."""
+        return self.world if ":" in self.home.name else self.seed_text
+
     def seeds(self, seed: int, first: int, runs: int) -> Seeds:
-        """Seeds of runs `first` … of this cell; they depend on `seed` and the env part alone."""
-        return seeds(seed, self.world, first, runs)
+        """Return the seeds of runs `first` … of this cell."""
+        return run_seeds(seed, runs, first, self.seed_text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,7 +261,9 @@ class Experiment(Part):
                 wrappers = tuple(_aimed(w, point, w.name) for w in uses)
                 on = env if agent.on is None else Use(agent.on, **env.params)
                 played = _aimed(agent, point, "agent", agent.name)
-                found.append(Cell(on, wrappers, played, where, self.checkpoints, line, point))
+                found.append(
+                    Cell(on, wrappers, played, where, self.checkpoints, line, point, env, tuple(self.paired), self.luck)
+                )
         return found
 
     # -- as data ----------------------------------------------------------------------------------------------

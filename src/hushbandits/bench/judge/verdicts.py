@@ -167,7 +167,7 @@ def _strata(cells: Sequence[Cell], samples: Sequence[_Rows]) -> list[Stratum]:
     """Cells that faced the same runs side by side, in the runs that all of them have; others by themselves."""
     worlds: dict[str, list[int]] = {}
     for i, cell in enumerate(cells):
-        worlds.setdefault(cell.world, []).append(i)
+        worlds.setdefault(cell.shared_runs, []).append(i)
     strata = []
     for columns in worlds.values():
         shared = sorted(set.intersection(*(set(samples[i][0].tolist()) for i in columns)))

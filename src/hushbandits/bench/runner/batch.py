@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hushbandits.bench.declare.canonical import seeds
 from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.declare.spec import Cell
 from hushbandits.bench.runner.errors import RunError
 from hushbandits.core import Array, Params, Seeds, integer
 from hushbandits.core.env import Env
 from hushbandits.core.env_view import EnvView
-from hushbandits.core.play import log_checkpoints, measured, meet, record
+from hushbandits.core.play import begin, log_checkpoints, measured, meet, record
+from hushbandits.core.random.streams import run_seeds
 from hushbandits.core.team import Team
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, assemble, make_team, make_wrapper
 
@@ -78,8 +78,7 @@ def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> Sequence[int]:
 
 def numbers_of(env: Env, team: Team) -> list[str]:
     """Names of the metrics of one number a run that `team` will have in `env`; both are reset for it, none plays."""
-    env.reset(0)
-    team.reset(EnvView(env), env.seeds)
+    begin(env, team, 0)
     return [name for name, value in measured(env, team, env.metrics()).items() if value.ndim == 1]
 
 
@@ -128,7 +127,7 @@ class Task:
         Of its cell: what is played, and what to call that.
     env, agent, wrappers, env_params, params, checkpoints
         As in `play_batch`; a wrapper may be a `Use` as well.
-    world : str
+    seed_text : str
         What run seeds come from, besides `seed` and the run's number.
     seed : int
         Master seed.
@@ -144,7 +143,7 @@ class Task:
     env_params: Params
     params: Params
     checkpoints: int | Sequence[int] | None
-    world: str
+    seed_text: str
     seed: int
     runs: tuple[int, ...]
 
@@ -153,13 +152,13 @@ class Task:
         """Return the task of some runs of a cell."""
         return cls(
             cell.key, cell.label, cell.env.name, cell.agent.name, cell.wrappers, cell.env.params, cell.agent.params,
-            cell.checkpoints, cell.world, seed, tuple(runs),
+            cell.checkpoints, cell.seed_text, seed, tuple(runs),
         )  # fmt: skip
 
     def play(self) -> Played:
         """Play it, here and now."""
         wrappers = [make_wrapper(w.name, **w.params) if isinstance(w, Use) else w for w in self.wrappers]
-        drawn = seeds(self.seed, self.world, self.runs[0], len(self.runs))
+        drawn = run_seeds(self.seed, len(self.runs), self.runs[0], self.seed_text)
         return play_batch(self.env, self.agent, drawn, self.env_params, self.params, wrappers, self.checkpoints)
 
 

@@ -12,9 +12,8 @@ from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.runner.batch import prepare, sampled
 from hushbandits.bench.runner.plan import BATCH
 from hushbandits.core import affordable, integer
-from hushbandits.core.env_view import EnvView
 from hushbandits.core.measure import Measure, gathered
-from hushbandits.core.play import measured
+from hushbandits.core.play import begin, measured
 from hushbandits.core.utils import nearest, words
 from hushbandits.protection import HEADS, protection
 from hushbandits.registry import make_wrapper
@@ -91,8 +90,7 @@ class Instances:
         kind = _kind(cell)
         if kind not in self._kinds:
             measures = gathered(env, team)
-            env.reset(0)
-            team.reset(EnvView(env), env.seeds)
+            begin(env, team, 0)
             finals = frozenset(measured(env, team, env.metrics()))
             self._kinds[kind] = Instance(finals, frozenset(env.curve_metrics), measures, [])
         return self._kinds[kind]._replace(privacy=privacy)

@@ -34,9 +34,9 @@ class Configuration:
     measures : mapping of str to Measure
         What the metrics are; of one that nobody declared, any number.
     seed : int, optional
-        Master seed of its runs; without one it is not known what they drew from, unless `entropy` says it.
-    entropy : int, optional
-        Entropy of the seeds of its runs, where that is not the cell's.
+        Master seed of its runs; without one it is not known what they drew from, unless `luck` says it.
+    luck : tuple, optional
+        Master seed and seed text of its runs, where these are not the cell's.
     """
 
     cell: Cell
@@ -44,7 +44,7 @@ class Configuration:
     source: Runs | Callable[[], Runs]
     measures: Mapping[str, Measure] = field(default_factory=Measures)
     seed: int | None = None
-    entropy: int | None = None
+    luck: tuple[int, str] | None = None
     env: tuple[str, Params] | None = None
 
     @cached_property
@@ -53,12 +53,11 @@ class Configuration:
         return self.source if isinstance(self.source, Runs) else self.source()
 
     @cached_property
-    def world(self) -> int | None:
-        """Entropy of its seeds: run r of two configurations drew from the same seed where this is equal."""
-        if self.entropy is not None or self.seed is None:
-            return self.entropy
-        entropy = self.cell.seeds(self.seed, 0, 1)[0].entropy
-        return entropy if isinstance(entropy, int) else None
+    def world(self) -> tuple[int, str] | None:
+        """Master seed and a text: run r of two configurations drew from the same seed where these are equal."""
+        if self.luck is not None or self.seed is None:
+            return self.luck
+        return self.seed, self.cell.shared_runs
 
     @cached_property
     def faced(self) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,4 +14,5 @@ Action = Array | tuple[Array, ...]
 Message = Mapping[str, Any]
 #: Parameters by name: whoever takes them checks them.
 Params = Mapping[str, Any]
-Seeds = Sequence[np.random.SeedSequence]
+#: One row per run: two words of its key, and its number (`hushbandits.core.random.streams.run_seeds`).
+Seeds = NDArray[np.uint64]

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hushbandits.core import Adjacency, Array, Guarantee, Inbox, Measure, Seeds, handed, streams
+from hushbandits.core import Adjacency, Array, Guarantee, Inbox, Measure, Streams, handed
+from hushbandits.core.random.names import RECOMMENDATION
 from hushbandits.envs.exploration.observer import named_rows
 from hushbandits.envs.exploration.votes import PLAYERS, VoteState, only_arm
 
@@ -34,13 +35,13 @@ class GlobalSet(Inbox):
         return self._told[field][:, None, None]
 
 
-def recommend(book: VoteState, seeds: Seeds) -> Array:
-    """``(R,)`` the arm left in 𝒦, else the arm with the fewest votes, ties at random."""
-    out = np.empty(len(seeds), np.int64)
-    for r, rng in enumerate(streams(seeds, "recommendation")):
+def recommend(book: VoteState, rng: Streams) -> Array:
+    """Return the arm left in 𝒦, else the arm with the fewest votes, ties at random; ``(R,)``."""
+    out = np.empty(len(rng), np.int64)
+    for r, u in enumerate(rng.uniforms(0, (), RECOMMENDATION)):
         left = np.flatnonzero(book.active[r] | ~book.active[r].any())
         fewest = left[book.votes[r, left] == book.votes[r, left].min()]
-        out[r] = fewest[rng.integers(len(fewest))]
+        out[r] = fewest[int(u * len(fewest))]
     return out
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core import Array, Env, Field, Fields, Guarantee, Message, Seeds, Team, Wrapper, affordable, require
-from hushbandits.core.luck.rewards import Law, UniformMeans
-from hushbandits.core.luck.tapes import LONGEST, TAPES, Uniforms
+from hushbandits.core import Array, Env, Field, Fields, Guarantee, Message, Streams, Team, Wrapper, affordable, require
 from hushbandits.core.payload import Payload
+from hushbandits.core.random.names import ACTIVATION, REWARD
+from hushbandits.core.random.philox import CURSOR
+from hushbandits.core.random.rewards import Law, UniformMeans
+from hushbandits.core.random.streams import LONGEST, Uniforms
 from hushbandits.core.rows import set_rows
 from hushbandits.core.utils import choice, count, flag, real
 from hushbandits.envs.exploration import coordinator, votes
@@ -123,6 +125,11 @@ class Exploration(Env):
     curve_metrics: tuple[str, ...] = ("arms", "messages")
     measures = coordinator.MEASURES
     payload = Votes
+    #: Without the horizon: learners need one where experiments have none.
+    seed_fields: ClassVar[Mapping[str, str]] = {
+        **{name: name for name in ("problem", "n_agents", "n_arms", "means", "rewards", "permute_arms", "drift")},
+        "agent_distribution": "agent_distribution", "n_change_points": "switches",
+    }  # fmt: skip
     fixed_length = False
     public = ("threshold", "votes_needed", "comparison", "delta", "beta", "xi", "judge", "idle", "stop", "single",
               "precision", "resets")  # fmt: skip
@@ -150,7 +157,7 @@ class Exploration(Env):
         )
         self.law, n_arms = self.arms.law, self.arms.n_arms
         n_agents, runs = count("n_agents", n_agents, 1), count("runs", runs, 1)
-        own = 32.0 * n_agents + float(runs) * (2 * TAPES + n_agents * (2.0 * n_arms + 24) + 64.0 * n_arms)
+        own = 32.0 * n_agents + float(runs) * (n_agents * (2.0 * n_arms + 24) + 64.0 * n_arms)
         affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
         self.weights = agent_weights(agent_distribution, n_agents)
         self.delta = real("delta", delta, 0, 1)
@@ -226,22 +233,21 @@ class Exploration(Env):
         require("a vote that agents may reset", ("reset",), fields)
         return {**told, "reset": Field((), "?")}
 
-    def _reset(self, seeds: Seeds, rows: Array | None = None) -> None:
-        n, k = len(seeds), self.n_arms
-        self.arms.reset(seeds, rows)
-        set_rows(self, rows, _reward_luck=Uniforms(seeds, "reward", (k,)))
+    def _reset(self, rng: Streams, rows: Array | None = None) -> None:
+        n, k = len(rng), self.n_arms
+        self.arms.reset(rng, rows)
+        turns = rng.reader((), ACTIVATION, first=1)
+        set_rows(self, rows, _reward_luck=rng.reader((k,), REWARD), _turn_luck=turns)
         if self._sums_votes:
             set_rows(self, rows, _left=np.zeros((n, self.n_agents, k), bool))
         if rows is None:
-            self._turn_luck = Uniforms(seeds, "activation")
             self.book = votes.open_votes(self, n)
             #: (R, K) votes that have arrived, and (R, N) who is still drawn.
             self.votes, self.pool = self.book.votes, self.book.pool
             self._who = self.book.who  # between the beats who has pulled, else who acts next
-            votes.first_rows(np.arange(n), self._turn_luck.next(), self.book)
         else:
             votes.open_rows(rows, self.book)
-            votes.first_rows(rows, self._turn_luck.reset(seeds, rows, 1)[:, 0], self.book)
+        votes.first_rows(np.arange(n) if rows is None else rows, rng.uniforms(0, (), ACTIVATION), self.book)
 
     @property
     def locations(self) -> Array:
@@ -261,7 +267,7 @@ class Exploration(Env):
         return arms
 
     def _pull(self, action: Array) -> Array:
-        # One row of luck per activation, pulled or not: an episode can read blocks.
+        # One step per activation, pulled or not: an episode can read blocks.
         luck, turns, book = self._reward_luck.next(), self._turn_luck.next(), self.book
         stand = self.arms.look(book.rounds)
         pulls = action[:, 0] & book.live[:, None]
@@ -322,12 +328,12 @@ class Exploration(Env):
 
     # -- for compiled episodes --------------------------------------------------------------------------------
 
-    def vote_loss(self) -> tuple[float, Uniforms | None] | None:
-        """Rate and tape of lost votes (rate −1: none are), or ``None``: then only the beats will do."""
+    def vote_loss(self) -> tuple[float, Array] | None:
+        """Return rate and cursors of lost votes (rate −1: none are), or ``None``: then only the beats will do."""
         if self._phase not in ("pull", "over") or len(self.wrappers) > 1:
             return None
         if not self.wrappers:
-            return -1.0, None
+            return -1.0, np.zeros((self.runs, CURSOR), np.uint64)
         only: Any = self.wrappers[0]
         if only.drop_prob is None or not all(map(only.ships, ("send", "deliver", "tell"))):
             return None
@@ -343,7 +349,7 @@ class Exploration(Env):
     def outcomes(self, r: int, size: int) -> Outcomes:
         """Read what the next `size` activations of run r meet (arms move only where each of them is a round)."""
         stand = self.arms.look(np.arange(size) + self.book.rounds[r], run=r)
-        luck = self._reward_luck.take(r, size * self.n_arms).reshape(size, self.n_arms)
+        luck = self._reward_luck.take(r, size)
         gaps = np.ascontiguousarray(np.atleast_2d(stand.gap))
         return Outcomes(self.law.quantile(luck, stand.location), gaps, self._turn_luck.take(r, size))
 
@@ -352,7 +358,7 @@ class Exploration(Env):
     def recommendation(self) -> Array:
         """``(R,)`` the arm left in 𝒦, else the arm with the fewest votes, ties at random."""
         self._begun("recommendation")
-        return coordinator.recommend(self.book, self.seeds)
+        return coordinator.recommend(self.book, Streams(self.seeds))
 
     def claimed_guarantees(self) -> tuple[Guarantee, ...]:
         """Return what Féraud et al. claim for their vote."""

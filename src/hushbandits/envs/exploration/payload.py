@@ -7,8 +7,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from hushbandits.core import Array, Field, Fields, Seeds, Uniforms, World, integer, require, set_rows
+from hushbandits.core import Array, Field, Fields, Streams, World, integer, require, set_rows
 from hushbandits.core.payload import Channel, Gathering, Payload, Sealing, Shuffling
+from hushbandits.core.random.philox import fill
 
 
 class VoteWindow(Channel):
@@ -48,9 +49,9 @@ class VoteWindow(Channel):
         require(self._owner, ("vote",), fields)
         return {"tally": Field((env.n_arms,), "i8", low=0, high=env.n_agents)}
 
-    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         """Begin with an empty window."""
-        n, m, k = len(seeds), env.n_agents, env.n_arms
+        n, m, k = len(rng), env.n_agents, env.n_arms
         set_rows(
             self, rows, _cast=np.zeros((n, m, k), bool), _cohort=np.zeros((n, m), bool),
             _pending=np.zeros((n, k), np.int64), _seen=np.zeros(n, np.int64),
@@ -96,10 +97,10 @@ class PlayedWindow(VoteWindow):
         super().__init__(by, env)
         self._by = by
 
-    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         """Begin with an empty window."""
-        super().reset(env, seeds, rows)
-        set_rows(self, rows, _fresh=np.zeros((len(seeds), env.n_agents, env.n_arms), bool))
+        super().reset(env, rng, rows)
+        set_rows(self, rows, _fresh=np.zeros((len(rng), env.n_agents, env.n_arms), bool))
 
     def _take(self, seat: tuple[Array, Array], vote: Array) -> None:
         self._fresh[seat] |= vote
@@ -130,16 +131,17 @@ class Votes(Payload):
     verbs: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(("drop", "shuffle", "seal"), ("vote",))
 
     @classmethod
-    def luck(cls, verb: str, name: str, env: World, seeds: Seeds) -> Uniforms:
-        """A tape that only who votes reads on."""
+    def luck(cls, verb: str, env: World, rng: Streams) -> Array:
+        """Cursors that only who votes moves on."""
         cls.answers(verb)
-        return Uniforms(seeds, f"wrapper/{name}/votes")
+        return rng.cursors(part=verb)
 
-    def drop(self, rate: Array | float, luck: Uniforms) -> Self:
+    def drop(self, rate: Array | float, luck: Array) -> Self:
         """Vote by vote, not ballot by ballot."""
-        vote = self["vote"] & self["sent"][:, :, None]
+        vote, u = self["vote"] & self["sent"][:, :, None], np.empty(self["vote"].shape[2])
         for r in np.flatnonzero(vote.any((1, 2))):  # only who votes has something to lose
-            vote[r, 0] &= luck.take(int(r), vote.shape[2]) >= rate
+            fill(luck, r, u)
+            vote[r, 0] &= u >= rate
         return self.but(vote=vote)
 
     @classmethod

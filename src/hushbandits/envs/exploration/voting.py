@@ -14,8 +14,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.core import LONGEST, Array, Inbox, Obs, Seeds, Team, Uniforms, World, jit
+from hushbandits.core import LONGEST, Array, Inbox, Obs, Streams, Team, World, jit
 from hushbandits.core.fields import check_unit_rewards
+from hushbandits.core.random.names import DRAWS, NOISE
+from hushbandits.core.random.philox import fill, uniform
 from hushbandits.envs.exploration.votes import (
     HORIZON,
     PLAYERS,
@@ -40,30 +42,28 @@ class Player(NamedTuple):
     shared: bool  # one state for all agents
     resets: bool  # whether the env passes resets on
     single: bool  # whether it takes one arm per activation
-    draws: int  # luck of an activation, and of a phase's end
-    width: int
-    luck: Array  # (R, L)
-    at: Array  # (R,)
+    draws: Array  # (R, 10) cursors, and how many uniforms each activation takes
+    each: int
+    noises: Array  # (R, 10) cursors of what a phase's end takes, and the next of it (R, W)
+    noise: Array
 
 
 class Loss(NamedTuple):
-    """How votes get lost: below `rate` by luck; −1: they do not."""
+    """How votes get lost: by a uniform below `rate`; −1: they do not."""
 
     rate: float
-    luck: Array  # (R, L)
-    at: Array  # (R,)
+    cursors: Array  # (R, 10)
 
 
 class Rules(NamedTuple):
-    """A routine's rules over runs: beat by beat, or one run for as long as its luck lasts.
+    """A routine's rules over runs: beat by beat, or one run for as long as its outcomes last.
 
     Parameters
     ----------
     plan, learn, sync : compiled
         What the active agents do in a beat, in all runs.
     episode : compiled ``(r, until, player, outcomes, at, loss, book) → (at, reset)``
-        Play run r until `until` rounds; stop where it is at the end of the outcomes or of some luck, at a reset, or at
-        the end of the run.
+        Play run r until `until` rounds; stop at the end of the outcomes, at a reset, or at the end of the run.
     """
 
     plan: Callable[..., None]
@@ -77,22 +77,23 @@ def compiled(plan: Callable[..., int], learn: Callable[..., int], sync: Callable
     """Close the scalar rules of a routine into loops."""
 
     @jit
-    def plan_rows(state, live, who, p, active, luck, at, width, arms):
+    def plan_rows(state, live, who, p, active, draws, each, arms):
         arms[:] = False
+        drawn = np.empty(each)
         for r in range(who.size):
             if live[r]:
-                plan(state, r, who[r], p, active[r], arms[r], luck[r, at[r] : at[r] + width])
-                at[r] += width
+                fill(draws, r, drawn)
+                plan(state, r, who[r], p, active[r], arms[r], drawn)
 
     @jit
-    def learn_rows(state, live, who, p, arms, reward, luck, at, width, vote, ended):
+    def learn_rows(state, live, who, p, arms, reward, noises, noise, vote, ended):
         vote[:] = False
         for r in range(who.size):
             ended[r] = 0
             if live[r] and arms[r].any():
-                ended[r] = learn(state, r, who[r], p, arms[r], reward[r], luck[r, at[r] : at[r] + width], vote[r])
+                ended[r] = learn(state, r, who[r], p, arms[r], reward[r], noise[r], vote[r])
                 if ended[r]:
-                    at[r] += width
+                    fill(noises, r, noise[r])
 
     @jit
     def sync_rows(state, ended, who, p, active):
@@ -105,10 +106,10 @@ def compiled(plan: Callable[..., int], learn: Callable[..., int], sync: Callable
         # One pass of the loop is one activation: plan, pull, turn, learn, vote, loss, count, settle, sync; as
         # Exploration's beats, in their order.
         # Rows are taken out of the tuples here: within the loop each would cost a reference count.
-        state, p, shared, draws, width = player.state, player.params, player.shared, player.draws, player.width
-        luck, spent = player.luck[r], player.at[r]
+        state, p, shared, draws, noises = player.state, player.params, player.shared, player.draws, player.noises
+        drawn, noise = np.empty(player.each), player.noise[r]
         rewards, gaps, turns = outcomes.rewards, outcomes.gaps, outcomes.turns
-        rate, lost, thrown = loss.rate, loss.luck[r], loss.at[r]
+        rate, lost = loss.rate, loss.cursors
         weights, pool, cumulative = book.weights, book.pool[r], book.cumulative[r]
         sent, counted, votes, standing = book.sent[r], book.counted[r], book.votes[r], book.active[r]
         holds, open_seats = book.holds[r], book.open_seats[r]
@@ -118,19 +119,12 @@ def compiled(plan: Callable[..., int], learn: Callable[..., int], sync: Callable
         n_arms, left, n = standing.size, standing.sum(), book.who[r]
         arms, vote = np.zeros(n_arms, np.bool_), np.zeros(n_arms, np.bool_)
         live, reset = True, False
-        while (
-            live
-            and not reset
-            and rounds < until
-            and at < turns.size
-            and spent + draws + width <= luck.size
-            and thrown + n_arms <= lost.size
-        ):
+        while live and not reset and rounds < until and at < turns.size:
             seat = 0 if shared else n
             then, deserted, ended, alone = n, False, 0, left == 1
             arms[:] = False
-            pulled = plan(state, r, seat, p, standing, arms, luck[spent : spent + draws])
-            spent += draws
+            fill(draws, r, drawn)
+            pulled = plan(state, r, seat, p, standing, arms, drawn)
             if player.single and pulled > 1:
                 raise ValueError("action must be one arm per activation, or none: single=True")
             if pulled == 0 and leaves:
@@ -143,16 +137,16 @@ def compiled(plan: Callable[..., int], learn: Callable[..., int], sync: Callable
             if pulled > 0:
                 if stop == HORIZON:
                     regret += charge(arms, gaps[at % gaps.shape[0]])
-                ended = int(learn(state, r, seat, p, arms, rewards[at], luck[spent : spent + width], vote))
+                ended = int(learn(state, r, seat, p, arms, rewards[at], noise, vote))
             at += 1
             if ended > 0:
-                spent += width
+                fill(noises, r, noise)
                 if vote.any():
                     cast(vote, sent[n])
                     if rate >= 0.0:
                         for k in range(n_arms):
-                            vote[k] = vote[k] and lost[thrown + k] >= rate
-                        thrown += n_arms
+                            arrives = uniform(lost, r) >= rate
+                            vote[k] = vote[k] and arrives
                     messages += vote_cost * news(vote, counted[n])
                     left = count(vote, counted[n], votes, needed, standing)
                     vote[:] = False
@@ -165,7 +159,7 @@ def compiled(plan: Callable[..., int], learn: Callable[..., int], sync: Callable
                 reset = True
             live = not (deserted or (horizon >= 0 and rounds >= horizon) or finished(stop, left, open_seats))
             n = then
-        player.at[r], loss.at[r], book.who[r] = spent, thrown, n
+        book.who[r] = n
         book.rounds[r], book.messages[r], book.regret[r], book.live[r] = rounds, messages, regret, live
         return at, reset
 
@@ -204,13 +198,16 @@ class VotingTeam(Team):
         if routine.unit_interval:
             check_unit_rewards(self.name, env)
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        runs, n, k = len(seeds), 1 if self.shared else env.n_agents, env.n_arms
+    def reset(self, env: World, rng: Streams) -> None:
+        runs, n, k = len(rng), 1 if self.shared else env.n_agents, env.n_arms
         self._make_rules(k)
         self._p = np.array(self._routine.params)
         self._state = self._routine.state(runs, n, k)
         self._fresh = self._routine.state(1, 1, k)
-        self._luck = Uniforms(seeds, f"agent/{self.name}")
+        self._draws, self._noises = rng.cursors(part=DRAWS), rng.cursors(part=NOISE)
+        self._noise = np.empty((runs, self._routine.luck))
+        for r in range(runs):
+            fill(self._noises, r, self._noise[r])
         self._active = np.ones((runs, k), bool)
         self._arms = np.zeros((runs, k), bool)
         self._vote = np.zeros((runs, k), bool)
@@ -222,20 +219,16 @@ class VotingTeam(Team):
         self._live, self._n = obs.live.copy(), obs.who[:, 0].copy()
         if self.shared:
             self._n[:] = 0
-        width = self._routine.draws
-        self._luck.ensure(width)
         self._rules.plan(
-            self._state, self._live, self._n, self._p, self._active, self._luck.block, self._luck.at, width, self._arms
+            self._state, self._live, self._n, self._p, self._active, self._draws, self._routine.draws, self._arms
         )
         return self._arms[:, None]
 
     def speak(self, reward: Array) -> dict[str, Array] | None:
         """Vote where a phase ends."""
-        width = self._routine.luck
-        self._luck.ensure(width)
         self._rules.learn(
-            self._state, self._live, self._n, self._p, self._arms, np.array(reward[:, 0]), self._luck.block,
-            self._luck.at, width, self._vote, self._ended,
+            self._state, self._live, self._n, self._p, self._arms, np.array(reward[:, 0]), self._noises, self._noise,
+            self._vote, self._ended,
         )  # fmt: skip
         if not self._ended.any():
             return None
@@ -285,24 +278,20 @@ class VotingTeam(Team):
                 look()
         return True
 
-    def _play(self, env: World, r: int, goal: int, rate: float, lost: Uniforms | None) -> None:
+    def _play(self, env: World, r: int, goal: int, rate: float, lost: Array) -> None:
         """Play run r to the goal."""
-        routine, luck, rounds, k = self._routine, self._luck, env.book.rounds, env.n_arms
+        rounds, k = env.book.rounds, env.n_arms
         at, outcomes = 0, None
-        loss = Loss(rate, np.empty((env.runs, k)), np.zeros(env.runs, np.int64))
+        player = Player(
+            self._state, self._p, self.shared, self._resets, env.single, self._draws, self._routine.draws,
+            self._noises, self._noise,
+        )  # fmt: skip
+        loss = Loss(rate, lost)
         while env.book.live[r] and rounds[r] < goal:
             if outcomes is None or at == len(outcomes.turns):
                 # No activation is more than one round: nothing that is read is left over at the goal.
                 ahead = min(_BLOCK, _AHEAD // k, max(_FIRST, 3 * int(rounds[r])), goal - int(rounds[r]))
                 at, outcomes = 0, env.outcomes(r, max(1, ahead))
-            luck.ensure(routine.luck + routine.draws * (len(outcomes.turns) - at), r)
-            if lost is not None:
-                lost.ensure(k, r)
-                loss = Loss(rate, lost.block, lost.at)
-            player = Player(
-                self._state, self._p, self.shared, self._resets, env.single, routine.draws, routine.luck,
-                luck.block, luck.at,
-            )  # fmt: skip
             at, reset = self._rules.episode(r, goal, player, outcomes, at, loss, env.book)
             if reset:
                 clear(env.book, r)

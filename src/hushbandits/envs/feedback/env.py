@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,14 +18,15 @@ from hushbandits.core import (
     Measure,
     Message,
     Privatizer,
-    Seeds,
+    Streams,
     Wrapper,
     affordable,
 )
-from hushbandits.core.luck.rewards import Law, UniformMeans, make_law
-from hushbandits.core.luck.seeding import spread
-from hushbandits.core.luck.tapes import LONGEST, TAPES, Uniforms
 from hushbandits.core.payload import Payload
+from hushbandits.core.random.names import REWARD
+from hushbandits.core.random.philox import CURSOR, PLACE, STEP, fill_in_turn
+from hushbandits.core.random.rewards import Law, UniformMeans, make_law
+from hushbandits.core.random.streams import LONGEST
 from hushbandits.core.rows import set_rows
 from hushbandits.core.utils import choice, count
 from hushbandits.core.validation import checked_message
@@ -101,11 +103,15 @@ class Feedback(Env):
         "bits_per_user": Measure("bits sent per user", "amount"),
     }
     payload = Blocks
+    seed_fields: ClassVar[Mapping[str, str]] = {
+        **{name: name for name in ("n_agents", "n_arms", "means", "rewards", "horizon", "permute_arms")},
+        "n_change_points": "switches",
+    }
     linear = True
     public = ("mechanism", "users", "served")
     learner = FeedbackTask
     served: Array  # (R, M) users so far
-    _luck: Uniforms
+    _blocks: Array
     _regret: Array
     _bits: Array
     _t: Array
@@ -137,7 +143,7 @@ class Feedback(Env):
         self.arms = Arms(means, self.law, n_arms=n_arms, permute=permute_arms, switches=switches, horizon=self.horizon)
         n_arms = self.arms.n_arms
         n_agents, runs = count("n_agents", n_agents, 1), count("runs", runs, 1)
-        own = float(runs) * (3 * TAPES + 64.0 * n_agents + 24.0 * n_arms)
+        own = float(runs) * (300.0 * n_agents + 24.0 * n_arms)
         affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
         self.users = choice("users", users, ("pooled", "each"))
         super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, fields=fields, runs=runs)
@@ -161,13 +167,14 @@ class Feedback(Env):
         """The wrapper that privatizes and decodes sums, if there is one."""
         return next((w for w in self.wrappers if isinstance(w, Privatizer)), None)
 
-    def _reset(self, seeds: Seeds, rows: Array | None = None) -> None:
-        shape = (len(seeds), self.n_agents)
-        self.arms.reset(seeds, rows)
+    def _reset(self, rng: Streams, rows: Array | None = None) -> None:
+        shape = (len(rng), self.n_agents)
+        self.arms.reset(rng, rows)
         set_rows(
-            self, rows, _luck=Uniforms(seeds, "reward", (self.n_agents,)), served=np.zeros(shape, np.int64),
-            _regret=np.zeros(shape), _bits=np.zeros(shape, np.int64), _t=np.zeros(len(seeds), np.int64),
-            _live=np.ones(len(seeds), bool),
+            self, rows, _blocks=rng.cursors(self.n_agents, REWARD).reshape(*shape, CURSOR),
+            served=np.zeros(shape, np.int64),
+            _regret=np.zeros(shape), _bits=np.zeros(shape, np.int64), _t=np.zeros(len(rng), np.int64),
+            _live=np.ones(len(rng), bool),
         )  # fmt: skip
         if rows is None:
             self._who = np.broadcast_to(np.arange(self.n_agents), shape)
@@ -188,8 +195,9 @@ class Feedback(Env):
             left = np.minimum(left, self.arms.stretch(self.served))
         self._n = np.maximum(np.minimum(n, left), 0).astype(np.int64)
         self._arm = arm * (self._n > 0)
-        # One uniform of the tape seeds a block: however its rewards are drawn, the next block's are not moved.
-        self._seed = (self._luck.next() * 2.0**53).astype(np.int64)
+        # Each block has a step of its own: however its rewards are drawn, the next block's are not moved.
+        self._blocks[:, :, STEP] += np.uint64(self.n_agents)
+        self._blocks[:, :, PLACE] = 0
         self._location, gap = self.arms.pick(self._arm, self.served)
         self._regret += self._n * gap
         self.served += self._n
@@ -200,13 +208,14 @@ class Feedback(Env):
         location = self._location
         crowd: Cohort
         if self.users == "pooled":
-            crowd = Pooled(self._n, self.law, location, self._seed, self._rounded)
+            crowd = Pooled(self._n, self.law, location, self._blocks.copy(), self._rounded)
         else:
             most = int(self._n.max())
             affordable(f"a block of {most} users one by one", 32.0 * self._n.size * most)
             at, x = self._n.nonzero(), np.zeros((*self._n.shape, most))
             sizes = self._n[at]
-            u = spread(self._seed[at], sizes)
+            u = np.empty(sizes.sum())
+            fill_in_turn(self._blocks[at], sizes, u)
             x[np.arange(most) < self._n[:, :, None]] = self.law.quantile(u, np.repeat(location[at], sizes))
             crowd = Individuals(x, self._n)
         return {"reward": crowd, "n": self._n, "bits": self._raw, "sent": self._n > 0}

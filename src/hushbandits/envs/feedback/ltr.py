@@ -7,11 +7,12 @@ import logging
 import math
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -258,6 +259,10 @@ class LTR(Feedback):
     >>> env.means.shape, env.source
     ((1, 4), 'ltr-small.txt, shipped with hushbandits: made-up rows, not a data set')
     """
+
+    seed_fields: ClassVar[Mapping[str, str]] = {
+        name: name for name in ("path", "cluster_seed", "n_agents", "n_arms", "horizon", "permute_arms")
+    }
 
     def __init__(
         self,

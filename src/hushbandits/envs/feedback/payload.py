@@ -7,9 +7,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from hushbandits.core import Array, Field, Fields, Inbox, Law, Seeds, World, require, set_rows, streams
-from hushbandits.core.luck.batch import Generators
+from hushbandits.core import Array, Field, Fields, Inbox, Law, Streams, World, require, set_rows
 from hushbandits.core.payload import VERBS, Channel, Gathering, Noise, Payload, Sealing, Shuffling
+from hushbandits.core.random.streams import Draws
 from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, Rngs, Sealed, blocks
 from hushbandits.privacy.ledger import Kinds
 
@@ -26,16 +26,16 @@ class ShuffledUsers(Channel):
     _rngs: list[np.random.Generator]
 
     def __init__(self, by: Shuffling):
-        self._by, self._name = by, by.name
+        self._by = by
 
     def sends(self, fields: Fields, env: World) -> Fields:
         """As they are."""
         _one_by_one(self._by, env)
         return fields
 
-    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         """Open the tape."""
-        set_rows(self, rows, _rngs=streams(seeds, f"wrapper/{self._name}"))
+        set_rows(self, rows, _rngs=rng.generators())
 
     def send(self, message: Payload, env: World) -> Payload:
         """Shuffle the users of each block."""
@@ -49,7 +49,7 @@ class SealedBlocks(Channel):
     """A block of users: the sum mod m of their messages."""
 
     cohort = "that are added up"
-    _rngs: Generators
+    _rngs: Draws
 
     def __init__(self, by: Sealing):
         self._by = by
@@ -67,10 +67,10 @@ class SealedBlocks(Channel):
         sealed = {k: f for k, f in fields.items() if k != "users"}
         return {**sealed, "reward": Field(dtype="i8"), "modulus": Field(dtype="i8")}
 
-    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         """Open the tape, where rewards are encoded here."""
         if self._encodes:
-            set_rows(self, rows, _rngs=Generators(seeds, f"wrapper/{self._by.name}"))
+            set_rows(self, rows, _rngs=Draws(rng))
 
     def send(self, message: Payload, env: World) -> Payload:
         """Add up, unless too few are left."""
@@ -121,10 +121,10 @@ class Blocks(Payload):
     named = False
 
     @classmethod
-    def luck(cls, verb: str, name: str, env: World, seeds: Seeds) -> Rngs:
+    def luck(cls, verb: str, env: World, rng: Streams) -> Draws:
         """One generator per run: how much is drawn depends on the blocks."""
         cls.answers(verb)
-        return Generators(seeds, f"wrapper/{name}")
+        return Draws(rng, verb)
 
     @classmethod
     def follows(cls, name: str, verb: str, fields: Fields, before: Collection[str]) -> None:

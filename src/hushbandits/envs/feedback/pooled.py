@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from hushbandits.core import Array, Bernoulli, Law, Noise, jit
-from hushbandits.core.luck.batch import together
-from hushbandits.core.luck.seeding import many, numbered, planted
+from hushbandits.core.random.samplers import binomials
+from hushbandits.core.random.streams import Draws, generator_at
 from hushbandits.envs.feedback.cohort import Cohort, Rngs, blocks, fits, not_encoded, round_at_random
 from hushbandits.privacy.ledger import Noises
 
@@ -59,15 +59,16 @@ class Pooled(Cohort):
     law : Law
     location : (R, M) array
         Where the law stands for the block's arm.
-    seeds : (R, M) ints
-        Each block draws its rewards from its own generator (`seeding.numbered`).
+    cursors : (R, M, 10) words
+        What each block draws its rewards from.
     rounded : dict
         Where roundings (`Law.rounding`) are kept from block to block.
 
     Examples
     --------
-    >>> n = np.array([[1_000_000]])
-    >>> crowd = Pooled(n, Bernoulli(), np.array([[0.5]]), np.array([[7]]))
+    >>> from hushbandits.core import Streams, run_seeds
+    >>> n, cursors = np.array([[1_000_000]]), Streams(run_seeds(7, 1)).cursors()[None]
+    >>> crowd = Pooled(n, Bernoulli(), np.array([[0.5]]), cursors)
     >>> bool(abs(crowd.total() - 500_000).item() < 3_000)
     True
     >>> crowd.values()
@@ -76,11 +77,11 @@ class Pooled(Cohort):
     ValueError: a pool has no individuals, only a sum; make the env with users="each"
     """
 
-    def __init__(self, planned: Array, law: Law, location: Array, seeds: Array, rounded: Rounded | None = None):
+    def __init__(self, planned: Array, law: Law, location: Array, cursors: Array, rounded: Rounded | None = None):
         self.planned, self.n = planned, planned
         self._rounded = {} if rounded is None else rounded
         self._parts: tuple[_Part, ...] = (_Part(planned, law, location),)
-        self._seeds = seeds
+        self._cursors = cursors
         self._before: tuple[_Step, ...] = ()  # what happens to a reward before it is encoded
         self._grid: Array | None = None
         self._coins: Rngs = ()
@@ -145,42 +146,37 @@ class Pooled(Cohort):
         """Draw it, once."""
         if self._total is None:
             self._total = np.zeros(self.planned.shape, np.int64 if self.encoded else np.float64)
-            if not self._all_at_once(self._total):
-                self._one_by_one(self._total)
+            if self._before or not all(isinstance(part.law, Bernoulli) for part in self._parts):
+                self._add_parts(self._total)
+            else:
+                self._add_binomials(self._total)
+            for noises in self._noises:
+                self._add_noise(noises, self._total)
         return self._total
 
-    def _all_at_once(self, total: Array) -> bool:
-        """Have compiled code draw them, if all that they are is binomials and differences of two draws."""
-        if self._before or not many(len(total)) or not all(isinstance(part.law, Bernoulli) for part in self._parts):
-            return False
-        tapes = [noises.rngs for noises in self._noises]
-        found = together(*tapes)
-        if found is None or len({*map(id, tapes)}) < len(tapes):  # what shares a tape is drawn in turns
-            return False
-        known = [noises.noise for noises in self._noises if isinstance(noises.noise, Noises)]
-        pairs = [pair for noise in known if (pair := noise.pair(self.planned, self.n)) is not None]
-        if len(pairs) < len(tapes):
-            return False
-        (draws, words), at = found, self.planned.nonzero()
+    def _add_binomials(self, total: Array) -> None:
+        at = self.planned.nonzero()
         n, p = (np.array([getattr(part, name)[at] for part in self._parts]).T.copy() for name in ("n", "location"))
-        drawn = draws.binomials(planted(self._seeds[at]), n, p).sum(1)
-        total[at] = drawn if self._grid is None else drawn * self._grid[at]
-        for own, pair in zip(words, pairs, strict=True):
-            total += draws.differences(own, *pair)
-        return True
+        drawn = np.empty(n.shape, np.int64)
+        binomials(self._cursors[at], n, p, drawn)
+        total[at] = drawn.sum(1) if self._grid is None else drawn.sum(1) * self._grid[at]
 
-    def _one_by_one(self, total: Array) -> None:
-        rngs = numbered(self._seeds[self.planned.nonzero()])
-        left = self.n.tolist()
+    def _add_parts(self, total: Array) -> None:
         parts = [(part.law, part.n.tolist(), part.location.tolist()) for part in self._parts]
-        for (r, m, planned), rng in zip(blocks(self.planned), rngs, strict=True):
-            drawn: float = 0
+        for r, m, _ in blocks(self.planned):
+            rng = generator_at(self._cursors[r, m])
             for law, n, location in parts:
                 if n[r][m]:
-                    drawn += self._part_sum(n[r][m], law, location[r][m], r, m, rng)
-            for noises in self._noises:
-                drawn += noises.noise(planned).total(noises.rngs[r], left[r][m])
-            total[r, m] = drawn
+                    total[r, m] += self._part_sum(n[r][m], law, location[r][m], r, m, rng)
+
+    def _add_noise(self, noises: _Noises, total: Array) -> None:
+        rest = self.n
+        if isinstance(noises.noise, Noises) and isinstance(noises.rngs, Draws):
+            known, *pair = noises.noise.pair(self.planned, self.n)
+            total += noises.rngs.differences(*pair)
+            rest = np.where(known, 0, self.n)
+        for r, m, left in blocks(rest):
+            total[r, m] += noises.noise(int(self.planned[r, m])).total(noises.rngs[r], left)
 
     def _part_sum(self, n: int, law: Law, location: float, r: int, m: int, rng: np.random.Generator) -> float:
         g = None if self._grid is None else int(self._grid[r, m])
@@ -222,10 +218,8 @@ def _inside(part: _Part) -> bool:
 
 
 def _thin(n: Array, rate: Array, rngs: Rngs) -> Array:
-    if (found := together(rngs)) is not None:
-        draws, (words,) = found
-        thinned: Array = draws.binomials(words, n, np.ascontiguousarray(rate))
-        return thinned
+    if isinstance(rngs, Draws):
+        return rngs.binomials(n, rate)
     out = np.zeros_like(n)
     for r, m, count in blocks(n):
         out[r, m] = rngs[r].binomial(count, rate[r, m])

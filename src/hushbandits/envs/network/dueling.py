@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core import Arms, Array, Seeds, Standing, real, reals, shown, streams
+from hushbandits.core import Arms, Array, Standing, Streams, draw_locations, real, reals, shown
 from hushbandits.envs.network.env import CoopNetwork
 
 #: P(first beats second) by their distance in rank.
@@ -46,13 +46,11 @@ class DuelingArms(Arms):
         """``i-j``: i against j."""
         return tuple(f"{i}-{j}" for i in range(self.duellists) for j in range(self.duellists))
 
-    def _placed(self, seeds: Seeds, together: bool) -> Array:
+    def _placed(self, rng: Streams) -> Array:
         """Arms are shuffled, if asked; pairs follow."""
         matrix = np.asarray(self.given).reshape(self.duellists, self.duellists)
-        orders = [
-            rng.permutation(self.duellists) if self.permute else np.arange(self.duellists)
-            for rng in streams(seeds, "instance")
-        ]
+        listed = np.arange(self.duellists, dtype=float)
+        orders = draw_locations(listed, self.duellists, self.permute, rng).astype(np.int64)
         return np.stack([matrix[np.ix_(order, order)].reshape(-1) for order in orders])
 
     def _stand(self, location: Array) -> Standing:
@@ -96,6 +94,7 @@ class DuelingNetwork(CoopNetwork):
     """
 
     arms_class = DuelingArms
+    seed_fields: ClassVar[Mapping[str, str]] = {**CoopNetwork.seed_fields, "preferences": "preferences"}
 
     def __init__(self, *, preferences: Sequence[Sequence[float]] = _RANKED, **rest: Any):
         for name in ("means", "n_arms", "rewards", "drift", "switches"):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import networkx as nx
 import numpy as np
 
-from hushbandits.core import Array, Fields, Payload, Seeds, Wrapper, affordable, require, set_rows, streams
-from hushbandits.core.luck.rewards import Law, RepeatingMeans, UniformMeans
+from hushbandits.core import Array, Fields, Payload, Streams, Wrapper, affordable, require, set_rows
+from hushbandits.core.random.names import GRAPH
+from hushbandits.core.random.rewards import Law, RepeatingMeans, UniformMeans
 from hushbandits.core.utils import choice, count, integer, probability, real
 from hushbandits.envs.network.course import Course, by_luck, posts_states
 from hushbandits.envs.network.graphs import connected_erdos_renyi
@@ -83,6 +84,9 @@ class CoopNetwork(Rounds):
     settings = ("graph", "edge_probability")
     learner = NetworkTask
     payload = GraphReports
+    seed_fields: ClassVar[Mapping[str, str]] = {
+        **Rounds.seed_fields, "graph": "graph", "edge_probability": "edge_probability",
+    }  # fmt: skip
     _drawn: list[Links]  # of each run, where graphs are drawn
 
     def __init__(
@@ -180,20 +184,20 @@ class CoopNetwork(Rounds):
         gossip = near and self.routing == "flood" and "sender" in self.inbox_fields and not self._lossy
         return (*super().reductions, *(("mix",) if gossip else ()))
 
-    def _reset(self, seeds: Seeds, rows: Array | None = None) -> None:
-        super()._reset(seeds, rows)
+    def _reset(self, rng: Streams, rows: Array | None = None) -> None:
+        super()._reset(rng, rows)
         runs, m = self.runs, self.n_agents
         if self._random_graph:
-            drawn = [links(connected_erdos_renyi(m, self.edge_probability, rng)) for rng in streams(seeds, "graph")]
+            drawn = [links(connected_erdos_renyi(m, self.edge_probability, its)) for its in rng.generators(GRAPH)]
             set_rows(self, rows, _drawn=drawn)
             self._place(self._drawn)
         if self._lossy:
             from hushbandits.envs.network.lossy_transport import LossyTransport  # few runs need it
 
             if rows is None:
-                self._hops = LossyTransport(self, seeds, self.edge_loss, self._relays)
+                self._hops = LossyTransport(self, rng, self.edge_loss, self._relays)
             else:
-                self._hops.reset(seeds, rows)
+                self._hops.reset(rng, rows)
                 if self._random_graph:
                     self._hops.lay(self)
         if rows is None:

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core import LONGEST, Arms, Array, Inbox, Message, Obs, Payload, Seeds, Team, World
-from hushbandits.core.luck.rewards import Bernoulli, ClippedGaussian, Constant, Gaussian, Law, Stable, Uniform
+from hushbandits.core import LONGEST, Arms, Array, Inbox, Message, Obs, Payload, Streams, Team, World
+from hushbandits.core.random.rewards import Bernoulli, ClippedGaussian, Constant, Gaussian, Law, Stable, Uniform
 from hushbandits.envs.network.course import Course
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.rules import Books, Fates, Loops, Payment, Rules, compiled, standard_report
@@ -49,19 +49,19 @@ class NetworkTeam(Team):
     #: Rules in plain Python are `interpreted`.
     made: Callable[..., Loops] = staticmethod(compiled)
 
-    def begin(self, env: World, seeds: Seeds) -> Any:
-        """Return the state of runs that begin in `env`, one per seed of `seeds`: a named tuple."""
-        raise NotImplementedError(f"{type(self).__name__} must define begin(env, seeds)")
+    def begin(self, env: World, rng: Streams) -> Any:
+        """Return the state of runs that begin in `env`, as many as `rng` has: a named tuple."""
+        raise NotImplementedError(f"{type(self).__name__} must define begin(env, rng)")
 
     def ahead(self) -> int:
         """How many rounds the rules can play from here; 0: the next one goes by the beats."""
         return LONGEST
 
-    def reset(self, env: World, seeds: Seeds) -> None:
-        self._arm = np.zeros((len(seeds), env.n_agents), np.int64)  # of the last round
+    def reset(self, env: World, rng: Streams) -> None:
+        self._arm = np.zeros((len(rng), env.n_agents), np.int64)  # of the last round
         self._t = 0
         self._n_arms = env.n_arms
-        self.state = self.begin(env, seeds)
+        self.state = self.begin(env, rng)
         self._fields = [env.fields[name] for name in self.rules.fields if name in env.fields]
 
     def act(self, obs: Obs) -> Array:
@@ -177,7 +177,7 @@ def _by_blocks(env: CoopNetwork, course: Course, team: NetworkTeam, desk: _Desk,
     """Some rounds at once, where rewards are compiled."""
     course.leave()
     t, ring, books = course.t, course.ring, desk.books
-    luck = course.luck.some(min(most, max(1, _BLOCK // env.n_arms)))
+    luck = course.luck.rows(min(most, max(1, _BLOCK // max(env.n_arms, env.n_agents))))
     rounds = len(luck)
     if desk.payment is None or env.arms.moving:
         desk.payment = _payment(env, t, rounds)

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy
 
-from hushbandits.core import Arms, Array, Law, Seeds, Standing, UniformMeans, choice, draw_locations, set_rows, streams
-from hushbandits.core.luck.law import WIDEST
+from hushbandits.core import Arms, Array, Law, Standing, Streams, UniformMeans, choice, draw_locations, set_rows
+from hushbandits.core.random.law import WIDEST
+from hushbandits.core.random.names import CLIENTS
 from hushbandits.core.utils import real, reals, shown
 from hushbandits.envs.network.env import CoopNetwork
 
@@ -101,18 +103,18 @@ class ClientArms(Arms):
                 )
         return values
 
-    def reset(self, seeds: Seeds, rows: Array | None = None) -> None:
+    def reset(self, rng: Streams, rows: Array | None = None) -> None:
         """Draw the global model, and around it every agent's own."""
-        super().reset(seeds, rows)
-        set_rows(self, rows, own=self._around(self.locations if rows is None else self.locations[rows], seeds))
+        super().reset(rng, rows)
+        set_rows(self, rows, own=self._around(self.locations if rows is None else self.locations[rows], rng))
 
-    def _around(self, locations: Array, seeds: Seeds) -> Array:
+    def _around(self, locations: Array, rng: Streams) -> Array:
         listed = np.arange(self.n_arms, dtype=float)  # each run's arms by their place in `means`
-        order = draw_locations(listed, self.n_arms, self.permute and self.given is not None, seeds).astype(np.int64)
+        order = draw_locations(listed, self.n_arms, self.permute and self.given is not None, rng).astype(np.int64)
         own: Array = locations[:, None] * np.swapaxes(self.factors[:, order], 0, 1)
         if self.spread:
-            for row, rng in zip(own, streams(seeds, "clients"), strict=True):
-                row += self.spread * rng.standard_normal(row.shape)
+            u = np.maximum(rng.uniforms(0, own.shape[1:], CLIENTS), 2.0**-54)
+            own += self.spread * scipy.special.ndtri(u)
         return own
 
     def _stand(self, location: Array) -> Standing:

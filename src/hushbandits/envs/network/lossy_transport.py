@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core import Array, Inbox, Payload, Seeds, affordable, jit, set_rows, streams
+from hushbandits.core import Array, Inbox, Payload, Streams, affordable, jit, set_rows
+from hushbandits.core.random.names import EDGES
 from hushbandits.envs.network.slots import Ring, SlotInbox
 from hushbandits.envs.rounds.env import added_up, tallied
 
@@ -26,7 +27,7 @@ class LossyTransport:
     ----------
     env : CoopNetwork
         Whose fields, arms, pace and graphs they are.
-    seeds : Seeds
+    rng : Streams
         Of the runs.
     edge_loss : float
         Probability that an edge is down in a round.
@@ -34,10 +35,10 @@ class LossyTransport:
         Change rewards that agents send on (`relay`).
     """
 
-    def __init__(self, env: Any, seeds: Seeds, edge_loss: float, relays: Sequence[Any]):
+    def __init__(self, env: Any, rng: Streams, edge_loss: float, relays: Sequence[Any]):
         self.n_arms, self.relays = env.n_arms, relays
-        self._pace, self._edge_loss, self._rngs = 1 + env.extra_delay, edge_loss, streams(seeds, "edges")
-        runs, m = len(seeds), env.n_agents
+        self._pace, self._edge_loss, self._rngs = 1 + env.extra_delay, edge_loss, rng.generators(EDGES)
+        runs, m = len(rng), env.n_agents
         # Whoever sends a copy on has it for the first time: no way is longer than M − 1 hops.
         hops = m - 1 if env.life is None or isinstance(env.life, str) else min(env.life, m - 1)
         flying = max(1, hops) * self._pace
@@ -68,13 +69,13 @@ class LossyTransport:
             slot = np.arange(len(u)) - np.repeat(np.cumsum(degree) - degree, degree)
             near[u, slot], edge[u, slot] = v, (number + number.T)[u, v]
 
-    def reset(self, seeds: Seeds, rows: Array) -> None:
+    def reset(self, rng: Streams, rows: Array) -> None:
         """Forget what is in flight in the runs `rows`."""
         others = ~np.isin(self._front[:, 1], rows)
         self._front, self._copy = self._front[others], self._copy[others]
         for array in (self.sends, self.newest, *self.held.values()):
             array[rows] = 0
-        set_rows(self, rows, _rngs=streams(seeds, "edges"))
+        set_rows(self, rows, _rngs=rng.generators(EDGES))
 
     def carry(self, message: Payload) -> LossyInbox:
         """Take a round's posts in, and let every copy that is due move on by a hop."""

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core import Array, Field, Fields, Inbox, Seeds, Uniforms, World, require, set_rows, streams
+from hushbandits.core import Array, Field, Fields, Inbox, Streams, Uniforms, World, require, set_rows
 from hushbandits.core.payload import Channel, Payload, Sealing, Shuffling
+from hushbandits.core.random.names import ORDER
 from hushbandits.envs.network.slots import SlotInbox, TallyInbox
 from hushbandits.envs.rounds.reports import Reports
 
@@ -48,16 +49,15 @@ class ShuffledSlots(Channel):
     _rngs: list[np.random.Generator]
 
     def __init__(self, by: Shuffling):
-        self._by, self._name = by, by.name
+        self._by = by
 
     def hears(self, fields: Fields, env: World) -> Fields:
         """All but the sender's name."""
         return {name: field for name, field in fields.items() if name != "sender"}
 
-    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
-        """Open the tapes."""
-        order = Uniforms(seeds, f"wrapper/{self._name}/order", (env.n_agents, env.n_agents))
-        set_rows(self, rows, _luck=order, _rngs=streams(seeds, f"wrapper/{self._name}"))
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        """Open the streams."""
+        set_rows(self, rows, _luck=rng.reader((env.n_agents, env.n_agents), ORDER), _rngs=rng.generators())
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """Hide senders and order."""
@@ -119,7 +119,7 @@ class SealedTallies(Channel):
         """Sums per arm and nothing else."""
         return {"tally": Field((2, env.n_arms))}
 
-    def reset(self, env: World, seeds: Seeds, rows: Array | None = None) -> None:
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         """See that everyone hears enough others, on graphs that were drawn, too."""
         self._enough(env)
 

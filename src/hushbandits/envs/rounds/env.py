@@ -13,10 +13,24 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core import Arms, Array, Env, Field, Fields, Inbox, Measure, Seeds, Wrapper, affordable, count, locked
-from hushbandits.core.luck.rewards import Law, RepeatingMeans, UniformMeans
-from hushbandits.core.luck.tapes import LONGEST, Uniforms, taped
+from hushbandits.core import (
+    Arms,
+    Array,
+    Env,
+    Field,
+    Fields,
+    Inbox,
+    Measure,
+    Streams,
+    Wrapper,
+    affordable,
+    count,
+    locked,
+)
 from hushbandits.core.payload import Payload
+from hushbandits.core.random.names import REWARD
+from hushbandits.core.random.rewards import Law, RepeatingMeans, UniformMeans
+from hushbandits.core.random.streams import LONGEST, Uniforms
 from hushbandits.core.rows import set_rows
 from hushbandits.envs.rounds.reports import Reports
 from hushbandits.envs.rounds.task import ArmTask
@@ -138,6 +152,10 @@ class Rounds(Env):
     }
     truth = (*Env.truth, "agent_regret")
     payload: ClassVar[type[Payload]] = Reports
+    seed_fields: ClassVar[Mapping[str, str]] = {
+        **{name: name for name in ("n_agents", "n_arms", "means", "rewards", "horizon", "permute_arms", "drift")},
+        "n_change_points": "switches",
+    }
     #: How the arms move.
     arms_class: ClassVar[type[Arms]] = Arms
     learner = ArmTask
@@ -172,7 +190,7 @@ class Rounds(Env):
         self.law = self.arms.law
         n_agents, runs, n_arms = count("n_agents", n_agents, 1), count("runs", runs, 1), self.arms.n_arms
         pulls = self.horizon * n_agents
-        own = float(runs) * (2 * taped(pulls) + 48.0 * n_agents * n_arms + self.arms.expect(pulls))
+        own = float(runs) * (48.0 * n_agents * n_arms + self.arms.expect(pulls))
         if type(self)._transport is Rounds._transport:  # everybody's inbox has a slot for everybody
             own += (9.0 + 17.0 * runs) * n_agents**2
         affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
@@ -210,11 +228,11 @@ class Rounds(Env):
 
     # -- the round ------------------------------------------------------------------------------------------------
 
-    def _reset(self, seeds: Seeds, rows: Array | None = None) -> None:
-        n, m = len(seeds), self.n_agents
-        self.arms.reset(seeds, rows)
+    def _reset(self, rng: Streams, rows: Array | None = None) -> None:
+        n, m = len(rng), self.n_agents
+        self.arms.reset(rng, rows)
         set_rows(
-            self, rows, _luck=Uniforms(seeds, "reward", (m,)), _t=np.zeros(n, np.int64), _live=np.ones(n, bool),
+            self, rows, _luck=rng.reader((m,), REWARD), _t=np.zeros(n, np.int64), _live=np.ones(n, bool),
             _regret=np.zeros((n, m)), _messages=np.zeros(n, np.int64),
         )  # fmt: skip
         self._abreast = rows is None  # no run is over before the others

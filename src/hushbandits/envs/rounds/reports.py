@@ -7,10 +7,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from hushbandits.core import Array, Law, Payload, PointNoise, Seeds, Uniforms, World, check_noise
+from hushbandits.core import Array, Law, Payload, PointNoise, Streams, Uniforms, World, check_noise
 
-#: A verb's tape: uniforms per agent and round, and the tape's name behind the wrapper's.
-_TAPES: dict[str, tuple[int, str]] = {"drop": (1, "/messages"), "replace": (2, "/reports"), "add": (1, "/reports")}
+#: Uniforms that a verb reads per agent and round.
+_WIDTHS = {"drop": 1, "replace": 2, "add": 1}
 
 
 class Reports(Payload):
@@ -22,12 +22,11 @@ class Reports(Payload):
     }  # fmt: skip
 
     @classmethod
-    def luck(cls, verb: str, name: str, env: World, seeds: Seeds) -> Uniforms:
+    def luck(cls, verb: str, env: World, rng: Streams) -> Uniforms:
         """Uniforms, one row per round, whatever is sent."""
         cls.answers(verb)
-        width, part = _TAPES[verb]
-        shape = (env.n_agents,) if width == 1 else (width, env.n_agents)
-        return Uniforms(seeds, f"wrapper/{name}{part}", shape)
+        width = _WIDTHS[verb]
+        return rng.reader((env.n_agents,) if width == 1 else (width, env.n_agents), verb)
 
     def drop(self, rate: Array | float, luck: Uniforms) -> Self:
         """A report that is not sent."""

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from hushbandits.core.luck.law import Law
+from hushbandits.core.random.law import Law
 from hushbandits.core.utils import Array, jit
 
 __all__ = ["TABLE", "WORTH", "Smooth", "Tabled", "tabled"]

@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.luck.quantiles import TABLE, WORTH, Smooth, tabled
-from hushbandits.core.luck.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
-from hushbandits.core.luck.seeding import many
-from hushbandits.core.luck.tapes import LONGEST
-from hushbandits.core.utils import Array, Seeds, count, flag, real
+from hushbandits.core.random.quantiles import TABLE, WORTH, Smooth, tabled
+from hushbandits.core.random.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
+from hushbandits.core.random.streams import LONGEST, Streams
+from hushbandits.core.utils import Array, count, flag, real
 
 __all__ = ["Arms", "Standing", "moving_locations"]
 
@@ -152,20 +151,20 @@ class Arms:
         """``(K,)`` locations that all runs share, but for their order; ``None`` where every run draws its own."""
         return None if isinstance(self._source, UniformMeans) else self._source
 
-    def reset(self, seeds: Seeds, rows: Array | None = None) -> None:
-        """Draw the arms of every run, or of the runs `rows` alone, from its ``instance`` tape."""
-        fresh = self._stand(self._placed(seeds, many(len(seeds if rows is None else self.locations))))
+    def reset(self, rng: Streams, rows: Array | None = None) -> None:
+        """Draw the arms of every run, or of the runs `rows` alone."""
+        fresh = self._stand(self._placed(rng))
         if rows is None:
-            self._still, self._runs = fresh, np.arange(len(seeds))[:, None]
+            self._still, self._runs = fresh, np.arange(len(rng))[:, None]
         else:
             for value, new in zip(self._still, fresh, strict=True):
                 value[rows] = new
         self.locations = self._still.location
         self.fit()
 
-    def _placed(self, seeds: Seeds, together: bool) -> Array:
-        """``(n, K)`` where the arms of runs with these seeds stand; drawn `together` where a batch has many runs."""
-        return draw_locations(self._source, self.n_arms, self.permute, seeds, together)
+    def _placed(self, rng: Streams) -> Array:
+        """Return where the arms stand, ``(n, K)``."""
+        return draw_locations(self._source, self.n_arms, self.permute, rng)
 
     def _stand(self, location: Array) -> Standing:
         mean = self.law.mean(location)

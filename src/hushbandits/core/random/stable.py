@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushbandits.core.luck.law import WIDEST, Law
+from hushbandits.core.random.law import WIDEST, Law
 from hushbandits.core.utils import Array, real
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import scipy
 
-from hushbandits.core.luck.law import WIDEST, Law
-from hushbandits.core.luck.quantiles import Smooth
-from hushbandits.core.luck.seeding import draw, order, sown
-from hushbandits.core.luck.stable import Stable
-from hushbandits.core.luck.tapes import streams
-from hushbandits.core.utils import Array, Params, Registry, Seeds, Spec, nearest
+from hushbandits.core.random.law import WIDEST, Law
+from hushbandits.core.random.names import INSTANCE
+from hushbandits.core.random.quantiles import Smooth
+from hushbandits.core.random.stable import Stable
+from hushbandits.core.random.streams import Streams
+from hushbandits.core.utils import Array, Params, Registry, Spec, nearest
 from hushbandits.core.utils.validate import affordable, integer, real, reals, shown
 
 __all__ = [
@@ -234,7 +234,7 @@ def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = 
 
     Examples
     --------
-    >>> make_law("beta"), make_law({"hushbandits.core.luck.rewards:Gaussian": {"sigma": 0.1}})
+    >>> make_law("beta"), make_law({"hushbandits.core.random.rewards:Gaussian": {"sigma": 0.1}})
     (Beta(concentration=4.0), Gaussian(sigma=0.1))
     """
     if isinstance(rewards, Law):
@@ -316,33 +316,11 @@ def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: L
     return values, len(values)
 
 
-def draw_locations(
-    means: Array | UniformMeans, n_arms: int, permute: bool, seeds: Seeds, together: bool = False
-) -> Array:
-    """``(R, K)`` arm locations of every run, from its ``instance`` tape: drawn or given, and shuffled if asked.
-
-    `together`: in compiled code, which is worth it for many runs.
-    """
-    locations = np.empty((len(seeds), n_arms))
-    if together:
-        return _drawn_together(means, permute, sown(seeds, "instance"), locations)
-    for row, rng in zip(locations, streams(seeds, "instance"), strict=True):
-        row[:] = rng.uniform(means.low, means.high, n_arms) if isinstance(means, UniformMeans) else means
-        if permute:
-            row[:] = row[rng.permutation(n_arms)]
-    return locations
-
-
-def _drawn_together(means: Array | UniformMeans, permute: bool, words: Array, locations: Array) -> Array:
+def draw_locations(means: Array | UniformMeans, n_arms: int, permute: bool, rng: Streams) -> Array:
+    """Return ``(R, K)`` arm locations of every run: drawn or given, and shuffled if asked."""
+    u = rng.uniforms(0, (2, n_arms), INSTANCE)
     if isinstance(means, UniformMeans):
-        draw(words, locations)
-        locations *= means.high - means.low
-        locations += means.low
+        locations = means.low + (means.high - means.low) * u[:, 0]
     else:
-        locations[:] = means
-    if not permute:
-        return locations
-    arms = np.empty(locations.shape, np.int64)
-    order(words, arms)
-    placed: Array = locations[np.arange(len(arms))[:, None], arms]
-    return placed
+        locations = np.tile(means, (len(rng), 1))
+    return np.take_along_axis(locations, u[:, 1].argsort(1), 1) if permute else locations

@@ -1,0 +1,1 @@
+"""Random numbers as a pure function of (key, name, run, step)."""

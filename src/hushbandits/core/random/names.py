@@ -1,0 +1,19 @@
+"""Names of random streams.  They enter what is drawn: whoever renames code leaves these texts as they are."""
+
+#: Of an env.
+INSTANCE, REWARD, ACTIVATION, RECOMMENDATION = "instance", "reward", "activation", "recommendation"
+GRAPH, EDGES, CLIENTS = "graph", "edges", "clients"
+#: Of a wrapper, below its own key (`wrapper`).
+ORDER, RELAYS, SAMPLES, KEYS, DROPS, SHARES = "order", "relays", "samples", "keys", "drops", "shares"
+#: Of an agent, below its own key (`agent`).
+POLICY, DRAWS, NOISE = "policy", "draws", "noise"
+
+
+def wrapper(name: str) -> str:
+    """Return under what the streams of a wrapper stand."""
+    return f"wrapper/{name}"
+
+
+def agent(name: str) -> str:
+    """Return under what the streams of a team stand."""
+    return f"agent/{name}"

@@ -1,0 +1,257 @@
+"""Random streams of R runs: what a run draws is a function of its key, its number, a name and a step.
+
+A run alone therefore equals its row of a batch to the bit, and no draw moves another.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.random import samplers
+from hushbandits.core.random.philox import CURSOR, NAME, STEP, fill_ahead, philox_rows
+from hushbandits.core.utils import Array, Seeds
+
+__all__ = ["LONGEST", "Draws", "Streams", "Uniforms", "generator_at", "run_seeds", "word"]
+
+#: Longest horizon: a double counts every round.
+LONGEST = 1 << 53
+_BLOCK = 1 << 12  # uniforms that are read ahead, at most
+
+#: Names of streams that this process has opened, by their words.
+_NAMES: dict[int, str] = {}
+
+
+@functools.lru_cache(maxsize=4096)
+def word(name: str) -> np.uint64:
+    """Return the 64-bit word of a stream's name.
+
+    Raises
+    ------
+    ValueError
+        Another name that was used before has the same word.
+    """
+    number = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
+    if _NAMES.setdefault(number, name) != name:
+        raise ValueError(f"name={name!r} shares its random stream with {_NAMES[number]!r}: choose another name")
+    return np.uint64(number)
+
+
+def run_seeds(seed: int, runs: int, first: int = 0, world: str = "") -> Seeds:
+    """Return the seeds of runs `first`, `first` + 1, … under a master seed.
+
+    Parameters
+    ----------
+    seed : int
+        s ≥ 0.
+    runs : int
+        How many.
+    first : int
+        Number of the first.
+    world : str
+        What decides rewards and world, as text: under one master seed each world has runs of its own.
+
+    Returns
+    -------
+    (runs, 3) uint64 array
+        Two words of the key, from a ``SeedSequence`` of `seed` and `world`, and the run's number.
+
+    Examples
+    --------
+    >>> run_seeds(7, 2)[:, 2].tolist()
+    [0, 1]
+    """
+    digest = hashlib.blake2b(world.encode(), digest_size=16).digest() if world else b""
+    seeds = np.empty((runs, 3), np.uint64)
+    entropy = [seed, *np.frombuffer(digest, "<u4").tolist()]
+    seeds[:, :2] = np.random.SeedSequence(entropy).generate_state(2, np.uint64)
+    seeds[:, 2] = np.arange(first, first + runs, dtype=np.uint64)
+    return seeds
+
+
+class Streams:
+    """The random streams of R runs.
+
+    Parameters
+    ----------
+    seeds : (R, 3) uint64 array
+        As `run_seeds` returns them.
+
+    Examples
+    --------
+    >>> rng = Streams(run_seeds(7, 3))
+    >>> u = rng.uniforms(5, (2,), "reward")
+    >>> u.shape, bool((u[2] == Streams(run_seeds(7, 1, first=2)).uniforms(5, (2,), "reward")[0]).all())
+    ((3, 2), True)
+    """
+
+    def __init__(self, seeds: Seeds):
+        self._seeds = seeds
+
+    def __len__(self) -> int:
+        return len(self._seeds)
+
+    def uniforms(self, step: int | Array, shape: tuple[int, ...] = (), part: str = "") -> Array:
+        """Return the uniforms on [0, 1) of a step, ``(R, *shape)``; `step`: one, or one for each run."""
+        drawn: Array = Uniforms(self._seeds, part, shape).ahead(np.broadcast_to(np.asarray(step), len(self)), 1)[0]
+        return drawn
+
+    def reader(self, shape: tuple[int, ...] = (), part: str = "", first: int = 0) -> Uniforms:
+        """Return what reads uniforms step by step, from step `first` on."""
+        return Uniforms(self._seeds.copy(), part, shape, first)
+
+    def generator(self, run: int, seat: int = 0, part: str = "") -> np.random.Generator:
+        """Return NumPy's generator of a run (of `seat`, where agents have one each)."""
+        cursor = np.array([*self._seeds[run], word(part), seat], np.uint64)
+        return generator_at(cursor)
+
+    def generators(self, part: str = "") -> list[np.random.Generator]:
+        """Return the generator of every run."""
+        return [self.generator(r, part=part) for r in range(len(self))]
+
+    def cursors(self, each: int = 1, part: str = "") -> Array:
+        """Return what compiled code draws from, ``(R·each, 10)`` words, as `philox.uniform` reads them."""
+        cursors = np.zeros((len(self) * each, CURSOR), np.uint64)
+        cursors[:, :3] = np.repeat(self._seeds, each, 0)
+        cursors[:, NAME] = word(part)
+        cursors[:, STEP] = np.tile(np.arange(each, dtype=np.uint64), len(self))
+        return cursors
+
+    def below(self, name: str) -> Streams:
+        """Return streams under keys of their own, from which no other stream can be opened."""
+        seeds = self._seeds.copy()
+        philox_rows(self._seeds, word(name), seeds)
+        return Streams(seeds)
+
+
+class Uniforms:
+    """Reads uniforms of R runs step by step.
+
+    Parameters
+    ----------
+    seeds : (R, 3) uint64 array
+    part : str
+        The stream's name.
+    shape : tuple of int
+        What a run reads in a step.
+    first : int
+        The first step.
+
+    Attributes
+    ----------
+    step : (R,) int array
+        The next step of each run.
+
+    Examples
+    --------
+    >>> reader, again = (Streams(run_seeds(0, 3)).reader((2,)) for _ in range(2))
+    >>> rows = again.rows(2)
+    >>> bool((reader.next() == rows[0]).all()), bool((reader.next() == rows[1]).all())
+    (True, True)
+    """
+
+    def __init__(self, seeds: Seeds, part: str, shape: tuple[int, ...], first: int = 0):
+        self.seeds, self.word, self._shape = seeds, word(part), shape
+        self.step = np.full(len(seeds), first)
+        self._width = math.prod(shape)
+        self._read: Array = np.empty((0, len(seeds), *shape))  # the next steps, as far as they are read ahead
+        self._at = 0
+
+    def __setitem__(self, rows: Array, fresh: Uniforms) -> None:
+        self.seeds[rows], self.step[rows] = fresh.seeds, fresh.step
+        self._at = len(self._read) if len(self._read) < 2 else self._reread(rows)
+
+    def _reread(self, rows: Array) -> int:
+        left = self._read[self._at :]
+        if len(left):
+            mine = Uniforms(self.seeds[rows], "", self._shape)
+            mine.word = self.word
+            left[:, rows] = mine.ahead(self.step[rows], len(left))
+        return self._at
+
+    def ahead(self, step: Array, count: int) -> Array:
+        """Return the uniforms of `count` steps from ``(R,)`` `step` on, ``(count, R, *shape)``."""
+        out = np.empty((count, len(self.seeds), self._width))
+        fill_ahead(self.seeds, self.word, step, out)
+        return out.reshape(count, len(self.seeds), *self._shape)
+
+    def next(self) -> Array:
+        """Return the next step of every run, ``(R, *shape)``; valid until the next call."""
+        if self._at == len(self._read):
+            ahead = min(2 * len(self._read), _BLOCK // max(1, self._width * len(self.seeds)))
+            self._read, self._at = self.ahead(self.step, max(1, ahead)), 0
+        row: Array = self._read[self._at]
+        self._at += 1
+        self.step += 1
+        return row
+
+    def rows(self, count: int) -> Array:
+        """Return the next `count` steps of every run, ``(count, R, *shape)``."""
+        rows = self.ahead(self.step, count)
+        self.step += count
+        self._at = len(self._read)
+        return rows
+
+    def take(self, run: int, count: int) -> Array:
+        """Return the next `count` steps of one run, ``(count, *shape)``."""
+        out = np.empty((count, 1, self._width))
+        fill_ahead(self.seeds[run : run + 1], self.word, self.step[run : run + 1], out)
+        self.step[run] += count
+        self._at = len(self._read)
+        return out.reshape(count, *self._shape)
+
+
+class Draws(Sequence[np.random.Generator]):
+    """One stream of every run for draws that are not uniform: NumPy's generators, and cursors for compiled samplers.
+
+    Parameters
+    ----------
+    rng : Streams
+    part : str
+        The stream's name.
+
+    Attributes
+    ----------
+    cursors : (R, 10) words
+        What `samplers` draw from; the generators stand at another step.
+    """
+
+    def __init__(self, rng: Streams, part: str = ""):
+        self.cursors = rng.cursors(part=part)
+        self._made: list[np.random.Generator | None] = [None] * len(rng)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __getitem__(self, run: Any) -> Any:
+        if self._made[run] is None:
+            self._made[run] = generator_at(self.cursors[run], step=1)
+        return self._made[run]
+
+    def __setitem__(self, rows: Array, fresh: Draws) -> None:
+        self.cursors[rows] = fresh.cursors
+        for row in rows:
+            self._made[row] = None
+
+    def binomials(self, n: Array, p: Array) -> Array:
+        """Return draws of Bin(n, p), each ``(R, C)``."""
+        out = np.empty(n.shape, np.int64)
+        samplers.binomials(self.cursors, n, np.ascontiguousarray(p, float), out)
+        return out
+
+    def differences(self, a: Array, p: Array) -> Array:
+        """Return differences of two draws of NB(a, p), or of Poisson(a) where p is NaN, each ``(R, C)``."""
+        out = np.empty(a.shape, np.int64)
+        samplers.differences(self.cursors, a, p, out)
+        return out
+
+
+def generator_at(cursor: Array, step: int | None = None) -> np.random.Generator:
+    """Return NumPy's generator at the start of a cursor's step, or of another."""
+    counter = np.array([0, cursor[STEP] if step is None else step, cursor[2], cursor[NAME]], np.uint64)
+    return np.random.Generator(np.random.Philox(key=cursor[:2], counter=counter))

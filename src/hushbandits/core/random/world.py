@@ -1,0 +1,144 @@
+"""What of an env enters its seeds, as text; and plain values and canonical JSON, of which it is made."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import unicodedata
+from collections.abc import Collection, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from hushbandits.core.random.rewards import LAWS, Law, UniformMeans
+from hushbandits.core.utils import Params, shown
+from hushbandits.core.utils.registry import parameters
+
+__all__ = ["CLASSES", "canonical", "path_of", "plain", "seed_text", "standing"]
+
+#: Value classes that may stand in an experiment, by the name under which they are written.
+CLASSES: dict[str, type] = {"UniformMeans": UniformMeans} | {law.__name__: law for law in LAWS.values()}
+_LONGEST = 1_000_000  # values of a list
+
+
+def plain(value: object) -> Any:
+    r"""Return `value` as what JSON can hold: equal values become equal texts.
+
+    A whole float becomes an int, an array a list, a reward law ``{"Gaussian": {"sigma": 0.5}}`` (one's own
+    ``{"my_module:MyLaw": {…}}``, which only a run imports), a graph its sorted edges, a part of a declaration its
+    table.
+
+    Raises
+    ------
+    TypeError
+        A value that has no such form: a float that is not finite, a text with half characters or with what steers a
+        terminal.
+
+    Examples
+    --------
+    >>> plain({"epsilon": 1.0, "means": UniformMeans(0.25, 0.75)})
+    {'epsilon': 1, 'means': {'UniformMeans': {'low': 0.25, 'high': 0.75}}}
+    >>> plain("\x1b[2J")
+    Traceback (most recent call last):
+        ...
+    TypeError: '\x1b[2J' cannot stand in an experiment: a text has no control characters
+    """
+    why = "use numbers, strings, lists, reward laws or networkx graphs"
+    if isinstance(value, str):
+        if value.isprintable() or not any(unicodedata.category(c) in ("Cc", "Cs") for c in value if c not in "\n\t"):
+            return str(value)
+        why = "a text has no control characters"
+    if value is None or isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return int(value) if value.is_integer() else float(value)
+        why = "numbers must be finite"
+    if isinstance(value, (np.generic, np.ndarray)):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple, range)):
+        if len(value) <= _LONGEST:
+            return [plain(v) for v in value]
+        why = f"a list has at most {_LONGEST:,} values"
+    if isinstance(value, Mapping):
+        return {plain(str(k)): plain(v) for k, v in value.items()}
+    networkx = sys.modules.get("networkx")  # before somebody imports it, nothing is a graph
+    if networkx is not None and isinstance(value, networkx.Graph):
+        labels = {node: i for i, node in enumerate(value.nodes)}
+        edges = sorted(sorted((labels[a], labels[b])) for a, b in value.edges)
+        return {"Graph": {"nodes": len(labels), "edges": edges}}
+    if is_dataclass(value) and hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, (UniformMeans, Law)) and is_dataclass(value) and (name := _written(type(value))):
+        return {name: {f.name: plain(getattr(value, f.name)) for f in fields(value)}}
+    raise TypeError(f"{shown(value)} cannot stand in an experiment: {why}")
+
+
+def _written(kind: type) -> str:
+    """The name of a class that ships; of one's own ``"module:Class"``, where a worker can import that."""
+    if CLASSES.get(kind.__name__) is kind:
+        return kind.__name__
+    if kind.__module__ == "__main__" or "." in kind.__qualname__ or "<" in kind.__qualname__:
+        return ""
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def canonical(value: object) -> str:
+    """Return the canonical JSON of `value`: sorted keys, no spaces."""
+    return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+#: Parameters of every env that decide neither rewards nor world.
+_ASIDE = ("wrappers", "speech", "fields", "runs")
+
+
+def seed_text(env: Any, params: Params, paired: Collection[str] = (), group: str = "") -> str:
+    """Return what decides rewards and world of an env, as text: who has the same faces the same runs.
+
+    Parameters
+    ----------
+    env : class
+        Its `seed_fields` name the parameters that count; where it names none, all of its own do.
+    params : mapping
+        Those that it is given; the others are at their defaults.
+    paired : collection of str
+        Parameters that are left out.
+    group : str
+        A name under which the runs are others.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> one, other = (hb.make_core("DistDP-v0", horizon=99, epsilon=e).seed_text for e in (0.5, 1.0))
+    >>> one == other == hb.make_core("CentralDP-v0", horizon=99).seed_text
+    True
+    """
+    told: dict[str, Any] = {"env": env.__name__}
+    known = parameters(env)
+    counting = env.seed_fields or {name: name for name in known if name not in _ASIDE}
+    for field, parameter in counting.items():
+        if parameter not in paired:
+            value = (
+                params[parameter] if parameter in params else known[parameter].default if parameter in known else None
+            )
+            told[field] = standing(value)
+    return json.dumps({"group": group, **told}, sort_keys=True, separators=(",", ":"))
+
+
+def standing(value: object) -> object:
+    """Return the value as JSON can hold it; what it cannot hold, by name."""
+    try:
+        return plain(value)
+    except TypeError:
+        if isinstance(value, Mapping):
+            return {str(k): standing(v) for k, v in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [standing(v) for v in value]
+        return {"object": path_of(value if hasattr(value, "__qualname__") else type(value))}
+
+
+def path_of(named: object) -> str:
+    """Return where a class or function is defined."""
+    return f"{getattr(named, '__module__', '')}:{getattr(named, '__qualname__', '')}"

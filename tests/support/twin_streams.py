@@ -1,0 +1,37 @@
+"""A run's random streams by NumPy alone, for independent twins: what they draw is found without the package.
+
+A stream is called ``reward``, ``wrapper/Loss/drop`` or ``agent/DP-MASE/noise``: what follows the name of a wrapper or
+an agent stands under its own key.
+"""
+
+import hashlib
+
+import numpy as np
+
+
+def _philox(seed, name, step):
+    word = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
+    counter = np.array([0, step, seed[2], word], np.uint64)
+    return np.random.Philox(key=np.array(seed[:2], np.uint64), counter=counter)
+
+
+def generator(seed, name, step=0):
+    """Return NumPy's generator at a step of a stream."""
+    kind, *rest = name.split("/")
+    if rest:
+        seed = [*_philox(seed, f"{kind}/{rest[0]}", 0).random_raw(2), seed[2]]
+        name = "/".join(rest[1:])
+    return np.random.Generator(_philox(seed, name, step))
+
+
+class Steps:
+    """Uniforms step by step: each call of `random` reads the next step, and ``random((T, …))`` the next T."""
+
+    def __init__(self, seed, name):
+        self._seed, self._name, self._step = seed, name, 0
+
+    def random(self, size=None):
+        if isinstance(size, tuple):
+            return np.stack([self.random(int(np.prod(size[1:]))).reshape(size[1:]) for _ in range(size[0])])
+        self._step += 1
+        return generator(self._seed, self._name, self._step - 1).random(size)
