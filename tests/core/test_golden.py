@@ -1,6 +1,7 @@
 """Golden traces: whole-number outcomes at a fixed seed.
 
-They change when an algorithm, a random stream or an order of draws does: then say so in the changelog, and write the new ones.
+They change when an algorithm, a random stream or an order of draws does: then say so in the changelog, and write the
+new ones.
 """
 
 import numpy as np

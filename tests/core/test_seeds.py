@@ -1,0 +1,67 @@
+"""What enters a seed: the master seed, what decides rewards and world, and the run's number; and nothing else."""
+
+import numpy as np
+import pytest
+from refusals import rows
+
+import hushbandits as hb
+from hushbandits.bench.declare.spec import Experiment, Use
+from hushbandits.core.random.names import REWARD
+from hushbandits.registry import assemble, takes
+
+NET = {"n_agents": 4, "n_arms": 3, "means": hb.UniformMeans(0.1, 0.9), "horizon": 30}
+
+
+def test_every_way_to_play_plays_the_same_run(tmp_path):
+    regret = hb.play(assemble("CoopNetwork-v0", team := hb.make_team("Multi-UCB"), runs=1, env=NET), team, 5)["regret"]
+    evaluated = hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=3, seed=5, env=NET)
+    assert evaluated.final("regret")[0] == regret[0]
+    mine = Experiment(name="mine", env=Use("CoopNetwork-v0", **NET), agents=["Multi-UCB"], runs=2, metrics=("regret",))
+    assert hb.run(mine, tmp_path / "out", seed=5).results.final("regret")[0] == regret[0]
+    core, view = hb.make_core("CoopNetwork-v0", **NET), hb.make("CoopNetwork-v0", **NET)
+    core.reset(5)
+    view.reset(seed=5)
+    np.testing.assert_array_equal(view.core.seeds, core.seeds)
+    np.testing.assert_array_equal(view.core.means, core.means)
+
+
+def seeds(id, **params):
+    env = hb.make_core(id, 2, **params)
+    env.reset(3)
+    return env.seeds.tolist()
+
+
+@rows("id", sorted(id for id in hb.list_envs() if takes(id, "epsilon")))
+def test_two_values_of_epsilon_meet_the_same_runs(id):
+    assert seeds(id, epsilon=0.5) == seeds(id, epsilon=2.0)
+
+
+@pytest.mark.parametrize("wrapper", [hb.make_wrapper("Loss", rate=0.4), hb.make_wrapper("SecAgg", protocol="bonawitz")])
+def test_wrappers_and_protocols_meet_the_same_runs(wrapper):
+    assert seeds("CoopNetwork-v0", wrappers=[wrapper], **NET) == seeds("CoopNetwork-v0", **NET)
+
+
+@pytest.mark.parametrize(
+    "change", [{"n_agents": 5}, {"n_arms": 4}, {"horizon": 31}, {"rewards": "beta"}, {"graph": "star"}]
+)
+def test_another_world_has_other_runs(change):
+    assert not {*map(tuple, seeds("CoopNetwork-v0", **{**NET, **change}))} & {
+        *map(tuple, seeds("CoopNetwork-v0", **NET))
+    }
+
+
+def test_a_team_cannot_open_the_streams_of_its_env():
+    """From what a team is handed, no name leads to the rewards that its env draws."""
+    handed = []
+
+    class Curious(hb.Team):
+        def reset(self, env, rng):
+            handed.append(rng.uniforms(0, (4,), REWARD))
+
+        def act(self, obs):
+            return np.zeros(obs.who.shape, int)
+
+    core = hb.make_core("CoopNetwork-v0", **NET)
+    hb.play(core, Curious(), 5)
+    drawn = hb.core.Streams(core.seeds).uniforms(0, (4,), REWARD)
+    assert not np.isin(handed, drawn).any()
