@@ -14,6 +14,7 @@ from hushbandits.baselines.sb3_model import of_model, of_zip
 from hushbandits.core import Array, EnvView, Params, Streams, Task, World, flag, shown
 from hushbandits.core.env_view import view_of
 from hushbandits.core.lifting import TaskTeam, given_options
+from hushbandits.core.random.names import TRAINED
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -80,7 +81,7 @@ class Trained(TaskTeam):
 
     @property
     def stream(self) -> str:
-        return "trained"
+        return TRAINED
 
     def meets(self, env: World) -> None:
         task, policy = self.look(view_of(env)), self.policy

@@ -151,8 +151,7 @@ class _Training:
         training, done = self.card["training"], self.learner.steps
         weights = {name: array.astype(np.float32) for name, array in self.learner.network()[0].items()}
         policy = learned(self.card, {name: array.astype(float) for name, array in weights.items()})
-        name = f"agent/{policy.algorithm} of {policy.env['use']}"
-        found = score(Network(policy), self.rows, HELD_OUT + self.asked["seed"], name)
+        found = score(Network(policy), self.rows, HELD_OUT + self.asked["seed"])
         training["curve"].append({"steps": done, **found})
         training["steps"], training["complete"] = done, done >= self.asked["steps"]
         save(self.folder, self.card, weights, self.learner.checkpoint, self.learner.save)

@@ -7,6 +7,8 @@ GRAPH, EDGES, CLIENTS = "graph", "edges", "clients"
 ORDER, RELAYS, SAMPLES, KEYS, DROPS, SHARES = "order", "relays", "samples", "keys", "drops", "shares"
 #: Of an agent, below its own key (`agent`).
 POLICY, DRAWS, NOISE = "policy", "draws", "noise"
+#: The stream of every trained policy, whatever the agent is called.
+TRAINED = "trained"
 
 
 def wrapper(name: str) -> str:
