@@ -1,0 +1,30 @@
+"""Submissions of agents that ship, played when a test first asks for them."""
+
+import pytest
+
+from hushbandits.cli.main import main
+
+#: What is asked of `hushbandits bench`, by the name that tests use.
+ASKED = {
+    "Commit-Blocks": ("--agents", "Commit-Blocks", "--tasks", "feedback"),
+    "PPO-DistDP": ("--agents", "PPO-DistDP", "--tasks", "feedback"),
+    "Gap-Vote": ("--agents", "Gap-Vote", "--tasks", "exploration"),
+    "MaskablePPO-DPMASE": ("--agents", "MaskablePPO-DPMASE", "--tasks", "exploration"),
+    "DP-MASE": ("--agents", "DP-MASE", "--tasks", "exploration"),
+    "DP-MASE epsilon=1": ("--agents", "DP-MASE", "--tasks", "exploration", "--set", "agent.epsilon=1.0"),
+}
+
+
+@pytest.fixture(scope="session")
+def submitted(tmp_path_factory):
+    """Return a function from a name to the file of its submission."""
+    folder = tmp_path_factory.mktemp("submissions")
+
+    def file(name):
+        path = folder / f"{name}.json"
+        if not path.exists():
+            out = str(folder / "rows")
+            assert main(["bench", *ASKED[name], "--jobs", "1", "--out", out, "--submit", str(path)]) == 0
+        return path
+
+    return file
