@@ -3,7 +3,8 @@
 Run: ``python -m benchmarks board`` (some ten minutes of one core, half of them for `QuACK-BESA`, and more where nothing
 is compiled yet; it goes on where it was stopped).  Rows lie in runs/hushbench-v1, submissions in
 reference/hushbench-v1.  What `Random` and the best agent cost is written once, into
-src/hushbench/hushbench-v1/anchors.json: a version of the benchmark keeps it.
+src/hushbench/hushbench-v1/anchors.json: a version of the benchmark keeps it.  That file was played on the old random
+streams, whose submissions were withdrawn; HushBench-v2 is being made.
 """
 
 import json

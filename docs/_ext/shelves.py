@@ -236,14 +236,17 @@ def reference_numbers():
 
 
 def board():
-    """Return the leaderboard: a table per setting, out of the submissions; their page is made beside it."""
+    """Return the tasks of each setting, and the leaderboard with its page as soon as there are submissions."""
     submissions = [read(path) for path in sorted((DOCS.parent / "reference" / NAME).glob("*.json"))]
-    leaderboard.write(submissions, DOCS / "_static" / "board.html")
-    made = []
+    made = ["No submission stands here."]
+    if submissions:
+        leaderboard.write(submissions, DOCS / "_static" / "board.html")
+        made = ['The page with its pictures is <a href="_static/board.html">here</a>.']
     for setting in dict.fromkeys(task.setting for task in tasks().values()):
         about = [(f"`{task.name}`", task.level, task.why) for task in tasks().values() if task.setting == setting]
         rows = [leaderboard.row(setting, one) for one in leaderboard.ranked(setting, submissions)]
-        made += [f"### {setting}", table(("task", "level", "why"), about), table(leaderboard.HEADS, rows)]
+        made += [f"### {setting}", table(("task", "level", "why"), about)]
+        made += [table(leaderboard.HEADS, rows)] * bool(rows)
     missing = [(name, *told) for name, told in absent().items()]
     made += ["### Who ships and is not here", table(("agent", "why it is not here", "what shows it"), missing)]
     return "\n\n".join([*made, "`python -m benchmarks board`"])
