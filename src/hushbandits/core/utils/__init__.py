@@ -3,7 +3,7 @@
 
 from hushbandits.core.utils.jit import Rule, jit
 from hushbandits.core.utils.registry import Registry, Spec, extra, imported, parameters, reach, ships, words
-from hushbandits.core.utils.sources import source_digest
+from hushbandits.core.utils.files import source_digest
 from hushbandits.core.utils.types import Action, Array, Message, Params, Seeds
 from hushbandits.core.utils.validate import LARGEST_NUMBER, affordable, an, choice, count, divisor, flag, integer
 from hushbandits.core.utils.validate import nearest, probability, real, reals, short, shown

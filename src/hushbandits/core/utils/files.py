@@ -1,8 +1,10 @@
-"""Files that we leave behind: written whole or not at all, never through a link."""
+"""Files: digests of source files; what we leave behind, written whole or not at all, never through a link."""
 
 from __future__ import annotations
 
 import errno
+import functools
+import hashlib
 import os
 import re
 import secrets
@@ -12,9 +14,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+ROOT = Path(__file__).parent.parent.parent  # the package's folder
 #: The name of a file while it is written.
 PART = re.compile(r"\.[0-9a-f]{16}\.part")
 _DAY = 86_400.0
+
+
+@functools.cache
+def source_digest(folder: Path = ROOT, pattern: str = "**/*.py", words: tuple[bytes, ...] = (b"",)) -> str:
+    """Return the SHA-256 of the files in a folder that contain one of `words`, with their names; read once."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob(pattern)):
+        text = path.read_bytes()
+        if any(word in text for word in words):
+            digest.update(f"{path.relative_to(folder).as_posix()} {len(text)}\n".encode() + text)
+    return digest.hexdigest()
 
 
 @contextmanager

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from types import FunctionType, MethodType
+from collections.abc import Callable, Iterator
+from types import MethodType
 from typing import Any
-
-from hushbandits.core.utils.sources import parts
 
 
 class Rule:
@@ -33,24 +31,15 @@ class Rule:
 
     @functools.cached_property
     def compiled(self) -> Any:
-        """Numba's dispatcher for calls from Python; the function itself where Numba is switched off."""
+        """Numba's dispatcher; the function itself where Numba is switched off."""
         from hushbandits.core.utils.jit_cache import dispatcher
 
-        self.__call__ = dispatcher(self.py_func)
+        self.__call__ = dispatcher(self.py_func, [*parts(self.py_func)])
         return self.__call__
-
-    @functools.cached_property
-    def inner(self) -> Any:
-        """Numba's dispatcher for calls from compiled code: it makes no way in from Python."""
-        from hushbandits.core.utils.jit_cache import dispatcher
-
-        f = self.py_func  # Numba refuses to enter one function twice, as a rule that calls itself would from Python
-        twin = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
-        return dispatcher(twin, no_cpython_wrapper=True)
 
     @property
     def _numba_type_(self) -> object:
-        return self.inner._numba_type_
+        return self.compiled._numba_type_
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """Bind it where a class has it as a method, as a function would."""
@@ -75,3 +64,16 @@ def ours(rule: object) -> bool:
     """Whether a compiled rule is of this package, and so are the rules that it is a closure over."""
     package = __name__.partition(".")[0]
     return isinstance(rule, Rule) and all(home.partition(".")[0] in ("", package) for home, *_ in parts(rule.py_func))
+
+
+def parts(function: Callable[..., object]) -> Iterator[tuple[str, str, int]]:
+    """Yield module, name and line of a function and of each compiled one in its closure; of other values their text."""
+    yield function.__module__, function.__qualname__, function.__code__.co_firstlineno
+    for cell in function.__closure__ or ():
+        held = cell.cell_contents
+        inner = getattr(held, "py_func", None)
+        if inner is None:
+            plain = isinstance(held, (int, float, str, type(None)))
+            yield "", repr(held) if plain else object.__repr__(held), 0
+        elif inner is not function:
+            yield from parts(inner)
