@@ -27,8 +27,6 @@ from hushbandits.core.utils import Action, Array, Message, Params, Seeds, count
 from hushbandits.core.validation import checked, checked_message, checked_rows, checked_seeds, handed, spoken_fields
 from hushbandits.core.wrapper import Wrapper, distinct
 
-__all__ = ["Env"]
-
 #: Why a beat cannot be played, by where the env stands.
 _REFUSED = {
     "new": "before the start: call reset(seeds) first",

@@ -18,8 +18,6 @@ from hushbandits.core.team import Team
 from hushbandits.core.utils import Action, Array, Message, Params, integer, nearest, shown, words
 from hushbandits.core.validation import checked
 
-__all__ = ["Acts", "Each", "TaskTeam", "Unlearning", "given_options"]
-
 
 class Unlearning(ValueError):
     """Neither rewards nor messages reach an agent, and it does not say that it is blind."""

@@ -11,9 +11,6 @@ import numpy as np
 
 from hushbandits.core.utils import Array, choice, shown
 
-__all__ = ["NATURES", "Measure", "agree", "gathered"]
-
-
 #: The natures, from the narrowest to the one that promises nothing: beyond these ends lies neither a run nor a mean.
 NATURES: Mapping[str, tuple[float, float]] = MappingProxyType(
     {

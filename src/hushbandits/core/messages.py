@@ -15,8 +15,6 @@ import numpy as np
 
 from hushbandits.core.utils import LARGEST_NUMBER, Array
 
-__all__ = ["Field", "Fields", "Inbox", "Obs", "require"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Field:

@@ -17,19 +17,6 @@ from hushbandits.core.random.rewards import Law
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.utils import Array, shown
 
-__all__ = [
-    "VERBS",
-    "Channel",
-    "Gathering",
-    "Luck",
-    "Noise",
-    "Payload",
-    "PointNoise",
-    "Sealing",
-    "Shuffling",
-    "check_noise",
-]
-
 #: A tape: how much of it a verb reads, and so what it is, is its payload's own matter.
 Luck = Any
 #: What can be done to messages, and how an error message says that it cannot.

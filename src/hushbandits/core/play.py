@@ -18,8 +18,6 @@ from hushbandits.core.random.streams import Streams
 from hushbandits.core.team import Team
 from hushbandits.core.utils import Array, Message, Seeds, shown
 
-__all__ = ["log_checkpoints", "measured", "meet", "play", "record"]
-
 
 def meet(env: Env, team: Team) -> None:
     """Raise ``ValueError`` unless a team can play in an env: same setting, fields sent, fields heard, and an end.

@@ -9,8 +9,6 @@ from typing import Any
 
 from hushbandits.core.utils import Array
 
-__all__ = ["set_rows", "takes_rows"]
-
 
 def set_rows(part: object, rows: Array | None, /, **fresh: Any) -> None:
     """Set attributes of `part` to `fresh` values, or the rows of the runs `rows` alone.

@@ -27,8 +27,6 @@ from hushbandits.core.validation import inside
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EARNED", "Coding", "Part", "Space", "Stacked", "Task", "choices", "fits", "sample_mask", "shaped"]
-
 #: Options of a task that are about what a learner earns: nobody who only plays has a use for them.
 EARNED = ("price", "reward")
 

@@ -13,8 +13,6 @@ from hushbandits.core.messages import Fields, Inbox, Obs
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.utils import Action, Array, Message, Params
 
-__all__ = ["Protocol", "Team"]
-
 
 @dataclass(frozen=True)
 class Protocol:

@@ -16,8 +16,6 @@ from hushbandits.core.random.streams import Streams
 from hushbandits.core.undeclared import overridden
 from hushbandits.core.utils import Array, ships, shown
 
-__all__ = ["Privatizer", "SecureFunction", "Wrapper", "distinct"]
-
 #: What it does to a run.
 _HOOKS = ("reset", "tell", "told", "send", "deliver")
 #: What else of a wrapper of this package decides what becomes of messages.

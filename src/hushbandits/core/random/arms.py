@@ -13,8 +13,6 @@ from hushbandits.core.random.rewards import Law, UniformMeans, draw_locations, d
 from hushbandits.core.random.streams import LONGEST, Streams
 from hushbandits.core.utils import Array, count, flag, real
 
-__all__ = ["Arms", "Standing", "moving_locations"]
-
 
 def moving_locations(start: Array, t: Array, drift: float, period: float) -> Array:
     """Where the arms stand after t rounds, ``(…, K)``.

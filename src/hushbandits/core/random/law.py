@@ -9,8 +9,6 @@ import numpy as np
 
 from hushbandits.core.utils import LARGEST_NUMBER, Array, real
 
-__all__ = ["WIDEST", "Law"]
-
 WIDEST = LARGEST_NUMBER / 100  # of locations and widths: rewards stay below LARGEST_NUMBER
 
 

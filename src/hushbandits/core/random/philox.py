@@ -17,8 +17,6 @@ import numpy as np
 
 from hushbandits.core.utils.jit import jit
 
-__all__ = ["CURSOR", "NAME", "PLACE", "STEP", "fill", "fill_ahead", "fill_in_turn", "philox", "philox_rows", "uniform"]
-
 #: Words of a cursor, and where it keeps its name, its step and its place.
 CURSOR, NAME, STEP, PLACE = 10, 3, 4, 5
 _M0, _M1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)

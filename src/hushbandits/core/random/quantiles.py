@@ -11,8 +11,6 @@ from numpy.polynomial import chebyshev
 from hushbandits.core.random.law import Law
 from hushbandits.core.utils import Array, jit
 
-__all__ = ["TABLE", "WORTH", "Smooth", "Tabled", "tabled"]
-
 _OCTAVES, _PIECES, _DEGREE = 20, 16, 5  # 2⁻²¹ ≤ min(u, 1 − u) ≤ ½, each octave in 16 pieces
 _LEAST = 2.0**-21
 _NEAR = 5e-11  # a table is at most this far from the quantile function, or there is none

@@ -13,31 +13,14 @@ from typing import Any
 import numpy as np
 import scipy
 
-from hushbandits.core.random.law import WIDEST, Law
+from hushbandits.core.random.law import WIDEST
+from hushbandits.core.random.law import Law as Law
 from hushbandits.core.random.names import INSTANCE
 from hushbandits.core.random.quantiles import Smooth
-from hushbandits.core.random.stable import Stable
+from hushbandits.core.random.stable import Stable as Stable
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.utils import Array, Params, Registry, Spec, nearest
 from hushbandits.core.utils.validate import affordable, integer, real, reals, shown
-
-__all__ = [
-    "LAWS",
-    "Bernoulli",
-    "Beta",
-    "ClippedGaussian",
-    "Constant",
-    "Gaussian",
-    "Law",
-    "RepeatingMeans",
-    "Stable",
-    "TruncatedGaussian",
-    "Uniform",
-    "UniformMeans",
-    "draw_locations",
-    "draw_means",
-    "make_law",
-]
 
 _TINY = 2.0**-54  # keeps the quantile of u = 0 finite
 

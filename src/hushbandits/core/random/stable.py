@@ -15,8 +15,6 @@ from hushbandits.core.utils import Array, real
 if TYPE_CHECKING:
     from scipy.interpolate import CubicSpline
 
-__all__ = ["Stable", "stable_quantile", "stable_tail"]
-
 _NODES = 3000
 _LEAST = 2.0**-54
 

@@ -17,8 +17,6 @@ from hushbandits.core.random import samplers
 from hushbandits.core.random.philox import CURSOR, NAME, STEP, fill_ahead, philox_rows
 from hushbandits.core.utils import Array, Seeds
 
-__all__ = ["LONGEST", "Draws", "Streams", "Uniforms", "generator_at", "run_seeds", "word"]
-
 #: Longest horizon: a double counts every round.
 LONGEST = 1 << 53
 _BLOCK = 1 << 12  # uniforms that are read ahead, at most

@@ -16,8 +16,6 @@ from hushbandits.core.random.rewards import LAWS, Law, UniformMeans
 from hushbandits.core.utils import Params, shown
 from hushbandits.core.utils.registry import parameters
 
-__all__ = ["CLASSES", "canonical", "path_of", "plain", "seed_text", "standing"]
-
 #: Value classes that may stand in an experiment, by the name under which they are written.
 CLASSES: dict[str, type] = {"UniformMeans": UniformMeans} | {law.__name__: law for law in LAWS.values()}
 _LONGEST = 1_000_000  # values of a list
