@@ -53,7 +53,7 @@ def test_bands_say_what_they_are(tmp_path):
     assert a.center[0] == np.median(x)
     assert (a.low[0], a.high[0]) == tuple(map(float, quantile_band(x)))
     assert (b.low[0], b.high[0]) == median_interval(x)
-    assert [("97.5 %" in text, "order statistics" in text) for text in said] == [(True, False), (False, True)]
+    assert [("middle 95 %" in text, "order statistics" in text) for text in said] == [(True, False), (False, True)]
 
 
 def test_other_swept_parameters_make_lines(tmp_path):

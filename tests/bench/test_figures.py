@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -33,6 +34,7 @@ def composed(store, **how):
     ("sweep", "figures"),
     [
         ({}, [Figure(y="regret")]),
+        ({}, [Figure(y="regret", xlabel=LONG[:71])]),
         ({}, [Figure(y="regret", x="runs"), Figure(y="regret", per_time=True, log="xy")]),
         ({"env.n_agents": (4, 8)}, [Figure(y="regret", x="env.n_agents")]),
         ({"env.graph": ("star", "complete", "erdos-renyi", "grid")}, [Figure(y="regret", x="env.graph")]),
@@ -41,7 +43,7 @@ def composed(store, **how):
     ],
 )
 @pytest.mark.parametrize("how", [{}, {"columns": 1, "width": 3.6}])
-def test_no_kind_of_figure_has_a_legend_over_its_axes(tmp_path, sweep, figures, how):
+def test_no_kind_of_figure_has_a_legend_over_its_axes_or_a_text_that_is_cut_off(tmp_path, sweep, figures, how):
     agents = [Use("UCB1", label=LONG), Use("Multi-UCB"), Use("QuACK-UCB"), Use("DP-UCB-INT")]
     store = filled(tmp_path, known(sweep=sweep, figures=tuple(figures), agents=agents, title=LONG))
     with warnings.catch_warnings():
@@ -50,13 +52,13 @@ def test_no_kind_of_figure_has_a_legend_over_its_axes(tmp_path, sweep, figures, 
         picture.draw_without_rendering()
     (legend,) = picture.legends
     below, above = legend.get_window_extent(), picture._suptitle.get_window_extent()
-    for axes in picture.axes:
-        box = axes.get_tightbbox()
+    wide, high = picture.get_size_inches() * picture.dpi
+    inside = [axes.get_tightbbox() for axes in picture.axes]
+    for box, axes in zip(inside, picture.axes, strict=True):
         assert below.y1 <= box.y0
         assert box.y1 <= above.y0
         assert axes.get_window_extent().height > 60
-    wide, high = picture.get_size_inches() * picture.dpi
-    for box in (below, above):
+    for box in (below, above, *inside):
         assert min(box.x0, box.y0) >= 0
         assert box.x1 <= wide
         assert box.y1 <= high
@@ -84,6 +86,25 @@ def test_one_legend_for_all_panels_and_a_line_looks_the_same_in_each(tmp_path):
     colours = [{line.get_color() for line in axes.get_lines()} for axes in composed(store).axes]
     a, b = (handle.get_color() for handle in entries.values())
     assert colours == [{a}, {b}, {a, b}]
+
+
+def apart(env, agent, x):
+    return np.full(len(x), 60.0 if "of_mine" in agent else np.nan)
+
+
+def same(env, agent, x):
+    return np.full(len(x), 70.0)
+
+
+def test_a_bound_of_one_line_has_that_lines_colour_in_the_legend_and_one_of_several_has_none(tmp_path):
+    whole = known(agents=[Use("UCB1"), Use("Multi-UCB", of_mine=1)])
+    bounds = {"theorem 1": f"{__name__}:apart", "theorem 2": f"{__name__}:same"}
+    lines = configurations(filled(tmp_path, whole), whole)
+    entries = keys(panels(lines, whole, bounds.values(), Figure(y="regret", bounds=bounds)))
+    (one,) = (handle for label, handle in entries.items() if label.startswith("theorem 1"))
+    (both,) = (handle for label, handle in entries.items() if label.startswith("theorem 2"))
+    assert one.get_color() == style(1)["color"]
+    assert both.get_color() not in COLOURS
 
 
 @given(st.lists(st.integers(0, 23), min_size=2, max_size=2, unique=True))
@@ -114,6 +135,24 @@ def stored(folder, metric, values, agents):
 def test_what_may_be_negative_is_not_cut_off(tmp_path):
     (axes,) = composed(stored(tmp_path, "own_gain", [-3.0, -2.0, -1.0], (4, 8))).axes
     assert axes.get_ylim()[0] < -2
+
+
+@pytest.mark.parametrize("most", [51_000.0, 90_000.0, 140_000.0, 300_000.0])
+def test_a_logarithmic_axis_has_three_numbers_at_least_which_do_not_touch(tmp_path, most):
+    whole = known(figures=(Figure(y="regret", x="runs", log="x"),), agents=[Use("UCB1")], runs=12)
+    store = begun(tmp_path, whole)
+    put(store, whole.cells()[0], {"regret": np.geomspace(27_000.0, most, 12)})
+    picture = composed(store, columns=1, width=3.3)
+    picture.draw_without_rendering()
+    (axes,) = picture.axes
+    ends = axes.get_xlim()
+    boxes = [
+        label.get_window_extent()
+        for tick, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
+        if ends[0] <= tick <= ends[1]
+    ]
+    assert len(boxes) >= 3
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
 def test_the_same_rows_give_the_same_bytes(tmp_path):

@@ -91,7 +91,7 @@ class Panel:
             return f"share of {self.runs} runs up to x; mark: median"
         band = f"95 % interval ({INTERVALS['rate' if rate else figure.center][0]})"
         if figure.band == "quantiles" and not rate:
-            band = "2.5 % to 97.5 % of the runs"
+            band = "middle 95 %"
         said = f"{'share of runs' if rate else figure.center} and {band} of {self.runs} runs"
         return said + "; dots: runs" * bool(self.lines[0].runs) + "; dashed: theory" * bool(self.bounds)
 
@@ -106,7 +106,7 @@ class Panel:
     def xlabel(self) -> str:
         """What stands below x."""
         along = self.over.label if self.over is not None else words(self.figure.x)
-        return self.figure.xlabel or {"time": self.time, "runs": self._what}.get(self.figure.x, along)
+        return wrapped(self.figure.xlabel or {"time": self.time, "runs": self._what}.get(self.figure.x, along), 36)
 
     @property
     def ylabel(self) -> str:
@@ -182,7 +182,7 @@ def draw(axes: Axes, panel: Panel, places: dict[str, int]) -> None:
         for y in line.bounds.values():
             axes.plot(at, y, "--", color=hue, linewidth=1.1)
     # What a figure itself is called may hold formulas; in any other text a dollar sign is one.
-    axes.set_xlabel(wrapped(panel.xlabel, 48), parse_math=bool(figure.xlabel))
+    axes.set_xlabel(panel.xlabel, parse_math=bool(figure.xlabel))
     axes.set_ylabel(wrapped(panel.ylabel, 28), parse_math=bool(figure.ylabel))
     for name in figure.log.replace("x", "") if words else figure.log:
         axes.set(**{f"{name}scale": "log"})
@@ -197,7 +197,9 @@ def finish(axes: Axes, panel: Panel) -> None:
     """Say what an axis reaches and write numbers along it, once all panels that share it are drawn."""
     figure, labels = panel.figure, [wrapped(short(word), 18) for word in panel.words]
     if labels:
-        axes.set_xticks(range(len(labels)), labels, rotation=25, ha="right", rotation_mode="anchor")
+        axes.set_xticks(range(len(labels)), labels)
+        if sum(map(len, labels)) > 24:
+            axes.set_xticks(range(len(labels)), labels, rotation=25, ha="right", rotation_mode="anchor")
         axes.set_xlim(-0.5, len(labels) - 0.5)
     else:
         swept = figure.x not in ("time", "runs") and panel.over is None
@@ -218,25 +220,27 @@ def _number(axis: Axis, log: bool, swept: Collection[float] = ()) -> None:
         axis.set_minor_locator(ticker.NullLocator())
     elif log:
         # A narrow axis would show one power of ten, or none.
-        steps = (1.0, 2.0, 3.0, 5.0) if low > 0 and high / low < 50 else (1.0,)
+        reach = high / low if low > 0 else np.inf
+        steps = (1, 1.5, 2, 3, 4, 5, 7) if reach < 5 else (1.0, 2.0, 3.0, 5.0) if reach < 50 else (1.0,)
         axis.set_major_locator(ticker.LogLocator(subs=steps, numticks=7))
     else:
-        axis.set_major_locator(ticker.MaxNLocator(5, integer=all(value == int(value) for value in swept or [0.5])))
+        whole = all(value == int(value) for value in swept or [0.5])
+        axis.set_major_locator(ticker.MaxNLocator(5, steps=[1, 2, 2.5, 5, 10], integer=whole))
     axis.set_major_formatter(ticker.FuncFormatter(plain))
     axis.set_minor_formatter(ticker.NullFormatter())
 
 
 def plain(value: float, _: float | None = None) -> str:
-    """Write a number along an axis.
+    """Write a number along an axis, in four digits.
 
     Examples
     --------
-    >>> plain(0), plain(2500), plain(25_000), plain(3e6)
-    ('0', '2500', '25k', '3M')
+    >>> plain(0), plain(2500), plain(25_000), plain(1_310_720)
+    ('0', '2500', '25k', '1.311M')
     """
     for least, unit, suffix in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
         if abs(value) >= least:
-            return f"{value / unit:g}{suffix}"
+            return f"{value / unit:.4g}{suffix}"
     return f"{value:g}"
 
 

@@ -143,33 +143,40 @@ def compose(shown: Sequence[Panel], title: str = "", *, columns: int = 3, width:
     width = width or max(panel.figure.width or _WIDTHS[columns] for panel in shown)
     rows, wide = math.ceil(len(shown) / columns), columns * width
     bare = all(panel.figure.title is None for panel in shown)
-    high = 1.3 + 0.36 * width + 0.5 * any(panel.words for panel in shown)  # of a panel; words may be slanted
+    below = max(panel.xlabel.count("\n") for panel in shown)
+    # Of a panel: words may be slanted, and a label has lines.
+    high = 1.3 + 0.36 * width + 0.5 * any(panel.words for panel in shown) + 0.17 * below
     picture = Picture(figsize=(wide, rows * high))
     _grid(picture, shown, columns, int(width * 13))
     parts: list[Legend | Text] = [_legend(picture, keys(shown), "" if bare else _caption(shown))]
     if title and not bare:
-        parts.append(picture.suptitle(wrapped(short(title, 400), int(wide * 11)), x=0.01, ha="left"))
+        parts.append(picture.suptitle(wrapped(short(title, 400), int(wide * 12)), x=0.01, ha="left"))
     more = sum(part.get_window_extent().height for part in parts) / picture.dpi
     picture.set_figheight(rows * high + more)
     return picture
 
 
 def keys(shown: Sequence[Panel]) -> dict[str, Line2D]:
-    """Return the entries of one legend of all panels: each line, and bounds."""
-    found = {short(label): Line2D([], [], **style(i)) for label, i in _places(shown).items()}
-    for name in dict.fromkeys(name for p in shown for name in p.bounds):
-        found[f"{short(name)}, in each line's colour"] = Line2D([], [], color=MUTED, linestyle="--", linewidth=1.1)
+    """Return the entries of one legend of all panels: each line, and bounds, in its line's colour if it is of one."""
+    places = _places(shown)
+    found = {short(label): Line2D([], [], **style(i)) for label, i in places.items()}
+    bounded: dict[str, set[int]] = {}
+    for name, place in ((name, places[line.label]) for p in shown for line in p.lines for name in line.bounds):
+        bounded.setdefault(name, set()).add(place)
+    for name, of in bounded.items():
+        hue, more = (MUTED, ", in each line's colour") if len(of) > 1 else (style(min(of))["color"], "")
+        found[short(name) + more] = Line2D([], [], color=hue, linestyle="--", linewidth=1.1)
     return found
 
 
 def _legend(picture: Picture, entries: Mapping[str, Line2D], caption: str) -> Legend:
     """Write one legend below all panels, in as many columns as there is room for."""
-    letters = int(picture.get_figwidth() * 12)
-    labels = [wrapped(label, max(20, letters - 6)) for label in entries]
+    letters = int(picture.get_figwidth() * 13)
+    labels = [wrapped(label, max(20, letters - 8)) for label in entries]
     longest = max(len(part) for label in labels for part in label.splitlines())
     legend = picture.legend(
         entries.values(), labels, title=wrapped(caption, letters) or None, loc="outside lower left", alignment="left",
-        ncols=max(1, min(4, letters // (longest + 7))),
+        ncols=max(1, min(4, letters // (longest + 8))),
     )  # fmt: skip
     legend.get_title().set_color(MUTED)
     return legend
