@@ -256,7 +256,7 @@ def _cases(subject: str, make: Callable[..., tuple[Team | None, Env]], at: bool)
     return [case for case in cases if case.promises]
 
 
-def _env(name: str, entry: Any, subject: str, given: Params) -> Found:
+def _env(name: str, entry: Callable[..., object], subject: str, given: Params) -> Found:
     if name in ENVS and not ENVS[name].wrappers and ships(entry):
         return []  # it has no wrapper of its own
     return _cases(subject, lambda **at: (None, make_core(name, **given, **at)), takes(name, "epsilon"))
@@ -275,7 +275,7 @@ def home(team: Team) -> Env:
     raise NotImplementedError("a team's promise is audited in feedback, on a graph, or where it votes by a Routine")
 
 
-def _agent(name: str, entry: Any, subject: str, given: Params) -> Found:
+def _agent(name: str, entry: Callable[..., object], subject: str, given: Params) -> Found:
     def make(**at: float) -> tuple[Team | None, Env]:
         team = make_team(name, **given, **at)
         return team, home(team)
@@ -286,7 +286,7 @@ def _agent(name: str, entry: Any, subject: str, given: Params) -> Found:
     return _cases(subject, make, promises and "epsilon" in parameters(entry))
 
 
-def _wrapper(name: str, entry: Any, subject: str, given: Params) -> Found:
+def _wrapper(name: str, entry: Callable[..., object], subject: str, given: Params) -> Found:
     own, found, at = ":" in name, [], "epsilon" in parameters(entry)
     first = make_wrapper(name, **given, **({"epsilon": 1.0} if at else {}))
     for setting, build in _SETTINGS.items():
@@ -324,6 +324,6 @@ _SETTINGS: dict[str, Callable[..., Env]] = {
     "network": partial(make_core, "CoopNetwork-v0", n_agents=4, horizon=3),
 }
 #: What is registered, and how one of them is looked at.
-_KINDS: dict[type, tuple[Registry, Callable[[str, Any, str, Params], Found]]] = {
+_KINDS: dict[type, tuple[Registry, Callable[[str, Callable[..., object], str, Params], Found]]] = {
     Env: (ENVS, _env), Team: (AGENTS, _agent), Wrapper: (WRAPPERS, _wrapper),
 }  # fmt: skip

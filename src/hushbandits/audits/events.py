@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +32,7 @@ def refuted(
     learning: Array,
     delta: float,
     level: float,
-    parts: Sequence[tuple[str, Any]] = (("", True),),
+    parts: Sequence[tuple[str, Array | bool]] = (("", True),),
     together: bool = False,
 ) -> tuple[float, str]:
     """Return the ε that features refute by an event, and the event in words; ``""``: nothing varies.
@@ -59,7 +58,7 @@ def refuted(
         for learn, use in ((first, learning & ~first), (learning & ~first, first), (learning, ~learning)):
             score[use] = ratios(values, bits, learn, use)[-1]
         names, values = [*names, "all together"], np.vstack([values, score[None]])
-    best, chosen = None, ("", bits)
+    best, chosen = None, parts[0]
     for words, part in parts if names else ():
         low, high = (values[:, part & learning & (bits == bit)] for bit in (False, True))
         event = best_event(low, high, delta, _CHOICE) if low.size and high.size else None
@@ -173,7 +172,7 @@ def apart(
     return judged(case, f"black box, {check}, {len(bits) // 2:,} runs a side", least, play, measure, refusing=refusing)
 
 
-def fair(shape: Any, *seed: int) -> Array:
+def fair(shape: int | tuple[int, ...], *seed: int) -> Array:
     """Fair bits: which of the two rewards each canary has."""
     return np.random.default_rng(seed).random(shape) < 0.5
 

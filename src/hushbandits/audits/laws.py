@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any
 
 import numpy as np
 from scipy import fft, stats
@@ -20,7 +19,7 @@ from scipy import fft, stats
 from hushbandits.audits.cases import Case, Verdict
 from hushbandits.audits.draws import Draws
 from hushbandits.audits.play import BACKGROUNDS, Seen, around, block, place, seen, shown, stage
-from hushbandits.core import Array
+from hushbandits.core import Array, Params
 from hushbandits.privacy.laplace import release_counts
 from hushbandits.privacy.noise import NoiseLaw, Profile, epsilon_at, worst_profile
 from hushbandits.privacy.samplers import DiscreteLaplace, Laplace
@@ -32,8 +31,6 @@ LARGE = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 _SIZES = (2, 19, 64, 1000)
 _HORIZONS = 3, 16, 100
 _RESOLUTION = 1e-12  # what rounding may add to a δ
-#: A block's exact divergence by its release, whatever a subclass's `seen` says.
-_law: Callable[..., Any] = Mechanism.seen
 
 
 #: Points of a law that draws are held against.
@@ -227,7 +224,7 @@ def white_box(case: Case, n: int, survivors: int) -> Iterator[Verdict]:
     mechanism says that an observer sees (`Mechanism.seen`).
     """
     mechanism, where = case.owner, f"n = {n}" + (f", {survivors} left" if survivors < n else "")
-    law, said = _law(mechanism, n, survivors), mechanism.seen(n, survivors)
+    law, said = Mechanism.seen(mechanism, n, survivors), mechanism.seen(n, survivors)
     if law is None:
         return
     if survivors >= mechanism.sure(n):
@@ -244,7 +241,7 @@ def white_box(case: Case, n: int, survivors: int) -> Iterator[Verdict]:
 def every_size(case: Case, sizes: Sequence[int]) -> Iterator[Verdict]:
     """Hold the promise against blocks of all these sizes, with as many survivors as the mechanism is sure of."""
     promise, sure = case.promise, case.owner.sure
-    laws = {n: _law(case.owner, n, max(sure(n), case.owner.smallest)) for n in sizes}
+    laws = {n: Mechanism.seen(case.owner, n, max(sure(n), case.owner.smallest)) for n in sizes}
     known = {n: law for n, law in laws.items() if law is not None}
     if len(known) < len(laws):
         check = f"white box, {len(laws) - len(known)} sizes up to n = {max(laws.keys() - known.keys()):,}: promise"
@@ -257,8 +254,9 @@ def every_size(case: Case, sizes: Sequence[int]) -> Iterator[Verdict]:
 
 def _composed(case: Case, mixture: Sequence[tuple[int, int]]) -> Iterator[Verdict]:
     """Hold the ledger, per δ and of any one block, against users of all blocks (planned, survivors) of a mixture."""
-    releases, laws = ([f(n, s) for n, s in mixture] for f in (case.owner.release, partial(_law, case.owner)))
-    if any(part is None for part in (*releases, *laws)):
+    releases = [case.owner.release(n, s) for n, s in mixture]
+    laws = [law for n, s in mixture if (law := Mechanism.seen(case.owner, n, s)) is not None]
+    if None in releases or len(laws) < len(mixture):
         return
     book = replace(case.owner.ledger, price=case.owner.price, runs=1)
     for n, s in mixture:
@@ -400,7 +398,7 @@ def drawn(case: Case, what: str, sizes: Sequence[int], runs: int, turn: int = 0,
     full = np.where(fine & (rng.random(shape[0]) < 0.25), _BETWEEN, 1.0)[:, None, None]
     bits = rng.random(shape) < 0.5
     at = [0 if own else place(k, n) for k, n in zip(kinds.tolist(), sizes, strict=True)]
-    told: list[Any] = list(sizes)
+    told: list[int | Array] = list(sizes)
     if not own and not pooled:
         told = [block(k, n, x) for k, n, x in zip(kinds.tolist(), sizes, full * bits, strict=True)]
     it = seen(case.env, told, runs, seed, how, shape[2])
@@ -480,7 +478,7 @@ def _graph(case: Case, what: str, turn: int, full: Array, told: list[Array] | No
     it, rng = shown(case, around(), seed, told), np.random.default_rng([seed, 6])
     x = np.clip(it.earned, 0.0, 1.0)
     number, short = np.arange(len(x)), len(x) == _ROUNDS
-    groups = {"agent": np.broadcast_to(np.arange(x.shape[2]), x.shape), "arm": it.arms, "reward": it.earned}
+    groups = {"agent": np.broadcast_to(np.arange(x.shape[2]), x.shape), "arm": it.arms, "reward": np.array(it.earned)}
     groups["round" if short else "stretch of the run"] = number if short else number // _STRETCH
     read = next(read for kind, read in KNOWN.items() if isinstance(case.owner, kind))(case.owner, it, x, full)
     rewards = (x + rng.random(x.shape)) / 2 if short else None
@@ -488,7 +486,7 @@ def _graph(case: Case, what: str, turn: int, full: Array, told: list[Array] | No
     yield from draws.verdicts()
 
 
-def _reports(wrapper: LocalLaplace, it: Seen, x: Array, full: Array) -> dict[str, Any]:
+def _reports(wrapper: LocalLaplace, it: Seen, x: Array, full: Array) -> Params:
     grid, epsilon = wrapper.grid, wrapper.epsilon
     noise = it.fields["reward"] - (x if grid is None else np.rint(x * grid) / grid)
 
@@ -502,7 +500,7 @@ def _reports(wrapper: LocalLaplace, it: Seen, x: Array, full: Array) -> dict[str
     return {"noise": noise, "parts": [(~np.isnan(noise), law)], "moved": x, "full": full, "truth": x}
 
 
-def _releases(wrapper: PrivateMeans, it: Seen, x: Array, full: Array) -> dict[str, Any]:
+def _releases(wrapper: PrivateMeans, it: Seen, x: Array, full: Array) -> Params:
     """In units of the noise's scale, where a count is due."""
     mine = it.arms[..., None] == np.arange(it.fields["mean"].shape[-1])
     n, sums = np.cumsum(mine, 0), np.cumsum(mine * x[..., None], 0)
@@ -513,7 +511,7 @@ def _releases(wrapper: PrivateMeans, it: Seen, x: Array, full: Array) -> dict[st
     return {"noise": noise, "parts": parts, "moved": x * one, "full": full * one, "truth": total * one}
 
 
-def _coins(wrapper: LocalBernoulli, it: Seen, x: Array, full: Array) -> dict[str, Any]:
+def _coins(wrapper: LocalBernoulli, it: Seen, x: Array, full: Array) -> Params:
     """By the chances at the ε that is promised."""
     bits, lean = it.fields["reward"], math.exp(-wrapper.epsilon)
     chances = {0.0: lean / (1.0 + lean), 1.0: 1.0 / (1.0 + lean)}
@@ -523,7 +521,7 @@ def _coins(wrapper: LocalBernoulli, it: Seen, x: Array, full: Array) -> dict[str
 
 
 #: Wrappers on a graph whose law is known here, and how their draws are read.
-KNOWN: dict[type, Callable[..., dict[str, Any]]] = {
+KNOWN: dict[type, Callable[..., Params]] = {
     LocalBernoulli: _coins, LocalLaplace: _reports, PrivateMeans: _releases,
 }  # fmt: skip
 #: Parts whose draws are held against their law.

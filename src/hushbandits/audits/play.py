@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -24,6 +25,7 @@ BACKGROUNDS = range(9)
 
 #: Share of users, or of messages, that get lost where some do.
 _LOST = 0.3
+_nothing = partial(np.empty, 0)
 #: In how many rounds what agents hear is written down.
 HEARD = 3
 
@@ -31,7 +33,7 @@ HEARD = 3
 class Told(Law):
     """A reward law that returns what it is told, whatever the luck: `now`, or what this returns."""
 
-    now: Any = 0.0
+    now: ArrayLike | Callable[[], ArrayLike] = 0.0
 
     def __post_init__(self) -> None: ...
 
@@ -77,7 +79,7 @@ class Round:
     acting: Array
 
 
-def rounds(env: Env, team: Team, seed: int | Seeds = 0, told: Sequence[Any] | None = None) -> Iterator[Round]:
+def rounds(env: Env, team: Team, seed: int | Seeds = 0, told: Sequence[ArrayLike] | None = None) -> Iterator[Round]:
     """Begin, and play rounds until every run is over, or rewards are no longer told.
 
     `told`: each round's rewards, where the env's law is `Told`.
@@ -167,12 +169,12 @@ class Seen:
 
     env: Any
     fields: dict[str, Array]
-    earned: Any
-    arms: Any = None
-    sums: Any = None
-    left: Any = None
+    earned: Sequence[Array]
+    arms: Array = field(default_factory=_nothing)
+    sums: Array = field(default_factory=_nothing)
+    left: Array = field(default_factory=_nothing)
     users: Sequence[Array] = ()
-    luck: Any = None
+    luck: Array = field(default_factory=_nothing)
 
 
 def place(kind: int, n: int) -> int:
@@ -186,15 +188,15 @@ def block(kind: int, n: int, reward: ArrayLike) -> Array:
     return np.where(np.arange(n) == place(kind, n), np.asarray(reward)[..., None], others)
 
 
-def stage(case: Case, horizon: int, n_agents: int, **more: Any) -> Case:
+def stage(case: Case, horizon: int, n_agents: int, runs: int = 1, **more: object) -> Case:
     """Build a graph's env again, small, with its own wrappers between two taps; or as a team that promises asks."""
     first, last = Tap(name="audit: earned"), Tap(name="audit: left")
     settings = {"n_agents": n_agents, "horizon": horizon, "means": [0.5, 0.5], "rewards": Told(), **more}
     if case.team is not None:
-        env = assemble(type(case.env), case.team, runs=settings.pop("runs", 1), env=settings, wrappers=(first, last))
+        env = assemble(type(case.env), case.team, runs=runs, env=settings, wrappers=(first, last))
     else:
         own = [w for w in case.env.configured if not isinstance(w, Tap)]
-        env = cast(Any, type(case.env))(wrappers=(first, *own, last), **settings)
+        env = cast(Callable[..., Env], type(case.env))(wrappers=(first, *own, last), runs=runs, **settings)
     return case.within(env)
 
 
@@ -217,10 +219,10 @@ def shown(case: Case, team: Team, seed: int, told: Sequence[Array] | None = None
         rows.append(row | {f"told {name}": np.array(value) for name, value in played.inbox.own.items()})
         earned.append(first.earned)
         arms.append(np.asarray(played.action))
-    return Seen(case.env, _stacked(rows), np.array(earned), np.array(arms))
+    return Seen(case.env, _stacked(rows), earned, np.array(arms))
 
 
-def seen(env: Env, blocks: Sequence[Any], runs: int, seed: int = 0, how: str = "", servers: int = 1) -> Seen:
+def seen(env: Env, blocks: Sequence[int | Array], runs: int, seed: int = 0, how: str = "", servers: int = 1) -> Seen:
     """Play blocks of users through the wrappers of an env, and write down what was seen.
 
     Blocks are rewards ``(n,)``, the same in all runs, or ``(R, M, n)``; or sizes alone, where users draw 0 or 1 by the
@@ -253,7 +255,9 @@ def seen(env: Env, blocks: Sequence[Any], runs: int, seed: int = 0, how: str = "
         there = np.ones(first.users.shape, bool) if sent.users is None else ~np.isnan(sent.users)
         earned.append(np.where(there, np.clip(first.users, 0.0, 1.0), 0.0))
         sums.append(earned[-1].sum(2))
-    return Seen(made, _stacked(rows), earned, None, np.array(sums), np.array(left), users, np.array(luck))
+    return Seen(
+        made, _stacked(rows), earned, sums=np.array(sums), left=np.array(left), users=users, luck=np.array(luck)
+    )
 
 
 def _stacked(rows: list[dict[str, Array]]) -> dict[str, Array]:
@@ -262,13 +266,14 @@ def _stacked(rows: list[dict[str, Array]]) -> dict[str, Array]:
     return {name: np.array([row[name] for row in rows if name in row], float) for name in names}
 
 
-def _planted(env: Env, how: str, **settings: Any) -> Feedback:
+def _planted(env: Env, how: str, **settings: object) -> Feedback:
     """The protocol between taps: what users earn, what they send to a secure function, what leaves it."""
     wrappers, kind = env.wrappers, type(env)
-    if not issubclass(kind, Feedback) or kind._report is Feedback._report:
-        kind = Feedback
+    build: Callable[..., Feedback] = Feedback
+    if issubclass(kind, Feedback) and kind._report is not Feedback._report:
+        build = kind
     last = next((i for i, w in enumerate(wrappers) if isinstance(w, SecureFunction)), len(wrappers))
     lost = {how: [Loss(_LOST, name="audit: loss")]}
     stack = [Tap(name="audit: earned"), *lost.get("before", []), *wrappers[:last], *lost.get("behind", [])]
     stack += [Tap(name="audit: sent"), *wrappers[last:], Tap(name="audit: left")]
-    return kind(users="pooled" if how == "pooled" else "each", permute_arms=False, wrappers=stack, **settings)
+    return build(users="pooled" if how == "pooled" else "each", permute_arms=False, wrappers=stack, **settings)

@@ -199,7 +199,7 @@ def chosen(team: Team, told: Array, seed: int, at: int = 0) -> dict[str, Array]:
     return _compared(arms, (np.arange(len(arms)) == at)[:, None]) | {"vote": votes}
 
 
-def _learned(team: Team, told: Array, seed: int, **settings: Any) -> tuple[Array, Array]:
+def _learned(team: Team, told: Array, seed: int, **settings: object) -> tuple[Array, Array]:
     """Arm and votes, as a number, of every round of a learner that earns `told` ``(T, R, K)``."""
     horizon, runs, k = told.shape
     settings |= {"means": [0.5] * k, "rewards": Told(), "horizon": horizon}
