@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -47,14 +46,14 @@ class Part:
         return f"{self.experiment.name} ({named}{swept}, {runs:,} run{'s' * (runs != 1)})"
 
 
-def among(name: str, value: Any, known: Collection[str]) -> str:
+def among(name: str, value: object, known: Collection[str]) -> str:
     """Return `value` if it is a known name, else raise ``ValueError`` with the nearest ones."""
     if value not in list(known):
         raise ValueError(f"{name}={shown(value)} is not among these{nearest(str(value), known)}")
     return str(value)
 
 
-def columns_of(experiment: Experiment, c: Configuration, alone: bool) -> Iterator[dict[str, Any]]:
+def columns_of(experiment: Experiment, c: Configuration, alone: bool) -> Iterator[Params]:
     """Columns of the rows of a configuration, metric by metric."""
     head = {} if alone else {"experiment": experiment.name, "cell": c.cell.key, "agent": c.cell.line, **c.cell.point}
     for metric in c.metrics():

@@ -235,9 +235,10 @@ class Results:
         lengths = [len(columns["run"]) for columns in parts]
         frame = {}
         for name in dict.fromkeys(name for columns in parts for name in columns):
-            values: list[Any] = [columns.get(name) for columns in parts]
-            whole = name in ("run", "time", "value")
-            frame[name] = np.concatenate(values) if whole else pd.Series(values).repeat(lengths).to_numpy()
+            if name in ("run", "time", "value"):
+                frame[name] = np.concatenate([columns[name] for columns in parts])
+            else:
+                frame[name] = pd.Series([columns.get(name) for columns in parts]).repeat(lengths).to_numpy()
         return pd.DataFrame(frame)
 
     def table(self, metrics: Sequence[str] = ()) -> pd.DataFrame:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
 
 from hushbandits.bench.declare.claim import Claim, Difference, Ratio, Slope, Value, line
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
@@ -53,9 +52,9 @@ def models(epsilon: float) -> list[Use]:
     ]
 
 
-def _gap(time: int, dp: Use = DP, **more: Any) -> Difference:
+def _gap(time: int, dp: Use = DP, at: Params | None = None) -> Difference:
     """Of time-averaged regrets, Dist-DP-SE's minus DP-SE's."""
-    return Difference("regret", DIST_DP, dp, time=time, per_time=True, **more)
+    return Difference("regret", DIST_DP, dp, time=time, per_time=True, at=at or {})
 
 
 def _along_epsilon(of: Use, over: Use, time: int | None = None) -> Slope:
@@ -125,9 +124,9 @@ def _gain_claims(where: str, lines: Sequence[Use], epsilons: Sequence[float]) ->
     return claims
 
 
-def _larger_scale(where: str, epsilon: float, **more: Any) -> Claim:
+def _larger_scale(where: str, epsilon: float, at: Params | None = None) -> Claim:
     sentence = f"{where} the gain is higher for a higher scale: s = 100 against s = 10 at ε = {epsilon:g}."
-    return Claim(sentence, Ratio("regret", of=S100, over=S10, **more), **words.LESS)
+    return Claim(sentence, Ratio("regret", of=S100, over=S10, at=at or {}), **words.LESS)
 
 
 def _model_claims() -> list[Claim]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.core import Params
 
 _READING = (
     "Every agent adds up what all others report, by the protocol, with one in twenty of them dropping out before its "
@@ -14,7 +13,7 @@ _READING = (
 
 
 #: In every line of it.
-_SAME: dict[str, Any] = {"protocol": "bonawitz", "dropouts": {"masked": 0.05}}
+_SAME: Params = {"protocol": "bonawitz", "dropouts": {"masked": 0.05}}
 
 EXPERIMENTS = (
     Experiment(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from hushbandits.bench.declare.parts import Part, Use, check, checked_table
 from hushbandits.core import Params, choice, shown
@@ -95,7 +95,7 @@ class Effect(Part):
 
     def naming(self, line: Callable[[Line], Line]) -> Self:
         """Return it with other names for its lines."""
-        named: dict[str, Any] = dict(zip(("of", "over"), map(line, self.lines), strict=False))
+        named: Params = dict(zip(("of", "over"), map(line, self.lines), strict=False))
         return replace(self, **named)
 
 

@@ -7,11 +7,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
-from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from hushbandits.bench.declare.canonical import plain, thaw
 from hushbandits.core import Params, shown
 from hushbandits.core.utils import extra, nearest
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 with extra("bench"):
     import msgspec
@@ -60,11 +63,11 @@ class Part:
 
 
 @cache
-def _annotations(kind: Any) -> dict[str, Any]:
+def _annotations(kind: type) -> Params:
     return get_type_hints(kind, include_extras=True)
 
 
-def check(part: Any, *but: str) -> None:
+def check(part: DataclassInstance, *but: str) -> None:
     """Set the fields of a dataclass, those of `but` apart, to what msgspec makes of them by their annotations.
 
     Raises

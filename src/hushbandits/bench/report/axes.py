@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from hushbandits.bench.declare.vocabulary import symbol, words
 from hushbandits.bench.judge.stats import INTERVALS
 from hushbandits.bench.report.series import Series, figures, panelled, series
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.core import Array
+from hushbandits.core import Array, Params
 from hushbandits.core.measure import Measure
 from hushbandits.core.utils import extra
 from hushbandits.registry import ENVS
@@ -142,7 +142,7 @@ def panels(
     return [Panel(f, all[:_MOST], max(0, len(all) - _MOST), experiment.runs, time) for f, all in found if all]
 
 
-def style(i: int) -> dict[str, Any]:
+def style(i: int) -> Params:
     """Return colour, dashes and mark of the i-th line, as Matplotlib takes them; 24 lines have styles of their own.
 
     Examples
@@ -170,8 +170,8 @@ def draw(axes: Axes, panel: Panel, places: dict[str, int]) -> None:
         for x, values in zip(at, line.runs, strict=False):
             axes.plot(np.full(len(values), x), values, ".", color=hue, alpha=0.35, markersize=5, markeredgewidth=0)
         if words or panel.over is not None:
-            ends = None if panel.over is None else _lengths(at, line.left, line.right)
-            how |= {"linestyle": "none"} if words else {}
+            ends = None if line.left is None or line.right is None else _lengths(at, line.left, line.right)
+            how = {**how, "linestyle": "none"} if words else how
             bars = _lengths(line.center, line.low, line.high)
             axes.errorbar(at, line.center, bars, ends, **how, elinewidth=1.3, zorder=4)
         else:
@@ -188,7 +188,7 @@ def draw(axes: Axes, panel: Panel, places: dict[str, int]) -> None:
         axes.set(**{f"{name}scale": "log"})
 
 
-def _lengths(at: Array, low: Any, high: Any) -> Array:
+def _lengths(at: Array, low: Array, high: Array) -> Array:
     """Return the lengths of bars below and above; one without end is not drawn."""
     return np.nan_to_num(np.abs(np.stack([at - low, high - at])), posinf=0)
 

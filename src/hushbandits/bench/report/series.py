@@ -153,7 +153,7 @@ def _summaries(columns: Iterable[Array], figure: Figure, measure: Measure) -> tu
     found = []
     for values in columns:
         one = summary(values, measure.per_time() if figure.per_time else measure, figure.center)
-        ends: Any = [np.nan if np.isinf(end) else end for end in one.interval]
+        ends: Sequence[object] = [np.nan if np.isinf(end) else end for end in one.interval]
         if figure.band == "quantiles" and one.statistic != "rate" and one.runs:
             ends = quantile_band(values[~np.isnan(values)])
         found.append((one.centre, *ends))

@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import cloudpickle
 
@@ -24,6 +24,9 @@ from hushbandits.bench.runner.sources import sent
 from hushbandits.core import Params
 from hushbandits.core.utils import extra, registry, source_digest
 from hushbandits.registry import adopt
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 
 def answers(tasks: Sequence[Task], options: RunOptions, bar: Bar) -> Iterator[tuple[Task, Reply]]:
@@ -122,7 +125,7 @@ def _ctrl_c_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _client(options: RunOptions) -> Any:
+def _client(options: RunOptions) -> Client:
     """Return a client of Dask's: of the scheduler at an address, or of a cluster of this machine."""
     from distributed import Client
 

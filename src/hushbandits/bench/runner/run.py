@@ -6,13 +6,12 @@ import os
 import platform
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from hushbandits.bench.declare.points import check_claims
 from hushbandits.bench.declare.spec import Cell, Experiment
@@ -26,7 +25,7 @@ from hushbandits.bench.runner.progress import Bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.sources import source_digests, used
 from hushbandits.bench.runner.store import Store
-from hushbandits.core import integer
+from hushbandits.core import Params, integer
 from hushbandits.core.utils import reach, source_digest
 
 
@@ -112,7 +111,7 @@ def _versions() -> dict[str, str]:
 def _note(store: Store, own: dict[str, str], instances: Instances, shard: str | None, options: RunOptions) -> None:
     """Write the session: versions, machine, command, digests of the user's files, and what first cells guarantee."""
     shown = (cell for e in store.experiments for cell in e.cells()[: instances.MOST] if cell.key not in store.skipped)
-    about: dict[str, Any] = {
+    about: Params = {
         **_versions(),
         "own": own,
         "machine": f"{platform.node()}, {platform.platform()}, {os.cpu_count()} cores",
@@ -125,7 +124,9 @@ def _note(store: Store, own: dict[str, str], instances: Instances, shard: str | 
     store.note(datetime.now(UTC).isoformat(timespec="seconds"), about)
 
 
-def _refuse_edits(store: Store, own: dict[str, str], plays: bool, options: RunOptions, notify: Any) -> None:
+def _refuse_edits(
+    store: Store, own: dict[str, str], plays: bool, options: RunOptions, notify: Callable[..., object]
+) -> None:
     """Raise ``StoreError`` where rows were made with another version of a user's file; warn if nothing is to play."""
     noted = {name: digest for session in store.sessions() for name, digest in session.get("own", {}).items()}
     edited = {name for name, digest in own.items() if noted.get(name, digest) != digest}

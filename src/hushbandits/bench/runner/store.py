@@ -8,7 +8,6 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from hushbandits.bench.declare.canonical import canonical
 from hushbandits.bench.declare.spec import Cell, Experiment
@@ -151,15 +150,15 @@ class Store:
         """Return why cells can never be played, by their keys, as the sessions noted it."""
         return {k: why for session in self.sessions() for k, why in session.get("skipped", {}).items()} | self.skipped
 
-    def failures(self) -> list[dict[str, Any]]:
+    def failures(self) -> list[Params]:
         """Return cell, label, runs, seed and error of every batch that raised and was not played since."""
         return [told for told in self._json("failures") if told["cell"] in self.cells]
 
-    def sessions(self) -> list[dict[str, Any]]:
+    def sessions(self) -> list[Params]:
         """Return when and where rows were made, in order of time."""
         return self._json("sessions")
 
-    def _json(self, folder: str) -> list[dict[str, Any]]:
+    def _json(self, folder: str) -> list[Params]:
         found = []
         for path in sorted((self.path / folder).glob("*.json")):
             try:
@@ -264,7 +263,7 @@ def _text(told: Params) -> bytes:
     return (json.dumps({**told, "digest": _stamp(told)}, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def _told(path: Path) -> dict[str, Any]:
+def _told(path: Path) -> Params:
     """Read a file that `_text` wrote; ``ValueError`` where it says something else now."""
     told = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(told, dict) or told.pop("digest", "") != _stamp(told):
