@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -37,11 +36,13 @@ def problem_arms(
     rewards: str | Law | None,
     n_arms: int | None,
     drift: float | None,
-    **rest: Any,
+    permute: bool = True,
+    switches: int = 0,
+    horizon: int | None = None,
 ) -> Arms:
     """Return a problem's arms, or one's own; of a problem's means the last one stands for arms beyond its ten.
 
-    The arguments are those of `Exploration`; `rest` goes to `Arms`.
+    The arguments are those of `Exploration`; `permute`, `switches` and `horizon` are of `Arms`.
 
     Examples
     --------
@@ -54,7 +55,8 @@ def problem_arms(
         drift = known.drift if means is None else 0.0
     if means is None:
         means = known.means
-    return Arms(means, known.rewards if rewards is None else rewards, n_arms=n_arms, drift=drift, **rest)
+    law = known.rewards if rewards is None else rewards
+    return Arms(means, law, n_arms=n_arms, permute=permute, drift=drift, switches=switches, horizon=horizon)
 
 
 def vote_threshold(delta: float, beta: float) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -187,7 +186,7 @@ class Pooled(Cohort):
             pmf = None if g is None or 2 * g > n else self._rounding(law, location, g)
             if pmf is not None:
                 return int(rng.multinomial(n, pmf) @ np.arange(len(pmf)))
-        where: Any = np.float64(location)
+        where = np.asarray(location)
         total: float = 0 if g else 0.0
         for start in range(0, n, _CHUNK):
             x = law.quantile(rng.random(min(_CHUNK, n - start)), where)

@@ -37,9 +37,10 @@ class DuelingArms(Arms):
 
     words = ("pair", "P(first wins)")
 
-    def __init__(self, means: Sequence[float], rewards: str, **rest: Any):
-        self.duellists = round(len(means) ** 0.5)
-        super().__init__(means, rewards, **rest)
+    @property
+    def duellists(self) -> int:
+        """A."""
+        return round(self.n_arms**0.5)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ class NetworkTeam(Team):
     #: Rules in plain Python are `interpreted`.
     made: Callable[..., Loops] = staticmethod(compiled)
 
-    def begin(self, env: World, rng: Streams) -> Any:
+    def begin(self, env: World, rng: Streams) -> tuple[object, ...]:
         """Return the state of runs that begin in `env`, as many as `rng` has: a named tuple."""
         raise NotImplementedError(f"{type(self).__name__} must define begin(env, rng)")
 

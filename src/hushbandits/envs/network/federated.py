@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import scipy
 
@@ -180,7 +181,7 @@ class FederatedNetwork(CoopNetwork):
         n_arms: int | None = None,
         means: Sequence[float] | UniformMeans = (0.7, 0.71, 0.72, 0.73, 0.74, 0.75, 0.76, 0.765, 0.77, 0.79),
         rewards: str | Law = "gaussian",
-        graph: Any = "complete",
+        graph: str | nx.Graph = "complete",
         permute_arms: bool = True,
         factors: Sequence[Sequence[float]] | str | None = None,
         spread: float = 0.02,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hushbandits.core import Array, jit
 from hushbandits.envs.network.reductions import mix, tally
-from hushbandits.envs.network.states import Posting, of_states
+from hushbandits.envs.network.states import Posting, Turn, of_states
 
 
 @jit
@@ -153,7 +153,7 @@ def interpreted(rules: Rules, poster: Callable[..., None] | None = None) -> Loop
     return _written(rules, lambda rule: rule, poster)
 
 
-def _written(rules: Rules, turned: Callable[..., Any], poster: Callable[..., None] | None) -> Loops:
+def _written(rules: Rules, turned: Turn, poster: Callable[..., None] | None) -> Loops:
     act, learn, post, hear = rules.act, rules.learn, rules.post, rules.hear
     hear_mixed = _mixed(hear, turned)
     end = of_states(learn, poster, hear, _leave, turned) if poster else _ended(rules, hear_mixed, turned)
@@ -199,7 +199,7 @@ def _written(rules: Rules, turned: Callable[..., Any], poster: Callable[..., Non
     return Loops(act_all, learn_all, post_all, tallied_all, mixed_all, rounds, close)
 
 
-def _ended(rules: Rules, hear_mixed: Callable[..., None], turned: Callable[..., Any]) -> Callable[..., None]:
+def _ended(rules: Rules, hear_mixed: Callable[..., None], turned: Turn) -> Callable[..., None]:
     """The end of a round, from its rewards on, of agents who post what their rules say."""
     learn, post, hear_ring = rules.learn, rules.post, _from_ring(rules, hear_mixed, turned)
     amend = _replaced if post is standard_report else _as_posted
@@ -217,7 +217,7 @@ def _ended(rules: Rules, hear_mixed: Callable[..., None], turned: Callable[..., 
     return end
 
 
-def _mixed(hear: Callable[..., None], turned: Callable[..., Any]) -> Callable[..., None]:
+def _mixed(hear: Callable[..., None], turned: Turn) -> Callable[..., None]:
     @turned
     def mixed(state, r, mail, posted, t):
         now = posted % mail.sent.shape[0]
@@ -229,7 +229,7 @@ def _mixed(hear: Callable[..., None], turned: Callable[..., Any]) -> Callable[..
     return mixed
 
 
-def _from_ring(rules: Rules, hear_mixed: Callable[..., None], turned: Callable[..., Any]) -> Callable[..., None]:
+def _from_ring(rules: Rules, hear_mixed: Callable[..., None], turned: Turn) -> Callable[..., None]:
     """How `hear` is asked in compiled rounds."""
     hear = rules.hear
 

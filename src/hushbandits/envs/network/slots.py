@@ -12,7 +12,7 @@ import copy
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -171,7 +171,6 @@ class SlotInbox(Inbox):
 
     #: Whether several posts of one sender may come at once.
     several: ClassVar[bool] = False
-    _clock: Any  # has `t`, the rounds so far
 
     def __init__(self, ring: Ring, slots: Slots, n_arms: int):
         self._ring, self._slots, self._n_arms = ring, slots, n_arms

@@ -8,13 +8,15 @@ counts are numbers of a grid that doubles hold exactly (`PrivateMeans`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hushbandits.core import Array
 from hushbandits.envs.network.slots import Ring, SlotInbox, Slots
 
+#: Compiles a function, or leaves it as it is.
+Turn = Callable[[Callable[..., None]], Callable[..., None]]
 #: What a state says: of each arm.
 STATES = ("mean", "count")
 
@@ -22,7 +24,7 @@ STATES = ("mean", "count")
 class Posting(NamedTuple):
     """How a wrapper turns standard reports into states, in the rounds of a block."""
 
-    state: Any  # its arrays, among them `mean` and `pulls`, (R, M, K)
+    state: object  # its arrays, among them `mean` and `pulls`, (R, M, K)
     luck: Array  # (rounds, R, M)
     told: bool  # whether agents are told of their own rewards what they post, and nothing else
 
@@ -53,7 +55,7 @@ class Changes(NamedTuple):
 
 def of_states(
     learn: Callable[..., None], post: Callable[..., None], hear: Callable[..., None], leave: Callable[..., None],
-    turned: Callable[..., Any],
+    turned: Turn,
 ) -> Callable[..., None]:  # fmt: skip
     """Return the end of a round, from its rewards on, of agents whose wrapper posts states by the rule `post`."""
 
