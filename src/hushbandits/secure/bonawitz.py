@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -107,11 +106,11 @@ def traffic(
     return sum(up) + (HEADER + DIGEST) * len(up), sum(down) + (HEADER + DIGEST) * len(down)
 
 
-def _remembering() -> Callable[[Any, bytes, str], bytes]:
+def _remembering() -> Callable[[primitives.Private, bytes, str], bytes]:
     """An agreement that all parties of one process share: the second of a pair is spared the arithmetic."""
     known: dict[frozenset[bytes], bytes] = {}
 
-    def agree(key: Any, other: bytes, fault: str) -> bytes:
+    def agree(key: primitives.Private, other: bytes, fault: str) -> bytes:
         pair = frozenset((primitives.public(key), other))
         if pair in known:
             return known.pop(pair)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import NoReturn, SupportsIndex
 
 from hushbandits.core import integer
 from hushbandits.secure import primitives
@@ -110,7 +110,7 @@ class Secretive:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name})"
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError(f"{self!r} holds secrets and is not pickled")
 
 

@@ -6,9 +6,13 @@ import hashlib
 import os
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING
 
 from hushbandits.secure.messages import Abort, Fault
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey as Signing
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey as Private
 
 #: Bytes of a key (X25519, Ed25519 or symmetric), of a signature, and by which a box is longer than what it holds.
 KEY, SIGNATURE, BOX = 32, 64, 16
@@ -38,26 +42,26 @@ def source(insecure_seed: int | str | None, name: int | str) -> Callable[[int], 
     return draw
 
 
-def private(secret: bytes) -> Any:
+def private(secret: bytes) -> Private:
     """An X25519 key (RFC 7748) of 32 bytes."""
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
     return X25519PrivateKey.from_private_bytes(secret)
 
 
-def signing(secret: bytes) -> Any:
+def signing(secret: bytes) -> Signing:
     """An Ed25519 key (RFC 8032) of 32 bytes; its `sign` signs."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     return Ed25519PrivateKey.from_private_bytes(secret)
 
 
-def public(key: Any) -> bytes:
+def public(key: Private | Signing) -> bytes:
     """The public half of a key."""
     return key.public_key().public_bytes_raw()
 
 
-def agree(key: Any, other: bytes, fault: str) -> bytes:
+def agree(key: Private, other: bytes, fault: str) -> bytes:
     """What the owners of two X25519 keys share; an `Abort` that says `fault` where `other` is none or makes it zero."""
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
 import numpy as np
 
@@ -53,7 +52,7 @@ class Server(Party):
         self._keys: dict[int, bytes] = {}
         self._commitments: dict[int, bytes] = {}
         self._y: Array = np.empty((0, parameters.length), dtype=np.uint64)
-        self._got: dict[int, Any] = {}
+        self._got: dict[int, object] = {}
         self._sent: dict[int, bytes] = {}  # digests of what each user is to answer
 
     @property
@@ -75,7 +74,7 @@ class Server(Party):
         self.up[u] += len(data)
         return u
 
-    def _parse(self, u: int, body: bytes) -> Any:
+    def _parse(self, u: int, body: bytes) -> object:
         p = self.parameters
         if self.round is Kind.MASKED:
             return parse_vector(body, p.length, p.modulus)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -51,7 +50,7 @@ class User(Party):
         vector: Array,
         signing: bytes = b"",
         insecure_seed: int | str | None = None,
-        agree: Callable[[Any, bytes, str], bytes] = primitives.agree,
+        agree: Callable[[primitives.Private, bytes, str], bytes] = primitives.agree,
     ):
         super().__init__(parameters, name)
         if not 0 <= name < parameters.n:
