@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from hushbandits.core.utils import words
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
+    from torch import Tensor
 
 #: Policies whose networks are played here, and the names of their activations there.
 _PLAYED = ("ActorCriticPolicy", "MaskableActorCriticPolicy", "DQNPolicy", "Equivariant", "MaskableEquivariant")
@@ -31,7 +32,7 @@ def _refused(what: str) -> ValueError:
     return ValueError(f"{what} is not played here; hand over hb.Acts of a function that asks the model")
 
 
-def network(state: Mapping[str, Any]) -> dict[str, Array]:
+def network(state: Mapping[str, Tensor]) -> dict[str, Array]:
     """Return the weights of a policy's ``state_dict`` by the names of a `Learned`.
 
     ``ValueError``: the network is not one of the library's own.

@@ -7,12 +7,13 @@ value, which takes the mean and the largest of what it says.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from gymnasium import spaces
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from stable_baselines3.common.distributions import Distribution
 from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.vec_env import VecEnvWrapper
 from torch import nn
@@ -44,7 +45,7 @@ class Described(VecEnvWrapper):
         shape = int(space.n), len(self.features)
         super().__init__(venv, spaces.Box(-np.inf, np.inf, shape, np.float32))
 
-    def seed(self, seed: int | None = None) -> Any:
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
         """Seed the episodes, and the lots."""
         self._rng = np.random.default_rng(seed if seed is None else [seed, 1])
         return super().seed(seed)
@@ -55,7 +56,7 @@ class Described(VecEnvWrapper):
         assert isinstance(seen, np.ndarray)
         return self._described(seen)
 
-    def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, Any]]]:
+    def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, object]]]:
         """Play a step; last observations of episodes are described as well."""
         seen, reward, over, infos = self.venv.step_wait()
         assert isinstance(seen, np.ndarray)
@@ -116,7 +117,7 @@ class _Scores:
     observation_space: spaces.Box
     net_arch: list[int] | dict[str, list[int]]
     activation_fn: type[nn.Module]
-    action_dist: Any
+    action_dist: Distribution
 
     def _build_mlp_extractor(self) -> None:
         widths = self.net_arch if isinstance(self.net_arch, list) else [32, 32]  # a dict is the library's default

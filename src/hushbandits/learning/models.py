@@ -59,7 +59,7 @@ def build(algo: str, venv: VecEnv, hyper: Params, seed: int) -> BaseAlgorithm:
     except ImportError as error:
         raise ImportError(f"--algo {algo} needs {kind.module}: pip install 'hushbandits[sb3]' ({error})") from None
     given = {**kind.hyper, **hyper}
-    policy: Any = "MlpPolicy"
+    policy: str | type = "MlpPolicy"
     if choice("algo.policy", given.pop("policy", "mlp"), ("mlp", "equivariant")) == "equivariant":
         policy = getattr(importlib.import_module("hushbandits.learning.equivariant"), kind.equivariant)
     network = {"net_arch": widths_of(given.pop("net_arch"))} if "net_arch" in given else {}

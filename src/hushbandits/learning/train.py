@@ -7,7 +7,6 @@ import platform
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -165,7 +164,7 @@ def _command(asked: Card) -> str:
     words = ["hushbandits", "train", asked["id"]]
     for name in ("algo", "steps", "seed", "runs", "evaluations", "held_out"):
         words += [f"--{name.replace('_', '-')}", str(asked[name])]
-    settings: list[tuple[str, dict[str, Any]]] = [(part, asked[part]) for part in ("env", "task")]
+    settings: list[tuple[str, Params]] = [(part, asked[part]) for part in ("env", "task")]
     settings.append(("algo", asked["hyper"]))
     for use in asked["wrappers"]:
         words += ["--wrappers", use["use"]]

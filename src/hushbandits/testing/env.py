@@ -11,7 +11,6 @@ import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -28,7 +27,7 @@ STEPS, ROUNDS = 60, 12
 Actor = Callable[[str, object, Space], object]
 Built = Callable[[], ParallelEnv]
 #: All that was seen, by step.
-Seen = dict[str, Mapping[str, Any]]
+Seen = dict[str, Params]
 _PARTS = ("observations", "rewards", "terminations", "truncations", "infos")
 
 
@@ -186,7 +185,7 @@ def _check_member(space: Space, value: object, what: str) -> None:
     raise AssertionError(f"{what} lies outside its space {space}: dtype {array.dtype}, shape {array.shape}")
 
 
-def _check_row(view: ParallelEnv, played: Sequence[Mapping[str, Any]], seed: int) -> None:
+def _check_row(view: ParallelEnv, played: Sequence[Params], seed: int) -> None:
     """Play what a view has played again, in a row of its core with a task of its own."""
     row, names = copy.deepcopy(view.core).task(**view.options), list(view.possible_agents)
     row.reset(seed)

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -69,7 +69,7 @@ def repeatable(play: Callable[[bool], _Seen], whose: str) -> _Seen:
     return first
 
 
-def _generators() -> dict[str, Any]:
+def _generators() -> Params:
     return {"numpy.random": np.random.get_state(), "random": random.getstate()}  # noqa: NPY002
 
 
