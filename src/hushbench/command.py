@@ -4,7 +4,7 @@ import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from tyro.conf import UseAppendAction, arg
 
@@ -105,7 +105,7 @@ def _print(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> N
         print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
 
 
-def _params(texts: Sequence[str]) -> dict[str, Any]:
+def _params(texts: Sequence[str]) -> dict[str, object]:
     try:
         found = tomllib.loads("\n".join(texts))
     except tomllib.TOMLDecodeError as error:

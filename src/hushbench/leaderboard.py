@@ -3,12 +3,11 @@
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import hushbandits as hb
 from hushbench.scores import of, standing
 from hushbench.submission import Submission
-from hushbench.tasks import Array, Task, absent, anchors, chosen, settings, tasks
+from hushbench.tasks import Array, Row, Task, absent, anchors, chosen, settings, tasks
 
 __all__ = ["HEADS", "SUMMARY", "ranked", "row", "summary", "write"]
 
@@ -19,7 +18,7 @@ SUMMARY = ("task", "runs", "cost", "score", "95 % of the cost, or of the score")
 
 
 def summary(
-    asked: Sequence[Task], admitted: Mapping[str, Any], values: Mapping[str, Mapping[str, Array]]
+    asked: Sequence[Task], admitted: Mapping[str, Row], values: Mapping[str, Mapping[str, Array]]
 ) -> list[list[str]]:
     """Return rows under `SUMMARY`: each task that was asked for, then each setting of which all runs are there."""
     found = []

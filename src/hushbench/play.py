@@ -4,10 +4,9 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import hushbandits as hb
-from hushbench.tasks import SEED, Array, Task
+from hushbench.tasks import SEED, Array, Row, Task
 
 __all__ = ["PlayError", "admit", "folder", "plain", "play"]
 
@@ -16,7 +15,7 @@ class PlayError(RuntimeError):
     """An agent fails in some of its runs; all others are kept."""
 
 
-def admit(agent: hb.Use, tasks: Sequence[Task]) -> dict[str, dict[str, Any]]:
+def admit(agent: hb.Use, tasks: Sequence[Task]) -> dict[str, Row]:
     """Let an agent meet the env of each task once; nothing is played.
 
     Returns
@@ -31,13 +30,14 @@ def admit(agent: hb.Use, tasks: Sequence[Task]) -> dict[str, dict[str, Any]]:
     ValueError
         It can play none of the tasks.
     """
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, Row] = {}
     for task in tasks:
         (cell,) = task.experiment(agent).cells()
         try:
             wrappers = [hb.make_wrapper(w.name, **w.params) for w in cell.wrappers]
-            given: dict[str, Any] = {"agent_kwargs": cell.agent.params, "wrappers": wrappers}
-            table = hb.privacy(cell.env.name, cell.agent.name, **given, **cell.env.params)
+            table = hb.privacy(
+                cell.env.name, cell.agent.name, agent_kwargs=cell.agent.params, wrappers=wrappers, **cell.env.params
+            )
         except (ValueError, TypeError) as error:
             rows[task.name] = {"refused": str(error)}
             continue
@@ -45,7 +45,7 @@ def admit(agent: hb.Use, tasks: Sequence[Task]) -> dict[str, dict[str, Any]]:
         rows[task.name] = {"epsilon": plain(one), "run_epsilon": plain(run)}
     settings = {task.setting for task in tasks if "refused" not in rows[task.name]}
     if not settings:
-        told = list(dict.fromkeys(row["refused"] for row in rows.values()))[:3]
+        told = list(dict.fromkeys(str(row["refused"]) for row in rows.values()))[:3]
         raise ValueError(f"{agent.called} can play none of the tasks: {'; '.join(told)}")
     return {task.name: rows[task.name] for task in tasks if task.setting in settings}
 

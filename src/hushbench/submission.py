@@ -16,7 +16,7 @@ import numpy as np
 import hushbandits as hb
 from hushbench.play import plain
 from hushbench.scores import Standing, standing
-from hushbench.tasks import NAME, SEED, Array, Task, chosen, entry, tasks
+from hushbench.tasks import NAME, SEED, Array, Row, Task, chosen, entry, tasks
 
 __all__ = ["SLACK", "Refuted", "Submission", "compare", "make", "read", "source", "write"]
 
@@ -102,7 +102,7 @@ class Submission:
         return Submission({**self.data, "tasks": rows, "scores": scores})
 
 
-def make(agent: hb.Use, rows: Mapping[str, Any], values: Mapping[str, Mapping[str, Array]], command: str) -> Submission:
+def make(agent: hb.Use, rows: Mapping[str, Row], values: Mapping[str, Mapping[str, Array]], command: str) -> Submission:
     """Return the submission of an agent that was admitted with `rows`; ``ValueError`` where runs are missing."""
     versions = {"python": platform.python_version(), "numpy": np.__version__, "hushbandits": hb.__version__}
     header = {"benchmark": NAME, "agent": agent.to_dict(), "source": source(agent), "command": command}
@@ -160,7 +160,7 @@ def _check(submission: Submission) -> None:
         raise ValueError(f"agent: label={agent.label!r} must be {own!r}, so that nobody has another's name")
 
 
-def compare(said: Any, again: Any, where: str, word: str) -> None:
+def compare(said: object, again: object, where: str, word: str) -> None:
     """Raise `Refuted` for the first value of `said` that is another one `again`; `word` says where that is from."""
     if isinstance(said, dict) and isinstance(again, dict):
         if odd := said.keys() ^ again.keys():
@@ -174,5 +174,7 @@ def compare(said: Any, again: Any, where: str, word: str) -> None:
         raise Refuted(f"{where} says {said!r}, {word} {again!r}")
 
 
-def _close(*numbers: Any) -> bool:
-    return all(isinstance(x, (int, float)) for x in numbers) and math.isclose(*numbers, rel_tol=SLACK, abs_tol=SLACK)
+def _close(one: object, two: object) -> bool:
+    if not isinstance(one, int | float) or not isinstance(two, int | float):
+        return False
+    return math.isclose(one, two, rel_tol=SLACK, abs_tol=SLACK)

@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 
 import hushbandits as hb
 
-__all__ = ["DATA", "NAME", "SEED", "Array", "Task", "absent", "anchors", "chosen", "entry", "settings", "tasks"]
+__all__ = ["DATA", "NAME", "SEED", "Array", "Row", "Task", "absent", "anchors", "chosen", "entry", "settings", "tasks"]
 
 NAME, SEED = "hushbench-v1", 0
 #: Where tasks and anchors lie.
 DATA = Path(__file__).parent / NAME
 
-Array = NDArray[Any]
+Array = NDArray[np.float64]
+#: What a submission says of a task.
+Row = dict[str, object]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +131,7 @@ def chosen(names: Sequence[str]) -> list[Task]:
 
 
 @cache
-def anchors() -> dict[str, Any]:
+def anchors() -> dict[str, dict[str, dict[str, dict[str, float]]]]:
     """Return the frozen file of reference numbers: of each task what `Random` and the best reference agent cost."""
     return json.loads((DATA / "anchors.json").read_text(encoding="utf-8"))
 
