@@ -10,7 +10,7 @@ from kinds import each_once
 from scipy import stats
 from wrapped_laplace import worst_log_ratio
 
-from hushbandits.audits import draws as uniforms
+from hushbandits.audits import uniforms
 from hushbandits.privacy.audit import (
     _hits,
     critical_share,

@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.audits import draws as uniforms
+from hushbandits.audits import uniforms
 from hushbandits.audits.cases import Budget
 from hushbandits.audits.draws import Draws
-from hushbandits.audits.laws import Continuous, planned_law
+from hushbandits.audits.planned import Continuous, planned_law
 
 SHAPE = 400, 6, 2
 PROMISE = hb.Guarantee("Laplace", 1.0, 0.0, hb.Adjacency("a reward", "reward"), "all", (), "Dwork 2006")

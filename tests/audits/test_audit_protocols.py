@@ -6,7 +6,7 @@ import pytest
 from kinds import weekly_but
 
 from hushbandits.audits.cases import Budget
-from hushbandits.audits.suite import routes
+from hushbandits.audits.hiding import routes
 from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
 
 #: Nobody drops out inside: the audit counts who has acted since a window was opened, and knows of none who stays on.

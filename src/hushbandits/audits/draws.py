@@ -15,139 +15,13 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from scipy import special, stats
+from scipy import stats
 
+from hushbandits.audits import uniforms
 from hushbandits.audits.cases import Case, Verdict
 from hushbandits.audits.events import refuted, telling
 from hushbandits.core import Array
 from hushbandits.privacy.audit import epsilon_lower_bound, smallest_refuted
-
-_SEEN = 14.0  # expected draws in a tail, from where on an empty one is unlikely
-
-
-def distance(u: Array) -> float:
-    """Return the evidence of Kolmogorov's distance from the uniform law (Massart's constant)."""
-    u, n = np.sort(u, axis=None), u.size
-    far = max((np.arange(1, n + 1) / n - u).max(initial=0.0), (u - np.arange(n) / n).max(initial=0.0))
-    return max(0.0, 2 * n * float(far) ** 2 - math.log(2))
-
-
-def _width(u: Array) -> float:
-    """``Σ −ln(2 min(u, 1 − u))``, a Gamma(n) draw: of Laplace noise, the sum of its sizes in scales."""
-    return float(-np.log(2 * np.clip(np.minimum(u, 1 - u), 1e-300, 0.5)).sum())
-
-
-def scale(u: Array) -> float:
-    """Of noise that is too narrow or too wide."""
-    tails = stats.gamma.logcdf(_width(u), u.size), stats.gamma.logsf(_width(u), u.size)
-    return max(0.0, -min(tails) - math.log(2)) if u.size else 0.0
-
-
-def scale_between(u: Array, level: float) -> tuple[float, float]:
-    """Return how many times too narrow noise is, as Laplace noise is counted, and what it is at least at this level."""
-    width = max(_width(u), 1e-300)
-    return u.size / width, float(stats.gamma.ppf(level, u.size)) / width
-
-
-def factor(n: int, level: float) -> float:
-    """How many times too narrow Laplace noise must be so that n draws tell, with 90 % power.
-
-    Examples
-    --------
-    >>> round(factor(32_000, 1e-6), 2), round(factor(10, 1e-6))
-    (1.04, 12)
-    """
-    low = stats.gamma.ppf(level / 2, n) / n
-    worst = stats.gamma.isf(0.1, n) / n  # a mean that is as large as that by chance
-    return float(worst / low) if low > 0 and worst / low < 1e3 else math.inf
-
-
-def tails(u: Array) -> float:
-    """Of too few or too many draws beyond 2^−3, 2^−4, … on either side."""
-    depths = 2.0 ** -np.arange(3, max(4, math.floor(math.log2(max(u.size, 1) / _SEEN)) + 1))
-    best = 0.0
-    for x in (u, 1 - u):
-        counts = np.array([(x < p).sum() for p in depths])
-        for log_p in (stats.binom.logcdf(counts, u.size, depths), stats.binom.logsf(counts - 1, u.size, depths)):
-            best = max(best, float(-log_p.min()) - math.log(4 * len(depths)))
-    return best
-
-
-def share(hits: Array, mean: Array) -> float:
-    """Of more events than n independent ones of these probabilities give: Hoeffding's ``n KL(share ‖ mean)``."""
-    if not hits.size:
-        return 0.0
-    found, p = float(hits.mean()), min(max(float(mean.mean()), 1e-300), 1.0)
-    if found <= p:
-        return 0.0
-    return hits.size * float(special.rel_entr(found, p) + special.rel_entr(1 - found, 1 - p))
-
-
-def repeats(u: Array, alike: float) -> float:
-    """Of pairs of draws within `alike`: of one pair Markov's bound, of more the second moment."""
-    gaps = np.diff(np.sort(u, axis=None)) <= alike
-    pairs, expected = int(gaps.sum()), u.size**2 * alike
-    if not pairs:
-        return 0.0
-    return max(0.0, -math.log(expected if pairs == 1 else expected**2 + (2 * u.size * alike) ** 2 * u.size))
-
-
-def _unlikely(turns: list[Array], plain: list[Array], n: Array) -> Array:
-    """Of such sums of n products, the least likely of all.
-
-    ``cos 2π(u′ ± u)`` of independent u are independent of one another, with ``E e^(λ cos) = I₀(λ) ≤ e^(λ²/4)``.  Given
-    all before it, ``(2u − 1)x`` has ``E e^(λ·) ≤ e^(λ²x²/6)``; and Σx², of mean n/3, stays below `spent` but for e^−40.
-    """
-    n = np.maximum(n, 1.0)
-    best = np.max([part**2 for s in turns for part in (s.real, s.imag)], axis=0) / n
-    spent = np.minimum(n / 3 + np.sqrt(20.0 * n), n)
-    return np.maximum(best, np.minimum(np.max([s**2 for s in plain], axis=0) * 1.5 / spent, 39.0))
-
-
-def _forms(u: Array) -> list[Array]:
-    """``e^(2πiu)``, its conjugate, ``2u − 1``, and ``2|2u − 1| − 1``; 0 where there is nothing."""
-    there = ~np.isnan(u)
-    turn = np.where(there, np.exp(2j * np.pi * np.nan_to_num(u)), 0)
-    rank = np.where(there, 2 * np.nan_to_num(u) - 1, 0)
-    return [turn, turn.conj(), rank, np.where(there, 2 * np.abs(rank) - 1, 0)]
-
-
-def at_any_distance(u: Array) -> tuple[float, tuple[int, int, int, int]]:
-    """Of products of two of ``(B, R, A)`` draws, summed over all pairs at one distance; the least likely of all.
-
-    Returns the distance in rows and in runs, and the two seats.
-    """
-    b, r, a = u.shape
-    shape = tuple(1 << (2 * n - 1).bit_length() if n > 1 else 1 for n in (b, r))
-    forms = [np.fft.fft2(x, shape, axes=(0, 1)) for x in _forms(u)]
-    far = [np.fft.fftfreq(n, 1 / n).round().astype(int) for n in shape]
-    n = np.maximum(b - np.abs(far[0]), 0)[:, None] * np.maximum(r - np.abs(far[1]), 0)
-    here = far[0][:, None] == 0
-    later = (far[0][:, None] > 0) | (here & (far[1] > 0))
-    best, kinds = (0.0, (0, 0, 0, 0)), 12 * a * a * max(int((later & (n > 0)).sum()) + 1, 1)
-    for i in range(a):
-        for j in range(a):
-            use = (n > 0) & (later | (here & (far[1] == 0) & (j > i)))
-            if not use.any():
-                continue
-            turns = [np.fft.ifft2(f[..., i].conj() * forms[0][..., j]) for f in forms[:2]]
-            plain = [np.fft.ifft2(f[..., i].conj() * f[..., j]).real for f in forms[2:]]
-            found = np.where(use, _unlikely(turns, plain, n), 0.0)
-            at = np.unravel_index(found.argmax(), found.shape)
-            lag = int(far[0][at[0]]), int(far[1][at[1]]), i, j
-            best = max(best, (float(found[at]) - math.log(kinds), lag))
-    return best
-
-
-def at_places(u: Array, other: Array, pairs: Array) -> tuple[float, tuple[int, int]]:
-    """Of products of two given places, ``(P, R)`` and ``(Q, R)``, over many runs; `pairs` ``(P, Q)`` count."""
-    left, right = _forms(u), _forms(other)
-    turns = [left[0] @ x.T for x in right[:2]]
-    found = _unlikely(turns, [x @ y.T for x in left[2:] for y in right[2:]], np.array(u.shape[1]))
-    found = np.where(pairs, found, 0.0)
-    at = np.unravel_index(found.argmax(), found.shape)
-    return float(found[at]) - math.log(2 * 8 * max(int(pairs.sum()), 1)), (int(at[0]), int(at[1]))
-
 
 _FEW = 16  # labels of a group, up to which it is looked for events as well
 _MODULI = (2, 3, 4, 5, 8, 10, 16)  # whose multiples are counted among the steps of a grid
@@ -269,18 +143,18 @@ class Draws:
         """How unlikely noise of this part is by its law."""
         u = self.u[part]
         if self.coins:
-            return distance(u)
-        found = [distance(u), scale(u), tails(u), self._atoms(u, part)]
-        return max(*found, share(self.silent[part], self.at_zero[part])) - math.log(5)
+            return uniforms.distance(u)
+        found = [uniforms.distance(u), uniforms.scale(u), uniforms.tails(u), self._atoms(u, part)]
+        return max(*found, uniforms.share(self.silent[part], self.at_zero[part])) - math.log(5)
 
     def _atoms(self, u: Array, part: Array, zeros: bool = True) -> float:
         """Of values that occur again, or of multiples of a number; of all draws, or of those that are not 0."""
         if self.alike:
-            return repeats(u, self.alike)
+            return uniforms.repeats(u, self.alike)
         best, zero = 0.0, 0.0 if zeros else self.at_zero[part]
         for hits, rate in self._multiples:
             mean = (rate[part] - zero) / np.maximum(1 - zero, 1e-300)
-            best = max(best, share(hits[part], mean), share(~hits[part], 1 - mean))
+            best = max(best, uniforms.share(hits[part], mean), uniforms.share(~hits[part], 1 - mean))
         return best - math.log(2 * len(_MODULI))
 
     # -- which ε they refute ----------------------------------------------------------------------------------------
@@ -289,7 +163,7 @@ class Draws:
         """Whether uniforms have their law, each coarse group and each side by itself: by no more than chance has it."""
         beside = [*(at for _, at in self.coarse), *self.beside]
         groups = [part, *(both for group in beside if (both := part & group).any())]
-        worst = max(distance(u[group]) for group in groups)
+        worst = max(uniforms.distance(u[group]) for group in groups)
         if moving or self.alike:
             worst = max(worst, self._atoms(u[part], part, False))
         return worst < math.log(_DOUBT * len(groups))
@@ -315,11 +189,11 @@ class Draws:
         """The ε of noise of the planned kind that is narrower than planned: what is c times narrower is for cε."""
         worst, words, level = 0.0, "", self.level / len(self.kinds)
         for name, part in kinds:
-            times, least = scale_between(self.u[part], level)
+            times, least = uniforms.scale_between(self.u[part], level)
             least = self._slope(part) * (self._fitted(part, times, level) if times > 1.0 else least)
             if least * self.cost > worst:
                 worst, words = least * self.cost, f" ({name})" if name else ""
-        off = factor(int(kinds[0][1].sum()), level)
+        off = uniforms.factor(int(kinds[0][1].sum()), level)
         check, power = f"{self.where}: noise that is too narrow{words}", f"a scale {off:.2f} times too small"
         return self._say(check, self.cost, worst, "ε", power, least=self.cost * off)
 
@@ -339,8 +213,8 @@ class Draws:
         for _ in range(_ROUNDS):
             middle = math.sqrt(low * high)
             u = self._uniform(self.noise, part, middle)
-            low, high = (middle, high) if scale_between(u[part], 0.5)[0] > 1 else (low, middle)
-        return high * scale_between(u[part], level)[1] if self._fit(u, part) else 0.0
+            low, high = (middle, high) if uniforms.scale_between(u[part], 0.5)[0] > 1 else (low, middle)
+        return high * uniforms.scale_between(u[part], level)[1] if self._fit(u, part) else 0.0
 
     def _events(self, pair: tuple[float, str, Array]) -> Verdict:
         """The ε that an event refutes, of one draw or of two; a third of the runs chooses it, the others test it."""
@@ -383,7 +257,7 @@ class Draws:
     def _pair(self) -> tuple[float, str, Array]:
         """Two draws that may be one: how unlikely, in words, and where the other one is, NaN where there is none."""
         b, r, a = self.u.shape
-        evidence, (later, on, i, j) = at_any_distance(self.u)
+        evidence, (later, on, i, j) = uniforms.at_any_distance(self.u)
         self._tried = math.log(2.0 * b * r * a * a)
         at = np.indices(self.u.shape)
         other = np.array([at[0] + later, at[1] + on, at[2] if i == j else np.full(self.u.shape, j)])
@@ -411,7 +285,7 @@ class Draws:
         (b, r, a), (c, _, d) = self.u.shape, self.rewards.shape
         mine, theirs = (x.transpose(0, 2, 1).reshape(-1, r) for x in (self.u, self.rewards))
         pairs = np.repeat(np.arange(b), a)[:, None] < np.repeat(np.arange(c), d)
-        evidence, (one, two) = at_places(mine, theirs, pairs)
+        evidence, (one, two) = uniforms.at_places(mine, theirs, pairs)
         check = f"{self.where}: noise that knows a later reward (place {one // a} and {two // d})"
         return self._say(check, 1.0, max(evidence, 0.0) / -math.log(self.level), "× critical", "a later reward's luck")
 

@@ -1,32 +1,30 @@
-"""The audit: which checks every promise gets, those from outside, and what is printed of them.
+"""The audit: which checks every promise gets, and those from outside.
 
-From outside there is a lower bound on ε from runs on neighbouring inputs, and what secure functions must hide.  Nothing
-of what a mechanism says of itself is believed: blocks of users, agents on a graph, actions and votes.
+From outside there is a lower bound on ε from runs on neighbouring inputs.  Nothing of what a mechanism says of itself
+is believed: blocks of users, agents on a graph, actions and votes.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
-from hushbandits.audits.cases import Budget, Case, Verdict, everything, fits, hider, named
+from hushbandits.audits.cases import Budget, Case, Verdict, everything, hider, named
 from hushbandits.audits.events import ABOVE, Change, apart, fair, features, neighbours, one_run
+from hushbandits.audits.hiding import routes
 from hushbandits.audits.laws import DRAWN, EXACT
-from hushbandits.audits.play import BACKGROUNDS, Mirror, Tap, Told, around, block, place, rounds, seen, shown, stage
-from hushbandits.core import Array, Env, Guarantee, Team, Wrapper
+from hushbandits.audits.play import BACKGROUNDS, Mirror, Told, around, block, place, rounds, seen, shown, stage
+from hushbandits.core import Array, Guarantee, Team
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.envs.feedback.env import Feedback
-from hushbandits.privacy.audit import critical_share
-from hushbandits.registry import assemble, make_core, make_team
+from hushbandits.registry import assemble
 from hushbandits.routines.successive import epoch_length, radii
-from hushbandits.wrappers.faults import Loss
 from hushbandits.wrappers.mechanism import Mechanism
 
 #: Every background; the user in the middle of a mixed block; the first of zeros, and the last of ones.
@@ -267,88 +265,6 @@ def _votes(case: Case) -> Iterator[Verdict]:
         yield apart(case, f"votes, {short:g} scales short", bits, play)
 
 
-# -- secure functions --------------------------------------------------------------------------------------------------
-
-
-def routes(make: Callable[..., Wrapper], subject: str, kind: str, budget: Budget) -> Iterator[Verdict]:
-    """All that a secure function of this kind must hide, in every setting that takes it."""
-    if kind == "SecAgg":
-        yield from _cohorts(make, subject, min(budget.samples // 3, 400), budget.seed)
-    yield from _windows(make, subject, min(budget.samples // 3, 200), budget.seed)
-    if kind == "Shuffle":
-        yield from _order(make(), subject, budget.samples // 3, budget.level, budget.seed)
-
-
-def _order(shuffle: Wrapper, subject: str, runs: int, level: float, seed: int) -> Iterator[Verdict]:
-    """Check that messages come in a uniform order, without their senders, and in one that no reward changes."""
-    names = (np.arange(4) + 1) / 5
-    if fits(partial(make_core, "CoopNetwork-v0"), shuffle):
-        env, places = _meeting(runs, 4, [shuffle]), []
-        for told in (names, names[::-1]):
-            (played,) = rounds(env, around(), seed, [told])
-            places.append(np.rint(played.inbox["reward"][:, 0] * 5).astype(int) - 1)
-        yield _uniform("order, network", places[0], subject, level)
-        changed = int((places[0] != 3 - places[1]).sum())
-        yield Verdict(subject, "order, network: places that rewards change", 0, changed, "messages")
-        yield Verdict(subject, "network: fields that name senders", 0, float("sender" in env.inbox_fields), "fields")
-    if fits(Feedback, shuffle):
-        (users,) = seen(Feedback(users="each", wrappers=[shuffle]), [names], runs, seed).users
-        yield _uniform("order, users of a block", np.rint(users[:, 0] * 5).astype(int) - 1, subject, level)
-
-
-def _uniform(check: str, places: Array, subject: str, level: float) -> Verdict:
-    """Whether every sender stands in every place equally often: ``places (R, S)`` has the sender of each slot."""
-    kinds, size = np.unique(places), places.shape[1]
-    most = max(float(np.mean(places[:, slot] == who)) for slot in range(size) for who in kinds)
-    share = critical_share(1 / len(kinds), len(places), level / len(kinds) / size)
-    return Verdict(subject, check, share, most, "share", f"one sender in one place in {1.1 * share:.0%}", level)
-
-
-def _meeting(runs: int, n: int, wrappers: list[Wrapper]) -> Env:
-    """Agents who all hear each other, and earn what they are told."""
-    settings = {"n_agents": n, "graph": "complete", "means": [0.5, 0.5], "rewards": Told(), "horizon": 12}
-    return make_core("CoopNetwork-v0", runs, wrappers=wrappers, **settings)
-
-
-def _cohorts(make: Callable[..., Wrapper], subject: str, runs: int, seed: int) -> Iterator[Verdict]:
-    """Check that nothing of a cohort below `min_cohort` is opened: users of a block, arrivals of a round."""
-    least = 5
-    env = Feedback(users="each", wrappers=[make(min_cohort=least)])
-    fields = seen(env, [np.ones(8)] * 20, runs, seed, "before").fields
-    left = fields["message's users left"]
-    told = (fields["arrived"] > 0) | (np.nan_to_num(fields["reward"]) != 0) | (fields["n"] > 0)
-    # what is left after sealing is 0 where it is closed: users that were there are counted by the sum of ones
-    small = told & (np.where(left > 0, left, np.nan_to_num(fields["reward"])) < least)
-    yield Verdict(subject, f"blocks of fewer than {least} users opened", 0, int(small.sum()), "blocks")
-    n, least = 5, 3
-    tap = Tap(name="audit: tap")
-    core = _meeting(runs, n, [Loss(0.5), tap, make(min_cohort=least)])
-    opened = 0
-    for played in rounds(core, around(), seed, [np.ones(n)] * 10):
-        sent = next(w for w in core.wrappers if isinstance(w, Tap)).message["sent"]
-        heard = sent.sum(1, keepdims=True) - sent
-        pulls, sums = played.inbox.tally()
-        told = played.inbox.arrived[:, :, 0] | (pulls != 0).any(2) | (sums != 0).any(2)
-        opened += int((told & (heard < least)).sum())
-    yield Verdict(subject, f"rounds of fewer than {least} messages opened", 0, opened, "rounds")
-
-
-def _windows(make: Callable[..., Wrapper], subject: str, runs: int, seed: int) -> Iterator[Verdict]:
-    """Check that votes are summed over at least `min_cohort` different agents, and that no ballot stands alone."""
-    least, window = 3, 2
-    wrappers = [make(window=window, min_cohort=least), Tap(name="audit: tap")]
-    core = make_core("DPMASE-v0", runs, n_agents=6, threshold=100, horizon=80, wrappers=wrappers)
-    acted = np.zeros((runs, 6), bool)
-    alone = 0
-    for played in rounds(core, make_team("Random", rate=0.2), seed):
-        acted[np.arange(runs), played.acting[:, 0]] = True
-        message = next(w for w in core.wrappers if isinstance(w, Tap)).message
-        told = (message["tally"] if "tally" in message else message["vote"]).any((1, 2))
-        alone += int((told & (acted.sum(1) < least)).sum())
-        acted[told] = False
-    yield Verdict(subject, f"votes of fewer than {least} agents opened", 0, alone, "windows")
-
-
 #: What passes every audit from outside, and why.
 UNSEEN = {
     "a trigger that is never played": "noise missing at one size that is not played, or after more blocks than any run",
@@ -402,52 +318,3 @@ def _guarded(check: Callable[[Case], Iterator[Verdict]], what: str, case: Case) 
         yield from check(case)
     except Exception as error:
         yield Verdict(case.subject, f"{what}: {type(error).__name__}: {error}", 0, 1, "errors")
-
-
-# -- what is printed --------------------------------------------------------------------------------------------------
-
-
-def lines(
-    names: Sequence[str], budget: Budget, verbose: bool, bar: Callable[[int], AbstractContextManager[Any]]
-) -> Iterator[tuple[str, bool]]:
-    """Run the audit; yield lines, and whether each tells of a failure.
-
-    `verbose`: every verdict and its power, not only each group's closest; ``bar(total)``: a context whose ``at(text)``
-    and ``advance(1)`` are told of the work.
-    """
-    todo = checks(names, budget)
-    found: list[Verdict] = []
-    with bar(len(todo)) as shown:
-        for check in todo:
-            shown.at(f"{check.subject}: {check.what}")
-            now = list(check.run())
-            shown.advance(1)
-            found += now
-            yield from _of(check, now, verbose)
-    level = sum(v.level > 0 for v in found) * budget.level
-    told = ["", "what no black box can see:", *(f"  {what}: {why}" for what, why in UNSEEN.items())]
-    told.append(f"an honest registry fails with probability at most {level:.1g}")
-    if untested := sum(v.word == "not tested" for v in found):
-        told.append(f"{untested} of {len(found)} checks could not have found anything: not tested")
-    yield from ((line, False) for line in told)
-
-
-def _of(check: Check, found: Sequence[Verdict], verbose: bool) -> Iterator[tuple[str, bool]]:
-    """One check's lines: all of it, or what failed, what was not tested, and how close the rest came."""
-    by = {word: [v for v in found if v.word == word] for word in ("FAILS", "other law", "not tested", "passes")}
-    for v in found if verbose else [*by["FAILS"], *by["other law"][:1]]:
-        values = f"measured {v.measured:.4g}, claimed {v.claimed:.4g}"
-        values += f"; would have shown: {v.power}" if verbose and v.power and not v.why else ""
-        yield f"{v.word:<8}  {v.subject}: {v.check} · {v.unit}: {values}", not v.passed
-    for why in () if verbose else dict.fromkeys(v.why for v in by["not tested"]):
-        some = [v for v in by["not tested"] if v.why == why]
-        what = some[0].check.partition(" (")[0] + (f", and {len(some) - 1} more" if len(some) > 1 else "")
-        yield f"not tested  {some[0].subject}: {what} · {why}", False
-    if verbose or by["FAILS"] or not by["passes"]:
-        return
-    closest = max(by["passes"], key=lambda v: v.measured / v.claimed if v.claimed > 0 else 0.0)
-    note = f", {len(by['other law'])} of another law than planned" if by["other law"] else ""
-    near = f"; closest: {closest.check}, {closest.measured:.4g} of {closest.claimed:.4g}"
-    least = [v.least for v in by["passes"] if not math.isnan(v.least)]
-    near += f"; a true ε of {min(least):.3g} would have been refuted" if least else ""
-    yield f"passes    {check.subject}: {check.what}, {len(by['passes'])} checks{note}{near}", False

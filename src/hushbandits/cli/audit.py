@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from hushbandits.audits.cases import Budget
-from hushbandits.audits.suite import lines
+from hushbandits.audits.cases import Budget, Verdict
+from hushbandits.audits.suite import UNSEEN, Check, checks
 from hushbandits.bench.runner.progress import Bar
 from hushbandits.core import integer, real
-
-__all__ = ["audit"]
 
 
 def audit(
@@ -53,9 +53,52 @@ def audit(
     failed, untested, budget = 0, "", Budget(level, seed, samples)
     if thorough:
         budget = replace(budget, full=budget.grid, largest=512, runs=48)
-    for line, bad in lines(names, budget, verbose, Bar):
+    for line, bad in _lines(names, budget, verbose):
         print(line)
         failed += bad
         untested = f", {line}" if line.endswith(": not tested") else untested
     print((f"{failed} failed" if failed else "nothing was refuted") + untested)
     return 1 if failed else 0
+
+
+def _lines(names: Sequence[str], budget: Budget, verbose: bool) -> Iterator[tuple[str, bool]]:
+    """Run the audit; yield lines, and whether each tells of a failure.
+
+    `verbose`: every verdict and its power, not only each group's closest.
+    """
+    todo = checks(names, budget)
+    found: list[Verdict] = []
+    with Bar(len(todo)) as shown:
+        for check in todo:
+            shown.at(f"{check.subject}: {check.what}")
+            now = list(check.run())
+            shown.advance(1)
+            found += now
+            yield from _of(check, now, verbose)
+    level = sum(v.level > 0 for v in found) * budget.level
+    told = ["", "what no black box can see:", *(f"  {what}: {why}" for what, why in UNSEEN.items())]
+    told.append(f"an honest registry fails with probability at most {level:.1g}")
+    if untested := sum(v.word == "not tested" for v in found):
+        told.append(f"{untested} of {len(found)} checks could not have found anything: not tested")
+    yield from ((line, False) for line in told)
+
+
+def _of(check: Check, found: Sequence[Verdict], verbose: bool) -> Iterator[tuple[str, bool]]:
+    """One check's lines: all of it, or what failed, what was not tested, and how close the rest came."""
+    by = {word: [v for v in found if v.word == word] for word in ("FAILS", "other law", "not tested", "passes")}
+    for v in found if verbose else [*by["FAILS"], *by["other law"][:1]]:
+        values = f"measured {v.measured:.4g}, claimed {v.claimed:.4g}"
+        values += f"; would have shown: {v.power}" if verbose and v.power and not v.why else ""
+        yield f"{v.word:<8}  {v.subject}: {v.check} · {v.unit}: {values}", not v.passed
+    for why in () if verbose else dict.fromkeys(v.why for v in by["not tested"]):
+        some = [v for v in by["not tested"] if v.why == why]
+        what = some[0].check.partition(" (")[0] + (f", and {len(some) - 1} more" if len(some) > 1 else "")
+        yield f"not tested  {some[0].subject}: {what} · {why}", False
+    if verbose or by["FAILS"] or not by["passes"]:
+        return
+    closest = max(by["passes"], key=lambda v: v.measured / v.claimed if v.claimed > 0 else 0.0)
+    note = f", {len(by['other law'])} of another law than planned" if by["other law"] else ""
+    near = f"; closest: {closest.check}, {closest.measured:.4g} of {closest.claimed:.4g}"
+    least = [v.least for v in by["passes"] if not math.isnan(v.least)]
+    near += f"; a true ε of {min(least):.3g} would have been refuted" if least else ""
+    yield f"passes    {check.subject}: {check.what}, {len(by['passes'])} checks{note}{near}", False

@@ -1,0 +1,196 @@
+"""Laws that noise is held against, in cells and on grids, and what several of them give away together."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy import fft
+
+from hushbandits.core import Array
+from hushbandits.privacy.noise import NoiseLaw
+from hushbandits.wrappers.mechanism import Mechanism
+
+#: Points of a law that draws are held against.
+_WIDEST = 1 << 20
+
+
+@dataclass(frozen=True)
+class OnGrid:
+    """A law on consecutive integers.
+
+    Parameters
+    ----------
+    pmf : (m,) array
+    first : int
+        Where it begins.
+    modulus : int
+        Noise is known mod m only; 0: it is known.
+    per : int
+        Steps of the grid per unit reward.
+    mean : float
+        What the analyzer subtracts.
+    """
+
+    pmf: Array
+    first: int
+    modulus: int
+    per: int
+    mean: float = 0.0
+    alike = 0.0
+
+    def steps(self, noise: Array) -> Array:
+        """Noise in steps of the grid, 0 where nobody adds anything; NaN where the law has no such value."""
+        steps = noise * self.per + self.mean
+        whole = np.rint(steps)
+        k = (whole - self.first) % self.modulus if self.modulus else whole - self.first
+        return np.where((np.abs(steps - whole) < 1e-6) & (k >= 0) & (k < len(self.pmf)), k + self.first, np.nan)
+
+    def uniform(self, noise: Array, luck: Array) -> Array:
+        """Noise as uniforms, ``F(k − 1) + luck·p(k)``; an impossible value is a 1."""
+        k = self.steps(noise) - self.first
+        at = np.nan_to_num(k).astype(np.int64)
+        below = np.append(0.0, np.cumsum(self.pmf))
+        return np.where(np.isnan(k), 1.0, np.minimum(below[at] + luck * self.pmf[at], 1.0))
+
+    def silent(self, noise: Array) -> Array:
+        """Which are those of nobody adding anything."""
+        return self.steps(noise) == 0
+
+    @property
+    def at_zero(self) -> float:
+        """Probability that nobody adds anything, or that it cancels."""
+        return float(self.pmf[-self.first]) if 0 <= -self.first < len(self.pmf) else 0.0
+
+    def moving(self, u: Array) -> Array:
+        """Uniforms of noise that is not 0, by the law of such noise."""
+        below = float(self.pmf[: max(-self.first, 0)].sum())
+        return np.where(u < below, u, u - self.at_zero) / max(1 - self.at_zero, 1e-300)
+
+    def multiples(self, number: int) -> float:
+        """Probability of a multiple of a number of steps."""
+        return float(self.pmf[-self.first % number :: number].sum())
+
+
+@dataclass(frozen=True)
+class Continuous:
+    """A law of the reals by its distribution function, and its scale."""
+
+    cdf: Callable[[Array], Array]
+    scale: float = 1.0
+    #: How often noise may be 0 that was rounded after it was added: no missing noise.
+    at_zero = 1e-3
+    per = 0
+
+    @property
+    def alike(self) -> float:
+        """How near two uniforms never come by chance: a few times what rounding a sum of rewards does."""
+        return 1e-13 * max(1.0, 4.0 / self.scale)
+
+    def uniform(self, noise: Array, luck: Array) -> Array:
+        """``F(x)``."""
+        return self.cdf(noise)
+
+    def silent(self, noise: Array) -> Array:
+        """Zeros, up to what rounding leaves when rewards are added up."""
+        return np.abs(noise) < 1e-12
+
+    def moving(self, u: Array) -> Array:
+        """The same: noise is never 0."""
+        return u
+
+
+PlannedLaw = OnGrid | Continuous
+
+
+def narrowed(law: NoiseLaw, times: float) -> NoiseLaw | None:
+    """Return the same kind of law, so many times narrower; ``None``: it has no scale."""
+    if times == 1.0:
+        return law
+    powers = {"b": 1, "sigma2": 2}
+    scales = {name: getattr(law, name) / times**power for name, power in powers.items() if hasattr(law, name)}
+    narrow = copy.copy(law)
+    vars(narrow).pop("half", None)
+    vars(narrow).update(scales)
+    return narrow if scales else None
+
+
+def planned_law(mechanism: Mechanism, n: int, survivors: int, times: float = 1.0) -> PlannedLaw | None:
+    """The law that the decoded sum of a block has around the truth; ``None``: no law to hold it against.
+
+    `times`: of noise that is so many times narrower than planned; ``None`` where it has no scale.
+    """
+    plan, release = mechanism.planned(n), mechanism.release(n, survivors)
+    if release is None:
+        return OnGrid(np.ones(1), 0, plan.modulus, plan.g) if times == 1.0 else None
+    if (law := narrowed(release.law, times)) is None:
+        return None
+    draws, m, g, wrong = release.total, release.modulus, release.shift, release.wrong
+    if not law.integer:
+        return Continuous(law.cdf, math.sqrt(law.variance / 2))
+    if (line := law.line(draws)) is not None:
+        return OnGrid(line, 0, 0, g, survivors * law.mean)
+    try:
+        # all of the circle, or as far as noise ever gets
+        near = m if wrong else min(m, 2 * math.ceil(45 * math.sqrt(draws * law.variance) + g) + 65)
+        if near > _WIDEST:
+            return None
+        pmf = (1 - wrong) * np.roll(_on_circle(law, draws, near), near // 2) + wrong / near
+    except NotImplementedError:
+        return None
+    return OnGrid(pmf, -(near // 2), m, g)
+
+
+def log_pair(law: NoiseLaw, draws: int, shift: int) -> tuple[Array, Array]:
+    """Logarithms of the laws of two views, so many draws around sums that lie `shift` apart, where they are resolved.
+
+    What is left out, and what is lifted to 1e-12 of the largest, makes a divergence smaller (or larger by 1e-9): what
+    it refutes is refuted.
+    """
+    if not law.integer:  # in cells, which can only hide more
+        cells = max(1, math.ceil(40 / math.sqrt(law.variance)))
+        far = math.ceil(30 * math.sqrt(law.variance)) * cells
+        pmf, shift = np.diff(law.cdf(np.arange(-far, far + 1) / cells)), shift * cells
+    elif (line := law.line(draws)) is not None:
+        pmf = line
+    else:
+        m = 2 * (math.ceil(30 * math.sqrt(draws * law.variance)) + shift) + 1
+        pmf = np.roll(_on_circle(law, draws, m), m // 2)
+    p, q = pmf[shift:], pmf[:-shift]
+    least = 1e-12 * pmf.max()
+    kept = (p > least) | (q > least)
+    return np.log(np.maximum(p[kept], least)), np.log(np.maximum(q[kept], least))
+
+
+@lru_cache(maxsize=2048)
+def _on_circle(law: NoiseLaw, draws: int, m: int) -> Array:
+    return np.maximum(law.wrapped_pmf(draws, m), 0.0)
+
+
+def composed_delta(pairs: Sequence[tuple[Array, Array]], epsilon: float, step: float = 2e-4) -> float:
+    """δ at ε of several views together, one pair of laws (in logarithms) each; never too large.
+
+    Losses ``ln p/q`` are rounded down to a grid and their laws convolved, so that whoever promises less is refuted.
+
+    Examples
+    --------
+    >>> flip = np.log([0.75, 0.25]), np.log([0.25, 0.75])
+    >>> round(composed_delta([flip, flip], 0.0), 3)  # total variation of two coins
+    0.5
+    """
+    worst = 0.0
+    for sides in (pairs, [pair[::-1] for pair in pairs]):
+        losses = [(np.floor((p - q) / step).astype(np.int64), np.exp(p)) for p, q in sides]
+        low = sum(int(at.min()) for at, _ in losses)
+        size = fft.next_fast_len(sum(int(at.max() - at.min()) for at, _ in losses) + 1, True)
+        power = np.ones(size // 2 + 1, complex)
+        for at, weight in losses:
+            power *= np.fft.rfft(np.bincount(at - at.min(), weights=weight, minlength=size), size)
+        total = np.maximum(np.fft.irfft(power, size), 0.0)
+        x = (low + np.arange(size)) * step
+        worst = max(worst, float((total * np.maximum(-np.expm1(np.minimum(epsilon - x, 0.0)), 0.0)).sum()))
+    return worst

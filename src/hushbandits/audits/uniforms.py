@@ -1,0 +1,139 @@
+"""How unlikely uniforms are: by their law, by values that come again, and by draws that are made of others.
+
+Each evidence is a bound on −ln of a probability.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import special, stats
+
+from hushbandits.core import Array
+
+_SEEN = 14.0  # expected draws in a tail, from where on an empty one is unlikely
+
+
+def distance(u: Array) -> float:
+    """Return the evidence of Kolmogorov's distance from the uniform law (Massart's constant)."""
+    u, n = np.sort(u, axis=None), u.size
+    far = max((np.arange(1, n + 1) / n - u).max(initial=0.0), (u - np.arange(n) / n).max(initial=0.0))
+    return max(0.0, 2 * n * float(far) ** 2 - math.log(2))
+
+
+def _width(u: Array) -> float:
+    """``Σ −ln(2 min(u, 1 − u))``, a Gamma(n) draw: of Laplace noise, the sum of its sizes in scales."""
+    return float(-np.log(2 * np.clip(np.minimum(u, 1 - u), 1e-300, 0.5)).sum())
+
+
+def scale(u: Array) -> float:
+    """Of noise that is too narrow or too wide."""
+    tails = stats.gamma.logcdf(_width(u), u.size), stats.gamma.logsf(_width(u), u.size)
+    return max(0.0, -min(tails) - math.log(2)) if u.size else 0.0
+
+
+def scale_between(u: Array, level: float) -> tuple[float, float]:
+    """Return how many times too narrow noise is, as Laplace noise is counted, and what it is at least at this level."""
+    width = max(_width(u), 1e-300)
+    return u.size / width, float(stats.gamma.ppf(level, u.size)) / width
+
+
+def factor(n: int, level: float) -> float:
+    """How many times too narrow Laplace noise must be so that n draws tell, with 90 % power.
+
+    Examples
+    --------
+    >>> round(factor(32_000, 1e-6), 2), round(factor(10, 1e-6))
+    (1.04, 12)
+    """
+    low = stats.gamma.ppf(level / 2, n) / n
+    worst = stats.gamma.isf(0.1, n) / n  # a mean that is as large as that by chance
+    return float(worst / low) if low > 0 and worst / low < 1e3 else math.inf
+
+
+def tails(u: Array) -> float:
+    """Of too few or too many draws beyond 2^−3, 2^−4, … on either side."""
+    depths = 2.0 ** -np.arange(3, max(4, math.floor(math.log2(max(u.size, 1) / _SEEN)) + 1))
+    best = 0.0
+    for x in (u, 1 - u):
+        counts = np.array([(x < p).sum() for p in depths])
+        for log_p in (stats.binom.logcdf(counts, u.size, depths), stats.binom.logsf(counts - 1, u.size, depths)):
+            best = max(best, float(-log_p.min()) - math.log(4 * len(depths)))
+    return best
+
+
+def share(hits: Array, mean: Array) -> float:
+    """Of more events than n independent ones of these probabilities give: Hoeffding's ``n KL(share ‖ mean)``."""
+    if not hits.size:
+        return 0.0
+    found, p = float(hits.mean()), min(max(float(mean.mean()), 1e-300), 1.0)
+    if found <= p:
+        return 0.0
+    return hits.size * float(special.rel_entr(found, p) + special.rel_entr(1 - found, 1 - p))
+
+
+def repeats(u: Array, alike: float) -> float:
+    """Of pairs of draws within `alike`: of one pair Markov's bound, of more the second moment."""
+    gaps = np.diff(np.sort(u, axis=None)) <= alike
+    pairs, expected = int(gaps.sum()), u.size**2 * alike
+    if not pairs:
+        return 0.0
+    return max(0.0, -math.log(expected if pairs == 1 else expected**2 + (2 * u.size * alike) ** 2 * u.size))
+
+
+def _unlikely(turns: list[Array], plain: list[Array], n: Array) -> Array:
+    """Of such sums of n products, the least likely of all.
+
+    ``cos 2π(u′ ± u)`` of independent u are independent of one another, with ``E e^(λ cos) = I₀(λ) ≤ e^(λ²/4)``.  Given
+    all before it, ``(2u − 1)x`` has ``E e^(λ·) ≤ e^(λ²x²/6)``; and Σx², of mean n/3, stays below `spent` but for e^−40.
+    """
+    n = np.maximum(n, 1.0)
+    best = np.max([part**2 for s in turns for part in (s.real, s.imag)], axis=0) / n
+    spent = np.minimum(n / 3 + np.sqrt(20.0 * n), n)
+    return np.maximum(best, np.minimum(np.max([s**2 for s in plain], axis=0) * 1.5 / spent, 39.0))
+
+
+def _forms(u: Array) -> list[Array]:
+    """``e^(2πiu)``, its conjugate, ``2u − 1``, and ``2|2u − 1| − 1``; 0 where there is nothing."""
+    there = ~np.isnan(u)
+    turn = np.where(there, np.exp(2j * np.pi * np.nan_to_num(u)), 0)
+    rank = np.where(there, 2 * np.nan_to_num(u) - 1, 0)
+    return [turn, turn.conj(), rank, np.where(there, 2 * np.abs(rank) - 1, 0)]
+
+
+def at_any_distance(u: Array) -> tuple[float, tuple[int, int, int, int]]:
+    """Of products of two of ``(B, R, A)`` draws, summed over all pairs at one distance; the least likely of all.
+
+    Returns the distance in rows and in runs, and the two seats.
+    """
+    b, r, a = u.shape
+    shape = tuple(1 << (2 * n - 1).bit_length() if n > 1 else 1 for n in (b, r))
+    forms = [np.fft.fft2(x, shape, axes=(0, 1)) for x in _forms(u)]
+    far = [np.fft.fftfreq(n, 1 / n).round().astype(int) for n in shape]
+    n = np.maximum(b - np.abs(far[0]), 0)[:, None] * np.maximum(r - np.abs(far[1]), 0)
+    here = far[0][:, None] == 0
+    later = (far[0][:, None] > 0) | (here & (far[1] > 0))
+    best, kinds = (0.0, (0, 0, 0, 0)), 12 * a * a * max(int((later & (n > 0)).sum()) + 1, 1)
+    for i in range(a):
+        for j in range(a):
+            use = (n > 0) & (later | (here & (far[1] == 0) & (j > i)))
+            if not use.any():
+                continue
+            turns = [np.fft.ifft2(f[..., i].conj() * forms[0][..., j]) for f in forms[:2]]
+            plain = [np.fft.ifft2(f[..., i].conj() * f[..., j]).real for f in forms[2:]]
+            found = np.where(use, _unlikely(turns, plain, n), 0.0)
+            at = np.unravel_index(found.argmax(), found.shape)
+            lag = int(far[0][at[0]]), int(far[1][at[1]]), i, j
+            best = max(best, (float(found[at]) - math.log(kinds), lag))
+    return best
+
+
+def at_places(u: Array, other: Array, pairs: Array) -> tuple[float, tuple[int, int]]:
+    """Of products of two given places, ``(P, R)`` and ``(Q, R)``, over many runs; `pairs` ``(P, Q)`` count."""
+    left, right = _forms(u), _forms(other)
+    turns = [left[0] @ x.T for x in right[:2]]
+    found = _unlikely(turns, [x @ y.T for x in left[2:] for y in right[2:]], np.array(u.shape[1]))
+    found = np.where(pairs, found, 0.0)
+    at = np.unravel_index(found.argmax(), found.shape)
+    return float(found[at]) - math.log(2 * 8 * max(int(pairs.sum()), 1)), (int(at[0]), int(at[1]))
