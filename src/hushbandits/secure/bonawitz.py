@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +17,8 @@ from hushbandits.secure import primitives
 from hushbandits.secure.arithmetic import SHARE
 from hushbandits.secure.messages import DIGEST, HEADER, Abort, Fault, Kind, packed
 from hushbandits.secure.parties import Parameters
-from hushbandits.secure.server import Server
-from hushbandits.secure.user import PAIR, User
+from hushbandits.secure.server import Server, play
+from hushbandits.secure.user import PAIR, User, remembering
 
 #: What a user sends, in order; ``"signed"`` only against malicious servers.
 STAGES = ("keys", "shares", "masked", "signed", "unmask")
@@ -106,20 +106,6 @@ def traffic(
     return sum(up) + (HEADER + DIGEST) * len(up), sum(down) + (HEADER + DIGEST) * len(down)
 
 
-def _remembering() -> Callable[[primitives.Private, bytes, str], bytes]:
-    """An agreement that all parties of one process share: the second of a pair is spared the arithmetic."""
-    known: dict[frozenset[bytes], bytes] = {}
-
-    def agree(key: primitives.Private, other: bytes, fault: str) -> bytes:
-        pair = frozenset((primitives.public(key), other))
-        if pair in known:
-            return known.pop(pair)
-        known[pair] = primitives.agree(key, other, fault)
-        return known[pair]
-
-    return agree
-
-
 @dataclass(eq=False, repr=False)
 class SecureSum:
     """Sums of vectors by the protocol of Bonawitz et al., with all parties in this process.
@@ -196,7 +182,7 @@ class SecureSum:
             return Outcome(None, (), none, none, 0, abort)
         why = None
         try:
-            _play(server, users, silent)
+            play(server, users, silent)
         except Abort as abort:
             why = abort
         survivors = () if server.total is None else tuple(server.survivors)
@@ -217,7 +203,7 @@ class SecureSum:
         p, signing = self._session(n, length, seed)
         k, row = p.neighbours, 8 * length
         affordable(f"a secure sum of {n} users with {k} neighbours", n * k * _PAIR + 10.0 * row * (n + k))
-        agree = _remembering()
+        agree = remembering()
         return Server(p), {u: User(p, u, x[u], signing[u], seed, agree) for u in range(p.n)}
 
     def _residues(self, vectors: Array) -> Array:
@@ -246,17 +232,6 @@ def _silent(dropouts: Mapping[str, Collection[int]], n: int) -> dict[Kind, set[i
         if strange := set(names) - set(range(n)):
             raise ValueError(f"dropouts at {stage!r} of {min(strange)}: allowed are 0 … {n - 1}")
     return {Kind[stage.upper()]: set(names) for stage, names in dropouts.items()}
-
-
-def _play(server: Server, users: Mapping[int, User], silent: Mapping[Kind, Collection[int]]) -> None:
-    """Play all rounds; who is `silent` says nothing from that round on."""
-    mail: Mapping[int, bytes] = dict.fromkeys(users, b"")
-    gone: set[int] = set()
-    while server.total is None:
-        gone.update(silent.get(server.round, ()))
-        for u in sorted(mail.keys() - gone):
-            server.receive(users[u].receive(mail[u]) if mail[u] else users[u].start())
-        mail = server.advance()
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from hushbandits.secure.arithmetic import PRIME, SHARE, masked, recover
 from hushbandits.secure.graph import neighbourhoods
 from hushbandits.secure.messages import DIGEST, SERVER, Abort, Fault, Kind, lists, parse_rows, parse_vector, rows
 from hushbandits.secure.parties import MASK, Parameters, Party
-from hushbandits.secure.user import PAIR
+from hushbandits.secure.user import PAIR, User
 
 
 class Server(Party):
@@ -178,3 +179,14 @@ class Server(Party):
         shares = {i + 1: got[u][v] for i, u in enumerate(self._graph[v]) if u in got}
         first = sorted(shares)[: self.parameters.threshold]
         return recover({i: shares[i] for i in first})
+
+
+def play(server: Server, users: Mapping[int, User], silent: Mapping[Kind, Collection[int]]) -> None:
+    """Play all rounds; who is `silent` says nothing from that round on."""
+    mail: Mapping[int, bytes] = dict.fromkeys(users, b"")
+    gone: set[int] = set()
+    while server.total is None:
+        gone.update(silent.get(server.round, ()))
+        for u in sorted(mail.keys() - gone):
+            server.receive(users[u].receive(mail[u]) if mail[u] else users[u].start())
+        mail = server.advance()

@@ -180,3 +180,17 @@ class User(Party):
             first = 2 if v in alive else 2 + SHARE
             answer.append((v, bytes([v not in alive]) + pair[:2] + pair[first : first + SHARE]))
         return self.pack(Kind.UNMASK, rows(answer))
+
+
+def remembering() -> Callable[[primitives.Private, bytes, str], bytes]:
+    """An agreement that all parties of one process share: the second of a pair is spared the arithmetic."""
+    known: dict[frozenset[bytes], bytes] = {}
+
+    def agree(key: primitives.Private, other: bytes, fault: str) -> bytes:
+        pair = frozenset((primitives.public(key), other))
+        if pair in known:
+            return known.pop(pair)
+        known[pair] = primitives.agree(key, other, fault)
+        return known[pair]
+
+    return agree
