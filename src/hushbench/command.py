@@ -14,8 +14,6 @@ from hushbench.play import PlayError, admit, folder, play
 from hushbench.tasks import NAME, chosen, entry
 from hushbench.verify import verify as verified
 
-__all__ = ["bench"]
-
 
 def bench(
     agents: Annotated[tuple[str, ...], arg(metavar="NAME|MODULE:CLASS ...")] = (),

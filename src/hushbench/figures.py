@@ -13,8 +13,6 @@ from matplotlib.figure import Figure
 from hushbench.submission import Submission
 from hushbench.tasks import Task
 
-__all__ = ["fronts", "pareto", "profiles"]
-
 #: Colours that colour-blind eyes tell apart (after Okabe & Ito 2008).
 _CYCLE = "cycler('color', ['0072b2', 'd55e00', '009e73', 'b5508f', 'b07d00', '3d9bd1', '6b5fb5', '444444'])"
 _STYLE = {"axes.prop_cycle": _CYCLE, "axes.grid": True, "grid.color": "#e3e3e3", "text.parse_math": False}

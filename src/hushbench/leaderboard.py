@@ -9,8 +9,6 @@ from hushbench.scores import of, standing
 from hushbench.submission import Submission
 from hushbench.tasks import Array, Row, Task, absent, anchors, chosen, settings, tasks
 
-__all__ = ["HEADS", "SUMMARY", "ranked", "row", "summary", "write"]
-
 #: Columns of the leaderboard.
 HEADS = ("agent", "score", "95 % interval", "ε, one reward", "ε, whole run", "tasks", "source")
 #: Columns of a terminal's table.

@@ -8,8 +8,6 @@ from pathlib import Path
 import hushbandits as hb
 from hushbench.tasks import SEED, Array, Row, Task
 
-__all__ = ["PlayError", "admit", "folder", "plain", "play"]
-
 
 class PlayError(RuntimeError):
     """An agent fails in some of its runs; all others are kept."""

@@ -14,8 +14,6 @@ import numpy as np
 import hushbandits as hb
 from hushbench.tasks import Array, Task, anchors
 
-__all__ = ["LEVEL", "Standing", "aggregate", "of", "scaled", "standing"]
-
 LEVEL = 0.95
 
 

@@ -18,8 +18,6 @@ from hushbench.play import plain
 from hushbench.scores import Standing, standing
 from hushbench.tasks import NAME, SEED, Array, Row, Task, chosen, entry, tasks
 
-__all__ = ["SLACK", "Refuted", "Submission", "compare", "make", "read", "source", "write"]
-
 #: Numbers that differ by less than this share are equal: machines add in other orders.
 SLACK = 1e-9
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 import hushbandits as hb
 
-__all__ = ["DATA", "NAME", "SEED", "Array", "Row", "Task", "absent", "anchors", "chosen", "entry", "settings", "tasks"]
-
 NAME, SEED = "hushbench-v1", 0
 #: Where tasks and anchors lie.
 DATA = Path(__file__).parent / NAME

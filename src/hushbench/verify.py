@@ -11,8 +11,6 @@ from hushbench.play import admit, play
 from hushbench.submission import Refuted, Submission, compare, read, source
 from hushbench.tasks import entry
 
-__all__ = ["PARTS", "verify"]
-
 #: Parts that the runs are cut into, at most; one of them is played again.
 PARTS = 8
 

@@ -12,8 +12,6 @@ from hushbandits.bench.report.terminal import printable
 from hushbandits.bench.runner.store import Store
 from hushbandits.cli.console import note
 
-__all__ = ["check"]
-
 
 def check(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
     """Say what a results folder holds, and whether every file is whole.

@@ -13,8 +13,6 @@ from hushbandits.bench.results import load_results
 from hushbandits.cli.console import Several, assignments, print_pairs
 from hushbandits.core import choice
 
-__all__ = ["compare"]
-
 
 def compare(
     folder: Annotated[Positional[Path], arg(metavar="FOLDER")],

@@ -15,8 +15,6 @@ from hushbandits.bench.runner.options import RunOptions
 from hushbandits.cli.console import Game, Players, by_owner, make_console, print_pairs
 from hushbandits.core import choice
 
-__all__ = ["evaluate"]
-
 
 def evaluate(
     id: Annotated[Positional[str], arg(metavar="ID")],

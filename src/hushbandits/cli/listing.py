@@ -16,8 +16,6 @@ from hushbandits.core.utils import Registry, nearest
 from hushbandits.policies.shelf import POLICIES
 from hushbandits.registry import AGENTS, ENVS, WRAPPERS, owners
 
-__all__ = ["list_"]
-
 _TABLES = {"envs": ENVS, "agents": AGENTS, "policies": POLICIES, "wrappers": WRAPPERS}
 _KINDS = (*_TABLES, "experiments")
 

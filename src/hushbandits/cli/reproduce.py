@@ -14,8 +14,6 @@ from hushbandits.bench.reproduce import reproduce as judged
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.cli.console import Played, Workers, note
 
-__all__ = ["reproduce"]
-
 
 def reproduce(
     papers: Annotated[Positional[tuple[str, ...]], arg(metavar="[PAPER ...]")] = (),

@@ -21,8 +21,6 @@ from hushbandits.core import integer, real, shown
 from hushbandits.core.task import Task
 from hushbandits.core.utils.files import replacing
 
-__all__ = ["watch"]
-
 _MOST = 300  # frames
 _STILL = 2  # seconds that the last one stays
 
