@@ -54,8 +54,7 @@ def _held(book: VoteState, everyone: bool) -> Array:
     if book.stop == PLAYERS:
         return book.holds[:, acting]
     kept = ~book.sent[:, acting] if everyone else book.active[:, None]
-    held: Array = only_arm(kept)
-    return held
+    return only_arm(kept)
 
 
 #: What a vote measures.
@@ -89,8 +88,7 @@ def measured(book: VoteState, right: Array, everyone: bool) -> dict[str, Array]:
 def correct(book: VoteState, right: Array, everyone: bool) -> Array:
     """``(R,)`` runs of which everyone who decides holds a right arm; `right`, `everyone` as for `measured`."""
     held = _held(book, everyone)
-    found: Array = ((held >= 0) & np.take_along_axis(right, np.maximum(held, 0), 1)).all(1)
-    return found
+    return ((held >= 0) & np.take_along_axis(right, np.maximum(held, 0), 1)).all(1)
 
 
 def claimed(stop: str, vote_cost: int, eta: float, precision: float) -> tuple[Guarantee, ...]:

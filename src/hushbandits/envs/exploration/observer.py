@@ -30,8 +30,7 @@ def naming_accuracy(ballots: Array, good: Array) -> Array:
     """
     votes = ballots.sum(-2)
     fewest = votes == votes.min(-1, keepdims=True)
-    accuracy: Array = (fewest & good).sum(-1) / fewest.sum(-1)
-    return accuracy
+    return (fewest & good).sum(-1) / fewest.sum(-1)
 
 
 @jit

@@ -44,9 +44,8 @@ class ExplorationTask(VotePicture):
     """
 
     def __init__(self, core: World, **options: Any):
-        voters = int(
-            (getattr(core, "weights", np.ones(core.n_agents)) > 0).sum()
-        )  # a team is not told who acts how often
+        # A team is not told who acts how often.
+        voters = int((getattr(core, "weights", np.ones(core.n_agents)) > 0).sum())
         if core.judge == "coordinator" and core.votes_needed > voters:
             warnings.warn(
                 f"no arm can ever be voted out: votes_needed={core.votes_needed} (from delta and beta or eta, or "
@@ -95,8 +94,7 @@ class ExplorationTask(VotePicture):
 
     def _vote(self) -> Array:
         columns = (self.layout[part].start for part in ("active", "own_votes", "speaks"))
-        mask: Array = _votable(self.observations, *columns, self.core.n_arms)
-        return mask
+        return _votable(self.observations, *columns, self.core.n_arms)
 
     def _one(self) -> Array:
         acts, speaks = self._due()
@@ -154,8 +152,7 @@ class ExplorationTask(VotePicture):
 
     def solved(self) -> Array:
         """Decided, or nobody is left to act."""
-        done: Array = decided(self.core.book) | self.core.deserted
-        return done
+        return decided(self.core.book) | self.core.deserted
 
     def show_turn(self, pull: bool, talk: bool) -> None:
         for flag, due in (("acts", pull), ("speaks", talk)):

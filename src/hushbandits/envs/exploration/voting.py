@@ -101,6 +101,12 @@ def compiled(plan: Callable[..., int], learn: Callable[..., int], sync: Callable
             if ended[r]:
                 sync(state, r, who[r], p, active[r])
 
+    return Rules(plan_rows, learn_rows, sync_rows, _episode(plan, learn, sync))
+
+
+def _episode(
+    plan: Callable[..., int], learn: Callable[..., int], sync: Callable[..., None]
+) -> Callable[..., tuple[int, bool]]:
     @jit
     def episode(r, until, player, outcomes, at, loss, book):
         # One pass of the loop is one activation: plan, pull, turn, learn, vote, loss, count, settle, sync; as
@@ -163,7 +169,7 @@ def compiled(plan: Callable[..., int], learn: Callable[..., int], sync: Callable
         book.rounds[r], book.messages[r], book.regret[r], book.live[r] = rounds, messages, regret, live
         return at, reset
 
-    return Rules(plan_rows, learn_rows, sync_rows, episode)
+    return episode
 
 
 _FIRST, _BLOCK = 1 << 9, 1 << 13  # activations whose luck an episode draws at once, at first and at most

@@ -31,8 +31,7 @@ def round_at_random(x: Array, g: Array | int, coins: Array) -> Array:
     """Fixed-point code ``⌊xg⌋ + Ber(xg − ⌊xg⌋)`` of rewards clipped to [0, 1]; a uniform each is its coin."""
     scaled = np.clip(x, 0.0, 1.0) * g
     whole = np.floor(scaled)
-    code: Array = whole.astype(np.int64) + (coins < scaled - whole)
-    return code
+    return whole.astype(np.int64) + (coins < scaled - whole)
 
 
 class Cohort(ABC):

@@ -8,27 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core import (
-    Action,
-    Arms,
-    Array,
-    Env,
-    Field,
-    Fields,
-    Measure,
-    Message,
-    Privatizer,
-    Streams,
-    Wrapper,
-    affordable,
-)
+from hushbandits.core import Action, Arms, Array, Env, Field, Fields, Measure, Message, Privatizer, Streams, Wrapper
 from hushbandits.core.payload import Payload
 from hushbandits.core.random.names import REWARD
 from hushbandits.core.random.philox import CURSOR, PLACE, STEP, fill_in_turn
 from hushbandits.core.random.rewards import Law, UniformMeans, make_law
 from hushbandits.core.random.streams import LONGEST
 from hushbandits.core.rows import set_rows
-from hushbandits.core.utils import choice, count
+from hushbandits.core.utils import affordable, choice, count
 from hushbandits.core.validation import checked_message
 from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals
 from hushbandits.envs.feedback.payload import Blocks

@@ -89,8 +89,7 @@ def connected_erdos_renyi(n_agents: int, p: float, rng: np.random.Generator, tri
 
 def graph_median(distance: Array) -> Array:
     """``(G,)`` agents ``argmin_v Σ_w d(v, w)``, the lowest index on ties."""
-    found: Array = distance.sum(2).argmin(1)
-    return found
+    return distance.sum(2).argmin(1)
 
 
 def shortest_path_tree(matrix: Array, distance: Array, root: int) -> Array:
@@ -100,14 +99,12 @@ def shortest_path_tree(matrix: Array, distance: Array, root: int) -> Array:
     for w in range(len(matrix)):
         if w != root:
             tree[w, nearer[w].argmax()] = True
-    found: Array = tree | tree.T
-    return found
+    return tree | tree.T
 
 
 def power_graph(distance: Array, life: int) -> Array:
     """``(M, M)`` adjacency of 𝒢_γ: an edge wherever the hop distance is 1..γ."""
-    matrix: Array = (distance > 0) & (distance <= life)
-    return matrix
+    return (distance > 0) & (distance <= life)
 
 
 @dataclass(frozen=True)

@@ -57,8 +57,8 @@ class Places:
         if life is None:
             gamma = far
         self.slots = Slots(near, gamma, pace)
-        self.edges = np.stack([self._edges(g, near[g], int(life)) for g, life in enumerate(gamma)])
-        self.edges.flags.writeable = False  # envs that are built alike share them
+        # Envs that are built alike share them.
+        self.edges = locked(np.stack([self._edges(g, near[g], int(life)) for g, life in enumerate(gamma)]))
 
     def _lives(self, life: int | str | None, agents: int) -> Array:
         if life is None:
@@ -80,8 +80,7 @@ class Places:
             return np.where(np.arange(len(far)) == self.root[g], ((up > 0) & (far <= life)).sum(), up)
         degree = self.graphs[g].degree
         holds = (near.sender >= 0) & (near.hops <= life - 1)  # who passes it on, besides its sender
-        found: Array = (holds * degree[near.sender]).sum(1) + (degree if life > 0 else 0)
-        return found
+        return (holds * degree[near.sender]).sum(1) + (degree if life > 0 else 0)
 
     @cached_property
     def adjacency(self) -> Array:
@@ -115,9 +114,7 @@ class Places:
     def _of_pairs(self, matrix: Callable[[Links], Array]) -> Array:
         agents = len(self.graphs[0].degree)
         affordable(f"all pairs of n_agents={agents}", 32.0 * agents**2 * len(self.graphs))
-        found = np.stack([matrix(graph) for graph in self.graphs])
-        found.flags.writeable = False
-        return found
+        return locked(np.stack([matrix(graph) for graph in self.graphs]))
 
 
 def placed(

@@ -13,25 +13,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core import (
-    Arms,
-    Array,
-    Env,
-    Field,
-    Fields,
-    Inbox,
-    Measure,
-    Streams,
-    Wrapper,
-    affordable,
-    count,
-    locked,
-)
+from hushbandits.core import Arms, Array, Env, Field, Fields, Inbox, Measure, Streams, Wrapper, locked
 from hushbandits.core.payload import Payload
 from hushbandits.core.random.names import REWARD
 from hushbandits.core.random.rewards import Law, RepeatingMeans, UniformMeans
 from hushbandits.core.random.streams import LONGEST, Uniforms
 from hushbandits.core.rows import set_rows
+from hushbandits.core.utils import affordable, count
 from hushbandits.envs.rounds.reports import Reports
 from hushbandits.envs.rounds.task import ArmTask
 
