@@ -10,14 +10,8 @@ import numpy as np
 
 from hushbandits.agents.howson2024 import guess
 from hushbandits.core import Array, Inbox, Obs, Protocol, Streams, World, choice, integer, jit
+from hushbandits.envs.network import graphs
 from hushbandits.envs.network.episode import NetworkTeam
-from hushbandits.envs.network.graphs import (
-    adjacency,
-    hop_distances,
-    independent_set,
-    largest_independent_set,
-    power_graph,
-)
 from hushbandits.envs.network.rules import Rules
 from hushbandits.policies.heavy import TruncatedUCB
 from hushbandits.policies.start import started, tried
@@ -55,8 +49,8 @@ def partition(distance: Array, life: int, how: str = "largest") -> tuple[Array, 
             f"partition='largest' is searched for among up to {LARGEST} agents, and n_agents={len(distance)}; "
             f"take partition='greedy'"
         )
-    near = power_graph(distance, life)
-    chosen = independent_set if how == "greedy" else largest_independent_set
+    near = graphs.power_graph(distance, life)
+    chosen = graphs.independent_set if how == "greedy" else graphs.largest_independent_set
     leaders = np.sort(chosen(near, near.sum(1)))
     follows: Array = distance[:, leaders].argmin(1)
     return leaders, follows
@@ -64,7 +58,7 @@ def partition(distance: Array, life: int, how: str = "largest") -> tuple[Array, 
 
 @lru_cache(maxsize=64)
 def _leaders(graph: str | nx.Graph, n_agents: int, how: str) -> dict[int, int]:
-    distance = hop_distances(adjacency(graph, n_agents))
+    distance = graphs.hop_distances(graphs.adjacency(graph, n_agents))
     return {life: len(partition(distance, life, how)[0]) for life in range(1, int(distance.max()) + 1)}
 
 
