@@ -13,8 +13,8 @@ import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.cli.main import main
 from hushbandits.core.guarantee import Guarantee
+from hushbandits.privacy.divergence import epsilon_at, gaussian_profile
 from hushbandits.privacy.laplace import compose_releases, release_counts
-from hushbandits.privacy.noise import epsilon_at, gaussian_profile
 from hushbandits.protection import HEADS
 from hushbandits.registry import assemble
 

@@ -123,10 +123,18 @@ AGENTS = {
 }
 
 WRAPPERS = {
-    **_in("wrappers.block_noise", "CentralLaplace", "DiscreteGaussian", "DiscreteLaplace", "LocalDiscreteLaplace"),
-    **_in("wrappers.block_noise", "LocalTruncated", "ShuffledNoise", "Skellam"),
-    **_in("wrappers.local_noise", "LocalBernoulli", "LocalLaplace", "PrivateMeans"),
-    "LocalMechanism": _at("wrappers.local_noise:local_mechanism"),
-    **_in("wrappers.secure_functions", "SecAgg", "Shuffle", "ShuffledSum"),
-    **_in("wrappers.faults", "FalseMeans", "Huber", "Loss", "VoteCorruption"),
+    **_in("wrappers.central_dp", "CentralLaplace"),
+    **_in("wrappers.distributed_dp", "DiscreteGaussian", "DiscreteLaplace", "Skellam"),
+    **_in("wrappers.local_dp", "LocalDiscreteLaplace", "LocalTruncated"),
+    **_in("wrappers.shuffle_dp", "ShuffledNoise"),
+    **_in("wrappers.local_bernoulli", "LocalBernoulli"),
+    **_in("wrappers.local_laplace", "LocalLaplace"),
+    **_in("wrappers.private_means", "PrivateMeans"),
+    "LocalMechanism": _at("wrappers.local_bernoulli:local_mechanism"),
+    **_in("wrappers.secagg", "SecAgg"),
+    **_in("wrappers.shuffle", "Shuffle"),
+    **_in("wrappers.shuffled_sum", "ShuffledSum"),
+    **_in("wrappers.false_means", "FalseMeans"),
+    **_in("wrappers.huber", "Huber"),
+    **_in("wrappers.loss", "Loss", "VoteCorruption"),
 }

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 import hushbandits as hb
 from hushbandits.core.env_view import EnvView
 from hushbandits.core.task import choices, sample_mask
-from hushbandits.wrappers.faults import Huber, Loss
-from hushbandits.wrappers.secure_functions import Shuffle
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.shuffle import Shuffle
 
 GAMES = {
     "DPMASE-v0": {"n_agents": 4, "threshold": 2, "horizon": 40},

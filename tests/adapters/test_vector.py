@@ -14,8 +14,9 @@ from hushbandits.adapters.learners import learners_core
 from hushbandits.adapters.make import make_vec
 from hushbandits.core.messages import Field
 from hushbandits.core.random.streams import run_seeds
-from hushbandits.wrappers.faults import Huber, Loss
-from hushbandits.wrappers.secure_functions import SecAgg
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.secagg import SecAgg
 
 VOTING = {"n_agents": 8, "n_arms": 3, "threshold": 1, "horizon": 12}
 CASES = [

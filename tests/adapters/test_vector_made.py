@@ -10,7 +10,7 @@ from kinds import one_per_class
 import hushbandits as hb
 from hushbandits.adapters.make import make_vec
 from hushbandits.envs.network.env import CoopNetwork
-from hushbandits.wrappers.faults import Huber
+from hushbandits.wrappers.huber import Huber
 
 VOTING = {"n_agents": 8, "n_arms": 3, "threshold": 1, "horizon": 12}
 

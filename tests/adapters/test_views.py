@@ -14,9 +14,12 @@ from pettingzoo.test.seed_test import check_environment_deterministic_parallel
 
 import hushbandits as hb
 from hushbandits.envs.network.env import CoopNetwork
-from hushbandits.wrappers.faults import Huber, Loss
-from hushbandits.wrappers.local_noise import LocalLaplace, PrivateMeans
-from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.private_means import PrivateMeans
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
 
 WRAPPED = {
     "exploration": [(), (Loss(0.2),), (Loss(0.2), Shuffle(window=6)), (SecAgg(window=5),)],

@@ -7,8 +7,10 @@ import pytest
 from helpers import build, own_streams
 
 import hushbandits as hb
-from hushbandits.wrappers.faults import Huber, Loss
-from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
 
 # -- two beats: a row of the core ---------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from hushbandits.audits.suite import acted, actions
 from hushbandits.envs.feedback.cohort import BlockInbox
 from hushbandits.experiments import azize2022 as declared
 from hushbandits.policies.kl import kl
-from hushbandits.wrappers.faults import Loss
+from hushbandits.wrappers.loss import Loss
 
 both = pytest.mark.parametrize("agent", ["AdaP-UCB", "AdaP-KLUCB"])
 MEANS = (0.75, 0.625, 0.5, 0.375, 0.25)

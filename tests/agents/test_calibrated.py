@@ -10,8 +10,9 @@ from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.report.tables import summaries
 from hushbandits.bench.runner.configuration import configurations
 from hushbandits.routines.successive import batch_radius
-from hushbandits.wrappers.block_noise import CentralLaplace, DiscreteLaplace
-from hushbandits.wrappers.secure_functions import SecAgg
+from hushbandits.wrappers.central_dp import CentralLaplace
+from hushbandits.wrappers.distributed_dp import DiscreteLaplace
+from hushbandits.wrappers.secagg import SecAgg
 
 AGENTS = {  # and the env whose mechanism is theirs
     "DP-SE": "CentralDP-v0",

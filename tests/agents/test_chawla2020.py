@@ -9,7 +9,7 @@ import hushbandits as hb
 from hushbandits.agents.chawla2020 import first_lists
 from hushbandits.core.random.streams import run_seeds
 from hushbandits.envs.network.graphs import adjacency
-from hushbandits.wrappers.faults import Loss
+from hushbandits.wrappers.loss import Loss
 
 T = 150
 

@@ -12,7 +12,7 @@ from twins_chowdhury import naive_binary, naive_central, naive_distributed
 import hushbandits as hb
 from hushbandits.envs.feedback.cohort import BlockInbox
 from hushbandits.privacy.plans import distributed_pure, local_pure
-from hushbandits.wrappers.faults import Loss
+from hushbandits.wrappers.loss import Loss
 
 # -- twins ------------------------------------------------------------------------------------------------------
 

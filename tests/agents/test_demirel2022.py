@@ -12,7 +12,7 @@ from twins_federated import A, corrupted, fed_mom, naive_phases, taped
 import hushbandits as hb
 from hushbandits.agents.demirel2022 import MAPPINGS, FedMoMUCB, clients_needed, group_size, tolerance
 from hushbandits.core.random.streams import run_seeds
-from hushbandits.wrappers.faults import FalseMeans
+from hushbandits.wrappers.false_means import FalseMeans
 
 MEANS = (0.9, 0.2, 0.5, 0.85)
 GOOD = {0, 3}

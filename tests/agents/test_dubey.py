@@ -216,7 +216,7 @@ def test_published_counts_leak_exact_rewards_and_noised_ones_mend_it():
 
 @pytest.mark.parametrize("mutant", ["a tenth of the noise", "no noise", "the exact means told"])
 def test_the_audit_rejects_a_mechanism_that_breaks_its_word(monkeypatch, mutant):
-    from hushbandits.wrappers import local_noise as home
+    from hushbandits.wrappers import private_means as home
 
     if mutant == "the exact means told":  # the agents act on them
 

@@ -28,7 +28,7 @@ from hushbandits.baselines.martinez2019 import chebyshev, stage_length
 from hushbandits.core.messages import Field
 from hushbandits.core.random.streams import run_seeds
 from hushbandits.envs.network.graphs import adjacency
-from hushbandits.wrappers.faults import Loss
+from hushbandits.wrappers.loss import Loss
 
 T = 60
 TAIL = nx.Graph([(0, 1), (1, 2), (2, 3), (1, 3), (3, 4)])  # no eigenvalue is repeated

@@ -20,7 +20,7 @@ from hushbandits.envs.network.graphs import adjacency, graph_median, hop_distanc
 from hushbandits.policies.shelf import list_policies
 from hushbandits.policies.ucb import UCB1
 from hushbandits.registry import assemble
-from hushbandits.wrappers.faults import Loss
+from hushbandits.wrappers.loss import Loss
 
 T = 40
 FOUR = (*MEANS, 0.2)  # two arms duel

@@ -11,7 +11,7 @@ from twins_federated import fed1, naive_phases, taped
 import hushbandits as hb
 from hushbandits.core.env_view import revealed
 from hushbandits.core.random.streams import run_seeds
-from hushbandits.wrappers.faults import Loss
+from hushbandits.wrappers.loss import Loss
 
 MEANS = (0.7, 0.2, 0.5, 0.65)
 FACTORS = {1: None, 2: [[1.5, 0.5, 1.2, 0.8], [0.5, 1.5, 0.8, 1.2]], 5: None}

@@ -8,8 +8,8 @@ from twins_zhu import naive_resilient
 import hushbandits as hb
 from hushbandits.core.random.streams import run_seeds
 from hushbandits.envs.network.graphs import adjacency
-from hushbandits.wrappers.faults import FalseMeans, swapped
-from hushbandits.wrappers.local_noise import PrivateMeans
+from hushbandits.wrappers.false_means import FalseMeans, swapped
+from hushbandits.wrappers.private_means import PrivateMeans
 
 MEANS = (0.5, 0.8, 0.45, 0.3)
 T = 120

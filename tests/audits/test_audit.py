@@ -17,9 +17,11 @@ from hushbandits.audits.planned import composed_delta
 from hushbandits.audits.suite import black_box, checks
 from hushbandits.cli.main import main
 from hushbandits.privacy.audit import critical_share
-from hushbandits.wrappers.block_noise import DiscreteGaussian, DiscreteLaplace, ShuffledNoise, Skellam
-from hushbandits.wrappers.faults import Loss
-from hushbandits.wrappers.secure_functions import SecAgg, ShuffledSum
+from hushbandits.wrappers.distributed_dp import DiscreteGaussian, DiscreteLaplace, Skellam
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle_dp import ShuffledNoise
+from hushbandits.wrappers.shuffled_sum import ShuffledSum
 
 
 def case(mechanism, *more, samples=6000):
@@ -198,7 +200,7 @@ def test_the_command_line_says_what_failed(capsys, monkeypatch, tmp_path):
     assert "passes    SecAgg: secure function" in out
     assert "what no black box can see:" in out
     (tmp_path / "mine.py").write_text(
-        "from hushbandits.wrappers.local_noise import LocalLaplace\n"
+        "from hushbandits.wrappers.local_laplace import LocalLaplace\n"
         "class Bare(LocalLaplace):\n"
         "    def send(self, message, env): return message\n"
         "class Needs(LocalLaplace):\n"

@@ -19,8 +19,10 @@ import hushbandits as hb
 from hushbandits.audits.cases import Budget, Case, named
 from hushbandits.audits.laws import long_run
 from hushbandits.audits.suite import UNSEEN, checks, on_graph
-from hushbandits.wrappers.block_noise import DiscreteLaplace, LocalDiscreteLaplace
-from hushbandits.wrappers.local_noise import LocalLaplace, PrivateMeans
+from hushbandits.wrappers.distributed_dp import DiscreteLaplace
+from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.private_means import PrivateMeans
 
 BUDGET = Budget(samples=1800, largest=150, runs=10)
 

@@ -7,7 +7,8 @@ from kinds import weekly_but
 
 from hushbandits.audits.cases import Budget
 from hushbandits.audits.hiding import routes
-from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
 
 #: Nobody drops out inside: the audit counts who has acted since a window was opened, and knows of none who stays on.
 PROTOCOLS = {

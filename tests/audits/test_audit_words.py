@@ -11,9 +11,9 @@ from hushbandits.audits.suite import black_box
 from hushbandits.cli.main import main
 from hushbandits.core.utils import Spec
 from hushbandits.registry import AGENTS, ENVS, WRAPPERS
-from hushbandits.wrappers.block_noise import DiscreteLaplace
-from hushbandits.wrappers.faults import Loss
-from hushbandits.wrappers.secure_functions import SecAgg
+from hushbandits.wrappers.distributed_dp import DiscreteLaplace
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.secagg import SecAgg
 
 
 def played(mechanism, samples, promised=None):
@@ -87,7 +87,7 @@ def lost_agent():
 
 def test_a_check_that_raises_is_an_error_and_no_end(tmp_path, monkeypatch, capsys):
     (tmp_path / "raises.py").write_text(
-        "from hushbandits.wrappers.local_noise import LocalLaplace\n"
+        "from hushbandits.wrappers.local_laplace import LocalLaplace\n"
         "class Raises(LocalLaplace):\n"
         "    def reset(self, env, seeds): raise OSError('no luck')\n"
     )

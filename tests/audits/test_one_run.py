@@ -14,7 +14,7 @@ from scipy import stats
 from hushbandits.audits.cases import Budget, named
 from hushbandits.audits.events import guessed, one_run
 from hushbandits.privacy.audit import one_run_bound, one_run_least, one_run_p_value
-from hushbandits.wrappers.block_noise import LocalDiscreteLaplace
+from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 
 # -- what right guesses refute ---------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from hushbandits.envs.feedback.env import Feedback
 from hushbandits.registry import takes
 from hushbandits.testing import check_agent, check_policy, check_wrapper
 from hushbandits.testing.games import check_pickle, check_rows
-from hushbandits.wrappers.secure_functions import Shuffle
+from hushbandits.wrappers.shuffle import Shuffle
 
 #: What cannot stand alone.
 BEFORE = {"ShuffledSum": ["ShuffledNoise"], "FalseMeans": ["PrivateMeans"]}

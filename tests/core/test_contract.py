@@ -12,9 +12,10 @@ from hushbandits.core.play import record
 from hushbandits.core.random.streams import run_seeds
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.testing.games import trace
-from hushbandits.wrappers.faults import Huber, Loss
-from hushbandits.wrappers.local_noise import LocalLaplace
-from hushbandits.wrappers.secure_functions import Shuffle
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.shuffle import Shuffle
 
 
 @pytest.mark.parametrize("wrapper", [Huber(0.3), Loss(0.3), Shuffle(), LocalLaplace(1.0, own="exact")], ids=repr)

@@ -9,8 +9,9 @@ from talk import NET, at_talk, default_action
 
 import hushbandits as hb
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.wrappers.faults import Loss
-from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
 
 # -- messages -----------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.routines.best_arm import ROUTINES
 from hushbandits.routines.elimination import successive_elimination
 from hushbandits.routines.private_elimination import private_elimination
-from hushbandits.wrappers.faults import Loss
+from hushbandits.wrappers.loss import Loss
 
 ID = "DecentralizedExploration-v0"
 MEANS = [0.3, 0.9, 0.1, 0.5]

@@ -9,8 +9,9 @@ from talk import NET, default_action
 
 import hushbandits as hb
 from hushbandits.core.env_view import EnvView
-from hushbandits.wrappers.local_noise import LocalLaplace
-from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
 
 ENVS = {
     **{env_id: (env_id, {}, []) for env_id in hb.list_envs()},

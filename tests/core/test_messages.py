@@ -9,8 +9,9 @@ from helpers import build
 import hushbandits as hb
 from hushbandits.core.play import play
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.wrappers.faults import Loss
-from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
 
 
 def told(env, votes, **message):

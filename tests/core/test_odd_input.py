@@ -11,7 +11,8 @@ from talk import NET, at_talk
 
 import hushbandits as hb
 from hushbandits.core import reals
-from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
 
 
 class Endless(Sequence):

@@ -10,7 +10,8 @@ from talk import NET, at_talk, default_action
 import hushbandits as hb
 from hushbandits.core.env_view import EnvView
 from hushbandits.core.random.streams import Streams, run_seeds
-from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
 
 ARM = np.zeros((1, 5), int)
 

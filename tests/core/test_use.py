@@ -12,7 +12,7 @@ import hushbandits as hb
 from hushbandits.core.payload import Payload
 from hushbandits.envs.rounds.env import Rounds
 from hushbandits.envs.rounds.reports import Reports
-from hushbandits.wrappers.secure_functions import Shuffle
+from hushbandits.wrappers.shuffle import Shuffle
 
 NET = {"n_agents": 3, "horizon": 4}
 

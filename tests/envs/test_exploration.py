@@ -10,8 +10,8 @@ import hushbandits as hb
 from hushbandits.core.play import play
 from hushbandits.core.random.streams import run_seeds
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights
-from hushbandits.wrappers.faults import Loss
-from hushbandits.wrappers.secure_functions import Shuffle
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.shuffle import Shuffle
 
 
 @pytest.mark.parametrize("distribution", ["uniform", "power"])

@@ -17,8 +17,8 @@ from hushbandits.privacy.plans import (
 )
 from hushbandits.privacy.samplers import DiscreteGaussian, PolyaDifference
 from hushbandits.registry import assemble
-from hushbandits.wrappers.faults import Loss
-from hushbandits.wrappers.secure_functions import SecAgg
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.secagg import SecAgg
 
 
 def individuals(env, arm, n):
@@ -215,7 +215,7 @@ def test_privacy_is_what_the_secure_function_makes_of_it():
     assert "seeded noise is a simulation" in mechanism.assumptions
     assert math.isinf(secagg.epsilon)
     from hushbandits.envs.feedback.env import Feedback
-    from hushbandits.wrappers.block_noise import DiscreteLaplace
+    from hushbandits.wrappers.distributed_dp import DiscreteLaplace
 
     naked = Feedback(wrappers=[DiscreteLaplace(0.3)]).guarantees()[0]
     assert math.isinf(naked.epsilon)

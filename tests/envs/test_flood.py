@@ -16,8 +16,9 @@ import hushbandits as hb
 from hushbandits.core.random.streams import run_seeds
 from hushbandits.envs.network.graphs import adjacency
 from hushbandits.testing.games import trace
-from hushbandits.wrappers.faults import Huber, Loss
-from hushbandits.wrappers.secure_functions import Shuffle
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.shuffle import Shuffle
 
 GRAPHS = ["cycle", "grid", "star", "path", "complete"]
 

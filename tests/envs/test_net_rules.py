@@ -11,8 +11,9 @@ import hushbandits as hb
 from hushbandits.core.messages import Inbox
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.registry import assemble
-from hushbandits.wrappers.faults import Loss
-from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
 
 sys.path.append(str(Path(__file__).parents[2] / "examples"))
 from forgetting import ForgettingUCB

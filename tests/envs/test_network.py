@@ -11,8 +11,9 @@ from scipy import stats
 import hushbandits as hb
 from hushbandits.core.random.rewards import LAWS, make_law
 from hushbandits.envs.network.graphs import adjacency, hop_distances
-from hushbandits.wrappers.faults import Huber, Loss
-from hushbandits.wrappers.secure_functions import Shuffle
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.shuffle import Shuffle
 
 LIVES = [None, 0, 1, 2, "diameter", "diameter/2", "floor(diameter/2)", "ceil(diameter/2)"]
 

@@ -22,7 +22,8 @@ from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.estimators.running import Samples
 from hushbandits.registry import assemble
-from hushbandits.wrappers.faults import Huber, Loss
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.loss import Loss
 
 ID = "CoopNetwork-v0"
 

@@ -18,8 +18,8 @@ from hushbandits.core.env_view import EnvView
 from hushbandits.core.play import play
 from hushbandits.core.random.streams import run_seeds
 from hushbandits.envs.exploration.voting import VotingTeam
-from hushbandits.wrappers.faults import Loss
-from hushbandits.wrappers.secure_functions import SecAgg
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.secagg import SecAgg
 
 VOTERS = sorted(name for name in hb.list_agents() if isinstance(hb.make_team(name), VotingTeam))
 

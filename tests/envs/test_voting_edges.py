@@ -20,7 +20,7 @@ from hushbandits.envs.exploration.problems import vote_threshold
 from hushbandits.registry import assemble
 from hushbandits.routines.best_arm import identify
 from hushbandits.routines.routine import RESETS, SILENT, Routine
-from hushbandits.wrappers.faults import Loss, VoteCorruption
+from hushbandits.wrappers.loss import Loss, VoteCorruption
 
 ID = "DecentralizedExploration-v0"
 

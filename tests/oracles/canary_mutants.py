@@ -8,7 +8,7 @@ from refuted import refuted_by
 
 import hushbandits as hb
 from hushbandits.privacy.samplers import DiscreteLaplace, Laplace
-from hushbandits.wrappers.block_noise import LocalDiscreteLaplace
+from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 
 
 def claim(epsilon, **more):

@@ -9,9 +9,12 @@ from refuted import refuted_by
 from hushbandits.core.guarantee import Adjacency
 from hushbandits.core.random.philox import STEP
 from hushbandits.core.random.streams import generator_at
-from hushbandits.privacy.noise import NoiseLaw, pure_profile
+from hushbandits.privacy.divergence import pure_profile
+from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.privacy.samplers import PolyaDifference
-from hushbandits.wrappers.block_noise import CentralLaplace, DiscreteLaplace, LocalDiscreteLaplace, Skellam
+from hushbandits.wrappers.central_dp import CentralLaplace
+from hushbandits.wrappers.distributed_dp import DiscreteLaplace, Skellam
+from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 
 # -- fresh kinds: sizes, servers, arms, ε, the ends of a run -----------------------------------------------------------
 

@@ -8,7 +8,9 @@ from refuted import refuted_by
 
 from hushbandits.core.guarantee import Adjacency, Run
 from hushbandits.core.messages import Field
-from hushbandits.wrappers.local_noise import LocalBernoulli, LocalLaplace, PrivateMeans
+from hushbandits.wrappers.local_bernoulli import LocalBernoulli
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.private_means import PrivateMeans
 
 # -- messages on a graph ---------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from hushbandits.agents.azize2022 import AdaPUCB
 from hushbandits.privacy.samplers import Laplace
-from hushbandits.wrappers.block_noise import CentralLaplace
+from hushbandits.wrappers.central_dp import CentralLaplace
 
 
 class Halved(CentralLaplace):

@@ -8,7 +8,8 @@ from hushbandits.agents.rio2023 import DPMASE
 from hushbandits.core import jit
 from hushbandits.routines import top_two
 from hushbandits.routines.successive import radii
-from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
 
 # -- secure functions ------------------------------------------------------------------------------------------------
 

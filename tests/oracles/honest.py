@@ -6,8 +6,11 @@ from graph_mutants import Reports
 from hushbandits.agents.rio2023 import DPMASE
 from hushbandits.privacy.samplers import DiscreteLaplace as Discrete
 from hushbandits.privacy.samplers import Laplace, PolyaDifference
-from hushbandits.wrappers.block_noise import CentralLaplace, DiscreteLaplace, LocalDiscreteLaplace
-from hushbandits.wrappers.local_noise import LocalBernoulli, PrivateMeans
+from hushbandits.wrappers.central_dp import CentralLaplace
+from hushbandits.wrappers.distributed_dp import DiscreteLaplace
+from hushbandits.wrappers.local_bernoulli import LocalBernoulli
+from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
+from hushbandits.wrappers.private_means import PrivateMeans
 
 HONEST = []
 

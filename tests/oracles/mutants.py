@@ -7,11 +7,13 @@ import numpy as np
 from refuted import refuted_by
 from scipy import stats
 
+from hushbandits.privacy.divergence import pure_profile
 from hushbandits.privacy.ledger import Spent
-from hushbandits.privacy.noise import NoiseLaw, pure_profile
+from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.privacy.plans import distributed_pure
 from hushbandits.privacy.samplers import PolyaDifference
-from hushbandits.wrappers.block_noise import DiscreteLaplace, ShuffledNoise
+from hushbandits.wrappers.distributed_dp import DiscreteLaplace
+from hushbandits.wrappers.shuffle_dp import ShuffledNoise
 
 # -- plans whose law is too weak -------------------------------------------------------------------------------------
 

@@ -11,9 +11,12 @@ import hushbandits as hb
 from hushbandits.core.guarantee import Run
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.samplers import Skellam
-from hushbandits.wrappers.block_noise import CentralLaplace, DiscreteLaplace
-from hushbandits.wrappers.local_noise import LocalLaplace, PrivateMeans
-from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
+from hushbandits.wrappers.central_dp import CentralLaplace
+from hushbandits.wrappers.distributed_dp import DiscreteLaplace
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.private_means import PrivateMeans
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
 
 # -- draws that are shared -------------------------------------------------------------------------------------------
 

@@ -10,22 +10,15 @@ from scipy import stats
 from wrapped_laplace import log_wrapped_discrete_laplace, worst_log_ratio
 
 import hushbandits as hb
+from hushbandits.privacy.divergence import ORDERS, concentrated_sum, pure_curve, skellam_curve, to_epsilon, zcdp_curve
 from hushbandits.privacy.ledger import Ledger, Spent
-from hushbandits.privacy.noise import (
-    ORDERS,
-    concentrated_sum,
-    pure_curve,
-    skellam_curve,
-    to_epsilon,
-    zcdp_curve,
-)
 from hushbandits.privacy.plans import binomial_delta, distributed_pure, extra_bits, shares_needed, shares_security
 from hushbandits.privacy.samplers import DiscreteGaussian, Skellam
-from hushbandits.wrappers.block_noise import DiscreteGaussian as Concentrated
-from hushbandits.wrappers.block_noise import DiscreteLaplace as Pure
-from hushbandits.wrappers.block_noise import ShuffledNoise
-from hushbandits.wrappers.block_noise import Skellam as Renyi
-from hushbandits.wrappers.faults import Loss
+from hushbandits.wrappers.distributed_dp import DiscreteGaussian as Concentrated
+from hushbandits.wrappers.distributed_dp import DiscreteLaplace as Pure
+from hushbandits.wrappers.distributed_dp import Skellam as Renyi
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.shuffle_dp import ShuffledNoise
 
 
 @each_once

@@ -9,16 +9,11 @@ from hypothesis import strategies as st
 from kinds import weekly_but
 
 import hushbandits as hb
+from hushbandits.privacy.divergence import binomial_profile, composed_epsilon, laplace_profile, law_profile
 from hushbandits.privacy.ledger import Ledger, Spent
-from hushbandits.privacy.noise import (
-    binomial_profile,
-    composed_epsilon,
-    laplace_profile,
-    law_profile,
-)
 from hushbandits.privacy.plans import binomial_delta
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace
-from hushbandits.wrappers.faults import Loss
+from hushbandits.wrappers.loss import Loss
 
 # -- what many blocks give away -------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from hushbandits.privacy.noise import (
+from hushbandits.privacy.divergence import (
     _discounted,
     composed_epsilon,
     epsilon_at,

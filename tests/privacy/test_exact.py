@@ -19,7 +19,7 @@ from hushbandits.privacy.samplers import (
     Skellam,
     bernoulli_exp,
 )
-from hushbandits.wrappers.block_noise import TruncatedGeometric
+from hushbandits.wrappers.local_dp import TruncatedGeometric
 
 LAWS = [
     DiscreteLaplace(3.5), DiscreteLaplace(0.4), Skellam(3.0), DiscreteGaussian(6.0), DiscreteGaussian(0.3),

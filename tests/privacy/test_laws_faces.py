@@ -8,10 +8,11 @@ import pytest
 from noises import check_law
 from scipy import special, stats
 
-from hushbandits.privacy.noise import NoiseLaw, law_profile, tail_quantile
+from hushbandits.privacy.divergence import law_profile
+from hushbandits.privacy.noise import NoiseLaw, tail_quantile
 from hushbandits.privacy.plans import ExtraBits
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
-from hushbandits.wrappers.block_noise import TruncatedGeometric
+from hushbandits.wrappers.local_dp import TruncatedGeometric
 
 
 def polya_pmf(law):

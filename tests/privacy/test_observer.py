@@ -9,7 +9,7 @@ import hushbandits as hb
 from hushbandits.core.play import play
 from hushbandits.envs.exploration.observer import named_rows, naming_accuracy
 from hushbandits.registry import assemble
-from hushbandits.wrappers.secure_functions import SecAgg
+from hushbandits.wrappers.secagg import SecAgg
 
 
 def test_accuracy_by_enumeration():

@@ -18,8 +18,9 @@ from hushbandits.privacy.laplace import discrete_laplaces
 from hushbandits.privacy.noise import NoiseLaw, chernoff
 from hushbandits.privacy.plans import distributed_pure, split_and_mix
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
-from hushbandits.wrappers.faults import Huber, Loss
-from hushbandits.wrappers.local_noise import LocalLaplace
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.loss import Loss
 
 # -- sums of the users' noise -----------------------------------------------------------------------------------
 

@@ -11,8 +11,7 @@ from refusals import rows
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.privacy.ledger import Ledger, Spent
-from hushbandits.privacy.noise import (
+from hushbandits.privacy.divergence import (
     binomial_profile,
     concentrated_sum,
     pure_curve,
@@ -20,6 +19,7 @@ from hushbandits.privacy.noise import (
     to_epsilon,
     zcdp_curve,
 )
+from hushbandits.privacy.ledger import Ledger, Spent
 from hushbandits.privacy.plans import binomial_delta, guaranteed
 from hushbandits.privacy.samplers import polya_epsilon
 

@@ -15,20 +15,18 @@ from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.random.rewards import LAWS
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.env import Feedback
+from hushbandits.privacy.divergence import epsilon_at, law_profile, pure_profile
 from hushbandits.privacy.laplace import laplaces
 from hushbandits.privacy.ledger import Spent
-from hushbandits.privacy.noise import (
-    NoiseLaw,
-    epsilon_at,
-    law_profile,
-    pure_profile,
-)
+from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.privacy.plans import Plan, binomial_delta, extra_bits
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, PolyaDifference, Skellam
-from hushbandits.wrappers.faults import Huber, Loss
-from hushbandits.wrappers.local_noise import LocalLaplace, PrivateMeans
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.mechanism import Mechanism
-from hushbandits.wrappers.secure_functions import SecAgg
+from hushbandits.wrappers.private_means import PrivateMeans
+from hushbandits.wrappers.secagg import SecAgg
 
 EPSILONS = (0.1, 0.5, 1.0, 4.0, 7.3, 10.0, 12.0)
 MECHANISMS = [

@@ -11,10 +11,13 @@ from hushbandits.core.messages import Field
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.plans import distributed_pure
-from hushbandits.wrappers.block_noise import CentralLaplace, DiscreteGaussian, DiscreteLaplace, Skellam
-from hushbandits.wrappers.faults import Loss
-from hushbandits.wrappers.local_noise import LocalBernoulli, LocalLaplace, PrivateMeans
-from hushbandits.wrappers.secure_functions import SecAgg
+from hushbandits.wrappers.central_dp import CentralLaplace
+from hushbandits.wrappers.distributed_dp import DiscreteGaussian, DiscreteLaplace, Skellam
+from hushbandits.wrappers.local_bernoulli import LocalBernoulli
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.private_means import PrivateMeans
+from hushbandits.wrappers.secagg import SecAgg
 
 
 class Times(Wrapper):

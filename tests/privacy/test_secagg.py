@@ -8,9 +8,9 @@ from talk import NET, at_talk
 
 import hushbandits as hb
 from hushbandits.envs.feedback.env import Feedback
-from hushbandits.wrappers.faults import Huber
-from hushbandits.wrappers.local_noise import LocalLaplace
-from hushbandits.wrappers.secure_functions import SecAgg
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.secagg import SecAgg
 
 # -- secure aggregation -------------------------------------------------------------------------------------------
 

@@ -13,11 +13,14 @@ from hushbandits.core.wrapper import SecureFunction
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.payload import GraphReports
 from hushbandits.envs.rounds.env import Everyone, Rounds
-from hushbandits.privacy.noise import epsilon_at, law_profile
-from hushbandits.wrappers.block_noise import CentralLaplace, DiscreteLaplace
-from hushbandits.wrappers.faults import Loss
-from hushbandits.wrappers.local_noise import LocalBernoulli, LocalLaplace, PrivateMeans
-from hushbandits.wrappers.secure_functions import SecAgg
+from hushbandits.privacy.divergence import epsilon_at, law_profile
+from hushbandits.wrappers.central_dp import CentralLaplace
+from hushbandits.wrappers.distributed_dp import DiscreteLaplace
+from hushbandits.wrappers.local_bernoulli import LocalBernoulli
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.private_means import PrivateMeans
+from hushbandits.wrappers.secagg import SecAgg
 
 # -- user-defined envs -----------------------------------------------------------------------------------------------
 

@@ -10,9 +10,13 @@ from typing import NamedTuple
 
 import hushbandits as hb
 from hushbandits.registry import assemble, takes
-from hushbandits.wrappers.faults import FalseMeans, Huber, Loss
-from hushbandits.wrappers.local_noise import LocalLaplace, PrivateMeans
-from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
+from hushbandits.wrappers.false_means import FalseMeans
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.private_means import PrivateMeans
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
 
 sys.path.append(str(Path(__file__).parents[2] / "examples"))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from chance import LEVEL, chi_square, repeating, two_sample
 
-from hushbandits.privacy.noise import law_profile
+from hushbandits.privacy.divergence import law_profile
 from hushbandits.privacy.samplers import Exact
 
 

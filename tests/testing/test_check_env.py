@@ -18,9 +18,11 @@ from hushbandits.core import Bernoulli
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.task import NetworkTask
 from hushbandits.testing import check_env
-from hushbandits.wrappers.faults import Huber, Loss
-from hushbandits.wrappers.local_noise import PrivateMeans
-from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.private_means import PrivateMeans
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
 
 NET = {"n_agents": 4, "horizon": 8}
 VOTE = {"n_agents": 5, "threshold": 3, "actions": "native"}

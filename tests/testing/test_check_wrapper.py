@@ -8,7 +8,7 @@ from planted import caught, fault
 
 import hushbandits as hb
 from hushbandits.testing import check_wrapper
-from hushbandits.wrappers.faults import Loss
+from hushbandits.wrappers.loss import Loss
 
 
 class Sound(hb.Wrapper):

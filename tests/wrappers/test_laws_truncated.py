@@ -11,7 +11,7 @@ import hushbandits as hb
 from hushbandits.audits.cases import Budget, everything
 from hushbandits.audits.suite import checks
 from hushbandits.envs.feedback.env import Feedback
-from hushbandits.wrappers.block_noise import LocalTruncated, TruncatedGeometric
+from hushbandits.wrappers.local_dp import LocalTruncated, TruncatedGeometric
 
 
 def made(**given):

@@ -12,7 +12,8 @@ from scipy import stats
 import hushbandits as hb
 from hushbandits.audits.cases import Budget, everything
 from hushbandits.audits.suite import checks
-from hushbandits.wrappers.local_noise import LocalBernoulli, LocalLaplace
+from hushbandits.wrappers.local_bernoulli import LocalBernoulli
+from hushbandits.wrappers.local_laplace import LocalLaplace
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])

@@ -17,8 +17,9 @@ from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.samplers import polya_epsilon
 from hushbandits.secure.bonawitz import MEASURES, SecureSum
 from hushbandits.testing.games import check_rows, trace
-from hushbandits.wrappers.faults import Loss
-from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
 
 EACH = {**EACH, "horizon": 90}
 FEW = {**NET, "horizon": 12}

@@ -14,8 +14,8 @@ from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.secure.mixnet import MIXED, Batches
 from hushbandits.testing.games import check_rows, trace
-from hushbandits.wrappers.faults import Loss
-from hushbandits.wrappers.secure_functions import Shuffle
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.shuffle import Shuffle
 
 EACH = {**EACH, "horizon": 120}
 SUMS = Home("ShuffleDP-v0", "Random", {**EACH, "security": 10})

@@ -9,7 +9,7 @@ import hushbandits as hb
 from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.play import record
 from hushbandits.registry import builtin_classes, list_envs, make_core
-from hushbandits.wrappers.faults import Loss
+from hushbandits.wrappers.loss import Loss
 
 LAWS = ("bernoulli", "clipped-gaussian", "gaussian", "stable", "constant")
 SMALL = {"n_agents": 3, "horizon": 60}

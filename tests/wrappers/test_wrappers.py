@@ -8,9 +8,11 @@ from scipy import stats
 import hushbandits as hb
 from hushbandits.core.play import play
 from hushbandits.envs.feedback.env import Feedback
-from hushbandits.wrappers.faults import Huber, Loss
-from hushbandits.wrappers.local_noise import LocalLaplace
-from hushbandits.wrappers.secure_functions import SecAgg, Shuffle
+from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.local_laplace import LocalLaplace
+from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
 
 NET = {"n_agents": 9, "graph": "grid", "horizon": 60}
 

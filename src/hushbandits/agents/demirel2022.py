@@ -132,7 +132,7 @@ class FedMoMUCB(Federated):
     As in the authors' code.  The regret that the paper counts is that of
     `hushbandits.envs.network.federated.FederatedNetwork` with a ``margin`` of β, which knows nothing of `beta` here.
     Messages are exact means, and promise no privacy.  The attacks are the readings ``invert`` and ``hide`` of
-    `hushbandits.wrappers.faults.FalseMeans`.
+    `hushbandits.wrappers.false_means.FalseMeans`.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class ResilientUCB(Team):
     -----
     As in the authors' code, but for its updates of one agent after the other within a round: here all go by what was
     said up to the round before.  What is lost leaves a neighbour's last word standing.  Messages are exact means, and
-    promise no privacy.  The attack of the paper is the wrapper `hushbandits.wrappers.faults.FalseMeans`.
+    promise no privacy.  The attack of the paper is the wrapper `hushbandits.wrappers.false_means.FalseMeans`.
 
     Examples
     --------

@@ -14,7 +14,9 @@ from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.registry import AGENTS, ENVS, WRAPPERS, assemble, make_core, make_team, make_wrapper, takes
 from hushbandits.wrappers.mechanism import Mechanism
-from hushbandits.wrappers.secure_functions import PROTOCOLS, SecAgg, Shuffle, ShuffledSum
+from hushbandits.wrappers.secagg import SecAgg
+from hushbandits.wrappers.shuffle import Shuffle
+from hushbandits.wrappers.shuffled_sum import PROTOCOLS, ShuffledSum
 
 _BINARY = {"shuffle": "binary-sum"}
 #: Parameters to audit, by registered env, wrapper or agent; by default its own defaults alone.

@@ -13,7 +13,7 @@ from hushbandits.core import Array, Env, Wrapper
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.audit import critical_share
 from hushbandits.registry import make_core, make_team
-from hushbandits.wrappers.faults import Loss
+from hushbandits.wrappers.loss import Loss
 
 
 def routes(make: Callable[..., Wrapper], subject: str, kind: str, budget: Budget) -> Iterator[Verdict]:

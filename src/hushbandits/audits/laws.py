@@ -20,11 +20,14 @@ from hushbandits.audits.draws import Draws
 from hushbandits.audits.planned import Continuous, OnGrid, composed_delta, log_pair, planned_law
 from hushbandits.audits.play import BACKGROUNDS, Seen, around, block, place, seen, shown, stage
 from hushbandits.core import Array, Params
+from hushbandits.privacy.divergence import epsilon_at, worst_profile
 from hushbandits.privacy.laplace import release_counts
-from hushbandits.privacy.noise import Profile, epsilon_at, worst_profile
+from hushbandits.privacy.noise import Profile
 from hushbandits.privacy.samplers import DiscreteLaplace, Laplace
-from hushbandits.wrappers.local_noise import LocalBernoulli, LocalLaplace, PrivateMeans
+from hushbandits.wrappers.local_bernoulli import LocalBernoulli
+from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.mechanism import Mechanism
+from hushbandits.wrappers.private_means import PrivateMeans
 
 #: Sizes of large blocks.
 LARGE = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)

@@ -18,7 +18,7 @@ from hushbandits.core.wrapper import SecureFunction
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.registry import assemble
-from hushbandits.wrappers.faults import Loss
+from hushbandits.wrappers.loss import Loss
 
 #: Blocks by what others earn (nothing, 1, or either in turn) and where a user stands (first, in the middle, last).
 BACKGROUNDS = range(9)

@@ -36,7 +36,7 @@ def overridden(part: object, base: type, free: Iterable[str] = ()) -> list[str]:
 
     Examples
     --------
-    >>> from hushbandits.wrappers.faults import Loss
+    >>> from hushbandits.wrappers.loss import Loss
     >>> Silent = type("Silent", (Loss,), {"__module__": "mine", "send": lambda self, message, env: message})
     >>> overridden(Silent(0.1), Loss), overridden(Loss(0.1), Loss)
     (['send'], [])

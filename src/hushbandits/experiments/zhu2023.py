@@ -1,6 +1,6 @@
 """Zhu et al. 2023: resilient UCB among agents of whom one lies.
 
-The paper's attack is ambiguous in its code: both readings are here (`hushbandits.wrappers.faults.FalseMeans`).
+The paper's attack is ambiguous in its code: both readings are here (`hushbandits.wrappers.false_means.FalseMeans`).
 With f as large as the network nobody is trusted, and the agents are UCB1.
 """
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import special, stats
 
 from hushbandits.core import Array
-from hushbandits.privacy.noise import until
+from hushbandits.privacy.divergence import until
 
 #: Where ε is first looked for, and no further, and how finely.
 _LARGEST = 60.0, 60.0, 1e-4

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import fft, special
 
 from hushbandits.core import RESOLVED, Array, integer, jit, real
-from hushbandits.privacy.noise import smallest_epsilon
+from hushbandits.privacy.divergence import smallest_epsilon
 
 _TAIL = 35.0  # −ln of what may lie outside the window
 _COARSE, _FINE = 1 << 14, 1 << 18  # steps of the window: that many, and as many as small releases need
@@ -67,7 +67,7 @@ def composed_laplaces(costs: Array, delta: float, times: int = 1) -> float:
     """ε at δ of adaptive Laplace releases, of which the n-th is `costs`[n]-DP; never too small.
 
     On a grid of privacy losses, a Laplace release whose ε is on the grid has a loss whose divergence is exact at every
-    point and above it between them (as in `noise.composed_epsilon`).  Any other release is replaced by a known
+    point and above it between them (as in `divergence.composed_epsilon`).  Any other release is replaced by a known
     mixture of its neighbours a and b on the grid, with weights that keep e^(−ε/2): the divergence (1 − e^((x−ε)/2))⁺ is
     convex in e^(−ε/2), so the mixture costs more.  Transforms are multiplied.
 

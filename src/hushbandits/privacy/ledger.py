@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from hushbandits.core import RESOLVED, Array, Noise, integer, real
-from hushbandits.privacy.noise import Curve, Profile, composed_epsilon, halved, pure_profile, to_epsilon, worst_profile
+from hushbandits.privacy.divergence import composed_epsilon, pure_profile, to_epsilon, worst_profile
+from hushbandits.privacy.noise import Curve, Profile, halved
 
 #: Blocks that are written down before they are counted.
 _LONG = 1 << 15
@@ -229,7 +230,7 @@ class Ledger:
         """(ε, δ) of a user who took part in `blocks` blocks of the run, whichever they were and however often each.
 
         The best of three bounds: adding up the largest ε and the largest δ; composing the pointwise largest Rényi
-        curve; composing the pointwise largest divergence (`noise.composed_epsilon`, for δ ≥ 1e-10).  What is
+        curve; composing the pointwise largest divergence (`divergence.composed_epsilon`, for δ ≥ 1e-10).  What is
         largest is taken order by order and ε by ε: a block that is dearer once may be cheaper a thousand times.
 
         Returns

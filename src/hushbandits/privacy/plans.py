@@ -16,7 +16,8 @@ import numpy as np
 from scipy import stats
 
 from hushbandits.core import Array, divisor, integer, jit, real
-from hushbandits.privacy.noise import NoiseLaw, Profile, binomial_profile, law_profile, tail_quantile, until
+from hushbandits.privacy.divergence import binomial_profile, law_profile, until
+from hushbandits.privacy.noise import NoiseLaw, Profile, tail_quantile
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, PolyaDifference, Skellam
 
 _SLACK = 1e-12  # a quotient within rounding of a whole number is that number: ⌈0.1·√900⌉ is 3

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import special, stats
 
 from hushbandits.core import Array, real
-from hushbandits.privacy import noise
+from hushbandits.privacy import divergence
 from hushbandits.privacy.noise import Curve, Half, NoiseLaw, Profile
 
 #: Steps per unit on which `Laplace.exactly` lives.
@@ -193,11 +193,11 @@ class PolyaDifference(Positive):
         Below it the law is not log-concave, and only its largest likelihood ratio is used (`polya_epsilon`).
         """
         if n * self.r < 1 - 1e-9:
-            return noise.pure_profile(polya_epsilon(n * self.r, self.b, shift))
-        return noise.discrete_laplace_profile(self.b, shift)
+            return divergence.pure_profile(polya_epsilon(n * self.r, self.b, shift))
+        return divergence.discrete_laplace_profile(self.b, shift)
 
     def curve(self, n: int, shift: int) -> Curve:
-        return noise.pure_curve(polya_epsilon(n * self.r, self.b, shift))
+        return divergence.pure_curve(polya_epsilon(n * self.r, self.b, shift))
 
 
 class DiscreteLaplace(PolyaDifference):
@@ -293,7 +293,7 @@ class Skellam(Positive):
 
     def curve(self, n: int, shift: int) -> Curve:
         """Agarwal, Kairouz & Liu 2021, theorem 3.5."""
-        return noise.skellam_curve(n * self.sigma2, shift)
+        return divergence.skellam_curve(n * self.sigma2, shift)
 
 
 @dataclass(frozen=True)
@@ -333,8 +333,8 @@ class DiscreteGaussian(Positive):
         return np.exp(-(np.asarray(x, float) ** 2) / (2 * self.sigma2)) / norm
 
     def curve(self, n: int, shift: int) -> Curve:
-        """Of the sum, which is close to a discrete Gaussian (`noise.concentrated_sum`)."""
-        return noise.zcdp_curve(noise.concentrated_sum(n, self.sigma2, shift))
+        """Of the sum, which is close to a discrete Gaussian (`divergence.concentrated_sum`)."""
+        return divergence.zcdp_curve(divergence.concentrated_sum(n, self.sigma2, shift))
 
 
 @dataclass(frozen=True)
@@ -363,4 +363,4 @@ class Laplace(Positive):
         return discrete_laplace(*(self.b * _GRID).as_integer_ratio()) / _GRID
 
     def profile(self, n: int, shift: int) -> Profile | None:
-        return noise.laplace_profile(shift / self.b) if n == 1 else None
+        return divergence.laplace_profile(shift / self.b) if n == 1 else None

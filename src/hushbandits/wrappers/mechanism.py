@@ -20,7 +20,7 @@ from hushbandits.core.random.streams import Draws, Streams
 from hushbandits.core.utils import Array, choice, real
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import BlockInbox, blocks
-from hushbandits.privacy import noise, plans
+from hushbandits.privacy import divergence, plans
 from hushbandits.privacy.ledger import Kinds, Ledger, Noises, Spent
 from hushbandits.privacy.noise import NoiseLaw, Profile
 from hushbandits.privacy.plans import Plan, Release, confidence_level
@@ -141,7 +141,7 @@ class Mechanism(Privatizer):
         """
         if self.hidden_by == "sum":
             raise NotImplementedError(f"{type(self).__name__} must define price(n, survivors)")
-        curve = None if self.delta else noise.pure_curve(self.epsilon)
+        curve = None if self.delta else divergence.pure_curve(self.epsilon)
         return Spent(self.epsilon, self.delta, curve, partial(self.seen, n, survivors))
 
     def metrics(self, env: World) -> dict[str, Array]:
@@ -225,7 +225,7 @@ class Mechanism(Privatizer):
         """Exact divergence of what is seen of a block planned for `n` users, `survivors` of them left; or ``None``."""
         release = self.release(n, survivors)
         try:
-            return noise.pure_profile(np.inf) if release is None else release.profile()
+            return divergence.pure_profile(np.inf) if release is None else release.profile()
         except NotImplementedError:
             return None
 
@@ -271,7 +271,7 @@ class Mechanism(Privatizer):
             attained = float(profile(np.array([claim.epsilon * (1 + 1e-9)]))[0])
             if attained > claim.delta * (1 + 1e-9) + _RESOLUTION:
                 least = max(claim.delta, _RESOLUTION)
-                found = f"ε = {noise.epsilon_at(profile, least):.4g} at δ = {least:.2g} in blocks of {n}"
+                found = f"ε = {divergence.epsilon_at(profile, least):.4g} at δ = {least:.2g} in blocks of {n}"
                 return invalid(claim, f"the law of its noise gives {found}, not ε = {claim.epsilon:.4g}")
         return claim
 
@@ -364,7 +364,7 @@ class Mechanism(Privatizer):
             return math.inf, self.delta
         spent = self.price(n, left)
         if self.delta and (profile := self.seen(n, left)) is not None:
-            exact = noise.epsilon_at(profile, self.delta)
+            exact = divergence.epsilon_at(profile, self.delta)
             if exact < math.inf:
                 return (min(exact, spent.epsilon) if spent.delta <= self.delta else exact), self.delta
         return spent.epsilon, spent.delta

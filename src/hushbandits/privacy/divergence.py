@@ -1,0 +1,337 @@
+"""What noise gives away: divergences of two neighbours, and what many uses cost together.
+
+A *profile* maps an array of ε ≥ 0 to the smallest δ for which a mechanism is (ε, δ)-DP: the larger hockey-stick
+divergence of its two neighbours.  It says all that there is to say about one use; `composed_epsilon` says what k uses
+cost, and the pointwise largest of several profiles bounds any mixture of them (Zhu, Dong & Wang 2022).  A *curve* maps
+an order α > 1 to the Rényi divergence ε(α); `to_epsilon` converts it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, partial
+from operator import mul
+
+import numpy as np
+from scipy import fft, stats
+
+from hushbandits.core import RESOLVED, Array, integer, real
+from hushbandits.privacy.noise import Curve, NoiseLaw, Profile, chernoff
+
+_LOST = 1e-15  # mass that may fall off the end of a law's array; it counts towards δ
+_SLACK = 1e-12  # added to a composed δ, for the error of the transforms and the mass that wraps
+_POINTS = 1 << 20
+_WIDEST_SUM = 1 << 22  # points of a law that is looked at
+#: Orders that conversions try; integers, because Skellam's bound holds for those only.
+ORDERS = tuple(sorted({*range(2, 129), *(int(x) for x in np.geomspace(128, 1 << 20, 60))}))
+
+
+def until(
+    holds: Callable[[float], bool], high: float, most: float, within: float, share: float = 0.0
+) -> tuple[float, float]:
+    """Find where what holds at 0 ends: the last place where it is known to hold, and the first where it does not.
+
+    From `high` on places double, up to `most`, beyond which the second one is ∞; then the interval is halved until it
+    is no longer than `within`, or than this share of its upper end.
+    """
+    low = 0.0
+    while holds(high):
+        low, high = high, 2 * high
+        if high > most:
+            return low, math.inf
+    while high - low > max(within, share * high):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low, high
+
+
+def pure_profile(epsilon: float, delta: float = 0.0) -> Profile:
+    """Of any (ε, δ)-DP mechanism, tight for randomized response: ``δ + (1 − δ)(e^ε − e^x)⁺/(1 + e^ε)``.
+
+    Source: Kairouz, Oh & Viswanath 2015.
+    """
+    return partial(_pure, epsilon, delta)
+
+
+def _pure(epsilon: float, delta: float, x: Array) -> Array:
+    if math.isinf(epsilon):
+        return np.ones_like(x)
+    return delta + (1 - delta) * np.maximum(-np.expm1(np.minimum(x - epsilon, 0.0)), 0.0) / (1 + math.exp(-epsilon))
+
+
+def laplace_profile(epsilon: float) -> Profile:
+    """Of continuous Laplace noise of scale 1/ε on a sum of sensitivity 1: ``(1 − e^((x − ε)/2))⁺``.
+
+    Source: Balle, Barthe & Gaboardi 2018, theorem 3.
+    """
+    return lambda x: np.maximum(-np.expm1(np.minimum(x - epsilon, 0.0) / 2), 0.0)
+
+
+def gaussian_profile(mu: float) -> Profile:
+    """Of Gaussian noise of deviation σ on a sum of sensitivity Δ = μσ: ``Φ(μ/2 − x/μ) − e^x Φ(−μ/2 − x/μ)``.
+
+    Source: Balle & Wang 2018, theorem 8.
+    """
+    return lambda x: stats.norm.cdf(mu / 2 - x / mu) - np.exp(x + stats.norm.logcdf(-mu / 2 - x / mu))
+
+
+def discrete_laplace_profile(b: float, shift: int) -> Profile:
+    """Of Lap_ℤ(b) on an integer sum of sensitivity `shift`."""
+    reach = math.ceil(40 * b) + shift
+    if reach > _WIDEST_SUM:
+        return pure_profile(shift / b)
+    return _shifted(math.log(math.tanh(1 / (2 * b))) - np.abs(np.arange(-reach, reach + 1)) / b, shift, _LOST)
+
+
+def _apart(sides: Sequence[tuple[Array, Array, Array]], lost: float, x: Array) -> Array:
+    worst = np.zeros(np.shape(x))
+    for loss, p, log_q in sides:  # losses fall: what exceeds x is a head of the array
+        heads = np.searchsorted(-loss, -np.asarray(x), side="left")
+        with np.errstate(over="ignore"):
+            worst = np.maximum(worst, p[heads] - np.exp(x + log_q[heads]))
+    return np.clip(worst + lost, 0.0, 1.0)
+
+
+def _tails(log_p: Array, log_q: Array) -> tuple[Array, Array, Array]:
+    # losses ln p/q in falling order, and the masses of p and (in logarithms) of q on the first j of them
+    seen = ~np.isneginf(log_p)
+    log_p, log_q = log_p[seen], log_q[seen]
+    loss = log_p - log_q
+    order = np.argsort(-loss, kind="stable")
+    with np.errstate(divide="ignore"):
+        log_sums = np.log(np.append(0.0, np.cumsum(np.exp(log_q[order]))))
+    return loss[order], np.append(0.0, np.cumsum(np.exp(log_p[order]))), log_sums
+
+
+def _shifted(log_pmf: Array, shift: int, lost: float = 0.0) -> Profile:
+    # Of a law and the same moved by so much, in the worse direction.
+    nobody = np.full(shift, -np.inf)
+    p, q = np.append(log_pmf, nobody), np.append(nobody, log_pmf)
+    return partial(_apart, [_tails(p, q), _tails(q, p)], lost)
+
+
+def shift_profile(pmf: Array, shift: int, lost: float = 0.0) -> Profile:
+    """Of noise with this law on consecutive integers, on a sum of sensitivity `shift`; `lost` mass counts towards δ.
+
+    A log-concave law has monotone likelihood ratios: its largest shift is the worst one, at every ε.  Of another law
+    every shift is tried.
+    """
+    with np.errstate(divide="ignore"):
+        return _of_logs(np.log(np.asarray(pmf, float)), shift, lost)
+
+
+def _of_logs(log_pmf: Array, shift: int, lost: float) -> Profile:
+    held = log_pmf[~np.isneginf(log_pmf)]
+    one_piece = len(held) and np.isfinite(log_pmf[np.argmax(np.isfinite(log_pmf)) :][: len(held)]).all()
+    if one_piece and (np.diff(held, 2) <= 1e-8).all():  # log-concave, but for rounding
+        return _shifted(log_pmf, shift, lost)
+    if shift * len(log_pmf) > 64 * _WIDEST_SUM:
+        raise NotImplementedError(f"{shift} shifts of a law on {len(log_pmf)} integers are too many to try")
+    return lambda x: np.max([_shifted(log_pmf, s, lost)(x) for s in range(1, shift + 1)], axis=0)
+
+
+@lru_cache(maxsize=256)
+def binomial_profile(trials: int, q: float) -> Profile:
+    """Of Bin(trials, q) added to a sum of sensitivity 1."""
+    spread = 40 * math.sqrt(trials * q * (1 - q)) + 40
+    low, high = max(0, math.floor(trials * q - spread)), min(trials, math.ceil(trials * q + spread))
+    return _shifted(stats.binom.logpmf(np.arange(low, high + 1), trials, q), 1)
+
+
+@lru_cache(maxsize=256)
+def law_profile(law: NoiseLaw, n: int, sensitivity: int) -> Profile:
+    """Of the sum of n draws of `law`, all that an observer of a modular sum can see of the noise.
+
+    By its own `NoiseLaw.profile`, its `NoiseLaw.line`, or its transforms.
+
+    Raises
+    ------
+    NotImplementedError
+        A law that knows none of these; one on more than four million integers, or of less than 1/60 of the sensitivity.
+    """
+    if (own := law.profile(n, sensitivity)) is not None:
+        return own
+    if (line := law.line(n)) is not None:
+        return shift_profile(line, sensitivity)
+    return _of_logs(_log_pmf_of_sum(law, n, sensitivity), sensitivity, 2 * _LOST)
+
+
+def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
+    """Logarithm of the law of a sum of n draws of a symmetric law, where all but 1e-15 of it lies, and `further`.
+
+    A transform's absolute error hides the tails; tilted by e^(tx) they are where the mass is:
+    ``P(x) = M(t)^n e^(−tx) P_t(x)``, with t such that the tilted mean walks outwards, at most five deviations a step.
+    What no tilt reaches stays impossible, which can only make a divergence larger.
+    """
+    variance = n * law.variance
+    reach = math.ceil(chernoff(law, n, _LOST)) + further
+    if reach > _WIDEST_SUM or further > 60 * math.sqrt(variance):  # too many points, or tilts; there nothing is hidden
+        raise NotImplementedError(f"{law!r} of n={n} is too wide to look at, or too narrow for {further}")
+    x, m = np.arange(reach + 1), fft.next_fast_len(2 * reach + 1, True)
+    out, best = np.full(reach + 1, -np.inf), np.full(reach + 1, np.inf)
+    for tilt in np.arange(0.0, 30.0, min(5 / math.sqrt(variance), 0.5)).tolist():
+        centre, log_mgf, transform = law.tilted(n, m, tilt)
+        if centre > reach:  # all further out, and wrapped
+            break
+        pmf = np.fft.irfft(transform, m)[: reach + 1]
+        away = np.abs(x - centre)
+        good = (away < best) & (pmf > 1e-13 * pmf.max())
+        out[good] = np.log(pmf[good]) - tilt * x[good] + log_mgf
+        best[good] = away[good]
+    return np.append(out[:0:-1], out)
+
+
+def worst_profile(profiles: Sequence[Profile]) -> Profile:
+    """Return the pointwise largest δ: no mixture of the mechanisms, in whatever order, costs more than it."""
+    return lambda x: np.max([profile(x) for profile in profiles], axis=0)
+
+
+def epsilon_at(profile: Profile, delta: float) -> float:
+    """Return the smallest ε at δ, infinite where no ε will do."""
+    return until(lambda x: bool(profile(np.array([x]))[0] > delta), 1.0, 1e5, 1e-14, 1e-12)[1]
+
+
+def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
+    """ε at δ of `times` adaptive uses of what has this profile; never too small.
+
+    The pair of laws on a grid of privacy losses whose divergence is the profile at every point of the grid and above
+    it between them ("connect the dots": Doroshenko et al. 2022) is composed by one fast Fourier transform.
+    """
+    if integer("times", times, 1) == 1:
+        return epsilon_at(profile, real("delta", delta, 0, 1, closed="low"))
+    real("delta", delta, RESOLVED, 1, closed="low")
+    top = epsilon_at(profile, max(profile(np.array([700.0]))[0] * (1 + 1e-9), 1e-16))
+    if math.isinf(top) or top > 690:
+        return math.inf
+    step = max(top, 1e-9) / 4096
+    step = max(step, _window(*_dots(profile, top, step), times)[1] / _POINTS)
+    x, p, infinite = _dots(profile, top, step)
+    low, width = _window(x, p, infinite, times)
+    size = fft.next_fast_len(math.ceil(width / step) + len(x), True)
+    circle = np.zeros(size)
+    np.add.at(circle, np.arange(len(x)) % size, p)
+    total = np.fft.irfft(np.fft.rfft(circle) ** times, size)
+    # Index j of a sum stands for the loss times·x₀ + j·step, up to whole turns of the circle.
+    first = math.floor((low - times * x[0]) / step)
+    total = np.roll(total, -(first % size))
+    losses = times * x[0] + (first + np.arange(size)) * step
+    never = -math.expm1(times * math.log1p(-infinite)) if infinite < 1 else 1.0
+    return smallest_epsilon(total, losses, step, never, delta)
+
+
+def smallest_epsilon(total: Array, losses: Array, step: float, never: float, delta: float) -> float:
+    """ε at δ of a privacy loss with the probabilities `total` of `losses`, a grid, and that of an infinite one."""
+    heavy = np.cumsum(total[::-1])[::-1]
+    # δ(ε) = never + Σ_{l > ε} p(l)(1 − e^(ε − l)), falling: the first grid point where it is small enough
+    light = _discounted(total, step)
+    found = np.flatnonzero((losses >= 0) & (never + heavy - light + _SLACK <= delta))
+    return float(losses[found[0]]) if len(found) else math.inf
+
+
+def coins_epsilon(epsilon: float, times: int, delta: float) -> float:
+    """ε at δ of `times` adaptive uses of any ε-DP mechanism, tight for randomized response (Kairouz et al. 2015).
+
+    The sum of the losses ±ε is a binomial: ``δ(x) = Σ_k P(k) (1 − e^(x − (2k − times)ε))⁺``.
+    """
+    k = np.arange(integer("times", times, 1) + 1)
+    masses = stats.binom.pmf(k, times, 1 / (1 + math.exp(-epsilon)))
+    losses = (2 * k - times) * epsilon
+    return epsilon_at(
+        lambda x: (masses * np.maximum(-np.expm1(np.minimum(x - losses, 0.0)), 0.0)).sum(keepdims=True), delta
+    )
+
+
+def _dots(profile: Profile, top: float, step: float) -> tuple[Array, Array, float]:
+    """Losses, their probabilities and that of an infinite loss, such that the divergence is `profile` at every loss."""
+    half = max(1, math.ceil(top / step))
+    x = np.arange(-half, half + 1) * step
+    above = profile(x[half:])
+    below = -np.expm1(x[:half]) + np.exp(x[:half]) * above[:0:-1]  # δ(−x) = 1 − e^−x + e^−x δ(x)
+    delta, scale = np.concatenate([below, above]), np.exp(x)
+    slopes = np.concatenate([[(1 - delta[0]) / scale[0]], -np.diff(delta) / np.diff(scale), [0.0]])
+    return x, scale * (slopes[:-1] - slopes[1:]), float(delta[-1])
+
+
+def _window(x: Array, p: Array, infinite: float, times: int) -> tuple[float, float]:
+    """Where all but 1e-15 of the sum of `times` losses lies: its low end, and its width (Chernoff's bound)."""
+    p = np.maximum(p, 0.0)
+    mean = float((x * p).sum() / p.sum())
+    ends, t = [], np.geomspace(1e-4, 1e4, 81)
+    for sign in (-1.0, 1.0):
+        log_mgf = np.logaddexp.reduce(t[:, None] * sign * x + np.log(np.maximum(p, 1e-300)), axis=1)
+        bound = (times * np.maximum(log_mgf, t * sign * mean) + 35) / t
+        ends.append(sign * min(times * float((sign * x).max()), float(bound.min())))  # it cannot be beyond
+    return ends[0], ends[1] - ends[0]
+
+
+def _discounted(p: Array, step: float) -> Array:
+    """``Σ_{j ≥ i} p_j e^(−(j − i)·step)`` for every i."""
+    from scipy.signal import lfilter  # read where something is composed: it takes its time
+
+    out: Array = lfilter([1.0], [1.0, -math.exp(-step)], p[::-1])[::-1]
+    return out
+
+
+# -- Rényi curves -----------------------------------------------------------------------------------------------------
+
+
+def pure_curve(epsilon: float) -> Curve:
+    """ε-DP as a Rényi curve, tight: randomized response attains it.
+
+    ``ε(α) = ln[(sinh αε − sinh((α−1)ε))/sinh ε]/(α − 1)``.
+    """
+    return partial(_pure_curve, real("epsilon", epsilon, 0))
+
+
+def _pure_curve(epsilon: float, alpha: float) -> float:
+    # (sinh αε − sinh (α−1)ε)/sinh ε = cosh((α − ½)ε)/cosh(ε/2), in logarithms
+    top = np.logaddexp((alpha - 0.5) * epsilon, -(alpha - 0.5) * epsilon)
+    return float(top - np.logaddexp(epsilon / 2, -epsilon / 2)) / (alpha - 1)
+
+
+def skellam_curve(sigma2: float, sensitivity: int) -> Curve:
+    """Skellam noise of variance σ² on an integer of sensitivity Δ, for integer α ≥ 2.
+
+    ``ε(α) = αΔ²/2σ² + min{((2α−1)Δ² + 6Δ)/4σ⁴, 3Δ/2σ²}`` (Agarwal, Kairouz & Liu 2021, theorem 3.5).
+    """
+    return partial(_skellam, real("sigma2", sigma2, 0), integer("sensitivity", sensitivity, 1))
+
+
+def _skellam(sigma2: float, d: int, alpha: float) -> float:
+    if alpha != int(alpha) or alpha < 2:
+        raise ValueError(f"alpha={alpha!r}: Skellam's bound holds for integers ≥ 2")
+    extra = min(((2 * alpha - 1) * d * d + 6 * d) / (4 * sigma2**2), 3 * d / (2 * sigma2))
+    return alpha * d * d / (2 * sigma2) + extra
+
+
+def zcdp_curve(rho: float) -> Curve:
+    """ρ-zero-concentrated DP: ``ε(α) = ρα``."""
+    return partial(mul, real("rho", rho, 0, closed="low"))
+
+
+def concentrated_sum(n: int, sigma2: float, sensitivity: float) -> float:
+    """ρ of a sum of n discrete Gaussian draws of variance parameter σ_u² each.
+
+    ``ρ = ½ε̄²``, ``ε̄ = min{√(ε² + ξ/2), ε + ξ}``, ``ε = Δ/(√n σ_u)``, ``ξ = 10 Σ_{k<n} e^(−2π²σ_u² k/(k+1))``
+    (Kairouz, Liu & Steinke 2021, proposition 13; Chowdhury & Zhou 2023, lemma 4).
+
+    Raises
+    ------
+    ValueError
+        σ_u² < ¼, where the statement does not hold.
+    """
+    real("sigma2", sigma2, 0.25, closed="low")
+    epsilon = sensitivity / math.sqrt(n * sigma2)
+    k = np.arange(1, min(n, 1 << 20))
+    xi = 10 * float(np.exp(-2 * np.pi**2 * sigma2 * k / (k + 1)).sum())
+    if n > 1 << 20:  # the rest of the sum, bounded by its supremum
+        xi += 10 * (n - (1 << 20)) * math.exp(-2 * math.pi**2 * sigma2 * (1 - 2.0**-20))
+    return 0.5 * min(math.sqrt(epsilon**2 + xi / 2), epsilon + xi) ** 2
+
+
+def to_epsilon(curve: Curve, delta: float, orders: Iterable[float] = ORDERS) -> float:
+    """ε at δ: ``min_α ε(α) + ln(1/(αδ))/(α − 1) + ln(1 − 1/α)`` (Chowdhury & Zhou 2023, lemma 10)."""
+    real("delta", delta, 0, 1)
+    best = min(curve(a) + math.log(1 / (a * delta)) / (a - 1) + math.log1p(-1 / a) for a in orders)
+    return max(best, 0.0)

@@ -1,0 +1,84 @@
+"""A trusted server's noise on the sums of blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hushbandits.core import Fields, Guarantee, Inbox, Payload, World, flag
+from hushbandits.envs.feedback.cohort import BlockInbox, blocks
+from hushbandits.privacy import plans, samplers
+from hushbandits.privacy.noise import NoiseLaw
+from hushbandits.privacy.plans import Plan, Release
+from hushbandits.wrappers.mechanism import Mechanism
+
+
+class CentralLaplace(Mechanism):
+    """Users send their rewards as they are, clipped to [0, 1]; the analyzer adds one Laplace draw to a block's sum.
+
+    Continuous: ``Lap(1/ε)`` on Σx, that is ``Lap(1/(εn))`` on the mean (Sajed & Sheffet 2019).  Discrete: rewards
+    are encoded at precision ``g = ⌈ε√n⌉`` and Lap_ℤ(g/ε) is added mod m (Chowdhury & Zhou 2023, theorem 5).
+
+    Parameters
+    ----------
+    discrete : bool
+        Integer noise on encoded rewards.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        confidence: float | str = 0.1,
+        discrete: bool = False,
+        *,
+        noise: str = "simulated",
+        name: str | None = None,
+    ):
+        super().__init__(epsilon, confidence, noise=noise, name=name)
+        self.discrete = flag("discrete", discrete)
+
+    hidden_by = "server"
+
+    def added(self, n: int) -> NoiseLaw:
+        """What the server adds to the sum of a block planned for `n` users."""
+        if not self.discrete:
+            return samplers.Laplace(1 / self.epsilon)
+        return samplers.DiscreteLaplace(self.planned(n).g / self.epsilon)
+
+    def plan(self, n: int) -> Plan:
+        return plans.central_pure(n, self.epsilon, self._p)
+
+    def sends(self, fields: Fields, env: World) -> Fields:
+        return super().sends(fields, env) if self.discrete else self._raw(fields, env)
+
+    def send(self, message: Payload, env: World) -> Payload:
+        if self.discrete:
+            return super().send(message, env)
+        self._sizes = message["reward"].planned
+        return message.clip()
+
+    def release(self, n: int, survivors: int) -> Release:
+        plan = self.planned(n)
+        return Release(self.added(n), 1, 1, *((plan.g, plan.modulus) if self.discrete else (1, 0)))
+
+    def _details(self, n: int) -> dict[str, object]:
+        return {"g": self.planned(n).g if self.discrete else 1, "noise": repr(self.added(n))}
+
+    def deliver(self, inbox: Inbox, env: World) -> Inbox:
+        assert isinstance(inbox, BlockInbox)
+        y, n = inbox.total("reward"), inbox.total("n")
+        noised = np.zeros_like(y)
+        laws = {size: self._law(self.added(size)) for size in np.unique(self._sizes[n > 0]).tolist()}
+        for r, m, _ in blocks(n):
+            noised[r, m] = y[r, m] + laws[self._sizes[r, m]].draw(self._rngs[r], 1)[0]
+        if not self.discrete:
+            self.ledger.use_all(self._sizes, n.copy())
+        inbox = inbox.decoded(noised)
+        return super().deliver(inbox, env) if self.discrete else inbox
+
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
+        noise, source = "Lap(1/ε) on the sum", "Sajed & Sheffet 2019"
+        if self.discrete:
+            noise, source = "Lap_ℤ(g/ε) on the encoded sum", "Chowdhury & Zhou 2023, theorem 5"
+        view = "whoever sees the decoded sums; the server itself is trusted with the rewards"
+        text = f"{noise} of a block, ε = {self.epsilon:g}, added by the server"
+        return self._promise(text, view, source, ("a trusted server",))

@@ -1,0 +1,173 @@
+"""Noise that all users of a block add together, so that nobody needs a trusted server.
+
+Algorithm 1 of Chowdhury & Zhou 2023: `send` is the local randomizer R, `deliver` the analyzer A; the secure function S
+between them is a wrapper of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+from hushbandits.core import Guarantee, World, real
+from hushbandits.privacy import divergence, plans, samplers
+from hushbandits.privacy.ledger import Spent
+from hushbandits.privacy.plans import Plan, precision
+from hushbandits.wrappers.mechanism import ALONE, SIZES, Mechanism
+
+
+class _Distributed(Mechanism):
+    """What the distributed mechanisms share: a guarantee that stands on the secure function behind them."""
+
+    source = ""
+
+    def _guarantee(self, mechanism: str, **changes: Any) -> tuple[Guarantee, ...]:
+        present = "all planned users" if self.t_min == 1.0 else f"at least t_min={self.t_min:g} of a block's users"
+        sure = (
+            f"{present} take part and add their noise",
+            "the secure function reveals the modular sum only",
+            f"no user tells the server its own noise {ALONE}",
+        )
+        return self._promise(mechanism, "the server alone: modular sums of blocks", self.source, sure, **changes)
+
+
+def polya_price(plan: Plan, epsilon: float, survivors: int) -> Spent:
+    """ε where at least as many survive as the noise was calibrated to, else what the noise left over gives."""
+    law = plan.noise
+    assert isinstance(law, samplers.PolyaDifference)
+    left = survivors * law.r
+    cost = epsilon if left >= 1 - 1e-9 else max(epsilon, samplers.polya_epsilon(left, law.b, plan.g))
+    return Spent(cost, 0.0, divergence.pure_curve(cost), partial(divergence.law_profile, law, survivors, plan.g))
+
+
+class DiscreteLaplace(_Distributed):
+    """Distributed pure DP: every user adds a difference of Pólya draws, and the sum is discrete Laplace.
+
+    For n users: ``g = ⌈ε√n⌉``, ``η = γ⁺ − γ⁻`` with γ ~ Pólya(1/n, e^(−ε/g)), ``τ = ⌈(g/ε) ln(2/p)⌉``,
+    ``m = ng + 2τ + 1``.  Source: Chowdhury & Zhou 2023, theorem 1.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_core("DistDP-v0", epsilon=0.5)
+    >>> [wrapper.name for wrapper in env.wrappers]
+    ['DiscreteLaplace', 'SecAgg']
+    >>> env.guarantees()[0].epsilon
+    0.5
+    """
+
+    source = "Chowdhury & Zhou 2023, theorem 1"
+
+    def plan(self, n: int) -> Plan:
+        return plans.distributed_pure(n, self.epsilon, self._p, self.sure(n))
+
+    def price(self, n: int, survivors: int) -> Spent:
+        """ε; more where fewer than t_min survive, for their noise is all there is."""
+        return polya_price(self.planned(n), self.epsilon, survivors)
+
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
+        return self._guarantee(f"Lap_ℤ(g/ε) on a block's sum, g = ⌈ε√n⌉, ε = {self.epsilon:g}, as n Pólya shares")
+
+
+class Skellam(_Distributed):
+    """Distributed Rényi DP: every user adds Skellam noise of variance g²/(nε²), ``g = ⌈sε√n⌉``.
+
+    Source: Chowdhury & Zhou 2023, theorem 2; accounted from the Skellam bound with the actual g and σ² of the smallest
+    block of two users, for the theorem's branch 3ε²/(2s) should read 3ε/(2s√n).
+
+    Parameters
+    ----------
+    epsilon : float
+        ε > 0: about αε²/2-Rényi DP of every order α.
+    scale : float
+        s ≥ 1: a finer grid costs bits and buys privacy and accuracy.
+    delta : float
+        δ at which `privacy` states the converted ε.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> round(hb.make_core("DistRDP-v0", epsilon=0.5).guarantees()[0].epsilon, 2)
+    2.43
+    """
+
+    source = "Chowdhury & Zhou 2023, theorem 2; Agarwal, Kairouz & Liu 2021, theorem 3.5"
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        confidence: float | str = 0.1,
+        scale: float = 10.0,
+        delta: float = 1e-6,
+        t_min: float = 1.0,
+        *,
+        honest: float = 1.0,
+        noise: str = "simulated",
+        name: str | None = None,
+    ):
+        super().__init__(epsilon, confidence, t_min, honest=honest, noise=noise, name=name)
+        self.scale = real("scale", scale, 1, closed="low")
+        self.delta = real("delta", delta, 0, 1)
+
+    def plan(self, n: int) -> Plan:
+        return plans.distributed_renyi(n, self.epsilon, self._p, self.scale, self.sure(n))
+
+    def price(self, n: int, survivors: int) -> Spent:
+        plan = self.planned(n)
+        curve = plan.noise.curve(survivors, plan.g) if plan.noise is not None else None
+        assert curve is not None
+        return Spent(divergence.to_epsilon(curve, self.delta), self.delta, curve, partial(self.seen, n, survivors))
+
+    def _together(self, horizon: int, times: int, delta: float) -> float:
+        """ε at δ of so many blocks: of each size that is looked at, and of the Gaussian law to which they tend."""
+        sizes = sorted({*range(2, 9), *SIZES, horizon})
+        laws = [self.seen(n, self.sure(n)) for n in sizes if 2 <= n <= max(horizon, 2)]
+        known = [law for law in laws if law is not None]
+        if len(known) < len(laws):
+            return math.inf
+        worst = divergence.worst_profile([*known, divergence.gaussian_profile(self.epsilon)])
+        return divergence.composed_epsilon(worst, times, delta)
+
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
+        g = precision(2, self.epsilon, self.scale)
+        converted = divergence.to_epsilon(divergence.skellam_curve((g / self.epsilon) ** 2, g), self.delta)
+        text = (
+            f"Skellam(0, g²/ε²) on a block's sum, g = ⌈sε√n⌉, ε = {self.epsilon:g}, s = {self.scale:g}: "
+            "Rényi DP, ε(α) = αε²/2 + min{((2α−1)g² + 6g)ε⁴/4g⁴, 3ε²/2g}"
+        )
+        return self._guarantee(text, epsilon=converted, exact=partial(self._together, int(env.horizon)))
+
+
+class DiscreteGaussian(Skellam):
+    """Distributed concentrated DP: every user adds a discrete Gaussian of σ² = g²/(nε²), ``g = ⌈sε√n⌉``.
+
+    Their sum is not a discrete Gaussian, but close to one: ½ε̄²-zCDP with ε̄ a little above ε
+    (`privacy.divergence.concentrated_sum`).  Source: Chowdhury & Zhou 2023, theorem 4; Kairouz, Liu & Steinke 2021.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> round(hb.make_core("DistCDP-v0", epsilon=0.5).guarantees()[0].epsilon, 2)
+    2.42
+    """
+
+    source = "Chowdhury & Zhou 2023, theorem 4; Kairouz, Liu & Steinke 2021, proposition 13"
+
+    def plan(self, n: int) -> Plan:
+        return plans.distributed_concentrated(n, self.epsilon, self._p, self.scale, self.sure(n))
+
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
+        """(ε, δ) at the given δ, from a ρ that no block exceeds.
+
+        ξ grows with n and falls with σ²: it is taken at the horizon and at σ² = s², below which rounding g up never
+        leaves it.
+        """
+        n = max(2, env.horizon)
+        rho = divergence.concentrated_sum(n, self.scale**2, self.scale * self.epsilon * math.sqrt(n))
+        text = (
+            f"n discrete Gaussians of σ² = g²/(nε²) on a block's sum, g = ⌈sε√n⌉, ε = {self.epsilon:g}, "
+            f"s = {self.scale:g}: ρ-zCDP with ρ = {rho:.6g}"
+        )
+        converted = divergence.to_epsilon(divergence.zcdp_curve(rho), self.delta)
+        return self._guarantee(text, epsilon=converted, exact=partial(self._together, int(env.horizon)))

@@ -1,0 +1,121 @@
+"""Agents who lie about their means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from hushbandits.core import Array, Fields, Measure, Payload, Streams, Uniforms, World, Wrapper, choice, real, require
+from hushbandits.core.random.names import SAMPLES
+from hushbandits.core.rows import set_rows
+from hushbandits.wrappers.huber import drawn
+
+#: What the agents who lie say of the arms.
+READINGS = ("zero", "swap", "invert", "hide")
+#: What rounding may make of a gap of 0.
+_NOTHING = 1e-12
+
+
+def swapped(means: Array) -> Array:
+    """Means ``(R, K)`` that make the second best arm look best, and the best one like the third.
+
+    The second best gets the best one's mean, the best one the third one's; of two arms both change places.
+
+    Examples
+    --------
+    >>> swapped(np.array([[0.5, 0.45, 0.4, 0.3]])).tolist()
+    [[0.4, 0.5, 0.4, 0.3]]
+    """
+    order, runs = np.argsort(-means, axis=1, kind="stable"), np.arange(len(means))
+    best, second, third = order[:, 0], order[:, 1], order[:, min(2, means.shape[1] - 1)]
+    out = means.copy()
+    out[runs, second], out[runs, best] = means[runs, best], means[runs, third]
+    return out
+
+
+class FalseMeans(Wrapper):
+    """Some agents report other means, arm by arm, and the largest count that an honest agent has of each arm.
+
+    It replaces the fields ``mean`` and ``count`` of what a Byzantine agent sends.  The first two readings are the
+    attack on `Resilient-UCB` in the experiments of Zhu et al. 2023, and leave as it is what the agent learns by itself.
+    Their code declares the means (.4, .5, .4, .3) against the true (.5, .45, .4, .3), and reads a variable that stays
+    0: hence two.  The other two are the attacks on `Fed-MoM-UCB` of Demirel et al. 2022, where liars make up samples:
+    of each pull a liar is told the sample in place of its reward, goes by it, and sends the mean of these.
+
+    Parameters
+    ----------
+    reading : str
+        ``"zero"``: all means are 0.  ``"swap"``: the second best arm gets the best one's true mean, and the best one
+        that of the third (`swapped`).  ``"invert"``: samples are U[0, .1] of the arms that cost nothing (the best, and
+        those within the env's margin), and U[.9, 1] of all others.  ``"hide"``: samples are U[0, .1] of the arms that
+        cost nothing, and the own ones elsewhere.
+    fraction : float
+        Fraction of agents that are Byzantine, in [0, 1): ``⌊fraction·M⌋`` of them, drawn per run.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of its range, or messages without ``mean`` and ``count``.
+
+    Notes
+    -----
+    Metrics: ``honest_regret`` (R,), the mean pseudo-regret of the agents who are not Byzantine; ``honest_most`` (R,),
+    that of the honest agent who has most.
+    """
+
+    curve_metrics = ("honest_regret",)
+    measures: ClassVar[Mapping[str, Measure]] = {
+        "honest_regret": Measure("pseudo-regret of an honest agent", "amount"),
+        "honest_most": Measure("pseudo-regret of the honest agent who has most", "amount"),
+    }
+
+    byzantine: Array  # (R, M) bool
+    _made: Array  # (R, M, K) samples that were made up
+    _sums: Array  # (R, M, K) their sums
+    _samples: Uniforms
+
+    def __init__(self, reading: str = "zero", fraction: float = 0.1, *, name: str | None = None):
+        super().__init__(name=name)
+        self.reading = choice("reading", reading, READINGS)
+        self.fraction = real("fraction", fraction, 0, 1, closed="low")
+
+    def sends(self, fields: Fields, env: World) -> Fields:
+        require(self.name, ("mean", "count"), fields)
+        return fields
+
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        byzantine = drawn(rng.generators(), env.n_agents, self.fraction)
+        made, sums = np.zeros((2, *byzantine.shape, env.n_arms))
+        samples = rng.reader((env.n_agents,), SAMPLES)
+        set_rows(self, rows, byzantine=byzantine, _made=made, _sums=sums, _samples=samples)
+
+    def tell(self, reward: Array, env: World) -> Array:
+        if self.reading not in ("invert", "hide"):
+            return reward
+        arm = env.standard_report()["arm"]
+        costs_nothing = np.take_along_axis(env.gaps, arm, 1) < _NOTHING
+        sample = np.where(costs_nothing, 0.0, 0.9) + 0.1 * self._samples.next()
+        lies = self.byzantine & (costs_nothing if self.reading == "hide" else True)
+        runs, agents = np.nonzero(lies)
+        self._made[runs, agents, arm[lies]] += 1.0
+        self._sums[runs, agents, arm[lies]] += sample[lies]
+        return np.where(lies, sample, reward)
+
+    def send(self, message: Payload, env: World) -> Payload:
+        if self.reading in ("invert", "hide"):
+            made = np.maximum(self._made, 1.0)
+            return message.but(mean=np.where(self._made > 0.0, self._sums / made, message["mean"]))
+        lies = self.byzantine[:, :, None]
+        most = np.where(lies, 0.0, message["count"]).max(1, keepdims=True)
+        means = 0.0 if self.reading == "zero" else swapped(env.means)[:, None]
+        return message.but(mean=np.where(lies, means, message["mean"]), count=np.where(lies, most, message["count"]))
+
+    def metrics(self, env: World) -> dict[str, Array]:
+        regret: Array = env.agent_regret
+        shares = np.where(self.byzantine, 0.0, regret)
+        return {
+            "honest_regret": shares.sum(1) / (~self.byzantine).sum(1),
+            "honest_most": np.where(self.byzantine, -np.inf, regret).max(1),
+        }

@@ -1,0 +1,84 @@
+"""Rewards that are replaced in messages."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hushbandits.core import Array, Law, Payload, Streams, World, Wrapper, flag, probability, real, set_rows
+from hushbandits.core.payload import Luck
+from hushbandits.core.random.names import RELAYS
+from hushbandits.core.random.rewards import Uniform, make_law
+
+
+def drawn(rngs: list[np.random.Generator], n: int, fraction: float) -> Array:
+    """Draw which of n agents are byzantine, (R, n): so large a fraction, rounded down."""
+    out = np.zeros((len(rngs), n), bool)
+    for row, rng in zip(out, rngs, strict=True):
+        row[rng.permutation(n)[: math.floor(fraction * n)]] = True
+    return out
+
+
+class Huber(Wrapper):
+    """ϵ-contamination of what is *reported*; an agent's own statistics stay clean.
+
+    With probability `rate` the reward in a byzantine agent's message is replaced by a draw from a fixed law Q.  Source:
+    Dubey & Pentland 2020, section 4; Huber 1964.
+
+    Parameters
+    ----------
+    rate : float
+        Contamination rate ϵ ∈ [0, 1].
+    law : str or Law
+        Family of Q: ``"uniform"``, ``"constant"`` (a worst case), or any reward law.
+    location : float
+        Q's location; by default Q is uniform on [0, 1].
+    fraction : float
+        Fraction of agents that are byzantine: ``⌊fraction·M⌋`` of them, drawn per run (network); each user with
+        this probability (feedback).
+    relays : bool
+        Byzantine agents also corrupt, with the same probability, each report of others that they send on (network):
+        then a report that took h hops is corrupt with probability at most hϵ.
+    """
+
+    byzantine: Array  # (R, M) bool
+    _luck: Luck
+    _relays: list[np.random.Generator]
+
+    def __init__(
+        self,
+        rate: float = 0.05,
+        law: str | Law = Uniform(),
+        location: float = 0.5,
+        fraction: float = 1.0,
+        relays: bool = False,
+        *,
+        name: str | None = None,
+    ):
+        super().__init__(name=name)
+        self.rate = probability("rate", rate)
+        self.law = make_law(law, "law")
+        low, high = self.law.locations
+        self.location = real("location", location, low, high, closed="both" if math.isfinite(low) else "")
+        self.fraction = probability("fraction", fraction)
+        self.relays = flag("relays", relays)
+        self.verbs = ("replace", "relay") if self.relays else ("replace",)
+
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        byzantine = drawn(rng.generators(), env.n_agents, self.fraction)
+        luck = env.payload.luck("replace", env, rng)
+        set_rows(self, rows, byzantine=byzantine, _luck=luck, _relays=rng.generators(RELAYS))
+        # A sender who is met once is byzantine with probability `fraction`.
+        self._rate = self.rate * (self.byzantine if env.payload.named else self.fraction)
+
+    def send(self, message: Payload, env: World) -> Payload:
+        return message.replace(self._rate, self.law, self.location, self._luck)
+
+    def relay(self, run: int, relay: Array) -> tuple[Array, Array]:
+        """Which of the copies that the agents `relay` (n,) of `run` send on are changed, and to what, each (n,)."""
+        coin, u = self._relays[run].random((len(relay), 2)).T
+        hit = self.byzantine[run, relay] & (coin < self.rate)
+        drawn = np.zeros(len(relay))
+        drawn[hit] = self.law.quantile(u[hit], np.array(self.location))
+        return hit, drawn

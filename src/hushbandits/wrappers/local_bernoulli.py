@@ -1,0 +1,91 @@
+"""A coin in place of each reward."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+
+from hushbandits.core import Adjacency, Array, Field, Fields, Guarantee, Streams, World, Wrapper, choice, divisor
+from hushbandits.core.payload import Luck
+from hushbandits.core.rows import set_rows
+from hushbandits.privacy.divergence import coins_epsilon
+from hushbandits.wrappers.local_laplace import LocalLaplace, reports
+from hushbandits.wrappers.mechanism import SIMULATED
+
+#: Largest ε of a coin: its rarer side, e^−20, still is 2·10⁷ steps of a uniform's 2⁻⁵³.
+_LARGEST = 20.0
+
+
+class LocalBernoulli(Wrapper):
+    """Each reward x in [0, 1] is replaced by a bit, ``P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1)``, before anybody sees it.
+
+    The agents themselves are told the bit alone, so whatever they do and say is made of bits.  A bit's mean is
+    ``½ + (μ − ½)(e^ε − 1)/(e^ε + 1)``; regret still counts the arms' own means.  Source: Ren, Zhou, Liu & Shroff 2020,
+    "Multi-Armed Bandits with Local Differential Privacy", convert-to-Bernoulli.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε per reward, at most 20: from 37 on a double's 53 bits of luck cannot toss the coin's rarer side.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_core("CoopNetwork-v0", wrappers=[LocalBernoulli(0.5)])
+    >>> [(g.epsilon, g.view) for g in env.guarantees()]
+    [(0.5, 'everyone, the agent included')]
+    """
+
+    _luck: Luck
+
+    def __init__(self, epsilon: float = 1.0, *, name: str | None = None):
+        super().__init__(name=name)
+        self.epsilon = divisor("epsilon", epsilon, _LARGEST, closed="high")
+
+    def sends(self, fields: Fields, env: World) -> Fields:
+        if "add" not in env.payload.verbs:
+            raise ValueError(f"{self.name} needs rewards that can be noised one by one: {env.payload.noun} cannot")
+        if not env.law.unit_interval:
+            raise ValueError(f"{self.name} needs rewards in [0, 1], not {env.law!r}")
+        if not env.payload.named:
+            raise ValueError(f"{self.name} replaces what agents are told; a user of this setting is met once")
+        return fields
+
+    def tells(self, fields: Fields, env: World) -> Fields:
+        return {**fields, "reward": Field(low=0.0, high=1.0)} if "reward" in fields else fields
+
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        set_rows(self, rows, _luck=env.payload.luck("add", env, rng))
+
+    def chance(self, reward: Array) -> Array:
+        """``P(1 | x)`` of a `reward` x, of any shape."""
+        lean = math.exp(-self.epsilon)
+        return (reward * (1.0 - lean) + lean) / (1.0 + lean)
+
+    def tell(self, reward: Array, env: World) -> Array:
+        return np.where(self._luck.next() < self.chance(np.clip(reward, 0.0, 1.0)), 1.0, 0.0)
+
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
+        neighbours = "one reward replaced by any other in [0, 1]; an agent's rewards compose additively"
+        inputs = Adjacency(neighbours, "reward")
+        rounded = "idealised floating point: the coin's chance is rounded to 53 bits"
+        words = "rewards in [0, 1]", "the mechanism sits before the agent", rounded, SIMULATED
+        text = f"a bit with P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1), ε = {self.epsilon:g}, for each reward"
+        view, run, exact = "everyone, the agent included", reports(env), partial(coins_epsilon, self.epsilon)
+        return (Guarantee(text, self.epsilon, 0.0, inputs, view, words, "Ren et al. 2020", run=run, exact=exact),)
+
+
+def local_mechanism(epsilon: float = 1.0, mechanism: str = "laplace", *, name: str | None = None) -> Wrapper:
+    """Return the mechanism between arms and agents: ``"laplace"`` or ``"bernoulli"``.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε of one report.
+    mechanism : str
+        ``"laplace"``: noise on the reward (`LocalLaplace`); ``"bernoulli"``: a bit (`LocalBernoulli`).
+    """
+    bits = choice("mechanism", mechanism, ("laplace", "bernoulli")) == "bernoulli"
+    return LocalBernoulli(epsilon, name=name) if bits else LocalLaplace(epsilon, name=name)

@@ -1,0 +1,165 @@
+"""Laplace noise on each reward that an agent reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from hushbandits.core import Field, Fields, Payload, PointNoise, Streams, World, Wrapper, set_rows
+from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, Run, invalid
+from hushbandits.core.payload import Luck
+from hushbandits.core.utils import Array, choice, divisor, integer
+from hushbandits.privacy import divergence, samplers
+from hushbandits.privacy.laplace import composed_laplaces, discrete_laplaces, laplaces
+from hushbandits.wrappers.mechanism import SIMULATED
+
+#: Widest noise in steps of the grid: beyond it, values are missing where an observer may well look.
+_WIDEST = 1 << 24
+
+
+def reports(env: World) -> Run | None:
+    """Return how promises about a reward add up where an agent reports one in every round."""
+    times = int(env.horizon or 0)
+    return Run(times, f"all rewards of an agent: its {times:,} reports add up") if times else None
+
+
+def _together(epsilon: float, grid: int | None, times: int, delta: float) -> float:
+    """ε at δ of so many reports."""
+    if grid is None:
+        return composed_laplaces(np.array([epsilon]), delta, times)
+    return divergence.composed_epsilon(divergence.discrete_laplace_profile(grid / epsilon, grid), times, delta)
+
+
+@dataclass(frozen=True)
+class _Noise:
+    """Laplace noise: in doubles, or discrete in units of 1/grid."""
+
+    law: samplers.Laplace | samplers.DiscreteLaplace
+    grid: int = 1
+    integer = False
+
+    def draw(self, rng: np.random.Generator, size: int) -> Array:
+        return self.law.draw(rng, size) / self.grid
+
+    def total(self, rng: np.random.Generator, n: int) -> float:
+        return self.law.total(rng, n) / self.grid
+
+    def onto(self, x: Array, u: Array) -> Array:
+        if isinstance(self.law, samplers.Laplace):
+            return x + laplaces(u, self.law.b)
+        # One division: a sum of two quotients might miss the grid by its last bit.
+        steps: Array = np.rint(x * self.grid) + discrete_laplaces(u, self.law.b)
+        return steps / self.grid
+
+
+class LocalLaplace(Wrapper):
+    """Each report's reward gets its own ``Lap(1/ε)``: ε-local differential privacy per report.
+
+    **What is covered.**  A noised reward by itself is ε-private.  On a graph an agent also shows which arms it plays.
+    With ``own="noised"`` the agents themselves are told of their rewards only what they report, so arms are
+    post-processing, and all messages are covered.  With ``own="exact"`` arms follow exact own rewards: one changed
+    reward may change with certainty which arm is played next, and so which law the next reports have.  Then a report is
+    covered by itself, and nothing is promised about a run.
+
+    Rewards are clipped to [0, 1] before the noise: a sender that says more gains nothing.  Source: Dwork, McSherry,
+    Nissim & Smith 2006 (Laplace mechanism); Ghosh, Roughgarden & Sundararajan 2012 (discrete); Mironov 2012 (the last
+    bits).
+
+    Parameters
+    ----------
+    epsilon : float
+        ε per report, for rewards in [0, 1] (sensitivity 1).
+    own : str
+        Where agents come back: ``"noised"``, they are told what they report; ``"exact"``, they go by their exact own
+        rewards.  A user who is met once goes by nothing.
+    grid : int, optional
+        G ≤ 2²⁴ε (else ``ValueError``: 53 bits of luck leave gaps in its support): rewards are rounded to multiples of
+        1/G and get ``Lap_ℤ(G/ε)/G``, the discrete mechanism.  By default noise is a double, whose last bits tell on it.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> for own in ("exact", "noised"):
+    ...     env = hb.make_core("CoopNetwork-v0", wrappers=[LocalLaplace(0.5, own=own)])
+    ...     print([(g.epsilon, g.alone, g.invalid_reason) for g in env.guarantees()])
+    [(inf, False, 'the arms that an agent shows follow its exact own rewards'), (0.5, True, '')]
+    [(0.5, False, '')]
+    """
+
+    verbs = ("map", "add")
+    _luck: Luck
+
+    def __init__(self, epsilon: float = 1.0, own: str = "noised", grid: int | None = None, *, name: str | None = None):
+        super().__init__(name=name)
+        self.epsilon = divisor("epsilon", epsilon)
+        self.own = choice("own", own, ("exact", "noised"))
+        self.grid = None if grid is None else integer("grid", grid, 1, 1 << 30)
+        if self.grid is not None and self.grid / self.epsilon > _WIDEST:
+            most = int(_WIDEST * self.epsilon)
+            raise ValueError(f"grid={grid} at {epsilon=} must be at most {most}: 53 bits leave gaps in wider noise")
+
+    def sends(self, fields: Fields, env: World) -> Fields:
+        if "modulus" in fields:
+            raise ValueError(f"{self.name} needs raw rewards, but a wrapper before it has encoded them already")
+        if not env.law.unit_interval:
+            raise ValueError(f"{self.name} needs rewards in [0, 1], not {env.law!r}")
+        return fields
+
+    def tells(self, fields: Fields, env: World) -> Fields:
+        if not self._first(env) or "reward" not in fields:
+            return fields
+        return {**fields, "reward": Field(low=-self.reach, high=1.0 + self.reach)}
+
+    def _first(self, env: World) -> bool:
+        """Whether noise comes before the agent, so that whatever is said is made of it."""
+        return self.own == "noised" and env.payload.named
+
+    @property
+    def reach(self) -> float:
+        """How far noise can take a reward: what the ends of a tape's uniforms give."""
+        ends = self._noise.onto(np.zeros(2), np.array([0.0, 1.0 - 2.0**-53]))
+        return float(np.abs(ends).max())
+
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        set_rows(self, rows, _luck=env.payload.luck("add", env, rng))
+
+    @property
+    def _noise(self) -> PointNoise:
+        if self.grid is None:
+            return _Noise(samplers.Laplace(1.0 / self.epsilon))
+        return _Noise(samplers.DiscreteLaplace(self.grid / self.epsilon), self.grid)
+
+    def tell(self, reward: Array, env: World) -> Array:
+        return self._noise.onto(np.clip(reward, 0.0, 1.0), self._luck.next()) if self._first(env) else reward
+
+    def send(self, message: Payload, env: World) -> Payload:
+        if self._first(env):
+            return message
+        noise, grid = self._noise, self.grid
+        message = message.clip()
+        if grid is not None:
+            message = message.map(lambda x: np.rint(x * grid) / grid)
+        return message.add(lambda n: noise, self._luck)
+
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
+        noise = f"Laplace(1/{self.epsilon:g})"
+        gaps = "in truth one double rules one of two rewards out in about 4 cases of 5"
+        if self.grid is not None:
+            noise, far = f"Lap_ℤ({self.grid}/{self.epsilon:g})/{self.grid}", 2.0 * self.grid / self.epsilon * 2.0**-53
+            gaps = f"noise is made of 53 random bits, and in the outermost {far:.0e} of its law some values are missing"
+        words = "rewards in [0, 1]", f"idealised floating point: {gaps}", SIMULATED
+        text, view = f"{noise} on each reported reward", "everyone but the sender"
+        exact = partial(_together, self.epsilon, self.grid)
+        alone = Guarantee(text, self.epsilon, 0.0, ONE_USER, view, words, "Dwork et al. 2006", run=ONCE, exact=exact)
+        if not env.payload.named:  # a user who is met once shows nothing else
+            return (alone,)
+        inputs = "one report's reward replaced by any other in [0, 1]; a sender's reports compose additively"
+        view = "everyone else: all messages, arms included"
+        whole = replace(alone, adjacency=Adjacency(inputs, "reward"), view=view, run=reports(env))
+        if self.own == "noised":
+            return (whole,)
+        view = "everyone else: one report by itself, its arm and time taken as given"
+        released = replace(whole, view=view, alone=True, run=None)
+        return invalid(whole, "the arms that an agent shows follow its exact own rewards"), released

@@ -1,0 +1,216 @@
+"""Private means in place of rewards: algorithm 1 of Dubey & Pentland 2020."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from hushbandits.core import Field, Fields, Measure, Payload, Streams, Uniforms, World, Wrapper, require, set_rows
+from hushbandits.core.guarantee import RESOLVED, Adjacency, Guarantee, invalid
+from hushbandits.core.utils import Array, affordable, choice, divisor, jit, real
+from hushbandits.envs.network.states import Posting
+from hushbandits.privacy import laplace as costs
+from hushbandits.privacy.laplace import laplace
+from hushbandits.wrappers.mechanism import SIMULATED
+
+_FINEST = 30  # bits behind the point of a released mean, where there is room for sums
+
+
+@lru_cache(maxsize=256)
+def _releases_together(epsilon: float, v: float, horizon: int, times: int, delta: float) -> float:
+    """ε at δ of so many rewards, each in all releases of an arm."""
+    return costs.composed_laplaces(costs.release_counts(epsilon, v, horizon).astype(float) ** (-v / 2), delta, times)
+
+
+class _Means(NamedTuple):
+    n: Array  # (R, M, K)
+    s: Array  # (R, M, K) exact sums
+    mean: Array  # (R, M, K) v̂, as last released
+    pulls: Array  # (R, M, K) n, where a mean has been released
+    spent: Array  # (R, M, K, 2) Σ ε_n and Σ ε_n² of the releases
+    due: Array  # by count: whether it is a release count
+    scale: Array  # by count: that of the noise
+    cost: Array  # by count: ε_n
+    grid: float  # v̂ is a multiple of 1/grid
+    clips: bool
+
+
+@jit
+def _post(own, r, m, k, reward, u):
+    n = int(own.n[r, m, k]) + 1
+    own.n[r, m, k] = n
+    own.s[r, m, k] += min(max(reward, 0.0), 1.0) if own.clips else reward
+    if own.due[n]:
+        mean = own.s[r, m, k] / n + laplace(u, own.scale[n])
+        own.mean[r, m, k] = np.rint(mean * own.grid) / own.grid
+        own.spent[r, m, k, 0] += own.cost[n]
+        own.spent[r, m, k, 1] += own.cost[n] ** 2
+        own.pulls[r, m, k] = n
+    elif own.pulls[r, m, k]:
+        own.pulls[r, m, k] = n
+
+
+@jit
+def _post_all(own, arms, rewards, luck):
+    for r in range(arms.shape[0]):
+        for m in range(arms.shape[1]):
+            _post(own, r, m, arms[r, m], rewards[r, m], luck[r, m])
+
+
+class PrivateMeans(Wrapper):
+    """Replace the standard report by ``⟨v̂, n⟩``, per arm a private mean and the pull count (Dubey & Pentland 2020).
+
+    The source keeps exact sums; when an arm's count n reaches a release count (`release_counts`) it publishes
+    ``v̂ = s/n + Lap(n^(v/2−1))`` and carries that value on until the next release.  Before the first release
+    an arm is absent (n = 0).
+
+    **What is covered.**  A release by itself is ``n^(−v/2)``-DP.  With ``own="noised"`` the agents are told of their
+    own rewards only what they have published, so arms, counts and the times of releases are post-processing, and the
+    whole message is covered.  With ``own="exact"``, the paper's form, arms follow exact own rewards, and one changed
+    reward may change with certainty which arm is played next (two arms, ε = 1: the third is the better of the first
+    two rewards), hence which count goes up and which mean moves: nothing is promised about a run.
+
+    Rewards are clipped to [0, 1], where their law lies in it: a sender that says more gains nothing.
+
+    A released mean is rounded to 30 binary digits, or to fewer where the sums of many agents over a long horizon need
+    the room: then sums over senders are exact, in whatever order they are taken.  Rounding is post-processing.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε of the release schedule, > 0.
+    v : float
+        Exponent v ∈ (1, 1.5).
+    own : str
+        ``"noised"``: agents are told of their own rewards what they have published, ``mean`` and ``count``, which each
+        of them finds in its inbox (``inbox.own``), and nothing else.  ``"exact"``: they see their rewards.
+    delta : float
+        δ′ at which `metrics` compose the releases, by a closed form that is never too small, and `privacy` exactly.
+
+    Notes
+    -----
+    Metrics, at every checkpoint, of one reward, the dearest: one of the agent and arm whose releases so far cost most.
+    ``epsilon`` (R,), exactly ``Σ W_n^(−v/2)`` (δ′ = 0); ``epsilon_delta`` (R,), composed at δ′ (`compose_releases`);
+    ``epsilon_lemma`` (R,), the paper's lemma for a neighbour (d = 1); ``agent_epsilon`` (R, M), as ``epsilon``.  All of
+    them ∞ where nothing is promised about a run: rewards without a bound, or ``own="exact"``.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_core("CoopNetwork-v0", n_agents=4, wrappers=[PrivateMeans(epsilon=1.0)])
+    >>> sorted(env.inbox_fields)
+    ['count', 'mean', 'sender']
+    """
+
+    spends = ("epsilon", "epsilon_delta", "epsilon_lemma", "agent_epsilon")
+    curve_metrics = ("epsilon", "epsilon_delta", "epsilon_lemma")
+    measures: ClassVar[Mapping[str, Measure]] = {
+        "epsilon": Measure("ε spent on one reward, at most", "amount"),
+        "epsilon_delta": Measure("ε spent on one reward, at most, with δ > 0", "amount"),
+        "epsilon_lemma": Measure("ε spent on one reward, by the paper's lemma", "amount"),
+        "agent_epsilon": Measure("ε spent on one reward of each agent, at most", "amount"),
+    }
+
+    _own: _Means
+    _luck: Uniforms
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        v: float = 1.1,
+        own: str = "noised",
+        delta: float = math.exp(-10),
+        *,
+        name: str | None = None,
+    ):
+        super().__init__(name=name)
+        self.epsilon = divisor("epsilon", epsilon)
+        self.v = real("v", v, 1, 1.5)
+        self.own = choice("own", own, ("exact", "noised"))
+        self.delta = real("delta", delta, 0, 1)
+
+    def sends(self, fields: Fields, env: World) -> Fields:
+        require(self.name, ("arm", "reward"), fields)
+        kept = {k: f for k, f in fields.items() if k not in ("arm", "reward")}
+        shape = (env.n_arms,)
+        return {**kept, "mean": Field(shape, latest=True), "count": Field(shape, latest=True)}
+
+    def tells(self, fields: Fields, env: World) -> Fields:
+        if self.own == "exact":
+            return fields
+        shape = (env.n_arms,)
+        return {**{k: f for k, f in fields.items() if k != "reward"}, "mean": Field(shape), "count": Field(shape)}
+
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        set_rows(self, rows, _luck=rng.reader((env.n_agents,)))
+        if rows is None:
+            shape = (len(rng), env.n_agents, env.n_arms)
+            n, s, mean, pulls = np.zeros((4, *shape))
+            self._own = _Means(n, s, mean, pulls, np.zeros((*shape, 2)), *self._schedule(env))
+        else:
+            for by_run in self._own[:5]:
+                by_run[rows] = 0.0
+
+    def _schedule(self, env: World) -> tuple[Array, Array, Array, float, bool]:
+        """Return by count whether a mean is released, the scale of its noise and its ε; then its grid, and `clips`."""
+        horizon = int(env.horizon)
+        affordable(f"horizon={horizon} of {self.name}", 100.0 * horizon)
+        due = np.zeros(horizon + 1, bool)
+        due[costs.release_counts(self.epsilon, self.v, horizon)] = True
+        # from the same scalar power that a run alone would take
+        powers = self.v / 2 - 1, -self.v / 2
+        scale, cost = (np.array([0.0, *(math.pow(n, p) for n in range(1, horizon + 1))]) for p in powers)
+        # Σ n v̂ over all agents: rewards and, at the 2^-53 that a tape can draw, 37 scales of noise
+        most = env.n_agents * (horizon + 37.0 * math.pow(horizon, self.v / 2))
+        return due, scale, cost, 2.0 ** min(_FINEST, 52 - math.frexp(most)[1]), env.law.unit_interval
+
+    def send(self, message: Payload, env: World) -> Payload:
+        """Count the pull; release where the count is due (alg. 1, lines 3–13)."""
+        # one uniform per agent and round, released or not: the tape never shifts
+        _post_all(self._own, message["arm"], message["reward"], self._luck.next())
+        kept = {name: value for name, value in message.items() if name not in ("arm", "reward")}
+        return Payload(kept, mean=self._own.mean, count=self._own.pulls)
+
+    @property
+    def poster(self) -> Callable[..., None]:
+        return _post
+
+    def posting(self, rounds: int) -> Posting:
+        return Posting(self._own, self._luck.rows(rounds), self.own == "noised")
+
+    def told(self, env: World) -> dict[str, Array]:
+        return {} if self.own == "exact" else {"mean": self._own.mean, "count": self._own.pulls}
+
+    def metrics(self, env: World) -> dict[str, Array]:
+        spent = self._own.spent.max(2)
+        pure, squares = spent[..., 0].max(1), spent[..., 1].max(1)
+        rounds = np.maximum(env.t - 1, 0)
+        return {
+            "epsilon": pure,
+            "epsilon_delta": costs.compose_releases(pure, squares, self.delta),
+            "epsilon_lemma": costs.lemma(self.epsilon, self.v, rounds, self.delta),
+            "agent_epsilon": spent[..., 0],
+        }
+
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
+        counts = costs.release_counts(self.epsilon, self.v, int(env.horizon)).astype(float)
+        each = counts ** (-self.v / 2)
+        pure, exact = float(each.sum()), partial(_releases_together, self.epsilon, self.v, int(env.horizon))
+        noise = f"Laplace(n^({self.v / 2 - 1:g})) on a mean of n rewards"
+        text, inputs = f"{noise}, released at {len(counts)} counts", "one reward of one agent on one arm replaced"
+        words = "rewards in [0, 1]", "idealised floating point", SIMULATED
+        view = "any receiver: all messages, counts included"
+        source = "Dubey & Pentland 2020, algorithm 1 and lemma 3.4; a release is n^(−v/2)-DP"
+        whole = Guarantee(text, pure, 0.0, Adjacency(inputs, "reward"), view, words, source, exact=exact)
+        if self.own == "exact":
+            view = "a receiver of one released mean by itself, its arm and time taken as given"
+            first = float(each[0]) if len(each) else 0.0
+            alone = replace(whole, mechanism=noise, epsilon=first, view=view, alone=True, exact=None)
+            return invalid(whole, "arms and counts follow exact own rewards"), alone
+        strong = exact(1, max(self.delta, RESOLVED))
+        return (whole, replace(whole, epsilon=strong, delta=self.delta)) if strong < pure else (whole,)

@@ -1,0 +1,177 @@
+"""Secure aggregation: what is added up between senders and receivers; of what, the setting says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import takewhile
+from typing import cast
+
+from hushbandits.core import Channel, Guarantee, Privatizer, SecureFunction, Streams, World
+from hushbandits.core.utils import LARGEST_NUMBER, Array, choice, flag, integer, real, shown
+from hushbandits.secure.bonawitz import MEASURES, Cohorts, Protocol
+from hushbandits.wrappers.mechanism import Mechanism
+from hushbandits.wrappers.secure_function import Passage, hides
+
+_ROOM = 1 << 62  # sums of residues are reduced after they are added
+
+
+class SecAgg(Passage, SecureFunction):
+    """Secure aggregation between senders and receivers: they get ``Σ y mod m`` and nothing else.
+
+    Feedback: adds a block's messages up; a mechanism before it names the modulus, raw rewards are encoded on a
+    fixed-point grid here.  Network: each receiver gets, of what arrives in a round, the pulls and reward sums per arm
+    (codes one-hot in the arm, rewards rounded to the grid), so the inbox has a `tally` and nothing else.  Exploration:
+    the coordinator gets the votes per arm of a window of activations.  A cohort smaller than `min_cohort` reveals
+    nothing at all: in feedback its messages are lost, in exploration the window stays open, and in network, where a
+    cohort is those who report one arm to one receiver in one round, the arm looks as if nobody had pulled it.
+
+    By default the sum is an ideal functionality.  ``protocol="bonawitz"`` plays the protocol that it idealises, for
+    every cohort, with all parties in this process: the sums are the same to the bit, and it is told what they cost.
+    Feedback needs ``users="each"`` then.  Who drops out before its masked message is not in the sum; where too few are
+    left the cohort reveals nothing, as a small one, and in exploration who is not in a window's sum stays for the next.
+    In network the receiver opens the sum of all arms at once, and is trusted to drop those unread that too few report.
+    Source: Bonawitz et al. 2017; Bell et al. 2020 (`neighbours`).
+
+    Parameters
+    ----------
+    min_cohort : int
+        Fewest messages that are added up, ≥ 2: the sum of one message is the message.  Of a block whose mechanism
+        counts on some of its users (`t_min`), no fewer than these either.
+    grid : int
+        Fixed-point steps per unit reward where no mechanism has encoded rewards.
+    bound : float
+        Network: the largest reported ``|reward|`` that the modulus makes room for; a larger one raises.
+    window : int, optional
+        Exploration only, and needed there: activations per sum.
+    protocol : str, optional
+        ``"bonawitz"``; by default the sum is ideal.  What follows is for the protocol alone.
+    neighbours : int, optional
+        With how many others a user shares its secrets; by default with all of its cohort.
+    threshold : int, optional
+        How many of them must answer for it at the end; by default ⌊2k/3⌋ + 1 of k.  A cohort of no more users than
+        that reveals nothing.
+    malicious : bool
+        Against a server that lies: users sign.  Everybody is a neighbour then.
+    dropouts : mapping, optional
+        With which probability a user is silent from a stage on: ``"keys"``, ``"shares"``, ``"masked"``, ``"signed"``
+        (where users sign), ``"unmask"``.
+    insecure_seed : bool
+        Whether keys follow from the run's seed, so that all bytes repeat: a simulation.  Otherwise they are the
+        operating system's, and what a run measures is the same.
+
+    Raises
+    ------
+    ValueError
+        A number out of its range, a stage that is none, or a parameter of the protocol without it.
+    """
+
+    verbs = ("seal",)
+    _play: Cohorts
+
+    def __init__(
+        self,
+        min_cohort: int = 2,
+        grid: int = 1 << 16,
+        bound: float = 1.0,
+        window: int | None = None,
+        protocol: str | None = None,
+        neighbours: int | None = None,
+        threshold: int | None = None,
+        malicious: bool = False,
+        dropouts: Mapping[str, float] | None = None,
+        insecure_seed: bool = True,
+        *,
+        name: str | None = None,
+    ):
+        super().__init__(name=name)
+        self.bound = real("bound", bound, 0, LARGEST_NUMBER)
+        self.window = None if window is None else integer("window", window, 2)
+        self.min_cohort = integer("min_cohort", min_cohort, 2)
+        self.grid = integer("grid", grid, 1, 1 << 30)
+        malicious, insecure_seed = flag("malicious", malicious), flag("insecure_seed", insecure_seed)
+        if protocol is not None:
+            self.protocol = choice("protocol", protocol, ("bonawitz",))
+            self.neighbours, self.threshold, self.malicious = neighbours, threshold, malicious
+            given = {} if dropouts is None else dropouts
+            self._how = Protocol(neighbours, threshold, malicious, self.min_cohort, given, insecure_seed)
+            self.dropouts, self.insecure_seed = dict(given), insecure_seed
+            vars(self)["measures"] = dict(MEASURES)  # an ideal sum measures nothing
+        elif (neighbours, threshold, malicious, dropouts, insecure_seed) != (None, None, False, None, True):
+            asked = f"{neighbours=}, {threshold=}, {malicious=}, dropouts={shown(dropouts)}, {insecure_seed=}"
+            raise ValueError(f'{asked} of {self.name} needs protocol="bonawitz": by default the sum is ideal')
+
+    def room(self, what: str, n: int, most: int) -> None:
+        """Raise ``ValueError`` unless `most`, what `n` messages (`what`: users, …) may add up to, is far below 2⁶³."""
+        if most >= _ROOM:
+            at = f"at grid={self.grid} and bound={self.bound:g}"
+            raise ValueError(f"{self.name}: {what} {n} adds up to {most:.3g} {at}; a smaller grid keeps it below 2^62")
+
+    def channel(self, env: World) -> Channel:
+        return cast(Channel, env.payload.sealed(self, env))
+
+    def _parties(self, rng: Streams) -> Cohorts:
+        return Cohorts(self._how, rng)
+
+    def add_up(self, run: int, vectors: Array, modulus: int, fewest: int = 2) -> tuple[Array, Array]:
+        """Add a cohort up by the protocol.
+
+        Parameters
+        ----------
+        run : int
+        vectors : (n, K) int64
+            Its messages, residues of the modulus.
+        modulus : int
+        fewest : int
+            A sum of fewer is not opened.
+
+        Returns
+        -------
+        total : (K,) int64
+            Zeros after an abort.
+        left : (n,) bool
+            Whose messages are in it; nobody's after an abort.
+        """
+        return self._play.add_up(run, vectors, modulus, fewest)
+
+    @property
+    def max_drop_fraction(self) -> float:
+        return 0.0 if self.protocol is None else float(self._how.loses)
+
+    def needed(self, env: World) -> Callable[[int], int] | None:
+        """Without how many users of a block of n no sum is opened: those to whom the mechanism's noise is calibrated.
+
+        ``None``: the mechanism before it counts on all (``t_min=1.0``), or there is none.
+        """
+        before = takewhile(lambda w: w.name != self.name, env.wrappers)
+        mechanism = next((w for w in before if isinstance(w, Privatizer)), None)
+        if not isinstance(mechanism, Mechanism) or (isinstance(mechanism.t_min, float) and mechanism.t_min == 1.0):
+            return None
+        return mechanism.sure
+
+    def enforces(self, env: World) -> bool:
+        return self.needed(env) is not None
+
+    def fewest(self, n: int, env: World) -> int:
+        needed = self.needed(env)
+        least = self.min_cohort if needed is None else max(self.min_cohort, needed(n))
+        return least if self.protocol is None else max(least, self._how.threshold_of(n))
+
+    def tolerates(self, n: int, colluders: int) -> bool:
+        return self.protocol is None or self._how.tolerates(n, colluders)
+
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
+        channel = self.channel(env)
+        if self.protocol is None:
+            what, whose = "ideal modular sum", ("an ideal functionality: no collusion, no cryptography",)
+        else:
+            what, whose = self._how.words, (*self._how.assumptions, *getattr(channel, "played", ()))
+        between = (
+            "receivers do not pool their sums: cohorts of neighbours overlap, and the difference of two sums that "
+            "differ in one sender is its message",
+            "nobody in a cohort gives its own message away: those of min_cohort − 1 others leave one",
+        )
+        text = f"{what} over at least {self.min_cohort} messages {channel.cohort}"
+        inputs = "any two sets of messages with the same sum"
+        view = "the receiver: the sum; it learns nothing else, and all of the sum"
+        source = "Bonawitz et al. 2017" + ("; Bell et al. 2020" if getattr(self, "neighbours", None) else "")
+        return hides(text, inputs, view, (*whose, *between), source)

@@ -1,0 +1,111 @@
+"""A shuffler between senders and receivers; of what, the setting says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+
+from hushbandits.core import Array, Channel, Guarantee, World, integer
+from hushbandits.wrappers.secure_function import Mixed, Passage, hides
+
+
+class Shuffle(Mixed, Passage):
+    """A shuffler between senders and receivers: the multiset of messages, and nothing else.
+
+    Network: each receiver's arrivals of a round in a uniform order, ``who`` and delays gone (so an agent that
+    needs senders, such as QuACK, is refused).  Exploration: the votes of a window of activations, as counts per
+    arm.  Feedback: the messages of a block of users; a pool of like users is its own shuffle.
+
+    By default the shuffler is an ideal functionality.  ``protocol="mixnet"`` sends every batch through mixes, all in
+    this process; feedback needs ``users="each"`` then, and in exploration every agent of a window sends a message for
+    each arm, so that none shows by its number.  Source of the model: Bittau et al. 2017; of the mixes: Chaum 1981.
+
+    Parameters
+    ----------
+    window : int, optional
+        Exploration only, and needed there: activations per shuffle.
+    min_cohort : int
+        Exploration only: fewest different agents per window.
+    protocol : str, optional
+        ``"mixnet"``; by default the shuffler is ideal.  What follows is for the protocol alone.
+    hops : int
+        Mixes that each batch passes.
+    insecure_seed : bool
+        Whether keys and orders follow from the run's seed: a simulation.  Otherwise they are the operating system's,
+        and a run whose agents go by the order does not repeat.
+
+    Raises
+    ------
+    ValueError
+        A number out of its range, or a parameter of the protocol without it.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> sorted(hb.make_core("CoopNetwork-v0", wrappers=[Shuffle()]).inbox_fields)
+    ['arm', 'reward']
+    """
+
+    verbs = ("shuffle",)
+
+    def __init__(
+        self,
+        window: int | None = None,
+        min_cohort: int = 2,
+        protocol: str | None = None,
+        hops: int = 3,
+        insecure_seed: bool = True,
+        *,
+        name: str | None = None,
+    ):
+        super().__init__(protocol, hops, insecure_seed, name=name)
+        self.window = None if window is None else integer("window", window, 2)
+        self.min_cohort = integer("min_cohort", min_cohort, 2)
+
+    def channel(self, env: World) -> Channel:
+        return cast(Channel, env.payload.shuffled(self, env))
+
+    def order(self, run: int, messages: Sequence[bytes]) -> Array:
+        """Send a batch through the mixes.
+
+        Parameters
+        ----------
+        run : int
+        messages : sequence of bytes
+
+        Returns
+        -------
+        (n,) int
+            Which of them stands where.
+        """
+        return self._play.order(run, messages)
+
+    def add_up(self, run: int, vectors: Array, modulus: int) -> tuple[Array, Array]:
+        """Count votes behind the mixes.
+
+        Parameters
+        ----------
+        run : int
+        vectors : (n, K) int64
+            Votes, 0 or 1.
+        modulus : int
+            Larger than n.
+
+        Returns
+        -------
+        total : (K,) int64
+        left : (n,) bool
+            Everybody's.
+        """
+        return self._play.count(run, vectors), np.ones(len(vectors), bool)
+
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
+        what, source = "ideal shuffle", "Cheu et al. 2019"
+        whose: tuple[str, ...] = ("the shuffler is trusted", "seeded permutations are a simulation")
+        if self.protocol is not None:
+            what, source, whose = f"shuffle by {self.hops} mixes", f"{source}; Chaum 1981", self.shuffler
+        inputs = "none: it hides who said what, not what was said"
+        view = "the receiver sees the multiset of messages of a cohort"
+        return hides(f"{what}: a uniform permutation, senders removed", inputs, view, whose, source)

@@ -1,0 +1,165 @@
+"""Noise for a shuffler, which all users of a block add together.
+
+Three protocols send it: split-and-mix (Balle et al. 2020), theorem 3 of Chowdhury & Zhou 2023, and a binary sum
+(Tenenbaum et al. 2021).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+from hushbandits.core import Adjacency, Fields, Guarantee, World, Wrapper, choice, integer, real
+from hushbandits.privacy import divergence, plans
+from hushbandits.privacy.ledger import Spent
+from hushbandits.privacy.plans import SMALLEST, Plan, Release
+from hushbandits.wrappers.distributed_dp import polya_price
+from hushbandits.wrappers.mechanism import ALONE, Mechanism
+from hushbandits.wrappers.shuffled_sum import PROTOCOLS, ShuffledSum
+
+
+@dataclass(frozen=True)
+class _Bits(Plan):
+    """A block of the binary-sum protocol."""
+
+    noise: plans.ExtraBits
+    wraps = False
+
+    @cached_property
+    def modulus(self) -> int:
+        return self.n * (1 + self.noise.k) + 1
+
+    @cached_property
+    def bits(self) -> int:
+        return 1 + self.noise.k
+
+    def decode(self, y: int, survivors: int) -> float:
+        return y - survivors * self.noise.mean
+
+
+class ShuffledNoise(Mechanism):
+    """Every user adds noise for a shuffler behind the mechanism, by one of three protocols.
+
+    ``split-and-mix``: Pólya noise as in `DiscreteLaplace`, with the full ε; (ε, δ) with ``δ = (1 + e^ε) 2^(−σ)``.
+    ``pure``: the same with ``ε′ = ε/2`` (the printed theorem keeps e^(−ε/g) and would spend 1.5 ε), ε/4 twice in the
+    relaxed secure aggregation, ``p = q̂ = 1/(2T)``.  ``binary-sum``: the (randomly rounded) reward as a bit, and noise
+    bits; the shuffler hides which is which.  Source: Balle et al. 2020 (split-and-mix); Chowdhury & Zhou 2023, theorem
+    3 (pure); Tenenbaum, Kaplan, Mansour & Stemmer 2021, and Cheu, Smith, Ullman, Zeber & Zhilyaev 2019 (binary-sum).
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        (ε, δ) of a block; δ is that of ``binary-sum``, the other protocols have their own.
+    confidence : float or "1/T"
+        p: a block's noise stays below its bound with probability 1 − p; it enters the agent's confidence radius.
+    shuffle : str
+        One of `PROTOCOLS`.
+    calibrate : str
+        Of ``binary-sum``: ``"paper"``, ``τ = 96 ln(2/δ)/ε²`` fair bits' worth of noise, or more where that falls short
+        of (ε, δ) (from ε ≈ 7 on); ``"exact"``, as little as (ε, δ) needs.
+    security : int
+        σ of ``split-and-mix``, bits of statistical security; its `ShuffledSum` has the same.
+    t_min : float
+        The least share of a block's users that reach the sum; the noise is that of so many.
+    honest : float
+        Share of a block's users outside the coalition that the table's second line is about.
+    noise : str
+        As of `Mechanism`: ``"simulated"`` or ``"exact"``.
+
+    Raises
+    ------
+    ValueError
+        A number out of its range; `t_min` or `noise` with ``binary-sum``, which knows neither.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        confidence: float | str = 0.1,
+        shuffle: str = "split-and-mix",
+        delta: float = 1e-6,
+        calibrate: str = "paper",
+        security: int = 40,
+        t_min: float = 1.0,
+        honest: float = 1.0,
+        noise: str = "simulated",
+        name: str | None = None,
+    ):
+        bits = choice("shuffle", shuffle, PROTOCOLS) == "binary-sum"
+        if bits and (t_min, noise) != (1.0, "simulated"):
+            raise ValueError(f"{t_min=}, {noise=}: the binary-sum protocol knows t_min=1.0 and noise='simulated' only")
+        #: What agents whose radius is made for one noise call it.
+        self.noise_as = "BinarySum" if bits else "ShuffledLaplace"
+        super().__init__(epsilon, confidence, t_min, honest=honest, noise=noise, name=name or self.noise_as)
+        self.shuffle, self.calibrate = shuffle, choice("calibrate", calibrate, ("paper", "exact"))
+        self.security = integer("security", security, 1, 128)
+        self.smallest = SMALLEST if shuffle == "split-and-mix" else 2  # smaller blocks have too few shares to hide
+        self._share = self.epsilon / 2 if shuffle == "pure" else self.epsilon
+        split = 0.0 if shuffle == "pure" else _split_delta(self.epsilon, self.security)
+        self.delta = real("delta", delta, 0, 1) if bits else split
+
+    def sends(self, fields: Fields, env: World) -> Fields:
+        fields = super().sends(fields, env)
+        if self.shuffle == "pure":
+            self._p = 1 / (2 * env.horizon)
+        return fields
+
+    def plan(self, n: int) -> Plan:
+        if self.shuffle == "binary-sum":
+            return _Bits(n, 1, 0, plans.extra_bits(n, self.epsilon, self.delta, self.calibrate))
+        return plans.distributed_pure(n, self._share, self._p, self.sure(n))
+
+    def price(self, n: int, survivors: int) -> Spent:
+        """As `DiscreteLaplace`, plus what the shuffled sum gives away; of bits ε, and the δ of those that are left."""
+        bits = self.planned(n).noise
+        if isinstance(bits, plans.ExtraBits):
+            cost, delta = self.epsilon, self.delta
+            if survivors < n:
+                delta = plans.binomial_delta(survivors * bits.k, bits.q, cost)
+        else:
+            cost = polya_price(self.planned(n), self._share, survivors).epsilon
+            if self.shuffle == "pure":
+                cost += 2 * (self.epsilon / 4)
+                return Spent(cost, 0.0, divergence.pure_curve(cost))
+            delta = _split_delta(cost, self._secure(n, survivors))
+        return Spent(cost, delta, profile=partial(self.seen, n, survivors))
+
+    def _secure(self, n: int, survivors: int) -> float:
+        modulus = self.planned(n).modulus
+        shares = plans.shares_needed(max(SMALLEST, self.sure(n)), modulus, self.security)
+        return min(self.security, plans.shares_security(shares, survivors, modulus))
+
+    def seals(self, wrapper: Wrapper) -> bool:
+        return isinstance(wrapper, ShuffledSum) and wrapper.shuffle == self.shuffle
+
+    def release(self, n: int, survivors: int) -> Release | None:
+        noise = super().release(n, survivors)
+        if noise is None or self.shuffle == "binary-sum":
+            return noise
+        if self.shuffle == "pure":  # theorem 3 takes q̂ for p as well
+            return replace(noise, epsilon=self.epsilon / 2, wrong=self._p)
+        return replace(noise, far=2.0 ** -self._secure(n, survivors))
+
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
+        shuffler = next((w.shuffler for w in env.wrappers if isinstance(w, ShuffledSum)), ("an honest shuffler",))
+        if self.shuffle == "binary-sum":
+            source = "exact divergence of the binomial" if self.calibrate == "exact" else "Tenenbaum et al. 2021"
+            text = f"binomial noise bits on a block's binary sum, {self.calibrate} calibration"
+            sure = *shuffler, "all planned users take part", f"no user tells the server its bits {ALONE}"
+            inputs = Adjacency("one user's bit replaced; a user takes part once", "reward")
+            return self._promise(text, "the server alone: shuffled bits of blocks", source, sure, adjacency=inputs)
+        total, secure = "ε in the noise", f"split-and-mix: security {self.security} bits, statistical, never pure"
+        source = "Balle et al. 2020"
+        if self.shuffle == "pure":
+            total = "ε/2 in the noise and 2·ε/4 in a relaxed secure aggregation"
+            source = "Chowdhury & Zhou 2023, theorem 3 (corrected)"
+            secure = "an ideal (ε/4, 1/(2T))-relaxed secure aggregation"
+        present = "all planned users" if self.t_min == 1.0 else f"at least t_min={self.t_min:g}"
+        text = f"Lap_ℤ on a block's sum as n Pólya shares: {total}, ε = {self.epsilon:g}"
+        sure = secure, *shuffler, f"{present} take part", f"no user tells the server its own messages {ALONE}"
+        return self._promise(text, "the server alone: shuffled messages of blocks", source, sure)
+
+
+def _split_delta(epsilon: float, security: float) -> float:
+    return min(1.0, (1 + math.exp(min(epsilon, 700))) * math.pow(2.0, -security))
