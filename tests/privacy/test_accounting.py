@@ -89,7 +89,7 @@ def test_returning_users():
     rho, delta = 0.005, 1e-6
     for blocks in (1, 10, 100):
         book = Ledger(lambda n, s: Spent(1.0, 0.0, zcdp_curve(rho)), lambda n: {}, 1)
-        book.use(0, 0, 1, 1)
+        book.use(np.array([[1]]), np.array([[1]]))
         composed = to_epsilon(zcdp_curve(rho * blocks), delta)
         assert book.returning(0, blocks, delta)[0] == pytest.approx(composed, rel=1e-9)
     # Appendix I: Rényi composition beats advanced composition of the converted blocks, by a factor that grows.

@@ -67,8 +67,8 @@ def test_a_returning_user_pays_for_the_block_with_the_larger_delta():
     core = hb.make_core("ShuffleDP-v0", shuffle="binary-sum", calibrate="exact")
     core.reset(0)
     book, bits = core.mechanism.ledger, core.mechanism.planned(1024).noise
-    book.use(0, 0, 1024, 1024)
-    book.use(0, 0, 1024, 512)
+    for left in (1024, 512):
+        book.use(np.array([[1024]]), np.array([[left]]))
     truth = binomial_delta(512 * bits.k, bits.q, 1.0)
     assert (book.worst[0], book.worst_delta[0]) == (1.0, truth)
     assert truth == pytest.approx(2.4e-4, rel=0.02)
@@ -86,11 +86,11 @@ def test_what_is_dearer_once_may_be_cheaper_a_thousand_times():
     alone = []
     for kind in kinds:
         book = ledger(mechanism.price)
-        book.use(0, 0, *kind)
+        book.use(*np.reshape(kind, (2, 1, 1)))
         alone.append(book.returning(0, 1000, 1e-6)[0])
     book = ledger(mechanism.price)
     for kind in kinds:
-        book.use(0, 0, *kind)
+        book.use(*np.reshape(kind, (2, 1, 1)))
     assert book.returning(0, 1000, 1e-6)[0] >= max(alone) * (1 - 1e-9)
 
 
@@ -111,9 +111,9 @@ kinds = st.one_of(
 @settings(max_examples=8, deadline=None)
 @given(st.lists(kinds, min_size=1, max_size=3), st.lists(st.integers(0, 2), min_size=1, max_size=6))
 def test_no_mixture_of_blocks_costs_more_than_the_ledger_says(blocks, order):
-    book = ledger(lambda n, s: blocks[n])
-    for n in range(len(blocks)):
-        book.use(0, 0, n, n)
+    book = ledger(lambda n, s: blocks[n - 1])
+    sizes = np.arange(1, len(blocks) + 1)[None]
+    book.use(sizes, sizes)
     played = [blocks[i % len(blocks)] for i in order]
     epsilon, delta = book.returning(0, len(played), 1e-5)
     if math.isinf(epsilon):
@@ -138,7 +138,7 @@ def test_no_mixture_of_blocks_costs_more_than_the_ledger_says(blocks, order):
 
 def test_no_bound_attains_so_small_a_delta():
     book = ledger(lambda n, s: Spent(1.0, 1e-3))
-    book.use(0, 0, 8, 8)
+    book.use(np.array([[8]]), np.array([[8]]))
     assert book.returning(0, 5, 1e-6) == (5.0, 5e-3)  # its own, larger δ
     assert book.returning(0, 5, 0.01)[1] <= 0.01
     assert book.returning(0, 5, 0.01)[0] <= 5.0

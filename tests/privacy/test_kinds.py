@@ -84,9 +84,11 @@ def test_blocks_of_a_round_are_written_down_as_one_by_one(runs, lost, monkeypatc
     for step in range(25):
         n = rng.integers(0, 6, (runs, 2))
         survivors = np.maximum(n - lost * rng.integers(0, 2, n.shape), 0)
-        whole.use_all(n, survivors)
-        for r, m in np.argwhere(survivors).tolist():
-            single.use(r, m, int(n[r, m]), int(survivors[r, m]))
+        whole.use(n, survivors)
+        for block in np.ndindex(n.shape):
+            alone = np.zeros_like(survivors)
+            alone[block] = survivors[block]
+            single.use(n, alone)
         if step % 7 == 3:
             for ledger in (whole, single):
                 ledger.reset(np.array([1, 0]))

@@ -53,9 +53,13 @@ LOG = math.log(2 / P)
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 2.5])
-@pytest.mark.parametrize(("n", "t"), [(50, None), (1 << 20, None), (50, 50), (50, 31), (7, 1)])
+@pytest.mark.parametrize(("n", "t"), [(50, 1.0), (1 << 20, 1.0), (50, 50), (50, 31), (7, 1)])
 def test_the_table(epsilon, n, t):
-    sure, fine, coarse = t or n, 4 * epsilon * math.sqrt(n), epsilon * math.sqrt(n)
+    sure, fine, coarse = (
+        n if t == 1.0 and isinstance(t, float) else t,
+        4 * epsilon * math.sqrt(n),
+        epsilon * math.sqrt(n),
+    )
     g, h = math.ceil(coarse), math.ceil(fine)
     rows = [
         (distributed_pure(n, epsilon, P, t), g, PolyaDifference(1 / sure, g / epsilon), g / epsilon * LOG),

@@ -34,9 +34,9 @@ def test_somebody_always_takes_part(share, n):
 
 def booked(*prices):
     """A ledger with one block of each price."""
-    ledger = Ledger(lambda n, s: prices[n], lambda n: {}, 1)
-    for n in range(len(prices)):
-        ledger.use(0, 0, n, n)
+    ledger = Ledger(lambda n, s: prices[n - 1], lambda n: {}, 1)
+    sizes = np.arange(1, len(prices) + 1)[None]
+    ledger.use(sizes, sizes)
     return ledger
 
 

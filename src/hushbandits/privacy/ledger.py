@@ -129,7 +129,6 @@ class Spent:
         return known if known is not None else pure_profile(self.epsilon, self.delta)
 
 
-@dataclass
 class Ledger:
     """Uses of one mechanism, by run.
 
@@ -145,27 +144,22 @@ class Ledger:
     runs : int
     """
 
-    price: Callable[[int, int], Spent]
-    details: Callable[[int], dict[str, object]]
-    runs: int
-    _uses: list[Counter[tuple[int, int, int]]] = field(init=False)
-    _prices: dict[tuple[int, int], Spent] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._uses = [Counter() for _ in range(self.runs)]
+    def __init__(self, price: Callable[[int, int], Spent], details: Callable[[int], dict[str, object]], runs: int):
+        self.price, self.details = price, details
+        self._uses: list[Counter[tuple[int, int, int]]] = [Counter() for _ in range(runs)]
+        self._prices: dict[tuple[int, int], Spent] = {}
         self._costs, self._whole = Kinds(self._cost, np.float64), Kinds(self._whole_cost, np.float64)
-        # Blocks of many runs are counted later, and those of runs that start afresh never.
+        # Blocks are counted later, and those of runs that start afresh never.
         self._log: list[tuple[Array, Array]] = []
-        self._since = np.zeros(self.runs, np.int64)  # the entry of the log with which each run begins
+        self._since = np.zeros(runs, np.int64)  # the entry of the log with which each run begins
         #: (R,) largest ε of a block so far, and largest δ: together they hold for every user who took part once.
-        self.worst: Array = np.zeros(self.runs)
-        self.worst_delta: Array = np.zeros(self.runs)
+        self.worst: Array = np.zeros(runs)
+        self.worst_delta: Array = np.zeros(runs)
 
     def reset(self, rows: Array) -> None:
         """Forget what the runs `rows` spent."""
         for row in rows:
-            if self._uses[row]:
-                self._uses[row] = Counter()
+            self._uses[row].clear()
         self._since[rows] = len(self._log)
         self.worst[rows] = self.worst_delta[rows] = 0.0
 
@@ -182,14 +176,7 @@ class Ledger:
     def _whole_cost(self, n: int) -> tuple[float, float]:
         return self._cost((n, n))
 
-    def use(self, run: int, server: int, n: int, survivors: int) -> None:
-        """Write down one block."""
-        self._uses[run][server, n, survivors] += 1
-        spent = self.spent(n, survivors)
-        self.worst[run] = max(self.worst[run], spent.epsilon)
-        self.worst_delta[run] = max(self.worst_delta[run], spent.delta)
-
-    def use_all(self, n: Array, survivors: Array) -> None:
+    def use(self, n: Array, survivors: Array) -> None:
         """Write down a round's blocks ``(R, M)``, those that have survivors; `n` is kept."""
         self._log.append((n, survivors.copy()))
         if len(self._log) * n.size > _LONG:

@@ -56,8 +56,6 @@ class NoiseLaw:
     """
 
     integer: ClassVar[bool] = True
-    #: Whether `profile` has a closed form for the sum of any number of draws, however few.
-    closed: ClassVar[bool] = False
     #: Mean of one value, which the analyzer subtracts.
     mean: float = 0.0
     #: Where the moment generating function ends.

@@ -8,7 +8,7 @@ are split-and-mix shares, or noise bits of a binary sum.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from typing import ClassVar
 
@@ -24,7 +24,7 @@ _SLACK = 1e-12  # a quotient within rounding of a whole number is that number: �
 _MAX_MODULUS = 1 << 62
 #: Fewest users whose shares hide anything.
 SMALLEST = 19
-_kept = lru_cache(maxsize=4096)  # an env is built anew, and asks for the same plans
+_kept = lru_cache(maxsize=4096, typed=True)  # an env is built anew, and asks for the same plans; 1 is not 1.0
 
 
 @dataclass(frozen=True)
@@ -143,35 +143,32 @@ def checked_t_min(t_min: object) -> float:
     return real("t_min", t_min, 0, 1, closed="high") if isinstance(t_min, float) else integer("t_min", t_min, 1)
 
 
-def _pure_tau(g: int, epsilon: float, p: float) -> int:
-    return ceiling(g / epsilon * math.log(2 / p))
-
-
 @_kept
-def distributed_pure(n: int, epsilon: float, p: float, t_min: int | None = None) -> Plan:
+def distributed_pure(n: int, epsilon: float, p: float, t_min: float = 1.0) -> Plan:
     """Theorem 1: ``γ⁺ − γ⁻``, each Pólya(1/n, e^(−ε/g)); ``g = ⌈ε√n⌉``, ``τ = ⌈(g/ε) ln(2/p)⌉``.
 
     The users' noise sums to Lap_ℤ(g/ε).  With fewer guaranteed users it is Pólya(1/t_min, ·), and τ the 1 − p
     quantile of what n of them sum to.
     """
-    g, t = precision(n, epsilon), t_min or n
+    g, t = precision(n, epsilon), guaranteed(t_min, n)
     noise = PolyaDifference(1 / t, g / epsilon)
-    return Plan(n, g, _pure_tau(g, epsilon, p) if t == n else tail_quantile(noise, n, p), noise)
+    tau = ceiling(g / epsilon * math.log(2 / p)) if t == n else tail_quantile(noise, n, p)
+    return Plan(n, g, tau, noise)
 
 
 @_kept
-def distributed_renyi(n: int, epsilon: float, p: float, scale: float, t_min: int | None = None) -> Plan:
+def distributed_renyi(n: int, epsilon: float, p: float, scale: float, t_min: float = 1.0) -> Plan:
     """Theorem 2: Skellam(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(2g/ε)√ln(2/p) + √2 ln(2/p)⌉``."""
-    g, t, log = precision(n, epsilon, scale), t_min or n, math.log(2 / p)
+    g, t, log = precision(n, epsilon, scale), guaranteed(t_min, n), math.log(2 / p)
     noise = Skellam(g * g / (t * epsilon**2))
     tau = ceiling(2 * g / epsilon * math.sqrt(log) + math.sqrt(2) * log) if t == n else tail_quantile(noise, n, p)
     return Plan(n, g, tau, noise)
 
 
 @_kept
-def distributed_concentrated(n: int, epsilon: float, p: float, scale: float, t_min: int | None = None) -> Plan:
+def distributed_concentrated(n: int, epsilon: float, p: float, scale: float, t_min: float = 1.0) -> Plan:
     """Theorem 4: discrete Gaussian N_ℤ(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(g/ε)√(2 ln(2/p))⌉``."""
-    g, t = precision(n, epsilon, scale), t_min or n
+    g, t = precision(n, epsilon, scale), guaranteed(t_min, n)
     noise = DiscreteGaussian(g * g / (t * epsilon**2))
     tau = ceiling(g / epsilon * math.sqrt(2 * math.log(2 / p))) if t == n else tail_quantile(noise, n, p)
     return Plan(n, g, tau, noise)
@@ -180,8 +177,7 @@ def distributed_concentrated(n: int, epsilon: float, p: float, scale: float, t_m
 @_kept
 def central_pure(n: int, epsilon: float, p: float) -> Plan:
     """Theorem 5: users add nothing, the analyzer adds Lap_ℤ(g/ε); g and τ as `distributed_pure`."""
-    g = precision(n, epsilon)
-    return Plan(n, g, _pure_tau(g, epsilon, p), None)
+    return replace(distributed_pure(n, epsilon, p), noise=None)
 
 
 @_kept

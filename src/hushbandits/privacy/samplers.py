@@ -138,7 +138,6 @@ class PolyaDifference(Positive):
         Scale of the sum, > 0.
     """
 
-    closed = True
     r: float
     b: float
 

@@ -71,7 +71,7 @@ class CentralLaplace(Mechanism):
         for r, m, _ in blocks(n):
             noised[r, m] = y[r, m] + laws[self._sizes[r, m]].draw(self._rngs[r], 1)[0]
         if not self.discrete:
-            self.ledger.use_all(self._sizes, n.copy())
+            self.ledger.use(self._sizes, n)
         inbox = inbox.decoded(noised)
         return super().deliver(inbox, env) if self.discrete else inbox
 

@@ -60,7 +60,7 @@ class DiscreteLaplace(_Distributed):
     source = "Chowdhury & Zhou 2023, theorem 1"
 
     def plan(self, n: int) -> Plan:
-        return plans.distributed_pure(n, self.epsilon, self._p, self.sure(n))
+        return plans.distributed_pure(n, self.epsilon, self._p, self.t_min)
 
     def price(self, n: int, survivors: int) -> Spent:
         """ε; more where fewer than t_min survive, for their noise is all there is."""
@@ -111,7 +111,7 @@ class Skellam(_Distributed):
         self.delta = real("delta", delta, 0, 1)
 
     def plan(self, n: int) -> Plan:
-        return plans.distributed_renyi(n, self.epsilon, self._p, self.scale, self.sure(n))
+        return plans.distributed_renyi(n, self.epsilon, self._p, self.scale, self.t_min)
 
     def price(self, n: int, survivors: int) -> Spent:
         plan = self.planned(n)
@@ -155,7 +155,7 @@ class DiscreteGaussian(Skellam):
     source = "Chowdhury & Zhou 2023, theorem 4; Kairouz, Liu & Steinke 2021, proposition 13"
 
     def plan(self, n: int) -> Plan:
-        return plans.distributed_concentrated(n, self.epsilon, self._p, self.scale, self.sure(n))
+        return plans.distributed_concentrated(n, self.epsilon, self._p, self.scale, self.t_min)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         """(ε, δ) at the given δ, from a ρ that no block exceeds.

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-from hushbandits.core import Adjacency, Fields, Guarantee, Payload, Streams, World, Wrapper, probability, real, require
+from hushbandits.core import Adjacency, Fields, Guarantee, Payload, Streams, World, Wrapper, require, set_rows
 from hushbandits.core.payload import Luck
-from hushbandits.core.rows import set_rows
-from hushbandits.core.utils import Array
+from hushbandits.core.utils import Array, probability, real
 
 
 class Loss(Wrapper):

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import dropwhile, takewhile
+from itertools import dropwhile
 from typing import Any, ClassVar
 
 import numpy as np
@@ -197,12 +197,11 @@ class Mechanism(Privatizer):
         z = np.zeros(y.shape)
         if not self._odd:
             plans.decode(y, n, *self._blocks[:3], z)
-            self.ledger.use_all(self._sizes, n)
         else:
             for r, m, left in blocks(n):
                 plan = self.planned(int(self._sizes[r, m]))
                 z[r, m] = plan.decode(int(y[r, m]) % plan.modulus, left)
-                self.ledger.use(r, m, plan.n, left)
+        self.ledger.use(self._sizes, n)
         return inbox.decoded(z)
 
     # -- what it promises, and what of that holds ---------------------------------------------------------------------
@@ -234,15 +233,18 @@ class Mechanism(Privatizer):
     ) -> tuple[Guarantee, ...]:
         """Return its claim: (ε, δ) of one user's reward, or what `changes` say instead."""
         words = assumptions if self.noise == "exact" else (*assumptions, "idealised floating point", SIMULATED)
-        claim = Guarantee(mechanism, self.epsilon, self.delta, ONE_USER, view, words, source, run=ONCE)
-        return (replace(claim, **changes),)
+        what = {"epsilon": self.epsilon, "delta": self.delta, "adjacency": ONE_USER, "run": ONCE, **changes}
+        return (Guarantee(mechanism, view=view, assumptions=words, source=source, **what),)
 
     def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
         """Return its claims, less what fails here: its own law, the secure function, users on whose noise it counts."""
         claims = self._calibrated(env)
-        if reason := self._lost(env):
+        if self.hidden_by != "sum":
+            return claims
+        secure = next((w for w in env.wrappers if isinstance(w, SecureFunction)), None)
+        if reason := self._lost(env, secure):
             return tuple(invalid(g, reason) if math.isfinite(g.epsilon) else g for g in claims)
-        return self._weighed(env, claims)
+        return claims if secure is None else self._weighed(env, claims, secure)
 
     def _calibrated(self, env: World) -> tuple[Guarantee, ...]:
         """Return what holds of its claims where every planned user takes part."""
@@ -275,12 +277,9 @@ class Mechanism(Privatizer):
                 return invalid(claim, f"the law of its noise gives {found}, not ε = {claim.epsilon:.4g}")
         return claim
 
-    def _lost(self, env: World) -> str:
+    def _lost(self, env: World, secure: SecureFunction | None) -> str:
         """Why fewer users may be left than the noise was calibrated to; ``""`` where nothing says so."""
-        if self.hidden_by != "sum":
-            return ""
-        secure = _secure(env)
-        before = takewhile(lambda w: w is not secure, env.wrappers)
+        before = env.wrappers if secure is None else env.wrappers[: env.wrappers.index(secure)]
         losing = {w.name: lost for w in before if w.name != self.name and (lost := w.max_drop_fraction) > 0}
         if secure is not None:
             if secure.enforces(env) and secure.ships("send"):  # what is opened is opened of enough
@@ -298,11 +297,10 @@ class Mechanism(Privatizer):
             f"on t_min={self.t_min:g}; see what the ledger says was spent"
         )
 
-    def _weighed(self, env: World, claims: tuple[Guarantee, ...]) -> tuple[Guarantee, ...]:
+    def _weighed(self, env: World, claims: tuple[Guarantee, ...], secure: SecureFunction) -> tuple[Guarantee, ...]:
         """Return claims of what is opened though users drop out inside the secure function, and against colluders."""
-        secure = _secure(env)
-        drops = secure is not None and secure.max_drop_fraction > 0
-        if secure is None or self.hidden_by != "sum" or not (drops or self.honest < 1):
+        drops = secure.max_drop_fraction > 0
+        if not (drops or self.honest < 1):
             return claims
 
         def opened(n: int) -> int:
@@ -368,10 +366,6 @@ class Mechanism(Privatizer):
             if exact < math.inf:
                 return (min(exact, spent.epsilon) if spent.delta <= self.delta else exact), self.delta
         return spent.epsilon, spent.delta
-
-
-def _secure(env: World) -> SecureFunction | None:
-    return next((w for w in env.wrappers if isinstance(w, SecureFunction)), None)
 
 
 def _unprotected(n: int, survivors: int) -> Spent:

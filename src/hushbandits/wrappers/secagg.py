@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import takewhile
 from typing import cast
 
 from hushbandits.core import Channel, Guarantee, Privatizer, SecureFunction, Streams, World
@@ -142,8 +141,7 @@ class SecAgg(Passage, SecureFunction):
 
         ``None``: the mechanism before it counts on all (``t_min=1.0``), or there is none.
         """
-        before = takewhile(lambda w: w.name != self.name, env.wrappers)
-        mechanism = next((w for w in before if isinstance(w, Privatizer)), None)
+        mechanism = next((w for w in env.wrappers if isinstance(w, Privatizer) or w.name == self.name), None)
         if not isinstance(mechanism, Mechanism) or (isinstance(mechanism.t_min, float) and mechanism.t_min == 1.0):
             return None
         return mechanism.sure

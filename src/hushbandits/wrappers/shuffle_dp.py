@@ -108,7 +108,7 @@ class ShuffledNoise(Mechanism):
     def plan(self, n: int) -> Plan:
         if self.shuffle == "binary-sum":
             return _Bits(n, 1, 0, plans.extra_bits(n, self.epsilon, self.delta, self.calibrate))
-        return plans.distributed_pure(n, self._share, self._p, self.sure(n))
+        return plans.distributed_pure(n, self._share, self._p, self.t_min)
 
     def price(self, n: int, survivors: int) -> Spent:
         """As `DiscreteLaplace`, plus what the shuffled sum gives away; of bits ε, and the δ of those that are left."""
