@@ -216,12 +216,12 @@ def privacy(
         if kwargs or wrappers:
             raise ValueError(f"{shown(kwargs or wrappers)} cannot change an env that is built already; give its id")
     else:
-        own = {"delta": delta} if delta != DELTA and takes(built, "delta") else {}
-        id, given = built, {**kwargs, **own}
+        if delta != DELTA and takes(built, "delta"):
+            kwargs["delta"] = delta
         if team is None:
-            built = make_core(id, wrappers=wrappers, **given)
+            built = make_core(built, wrappers=wrappers, **kwargs)
         else:
-            built = assemble(id, team, runs=1, env=given, wrappers=wrappers)
+            built = assemble(built, team, runs=1, env=kwargs, wrappers=wrappers)
     if team is not None:
         meet(built, team)
     return protection(built, team, delta)

@@ -242,17 +242,23 @@ def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = 
     >>> make_core("CoopNetwork-v0", runs=3, n_agents=4).runs
     3
     """
+    return _core(id, _brought(ENVS.find(id)), runs, known_wrappers(wrappers), **kwargs)
+
+
+def _core(
+    id: AnyEnv, brought: dict[str, list[str]], /, runs: int, wrappers: tuple[Wrapper, ...], **kwargs: object
+) -> Env:
+    """`make_core` with what the id brings, and wrappers that are built."""
     spec = ENVS.find(id)
     entry = spec.load()
-    brought, known = _brought(spec), parameters(entry)
-    made = known_wrappers(wrappers)
+    known = parameters(entry)
     merged = {**spec.defaults, **kwargs}
     protocol = [make_wrapper(name, **{k: merged[k] for k in names if k in merged}) for name, names in brought.items()]
     taken = {p for names in brought.values() for p in names}
     mine = {k: v for k, v in merged.items() if k not in taken or k in known}
-    further = {"runs": runs, "wrappers": (*made, *protocol)}
+    further = {"runs": runs, "wrappers": (*wrappers, *protocol)}
     env = Spec(entry).build(Env, f"env {title(id)}", mine, further, taken)  # type: ignore[type-abstract]
-    env.spec = (id, dict(kwargs), made)
+    env.spec = (id, dict(kwargs), wrappers)
     return env
 
 
@@ -283,8 +289,9 @@ def assemble(
     if team.setting and setting != team.setting:
         raise ValueError(f"{team.name} plays the {team.setting} setting; {title(env_id)} is {setting}")
     made = known_wrappers(wrappers)
-    brought = {p for names in _brought(spec).values() for p in names}
-    known = known_settings(spec.load(), {**spec.defaults, **given}, brought)
+    brought = _brought(spec)
+    taken = {p for names in brought.values() for p in names}
+    known = known_settings(spec.load(), {**spec.defaults, **given}, taken)
     protocol = team.protocol({**known, "mechanism": _mechanism(spec, made)})
     implied = dict(protocol.env)
     own = []
@@ -301,7 +308,7 @@ def assemble(
             )
     if team.fields is not None:
         given["fields"] = team.fields
-    return make_core(env_id, runs=runs, wrappers=(*made, *own), **{**given, **implied})
+    return _core(env_id, brought, runs, (*made, *own), **{**given, **implied})
 
 
 def _mechanism(spec: Spec, wrappers: Sequence[Wrapper]) -> str:

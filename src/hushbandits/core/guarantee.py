@@ -156,29 +156,31 @@ class GuaranteeSource:
         An invalid one has no ε.  A claim of a user-defined class is that class's word: ``claimed_by`` and the
         assumptions name it.
         """
-        env = getattr(env, "_env", env)  # what holds depends on more than a view shows
+        env = vars(env).get("_env", env)  # what holds depends on more than a view shows
         held = self._borne_out(env)
-        if not isinstance(held, (tuple, list)) or not all(isinstance(g, Guarantee) for g in held):
+        if not isinstance(held, (tuple, list)) or [g for g in held if not isinstance(g, Guarantee)]:
             name = getattr(self, "name", type(self).__name__)
             raise TypeError(f"{name}.claimed_guarantees must return a tuple of Guarantee, not {shown(held)}")
         if not held:
             return ()
-        reason, word = self.invalid_reason(env), self._word()
+        claimant, hooks = known = self._claimant()
+        reason = self.invalid_reason(env, known)
+        word = type(self).__name__ if hooks else "" if ships(claimant) else claimant.__name__
         words = (*((f"as claimed by {word}",) if word else ()), *declared_words(env, self))
         out = []
         for claim in held:
-            claim = replace(claim, claimed_by=word or claim.claimed_by)
-            if math.isfinite(claim.epsilon):
-                broken = reason or (spoken_beside(env) if claim.alone else "")
-                new = dict.fromkeys((*claim.assumptions, *words))
-                claim = invalid(claim, broken) if broken else replace(claim, assumptions=tuple(new))
-            out.append(claim)
+            finite = math.isfinite(claim.epsilon)
+            if broken := finite and (reason or (spoken_beside(env) if claim.alone else "")):
+                claim = invalid(claim, broken)
+            elif finite and words:
+                claim = replace(claim, assumptions=tuple(dict.fromkeys((*claim.assumptions, *words))))
+            out.append(replace(claim, claimed_by=word) if word else claim)
         return tuple(out)
 
-    def invalid_reason(self, env: World) -> str:
+    def invalid_reason(self, env: World, known: tuple[type, list[str]] | None = None) -> str:
         """Return why no ε holds in `env`, whatever it is that claims it; ``""``: nothing says so."""
-        claimant = self._claimant()
-        if hooks := overridden(self, claimant, self.free_hooks):
+        claimant, hooks = known or self._claimant()
+        if hooks:
             name = type(self).__name__
             return (
                 f"as claimed by {name} alone: {claimant.__name__} claims it of another {hooks[0]}, and {name} defines "
@@ -194,16 +196,10 @@ class GuaranteeSource:
             )
         return unaccounted(env, self)
 
-    def _claimant(self) -> type:
-        """The class whose `claimed_guarantees` are asked."""
-        return next(cls for cls in type(self).__mro__ if "claimed_guarantees" in vars(cls))
-
-    def _word(self) -> str:
-        """The user-defined class whose word its claims are; ``""``: this package's."""
-        claimant = self._claimant()
-        if overridden(self, claimant, self.free_hooks):
-            return type(self).__name__
-        return "" if ships(claimant) else claimant.__name__
+    def _claimant(self) -> tuple[type, list[str]]:
+        """Return the class whose `claimed_guarantees` are asked, and the hooks that user-defined code puts over it."""
+        claimant = next(cls for cls in type(self).__mro__ if "claimed_guarantees" in vars(cls))
+        return claimant, overridden(self, claimant, self.free_hooks)
 
     def _is(self, wrapper: Any) -> bool:
         """Whether it is this wrapper of an env, or the same before or after a run."""
