@@ -33,6 +33,8 @@ from hushbandits.envs.exploration.votes import (
 )
 from hushbandits.routines.routine import RESETS, Routine, State
 
+_Rule = Callable[..., int]
+
 
 class Player(NamedTuple):
     """What plays: a routine's state and its own luck, of all runs."""
@@ -73,7 +75,7 @@ class Rules(NamedTuple):
 
 
 @lru_cache
-def compiled(plan: Callable[..., int], learn: Callable[..., int], sync: Callable[..., None]) -> Rules:
+def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Rules:
     """Close the scalar rules of a routine into loops."""
 
     @jit
@@ -104,9 +106,7 @@ def compiled(plan: Callable[..., int], learn: Callable[..., int], sync: Callable
     return Rules(plan_rows, learn_rows, sync_rows, _episode(plan, learn, sync))
 
 
-def _episode(
-    plan: Callable[..., int], learn: Callable[..., int], sync: Callable[..., None]
-) -> Callable[..., tuple[int, bool]]:
+def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[..., tuple[int, bool]]:
     @jit
     def episode(r, until, player, outcomes, at, loss, book):
         # One pass of the loop is one activation: plan, pull, turn, learn, vote, loss, count, settle, sync; as
