@@ -162,15 +162,7 @@ class Uniforms:
 
     def __setitem__(self, rows: Array, fresh: Uniforms) -> None:
         self.seeds[rows], self.step[rows] = fresh.seeds, fresh.step
-        self._at = len(self._read) if len(self._read) < 2 else self._reread(rows)
-
-    def _reread(self, rows: Array) -> int:
-        left = self._read[self._at :]
-        if len(left):
-            mine = Uniforms(self.seeds[rows], "", self._shape)
-            mine.word = self.word
-            left[:, rows] = mine.ahead(self.step[rows], len(left))
-        return self._at
+        self._read, self._at = self._read[:0], 0
 
     def ahead(self, step: Array, count: int) -> Array:
         """Return the uniforms of `count` steps from ``(R,)`` `step` on, ``(count, R, *shape)``."""
