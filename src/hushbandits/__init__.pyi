@@ -24,11 +24,11 @@ from hushbandits.bench.results import load_results as load_results
 from hushbandits.bench.run import run as run
 from hushbandits.bench.runner.options import RunOptions as RunOptions
 from hushbandits.bench.runner.sources import source_digests as source_digests
+from hushbandits.core.each import Each as Each
 from hushbandits.core.env import Env as Env
 from hushbandits.core.guarantee import Adjacency as Adjacency
 from hushbandits.core.guarantee import Guarantee as Guarantee
 from hushbandits.core.lifting import Acts as Acts
-from hushbandits.core.lifting import Each as Each
 from hushbandits.core.measure import Measure as Measure
 from hushbandits.core.messages import Field as Field
 from hushbandits.core.messages import Inbox as Inbox

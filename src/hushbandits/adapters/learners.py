@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core import Array, Env, Field, Params, Seeds, Task, as_array, choice, integer, run_seeds, shown
-from hushbandits.core.task import Stacked, fits, shaped
+from hushbandits.core.spaces import Stacked, fits, shaped
 from hushbandits.registry import ENVS, AnyEnv, AnyWrapper, make_core, takes, title
 
 Info = dict[str, Any]

@@ -11,7 +11,8 @@ from hushbandits.core.random.arms import Arms, Standing
 from hushbandits.core.random.rewards import Bernoulli, Law, RepeatingMeans, UniformMeans, draw_locations
 from hushbandits.core.random.streams import LONGEST, Streams, Uniforms, run_seeds
 from hushbandits.core.rows import set_rows
-from hushbandits.core.task import Coding, Part, Space, Stacked, Task, choices
+from hushbandits.core.spaces import Space, Stacked, choices
+from hushbandits.core.task import Coding, Part, Task
 from hushbandits.core.team import Protocol, Team
 from hushbandits.core.utils import Action, Array, Message, Params, Seeds, jit
 from hushbandits.core.utils.validate import (

@@ -6,14 +6,10 @@ own statistics and what its inbox added up to, and writes them into one flat obs
 
 from __future__ import annotations
 
-import contextlib
-import inspect
 import math
-import textwrap
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -21,8 +17,8 @@ from gymnasium import spaces
 from hushbandits.core.env_view import World
 from hushbandits.core.measure import gathered
 from hushbandits.core.messages import Obs
-from hushbandits.core.utils import Action, Array, Message, Params, Seeds, choice, flag, jit, real, short, shown
-from hushbandits.core.validation import inside
+from hushbandits.core.spaces import Space, Stacked, choices, sample_mask, shaped, stacked
+from hushbandits.core.utils import Action, Array, Message, Params, Seeds, choice, flag, jit, parameters, real, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,13 +32,6 @@ _PRICED = ("bits", "epsilon", "messages")
 WIDE = float(np.finfo(np.float32).max)
 #: Width, low and high of a part of an observation; without bounds, they are infinite.
 Part = tuple[int, float, float]
-
-
-Space = spaces.Space[Any]
-#: Stacked actions: an array, or of a ``Dict`` space one for each of its parts.
-Stacked = Any
-#: What most actions are, and surely short.
-_PLAIN = frozenset({int, np.int64, np.int32, np.ndarray})
 
 
 class Coding(NamedTuple):
@@ -130,9 +119,7 @@ class Task(ABC):
     @classmethod
     def takes(cls) -> list[str]:
         """Return the names of its options, its bases' included."""
-        inits = [vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)]
-        found = [p for init in inits for p in inspect.signature(init).parameters.values()]
-        return list(dict.fromkeys(p.name for p in found if p.kind is p.KEYWORD_ONLY))
+        return [name for name in parameters(cls) if name != "core"]
 
     def _lay_out(self, agent_id: bool, normalize: bool) -> None:
         core, k = self.core, self.core.n_arms
@@ -279,12 +266,7 @@ class Task(ABC):
 
     def read(self, values: Sequence[object], names: Sequence[str]) -> Stacked:
         """Stack the actions of R·M agents to ``(R, M, …)``; ``ValueError`` names the first outside its space."""
-        action = _stacked(self.action_space, values)
-        if action is None:
-            values = [_spelled(self.action_space, name, value) for name, value in zip(names, values, strict=True)]
-            action = _stacked(self.action_space, values)
-        lead = self._seats.shape
-        return shaped(action, lead) if isinstance(action, dict) else action.reshape(*lead, *action.shape[1:])
+        return shaped(stacked(self.action_space, values, names), self._seats.shape)
 
     def sample_masks(self, run: int = 0) -> list[object]:
         """Each agent's mask in one run, as ``action_space.sample`` takes it."""
@@ -361,103 +343,6 @@ def _checked_price(core: World, price: Mapping[str, float] | None) -> dict[str, 
             if name in wrapper.spends and name in gathered(wrapper) and core.vain(wrapper):
                 raise ValueError(f"price[{name!r}] has nothing to count: {wrapper.name} promises nothing here")
     return {name: real(f"price[{name!r}]", value, 0, closed="low") for name, value in (price or {}).items()}
-
-
-def choices(space: Space) -> int:
-    """Return C, how many choices an action offers: those of all its discrete parts in a row, two for a bit."""
-    if isinstance(space, spaces.Discrete):
-        return int(space.n)
-    if isinstance(space, spaces.MultiDiscrete):
-        return int(space.nvec.sum())
-    if isinstance(space, spaces.MultiBinary):
-        return 2 * int(np.prod(space.shape))
-    if isinstance(space, spaces.Dict):
-        return sum(choices(part) for part in space.values())
-    return 0
-
-
-def sample_mask(space: Space, mask: Array) -> Any:
-    """Return ``(C,)`` bools in the form that ``space.sample(mask)`` takes."""
-    if isinstance(space, spaces.MultiDiscrete):
-        ends = np.cumsum(space.nvec)[:-1]
-        return tuple(part.astype(np.int8) for part in np.split(mask, ends))
-    if isinstance(space, spaces.MultiBinary):
-        zero, one = mask.reshape(*space.shape, 2).astype(np.int8).T
-        return np.where(zero & one, 2, one).astype(np.int8).T  # Gymnasium's 2: either
-    if isinstance(space, spaces.Dict):
-        ends = np.cumsum([choices(part) for part in space.values()])[:-1]
-        return {
-            name: sample_mask(part, row) if len(row) else None
-            for (name, part), row in zip(space.items(), np.split(mask, ends), strict=True)
-        }
-    return mask.astype(np.int8)
-
-
-def fits(space: Space, action: Stacked) -> bool:
-    """Whether stacked actions, one after the other, plainly all lie in `space`."""
-    if isinstance(space, spaces.Discrete):
-        return action.dtype.kind in "iu" and action.ndim == 1 and bool(inside(action, 0, space.n - 1))
-    if isinstance(space, spaces.Dict):
-        return all(fits(part, action[name]) for name, part in space.items())
-    kind, shape = action.dtype.kind, action.shape[1:]
-    if isinstance(space, spaces.MultiDiscrete):
-        whole = kind in "iu" and shape == space.shape
-        return whole and bool(action.min() >= 0 and (action < space.nvec).all())
-    if isinstance(space, spaces.MultiBinary):
-        return kind in "biu" and shape == space.shape and bool(action.min() >= 0 and action.max() <= 1)
-    assert isinstance(space, spaces.Box)
-    return kind == "f" and shape == space.shape and bool((action >= space.low).all() and (action <= space.high).all())
-
-
-def shaped(action: Stacked, lead: tuple[int, int]) -> Stacked:
-    """Return the actions of R·M agents, one after the other, as ``(R, M, …)``."""
-    if isinstance(action, dict):
-        return {name: shaped(part, lead) for name, part in action.items()}
-    return action.reshape(*lead, *action.shape[1:])
-
-
-def _stacked(space: Space, values: Sequence[Any]) -> Stacked:
-    """Stack them in one go, if they plainly lie in the space; else ``None``."""
-    if not _PLAIN.issuperset(map(type, values)) and not all(map(_short, values)):
-        return None
-    try:
-        action: Stacked
-        if isinstance(space, spaces.Dict):
-            action = {name: np.array([value[name] for value in values]) for name in space}
-        else:
-            action = np.array(values)
-    except (KeyError, TypeError, IndexError, ValueError, RuntimeError):  # ragged, no dict, or a tensor with a gradient
-        return None
-    return action if fits(space, action) else None
-
-
-def _spelled(space: Space, name: str, value: Any) -> Any:
-    """An action of `name` that is spelled differently (lists, bits as floats), as its space has it."""
-    if hasattr(value, "__array__") and not isinstance(value, np.generic):  # another library's
-        with contextlib.suppress(TypeError, ValueError, RuntimeError):  # on another device, or with a gradient
-            value = np.asarray(value)
-    with warnings.catch_warnings(), contextlib.suppress(TypeError, ValueError):
-        warnings.simplefilter("ignore")  # Gymnasium warns about lists before it judges them
-        # a MultiBinary takes 1 + 0j for a bit
-        parts = value.values() if isinstance(value, dict) else [value]
-        if _short(value) and space.contains(value) and not any(map(np.iscomplexobj, parts)):
-            if isinstance(space, spaces.Dict):
-                return {part: np.asarray(value[part], own.dtype) for part, own in space.items()}
-            return np.asarray(value, space.dtype)
-    raise ValueError(f"action {_brief(value)} of {name} lies outside its space {space}")
-
-
-def _short(value: object) -> bool:
-    if isinstance(value, (np.ndarray, np.generic, int, float)):
-        return True
-    return all(map(_short, value.values())) if isinstance(value, Mapping) else short(value)
-
-
-def _brief(value: object) -> str:
-    text = textwrap.shorten(repr(value), 60, placeholder=" …")
-    if isinstance(value, np.ndarray):
-        return f"{text} ({value.dtype}, shape {value.shape})"
-    return f"{text} ({type(value).__name__})"
 
 
 @jit
