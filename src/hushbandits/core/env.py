@@ -19,7 +19,6 @@ from hushbandits.core.payload import Payload
 from hushbandits.core.random import names
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.random.world import seed_text
-from hushbandits.core.rows import takes_rows
 from hushbandits.core.task import Task
 from hushbandits.core.team import Team
 from hushbandits.core.undeclared import added, check_reward_free
@@ -193,27 +192,24 @@ class Env(World, ABC):
         RuntimeError
             `rows` are given before the first start, or in the middle of a round.
         TypeError
-            `rows` are given, and the reset of its class or of a wrapper has no parameter `rows`.
+            Single runs start, and the reset of its class or of a wrapper takes no `rows`.
         """
         index = None if rows is None else self._starting(rows)
         seeds = checked_seeds(seeds, self.runs if index is None else len(index), self.seed_text)
         if index is not None and len(seeds) != len(index):
             raise ValueError(f"seeds must be one for each of {len(index)} runs that start, not {len(seeds)}")
-        if index is None or len(index) == self.runs:
-            self._phase = "new"  # until all of it is there
-            self.seeds = seeds.copy() if index is None else seeds[np.argsort(index)]
-            self.runs = len(self.seeds)
-            rng = Streams(self.seeds)
-            self._reset(rng)
-            for wrapper in self.wrappers:
-                wrapper.reset(self, rng.below(names.wrapper(wrapper.name)))
-        else:
-            self._phase = "broken"  # until all of it is there
+        some: tuple[Array, ...] = ()
+        if index is not None and len(index) < self.runs:
+            self._phase, some = "broken", (index,)  # until all of it is there
             self.seeds[index] = seeds
-            rng = Streams(seeds)
-            self._reset(rng, index)
-            for wrapper in self.wrappers:
-                wrapper.reset(self, rng.below(names.wrapper(wrapper.name)), index)
+        else:
+            self._phase = "new"  # until all of it is there
+            self.seeds = seeds = seeds.copy() if index is None else seeds[np.argsort(index)]
+            self.runs = len(seeds)
+        rng = Streams(seeds)
+        self._reset(rng, *some)
+        for wrapper in self.wrappers:
+            wrapper.reset(self, rng.below(names.wrapper(wrapper.name)), *some)
         self._phase = "pull"
         return self._seen()
 
@@ -225,14 +221,7 @@ class Env(World, ABC):
             raise RuntimeError("reset(rows=…) out of turn: this round still waits for its talk")
         if self._phase == "broken":
             self._refuse("reset(rows=…)")
-        index = checked_rows(rows, self.runs)
-        for part, hook in (self, self._reset), *((wrapper, wrapper.reset) for wrapper in self.wrappers):
-            if len(index) < self.runs and not takes_rows(hook):
-                raise TypeError(
-                    f"{type(part).__name__}.{hook.__name__} has no parameter rows, so single runs cannot start: let it "
-                    f"take rows=None, the runs that start (hushbandits.core.set_rows)"
-                )
-        return index
+        return checked_rows(rows, self.runs)
 
     def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Obs:
         """What the agents are shown now, of memory of its own."""

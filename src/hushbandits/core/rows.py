@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable
 from typing import Any
 
 from hushbandits.core.utils import Array
@@ -44,14 +41,3 @@ def set_rows(part: object, rows: Array | None, /, **fresh: Any) -> None:
                 held[row] = one
         else:
             getattr(part, name)[rows] = value
-
-
-def takes_rows(hook: Any) -> bool:
-    """Return whether a reset has a parameter `rows`, and so can start single runs."""
-    return _takes_rows(getattr(hook, "__func__", hook))
-
-
-@functools.cache
-def _takes_rows(function: Callable[..., object]) -> bool:
-    parameters = inspect.signature(function).parameters.values()
-    return any(p.name == "rows" or p.kind is p.VAR_POSITIONAL for p in parameters)
