@@ -6,7 +6,7 @@ import math
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 from hushbandits.core.env_view import World
 from hushbandits.core.undeclared import declared_words, overridden, spoken_beside, unaccounted
@@ -201,10 +201,9 @@ class GuaranteeSource:
         claimant = next(cls for cls in type(self).__mro__ if "claimed_guarantees" in vars(cls))
         return claimant, overridden(self, claimant, self.free_hooks)
 
-    def _is(self, wrapper: Any) -> bool:
+    def _is(self, wrapper: object) -> bool:
         """Whether it is this wrapper of an env, or the same before or after a run."""
-        name, kind = wrapper.name, type(wrapper)
-        return bool(kind is type(self) and name == getattr(self, "name", ""))
+        return type(wrapper) is type(self) and getattr(wrapper, "name", "") == getattr(self, "name", "")
 
     def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
         """Return the claims, less what the env refutes of their own mechanism: a hook of the mechanisms' base."""

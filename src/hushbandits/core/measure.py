@@ -95,13 +95,10 @@ def gathered(*parts: object) -> dict[str, Measure]:
 
 
 def _declared(whose: str, measures: object) -> dict[str, Measure]:
-    if not isinstance(measures, Mapping):
+    if not isinstance(measures, Mapping) or not all(
+        isinstance(name, str) and isinstance(measure, Measure) for name, measure in measures.items()
+    ):
         raise ValueError(f"{whose}.measures={shown(measures)} must map names of metrics to Measure(label, nature)")
-    for name, measure in measures.items():
-        if not (isinstance(name, str) and isinstance(measure, Measure)):
-            raise ValueError(
-                f"{whose}.measures: {shown(name)} is declared as {shown(measure)}, and must be a Measure(label, nature)"
-            )
     return dict(measures)
 
 

@@ -172,7 +172,6 @@ def record(
         Values when the clock stood at each checkpoint: exact where the clock ticks in ones, linear inside
         a step where the env says that its metrics are (a block of users); NaN past a run's end.
     """
-    _players(env, team)
     meet(env, team)
     obs = begin(env, team, seed)
     curves = _Curves(env, checkpoints, metrics)

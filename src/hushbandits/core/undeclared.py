@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import Any
 
 from hushbandits.core.env_view import World
@@ -64,10 +65,7 @@ def check_reward_free(owner: str, names: object) -> None:
 
 def _user_defined(part: object) -> tuple[type, ...]:
     """Classes of an object in front of the first one of this package."""
-    mro, i = type(part).__mro__, 0
-    while not ships(mro[i]):
-        i += 1
-    return mro[:i]
+    return tuple(takewhile(lambda cls: not ships(cls), type(part).__mro__))
 
 
 def declared(part: object) -> set[str]:
@@ -87,7 +85,7 @@ def added(hook: str, steps: Iterable[tuple[Any, Fields, Fields]]) -> list[tuple[
     return found
 
 
-def unaccounted(env: Any, but: object = None) -> str:
+def unaccounted(env: World, but: object = None) -> str:
     """Return why user-defined code around messages may tell of rewards what no mechanism covers; ``""``: it does not.
 
     Parameters
@@ -107,7 +105,7 @@ def unaccounted(env: Any, but: object = None) -> str:
     return ""
 
 
-def _carrying(env: Any) -> list[str]:
+def _carrying(env: World) -> list[str]:
     """What an env replaces of `_CARRIES` in a class that declares nothing, nor does a class below it."""
     found = [hook for hook in _CARRIES if hook in vars(env) and not ships(vars(env)[hook])]
     for cls in _user_defined(env):
@@ -117,7 +115,7 @@ def _carrying(env: Any) -> list[str]:
     return found
 
 
-def _fields(env: Any) -> list[str]:
+def _fields(env: World) -> list[str]:
     """Fields that an env reports, offers in inboxes or shows in public, and neither its base does nor it declares."""
     if not (own := _user_defined(env)):
         return []
@@ -138,7 +136,7 @@ def spoken_beside(env: World) -> str:
     return f"agents say {' and '.join(said)} themselves, and they know their exact rewards"
 
 
-def declared_words(env: Any, but: object = None) -> tuple[str, ...]:
+def declared_words(env: World, but: object = None) -> tuple[str, ...]:
     """Return what is believed of user-defined code, as assumptions: each names the class whose word it is."""
     words, name, own = [], type(env).__name__, _user_defined(env)
     if own and (names := declared(env)):

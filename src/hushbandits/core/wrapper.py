@@ -213,10 +213,6 @@ def distinct(wrappers: object) -> Sequence[Wrapper]:
     """
     if not isinstance(wrappers, (list, tuple)) or not all(isinstance(w, Wrapper) for w in wrappers):
         raise ValueError(f"wrappers={wrappers!r} must be Wrapper instances, such as [Huber(0.05)]")
-    for w in wrappers:
-        name = vars(w).get("name", getattr(type(w), "name", None))
-        if not isinstance(name, str) or not name:
-            raise ValueError(f"name={shown(name)} of a {type(w).__name__} must be a text; Wrapper.__init__ sets it")
     names = [w.name for w in wrappers]
     for name in names:
         if names.count(name) > 1:

@@ -113,15 +113,13 @@ def seed_text(env: Any, params: Params, paired: Collection[str] = (), group: str
     >>> one == other == hb.make_core("CentralDP-v0", horizon=99).seed_text
     True
     """
-    told: dict[str, Any] = {"env": env.__name__}
+    told: dict[str, object] = {"env": env.__name__}
     known = parameters(env)
     counting = env.seed_fields or {name: name for name in known if name not in _ASIDE}
     for field, parameter in counting.items():
         if parameter not in paired:
-            value = (
-                params[parameter] if parameter in params else known[parameter].default if parameter in known else None
-            )
-            told[field] = standing(value)
+            default = known[parameter].default if parameter in known else None
+            told[field] = standing(params.get(parameter, default))
     return json.dumps({"group": group, **told}, sort_keys=True, separators=(",", ":"))
 
 

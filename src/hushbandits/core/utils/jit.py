@@ -24,7 +24,7 @@ class Rule:
     __slots__ = ("__call__", "__dict__", "__weakref__")
     __call__: Callable[..., Any]
 
-    def __init__(self, function: Callable[..., Any]):
+    def __init__(self, function: Callable[..., object]):
         functools.update_wrapper(self, function)
         self.py_func = function
         self.__call__ = lambda *args: self.compiled(*args)
@@ -55,7 +55,7 @@ class Rule:
         return self
 
 
-def jit(function: Callable[..., Any]) -> Rule:
+def jit(function: Callable[..., object]) -> Rule:
     """Compile `function` to machine code at its first call and keep the result on disk."""
     return Rule(function)
 

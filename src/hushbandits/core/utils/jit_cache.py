@@ -105,7 +105,7 @@ class _Dispatcher(CPUDispatcher):
                 signal.raise_signal(signal.SIGINT)
 
 
-def dispatcher(function: Callable[..., Any], parts: Sequence[tuple[str, str, int]]) -> Any:
+def dispatcher(function: Callable[..., object], parts: Sequence[tuple[str, str, int]]) -> Any:
     """Return Numba's dispatcher of a function made of `parts`; the function itself where Numba is switched off.
 
     ``error_model="numpy"``: division follows IEEE (Python's zero check would block vectorising).
