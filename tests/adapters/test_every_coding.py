@@ -8,7 +8,7 @@ from pettingzoo.test import api_test, parallel_api_test
 from small import small
 
 import hushbandits as hb
-from hushbandits.core.spaces import choices
+from hushbandits.core.validation import choices
 
 CODINGS = ["discrete", "multidiscrete", "native"]
 every = pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))

@@ -17,7 +17,7 @@ from stable_baselines3.common.vec_env import VecFrameStack, VecMonitor, VecNorma
 import hushbandits as hb
 from hushbandits.adapters.learners import Rows, learners_core
 from hushbandits.adapters.make import make_sb3
-from hushbandits.core.spaces import fits
+from hushbandits.core.validation import fits
 
 NET = {"n_agents": 3, "horizon": 7}
 VOTE = {"n_agents": 6, "horizon": 60, "means": (0.9, 0.1), "beta": 0.3, "delta": 0.3}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import hushbandits as hb
 from hushbandits.core.env_view import EnvView
-from hushbandits.core.spaces import choices, sample_mask
+from hushbandits.core.validation import choices, sample_mask
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.shuffle import Shuffle

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core import Array, Env, Field, Params, Seeds, Task, as_array, choice, integer, run_seeds, shown
-from hushbandits.core.spaces import Stacked, fits, shaped
+from hushbandits.core.validation import Stacked, fits, shaped, stacked
 from hushbandits.registry import ENVS, AnyEnv, AnyWrapper, make_core, takes, title
 
 Info = dict[str, Any]
@@ -186,7 +186,8 @@ class Rows:
         each = range(self.runs * m)
         parts = flat if isinstance(flat, dict) else None
         values = list(flat) if parts is None else [{name: part[i] for name, part in parts.items()} for i in each]
-        return self.task.read(values, [f"sub-env {i}, agent_{i % m} of run {i // m}," for i in each])
+        names = [f"sub-env {i}, agent_{i % m} of run {i // m}," for i in each]
+        return stacked(space, values, names, (self.runs, m))
 
     def _sized(self, what: str, value: object) -> Array:
         array, many = as_array(value), self.runs * self.n_agents

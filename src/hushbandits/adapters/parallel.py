@@ -12,6 +12,7 @@ from pettingzoo import ParallelEnv
 
 from hushbandits.adapters.learners import Episodes, Info, begun, checked_mode, of_run, spelled
 from hushbandits.core import Array, Env, Params, Seeds, Space, Stacked, Task, Team, choice, integer, shown
+from hushbandits.core.validation import stacked
 from hushbandits.protection import DELTA, Protection, privacy
 from hushbandits.registry import AnyAgent, make_core
 
@@ -194,7 +195,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         if len(actions) != len(values):
             stranger = next(name for name in actions if name not in self.possible_agents)
             raise ValueError(f"actions name {stranger!r}, who is not in play")
-        return self.task.read(values, self.agents)
+        return stacked(self.task.action_space, values, self.agents, (1, len(values)))
 
     def _play(self, action: Stacked) -> tuple[Array, bool]:
         """Play a step; return what each earns, ``(M,)``, and whether the episode is over by itself."""

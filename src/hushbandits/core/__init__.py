@@ -11,7 +11,6 @@ from hushbandits.core.random.arms import Arms, Standing
 from hushbandits.core.random.rewards import Bernoulli, Law, RepeatingMeans, UniformMeans, draw_locations
 from hushbandits.core.random.streams import LONGEST, Streams, Uniforms, run_seeds
 from hushbandits.core.rows import set_rows
-from hushbandits.core.spaces import Space, Stacked, choices
 from hushbandits.core.task import Coding, Part, Task
 from hushbandits.core.team import Protocol, Team
 from hushbandits.core.utils import Action, Array, Message, Params, Seeds, jit
@@ -27,7 +26,7 @@ from hushbandits.core.utils.validate import (
     reals,
     shown,
 )
-from hushbandits.core.validation import as_array, checked, handed, inside, locked
+from hushbandits.core.validation import Space, Stacked, as_array, checked, choices, handed, inside, locked
 from hushbandits.core.wrapper import Privatizer, SecureFunction, Wrapper
 
 __all__ = [

@@ -42,8 +42,6 @@ class World:
         sent_fields: Fields  # what reaches the transport
         inbox_fields: Fields  # what a team may read
         told: Fields  # what agents are told of their own rewards
-        payload: ClassVar[Any]  # the class of its messages, a `Payload`
-        learner: ClassVar[Any]  # the class of a learner's task, a `Task`, if it has one
 
         @property
         def wrappers(self) -> tuple[Any, ...]: ...
@@ -68,7 +66,6 @@ class World:
 
         # What an env has besides and no view shows: for wrappers, and for tasks where they pay.
         seeds: Seeds
-        arms: Any
         measures: Mapping[str, Measure]
         added: Sequence[tuple[str, list[str]]]
         configured: tuple[Any, ...]
@@ -87,7 +84,7 @@ class World:
         def metrics(self) -> dict[str, Array]: ...
         def vain(self, wrapper: Any) -> bool: ...
 
-        def __getattr__(self, name: str) -> Any: ...  # what one setting shows
+        def __getattr__(self, name: str) -> Any: ...  # what one setting shows; payload, learner, arms
 
 
 class EnvView(World):

@@ -12,10 +12,10 @@ from hushbandits.core.env_view import EnvView, World, view_of
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Inbox, Obs
 from hushbandits.core.random.streams import Streams
-from hushbandits.core.spaces import Space, Stacked, fits
 from hushbandits.core.task import EARNED, Task
 from hushbandits.core.team import Team
 from hushbandits.core.utils import Action, Array, Message, Params, integer, shown
+from hushbandits.core.validation import Space, Stacked, fits
 
 
 class TaskTeam(Team):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,8 +17,8 @@ from gymnasium import spaces
 from hushbandits.core.env_view import World
 from hushbandits.core.measure import gathered
 from hushbandits.core.messages import Obs
-from hushbandits.core.spaces import Space, Stacked, choices, sample_mask, shaped, stacked
 from hushbandits.core.utils import Action, Array, Message, Params, Seeds, choice, flag, jit, parameters, real, shown
+from hushbandits.core.validation import Space, Stacked, choices, sample_mask
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -263,10 +263,6 @@ class Task(ABC):
         for name, value in self._billed.items():
             reward = reward - self._price[name] * (value - before[name])[:, None]
         return reward
-
-    def read(self, values: Sequence[object], names: Sequence[str]) -> Stacked:
-        """Stack the actions of R·M agents to ``(R, M, …)``; ``ValueError`` names the first outside its space."""
-        return shaped(stacked(self.action_space, values, names), self._seats.shape)
 
     def sample_masks(self, run: int = 0) -> list[object]:
         """Each agent's mask in one run, as ``action_space.sample`` takes it."""
