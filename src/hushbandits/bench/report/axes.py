@@ -218,7 +218,7 @@ def _number(axis: Axis, log: bool, swept: Collection[float] = ()) -> None:
     if log and len(swept) in range(1, 11):
         axis.set_major_locator(ticker.FixedLocator(sorted(swept)))
         axis.set_minor_locator(ticker.NullLocator())
-    elif log:
+    elif log and high >= 3 * low:
         # A narrow axis would show one power of ten, or none.
         reach = high / low if low > 0 else np.inf
         steps = (1, 1.5, 2, 3, 4, 5, 7) if reach < 5 else (1.0, 2.0, 3.0, 5.0) if reach < 50 else (1.0,)
@@ -257,5 +257,5 @@ def short(text: str, most: int = 80) -> str:
 
 
 def wrapped(text: str, letters: int) -> str:
-    """Return the text in lines of at most so many letters; no equation is torn."""
-    return fill(text.replace(" = ", "\u00a0=\u00a0"), letters)
+    """Return the text in lines of at most so many letters; no equation is torn, and no per cent."""
+    return fill(text.replace(" = ", "\u00a0=\u00a0").replace(" %", "\u00a0%"), letters)
