@@ -18,6 +18,7 @@ SCRIPTS = (
     "harness",
     "reference",
     "board",
+    "gallery",
     "scale",
     "scores",
     "tuned",

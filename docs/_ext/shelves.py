@@ -9,12 +9,15 @@ import inspect
 import io
 import json
 from contextlib import redirect_stdout, suppress
+from itertools import pairwise
 from pathlib import Path
 
 import hushbandits as hb
 from hushbandits.bench.declare.catalog import modules
+from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.cli import explained
 from hushbandits.cli import main as cli
+from hushbandits.cli.console import assignments
 from hushbandits.cli.explained import parts
 from hushbandits.core.env_view import EnvView, World
 from hushbandits.core.payload import Payload
@@ -206,18 +209,37 @@ def api_page():
     return "\n\n".join(page)
 
 
+def scale(experiment, command):
+    """Say what a command plays of an experiment: the runs, and what is set otherwise than declared."""
+    words = command.split()
+    given = [(option, value) for option, value in pairwise(words) if option in ("--runs", "--set")]
+    changes = dict(experiment.quick) if "--quick" in words else {}
+    changes |= assignments("given", [value if option == "--set" else f"runs={value}" for option, value in given])
+    runs = changes.pop("runs", experiment.runs)
+    told = [f"{runs:,} of {experiment.runs:,} runs" if runs < experiment.runs else f"all {runs:,} runs"]
+    for name, value in changes.items():
+        several = value if isinstance(value, (list, tuple)) else [value]
+        told.append(f"{symbol(name)} = {', '.join(f'{x:,}' if isinstance(x, int) else str(x) for x in several)}")
+    return "; ".join(told)
+
+
 def gallery():
-    """Return what the gallery shows: figures that were drawn at their papers' scale, and the moving pictures."""
-    made = []
+    """Return what the gallery shows: figures, each with the command that drew it, and the moving pictures."""
+    made, folder = [], DOCS / "images" / "gallery"
+    commands = json.loads((folder / "commands.json").read_text(encoding="utf8"))
+    if {path.stem for path in folder.glob("*.webp")} != set(commands):
+        raise ValueError("docs/images/gallery: commands.json must name every picture, and no other")
     for _, (about, declared) in modules().items():
-        drawn = [e for e in declared if (DOCS / "images" / "gallery" / f"{e.name}.webp").exists()]
+        drawn = [e for e in declared if e.name in commands]
         missing = [f"`hushbandits run {e.name}` ({e.source})" for e in declared if e not in drawn]
         made += [f"## {about}"] * bool(drawn)
         for e in drawn:
             file = f"{e.name}.webp"
-            picture = f"```{{image}} /images/gallery/{file}\n:alt: {e.title}\n:target: _images/{file}\n```"
-            made += [f"### {e.title}", picture, f"*{e.source}*: `hushbandits run {e.name}`"]
-        made += [f"Not drawn at this scale: {', '.join(missing)}."] * bool(drawn and missing)
+            said = f":alt: {e.title}\n:class: figure\n:target: _images/{file}"
+            picture = f"```{{image}} /images/gallery/{file}\n{said}\n```"
+            command = commands[e.name]
+            made += [f"### {e.title}", picture, f"*{e.source}*: `{command}` ({scale(e, command)})"]
+        made += [f"Not drawn here: {', '.join(missing)}."] * bool(drawn and missing)
     made += ["## Envs at play", *(f"### {id}\n\n{film(id)}" for id in hb.list_envs())]
     return "\n\n".join(made)
 

@@ -1,0 +1,25 @@
+"""The pictures of docs/gallery.md: ``python -m benchmarks gallery FOLDER [NAME ...]``.
+
+Plays the commands of docs/images/gallery/commands.json, or those of the names alone, each into a folder of its own in
+FOLDER, where one that was stopped goes on; then each picture that it drew takes the place of the gallery's.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from PIL import Image
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images" / "gallery"
+
+
+def main(folder, *names):
+    """Play, and convert what was drawn."""
+    commands = json.loads((IMAGES / "commands.json").read_text(encoding="utf8"))
+    for name in names or commands:
+        out = Path(folder) / name
+        words = commands[name].split()[1:]
+        subprocess.run([sys.executable, "-m", "hushbandits.cli", *words, "--out", str(out)], check=True)
+        with Image.open(out / f"{name}.png") as drawn:
+            drawn.convert("RGB").save(IMAGES / f"{name}.webp", quality=85, method=6)
