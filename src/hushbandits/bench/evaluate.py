@@ -29,6 +29,7 @@ from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, make_team, title
 __all__ = ["evaluate"]
 
 _RUN = 700  # bytes of one run's seed and metrics
+_PULLS = 200_000  # of a batch, where games are so short that its runs are more than `BATCH`
 
 
 def evaluate(
@@ -90,7 +91,8 @@ def evaluate(
     names = title(env_id), title(agent)
     about = f"{names[1]} on {names[0]}"
     task = partial(Task, "", about, env_id, agent, wrappers, params, given, chosen.checkpoints, where, seed)
-    size = min(BATCH, -(-runs // workers(chosen.jobs)))
+    pulls = met[0].n_agents * (met[0].horizon or _PULLS)
+    size = min(max(BATCH, _PULLS // pulls), -(-runs // workers(chosen.jobs)))
     tasks = [task(tuple(range(first, min(first + size, runs)))) for first in range(0, runs, size)]
     played: dict[int, Played] = {}
     with Bar(runs, shown=chosen.progress) as bar:
