@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -158,11 +159,22 @@ class Env(World, ABC):
             *added("tells", zip(self.wrappers, own, own[1:], strict=False)),
         )
 
+    __signature__: ClassVar[inspect.Signature]
+
     def __new__(cls, *_: object, **given: object) -> Self:
         """Keep what it is given: some of it enters its seeds (`seed_fields`)."""
         env = super().__new__(cls)
         env._given = given
         return env
+
+    def __init_subclass__(cls, **rest: object) -> None:
+        super().__init_subclass__(**rest)
+        cls._show_parameters()
+
+    @classmethod
+    def _show_parameters(cls) -> None:
+        """Let help and signatures show the parameters of `__init__`, which `__new__` would hide."""
+        cls.__signature__ = inspect.Signature([*inspect.signature(cls.__init__).parameters.values()][1:])
 
     @cached_property
     def seed_text(self) -> str:
@@ -443,3 +455,6 @@ class Env(World, ABC):
         if learner is None:
             raise NotImplementedError(f"{type(self).__name__} has no task for learners: it declares no `learner`")
         return learner.asked(self, options)
+
+
+Env._show_parameters()
