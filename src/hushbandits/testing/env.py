@@ -18,6 +18,7 @@ from pettingzoo import ParallelEnv
 from pettingzoo.test import parallel_api_test
 
 from hushbandits.core import Env, Params, Space, integer, run_seeds
+from hushbandits.core.validation import stacked
 from hushbandits.registry import make_team, takes
 from hushbandits.testing.games import FIRST, built, calling, check_rows, difference, repeatable, required, same
 
@@ -191,7 +192,8 @@ def _check_row(view: ParallelEnv, played: Sequence[Params], seed: int) -> None:
     row.reset(seed)
     for i, step in enumerate(played):
         beat = row.step if view.beats == 1 else (row.pull, row.talk)[i % 2]
-        earned = beat(row.read(list(step["actions"].values()), names))[0]
+        action = stacked(row.action_space, list(step["actions"].values()), names, (1, len(names)))
+        earned = beat(action)[0]
         if step["terminations"][names[0]] or step["truncations"][names[0]]:
             earned = earned + row.final_reward()[0]
         paid = dict(zip(names, earned.tolist(), strict=True))
