@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -22,6 +21,7 @@ from hushbandits.audits.play import BACKGROUNDS, Seen, around, block, place, see
 from hushbandits.core import Array, Params
 from hushbandits.privacy.divergence import epsilon_at, worst_profile
 from hushbandits.privacy.laplace import release_counts
+from hushbandits.privacy.ledger import Ledger
 from hushbandits.privacy.noise import Profile
 from hushbandits.privacy.samplers import DiscreteLaplace, Laplace
 from hushbandits.wrappers.local_bernoulli import LocalBernoulli
@@ -105,9 +105,9 @@ def _composed(case: Case, mixture: Sequence[tuple[int, int]]) -> Iterator[Verdic
     laws = [law for n, s in mixture if (law := Mechanism.seen(case.owner, n, s)) is not None]
     if None in releases or len(laws) < len(mixture):
         return
-    book = replace(case.owner.ledger, price=case.owner.price, runs=1)
+    book = Ledger(case.owner.price, case.owner.ledger.details, 1)
     for n, s in mixture:
-        book.use(0, 0, n, s)
+        book.use(np.array([[n]]), np.array([[s]]))
     kinds = ", ".join(f"{s} of {n}" for n, s in dict.fromkeys(mixture))
     pairs = [log_pair(release.law, release.draws, release.shift) for release in releases]
     for delta in (1e-6, 1e-3):

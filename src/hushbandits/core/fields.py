@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import repeat
 
 from hushbandits.core.env_view import World
 from hushbandits.core.messages import Field, Fields, require
 from hushbandits.core.payload import VERBS, Payload
 from hushbandits.core.undeclared import check_reward_free
 from hushbandits.core.utils import flag, nearest, probability, shown
+from hushbandits.core.utils.validate import names_all
 from hushbandits.core.wrapper import Wrapper
 
 
@@ -52,7 +54,7 @@ def toward_agents(wrappers: Sequence[Wrapper], env: World) -> list[Fields]:
     return way
 
 
-def declared_fields(wrapper: Wrapper, hook: str, found: object) -> dict[str, Field]:
+def declared_fields(wrapper: Wrapper, hook: str, found: Fields) -> dict[str, Field]:
     """Return the fields that a wrapper's `sends`, `hears` or `tells` declares, or raise ``TypeError``.
 
     Examples
@@ -62,7 +64,7 @@ def declared_fields(wrapper: Wrapper, hook: str, found: object) -> dict[str, Fie
         ...
     TypeError: Wrapper.sends must return a dict of Field by name, not ['reward']
     """
-    if not isinstance(found, Mapping) or not all(isinstance(k, str) and isinstance(f, Field) for k, f in found.items()):
+    if not names_all(found, Field):
         raise TypeError(f"{wrapper.name}.{hook} must return a dict of Field by name, not {shown(found)}")
     return dict(found)
 
@@ -71,7 +73,7 @@ def _check_class(wrapper: Wrapper) -> None:
     """Raise ``ValueError`` where what a wrapper's class says of it is not of the form that it must have."""
     for name in ("verbs", "curve_metrics", "spends"):
         words = getattr(wrapper, name)
-        if not isinstance(words, (tuple, list)) or not all(isinstance(word, str) for word in words):
+        if not isinstance(words, (tuple, list)) or not all(map(isinstance, words, repeat(str))):
             raise ValueError(f"{wrapper.name}.{name}={shown(words)} must be a tuple of names")
     for verb in wrapper.verbs:
         if verb not in VERBS:

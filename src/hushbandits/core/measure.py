@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from hushbandits.core.utils import Array, choice, shown
+from hushbandits.core.utils.validate import names_all
 
 #: The natures, from the narrowest to the one that promises nothing: beyond these ends lies neither a run nor a mean.
 NATURES: Mapping[str, tuple[float, float]] = MappingProxyType(
@@ -94,10 +95,8 @@ def gathered(*parts: object) -> dict[str, Measure]:
     return found
 
 
-def _declared(whose: str, measures: object) -> dict[str, Measure]:
-    if not isinstance(measures, Mapping) or not all(
-        isinstance(name, str) and isinstance(measure, Measure) for name, measure in measures.items()
-    ):
+def _declared(whose: str, measures: Mapping[str, Measure]) -> dict[str, Measure]:
+    if not names_all(measures, Measure):
         raise ValueError(f"{whose}.measures={shown(measures)} must map names of metrics to Measure(label, nature)")
     return dict(measures)
 

@@ -6,7 +6,8 @@ import difflib
 import math
 import numbers
 import os
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable, Mapping, Sized
+from itertools import repeat
 
 import numpy as np
 
@@ -281,3 +282,10 @@ def affordable(what: str, size: float) -> None:
             f"{what} would take {size / 2**30:.4g} GiB, more than the {most:g} GiB allowed; "
             f"set HUSHBANDITS_MEMORY (GiB) to allow more"
         )
+
+
+def names_all(value: object, kind: type) -> bool:
+    """Return whether `value` maps names to instances of `kind`."""
+    if not isinstance(value, Mapping) or not all(map(isinstance, value, repeat(str))):
+        return False
+    return all(map(isinstance, value.values(), repeat(kind)))
