@@ -24,20 +24,23 @@ def sums_heard(team, runs):
     return heard
 
 
+def assert_twin(env, team, heard, final, twin):
+    """Each run has the sums (or radii) of its twin, pays its regret and keeps its arms; some arm was dropped."""
+    for r in range(env.runs):
+        regret, active, sums = twin(r)
+        assert heard[r] == pytest.approx(sums, rel=1e-12)
+        assert final["regret"][r] == pytest.approx(regret, rel=1e-12)
+        assert np.flatnonzero(team._active[r, 0]).tolist() == active
+    assert team._active.sum() < team._active.size
+
+
 @pytest.mark.parametrize("base", [2, 4])
 def test_distributed_elimination_equals_its_naive_twin(base):
     settings = {"horizon": 6000, "n_arms": 4, "epsilon": 2.0, "confidence": 0.3, "users": "each"}
     env, team = build("DistDP-v0", "Dist-DP-SE", 3, settings, {"batch_base": base})
     heard = sums_heard(team, 3)
     final = hb.play(env, team, 11)
-    dropped = 0
-    for r in range(3):
-        regret, active, sums = naive_distributed(env, r, 2.0, 0.3, 6000, base)
-        assert heard[r] == pytest.approx(sums, rel=1e-12)
-        assert final["regret"][r] == pytest.approx(regret, rel=1e-12)
-        assert np.flatnonzero(team._active[r, 0]).tolist() == active
-        dropped += 4 - len(active)
-    assert dropped > 0
+    assert_twin(env, team, heard, final, lambda r: naive_distributed(env, r, 2.0, 0.3, 6000, base))
 
 
 def test_a_mean_is_that_of_the_users_who_are_left():
@@ -51,14 +54,7 @@ def test_central_elimination_equals_its_naive_twin():
     env, team = build("CentralDP-v0", "DP-SE", 2, settings)
     heard = sums_heard(team, 2)
     final = hb.play(env, team, 2)
-    dropped = 0
-    for r in range(2):
-        regret, active, sums = naive_central(env, r, 0.5, 0.5, 40_000)
-        assert heard[r] == pytest.approx(sums, rel=1e-12)
-        assert final["regret"][r] == pytest.approx(regret, rel=1e-12)
-        assert np.flatnonzero(team._active[r, 0]).tolist() == active
-        dropped += 3 - len(active)
-    assert dropped > 0
+    assert_twin(env, team, heard, final, lambda r: naive_central(env, r, 0.5, 0.5, 40_000))
 
 
 def test_binary_sum_elimination_equals_its_naive_twin():
@@ -67,14 +63,7 @@ def test_binary_sum_elimination_equals_its_naive_twin():
     measured, radii = team.interval, [[], [], []]
     team.interval = lambda r, i, m, b: radii[r].append(measured(r, i, m, b)) or radii[r][-1]
     final = hb.play(env, team, 3)
-    dropped = []
-    for r in range(3):
-        regret, active, expected = naive_binary(env, r, 2.0, 1e-2, 0.1, 9000)
-        assert radii[r] == pytest.approx(expected, rel=1e-12)
-        assert final["regret"][r] == pytest.approx(regret, rel=1e-12)
-        assert np.flatnonzero(team._active[r, 0]).tolist() == active
-        dropped.append(3 - len(active))
-    assert max(dropped) > 0
+    assert_twin(env, team, radii, final, lambda r: naive_binary(env, r, 2.0, 1e-2, 0.1, 9000))
 
 
 # -- radii and batches --------------------------------------------------------------------------------------------

@@ -33,25 +33,17 @@ def test_corrupted_elimination_equals_its_twin(xi):
         assert metrics["correct"][r] == (twin["active"] == {0})
 
 
-def test_central_equals_its_twin():
-    env, team = build("DPMASE-v0", "Central", 4, {"n_agents": 5, "means": MEANS}, {"delta": DELTA})
-    seeds = run_seeds(3, 4)
+@pytest.mark.parametrize(("agent", "needed"), [("Central", 1), ("Independent", 99)])
+def test_agents_at_the_ends_equal_their_twins(agent, needed):
+    """One server sees every pull, or nobody hears of anybody."""
+    env, team = build("DPMASE-v0", agent, 4, {"n_agents": 5, "means": MEANS}, {"delta": DELTA})
+    seeds, central = run_seeds(3, 4), agent == "Central"
     metrics = play(env, team, seeds)
     for r, seed in enumerate(seeds):
-        twin = twins.corrupted_elimination(seed, 5, MEANS, DELTA, 1, shared=True)
-        assert metrics["rounds"][r] == metrics["messages"][r] == twin["rounds"]
-        assert metrics["correct"][r] == (twin["active"] == {0})
-
-
-def test_independent_equals_its_twin():
-    env, team = build("DPMASE-v0", "Independent", 4, {"n_agents": 5, "means": MEANS}, {"delta": DELTA})
-    seeds = run_seeds(4, 4)
-    metrics = play(env, team, seeds)
-    for r, seed in enumerate(seeds):
-        twin = twins.corrupted_elimination(seed, 5, MEANS, DELTA, 99, alone=True)
+        twin = twins.corrupted_elimination(seed, 5, MEANS, DELTA, needed, shared=central, alone=not central)
         assert metrics["rounds"][r] == twin["rounds"]
-        assert metrics["correct"][r] == all(held == {0} for held in twin["held"])
-        assert metrics["messages"][r] == 0
+        assert metrics["messages"][r] == (twin["rounds"] if central else 0)
+        assert metrics["correct"][r] == all(arms == {0} for arms in ([twin["active"]] if central else twin["held"]))
 
 
 def test_problem_two_is_gaussian():

@@ -12,7 +12,7 @@ from twin_streams import generator
 from hushbandits.core import Streams, jit, run_seeds
 from hushbandits.core.random import names, streams
 from hushbandits.core.random.philox import fill, philox
-from hushbandits.core.random.samplers import binomial, gamma, negative_binomial, poisson
+from hushbandits.core.random.samplers import binomial, negative_binomial, poisson
 from hushbandits.core.random.streams import Draws
 
 DRAWS = 10**6
@@ -136,12 +136,6 @@ def _drawn(sampler, cursors, a, b, out):
             out[i] = negative_binomial(cursors, 0, a, b)
 
 
-@jit
-def _gammas(cursors, shape, out):
-    for i in range(out.size):
-        out[i] = gamma(cursors, 0, shape)
-
-
 def _counts_fit(drawn, law):
     k = np.arange(drawn.min(), drawn.max() + 1)
     expected, seen = law.pmf(k) * len(drawn), np.bincount(drawn - drawn.min(), minlength=len(k)).astype(float)
@@ -164,13 +158,6 @@ def test_compiled_samplers_draw_from_their_laws(sampler, a, b):
     drawn = np.empty(DRAWS, np.int64)
     _drawn(sampler, Streams(run_seeds(7, 1)).cursors(part=f"{sampler} {a} {b}"), float(a), float(b), drawn)
     assert _counts_fit(drawn, law) > 1e-6
-
-
-@pytest.mark.parametrize("shape", [0.05, 0.7, 1.0, 30.0])
-def test_compiled_gammas_draw_from_their_law(shape):
-    drawn = np.empty(DRAWS)
-    _gammas(Streams(run_seeds(7, 1)).cursors(part=str(shape)), shape, drawn)
-    assert stats.kstest(drawn, stats.gamma(shape).cdf).pvalue > 1e-6
 
 
 @pytest.mark.parametrize(("n", "p"), [(1, 0.5), (10**7, 1e-7), (10**7, 1 - 1e-7), (40, 0.5), (10**5, 0.02)])

@@ -175,18 +175,6 @@ class RewardTape(DiscreteLaplace):
         return super()._noised(message)
 
 
-class RewardLuck(DiscreteLaplace):
-    """Each block's noise from the generator of its rewards."""
-
-    def send(self, message, env):
-        self._of_rewards = env._blocks[:, 0].copy()
-        return super().send(message, env)
-
-    def _noised(self, message):
-        self._rngs = [generator_at(cursor) for cursor in self._of_rewards]
-        return super()._noised(message)
-
-
 @refuted_by("drawn law", "5 later, 0 runs on")
 class FiveBlocksLater(DiscreteLaplace):
     """Every block has the noise of the fifth before it, now and then a new one."""

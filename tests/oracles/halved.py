@@ -8,8 +8,10 @@ from hushbandits.wrappers.central_dp import CentralLaplace
 class Halved(CentralLaplace):
     """Lap(1/(2ε)) instead of Lap(1/ε), and a law that does not say so."""
 
+    scale = None
+
     def deliver(self, inbox, env):
-        self.added = lambda n: Laplace(0.5 / self.epsilon)
+        self.added = lambda n: Laplace(self.scale or 0.5 / self.epsilon)
         try:
             return super().deliver(inbox, env)
         finally:
@@ -22,15 +24,10 @@ class HalvedUCB(AdaPUCB):
     mechanisms, wrappers = ("Halved",), ("halved:Halved",)
 
 
-class Bare(CentralLaplace):
+class Bare(Halved):
     """No noise to speak of, and a law that does not say so."""
 
-    def deliver(self, inbox, env):
-        self.added = lambda n: Laplace(1e-3)
-        try:
-            return super().deliver(inbox, env)
-        finally:
-            del self.added
+    scale = 1e-3
 
 
 class BareUCB(AdaPUCB):

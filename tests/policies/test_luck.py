@@ -74,16 +74,6 @@ def test_beta_where_both_gammas_vanish_is_a_coin():
     assert abs(drawn.mean() - 0.75) < 0.04
 
 
-def test_learners_have_words_of_their_own():
-    words = Streams(run_seeds(5, 3)).cursors(4)
-    assert len(np.unique(words, axis=0)) == 12
-    np.testing.assert_array_equal(words[4:8], Streams(run_seeds(5, 1, first=1)).cursors(4))
-    before = words.copy()
-    one = [luck.normal(words, 2) for _ in range(9)]
-    np.testing.assert_array_equal(np.delete(words, 2, 0), np.delete(before, 2, 0))
-    assert one == [luck.normal(before[2:3], 0) for _ in range(9)]
-
-
 def _unsqueezed(words, shape):
     """A gamma draw with Marsaglia & Tsang's exact test alone."""
     boost = 1.0

@@ -4,7 +4,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SITE = sorted(p for p in (ROOT / "docs").rglob("*.md") if "made" not in p.parts)
-ROOTS = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CODE_OF_CONDUCT", "RELEASING", "SECURITY")]
 
 
 def title(page):
