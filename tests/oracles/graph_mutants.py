@@ -6,6 +6,7 @@ import math
 import numpy as np
 from refuted import refuted_by
 
+from hushbandits.core import Streams
 from hushbandits.core.guarantee import Adjacency, Run
 from hushbandits.core.messages import Field
 from hushbandits.wrappers.local_bernoulli import LocalBernoulli
@@ -284,7 +285,7 @@ class RewardTape(Reports):
 
     def reset(self, env, rng):
         super().reset(env, rng)
-        self._luck = rng.reader((env.n_agents,), "reward")
+        self._luck = Streams(env.seeds).reader((env.n_agents,), "reward")
 
 
 @refuted_by("drawn law", "7 later, 0 runs on")

@@ -8,6 +8,7 @@ from graph_mutants import Reports
 from refuted import refuted_by
 
 import hushbandits as hb
+from hushbandits.core import Streams
 from hushbandits.core.guarantee import Run
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.samplers import Skellam
@@ -83,8 +84,7 @@ class NextReward(Reports):
 
     def reset(self, env, rng):
         super().reset(env, rng)
-        self._luck = rng.reader((env.n_agents,), "reward")
-        self._luck.next()
+        self._luck = Streams(env.seeds).reader((env.n_agents,), "reward", first=1)
 
     def tell(self, reward, env):
         return np.clip(super().tell(reward, env), 0.0, 1.0)
