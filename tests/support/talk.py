@@ -45,3 +45,10 @@ def view_begun(**kwargs):
     env = hb.make("CoopNetwork-v0", n_agents=2, **kwargs)
     env.reset(seed=0)
     return env
+
+
+def view_over():
+    """Return a small env of the views whose episode is over."""
+    env = view_begun(horizon=1)
+    env.step({"agent_0": 0, "agent_1": 0})
+    return env
