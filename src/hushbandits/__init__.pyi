@@ -6,6 +6,8 @@ from hushbandits.adapters.make import make_sb3 as make_sb3
 from hushbandits.adapters.make import make_torchrl as make_torchrl
 from hushbandits.adapters.make import make_vec as make_vec
 from hushbandits.adapters.make import wrap as wrap
+from hushbandits.agents.each import Each as Each
+from hushbandits.agents.lifting import Acts as Acts
 from hushbandits.bench.comparison import Comparison as Comparison
 from hushbandits.bench.comparison import compare as compare
 from hushbandits.bench.declare.claim import Claim as Claim
@@ -24,11 +26,9 @@ from hushbandits.bench.results import load_results as load_results
 from hushbandits.bench.run import run as run
 from hushbandits.bench.runner.options import RunOptions as RunOptions
 from hushbandits.bench.runner.sources import source_digests as source_digests
-from hushbandits.core.each import Each as Each
 from hushbandits.core.env import Env as Env
 from hushbandits.core.guarantee import Adjacency as Adjacency
 from hushbandits.core.guarantee import Guarantee as Guarantee
-from hushbandits.core.lifting import Acts as Acts
 from hushbandits.core.measure import Measure as Measure
 from hushbandits.core.messages import Field as Field
 from hushbandits.core.messages import Inbox as Inbox

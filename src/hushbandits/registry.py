@@ -170,7 +170,7 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
         raise TypeError(
             f"agent {title(agent)!r} is built as {entry.__name__}(m, rng) and takes no parameters: {shown(kwargs)}"
         )
-    from hushbandits.core.each import Each  # read where one class plays every seat
+    from hushbandits.agents.each import Each  # read where one class plays every seat
 
     return Each(entry)
 

@@ -172,14 +172,14 @@ def test_a_server_whose_users_are_used_up_may_ask_for_none():
 
 
 @rows(("words", "error"), [
-    ({"val": 0.5}, "speak returns a field 'val'"),
-    ({"rewrad": 0.5}, "speak returns a field 'rewrad'; did you mean reward"),
-    ({"reward": [0.5, 0.5]}, r"says in field 'reward' must be numbers of shape \(\), not float64 \(2,\)"),
-    ({"reward": np.nan}, "says in field 'reward' holds nan"),
-    ({"reward": "x"}, "says in field 'reward' must be numbers"),
-    ({"arm": 3}, "says in field 'arm' holds 3"),
-    ({"arm": 1.0}, "says in field 'arm' must be integers"),
-    (0.5, "speak must return None or a dict of arm, reward, not 0.5"),
+    ({"val": 0.5}, "has a field 'val' that nobody declared"),
+    ({"rewrad": 0.5}, "has a field 'rewrad' that nobody declared; did you mean reward"),
+    ({"reward": [0.5, 0.5]}, r"field 'reward' .* must be numbers of shape \(\), not float64 \(2,\)"),
+    ({"reward": np.nan}, "field 'reward' .* holds nan"),
+    ({"reward": "x"}, "field 'reward' .* must be numbers"),
+    ({"arm": 3}, "field 'arm' .* holds 3"),
+    ({"arm": 1.0}, "field 'arm' .* must be integers"),
+    (0.5, "must be a dict of arrays by field, not float"),
 ])  # fmt: skip
 def test_a_plain_agents_bad_words_name_agent_round_and_run(words, error):
     class Plain:
@@ -193,7 +193,7 @@ def test_a_plain_agents_bad_words_name_agent_round_and_run(words, error):
         def speak(self, reward):
             return words if (self.m, self.t) == (3, 2) else None
 
-    with pytest.raises(ValueError, match=error) as caught:
+    with pytest.raises((TypeError, ValueError), match=error) as caught:
         hb.play(hb.make_core("CoopNetwork-v0", runs=2, **NET), hb.Each(Plain))
     assert "agent 3 of Plain in round 2 of run 0" in str(caught.value)
 

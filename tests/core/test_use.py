@@ -115,7 +115,7 @@ def test_what_nobody_says_is_not_a_zero(fields, speech, words, lacking):
     agent = type("Quiet1", (Quiet,), {"words": staticmethod(words)})
     core = hb.make_core("CoopNetwork-v0", graph="complete", fields=fields, speech=speech, **NET)
     with pytest.raises(
-        ValueError, match=f"^agent 1 of Quiet1 in round 1 of run 0: speak must say '{lacking}'"
+        ValueError, match=f"agent 1 of Quiet1 in round 1 of run 0 says has no field '{lacking}'"
     ) as error:
         hb.play(core, hb.Each(agent, fields=fields))
     assert one_sentence(error)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from gymnasium.spaces import MultiBinary
 
+from hushbandits.agents.lifting import TaskTeam, given_options
 from hushbandits.baselines.learned import Network, heads_of, parts_of, read
 from hushbandits.baselines.sb3_choices import choices
 from hushbandits.baselines.sb3_model import of_model, of_zip
 from hushbandits.core import Array, EnvView, Params, Streams, Task, World, flag, shown
 from hushbandits.core.env_view import view_of
-from hushbandits.core.lifting import TaskTeam, given_options
 from hushbandits.core.random.names import TRAINED
 
 if TYPE_CHECKING:

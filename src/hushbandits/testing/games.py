@@ -15,8 +15,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from hushbandits.agents.each import Each
 from hushbandits.core import Array, Env, Message, Obs, Params, Seeds, Team, checked, run_seeds
-from hushbandits.core.each import Each
 from hushbandits.core.env_view import revealed
 from hushbandits.core.guarantee import GuaranteeSource
 from hushbandits.core.messages import Field, Fields, Inbox

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from hushbandits.agents.each import Unlearning
 from hushbandits.core import Array, Env, Field, Inbox, Payload, Streams, Team, World, Wrapper, checked, run_seeds
-from hushbandits.core.each import Unlearning
 from hushbandits.core.fields import inward, outward, toward_agents
 from hushbandits.core.utils import Params, integer, shown
 from hushbandits.policies.policy import Policy

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -12,8 +11,8 @@ from hushbandits.core.env_view import World, view_of
 from hushbandits.core.messages import Field, Fields, Inbox, Obs
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.team import Team
-from hushbandits.core.utils import Action, Array, nearest, shown, words
-from hushbandits.core.validation import checked
+from hushbandits.core.utils import Action, Array, shown, words
+from hushbandits.core.validation import checked, checked_message
 
 
 class Unlearning(ValueError):
@@ -70,15 +69,21 @@ class Each(Team):
 
     def __init__(
         self,
-        factory: Callable[..., Any],
+        factory: Callable[..., object],
         *,
         setting: str = "",
         fields: Fields | None = None,
         name: str | None = None,
     ):
-        self.factory = _buildable(factory)
+        plain = not isinstance(factory, type) or (hasattr(factory, "act") and not issubclass(factory, Team))
+        if not callable(factory) or not plain:
+            raise ValueError(
+                f"factory={shown(factory)} must be the class of one agent, with act(t), or a function of (m, rng) that "
+                f"builds one; a Team plays all seats already"
+            )
         if isinstance(factory, type):
             _learning(factory)
+        self.factory = factory
         self.name = name or str(getattr(factory, "__name__", "Each"))
         self.setting = setting
         self.fields = fields
@@ -92,116 +97,75 @@ class Each(Team):
         self._seats = [
             [self.factory(m, rng.generator(r, m), **told) for m in range(env.n_agents)] for r in range(len(rng))
         ]
-        if not isinstance(self.factory, type):
-            _learning(self._seats[0][0])
+        _learning(self._seats[0][0])
 
-    def _acting(self) -> list[tuple[int, int, Any]]:
-        live = self._face.live
-        return [(r, a, self._seats[r][m]) for r, row in enumerate(self._who) for a, m in enumerate(row) if live[r]]
+    def _acting(self, hook: str) -> list[tuple[int, int]]:
+        """Run and row of all who act now and have a hook."""
+        runs = [r for r in range(len(self._who)) if self._face.live[r]]
+        return [(r, a) for r in runs for a, m in enumerate(self._who[r]) if hasattr(self._seats[r][m], hook)]
 
     def _name_of(self, r: int, a: int) -> str:
         return f"agent {self._who[r, a]} of {self.name} in round {int(self._t[r]) + 1} of run {r}"
 
+    def _asked(self, r: int, a: int, hook: str, told: object, hint: str = "") -> object:
+        """What an agent answers; where its code raises, ``RuntimeError`` says whose and when."""
+        try:
+            return getattr(self._seats[r][self._who[r, a]], hook)(told)
+        except Exception as error:
+            raise RuntimeError(f"{self._name_of(r, a)}: {hook} raised {words(error)}{hint}") from error
+
     def act(self, obs: Obs) -> Action:
         """Ask every acting agent for its action."""
         self._who, self._t = obs.who.copy(), obs.t.copy()
-        action = self._face.no_action()
+        action, fields = self._face.no_action(), self._face.actions
         parts: tuple[Array, ...] = action if isinstance(action, tuple) else (action,)
-        for r, a, agent in self._acting():
-            took = self._took(self._asked(r, a, agent.act, int(obs.t[r]) + 1), r, a)
-            for part, value in zip(parts, took, strict=True):
-                part[r, a] = value
-        return action
-
-    def _asked(self, r: int, a: int, hook: Callable[..., Any], told: object, hint: str = "") -> Any:
-        """What an agent answers; where its code raises, ``RuntimeError`` says whose and when."""
-        try:
-            return hook(told)
-        except Exception as error:
-            name = getattr(hook, "__name__", "it")
-            raise RuntimeError(f"{self._name_of(r, a)}: {name} raised {words(error)}{hint}") from error
-
-    def _took(self, value: object, r: int, a: int) -> list[Array]:
-        fields = self._face.actions
-        values = [value] if len(fields) == 1 else list(value) if isinstance(value, (tuple, list, np.ndarray)) else []
-        if len(values) == len(fields):
+        for r, a in self._acting("__init__"):
+            answer = self._asked(r, a, "act", int(obs.t[r]) + 1)
             try:
-                return [checked(name, x, field, ()) for x, (name, field) in zip(values, fields.items(), strict=True)]
-            except ValueError:
-                pass
-        says = " and ".join(f"{_an(field)} as {name}" for name, field in fields.items())
-        raise ValueError(f"{self._name_of(r, a)}: act must return {says}, not {shown(value)}")
+                values: list[object] = [answer] if len(parts) == 1 else [*answer]  # type: ignore[misc]
+                for part, value, name in zip(parts, values, fields, strict=True):
+                    part[r, a] = checked(name, value, fields[name], ())
+            except (TypeError, ValueError):
+                says = " and ".join(f"{_an(field)} as {name}" for name, field in fields.items())
+                raise ValueError(f"{self._name_of(r, a)}: act must return {says}, not {shown(answer)}") from None
+        return action
 
     def speak(self, reward: Array) -> dict[str, Array] | None:
         """Collect the agents' messages."""
-        speaking = [(r, a, agent) for r, a, agent in self._acting() if hasattr(agent, "speak")]
-        said = {(r, a): self._asked(r, a, agent.speak, reward[r, a].copy()) for r, a, agent in speaking}
-        said = {seat: own for seat, own in said.items() if own is not None}
+        asked = {(r, a): self._asked(r, a, "speak", reward[r, a].copy()) for r, a in self._acting("speak")}
+        said = {seat: own for seat, own in asked.items() if own is not None}
         if self.fields is None and not said:
             return None
+        fields = self._face.fields
+        message = {k: np.zeros((*self._who.shape, *f.shape), f.dtype) for k, f in fields.items()}
         # Whoever says nothing of its own sends the standard report, if that is what the team sends at all.
-        message = {k: np.zeros((*self._who.shape, *f.shape), f.dtype) for k, f in self._face.fields.items()}
-        message["sent"] = np.full(self._who.shape, self.fields is None)
         standard = {} if self.fields is not None else self._face.standard_report()
-        message.update(standard)
-        unsaid = [k for k in self._face.fields if k not in standard]
-        for r, a, _ in self._acting():
-            own = said.get((r, a))
-            if own is None and self.fields is not None:
-                continue
-            spoken = {} if own is None else self._spoken(own, r, a)
-            if lacking := [k for k in unsaid if k not in spoken]:
-                raise ValueError(f"{self._name_of(r, a)}: speak must say {lacking[0]!r}, for nobody says it instead")
-            message["sent"][r, a] = True
-            for k, value in spoken.items():
+        message |= {"sent": np.full(self._who.shape, self.fields is None), **standard}
+        for r, a in self._acting("__init__") if self.fields is None else said:
+            if not self._face.agents_speak:
+                raise ValueError(f"{self._name_of(r, a)}: speak must return None, for here users speak, not servers")
+            own = said.get((r, a), {})
+            if not isinstance(own, dict) and len(fields) == 1:
+                own = dict.fromkeys(fields, own)  # the only one needs no name
+            if isinstance(own, dict):
+                own = {"sent": True, **{k: v[r, a] for k, v in standard.items()}, **own}
+            for k, value in checked_message(f"what {self._name_of(r, a)} says", own, fields, ()).items():
                 message[k][r, a] = value
         return message
 
-    def _spoken(self, said: object, r: int, a: int) -> dict[str, Array]:
-        """What an agent said, field by field, checked."""
-        fields = self._face.fields
-        if not self._face.agents_speak:
-            raise ValueError(f"{self._name_of(r, a)}: speak must return None, for here users speak, not servers")
-        if not isinstance(said, dict):
-            if len(fields) > 1:
-                known = ", ".join(fields)
-                raise ValueError(
-                    f"{self._name_of(r, a)}: speak must return None or a dict of {known}, not {shown(said)}"
-                )
-            said = dict.fromkeys(fields, said)  # the only one needs no name
-        for name in said:
-            if name not in fields:
-                raise ValueError(f"{self._name_of(r, a)}: speak returns a field {name!r}{nearest(str(name), fields)}")
-        what = f"what {self._name_of(r, a)} says in field"
-        return {name: checked(f"{what} {name!r}", value, fields[name], ()) for name, value in said.items()}
-
     def hear(self, inbox: Inbox) -> None:
         """Hand every agent its own messages."""
-        listening = [(r, a, agent) for r, a, agent in self._acting() if hasattr(agent, "hear")]
+        listening = self._acting("hear")
         if not listening:
             return
         arrived = inbox.arrived
         gathered = {field: inbox[field] for field in inbox.fields}
         wide = [k for k, v in gathered.items() if v.ndim > 3]
-        for r, a, agent in listening:
+        for r, a in listening:
             heard = [{k: v[r, a, s] for k, v in gathered.items()} for s in np.flatnonzero(arrived[r, a])]
             for message in heard if wide else ():
                 message.update((k, message[k].copy()) for k in wide)  # an array would lead to everybody's
-            self._asked(r, a, agent.hear, heard, f"; a message here has: {', '.join(gathered)}")
-
-
-def _buildable(factory: object) -> Callable[..., Any]:
-    """Return what builds an agent, or say what to hand over instead."""
-    if isinstance(factory, Team) or (isinstance(factory, type) and issubclass(factory, Team)):
-        name = factory.__name__ if isinstance(factory, type) else factory.name
-        raise ValueError(f"Each({name}): a Team plays all seats already; hand over {name} itself, without Each")
-    if not callable(factory):
-        name = type(factory).__name__
-        hint = f"; give its class, Each({name}), of which every seat gets its own" * hasattr(factory, "act")
-        raise ValueError(f"factory={shown(factory)} must be a class, or a function of (m, rng){hint}")
-    if isinstance(factory, type) and not callable(getattr(factory, "act", None)):
-        raise ValueError(f"Each({factory.__name__}): the class must define act(t), which returns its action")
-    return factory
+            self._asked(r, a, "hear", heard, f"; a message here has: {', '.join(gathered)}")
 
 
 def _learning(agent: object) -> None:

@@ -96,7 +96,7 @@ def given_options(task: object) -> dict[str, object]:
     """Return what decides what is seen and how an action is written, checked as far as possible without an env."""
     if task is None:
         return {}
-    if not isinstance(task, Mapping) or not all(isinstance(name, str) for name in task):
+    if not isinstance(task, Mapping):
         raise ValueError(f"task={shown(task)} must be a dict of a task's options, such as {{'agent_id': True}}")
     for name in task:
         if name in EARNED:
@@ -155,7 +155,7 @@ class Acts(TaskTeam):
             raise ValueError(f"function={shown(function)} must be a function of observations that returns actions")
         super().__init__(beats)
         self._function, self._options = function, given_options(task)
-        self._wants = [name for name in ("mask", "who", "rngs") if name in _named(function)]
+        self._wants = [name for name in ("mask", "who", "rngs") if name in inspect.signature(function).parameters]
         self.name = str(name or getattr(function, "__name__", type(function).__name__))
 
     def look(self, its: EnvView) -> Task:
@@ -195,22 +195,10 @@ class Acts(TaskTeam):
             if not isinstance(answer, Mapping) or set(answer) != set(space):
                 raise ValueError(f"{self.name} must return a dict of {', '.join(space)}, not {shown(answer)}")
             return {name: self._read(part, answer[name], lead) for name, part in space.items()}
-        try:
-            action = np.asarray(answer)
-        except Exception as error:  # a tensor that must be detached first, ragged lists
-            raise ValueError(f"{self.name} must return an array of actions: {error}") from error
+        action = np.asarray(answer)
         if isinstance(space, spaces.Box) and action.dtype.kind == "f":
             action = action.astype(space.dtype)
-        if action.shape != (*lead, *(space.shape or ())) or not fits(space, action.reshape(-1, *action.shape[2:])):
-            raise ValueError(
-                f"{self.name} must return actions of {space} in an array {(*lead, *(space.shape or ()))}, and returned "
-                f"{shown(answer)} ({action.dtype}, shape {action.shape})"
-            )
+        shape = (*lead, *(space.shape or ()))
+        if action.shape != shape or not fits(space, action.reshape(-1, *shape[2:])):
+            raise ValueError(f"{self.name} must return actions of {space} in an array {shape}, not {shown(answer)}")
         return action
-
-
-def _named(function: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
-    try:
-        return inspect.signature(function).parameters
-    except (TypeError, ValueError):  # what is written in C may not say
-        return {}
