@@ -24,6 +24,8 @@ from hushbandits.policies.shelf import POLICIES
 AnyEnv = str | type[Env]
 AnyAgent = str | type | Callable[..., Team] | object
 AnyWrapper = str | Wrapper | type[Wrapper]
+#: The wrappers that an env's id brings, by name: what each is built of, and its parameters.
+_Brought = dict[str, tuple[Spec, list[str]]]
 #: Plays what was trained.
 _TRAINED = "hushbandits.baselines.sb3:Trained"
 #: Ids as PettingZoo and Gymnasium read them.
@@ -211,9 +213,15 @@ def known_wrappers(wrappers: Sequence[AnyWrapper]) -> tuple[Wrapper, ...]:
     return tuple(w if isinstance(w, Wrapper) else make_wrapper(w) for w in wrappers)
 
 
-def _brought(spec: Spec) -> dict[str, list[str]]:
+def _brought(spec: Spec) -> _Brought:
     """Return the wrappers that an env's id brings, each with its parameters."""
-    return {name: [*parameters(WRAPPERS.find(name))] for name in spec.wrappers}
+    found = {name: WRAPPERS.find(name) for name in spec.wrappers}
+    return {name: (its, [*parameters(its)]) for name, its in found.items()}
+
+
+def _taken(brought: _Brought) -> list[str]:
+    """Return the parameters of the wrappers that an env's id brings."""
+    return [p for _, names in brought.values() for p in names]
 
 
 def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), **kwargs: object) -> Env:
@@ -242,23 +250,23 @@ def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = 
     >>> make_core("CoopNetwork-v0", runs=3, n_agents=4).runs
     3
     """
-    return _core(id, _brought(ENVS.find(id)), runs, known_wrappers(wrappers), **kwargs)
-
-
-def _core(
-    id: AnyEnv, brought: dict[str, list[str]], /, runs: int, wrappers: tuple[Wrapper, ...], **kwargs: object
-) -> Env:
-    """`make_core` with what the id brings, and wrappers that are built."""
     spec = ENVS.find(id)
+    return _core(id, spec, _brought(spec), runs, known_wrappers(wrappers), kwargs)
+
+
+def _core(id: AnyEnv, spec: Spec, brought: _Brought, runs: int, wrappers: tuple[Wrapper, ...], given: Params) -> Env:
+    """`make_core` with what the id stands for and brings, and wrappers that are built."""
     entry = spec.load()
-    known = parameters(entry)
-    merged = {**spec.defaults, **kwargs}
-    protocol = [make_wrapper(name, **{k: merged[k] for k in names if k in merged}) for name, names in brought.items()]
-    taken = {p for names in brought.values() for p in names}
+    known, merged = parameters(entry), {**spec.defaults, **given}
+    protocol = [
+        its.build(Wrapper, f"wrapper {name}", {k: merged[k] for k in names if k in merged})
+        for name, (its, names) in brought.items()
+    ]
+    taken = _taken(brought)
     mine = {k: v for k, v in merged.items() if k not in taken or k in known}
     further = {"runs": runs, "wrappers": (*wrappers, *protocol)}
     env = Spec(entry).build(Env, f"env {title(id)}", mine, further, taken)  # type: ignore[type-abstract]
-    env.spec = (id, dict(kwargs), wrappers)
+    env.spec = (id, dict(given), wrappers)
     return env
 
 
@@ -283,16 +291,14 @@ def assemble(
     ValueError
         An env parameter given here differs from what the agent's own parameters imply.
     """
-    given = dict(env or {})
-    spec = ENVS.find(env_id)
-    setting = getattr(spec.load(), "setting", team.setting)
+    given, spec = dict(env or {}), ENVS.find(env_id)
+    entry = spec.load()
+    setting = getattr(entry, "setting", team.setting)
     if team.setting and setting != team.setting:
         raise ValueError(f"{team.name} plays the {team.setting} setting; {title(env_id)} is {setting}")
-    made = known_wrappers(wrappers)
-    brought = _brought(spec)
-    taken = {p for names in brought.values() for p in names}
-    known = known_settings(spec.load(), {**spec.defaults, **given}, taken)
-    protocol = team.protocol({**known, "mechanism": _mechanism(spec, made)})
+    made, brought = known_wrappers(wrappers), _brought(spec)
+    known = known_settings(entry, {**spec.defaults, **given}, _taken(brought))
+    protocol = team.protocol({**known, "mechanism": _mechanism(brought, made)})
     implied = dict(protocol.env)
     own = []
     for name, params in protocol.wrappers:  # one that the env's id brings already is set, not doubled
@@ -308,13 +314,13 @@ def assemble(
             )
     if team.fields is not None:
         given["fields"] = team.fields
-    return _core(env_id, brought, runs, (*made, *own), **{**given, **implied})
+    return _core(env_id, spec, brought, runs, (*made, *own), {**given, **implied})
 
 
-def _mechanism(spec: Spec, wrappers: Sequence[Wrapper]) -> str:
+def _mechanism(brought: _Brought, wrappers: Sequence[Wrapper]) -> str:
     """What the env's privacy mechanism calls its noise; empty: it has none, and an agent may bring its own."""
-    for name in spec.wrappers:
-        entry = WRAPPERS.find(name).load()
+    for name, (its, _) in brought.items():
+        entry = its.load()
         return str(getattr(entry, "noise_as", "") or (entry.__name__ if isinstance(entry, type) else name))
     return next(
         (str(getattr(w, "noise_as", "") or type(w).__name__) for w in wrappers if isinstance(w, Privatizer)), ""
@@ -323,7 +329,7 @@ def _mechanism(spec: Spec, wrappers: Sequence[Wrapper]) -> str:
 
 def _env_parameters(spec: Spec) -> list[str]:
     """Return the parameters of an entry, those of an env's wrappers included."""
-    return [*parameters(spec), *(p for names in _brought(spec).values() for p in names)]
+    return [*parameters(spec), *_taken(_brought(spec))]
 
 
 def owners(parameter: str) -> dict[str, list[str]]:

@@ -2,7 +2,6 @@
 
 from hushbandits.core.env import Env
 from hushbandits.core.env_view import EnvView, World
-from hushbandits.core.fields import check_unit_rewards
 from hushbandits.core.guarantee import ONCE, ONE_USER, RESOLVED, Adjacency, Guarantee, Run, invalid
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, Inbox, Obs, require
@@ -27,7 +26,7 @@ from hushbandits.core.utils.validate import (
     shown,
 )
 from hushbandits.core.validation import Space, Stacked, as_array, checked, choices, handed, inside, locked
-from hushbandits.core.wrapper import Privatizer, SecureFunction, Wrapper
+from hushbandits.core.wrapper import Privatizer, SecureFunction, Wrapper, check_unit_rewards
 
 __all__ = [
     "LONGEST", "ONCE", "ONE_USER", "RESOLVED", "Action", "Adjacency", "Arms",

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from hushbandits.core.env_view import World
-from hushbandits.core.fields import inward, outward, toward_agents
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.messages import Field, Fields, Inbox, Obs
@@ -25,7 +24,7 @@ from hushbandits.core.team import Team
 from hushbandits.core.undeclared import added, check_reward_free
 from hushbandits.core.utils import Action, Array, Message, Params, Seeds, count
 from hushbandits.core.validation import checked, checked_message, checked_rows, checked_seeds, handed, spoken_fields
-from hushbandits.core.wrapper import Wrapper, distinct
+from hushbandits.core.wrapper import Wrapper, distinct, inward, outward, toward_agents
 
 #: Why a beat cannot be played, by where the env stands.
 _REFUSED = {

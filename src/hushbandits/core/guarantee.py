@@ -156,6 +156,10 @@ class GuaranteeSource:
         An invalid one has no ε.  A claim of a user-defined class is that class's word: ``claimed_by`` and the
         assumptions name it.
         """
+        if type(self).claimed_guarantees is GuaranteeSource.claimed_guarantees and "claimed_guarantees" not in vars(
+            self
+        ):
+            return ()
         env = vars(env).get("_env", env)  # what holds depends on more than a view shows
         held = self._borne_out(env)
         if not isinstance(held, (tuple, list)) or [g for g in held if not isinstance(g, Guarantee)]:
@@ -164,9 +168,10 @@ class GuaranteeSource:
         if not held:
             return ()
         claimant, hooks = known = self._claimant()
-        reason = self.invalid_reason(env, known)
         word = type(self).__name__ if hooks else "" if ships(claimant) else claimant.__name__
-        words = (*((f"as claimed by {word}",) if word else ()), *declared_words(env, self))
+        finite = any([math.isfinite(claim.epsilon) for claim in held])
+        reason = self.invalid_reason(env, known) if finite else ""
+        words = (*((f"as claimed by {word}",) if word else ()), *declared_words(env, self)) if finite else ()
         out = []
         for claim in held:
             finite = math.isfinite(claim.epsilon)

@@ -80,7 +80,7 @@ def added(hook: str, steps: Iterable[tuple[Any, Fields, Fields]]) -> list[tuple[
     """
     found = []
     for wrapper, before, after in steps:
-        if not wrapper.ships(hook) and (new := after.keys() - before.keys() - declared(wrapper)):
+        if (new := after.keys() - before.keys()) and not wrapper.ships(hook) and (new := new - declared(wrapper)):
             found.append((wrapper.name, [name for name in after if name in new]))
     return found
 

@@ -1,25 +1,33 @@
-"""Wrappers act on messages on their way."""
+"""Wrappers act on messages on their way, and declare what fields these have then.
+
+What they declare is folded in three directions: outward to the transport, back to the inbox, to the agents.
+"""
 
 from __future__ import annotations
 
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import repeat
 from typing import Any, ClassVar, NoReturn
 
 from hushbandits.core.env_view import World
 from hushbandits.core.guarantee import GuaranteeSource
 from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Fields, Inbox
-from hushbandits.core.payload import Payload
+from hushbandits.core.messages import Field, Fields, Inbox, require
+from hushbandits.core.payload import VERBS, Payload
 from hushbandits.core.random.streams import Streams
-from hushbandits.core.undeclared import overridden
-from hushbandits.core.utils import Array, ships, shown
+from hushbandits.core.undeclared import check_reward_free, overridden
+from hushbandits.core.utils import Array, flag, nearest, probability, ships, shown
+from hushbandits.core.utils.validate import names_all
 
 #: What it does to a run.
 _HOOKS = ("reset", "tell", "told", "send", "deliver")
 #: What else of a wrapper of this package decides what becomes of messages.
 _PARTS = (*_HOOKS, "poster", "posting", "relay", "channel", "add_up", "order", "drop_prob", "max_drop_fraction")
+
+#: Rewards in [0, 1], as agents are told them.
+_UNIT = Field(low=0.0, high=1.0)
 
 
 class Wrapper(GuaranteeSource):
@@ -135,6 +143,8 @@ class Wrapper(GuaranteeSource):
         if ships(type(self)) or self.declares:
             return True
         home = next(cls for cls in type(self).__mro__ if ships(cls))
+        if home is SecureFunction:  # it says nothing of what is opened
+            return False
         return not {*_PARTS} & {*overridden(self, home)} and all(map(self.ships, _HOOKS))
 
     @property
@@ -180,13 +190,10 @@ class Privatizer(Wrapper):
 
 
 class SecureFunction(Wrapper):
-    """It adds messages up and hides the single ones: the secure function S of a protocol."""
+    """It adds messages up and hides the single ones: the secure function S of a protocol.
 
-    @property
-    def ours(self) -> bool:
-        """As of every wrapper; a user-defined one that derives from this base must declare `preserves_guarantees`."""
-        home = next(cls for cls in type(self).__mro__ if ships(cls))
-        return super().ours and (home is not SecureFunction or self.declares)
+    A user-defined class that derives from this base must declare `preserves_guarantees`.
+    """
 
     def fewest(self, n: int, env: World) -> int:
         """Fewest messages whose sum is opened, of a block of `n` users that may get lost here; 0: nobody knows."""
@@ -218,3 +225,102 @@ def distinct(wrappers: object) -> Sequence[Wrapper]:
         if names.count(name) > 1:
             raise ValueError(f"two wrappers are named {name!r}; give one of them another name=")
     return wrappers
+
+
+# -- what wrappers declare -------------------------------------------------------------------------------------------
+
+
+def outward(wrappers: Sequence[Wrapper], fields: Fields, payload: type[Payload], env: World) -> list[Fields]:
+    """Return the fields of a message as it is sent, and behind each wrapper; the last ones reach the transport.
+
+    Raises
+    ------
+    ValueError
+        A wrapper's class says of itself what cannot be, messages here cannot be what it needs, or a field is missing.
+    """
+    way, before = [fields], set[str]()
+    for wrapper in wrappers:
+        _check_class(wrapper)
+        sent = dict(way[-1])
+        for verb in wrapper.verbs:
+            if verb not in payload.verbs:
+                raise ValueError(f"{wrapper.name} needs messages that can be {VERBS[verb]}: {payload.noun} cannot")
+            require(wrapper.name, payload.verbs[verb], sent)
+            payload.follows(wrapper.name, verb, sent, before)
+        before |= {*wrapper.verbs}
+        way.append(declared_fields(wrapper, "sends", wrapper.sends(sent, env)))
+    return way
+
+
+def inward(wrappers: Sequence[Wrapper], offered: Fields, env: World) -> list[Fields]:
+    """Return the fields of an inbox as the transport offers them, and behind each wrapper, innermost first."""
+    way = [offered]
+    for wrapper in reversed(wrappers):
+        way.append(declared_fields(wrapper, "hears", wrapper.hears(dict(way[-1]), env)))
+    return way
+
+
+def toward_agents(wrappers: Sequence[Wrapper], env: World) -> list[Fields]:
+    """Return the fields that agents are told of their own rewards, as the env has them and behind each wrapper."""
+    way: list[Fields] = [{"reward": _UNIT if env.law.unit_interval else Field()}]
+    for wrapper in wrappers:
+        way.append(declared_fields(wrapper, "tells", wrapper.tells(dict(way[-1]), env)))
+    return way
+
+
+def declared_fields(wrapper: Wrapper, hook: str, found: Fields) -> dict[str, Field]:
+    """Return the fields that a wrapper's `sends`, `hears` or `tells` declares, or raise ``TypeError``.
+
+    Examples
+    --------
+    >>> declared_fields(Wrapper(), "sends", ["reward"])
+    Traceback (most recent call last):
+        ...
+    TypeError: Wrapper.sends must return a dict of Field by name, not ['reward']
+    """
+    if not names_all(found, Field):
+        raise TypeError(f"{wrapper.name}.{hook} must return a dict of Field by name, not {shown(found)}")
+    return dict(found)
+
+
+def _check_class(wrapper: Wrapper) -> None:
+    """Raise ``ValueError`` where what a wrapper's class says of it is not of the form that it must have."""
+    for name in ("verbs", "curve_metrics", "spends"):
+        words = getattr(wrapper, name)
+        if not isinstance(words, (tuple, list)) or not all(map(isinstance, words, repeat(str))):
+            raise ValueError(f"{wrapper.name}.{name}={shown(words)} must be a tuple of names")
+    for verb in wrapper.verbs:
+        if verb not in VERBS:
+            raise ValueError(f"{wrapper.name}.verbs: there is no verb {verb!r}{nearest(verb, VERBS)}")
+    flag(f"{wrapper.name}.preserves_guarantees", wrapper.preserves_guarantees)
+    check_reward_free(wrapper.name, wrapper.reward_free_fields)
+    if wrapper.drop_prob is not None:
+        probability(f"{wrapper.name}.drop_prob", wrapper.drop_prob)
+
+
+def check_unit_rewards(who: str, env: World, heard: bool = False) -> None:
+    """Refuse an env that hands its agents rewards beyond [0, 1], for a rule that is defined on [0, 1] alone.
+
+    Parameters
+    ----------
+    who : str
+        Whose rule it is.
+    env : World
+        The env, or its view.
+    heard : bool
+        Whether the rule learns from reports of other agents, too.  A report that an adversary replaced is no reason.
+
+    Raises
+    ------
+    ValueError
+        Names the law, where it is shown, or the wrapper that takes rewards beyond.
+    """
+    reward = env.told.get("reward")
+    if reward is not None and (reward.range[0] < 0.0 or reward.range[1] > 1.0):
+        tellers = [wrapper.name for wrapper in env.wrappers if type(wrapper).tell is not Wrapper.tell]
+        law = getattr(env, "law", None)  # one of one's own is not shown
+        paid = f"those of {tellers[0]}" if tellers else "those of this env" if law is None else repr(law)
+        raise ValueError(f"{who} needs rewards in [0, 1], not {paid}")
+    noisy = [wrapper.name for wrapper in env.wrappers if "add" in wrapper.verbs]
+    if heard and noisy:
+        raise ValueError(f"{who} needs reports of rewards in [0, 1], not those of {noisy[0]}")

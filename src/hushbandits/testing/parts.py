@@ -10,8 +10,8 @@ import numpy as np
 
 from hushbandits.agents.each import Unlearning
 from hushbandits.core import Array, Env, Field, Inbox, Payload, Streams, Team, World, Wrapper, checked, run_seeds
-from hushbandits.core.fields import inward, outward, toward_agents
 from hushbandits.core.utils import Params, integer, shown
+from hushbandits.core.wrapper import inward, outward, toward_agents
 from hushbandits.policies.policy import Policy
 from hushbandits.policies.shelf import AnyPolicy, make_policy
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, make_team, make_wrapper

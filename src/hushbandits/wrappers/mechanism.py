@@ -35,6 +35,8 @@ EPSILONS = 1e-3, 1e9
 #: Block sizes at which a promise is held against the law of its noise, and what rounding may add to δ.
 SIZES = (2, 3, 19, 64, 1000, 1024, 10_000, 100_000, 1_000_000, 10_000_000)
 _RESOLUTION = 1e-12
+#: What an encoded reward is, and what it is reduced by.
+_CODE = Field(dtype="i8")
 #: Sizes of blocks that are all looked at where noise is missing, and as many below each of the larger ones.
 _SMALL, _NEAR = 32, 64
 
@@ -111,13 +113,11 @@ class Mechanism(Privatizer):
         raise NotImplementedError(f"{type(self).__name__} must define plan(n)")
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        return {**self._raw(fields, env), "reward": Field(dtype="i8"), "modulus": Field(dtype="i8")}
+        return {**self._raw(fields, env), "reward": _CODE, "modulus": _CODE}
 
     def _raw(self, fields: Fields, env: World) -> Fields:
         self._p = confidence_level(self.confidence, env.horizon)
         self._plans: dict[int, Plan] = {}
-        self._numbers, self._noises = Kinds(self._numbered, np.int64), Noises(self._noise)
-        self._odd = False  # whether some plan decodes in a way of its own
         if "modulus" in fields:
             raise ValueError(f"{self.name} needs raw rewards, but a wrapper before it has encoded them already")
         return {k: f for k, f in fields.items() if k != "users"}
@@ -127,6 +127,8 @@ class Mechanism(Privatizer):
         if rows is not None:
             self.ledger.reset(rows)
             return
+        self._numbers, self._noises = Kinds(self._numbered, np.int64), Noises(self._noise)
+        self._odd = False  # whether some plan decodes in a way of its own
         protected = math.isfinite(self._calibrated(env)[0].epsilon)
         self.ledger = Ledger(self.price if protected else _unprotected, self._details, len(rng))
 

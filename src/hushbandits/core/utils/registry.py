@@ -80,7 +80,10 @@ class Spec:
 
     def parameters(self) -> Parameters:
         """Return what may be given by name."""
-        own = _signature(self.load())
+        return self._known(self.load())
+
+    def _known(self, entry: Callable[..., Any]) -> Parameters:
+        own = _signature(entry)
         if self.rest is None:
             return own
         return {name: p for name, p in own.items() if name not in self.defaults} | self.rest.parameters()
@@ -117,7 +120,8 @@ class Spec:
         TypeError
             A parameter that it does not take, or it makes something else.
         """
-        entry, known = self.load(), self.parameters()
+        entry = self.load()
+        known = self._known(entry)
         for name in given.keys() & known.keys():
             if isinstance(known[name].default, bool):
                 flag(name, given[name])

@@ -15,9 +15,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from hushbandits.core import LONGEST, Array, Inbox, Obs, Streams, Team, World, jit
-from hushbandits.core.fields import check_unit_rewards
 from hushbandits.core.random.names import DRAWS, NOISE
 from hushbandits.core.random.philox import fill, uniform
+from hushbandits.core.wrapper import check_unit_rewards
 from hushbandits.envs.exploration.votes import (
     HORIZON,
     PLAYERS,
