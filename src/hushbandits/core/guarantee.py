@@ -130,6 +130,11 @@ def invalid(guarantee: Guarantee, reason: str) -> Guarantee:
     return replace(guarantee, epsilon=math.inf, delta=0.0, invalid_reason=reason, run=None)
 
 
+def hides(mechanism: str, inputs: str, view: str, assumptions: tuple[str, ...], source: str) -> tuple[Guarantee, ...]:
+    """Return what is claimed of what hides or drops messages and promises no ε."""
+    return (Guarantee(mechanism, math.inf, 0.0, Adjacency(inputs, "none"), view, assumptions, source),)
+
+
 class GuaranteeSource:
     """Base of wrappers and teams: a subclass claims guarantees, and `guarantees` decides which of them hold."""
 
@@ -156,9 +161,7 @@ class GuaranteeSource:
         An invalid one has no ε.  A claim of a user-defined class is that class's word: ``claimed_by`` and the
         assumptions name it.
         """
-        if type(self).claimed_guarantees is GuaranteeSource.claimed_guarantees and "claimed_guarantees" not in vars(
-            self
-        ):
+        if getattr(self.claimed_guarantees, "__func__", None) is GuaranteeSource.claimed_guarantees:
             return ()
         env = vars(env).get("_env", env)  # what holds depends on more than a view shows
         held = self._borne_out(env)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
-from hushbandits.core import Adjacency, Fields, Guarantee, Payload, Streams, World, Wrapper, require, set_rows
+from hushbandits.core import Fields, Guarantee, Payload, Streams, World, Wrapper, require, set_rows
+from hushbandits.core.guarantee import hides
 from hushbandits.core.payload import Luck
 from hushbandits.core.utils import Array, probability, real
 
@@ -54,7 +53,7 @@ class VoteCorruption(Loss):
         return fields
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        inputs = Adjacency("none: (ε, η)-privacy bounds how often an observer names an agent's best arm", "none")
+        inputs = "none: (ε, η)-privacy bounds how often an observer names an agent's best arm"
         assumptions = (
             "as claimed by the paper: its proof bounds the observer's accuracy from below, and measured accuracy "
             "exceeds the bound",
@@ -62,4 +61,4 @@ class VoteCorruption(Loss):
         )
         text = f"each vote lost with probability {self.rate:g}"
         view, source = "an observer of one agent's messages who knows the algorithm", "Rio et al. 2023, proposition 5.1"
-        return (Guarantee(text, math.inf, 0.0, inputs, view, assumptions, source),)
+        return hides(text, inputs, view, assumptions, source)

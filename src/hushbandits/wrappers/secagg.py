@@ -1,17 +1,67 @@
-"""Secure aggregation: what is added up between senders and receivers; of what, the setting says."""
+"""Secure aggregation: what is added up between senders and receivers; of what, the setting says.
+
+Its bases are those of all secure functions: ideal, or a cryptographic protocol whose parties all play in this process.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from hushbandits.core import Channel, Guarantee, Privatizer, SecureFunction, Streams, World
+from hushbandits.core import Channel, Fields, Guarantee, Inbox, Payload, Privatizer, SecureFunction, Streams, World
+from hushbandits.core.guarantee import hides
 from hushbandits.core.utils import LARGEST_NUMBER, Array, choice, flag, integer, real, shown
+from hushbandits.core.wrapper import Wrapper
 from hushbandits.secure.bonawitz import MEASURES, Cohorts, Protocol
+from hushbandits.secure.mixnet import Batches
 from hushbandits.wrappers.mechanism import Mechanism
-from hushbandits.wrappers.secure_function import Passage, hides
 
 _ROOM = 1 << 62  # sums of residues are reduced after they are added
+
+
+class Played(Wrapper):
+    """Base of secure functions: ideal, or played by a `protocol` that `_parties` makes anew for R runs."""
+
+    protocol: str | None = None
+
+    @abstractmethod
+    def _parties(self, rng: Streams) -> Batches | Cohorts:
+        """Return the parties of R new runs."""
+
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        if self.protocol is not None and rows is None:
+            self._play = self._parties(rng)
+        elif self.protocol is not None:
+            self._play.reset(rng, rows)
+
+    def metrics(self, env: World) -> dict[str, Array]:
+        return {} if self.protocol is None else self._play.metrics()
+
+
+class Passage(Played):
+    """Base of secure functions whose way out and way in belong together."""
+
+    @abstractmethod
+    def channel(self, env: World) -> Channel:
+        """Return a fresh channel of the env's setting."""
+
+    def sends(self, fields: Fields, env: World) -> Fields:
+        self._channel = self.channel(env)
+        return self._channel.sends(fields, env)
+
+    def hears(self, fields: Fields, env: World) -> Fields:
+        return self._channel.hears(fields, env)
+
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        super().reset(env, rng, rows)
+        self._channel.reset(env, rng, rows)
+
+    def send(self, message: Payload, env: World) -> Payload:
+        return self._channel.send(message, env)
+
+    def deliver(self, inbox: Inbox, env: World) -> Inbox:
+        return self._channel.deliver(inbox, env)
 
 
 class SecAgg(Passage, SecureFunction):
@@ -158,17 +208,16 @@ class SecAgg(Passage, SecureFunction):
         return self.protocol is None or self._how.tolerates(n, colluders)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        channel = self.channel(env)
         if self.protocol is None:
             what, whose = "ideal modular sum", ("an ideal functionality: no collusion, no cryptography",)
         else:
-            what, whose = self._how.words, (*self._how.assumptions, *getattr(channel, "played", ()))
+            what, whose = self._how.words, (*self._how.assumptions, *getattr(self._channel, "played", ()))
         between = (
             "receivers do not pool their sums: cohorts of neighbours overlap, and the difference of two sums that "
             "differ in one sender is its message",
             "nobody in a cohort gives its own message away: those of min_cohort − 1 others leave one",
         )
-        text = f"{what} over at least {self.min_cohort} messages {channel.cohort}"
+        text = f"{what} over at least {self.min_cohort} messages {self._channel.cohort}"
         inputs = "any two sets of messages with the same sum"
         view = "the receiver: the sum; it learns nothing else, and all of the sum"
         source = "Bonawitz et al. 2017" + ("; Bell et al. 2020" if getattr(self, "neighbours", None) else "")

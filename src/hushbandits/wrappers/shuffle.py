@@ -7,8 +7,51 @@ from typing import cast
 
 import numpy as np
 
-from hushbandits.core import Array, Channel, Guarantee, World, integer
-from hushbandits.wrappers.secure_function import Mixed, Passage, hides
+from hushbandits.core import Array, Channel, Guarantee, Streams, World, choice, flag, integer
+from hushbandits.core.guarantee import hides
+from hushbandits.secure.mixnet import MIXED, MOST_HOPS, Batches, mixed_words
+from hushbandits.secure.primitives import needed
+from hushbandits.wrappers.secagg import Passage, Played
+
+
+class Mixed(Played):
+    """Base of shufflers: ideal, or with ``protocol="mixnet"`` a cascade of mixes.
+
+    Parameters
+    ----------
+    protocol : str, optional
+        ``"mixnet"``; by default the shuffler is ideal.
+    hops : int
+        Mixes that each batch passes.
+    insecure_seed : bool
+        Whether keys and orders follow from the run's seed: a simulation.
+
+    Raises
+    ------
+    ValueError
+        A number out of its range, or a parameter of the protocol without it.
+    """
+
+    _play: Batches
+
+    def __init__(self, protocol: str | None, hops: int, insecure_seed: bool, *, name: str | None = None):
+        super().__init__(name=name)
+        hops, insecure_seed = integer("hops", hops, 1, MOST_HOPS), flag("insecure_seed", insecure_seed)
+        if protocol is not None:
+            self.protocol = choice("protocol", protocol, ("mixnet",))
+            needed()
+            self.hops, self.insecure_seed = hops, insecure_seed
+            vars(self)["measures"] = dict(MIXED)  # an ideal shuffle measures nothing
+        elif (hops, insecure_seed) != (3, True):
+            raise ValueError(f'{self.name} is ideal: what the protocol is to be like needs protocol="mixnet"')
+
+    @property
+    def shuffler(self) -> tuple[str, ...]:
+        """What its users trust in."""
+        return ("an honest shuffler",) if self.protocol is None else mixed_words(self.hops, self.insecure_seed)
+
+    def _parties(self, rng: Streams) -> Batches:
+        return Batches(self.hops, self.insecure_seed, rng)
 
 
 class Shuffle(Mixed, Passage):

@@ -11,7 +11,7 @@ from hushbandits.envs.feedback.cohort import Cohort, Individuals, blocks
 from hushbandits.privacy.plans import SMALLEST, shares_needed, split_and_mix
 from hushbandits.secure.arithmetic import secret_shares
 from hushbandits.wrappers.mechanism import Mechanism
-from hushbandits.wrappers.secure_function import Mixed
+from hushbandits.wrappers.shuffle import Mixed
 
 PROTOCOLS = ("split-and-mix", "pure", "binary-sum")
 
