@@ -132,7 +132,6 @@ def test_an_agent_sees_all_the_votes_it_has_cast():
         ("DPMASE-v0", np.zeros(19, np.int8)),
         ("DPMASE-v0", np.zeros((20, 1), np.int8)),
         ("DPMASE-v0", 3),
-        ("DPMASE-v0", np.zeros(20, complex)),
         ("DistDP-v0", np.array([10, 0])),
         ("DistDP-v0", np.array([0, 20])),
         ("DistDP-v0", np.array([0, -1])),

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import hushbandits as hb
-from hushbandits.privacy.samplers import DiscreteLaplace
 
 NET = {"n_agents": 4, "horizon": 5}
 
@@ -55,24 +54,6 @@ def test_a_policy_is_no_agent_and_is_played_by_some(policy):
     for agent in ("Alone", "QuACK"):
         results = hb.evaluate("CoopNetwork-v0", agent, runs=1, env=NET, agent_kwargs={"policy": policy})
         assert results.final("regret").shape == (1,)
-
-
-class Noised(hb.Wrapper):
-    verbs = ("add",)
-    noise = DiscreteLaplace(1.0)
-
-    def reset(self, env, rng):
-        self._luck = env.payload.luck("add", env, rng)
-
-    def send(self, message, env):
-        return message.add(self.noise, self._luck)
-
-
-@pytest.mark.parametrize("env_id", ["CoopNetwork-v0", "CentralDP-v0"])
-def test_a_law_is_no_noise(env_id):
-    says = r"noise=.* must be a function of n, the senders planned, as in message.add\(lambda n: law, luck\)"
-    env = hb.make_core(env_id, n_agents=3, horizon=50, wrappers=[Noised])
-    refused(says, hb.play, env, hb.make_team("Random"), error=TypeError)
 
 
 class Misreads(One):

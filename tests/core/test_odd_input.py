@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 from refusals import rows
 from talk import NET, at_talk
 
 import hushbandits as hb
-from hushbandits.core import reals
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
-
-
-class Endless(Sequence):
-    def __len__(self):
-        return 2**62
-
-    def __getitem__(self, i):
-        return 0.5
 
 
 @pytest.mark.parametrize("name", ["LocalLaplace", "PrivateMeans", "LocalBernoulli"])
 def test_the_least_level_gives_noise_that_is_finite(name):
     env = hb.make_core("CoopNetwork-v0", wrappers=[hb.make_wrapper(name, epsilon=1e-9)], **{**NET, "horizon": 20})
     assert np.isfinite(hb.play(env, hb.make_team("Random"))["regret"]).all()
-
-
-def test_what_has_no_end_is_not_read():
-    with pytest.raises(ValueError, match=r"^means=.*"):
-        reals("means", Endless())
-    env, _ = at_talk()
-    with pytest.raises(ValueError, match=r"field 'reward' of message must be numbers"):
-        env.talk({"arm": np.zeros((1, 5), int), "reward": Endless()})
 
 
 @rows("form", ["f2", "f4", "f8", "i1", "u8"])

@@ -18,7 +18,7 @@ from hushbandits.core import flag, integer, real, reals
 from hushbandits.core.utils.validate import LARGEST
 from hushbandits.registry import AGENTS, ENVS, WRAPPERS
 
-HUGE = [10**400, -(10**400), 10**5000, Fraction(10**400), Fraction(-(10**400), 3)]
+HUGE = [10**400, -(10**400), Fraction(10**400), Fraction(-(10**400), 3)]
 NO_NUMBERS = [
     True,
     np.bool_(False),
@@ -80,7 +80,7 @@ def test_a_number_is_in_its_interval_or_refused(value):
 
 def test_integers_fit_into_an_array_but_seeds_need_not():
     assert integer("n", LARGEST, 1) == LARGEST
-    assert sentence(integer, "n", 2**63, 1).endswith("must be an integer in 1..2**63 - 1")
+    assert sentence(integer, "n", 2**63, 1).endswith(f"must be an integer in 1..{2**63 - 1}")
     assert sentence(integer, "n", 0, 1).endswith("must be an integer ≥ 1")
     seed = 2**130 + 1
     found = [hb.evaluate("CoopNetwork-v0", "Random", 1, s, {"n_agents": 3, "horizon": 9}) for s in (seed, seed)]

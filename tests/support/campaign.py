@@ -13,7 +13,6 @@ import sys
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -27,19 +26,9 @@ PACKAGE = os.path.dirname(hb.__file__)
 SLOWEST = 200  # seconds per call
 
 
-class Endless(Sequence):
-    """A list that says that it is endless."""
-
-    def __len__(self):
-        return 2**62
-
-    def __getitem__(self, i):
-        return 0.5
-
-
 WRONG = [
     None, "x", -1, 0, 1.5, True, np.nan, np.inf, -np.inf, 1e300, 10**9, 10**18, 10**30, [], [1], {}, object(), 5e-324,
-    np.array([1, 2]), np.array(["a"]), np.zeros((2, 2)), np.float16(0.5), [[1], [2, 3]], Endless(), "no", -3, 1j,
+    np.array([1, 2]), np.array(["a"]), np.zeros((2, 2)), np.float16(0.5), [[1], [2, 3]], "no", -3, 1j,
     np.datetime64("2020-01-01"),
 ]  # fmt: skip
 #: Hooks of a user's wrapper that an env checks when it is built; those of a round are left to ``check_wrapper``.
@@ -162,7 +151,7 @@ class Campaign:
 
     def stranger(self):
         """A wrapper of one's own, one hook of which returns something odd."""
-        hook, value = self.pick(HOOKS), self.pick([*WRONG, {"regret": [0.0]}, {"x": ["a"]}, {"x": Endless()}])
+        hook, value = self.pick(HOOKS), self.pick([*WRONG, {"regret": [0.0]}, {"x": ["a"]}])
         says = {"drop_prob": self.pick([None, None, np.nan, 2.0]), "verbs": self.pick([(), (), "drop", ("dorp",)])}
         return type("Stranger", (Wrapper,), {hook: lambda *_: value, **says})()
 

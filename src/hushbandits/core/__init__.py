@@ -5,7 +5,7 @@ from hushbandits.core.env_view import EnvView, World
 from hushbandits.core.guarantee import ONCE, ONE_USER, RESOLVED, Adjacency, Guarantee, Run, invalid
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, Inbox, Obs, require
-from hushbandits.core.payload import Channel, Gathering, Noise, Payload, PointNoise, Sealing, Shuffling, check_noise
+from hushbandits.core.payload import Channel, Gathering, Noise, Payload, PointNoise, Sealing, Shuffling
 from hushbandits.core.random.arms import Arms, Standing
 from hushbandits.core.random.rewards import Bernoulli, Law, RepeatingMeans, UniformMeans, draw_locations
 from hushbandits.core.random.streams import LONGEST, Streams, Uniforms, run_seeds
@@ -34,7 +34,7 @@ __all__ = [
     "Law", "Measure", "Message", "Noise", "Obs", "Params", "Part", "Payload", "PointNoise", "Privatizer", "Protocol",
     "RepeatingMeans", "Run", "Sealing", "SecureFunction", "Seeds", "Shuffling", "Space", "Stacked", "Standing",
     "Streams",
-    "Task", "Team", "UniformMeans", "Uniforms", "World", "Wrapper", "affordable", "as_array", "check_noise",
+    "Task", "Team", "UniformMeans", "Uniforms", "World", "Wrapper", "affordable", "as_array",
     "check_unit_rewards", "checked", "choice", "choices", "count", "divisor", "draw_locations", "flag", "handed",
     "inside", "integer", "invalid", "jit", "locked", "probability", "real", "reals", "require", "run_seeds",
     "set_rows", "shown",

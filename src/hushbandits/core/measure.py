@@ -87,18 +87,14 @@ def gathered(*parts: object) -> dict[str, Measure]:
     """
     found: dict[str, Measure] = {}
     for part in parts:
-        for cls in reversed((part if isinstance(part, type) else type(part)).__mro__):
-            if "measures" in vars(cls):
-                found |= _declared(cls.__name__, vars(cls)["measures"])
-        if not isinstance(part, type) and "measures" in vars(part):
-            found |= _declared(type(part).__name__, vars(part)["measures"])
+        cls = part if isinstance(part, type) else type(part)
+        for owner in (*reversed(cls.__mro__), part):
+            measures = vars(owner).get("measures", {})
+            if not names_all(measures, Measure):
+                whose = f"{cls.__name__}.measures={shown(measures)}"
+                raise ValueError(f"{whose} must map names of metrics to Measure(label, nature)")
+            found |= measures
     return found
-
-
-def _declared(whose: str, measures: Mapping[str, Measure]) -> dict[str, Measure]:
-    if not names_all(measures, Measure):
-        raise ValueError(f"{whose}.measures={shown(measures)} must map names of metrics to Measure(label, nature)")
-    return dict(measures)
 
 
 def agree(metrics: Mapping[str, Array], measures: Mapping[str, Measure]) -> None:

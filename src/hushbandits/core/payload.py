@@ -15,7 +15,7 @@ from hushbandits.core.env_view import World
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.random.rewards import Law
 from hushbandits.core.random.streams import Streams
-from hushbandits.core.utils import Array, shown
+from hushbandits.core.utils import Array
 
 #: A tape: how much of it a verb reads, and so what it is, is its payload's own matter.
 Luck = Any
@@ -45,22 +45,6 @@ class Noise(Protocol):
 
     def total(self, rng: np.random.Generator, n: int) -> float:
         """Return a draw from the law of the sum over `n` senders."""
-
-
-def check_noise(noise: object) -> None:
-    """Raise ``TypeError`` unless `noise` is a function of n, as the verb `add` takes it.
-
-    Examples
-    --------
-    >>> check_noise(3)
-    Traceback (most recent call last):
-        ...
-    TypeError: noise=3 must be a function of n, the senders planned, as in message.add(lambda n: law, luck)
-    """
-    if not callable(noise):
-        raise TypeError(
-            f"noise={shown(noise)} must be a function of n, the senders planned, as in message.add(lambda n: law, luck)"
-        )
 
 
 class PointNoise(Noise, Protocol):

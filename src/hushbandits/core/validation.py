@@ -7,7 +7,6 @@ wrappers and laws return does not: `hushbandits.testing.check_wrapper` and `chec
 from __future__ import annotations
 
 import contextlib
-import textwrap
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,13 +17,12 @@ from gymnasium import spaces
 
 from hushbandits.core.messages import Field, Fields
 from hushbandits.core.random.streams import run_seeds
-from hushbandits.core.utils import Array, Seeds, integer, jit, nearest, short, shown
+from hushbandits.core.utils import Array, Seeds, integer, jit, nearest, shown
+from hushbandits.core.utils.validate import names_all
 
 Space = spaces.Space[Any]
 #: Stacked actions: an array, or of a ``Dict`` space one for each of its parts.
 Stacked = Any
-#: What most actions are, and surely short.
-_PLAIN = frozenset({int, np.int64, np.int32, np.ndarray})
 _SAYS = {"b": "bools", "i": "integers", "u": "integers", "f": "numbers"}
 _TAKES = {"b": "b", "i": "iu", "u": "iu", "f": "iuf"}
 _SENT = Field(dtype="?")
@@ -52,7 +50,7 @@ def as_array(value: object) -> Array:
     if type(value) is np.ndarray:
         return value
     try:
-        return np.asarray(value) if short(value) else np.empty((), object)
+        return np.asarray(value)
     except (ValueError, TypeError):
         return np.empty((), object)
 
@@ -149,38 +147,31 @@ def checked_message(what: str, message: object, fields: Fields, lead: tuple[int,
     return out
 
 
-def checked_speech(what: str, speech: object, report: Fields, n_arms: int) -> Fields:
-    """Return declared fields of K arms, those of the standard report in its ranges, or raise ``ValueError``."""
-    if not isinstance(speech, Mapping) or not all(isinstance(k, str) for k in speech):
-        raise ValueError(f"{what}={shown(speech)} must be a dict of fields by name")
-    out = {}
-    for name, field in speech.items():
-        if not isinstance(field, Field) or name in ("sent", "sender"):
-            raise ValueError(f"{what}[{name!r}]={field!r} must be a Field, and not be named sent or sender")
-        out[name] = field = field.sized(n_arms)
-        if name not in report:
-            continue
-        own = report[name].sized(n_arms)
-        if (own.shape, own.form) != (field.shape, field.form):
-            form = f"Field({own.shape}, {own.dtype!r})" if own.shape else f"Field(dtype={own.dtype!r})"
+def spoken_fields(report: Fields, speech: Fields | None, fields: Fields | None, n_arms: int) -> Fields:
+    """Return what a team sends: the standard report, `speech` beside it, or `fields` instead of it.
+
+    Fields of K arms are declared with that axis, those of the standard report in its ranges.
+    """
+    if speech is not None and fields is not None:
+        raise ValueError("speech= goes beside the standard report, fields= stands instead of it: give one of them")
+    what, given = ("fields", fields) if speech is None else ("speech", speech)
+    if given is None:
+        return report
+    if not names_all(given, Field) or {"sent", "sender"} & {*given}:
+        raise ValueError(f"{what}={shown(given)} must be a dict of Field by name, and none be named sent or sender")
+    found = {}
+    for name, field in given.items():
+        if speech is not None and name in report:
+            raise ValueError(f"speech={name!r} is a field of the standard report; speech= names further ones")
+        found[name] = field.sized(n_arms)
+        own = report.get(name, field).sized(n_arms)
+        if (own.shape, own.form) != (found[name].shape, found[name].form):
             raise ValueError(
-                f"{what}[{name!r}]={field!r} must be declared as in the standard report, {form}, or have another name"
+                f"{what}[{name!r}]={field!r} must be declared as in the standard report, {own!r}, or have another name"
             )
         if (own.low, own.high) != (None, None):
-            out[name] = replace(field, low=own.low, high=own.high)
-    return out
-
-
-def spoken_fields(report: Fields, speech: Fields | None, fields: Fields | None, n_arms: int) -> Fields:
-    """Return what a team sends: the standard report, `speech` beside it, or `fields` instead of it."""
-    if speech is None:
-        return report if fields is None else checked_speech("fields", fields, report, n_arms)
-    if fields is not None:
-        raise ValueError("speech= goes beside the standard report, fields= stands instead of it: give one of them")
-    beside = checked_speech("speech", speech, {}, n_arms)
-    if twice := [name for name in beside if name in report]:
-        raise ValueError(f"speech={twice[0]!r} is a field of the standard report; speech= names further ones")
-    return {**report, **beside}
+            found[name] = replace(found[name], low=own.low, high=own.high)
+    return found if speech is None else {**report, **found}
 
 
 def checked_rows(rows: object, runs: int) -> Array:
@@ -188,9 +179,8 @@ def checked_rows(rows: object, runs: int) -> Array:
     array = as_array(rows)
     if array.dtype == bool and array.shape == (runs,):
         array = np.flatnonzero(array)
-    known = array.ndim == 1 and array.dtype.kind in "iu" and len(array) > 0
-    different = known and ((array[1:] > array[:-1]).all() or len(np.unique(array)) == len(array))
-    if not different or not ((array >= 0) & (array < runs)).all():
+    known = array.ndim == 1 and array.dtype.kind in "iu" and 0 < len(np.unique(array)) == len(array)
+    if not known or not ((array >= 0) & (array < runs)).all():
         raise ValueError(f"rows={rows!s:.60} must be different runs in 0..{runs - 1}, at least one, or {runs} bools")
     return array.astype(np.int64)
 
@@ -273,13 +263,11 @@ def stacked(space: Space, values: Sequence[Any], names: Sequence[str], lead: tup
     action = _at_once(space, values)
     if action is None:
         action = _at_once(space, [_spelled(space, name, value) for name, value in zip(names, values, strict=True)])
-    return shaped(action, lead) if isinstance(action, dict) else action.reshape(*lead, *action.shape[1:])
+    return shaped(action, lead)
 
 
 def _at_once(space: Space, values: Sequence[Any]) -> Stacked:
     """Stack them in one go, if they plainly lie in the space; else ``None``."""
-    if not _PLAIN.issuperset(map(type, values)) and not all(map(_short, values)):
-        return None
     try:
         action: Stacked
         if isinstance(space, spaces.Dict):
@@ -293,28 +281,12 @@ def _at_once(space: Space, values: Sequence[Any]) -> Stacked:
 
 def _spelled(space: Space, name: str, value: Any) -> Any:
     """An action of `name` that is spelled differently (lists, bits as floats), as its space has it."""
-    if hasattr(value, "__array__") and not isinstance(value, np.generic):  # another library's
-        with contextlib.suppress(TypeError, ValueError, RuntimeError):  # on another device, or with a gradient
-            value = np.asarray(value)
-    with warnings.catch_warnings(), contextlib.suppress(TypeError, ValueError):
+    with warnings.catch_warnings(), contextlib.suppress(TypeError, ValueError, RuntimeError):
         warnings.simplefilter("ignore")  # Gymnasium warns about lists before it judges them
-        # a MultiBinary takes 1 + 0j for a bit
-        parts = value.values() if isinstance(value, dict) else [value]
-        if _short(value) and space.contains(value) and not any(map(np.iscomplexobj, parts)):
-            if isinstance(space, spaces.Dict):
-                return {part: np.asarray(value[part], own.dtype) for part, own in space.items()}
+        if hasattr(value, "__array__") and not isinstance(value, np.generic):  # another library's
+            value = np.asarray(value)
+        if isinstance(space, spaces.Dict) and space.contains(value):
+            return {part: np.asarray(value[part], own.dtype) for part, own in space.items()}
+        if space.contains(value):
             return np.asarray(value, space.dtype)
-    raise ValueError(f"action {_brief(value)} of {name} lies outside its space {space}")
-
-
-def _short(value: object) -> bool:
-    if isinstance(value, (np.ndarray, np.generic, int, float)):
-        return True
-    return all(map(_short, value.values())) if isinstance(value, Mapping) else short(value)
-
-
-def _brief(value: object) -> str:
-    text = textwrap.shorten(repr(value), 60, placeholder=" …")
-    if isinstance(value, np.ndarray):
-        return f"{text} ({value.dtype}, shape {value.shape})"
-    return f"{text} ({type(value).__name__})"
+    raise ValueError(f"action {shown(value)} ({type(value).__name__}) of {name} lies outside its space {space}")
