@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from hushbandits.core.env_view import World
-from hushbandits.core.guarantee import Guarantee
+from hushbandits.core.guarantee import Guarantee, check_reward_free
 from hushbandits.core.measure import Measure, gathered
 from hushbandits.core.messages import Field, Fields, Inbox, Obs
 from hushbandits.core.payload import Payload
@@ -21,10 +21,9 @@ from hushbandits.core.random.streams import Streams
 from hushbandits.core.random.world import seed_text
 from hushbandits.core.task import Task
 from hushbandits.core.team import Team
-from hushbandits.core.undeclared import added, check_reward_free
 from hushbandits.core.utils import Action, Array, Message, Params, Seeds, count
 from hushbandits.core.validation import checked, checked_message, checked_rows, checked_seeds, handed, spoken_fields
-from hushbandits.core.wrapper import Wrapper, distinct, inward, outward, toward_agents
+from hushbandits.core.wrapper import Wrapper, added, distinct, inward, outward, toward_agents
 
 #: Why a beat cannot be played, by where the env stands.
 _REFUSED = {
@@ -129,9 +128,9 @@ class Env(World, ABC):
             raise ValueError(
                 f"speech= and fields= have no meaning in the {self.setting} setting: users speak, not servers"
             )
-        spoken = spoken_fields(self.report, speech, fields, self.n_arms)
-        self.fields = {k: f.sized(self.n_arms) for k, f in spoken.items()}
         self._whole = speech is None and fields is None
+        spoken = self.report if self._whole else spoken_fields(self.report, speech, fields, self.n_arms)
+        self.fields = {k: f.sized(self.n_arms) for k, f in spoken.items()}
         self._phase = "new"
         self._vain: dict[str, bool] = {}
         self._action_fields = tuple(self.actions.items())  # every beat asks for them

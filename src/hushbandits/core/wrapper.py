@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
-from typing import Any, ClassVar, NoReturn
+from typing import ClassVar, NoReturn
 
 from hushbandits.core.env_view import World
-from hushbandits.core.guarantee import GuaranteeSource
+from hushbandits.core.guarantee import GuaranteeSource, check_reward_free, declared, overridden
 from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.payload import VERBS, Payload
 from hushbandits.core.random.streams import Streams
-from hushbandits.core.undeclared import check_reward_free, overridden
 from hushbandits.core.utils import Array, flag, nearest, probability, ships, shown
 from hushbandits.core.utils.validate import names_all
 
@@ -172,7 +171,7 @@ class Wrapper(GuaranteeSource):
         """
         return None
 
-    def posting(self, rounds: int) -> Any:
+    def posting(self, rounds: int) -> object:
         """What `poster` goes by in the next `rounds` rounds: ``state``, ``luck`` (rounds, R, M) and ``told``."""
         raise NotImplementedError(f"{type(self).__name__} has a poster and must define posting(rounds)")
 
@@ -218,7 +217,7 @@ def distinct(wrappers: object) -> Sequence[Wrapper]:
         ...
     ValueError: two wrappers are named 'Wrapper'; give one of them another name=
     """
-    if not isinstance(wrappers, (list, tuple)) or not all(isinstance(w, Wrapper) for w in wrappers):
+    if not isinstance(wrappers, (list, tuple)) or not all(map(isinstance, wrappers, repeat(Wrapper))):
         raise ValueError(f"wrappers={wrappers!r} must be Wrapper instances, such as [Huber(0.05)]")
     names = [w.name for w in wrappers]
     for name in names:
@@ -296,6 +295,18 @@ def _check_class(wrapper: Wrapper) -> None:
     check_reward_free(wrapper.name, wrapper.reward_free_fields)
     if wrapper.drop_prob is not None:
         probability(f"{wrapper.name}.drop_prob", wrapper.drop_prob)
+
+
+def added(hook: str, steps: Iterable[tuple[Wrapper, Fields, Fields]]) -> list[tuple[str, list[str]]]:
+    """Return the fields that user-defined wrappers add by a `hook` and do not declare free of rewards, with its name.
+
+    `steps` are the wrappers, each with the fields before it and behind it.
+    """
+    found = []
+    for wrapper, before, after in steps:
+        if (new := after.keys() - before.keys()) and not wrapper.ships(hook) and (new := new - declared(wrapper)):
+            found.append((wrapper.name, [name for name in after if name in new]))
+    return found
 
 
 def check_unit_rewards(who: str, env: World, heard: bool = False) -> None:

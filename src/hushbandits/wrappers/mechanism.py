@@ -104,7 +104,7 @@ class Mechanism(Privatizer):
             raise ValueError(f"honest={honest!r} of {self.name}, which counts on no other user's noise: allowed is 1")
         self.epsilon = real("epsilon", epsilon, *EPSILONS, closed="both")
         self.confidence = confidence
-        confidence_level(confidence, 2)
+        self._p = confidence_level(confidence, 2)
         self.t_min = plans.checked_t_min(t_min)
         self.noise = choice("noise", noise, ("simulated", "exact"))
 
@@ -116,7 +116,8 @@ class Mechanism(Privatizer):
         return {**self._raw(fields, env), "reward": _CODE, "modulus": _CODE}
 
     def _raw(self, fields: Fields, env: World) -> Fields:
-        self._p = confidence_level(self.confidence, env.horizon)
+        if isinstance(self.confidence, str):  # "1/T"
+            self._p = confidence_level(self.confidence, env.horizon)
         self._plans: dict[int, Plan] = {}
         if "modulus" in fields:
             raise ValueError(f"{self.name} needs raw rewards, but a wrapper before it has encoded them already")
@@ -255,7 +256,7 @@ class Mechanism(Privatizer):
         if self.hidden_by == "sum" and not any(map(self.seals, behind)):
             why = "a secure function behind the mechanism is missing here: one user's share of the noise hides nothing"
             return tuple(replace(invalid(g, why), view="the server: every user's message") for g in claims)
-        claims = tuple(self._by_law(g, int(env.horizon)) for g in claims)
+        claims = tuple([self._by_law(g, int(env.horizon)) for g in claims])
         other = next((w.name for w in behind if isinstance(w, Privatizer)), "")
         if self.hidden_by == "server" and other:  # the sum's sensitivity is not 1 then
             why = f"its noise is added to what {other} makes of the sum, noised and reduced, which moves by more than 1"

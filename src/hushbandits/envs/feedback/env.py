@@ -25,7 +25,9 @@ from hushbandits.envs.feedback.task import FeedbackTask
 #: The easy instances of Chowdhury & Zhou 2023.
 EASY = UniformMeans(0.25, 0.75)
 _RAW_BITS = 64  # a reward that nothing encodes travels as a double
-_BITS = Field(dtype="i8", low=0)
+_COUNT = Field(dtype="i8", low=0)
+#: What a block is reported by.
+_REPORT = {"reward": Field(), "n": Field(dtype="i8")}
 
 
 class Feedback(Env):
@@ -138,13 +140,12 @@ class Feedback(Env):
     @property
     def report(self) -> Fields:
         """A block's rewards (a `Cohort`) and size; ``users``: the individuals can be read."""
-        fields = {"reward": Field(), "n": Field(dtype="i8")}
-        return {**fields, "users": Field()} if self.users == "each" else fields
+        return {**_REPORT, "users": Field()} if self.users == "each" else dict(_REPORT)
 
     @property
     def actions(self) -> Fields:
         """An arm for a block, and its users."""
-        return {**super().actions, "n": Field(dtype="i8", low=0)}
+        return {**super().actions, "n": _COUNT}
 
     def _offers(self, fields: Fields) -> Fields:
         return {k: f for k, f in fields.items() if k in ("reward", "n", "users")}
@@ -224,7 +225,7 @@ class Feedback(Env):
         for summed in ("reward", "users"):
             rest.pop(summed, None)
         said = {name: value for name, value in message.items() if name in ("bits", *rest)}
-        return {**checked_message(what, said, {"bits": _BITS, **rest}, shape), "reward": crowd}
+        return {**checked_message(what, said, {"bits": _COUNT, **rest}, shape), "reward": crowd}
 
     def _transport(self, message: Payload) -> BlockInbox:
         crowd: Cohort = message["reward"]

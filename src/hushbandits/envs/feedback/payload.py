@@ -13,6 +13,9 @@ from hushbandits.core.random.streams import Draws
 from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, Rngs, Sealed, blocks
 from hushbandits.privacy.ledger import Kinds
 
+#: An encoded reward, and what it is reduced by.
+_CODE = Field(dtype="i8")
+
 
 def _one_by_one(by: Gathering, env: World) -> None:
     if by.protocol is not None and getattr(env, "users", "each") != "each":
@@ -65,7 +68,7 @@ class SealedBlocks(Channel):
         needed = by.needed(env)
         self._needed = None if needed is None else Kinds(lambda n: (needed(n),), np.int64)
         sealed = {k: f for k, f in fields.items() if k != "users"}
-        return {**sealed, "reward": Field(dtype="i8"), "modulus": Field(dtype="i8")}
+        return {**sealed, "reward": _CODE, "modulus": _CODE}
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         """Open the tape, where rewards are encoded here."""
