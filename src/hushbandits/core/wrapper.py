@@ -9,7 +9,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
-from typing import ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from hushbandits.core.env_view import World
 from hushbandits.core.guarantee import GuaranteeSource, check_reward_free, declared, overridden
@@ -171,7 +171,7 @@ class Wrapper(GuaranteeSource):
         """
         return None
 
-    def posting(self, rounds: int) -> object:
+    def posting(self, rounds: int) -> Any:
         """What `poster` goes by in the next `rounds` rounds: ``state``, ``luck`` (rounds, R, M) and ``told``."""
         raise NotImplementedError(f"{type(self).__name__} has a poster and must define posting(rounds)")
 
