@@ -292,6 +292,9 @@ def assemble(
         An env parameter given here differs from what the agent's own parameters imply.
     """
     given, spec = dict(env or {}), ENVS.find(env_id)
+    for name in given.keys() & {"runs", "wrappers"}:
+        allowed = ", ".join(sorted({*_env_parameters(spec)} - {"runs", "wrappers"}))
+        raise ValueError(f"env: {name}={shown(given[name])} is no parameter of {title(env_id)}; allowed are {allowed}")
     entry = spec.load()
     setting = getattr(entry, "setting", team.setting)
     if team.setting and setting != team.setting:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Fields, Obs
+from hushbandits.core.messages import Fields
 from hushbandits.core.random.rewards import LAWS, Law
-from hushbandits.core.utils import Action, Array, Message, Params, Seeds
+from hushbandits.core.utils import Array, Params
 from hushbandits.core.validation import handed
 
 #: What every env shows.
@@ -27,7 +26,7 @@ _ANSWERS = ("no_action", "random_action", "random_message", "standard_report")
 class World:
     """Base of `Env` and `EnvView`: sizes, time, and what messages hold.  It declares, and defines nothing.
 
-    What is `Any` here has a class that is built upon this one; what a setting has besides, its own classes declare.
+    What it does not declare is of any type: what one setting shows, and what has a class that is built upon this one.
     """
 
     if TYPE_CHECKING:
@@ -44,47 +43,18 @@ class World:
         told: Fields  # what agents are told of their own rewards
 
         @property
-        def wrappers(self) -> tuple[Any, ...]: ...
-        @property
         def t(self) -> Array: ...
         @property
         def live(self) -> Array: ...
+        @property
+        def who(self) -> Array: ...
         @property
         def actions(self) -> Fields: ...
         @property
         def report(self) -> Fields: ...
         @property
         def reductions(self) -> tuple[str, ...]: ...
-        @property
-        def agents_speak(self) -> bool: ...
-        def no_action(self) -> Action: ...
-        def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Action: ...
-        def random_message(
-            self, rngs: Sequence[np.random.Generator], rate: float = 0.01
-        ) -> dict[str, Array] | None: ...
-        def standard_report(self) -> dict[str, Array]: ...
-
-        # What an env has besides and no view shows: for wrappers, and for tasks where they pay.
-        seeds: Seeds
-        measures: Mapping[str, Measure]
-        added: Sequence[tuple[str, list[str]]]
-        configured: tuple[Any, ...]
-        public: ClassVar[tuple[str, ...]]
-        truth: ClassVar[tuple[str, ...]]
-
-        @property
-        def who(self) -> Array: ...
-        @property
-        def means(self) -> Array: ...
-        @property
-        def gaps(self) -> Array: ...
-        def reset(self, seeds: int | Seeds = 0, rows: Sequence[int] | Array | None = None) -> Obs: ...
-        def pull(self, action: object) -> Obs: ...
-        def talk(self, message: Message | None = None) -> Obs: ...
-        def metrics(self) -> dict[str, Array]: ...
-        def vain(self, wrapper: Any) -> bool: ...
-
-        def __getattr__(self, name: str) -> Any: ...  # what one setting shows; payload, learner, arms
+        def __getattr__(self, name: str) -> Any: ...
 
 
 class EnvView(World):

@@ -29,7 +29,10 @@ def meet(env: Env, team: Team) -> None:
     team : Team
         It is asked as well (`Team.meets`).
     """
-    _players(env, team)
+    if not isinstance(env, Env) or not isinstance(team, Team):
+        raise TypeError(
+            f"env={shown(env)} must be a built env (make_core), team={shown(team)} a built Team (make_team)"
+        )
     if team.setting and team.setting != env.setting:
         raise ValueError(f"{team.name} plays the {team.setting} setting; this env is {env.setting}")
     _speaks(env, team)
@@ -46,41 +49,29 @@ def meet(env: Env, team: Team) -> None:
     env.admit(team)
 
 
-def _players(env: object, team: object) -> None:
-    """Raise ``TypeError`` unless both are built already."""
-    if not isinstance(env, Env):
-        raise TypeError(f"env={shown(env)} must be an env that is built: make_core builds one of an id")
-    if not isinstance(team, Team):
-        raise TypeError(
-            f"team={shown(team)} must be a Team that is built: make_team builds one of a name or a class; "
-            f"evaluate takes names"
-        )
-
-
 def _speaks(env: Env, team: Team) -> None:
     """Raise ``ValueError`` unless what the team says is what the env expects, field by field."""
     if team.fields is None and team.improvises:
         return
-    said = env.report if team.fields is None else team.fields
-    if {name: field.sized(env.n_arms) for name, field in said.items()} == dict(env.fields):
-        return
-    if team.fields is None:
-        what, instead = "the standard report", "leave out its speech= and fields=, or let the team declare its fields"
-    else:
+    own = env.report if team.fields is None else team.fields
+    said = {name: field.sized(env.n_arms) for name, field in own.items()}
+    if said != dict(env.fields):
         what, instead = "its own fields", f"build the env with fields={team.name}.fields"
-    raise ValueError(
-        f"{team.name} sends {what} ({_listed(said, env.n_arms)}), the env expects "
-        f"{_listed(env.fields, env.n_arms)}; {instead}"
+        if team.fields is None:
+            what, instead = (
+                "the standard report",
+                "leave out its speech= and fields=, or let the team declare its fields",
+            )
+        raise ValueError(
+            f"{team.name} sends {what} ({_listed(said)}), the env expects {_listed(env.fields)}; {instead}"
+        )
+
+
+def _listed(fields: Fields) -> str:
+    forms = (
+        f"{name} {field.form}{list(field.shape) or ''}{' latest' * field.latest}" for name, field in fields.items()
     )
-
-
-def _listed(fields: Fields, n_arms: int) -> str:
-    sized = {name: field.sized(n_arms) for name, field in fields.items()}
-    told = [
-        f"{name} {field.form.name}{list(field.shape) if field.shape else ''}{' latest' if field.latest else ''}"
-        for name, field in sized.items()
-    ]
-    return ", ".join(told) or "nothing"
+    return ", ".join(forms) or "nothing"
 
 
 @lru_cache

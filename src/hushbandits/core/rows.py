@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hushbandits.core.utils import Array
 
 
-def set_rows(part: object, rows: Array | None, /, **fresh: Any) -> None:
+def set_rows(part: object, rows: Array | None, /, **fresh: object) -> None:
     """Set attributes of `part` to `fresh` values, or the rows of the runs `rows` alone.
 
     Parameters

@@ -17,7 +17,7 @@ from gymnasium import spaces
 from hushbandits.core.env_view import World
 from hushbandits.core.measure import gathered
 from hushbandits.core.messages import Obs
-from hushbandits.core.utils import Action, Array, Message, Params, Seeds, choice, flag, jit, parameters, real, shown
+from hushbandits.core.utils import Action, Array, Message, Params, Seeds, Spec, choice, jit, parameters, real, shown
 from hushbandits.core.validation import Space, Stacked, choices, sample_mask
 
 if TYPE_CHECKING:
@@ -102,19 +102,12 @@ class Task(ABC):
             choice("actions", actions or next(iter(self.codings)), self.codings)
         ]
         self._price = _checked_price(core, price)
-        self._lay_out(flag("agent_id", agent_id), flag("normalize", normalize))
+        self._lay_out(agent_id, normalize)
 
     @classmethod
     def asked(cls, core: World, options: Params) -> Task:
-        """Build one with `options`, its bases' included; ``ValueError`` names the first that none of them has."""
-        known = cls.takes()
-        for name, value in options.items():
-            if name not in known:
-                raise ValueError(
-                    f"{name}={shown(value)}: a learner of the {core.setting} setting has {', '.join(known)} "
-                    f"(rewards= is the law)"
-                )
-        return cls(core, **options)
+        """Build one with `options`, its bases' included; ``TypeError`` names one that none of them has."""
+        return Spec(cls).build(cls, f"a learner of the {core.setting} setting", options, {"core": core})
 
     @classmethod
     def takes(cls) -> list[str]:
@@ -228,29 +221,29 @@ class Task(ABC):
 
     def pull(self, action: Stacked) -> Array:
         """Beat 1: arms in; return what it earns, ``(R, M)``."""
-        before = self.obs
-        self.obs = self.core.pull(self.arms(self.decode(action)))
-        self.pulled(self.obs)
-        return self._charged(self.earned(before))
+        return self._charged(self._pull(self.decode(action)))
 
     def talk(self, action: Stacked) -> Array:
         """Beat 2: messages in; return what it earns, ``(R, M)``."""
-        self.obs = self.core.talk(self.words(self.decode(action)))
-        self.heard(self.obs)
-        answered = self.answered()
+        answered = self._talk(self.decode(action))
         return self._charged(np.zeros(self._seats.shape) if answered is None else answered)
 
     def step(self, action: Stacked) -> Array:
         """Play a round with one action, its arms and then its message; return what it earns, ``(R, M)``."""
-        own, before = self.decode(action), self.obs
+        own = self.decode(action)
+        reward, answered = self._pull(own), self._talk(own)
+        return self._charged(reward if answered is None else reward + answered)
+
+    def _pull(self, own: Stacked) -> Array:
+        before = self.obs
         self.obs = self.core.pull(self.arms(own))
         self.pulled(self.obs)
-        reward = self.earned(before)
+        return self.earned(before)
+
+    def _talk(self, own: Stacked) -> Array | None:
         self.obs = self.core.talk(self.words(own))
         self.heard(self.obs)
-        answered = self.answered()
-        earned = reward if answered is None else reward + answered
-        return self._charged(earned) if self._price else earned
+        return self.answered()
 
     def _bill(self) -> dict[str, Array]:
         """What each run has spent so far of what has a price."""
@@ -259,6 +252,8 @@ class Task(ABC):
 
     def _charged(self, reward: Array) -> Array:
         """Return rewards ``(R, M)`` less the price of what was spent since the last call."""
+        if not self._price:
+            return reward
         before, self._billed = self._billed, self._bill()
         for name, value in self._billed.items():
             reward = reward - self._price[name] * (value - before[name])[:, None]

@@ -218,7 +218,7 @@ def choices(space: Space) -> int:
     return 0
 
 
-def sample_mask(space: Space, mask: Array) -> Any:
+def sample_mask(space: Space, mask: Array) -> object:
     """Return ``(C,)`` bools in the form that ``space.sample(mask)`` takes."""
     if isinstance(space, spaces.MultiDiscrete):
         ends = np.cumsum(space.nvec)[:-1]
@@ -258,7 +258,7 @@ def shaped(action: Stacked, lead: tuple[int, int]) -> Stacked:
     return action.reshape(*lead, *action.shape[1:])
 
 
-def stacked(space: Space, values: Sequence[Any], names: Sequence[str], lead: tuple[int, int]) -> Stacked:
+def stacked(space: Space, values: Sequence[Stacked], names: Sequence[str], lead: tuple[int, int]) -> Stacked:
     """Return the actions of R·M agents as ``(R, M, …)``; ``ValueError`` names the first outside its space."""
     action = _at_once(space, values)
     if action is None:
@@ -266,7 +266,7 @@ def stacked(space: Space, values: Sequence[Any], names: Sequence[str], lead: tup
     return shaped(action, lead)
 
 
-def _at_once(space: Space, values: Sequence[Any]) -> Stacked:
+def _at_once(space: Space, values: Sequence[Stacked]) -> Stacked:
     """Stack them in one go, if they plainly lie in the space; else ``None``."""
     try:
         action: Stacked
@@ -279,7 +279,7 @@ def _at_once(space: Space, values: Sequence[Any]) -> Stacked:
     return action if fits(space, action) else None
 
 
-def _spelled(space: Space, name: str, value: Any) -> Any:
+def _spelled(space: Space, name: str, value: Stacked) -> Stacked:
     """An action of `name` that is spelled differently (lists, bits as floats), as its space has it."""
     with warnings.catch_warnings(), contextlib.suppress(TypeError, ValueError, RuntimeError):
         warnings.simplefilter("ignore")  # Gymnasium warns about lists before it judges them

@@ -175,7 +175,7 @@ def _theory(
 
 def _called(path: str, cell: Cell, x: Array) -> Array:
     try:
-        bound: Any = imported("bound", path)
+        bound = imported("bound", path)
         return np.broadcast_to(np.asarray(bound(cell.env.params, cell.agent.params, x), float), x.shape)
     except Exception as error:  # a formula at parameters that it was not made for must not cost the picture
         _warn(path, cell.label, words(error))

@@ -41,7 +41,7 @@ class Rule:
     def _numba_type_(self) -> object:
         return self.compiled._numba_type_
 
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Rule | MethodType:
         """Bind it where a class has it as a method, as a function would."""
         return self if instance is None else MethodType(self, instance)
 

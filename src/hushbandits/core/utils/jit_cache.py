@@ -57,7 +57,7 @@ def _stamp(module: str) -> str:
     return "" if known or file is None else source_digest(Path(file).parent, "*.py")
 
 
-def _tuples(kinds: Iterable[Any]) -> Iterator[tuple[str, str]]:
+def _tuples(kinds: Iterable[object]) -> Iterator[tuple[str, str]]:
     """Yield the modules and names of the named tuples among these types."""
     for kind in kinds:
         if cls := getattr(kind, "instance_class", None):

@@ -11,10 +11,10 @@ The groups are ``hushbandits.envs``, ``.agents``, ``.policies``, ``.wrappers``, 
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib
 import inspect
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,14 +33,6 @@ Entry = str | Callable[..., object]
 Parameters = dict[str, inspect.Parameter]
 _Made = TypeVar("_Made")
 _PACKAGE = __name__.partition(".")[0]
-#: A class or function as ruff writes it, and the first line of its docstring; parsing a file takes ten times as long.
-_FIRST_LINE = re.compile(
-    r"^(?:class|def) (\w+)(?:\([^\n]*\)|\(\n(?:    [^\n]*\n)+\))?(?: -> [^\n]+)?:(?:  # [^\n]*)?\n"
-    r'    r?"""(.*?)(?:"""|$)',
-    re.MULTILINE,
-)
-
-
 _NAMED = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
@@ -75,14 +67,14 @@ class Spec:
         if self.source:
             return _attribute(f"plug-in {self.source}", self.entry)
         module, _, name = self.entry.partition(":")
-        loaded: Callable[..., Any] = getattr(importlib.import_module(module), name)
+        loaded: Callable[..., object] = getattr(importlib.import_module(module), name)
         return loaded
 
     def parameters(self) -> Parameters:
         """Return what may be given by name."""
         return self._known(self.load())
 
-    def _known(self, entry: Callable[..., Any]) -> Parameters:
+    def _known(self, entry: Callable[..., object]) -> Parameters:
         own = _signature(entry)
         if self.rest is None:
             return own
@@ -140,19 +132,12 @@ class Spec:
         return made
 
 
+@functools.lru_cache(maxsize=256)
 def _signature(entry: Callable[..., object]) -> Parameters:
     """Return what may be given by name, what a class hands on to its bases included."""
-    return _of_class(entry) if isinstance(entry, type) else _of([entry])
-
-
-@functools.lru_cache(maxsize=256)
-def _of_class(cls: type) -> Parameters:
-    return _of([vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)] or [cls])
-
-
-def _of(calls: list[Callable[..., object]]) -> Parameters:
+    bases = entry.__mro__[:-1] if isinstance(entry, type) else ()
     found: Parameters = {}
-    for call in calls:
+    for call in [vars(base)["__init__"] for base in bases if "__init__" in vars(base)] or [entry]:
         taken = inspect.signature(call).parameters
         found |= {n: p for n, p in taken.items() if p.kind in _NAMED and n not in found and n != "self"}
         if not any(p.kind is p.VAR_KEYWORD for p in taken.values()):
@@ -179,8 +164,10 @@ def docstrings(module: str) -> dict[str, str]:
     Of a module that is not of this package: nothing.
     """
     file = ROOT.joinpath(*module.split(".")[1:]).with_suffix(".py")
-    ours = module.startswith("hushbandits.") and file.is_file()
-    return dict(_FIRST_LINE.findall(file.read_text(encoding="utf-8"))) if ours else {}
+    if not module.startswith("hushbandits.") or not file.is_file():
+        return {}
+    said = (part for part in ast.parse(file.read_bytes()).body if isinstance(part, ast.ClassDef | ast.FunctionDef))
+    return {part.name: (ast.get_docstring(part) or "").partition("\n")[0] for part in said}
 
 
 class Registry(Mapping[str, Spec]):
@@ -307,10 +294,10 @@ def points(group: str) -> list[tuple[str, str, str]]:
 # -- what is imported by its name ------------------------------------------------------------------------------------
 
 #: Classes that the parent process sent to this worker, by ``"module:Class"``.
-SENT: dict[str, object] = {}
+SENT: dict[str, Callable[..., object]] = {}
 
 
-def imported(what: str, path: str) -> object:
+def imported(what: str, path: str) -> Callable[..., object]:
     """Import what ``"module:Class"`` names, and return it; in a worker, the class that the parent sent.
 
     Raises
@@ -327,10 +314,10 @@ def imported(what: str, path: str) -> object:
     return _attribute(what, path)
 
 
-def _attribute(what: str, path: str) -> Callable[..., Any]:
+def _attribute(what: str, path: str) -> Callable[..., object]:
     module, _, name = path.partition(":")
     try:
-        found: Callable[..., Any] = getattr(importlib.import_module(module), name)
+        found: Callable[..., object] = getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:
         raise ValueError(f"{what}: importing {path!r} raised {words(error)}") from error
     return found
