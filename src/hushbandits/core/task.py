@@ -221,29 +221,29 @@ class Task(ABC):
 
     def pull(self, action: Stacked) -> Array:
         """Beat 1: arms in; return what it earns, ``(R, M)``."""
-        return self._charged(self._pull(self.decode(action)))
+        before = self.obs
+        self.obs = self.core.pull(self.arms(self.decode(action)))
+        self.pulled(self.obs)
+        return self._charged(self.earned(before))
 
     def talk(self, action: Stacked) -> Array:
         """Beat 2: messages in; return what it earns, ``(R, M)``."""
-        answered = self._talk(self.decode(action))
+        self.obs = self.core.talk(self.words(self.decode(action)))
+        self.heard(self.obs)
+        answered = self.answered()
         return self._charged(np.zeros(self._seats.shape) if answered is None else answered)
 
     def step(self, action: Stacked) -> Array:
         """Play a round with one action, its arms and then its message; return what it earns, ``(R, M)``."""
-        own = self.decode(action)
-        reward, answered = self._pull(own), self._talk(own)
-        return self._charged(reward if answered is None else reward + answered)
-
-    def _pull(self, own: Stacked) -> Array:
-        before = self.obs
+        own, before = self.decode(action), self.obs
         self.obs = self.core.pull(self.arms(own))
         self.pulled(self.obs)
-        return self.earned(before)
-
-    def _talk(self, own: Stacked) -> Array | None:
+        reward = self.earned(before)
         self.obs = self.core.talk(self.words(own))
         self.heard(self.obs)
-        return self.answered()
+        answered = self.answered()
+        earned = reward if answered is None else reward + answered
+        return self._charged(earned) if self._price else earned
 
     def _bill(self) -> dict[str, Array]:
         """What each run has spent so far of what has a price."""
@@ -252,8 +252,6 @@ class Task(ABC):
 
     def _charged(self, reward: Array) -> Array:
         """Return rewards ``(R, M)`` less the price of what was spent since the last call."""
-        if not self._price:
-            return reward
         before, self._billed = self._billed, self._bill()
         for name, value in self._billed.items():
             reward = reward - self._price[name] * (value - before[name])[:, None]
