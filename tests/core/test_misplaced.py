@@ -1,5 +1,6 @@
 """What stands where something else belongs is refused in a sentence that says where it belongs."""
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -96,3 +97,10 @@ def test_an_agent_that_nothing_reaches_is_refused_unless_it_is_blind():
         hb.testing.check_agent(deaf, "CoopNetwork-v0")
     deaf.blind = True
     hb.Each(deaf)
+
+
+@pytest.mark.parametrize("given", [{"runs": 3}, {"wrappers": ["Loss"]}])
+def test_an_argument_in_the_table_of_an_envs_parameters_is_named(given):
+    ((name, value),) = given.items()
+    says = rf"env: {name}={re.escape(repr(value))} is no parameter of CoopNetwork-v0; allowed are drift, .*, switches"
+    refused(says, hb.evaluate, "CoopNetwork-v0", "Multi-UCB", env=given)
