@@ -15,68 +15,87 @@ import functools
 
 import numpy as np
 
-from hushbandits.core.utils.jit import jit
+from hushbandits.core.utils.jit import inlined, jit
 
 #: Words of a cursor, and where it keeps its name, its step and its place.
 CURSOR, NAME, STEP, PLACE = 10, 3, 4, 5
-_M0, _M1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
-_W0, _W1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
-_ROUNDS = 10
+_M0, _M1 = 0xD2E7470EE14C6C93, 0xCA5A826395121157
+_W0, _W1 = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
+_ROUNDS, _WORD = 10, 1 << 64
 _SPARE, _ONE, _THREE, _TWO = np.uint64(11), np.uint64(1), np.uint64(3), np.uint64(2)
 _ULP = 2.0**-53
 
 
-class _High:
-    """Returns the upper 64 bits of a product of two words; compiled code gets one instruction."""
+class _Philox:
+    """Returns the four words at counter (i, step, run, name) under key (k0, k1); compiled code gets it in place."""
 
-    def __call__(self, a: np.uint64, b: np.uint64) -> np.uint64:
-        return np.uint64(int(a) * int(b) >> 64)
+    def __call__(self, *words: int) -> tuple[np.uint64, ...]:
+        k0, k1, a, b, c, d = map(int, words)
+        for _ in range(_ROUNDS):
+            (high_a, low_a), (high_c, low_c) = divmod(_M0 * a, _WORD), divmod(_M1 * c, _WORD)
+            a, b, c, d = high_c ^ b ^ k0, low_c, high_a ^ d ^ k1, low_a
+            k0, k1 = (k0 + _W0) % _WORD, (k1 + _W1) % _WORD
+        return np.uint64(a), np.uint64(b), np.uint64(c), np.uint64(d)
 
     @functools.cached_property
     def _numba_type_(self) -> object:
         from llvmlite import ir
         from numba.core.registry import cpu_target
-        from numba.core.types import uint64
+        from numba.core.types import UniTuple, uint64
         from numba.extending import intrinsic
 
+        word, wide = ir.IntType(64), ir.IntType(128)
+
+        def multiply(builder, m, x):
+            product = builder.mul(builder.zext(x, wide), wide(m))
+            return builder.trunc(builder.lshr(product, wide(64)), word), builder.trunc(product, word)
+
+        def lower(context, builder, signature, args):
+            k0, k1, a, b, c, d = args
+            for _ in range(_ROUNDS):
+                (high_a, low_a), (high_c, low_c) = multiply(builder, _M0, a), multiply(builder, _M1, c)
+                a, c = builder.xor(builder.xor(high_c, b), k0), builder.xor(builder.xor(high_a, d), k1)
+                b, d = low_c, low_a
+                k0, k1 = builder.add(k0, word(_W0)), builder.add(k1, word(_W1))
+            return context.make_tuple(builder, signature.return_type, (a, b, c, d))
+
         @intrinsic
-        def high(typing_context, a, b):
-            def lower(context, builder, signature, args):
-                wide = ir.IntType(128)
-                product = builder.mul(*(builder.zext(x, wide) for x in args))
-                return builder.trunc(builder.lshr(product, wide(64)), ir.IntType(64))
+        def philox(typing_context, k0, k1, i, step, run, name):
+            return UniTuple(uint64, 4)(*6 * [uint64]), lower
 
-            return uint64(uint64, uint64), lower
-
-        self._intrinsic = high  # Numba does not hold it
+        self._intrinsic = philox  # Numba does not hold it
         cpu_target.typing_context.refresh()
-        return cpu_target.typing_context.resolve_value_type(high)
+        return cpu_target.typing_context.resolve_value_type(philox)
 
 
-_high = _High()
+philox = _Philox()
 
 
-@jit
-def philox(k0, k1, i, step, run, name):
-    """Return the four words at counter (i, step, run, name) under key (k0, k1)."""
-    a, b, c, d = i, step, run, name
-    for _ in range(_ROUNDS):
-        a, b, c, d = _high(_M1, c) ^ b ^ k0, _M1 * c, _high(_M0, a) ^ d ^ k1, _M0 * a
-        k0, k1 = k0 + _W0, k1 + _W1
-    return a, b, c, d
+@inlined
+def _refill(here):
+    here[6], here[7], here[8], here[9] = philox(here[0], here[1], (here[5] >> _TWO) + _ONE, here[4], here[2], here[3])
 
 
-@jit
-def uniform(cursors, r):
-    """Return the next uniform on [0, 1) of cursor r: NumPy's ``random``."""
-    here = cursors[r]
-    lane = here[5] & _THREE
+@inlined
+def word(cursors, r):
+    """Return the next 64 bits of cursor r."""
+    lane = np.int64(cursors[r, 5] & _THREE)
     if lane == 0:
-        here[6], here[7], here[8], here[9] = philox(
-            here[0], here[1], (here[5] >> _TWO) + _ONE, here[4], here[2], here[3]
-        )
-    here[5] += _ONE
-    return (here[np.int64(lane) + 6] >> _SPARE) * _ULP
+        _refill(cursors[r])
+    cursors[r, 5] += _ONE
+    return cursors[r, lane + 6]
+
+
+@inlined
+def as_uniform(bits):
+    """Return 64 bits as a uniform on [0, 1): NumPy's ``random``."""
+    return (bits >> _SPARE) * _ULP
+
+
+@inlined
+def uniform(cursors, r):
+    """Return the next uniform on [0, 1) of cursor r."""
+    return as_uniform(word(cursors, r))
 
 
 @jit
@@ -96,23 +115,24 @@ def fill_in_turn(cursors, sizes, out):
 
 
 @jit
-def fill_ahead(seeds, name, steps, out):
-    """Write the first uniforms of each run's next steps to `out`, ``(count, R, n)``; `seeds`: ``(R, 3)``."""
+def fill_ahead(seeds, name, steps, places, out):
+    """Write uniforms of each run to ``(count, R, n)`` `out`, from its place on at its step; `seeds`: ``(R, 3)``."""
     count, runs, n = out.shape
-    for ahead in range(count):
-        for r in range(runs):
-            k0, k1, run = seeds[r, 0], seeds[r, 1], seeds[r, 2]
-            step = np.uint64(steps[r] + ahead)
+    for r in range(runs):
+        k0, k1, run, step = seeds[r, 0], seeds[r, 1], seeds[r, 2], steps[r]
+        i, lane = (places[r] >> _TWO) + _ONE, np.int64(places[r] & _THREE)
+        a, b, c, d = philox(k0, k1, i, step, run, name)
+        for _ in range(lane):
+            a, b, c = b, c, d
+        for ahead in range(count):
             row = out[ahead, r]
-            for at in range(0, n, 4):
-                a, b, c, d = philox(k0, k1, np.uint64(at // 4 + 1), step, run, name)
-                row[at] = (a >> _SPARE) * _ULP
-                if at + 1 < n:
-                    row[at + 1] = (b >> _SPARE) * _ULP
-                if at + 2 < n:
-                    row[at + 2] = (c >> _SPARE) * _ULP
-                if at + 3 < n:
-                    row[at + 3] = (d >> _SPARE) * _ULP
+            for at in range(n):
+                if lane == 4:
+                    i, lane = i + _ONE, 0
+                    a, b, c, d = philox(k0, k1, i, step, run, name)
+                row[at] = as_uniform(a)
+                a, b, c = b, c, d
+                lane += 1
 
 
 @jit

@@ -4,15 +4,21 @@ Draws are equal in law to NumPy's, not in number.
 
 Sources: Hörmann 1993, "The generation of binomial random variates" (BTRS); Hörmann 1993, "The transformed rejection
 method for generating Poisson random variables" (PTRS); Marsaglia, Tsang 2000, "A simple method for generating gamma
-variables"; Marsaglia, Bray 1964, "A convenient method for generating normal variables".
+variables"; Marsaglia, Tsang 2000, "The ziggurat method for generating random variables"; Doornik 2005, "An improved
+ziggurat method to generate normal random samples".
 """
 
 from __future__ import annotations
 
 import math
 
-from hushbandits.core.random.philox import uniform
-from hushbandits.core.utils.jit import jit
+import numpy as np
+
+from hushbandits.core.random.philox import as_uniform, uniform, word
+from hushbandits.core.utils.jit import inlined, jit
+
+#: The normal's 256 layers: where the tail begins, and the area of each (Marsaglia & Tsang 2000, The ziggurat method).
+_TAIL, _AREA, _LAYER, _EIGHT = 3.6541528853610088, 0.00492867323399, np.uint64(255), np.uint64(8)
 
 
 @jit
@@ -72,19 +78,53 @@ def poisson(cursors, r, rate):
             return int(k)
 
 
-@jit
-def normal(cursors, r):
-    """Standard normal: the polar method (Marsaglia & Bray 1964), one of each pair."""
+def _layers():
+    """Return the right ends of layers of equal area under ``exp(−x²/2)``, ``(257,)``, the tail's and its box first."""
+    ends = np.zeros(257)
+    ends[1] = _TAIL
+    ends[0] = _AREA * math.exp(0.5 * _TAIL * _TAIL)
+    for i in range(2, 256):
+        ends[i] = math.sqrt(-2.0 * math.log(_AREA / ends[i - 1] + math.exp(-0.5 * ends[i - 1] ** 2)))
+    return ends
+
+
+_END = _layers()
+
+
+@inlined
+def _ziggurat(cursors, r):
+    """Return a standard normal draw and three bits left over; the layer has bits of its own (Doornik 2005)."""
     while True:
-        x, y = 2.0 * uniform(cursors, r) - 1.0, 2.0 * uniform(cursors, r) - 1.0
-        size = x * x + y * y
-        if 0.0 < size < 1.0:
-            return x * math.sqrt(-2.0 * math.log(size) / size)
+        bits = word(cursors, r)
+        i, spare, u = np.int64(bits & _LAYER), np.int64(bits >> _EIGHT) & 7, 2.0 * as_uniform(bits) - 1.0
+        x, inner = u * _END[i], _END[i + 1]
+        if abs(x) < inner:
+            return x, spare
+        if i == 0:
+            return math.copysign(_beyond(cursors, r), u), spare
+        low, high = math.exp(0.5 * (x * x - inner * inner)), math.exp(0.5 * (x * x - _END[i] * _END[i]))
+        if high + uniform(cursors, r) * (low - high) < 1.0:
+            return x, spare
+
+
+@inlined
+def normal(cursors, r):
+    """Return a standard normal draw."""
+    return _ziggurat(cursors, r)[0]
+
+
+@jit
+def _beyond(cursors, r):
+    """Return a draw of the normal's tail beyond the last layer (Marsaglia 1964)."""
+    while True:
+        x = -math.log1p(-uniform(cursors, r)) / _TAIL
+        if -2.0 * math.log1p(-uniform(cursors, r)) > x * x:
+            return _TAIL + x
 
 
 @jit
 def gamma(cursors, r, shape):
-    """Gamma of that shape and scale 1: Marsaglia & Tsang 2000; below shape 1 by ``U^(1/shape)`` (their section 6)."""
+    """Return a draw of Gamma(shape, 1): Marsaglia & Tsang 2000; below shape 1 by ``U^(1/shape)`` (their section 6)."""
     boost = 1.0
     if shape < 1.0:
         boost = (1.0 - uniform(cursors, r)) ** (1.0 / shape)
@@ -92,14 +132,17 @@ def gamma(cursors, r, shape):
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
-        x = normal(cursors, r)
+        x, spare = _ziggurat(cursors, r)
         v = 1.0 + c * x
         if v <= 0.0:
             continue
-        v = v * v * v
-        u, square = 1.0 - uniform(cursors, r), x * x
-        # the first test implies the second and spares nearly all of its logarithms (their squeeze)
-        if u < 1.0 - 0.0331 * square * square or math.log(u) < 0.5 * square + d - d * v + d * math.log(v):
+        v, square = v * v * v, x * x
+        # their squeeze, by the first three bits of the uniform alone where these decide
+        surely = 1.0 - 0.0331 * square * square
+        if 0.125 * (spare + 1) <= surely:
+            return boost * d * v
+        u = 0.125 * (spare + 1.0 - uniform(cursors, r))
+        if u < surely or math.log(u) < 0.5 * square + d - d * v + d * math.log(v):
             return boost * d * v
 
 

@@ -20,6 +20,7 @@ from hushbandits.core.utils import Array, Seeds
 #: Longest horizon: a double counts every round.
 LONGEST = 1 << 53
 _BLOCK = 1 << 12  # uniforms that are read ahead, at most
+_SECTION, _ONE = np.uint64(2**64 - 1), np.uint64(1)  # the counter's step where a reader reads
 
 #: Names of streams that this process has opened, by their words.
 _NAMES: dict[int, str] = {}
@@ -96,12 +97,14 @@ class Streams:
 
     def uniforms(self, step: int | Array, shape: tuple[int, ...] = (), part: str = "") -> Array:
         """Return the uniforms on [0, 1) of a step, ``(R, *shape)``; `step`: one, or one for each run."""
-        drawn: Array = Uniforms(self._seeds, part, shape).ahead(np.broadcast_to(np.asarray(step), len(self)), 1)[0]
-        return drawn
+        out = np.empty((1, len(self), math.prod(shape)))
+        steps = np.broadcast_to(np.asarray(step, np.uint64), len(self))
+        fill_ahead(self._seeds, word(part), np.ascontiguousarray(steps), np.zeros(len(self), np.uint64), out)
+        return out.reshape(len(self), *shape)
 
-    def reader(self, shape: tuple[int, ...] = (), part: str = "", first: int = 0) -> Uniforms:
-        """Return what reads uniforms step by step, from step `first` on."""
-        return Uniforms(self._seeds.copy(), part, shape, first)
+    def reader(self, shape: tuple[int, ...] = (), part: str = "") -> Uniforms:
+        """Return what reads uniforms step by step, as many in each."""
+        return Uniforms(self._seeds.copy(), part, shape)
 
     def generator(self, run: int, seat: int = 0, part: str = "") -> np.random.Generator:
         """Return NumPy's generator of a run (of `seat`, where agents have one each)."""
@@ -130,6 +133,9 @@ class Streams:
 class Uniforms:
     """Reads uniforms of R runs step by step.
 
+    Step t is row t of ``Generator(Philox(key=key, counter=[0, 2**64 - 1, run, name])).random((T, *shape))``: no word of
+    a block goes unread.
+
     Parameters
     ----------
     seeds : (R, 3) uint64 array
@@ -137,8 +143,6 @@ class Uniforms:
         The stream's name.
     shape : tuple of int
         What a run reads in a step.
-    first : int
-        The first step.
 
     Attributes
     ----------
@@ -153,10 +157,11 @@ class Uniforms:
     (True, True)
     """
 
-    def __init__(self, seeds: Seeds, part: str, shape: tuple[int, ...], first: int = 0):
+    def __init__(self, seeds: Seeds, part: str, shape: tuple[int, ...]):
         self.seeds, self.word, self._shape = seeds, word(part), shape
-        self.step = np.full(len(seeds), first)
+        self.step = np.zeros(len(seeds), np.uint64)
         self._width = math.prod(shape)
+        self._section = np.full(len(seeds), _SECTION)
         self._read: Array = np.empty((0, len(seeds), *shape))  # the next steps, as far as they are read ahead
         self._at = 0
 
@@ -164,34 +169,34 @@ class Uniforms:
         self.seeds[rows], self.step[rows] = fresh.seeds, fresh.step
         self._read, self._at = self._read[:0], 0
 
-    def ahead(self, step: Array, count: int) -> Array:
-        """Return the uniforms of `count` steps from ``(R,)`` `step` on, ``(count, R, *shape)``."""
+    def _ahead(self, count: int) -> Array:
+        """Return the uniforms of the next `count` steps, ``(count, R, *shape)``."""
         out = np.empty((count, len(self.seeds), self._width))
-        fill_ahead(self.seeds, self.word, step, out)
+        fill_ahead(self.seeds, self.word, self._section, self.step * np.uint64(self._width), out)
         return out.reshape(count, len(self.seeds), *self._shape)
 
     def next(self) -> Array:
         """Return the next step of every run, ``(R, *shape)``; valid until the next call."""
         if self._at == len(self._read):
             ahead = min(2 * len(self._read), _BLOCK // max(1, self._width * len(self.seeds)))
-            self._read, self._at = self.ahead(self.step, max(1, ahead)), 0
+            self._read, self._at = self._ahead(max(1, ahead)), 0
         row: Array = self._read[self._at]
         self._at += 1
-        self.step += 1
+        self.step += _ONE
         return row
 
     def rows(self, count: int) -> Array:
         """Return the next `count` steps of every run, ``(count, R, *shape)``."""
-        rows = self.ahead(self.step, count)
-        self.step += count
+        rows = self._ahead(count)
+        self.step += np.uint64(count)
         self._at = len(self._read)
         return rows
 
     def take(self, run: int, count: int) -> Array:
         """Return the next `count` steps of one run, ``(count, *shape)``."""
-        out = np.empty((count, 1, self._width))
-        fill_ahead(self.seeds[run : run + 1], self.word, self.step[run : run + 1], out)
-        self.step[run] += count
+        at, out = slice(run, run + 1), np.empty((1, 1, count * self._width))
+        fill_ahead(self.seeds[at], self.word, self._section[at], self.step[at] * np.uint64(self._width), out)
+        self.step[run] += np.uint64(count)
         self._at = len(self._read)
         return out.reshape(count, *self._shape)
 

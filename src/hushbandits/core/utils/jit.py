@@ -18,15 +18,17 @@ class Rule:
     ----------
     py_func : callable
         The function as it is written.
+    inline : bool
+        Whether compiled callers get its code in place of a call.
     """
 
     # What stands in the slot `__call__` is called by Python itself: a compiled rule costs no frame of its own.
     __slots__ = ("__call__", "__dict__", "__weakref__")
     __call__: Callable[..., Any]
 
-    def __init__(self, function: Callable[..., object]):
+    def __init__(self, function: Callable[..., object], inline: bool = False):
         functools.update_wrapper(self, function)
-        self.py_func = function
+        self.py_func, self.inline = function, inline
         self.__call__ = lambda *args: self.compiled(*args)
 
     @functools.cached_property
@@ -34,7 +36,7 @@ class Rule:
         """Numba's dispatcher; the function itself where Numba is switched off."""
         from hushbandits.core.utils.jit_cache import dispatcher
 
-        self.__call__ = dispatcher(self.py_func, [*parts(self.py_func)])
+        self.__call__ = dispatcher(self.py_func, [*parts(self.py_func)], self.inline)
         return self.__call__
 
     @property
@@ -48,7 +50,7 @@ class Rule:
     def __reduce__(self) -> str | tuple[object, ...]:
         """By its name where it can be imported; else the function is compiled anew where it arrives."""
         name = self.py_func.__qualname__
-        return name if self.__module__ != "__main__" and "<locals>" not in name else (Rule, (self.py_func,))
+        return name if self.__module__ != "__main__" and "<locals>" not in name else (Rule, (self.py_func, self.inline))
 
     def __deepcopy__(self, memo: object) -> Rule:
         """Return the rule: it holds no state, and others are compiled around it."""
@@ -58,6 +60,11 @@ class Rule:
 def jit(function: Callable[..., object]) -> Rule:
     """Compile `function` to machine code at its first call and keep the result on disk."""
     return Rule(function)
+
+
+def inlined(function: Callable[..., object]) -> Rule:
+    """Compile `function` into each compiled function that calls it: for the few lines that run for every draw."""
+    return Rule(function, inline=True)
 
 
 def ours(rule: object) -> bool:

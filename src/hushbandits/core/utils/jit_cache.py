@@ -105,14 +105,15 @@ class _Dispatcher(CPUDispatcher):
                 signal.raise_signal(signal.SIGINT)
 
 
-def dispatcher(function: Callable[..., object], parts: Sequence[tuple[str, str, int]]) -> Any:
+def dispatcher(function: Callable[..., object], parts: Sequence[tuple[str, str, int]], inline: bool) -> Any:
     """Return Numba's dispatcher of a function made of `parts`; the function itself where Numba is switched off.
 
     ``error_model="numpy"``: division follows IEEE (Python's zero check would block vectorising).
     """
     if numba.config.DISABLE_JIT:
         return function
-    made = _Dispatcher(function, targetoptions={"nopython": True, "error_model": "numpy", "no_cfunc_wrapper": True})
+    options = {"nopython": True, "error_model": "numpy", "no_cfunc_wrapper": True, "forceinline": inline}
+    made = _Dispatcher(function, targetoptions=options)
     if place := folder():
         users, numba.config.CACHE_DIR = numba.config.CACHE_DIR, place
         with contextlib.suppress(RuntimeError, OSError):  # no file is behind it: a notebook, a doctest

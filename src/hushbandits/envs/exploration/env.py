@@ -236,8 +236,7 @@ class Exploration(Env):
     def _reset(self, rng: Streams, rows: Array | None = None) -> None:
         n, k = len(rng), self.n_arms
         self.arms.reset(rng, rows)
-        turns = rng.reader((), ACTIVATION, first=1)
-        set_rows(self, rows, _reward_luck=rng.reader((k,), REWARD), _turn_luck=turns)
+        set_rows(self, rows, _reward_luck=rng.reader((k,), REWARD), _turn_luck=rng.reader((), ACTIVATION))
         if self._sums_votes:
             set_rows(self, rows, _left=np.zeros((n, self.n_agents, k), bool))
         if rows is None:

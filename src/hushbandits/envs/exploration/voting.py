@@ -44,8 +44,6 @@ class Player(NamedTuple):
     shared: bool  # one state for all agents
     resets: bool  # whether the env passes resets on
     single: bool  # whether it takes one arm per activation
-    draws: Array  # (R, 10) cursors, and how many uniforms each activation takes
-    each: int
     noises: Array  # (R, 10) cursors of what a phase's end takes, and the next of it (R, W)
     noise: Array
 
@@ -64,7 +62,7 @@ class Rules(NamedTuple):
     ----------
     plan, learn, sync : compiled
         What the active agents do in a beat, in all runs.
-    episode : compiled ``(r, until, player, outcomes, at, loss, book) → (at, reset)``
+    episode : compiled ``(r, until, player, outcomes, draws, at, loss, book) → (at, reset)``
         Play run r until `until` rounds; stop at the end of the outcomes, at a reset, or at the end of the run.
     """
 
@@ -79,13 +77,11 @@ def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Rules:
     """Close the scalar rules of a routine into loops."""
 
     @jit
-    def plan_rows(state, live, who, p, active, draws, each, arms):
+    def plan_rows(state, live, who, p, active, draws, arms):
         arms[:] = False
-        drawn = np.empty(each)
         for r in range(who.size):
             if live[r]:
-                fill(draws, r, drawn)
-                plan(state, r, who[r], p, active[r], arms[r], drawn)
+                plan(state, r, who[r], p, active[r], arms[r], draws[r])
 
     @jit
     def learn_rows(state, live, who, p, arms, reward, noises, noise, vote, ended):
@@ -108,12 +104,11 @@ def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Rules:
 
 def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[..., tuple[int, bool]]:
     @jit
-    def episode(r, until, player, outcomes, at, loss, book):
+    def episode(r, until, player, outcomes, draws, at, loss, book):
         # One pass of the loop is one activation: plan, pull, turn, learn, vote, loss, count, settle, sync; as
         # Exploration's beats, in their order.
         # Rows are taken out of the tuples here: within the loop each would cost a reference count.
-        state, p, shared, draws, noises = player.state, player.params, player.shared, player.draws, player.noises
-        drawn, noise = np.empty(player.each), player.noise[r]
+        state, p, shared, noises, noise = player.state, player.params, player.shared, player.noises, player.noise[r]
         rewards, gaps, turns = outcomes.rewards, outcomes.gaps, outcomes.turns
         rate, lost = loss.rate, loss.cursors
         weights, pool, cumulative = book.weights, book.pool[r], book.cumulative[r]
@@ -129,8 +124,7 @@ def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[.
             seat = 0 if shared else n
             then, deserted, ended, alone = n, False, 0, left == 1
             arms[:] = False
-            fill(draws, r, drawn)
-            pulled = plan(state, r, seat, p, standing, arms, drawn)
+            pulled = plan(state, r, seat, p, standing, arms, draws[at])
             if player.single and pulled > 1:
                 raise ValueError("action must be one arm per activation, or none: single=True")
             if pulled == 0 and leaves:
@@ -210,7 +204,7 @@ class VotingTeam(Team):
         self._p = np.array(self._routine.params)
         self._state = self._routine.state(runs, n, k)
         self._fresh = self._routine.state(1, 1, k)
-        self._draws, self._noises = rng.cursors(part=DRAWS), rng.cursors(part=NOISE)
+        self._draws, self._noises = rng.reader((self._routine.draws,), DRAWS), rng.cursors(part=NOISE)
         self._noise = np.empty((runs, self._routine.luck))
         for r in range(runs):
             fill(self._noises, r, self._noise[r])
@@ -225,9 +219,7 @@ class VotingTeam(Team):
         self._live, self._n = obs.live.copy(), obs.who[:, 0].copy()
         if self.shared:
             self._n[:] = 0
-        self._rules.plan(
-            self._state, self._live, self._n, self._p, self._active, self._draws, self._routine.draws, self._arms
-        )
+        self._rules.plan(self._state, self._live, self._n, self._p, self._active, self._draws.next(), self._arms)
         return self._arms[:, None]
 
     def speak(self, reward: Array) -> dict[str, Array] | None:
@@ -287,18 +279,15 @@ class VotingTeam(Team):
     def _play(self, env: World, r: int, goal: int, rate: float, lost: Array) -> None:
         """Play run r to the goal."""
         rounds, k = env.book.rounds, env.n_arms
-        at, outcomes = 0, None
-        player = Player(
-            self._state, self._p, self.shared, self._resets, env.single, self._draws, self._routine.draws,
-            self._noises, self._noise,
-        )  # fmt: skip
+        at, outcomes, draws = 0, None, np.empty((0, 0))
+        player = Player(self._state, self._p, self.shared, self._resets, env.single, self._noises, self._noise)
         loss = Loss(rate, lost)
         while env.book.live[r] and rounds[r] < goal:
             if outcomes is None or at == len(outcomes.turns):
                 # No activation is more than one round: nothing that is read is left over at the goal.
-                ahead = min(_BLOCK, _AHEAD // k, max(_FIRST, 3 * int(rounds[r])), goal - int(rounds[r]))
-                at, outcomes = 0, env.outcomes(r, max(1, ahead))
-            at, reset = self._rules.episode(r, goal, player, outcomes, at, loss, env.book)
+                ahead = max(1, min(_BLOCK, _AHEAD // k, max(_FIRST, 3 * int(rounds[r])), goal - int(rounds[r])))
+                at, outcomes, draws = 0, env.outcomes(r, ahead), self._draws.take(r, ahead)
+            at, reset = self._rules.episode(r, goal, player, outcomes, draws, at, loss, env.book)
             if reset:
                 clear(env.book, r)
                 self._restart(r)
