@@ -101,7 +101,9 @@ class Noises:
         """
         share, p = self._halves.by_size(planned).transpose(2, 0, 1)
         known = ~np.isnan(share)
-        return known, np.where(known, left * share, 0.0), p.copy()
+        shape = np.where(known, left * share, 0.0)
+        whole = np.rint(shape)  # n shares of 1/n make one draw, whatever their product rounds to
+        return known, np.where(np.abs(shape - whole) < 1e-12, whole, shape), p.copy()
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,8 @@ class Ledger:
         return known
 
     def _cost(self, kind: tuple[int, int]) -> tuple[float, float]:
+        if not kind[1]:
+            return 0.0, 0.0
         spent = self.spent(*kind)
         return spent.epsilon, spent.delta
 
@@ -179,16 +183,23 @@ class Ledger:
     def use(self, n: Array, survivors: Array) -> None:
         """Write down a round's blocks ``(R, M)``, those that have survivors; `n` is kept."""
         self._log.append((n, survivors.copy()))
-        if len(self._log) * n.size > _LONG:
+        if len(self._log) * n.size > _LONG and not self._trim():
             self._count()
-        at = survivors.nonzero()
-        planned, left = n[at], survivors[at]
-        if (planned == left).all():
-            cost = self._whole.by_size(planned) if len(planned) else np.zeros((0, 2))
+        planned = np.where(survivors > 0, n, 0)
+        if (planned == survivors).all():
+            cost = self._whole.by_size(planned)
         else:
-            cost = self._costs.of(list(zip(planned.tolist(), left.tolist(), strict=True)))
-        np.maximum.at(self.worst, at[0], cost[:, 0])
-        np.maximum.at(self.worst_delta, at[0], cost[:, 1])
+            cost = self._costs.of(list(zip(planned.ravel().tolist(), survivors.ravel().tolist(), strict=True)))
+        dearest = cost.reshape(*n.shape, 2).max(1)
+        np.maximum(self.worst, dearest[:, 0], out=self.worst)
+        np.maximum(self.worst_delta, dearest[:, 1], out=self.worst_delta)
+
+    def _trim(self) -> int:
+        """Forget the blocks that every run has left behind; return how many rounds these were."""
+        behind = int(self._since.min())
+        del self._log[:behind]
+        self._since -= behind
+        return behind
 
     def _count(self) -> None:
         """Count the blocks of the log."""

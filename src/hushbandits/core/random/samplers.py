@@ -148,7 +148,12 @@ def gamma(cursors, r, shape):
 
 @jit
 def negative_binomial(cursors, r, shape, p):
-    """Return a draw of NB(shape, p), the failures before `shape` successes: Poisson with a gamma rate."""
+    """Return a draw of NB(shape, p), the failures before `shape` successes: Poisson with a gamma rate.
+
+    Of shape 1 it is geometric, and drawn by inversion.
+    """
+    if shape == 1.0:
+        return int(math.log1p(-uniform(cursors, r)) / math.log1p(-p))
     return poisson(cursors, r, gamma(cursors, r, shape) * (1.0 - p) / p)
 
 

@@ -65,12 +65,16 @@ def run_seeds(seed: int, runs: int, first: int = 0, world: str = "") -> Seeds:
     >>> run_seeds(7, 2)[:, 2].tolist()
     [0, 1]
     """
-    digest = hashlib.blake2b(world.encode(), digest_size=16).digest() if world else b""
     seeds = np.empty((runs, 3), np.uint64)
-    entropy = [seed, *np.frombuffer(digest, "<u4").tolist()]
-    seeds[:, :2] = np.random.SeedSequence(entropy).generate_state(2, np.uint64)
+    seeds[:, :2] = _key(seed, world)
     seeds[:, 2] = np.arange(first, first + runs, dtype=np.uint64)
     return seeds
+
+
+@functools.lru_cache(maxsize=64)
+def _key(seed: int, world: str) -> Array:
+    digest = hashlib.blake2b(world.encode(), digest_size=16).digest() if world else b""
+    return np.random.SeedSequence([seed, *np.frombuffer(digest, "<u4").tolist()]).generate_state(2, np.uint64)
 
 
 class Streams:
@@ -117,11 +121,11 @@ class Streams:
 
     def cursors(self, each: int = 1, part: str = "") -> Array:
         """Return what compiled code draws from, ``(R·each, 10)`` words, as `philox.uniform` reads them."""
-        cursors = np.zeros((len(self) * each, CURSOR), np.uint64)
-        cursors[:, :3] = np.repeat(self._seeds, each, 0)
-        cursors[:, NAME] = word(part)
-        cursors[:, STEP] = np.tile(np.arange(each, dtype=np.uint64), len(self))
-        return cursors
+        cursors = np.zeros((len(self), each, CURSOR), np.uint64)
+        cursors[:, :, :3] = self._seeds[:, None]
+        cursors[:, :, NAME] = word(part)
+        cursors[:, :, STEP] = np.arange(each)
+        return cursors.reshape(-1, CURSOR)
 
     def below(self, name: str) -> Streams:
         """Return streams under keys of their own, from which no other stream can be opened."""

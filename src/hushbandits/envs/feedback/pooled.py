@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hushbandits.core import Array, Bernoulli, Law, Noise, jit
+from hushbandits.core.random.philox import CURSOR
 from hushbandits.core.random.samplers import binomials
 from hushbandits.core.random.streams import Draws, generator_at
 from hushbandits.envs.feedback.cohort import Cohort, Rngs, blocks, fits, not_encoded, round_at_random
@@ -154,11 +155,13 @@ class Pooled(Cohort):
         return self._total
 
     def _add_binomials(self, total: Array) -> None:
-        at = self.planned.nonzero()
-        n, p = (np.array([getattr(part, name)[at] for part in self._parts]).T.copy() for name in ("n", "location"))
-        drawn = np.empty(n.shape, np.int64)
-        binomials(self._cursors[at], n, p, drawn)
-        total[at] = drawn.sum(1) if self._grid is None else drawn.sum(1) * self._grid[at]
+        drawn = np.zeros((*total.shape, len(self._parts)), np.int64)
+        n, p = drawn.copy(), drawn.astype(float)
+        for i, part in enumerate(self._parts):
+            n[:, :, i], p[:, :, i] = part.n, part.location
+        size = (-1, len(self._parts))
+        binomials(self._cursors.reshape(-1, CURSOR), n.reshape(size), p.reshape(size), drawn.reshape(size))
+        total[:] = drawn.sum(2) if self._grid is None else drawn.sum(2) * self._grid
 
     def _add_parts(self, total: Array) -> None:
         parts = [(part.law, part.n.tolist(), part.location.tolist()) for part in self._parts]

@@ -56,7 +56,9 @@ class FeedbackTask(BlockPicture):
         return {"discrete": one, "multidiscrete": several, "native": several}
 
     def _divided(self, action: Array) -> Array:
-        return np.stack(np.divmod(action, int(self.core.horizon).bit_length()), -1)
+        pair = np.empty((*action.shape, 2), np.int64)
+        np.divmod(action, int(self.core.horizon).bit_length(), pair[..., 0], pair[..., 1])
+        return pair
 
     def _acting(self) -> Array:
         """(R, M) servers that still have users."""
@@ -65,7 +67,9 @@ class FeedbackTask(BlockPicture):
     def _ones(self) -> Array:
         space = self.codings["discrete"].space
         assert isinstance(space, spaces.Discrete)
-        mask = np.repeat(self._acting()[..., None], space.n, -1)
+        acting = self._acting()
+        mask = np.empty((*acting.shape, space.n), bool)
+        mask[:] = acting[..., None]
         mask[..., 0] = True
         return mask
 
