@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from twin_streams import generator
+from twin_streams import Steps, generator
 
 from hushbandits.core import Streams, jit, run_seeds
 from hushbandits.core.random import names, streams
 from hushbandits.core.random.philox import fill, philox
-from hushbandits.core.random.samplers import binomial, negative_binomial, poisson
+from hushbandits.core.random.samplers import binomial, gamma, negative_binomial, normal, poisson
 from hushbandits.core.random.streams import Draws
 
 DRAWS = 10**6
@@ -50,6 +50,10 @@ def test_the_bits_are_those_of_numpys_philox(seed, step, width, name):
     np.testing.assert_array_equal(read, expected)
 
 
+def _step(seed, t, width):
+    return Steps(seed, "x").random((t + 1, width))[t]
+
+
 @settings(deadline=None)
 @given(st.integers(1, 6), st.integers(1, 5), st.data())
 def test_a_reader_reads_steps_whatever_starts_beside_it(runs, width, data):
@@ -59,14 +63,14 @@ def test_a_reader_reads_steps_whatever_starts_beside_it(runs, width, data):
     for how in data.draw(st.lists(st.sampled_from(["next", "rows", "take", "start"]), max_size=12)):
         if how == "next":
             read, steps = reader.next(), steps + 1
-            expected = [generator(seed, "x", t - 1).random(width) for seed, t in zip(seeds, steps, strict=True)]
+            expected = [_step(seed, t - 1, width) for seed, t in zip(seeds, steps, strict=True)]
         elif how == "rows":
             read, steps = reader.rows(2)[1], steps + 2
-            expected = [generator(seed, "x", t - 1).random(width) for seed, t in zip(seeds, steps, strict=True)]
+            expected = [_step(seed, t - 1, width) for seed, t in zip(seeds, steps, strict=True)]
         elif how == "take":
             r = data.draw(st.integers(0, runs - 1))
             read, steps[r] = reader.take(r, 3)[2], steps[r] + 3
-            expected = generator(seeds[r], "x", steps[r] - 1).random(width)
+            expected = _step(seeds[r], steps[r] - 1, width)
         else:
             rows = np.array(data.draw(st.lists(st.integers(0, runs - 1), min_size=1, unique=True)))
             fresh = run_seeds(data.draw(st.integers(4, 9)), len(rows))
@@ -182,3 +186,20 @@ def test_draws_of_a_run_depend_on_no_other_and_start_anew():
     whole[rows] = fresh
     np.testing.assert_array_equal(whole.binomials(n, p)[rows], fresh.binomials(n[:2], p[:2]))
     assert whole[3].random() == Draws(Streams(run_seeds(2, 1)), "x")[0].random()
+
+
+@jit
+def _smooth(sampler, cursors, shape, out):
+    for i in range(out.size):
+        out[i] = normal(cursors, 0) if sampler == 0 else gamma(cursors, 0, shape)
+
+
+@pytest.mark.parametrize(("sampler", "shape"), [(0, 0.0), (1, 0.05), (1, 0.7), (1, 1.0), (1, 1.5), (1, 40.0)])
+def test_compiled_normals_and_gammas_have_their_laws(sampler, shape):
+    """Counts of 10⁶ draws between 200 quantiles, the last of them far in the tails."""
+    law = stats.norm() if sampler == 0 else stats.gamma(shape)
+    drawn = np.empty(DRAWS)
+    _smooth(sampler, Streams(run_seeds(7, 1)).cursors(part=f"smooth {shape}"), shape, drawn)
+    levels = np.concatenate([[1e-4], np.linspace(0, 1, 199)[1:-1], [1 - 1e-4]])
+    seen = np.bincount(np.searchsorted(law.ppf(levels), drawn), minlength=len(levels) + 1)
+    assert stats.chisquare(seen, DRAWS * np.diff([0.0, *levels, 1.0])).pvalue > 1e-6

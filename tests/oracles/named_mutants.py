@@ -84,7 +84,8 @@ class NextReward(Reports):
 
     def reset(self, env, rng):
         super().reset(env, rng)
-        self._luck = Streams(env.seeds).reader((env.n_agents,), "reward", first=1)
+        self._luck = Streams(env.seeds).reader((env.n_agents,), "reward")
+        self._luck.next()
 
     def tell(self, reward, env):
         return np.clip(super().tell(reward, env), 0.0, 1.0)

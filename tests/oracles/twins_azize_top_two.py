@@ -21,7 +21,7 @@ def _pulls(seed, means):
 
 def naive_top_two(seed, means, epsilon, delta, beta):
     """Arms that were pulled, in their order, and the arm that is recommended."""
-    k, pull, luck = len(means), _pulls(seed, means), generator(seed, "agent/AdaP-TT/draws")
+    k, pull, luck = len(means), _pulls(seed, means), Steps(seed, "agent/AdaP-TT/draws")
     mu, closed, last, opened, arms = [], [1] * k, [1] * k, [[] for _ in means], []
     for a in range(k):
         _, u = luck.random(2)

@@ -2,7 +2,7 @@
 
 import math
 
-from twin_streams import Steps, generator
+from twin_streams import Steps
 
 
 def kl(p, q):
@@ -204,7 +204,7 @@ def run(seed, routine, role, *, means, weights, epsilon, delta, eta, drift=0.0):
     confidence = {"Decentralized": eta, "0-Privacy": delta, "1-Privacy": delta / n_agents}[role]
     players = [TWINS[routine](k_arms, confidence, epsilon) for _ in range(n_agents)]
     turn, luck = Steps(seed, "activation"), Steps(seed, "reward")
-    dice = generator(seed, f"agent/{role}-{routine}/draws")
+    dice = Steps(seed, f"agent/{role}-{routine}/draws")
     kept, voters, rounds, sent = list(range(k_arms)), [set() for _ in means], 0, 0
     while True:
         n = draw(turn, weights)
@@ -247,7 +247,7 @@ def run_ser4(seed, role, *, means, n_agents, epsilon, delta, phi, horizon, eta=N
         "1-Privacy": math.inf,
     }
     turn, luck = Steps(seed, "activation"), Steps(seed, "reward")
-    dice = generator(seed, f"agent/{role}-SER4/draws")
+    dice = Steps(seed, f"agent/{role}-SER4/draws")
 
     def afresh():
         return [SER3(len(means), confidence, epsilon) for _ in range(n_agents)]

@@ -24,14 +24,6 @@ def generator(seed, name, step=0):
     return np.random.Generator(_philox(seed, name, step))
 
 
-class Steps:
-    """Uniforms step by step: each call of `random` reads the next step, and ``random((T, …))`` the next T."""
-
-    def __init__(self, seed, name):
-        self._seed, self._name, self._step = seed, name, 0
-
-    def random(self, size=None):
-        if isinstance(size, tuple):
-            return np.stack([self.random(int(np.prod(size[1:]))).reshape(size[1:]) for _ in range(size[0])])
-        self._step += 1
-        return generator(self._seed, self._name, self._step - 1).random(size)
+def Steps(seed, name):
+    """Return what reads a stream step by step: NumPy's generator where a reader reads."""
+    return generator(seed, name, 2**64 - 1)

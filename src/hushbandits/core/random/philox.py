@@ -12,6 +12,7 @@ Source: Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1,
 from __future__ import annotations
 
 import functools
+from typing import SupportsInt
 
 import numpy as np
 
@@ -29,7 +30,7 @@ _ULP = 2.0**-53
 class _Philox:
     """Returns the four words at counter (i, step, run, name) under key (k0, k1); compiled code gets it in place."""
 
-    def __call__(self, *words: int) -> tuple[np.uint64, ...]:
+    def __call__(self, *words: SupportsInt) -> tuple[np.uint64, ...]:
         k0, k1, a, b, c, d = map(int, words)
         for _ in range(_ROUNDS):
             (high_a, low_a), (high_c, low_c) = divmod(_M0 * a, _WORD), divmod(_M1 * c, _WORD)
@@ -41,7 +42,8 @@ class _Philox:
     def _numba_type_(self) -> object:
         from llvmlite import ir
         from numba.core.registry import cpu_target
-        from numba.core.types import UniTuple, uint64
+        from numba.core.types import uint64
+        from numba.core.types.containers import UniTuple
         from numba.extending import intrinsic
 
         word, wide = ir.IntType(64), ir.IntType(128)
@@ -128,7 +130,7 @@ def fill_ahead(seeds, name, steps, places, out):
             row = out[ahead, r]
             for at in range(n):
                 if lane == 4:
-                    i, lane = i + _ONE, 0
+                    i, lane = i + _ONE, lane - 4
                     a, b, c, d = philox(k0, k1, i, step, run, name)
                 row[at] = as_uniform(a)
                 a, b, c = b, c, d

@@ -236,7 +236,9 @@ class Exploration(Env):
     def _reset(self, rng: Streams, rows: Array | None = None) -> None:
         n, k = len(rng), self.n_arms
         self.arms.reset(rng, rows)
-        set_rows(self, rows, _reward_luck=rng.reader((k,), REWARD), _turn_luck=rng.reader((), ACTIVATION))
+        turns = rng.reader((), ACTIVATION)
+        first = turns.next()
+        set_rows(self, rows, _reward_luck=rng.reader((k,), REWARD), _turn_luck=turns)
         if self._sums_votes:
             set_rows(self, rows, _left=np.zeros((n, self.n_agents, k), bool))
         if rows is None:
@@ -246,7 +248,7 @@ class Exploration(Env):
             self._who = self.book.who  # between the beats who has pulled, else who acts next
         else:
             votes.open_rows(rows, self.book)
-        votes.first_rows(np.arange(n) if rows is None else rows, rng.uniforms(0, (), ACTIVATION), self.book)
+        votes.first_rows(np.arange(n) if rows is None else rows, first, self.book)
 
     @property
     def locations(self) -> Array:
