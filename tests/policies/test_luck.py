@@ -74,28 +74,6 @@ def test_beta_where_both_gammas_vanish_is_a_coin():
     assert abs(drawn.mean() - 0.75) < 0.04
 
 
-def _unsqueezed(words, shape):
-    """A gamma draw with Marsaglia & Tsang's exact test alone."""
-    boost = 1.0
-    if shape < 1.0:
-        boost, shape = (1.0 - luck.uniform(words, 0)) ** (1.0 / shape), shape + 1.0
-    d = shape - 1.0 / 3.0
-    while True:
-        x = luck.normal(words, 0)
-        v = (1.0 + x / math.sqrt(9.0 * d)) ** 3
-        if v > 0.0 and math.log(1.0 - luck.uniform(words, 0)) < 0.5 * x * x + d - d * v + d * math.log(v):
-            return boost * d * v
-
-
-@pytest.mark.parametrize("shape", [0.05, 1.0, 3.7, 400.0, 5e4])
-def test_the_squeeze_spares_logarithms_and_changes_no_draw(shape):
-    ours = cursors(5)
-    theirs = ours.copy()
-    drawn = [luck.gamma(ours, 0, shape) for _ in range(3000)]
-    np.testing.assert_allclose(drawn, [_unsqueezed(theirs, shape) for _ in range(3000)], rtol=1e-12)
-    np.testing.assert_array_equal(ours, theirs)  # as many uniforms
-
-
 # -- the largest of K Beta draws, without drawing them all ------------------------------------------------------------
 
 
