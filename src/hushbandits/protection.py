@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from hushbandits.core import Params, real, shown
 from hushbandits.core.env import Env
@@ -15,7 +15,7 @@ from hushbandits.core.guarantee import RESOLVED, Guarantee
 from hushbandits.core.play import meet
 from hushbandits.core.team import Team
 from hushbandits.core.utils import ships
-from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, assemble, make_core, make_team, takes, title
+from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, assemble, make_team, takes, title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -166,8 +166,8 @@ class Protection:
 
 
 def privacy(
-    env: AnyEnv | Env | Any, agent: AnyAgent | Team | None = None, *,
-    agent_kwargs: Params | None = None, wrappers: Sequence[AnyWrapper] = (), delta: float = DELTA, **kwargs: Any,
+    env: AnyEnv | Env | object, agent: AnyAgent | Team | None = None, *,
+    agent_kwargs: Params | None = None, wrappers: Sequence[AnyWrapper] = (), delta: float = DELTA, **kwargs: object,
 ) -> Protection:  # fmt: skip
     """Say who is protected from whom where an agent plays in an env, by how much, and under which assumptions.
 
@@ -211,17 +211,14 @@ def privacy(
     if isinstance(agent, Team) and agent_kwargs:
         raise ValueError(f"agent_kwargs={shown(agent_kwargs)} cannot change {agent.name}, which is built already")
     team = agent if agent is None or isinstance(agent, Team) else make_team(agent, **(agent_kwargs or {}))
-    built = getattr(getattr(env, "unwrapped", env), "core", env)
+    built = cast("AnyEnv | Env", getattr(getattr(env, "unwrapped", env), "core", env))
     if isinstance(built, Env):
         if kwargs or wrappers:
             raise ValueError(f"{shown(kwargs or wrappers)} cannot change an env that is built already; give its id")
     else:
         if delta != DELTA and takes(built, "delta"):
             kwargs["delta"] = delta
-        if team is None:
-            built = make_core(built, wrappers=wrappers, **kwargs)
-        else:
-            built = assemble(built, team, runs=1, env=kwargs, wrappers=wrappers)
+        built = assemble(built, team, runs=1, env=kwargs, wrappers=wrappers)
     if team is not None:
         meet(built, team)
     return protection(built, team, delta)

@@ -250,24 +250,7 @@ def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = 
     >>> make_core("CoopNetwork-v0", runs=3, n_agents=4).runs
     3
     """
-    spec = ENVS.find(id)
-    return _core(id, spec, _brought(spec), runs, known_wrappers(wrappers), kwargs)
-
-
-def _core(id: AnyEnv, spec: Spec, brought: _Brought, runs: int, wrappers: tuple[Wrapper, ...], given: Params) -> Env:
-    """`make_core` with what the id stands for and brings, and wrappers that are built."""
-    entry = spec.load()
-    known, merged = parameters(entry), {**spec.defaults, **given}
-    protocol = [
-        its.build(Wrapper, f"wrapper {name}", {k: merged[k] for k in names if k in merged})
-        for name, (its, names) in brought.items()
-    ]
-    taken = _taken(brought)
-    mine = {k: v for k, v in merged.items() if k not in taken or k in known}
-    further = {"runs": runs, "wrappers": (*wrappers, *protocol)}
-    env = Spec(entry).build(Env, f"env {title(id)}", mine, further, taken)  # type: ignore[type-abstract]
-    env.spec = (id, dict(given), wrappers)
-    return env
+    return assemble(id, None, runs=runs, env=kwargs, wrappers=wrappers)
 
 
 def takes(id: AnyEnv, name: str) -> bool:
@@ -278,46 +261,54 @@ def takes(id: AnyEnv, name: str) -> bool:
 
 def assemble(
     env_id: AnyEnv,
-    team: Team,
+    team: Team | None,
     *,
     runs: int,
     env: Params | None = None,
     wrappers: Sequence[AnyWrapper] = (),
 ) -> Env:
-    """Build the env that `team`'s protocol asks for.
+    """Build the env that `team`'s protocol asks for; ``None``: nobody asks for anything.
 
     Raises
     ------
     ValueError
         An env parameter given here differs from what the agent's own parameters imply.
     """
-    given, spec = dict(env or {}), ENVS.find(env_id)
+    spec, given = ENVS.find(env_id), dict(env or {})
     for name in given.keys() & {"runs", "wrappers"}:
         allowed = ", ".join(sorted({*_env_parameters(spec)} - {"runs", "wrappers"}))
         raise ValueError(f"env: {name}={shown(given[name])} is no parameter of {title(env_id)}; allowed are {allowed}")
-    entry = spec.load()
-    setting = getattr(entry, "setting", team.setting)
-    if team.setting and setting != team.setting:
-        raise ValueError(f"{team.name} plays the {team.setting} setting; {title(env_id)} is {setting}")
-    made, brought = known_wrappers(wrappers), _brought(spec)
-    known = known_settings(entry, {**spec.defaults, **given}, _taken(brought))
-    protocol = team.protocol({**known, "mechanism": _mechanism(brought, made)})
-    implied = dict(protocol.env)
-    own = []
-    for name, params in protocol.wrappers:  # one that the env's id brings already is set, not doubled
-        if name in spec.wrappers:
-            implied |= params
-        else:
-            own.append(make_wrapper(name, **params))
-    for key, value in implied.items():
-        if key in given and given[key] is not value and not np.array_equal(given[key], value):
-            raise ValueError(
-                f"env {key}={given[key]!r} conflicts with {key}={value!r} of agent {team.name}: what both have is "
-                f"given on one side, or alike; set it in agent_kwargs, or leave it out of env"
-            )
-    if team.fields is not None:
-        given["fields"] = team.fields
-    return _core(env_id, spec, brought, runs, (*made, *own), {**given, **implied})
+    entry, made, brought = spec.load(), known_wrappers(wrappers), _brought(spec)
+    taken = _taken(brought)
+    if team is not None:
+        setting = getattr(entry, "setting", team.setting)
+        if team.setting and setting != team.setting:
+            raise ValueError(f"{team.name} plays the {team.setting} setting; {title(env_id)} is {setting}")
+        known = known_settings(entry, {**spec.defaults, **given}, taken)
+        protocol = team.protocol({**known, "mechanism": _mechanism(brought, made)})
+        implied = dict(protocol.env)
+        for name, params in protocol.wrappers:  # one that the env's id brings already is set, not doubled
+            if name in brought:
+                implied |= params
+            else:
+                made = (*made, make_wrapper(name, **params))
+        for key, value in implied.items():
+            if key in given and given[key] is not value and not np.array_equal(given[key], value):
+                raise ValueError(
+                    f"env {key}={given[key]!r} conflicts with {key}={value!r} of agent {team.name}: what both have is "
+                    f"given on one side, or alike; set it in agent_kwargs, or leave it out of env"
+                )
+        given |= implied if team.fields is None else {"fields": team.fields, **implied}
+    takes, merged = parameters(entry), {**spec.defaults, **given}
+    parts = [
+        its.build(Wrapper, f"wrapper {name}", {k: merged[k] for k in names if k in merged})
+        for name, (its, names) in brought.items()
+    ]
+    mine = {k: v for k, v in merged.items() if k not in taken or k in takes}
+    further = {"runs": runs, "wrappers": (*made, *parts)}
+    built = Spec(entry).build(Env, f"env {title(env_id)}", mine, further, taken)  # type: ignore[type-abstract]
+    built.spec = (env_id, given, made)
+    return built
 
 
 def _mechanism(brought: _Brought, wrappers: Sequence[Wrapper]) -> str:
@@ -325,9 +316,8 @@ def _mechanism(brought: _Brought, wrappers: Sequence[Wrapper]) -> str:
     for name, (its, _) in brought.items():
         entry = its.load()
         return str(getattr(entry, "noise_as", "") or (entry.__name__ if isinstance(entry, type) else name))
-    return next(
-        (str(getattr(w, "noise_as", "") or type(w).__name__) for w in wrappers if isinstance(w, Privatizer)), ""
-    )
+    own = (w for w in wrappers if isinstance(w, Privatizer))
+    return next((str(getattr(w, "noise_as", "") or type(w).__name__) for w in own), "")
 
 
 def _env_parameters(spec: Spec) -> list[str]:

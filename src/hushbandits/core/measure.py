@@ -90,7 +90,7 @@ def gathered(*parts: object) -> dict[str, Measure]:
         cls = part if isinstance(part, type) else type(part)
         for owner in (*reversed(cls.__mro__), part):
             measures = vars(owner).get("measures", {})
-            if not names_all(measures, Measure):
+            if measures != {} and not names_all(measures, Measure):
                 whose = f"{cls.__name__}.measures={shown(measures)}"
                 raise ValueError(f"{whose} must map names of metrics to Measure(label, nature)")
             found |= measures

@@ -198,9 +198,12 @@ class SecureFunction(Wrapper):
         """Fewest messages whose sum is opened, of a block of `n` users that may get lost here; 0: nobody knows."""
         return 0
 
-    def enforces(self, env: World) -> bool:
-        """Whether no sum is opened of fewer users than the mechanism's noise is calibrated to."""
-        return False
+    def needed(self, env: World) -> Callable[[int], int] | None:
+        """Return without how many users of a block of n no sum is opened: to whom the mechanism's noise is calibrated.
+
+        ``None``: nobody asks for some.
+        """
+        return None
 
     def tolerates(self, n: int, colluders: int) -> bool:
         """Whether it shows no more than the sum to so many colluding users of `n` and the server."""

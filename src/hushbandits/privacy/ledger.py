@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -20,7 +20,10 @@ _LONG = 1 << 15
 _SMALL = 1 << 12
 
 
-class Kinds:
+_Kind = TypeVar("_Kind", bound=Hashable)
+
+
+class Kinds(Generic[_Kind]):
     """A row of numbers for each kind of block.
 
     Parameters
@@ -37,13 +40,13 @@ class Kinds:
     ([[9, -3], [25, -5], [9, -3]], [[[25, -5]], [[16, -4]]])
     """
 
-    def __init__(self, numbers: Callable[[Any], tuple[float, ...]], dtype: type):
+    def __init__(self, numbers: Callable[[_Kind], tuple[float, ...]], dtype: type):
         self._numbers = numbers
-        self._row: dict[Hashable, int] = {}
+        self._row: dict[_Kind, int] = {}
         self._rows = np.full(_SMALL, -1)  # of the kinds that are small numbers
         self._table: Array = np.empty((0, 0), dtype)
 
-    def of(self, kinds: Sequence[Hashable]) -> Array:
+    def of(self, kinds: Sequence[_Kind]) -> Array:
         """Return the rows of these kinds, ``(n, width)``."""
         at = self._at(kinds)  # it may make another table
         rows: Array = self._table[at]
@@ -62,7 +65,7 @@ class Kinds:
         rows: Array = self._table[at]
         return rows
 
-    def _at(self, kinds: Sequence[Hashable]) -> list[int]:
+    def _at(self, kinds: Sequence[_Kind]) -> list[int]:
         if new := [*{*kinds} - self._row.keys()]:
             learned = np.array([self._numbers(kind) for kind in new], self._table.dtype)
             self._row.update((kind, len(self._table) + i) for i, kind in enumerate(new))

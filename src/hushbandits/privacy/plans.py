@@ -143,6 +143,11 @@ def checked_t_min(t_min: object) -> float:
     return real("t_min", t_min, 0, 1, closed="high") if isinstance(t_min, float) else integer("t_min", t_min, 1)
 
 
+def _plan(n: int, g: int, sure: int, noise: NoiseLaw, tau: float, p: float) -> Plan:
+    """A block whose noise exceeds the paper's τ, or where it is calibrated to some users its 1 − p quantile."""
+    return Plan(n, g, ceiling(tau) if sure == n else tail_quantile(noise, n, p), noise)
+
+
 @_kept
 def distributed_pure(n: int, epsilon: float, p: float, t_min: float = 1.0) -> Plan:
     """Theorem 1: ``γ⁺ − γ⁻``, each Pólya(1/n, e^(−ε/g)); ``g = ⌈ε√n⌉``, ``τ = ⌈(g/ε) ln(2/p)⌉``.
@@ -151,27 +156,23 @@ def distributed_pure(n: int, epsilon: float, p: float, t_min: float = 1.0) -> Pl
     quantile of what n of them sum to.
     """
     g, t = precision(n, epsilon), guaranteed(t_min, n)
-    noise = PolyaDifference(1 / t, g / epsilon)
-    tau = ceiling(g / epsilon * math.log(2 / p)) if t == n else tail_quantile(noise, n, p)
-    return Plan(n, g, tau, noise)
+    return _plan(n, g, t, PolyaDifference(1 / t, g / epsilon), g / epsilon * math.log(2 / p), p)
 
 
 @_kept
 def distributed_renyi(n: int, epsilon: float, p: float, scale: float, t_min: float = 1.0) -> Plan:
     """Theorem 2: Skellam(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(2g/ε)√ln(2/p) + √2 ln(2/p)⌉``."""
     g, t, log = precision(n, epsilon, scale), guaranteed(t_min, n), math.log(2 / p)
-    noise = Skellam(g * g / (t * epsilon**2))
-    tau = ceiling(2 * g / epsilon * math.sqrt(log) + math.sqrt(2) * log) if t == n else tail_quantile(noise, n, p)
-    return Plan(n, g, tau, noise)
+    tau = 2 * g / epsilon * math.sqrt(log) + math.sqrt(2) * log
+    return _plan(n, g, t, Skellam(g * g / (t * epsilon**2)), tau, p)
 
 
 @_kept
 def distributed_concentrated(n: int, epsilon: float, p: float, scale: float, t_min: float = 1.0) -> Plan:
     """Theorem 4: discrete Gaussian N_ℤ(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(g/ε)√(2 ln(2/p))⌉``."""
     g, t = precision(n, epsilon, scale), guaranteed(t_min, n)
-    noise = DiscreteGaussian(g * g / (t * epsilon**2))
-    tau = ceiling(g / epsilon * math.sqrt(2 * math.log(2 / p))) if t == n else tail_quantile(noise, n, p)
-    return Plan(n, g, tau, noise)
+    tau = g / epsilon * math.sqrt(2 * math.log(2 / p))
+    return _plan(n, g, t, DiscreteGaussian(g * g / (t * epsilon**2)), tau, p)
 
 
 @_kept

@@ -195,9 +195,6 @@ class PolyaDifference(Positive):
             return divergence.pure_profile(polya_epsilon(n * self.r, self.b, shift))
         return divergence.discrete_laplace_profile(self.b, shift)
 
-    def curve(self, n: int, shift: int) -> Curve:
-        return divergence.pure_curve(polya_epsilon(n * self.r, self.b, shift))
-
 
 class DiscreteLaplace(PolyaDifference):
     """``P(x) = (1−β)/(1+β) β^|x|``, ``β = e^(−1/b)``: the difference of two geometric draws."""
@@ -240,14 +237,9 @@ def polya_epsilon(shape: float, b: float, g: int) -> float:
             return max(g / b, float(np.abs(log_pmf[g:] - log_pmf[:-g]).max()))
     # Hardly any noise is left: P(g) is beyond what the transform resolves.
     j = np.arange(math.ceil(80 * b) + 1)
-    near, far = _log_polya(j, shape, b), _log_polya(j + g, shape, b)
+    # The logarithms of one Pólya draw's probabilities, but for a factor.
+    near, far = (special.gammaln(x + shape) - special.gammaln(x + 1) - x / b for x in (j, j + g))
     return float(np.logaddexp.reduce(2 * near) - np.logaddexp.reduce(near + far))
-
-
-def _log_polya(j: Array, shape: float, b: float) -> Array:
-    """The logarithms of one Pólya draw's probabilities, but for a factor."""
-    log_p: Array = special.gammaln(j + shape) - special.gammaln(j + 1) - j / b
-    return log_p
 
 
 @dataclass(frozen=True)

@@ -81,4 +81,4 @@ class CentralLaplace(Mechanism):
             noise, source = "Lap_ℤ(g/ε) on the encoded sum", "Chowdhury & Zhou 2023, theorem 5"
         view = "whoever sees the decoded sums; the server itself is trusted with the rewards"
         text = f"{noise} of a block, ε = {self.epsilon:g}, added by the server"
-        return self._promise(text, view, source, ("a trusted server",))
+        return (self._promise(text, view, source, ("a trusted server",)),)

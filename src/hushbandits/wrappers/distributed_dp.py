@@ -7,12 +7,13 @@ between them is a wrapper of its own.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from hushbandits.core import Guarantee, World, real
 from hushbandits.privacy import divergence, plans, samplers
 from hushbandits.privacy.ledger import Spent
+from hushbandits.privacy.noise import Curve
 from hushbandits.privacy.plans import Plan, precision
 from hushbandits.wrappers.mechanism import ALONE, SIZES, Mechanism
 
@@ -22,14 +23,14 @@ class _Distributed(Mechanism):
 
     source = ""
 
-    def _guarantee(self, mechanism: str, **changes: Any) -> tuple[Guarantee, ...]:
+    def _guarantee(self, mechanism: str) -> Guarantee:
         present = "all planned users" if self.t_min == 1.0 else f"at least t_min={self.t_min:g} of a block's users"
         sure = (
             f"{present} take part and add their noise",
             "the secure function reveals the modular sum only",
             f"no user tells the server its own noise {ALONE}",
         )
-        return self._promise(mechanism, "the server alone: modular sums of blocks", self.source, sure, **changes)
+        return self._promise(mechanism, "the server alone: modular sums of blocks", self.source, sure)
 
 
 def polya_price(plan: Plan, epsilon: float, survivors: int) -> Spent:
@@ -67,7 +68,7 @@ class DiscreteLaplace(_Distributed):
         return polya_price(self.planned(n), self.epsilon, survivors)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        return self._guarantee(f"Lap_ℤ(g/ε) on a block's sum, g = ⌈ε√n⌉, ε = {self.epsilon:g}, as n Pólya shares")
+        return (self._guarantee(f"Lap_ℤ(g/ε) on a block's sum, g = ⌈ε√n⌉, ε = {self.epsilon:g}, as n Pólya shares"),)
 
 
 class Skellam(_Distributed):
@@ -131,12 +132,16 @@ class Skellam(_Distributed):
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         g = precision(2, self.epsilon, self.scale)
-        converted = divergence.to_epsilon(divergence.skellam_curve((g / self.epsilon) ** 2, g), self.delta)
         text = (
             f"Skellam(0, g²/ε²) on a block's sum, g = ⌈sε√n⌉, ε = {self.epsilon:g}, s = {self.scale:g}: "
             "Rényi DP, ε(α) = αε²/2 + min{((2α−1)g² + 6g)ε⁴/4g⁴, 3ε²/2g}"
         )
-        return self._guarantee(text, epsilon=converted, exact=partial(self._together, int(env.horizon)))
+        return self._converted(text, divergence.skellam_curve((g / self.epsilon) ** 2, g), env)
+
+    def _converted(self, text: str, curve: Curve, env: World) -> tuple[Guarantee, ...]:
+        """Return the claim at the given δ, from a curve that no block exceeds."""
+        epsilon = divergence.to_epsilon(curve, self.delta)
+        return (replace(self._guarantee(text), epsilon=epsilon, exact=partial(self._together, int(env.horizon))),)
 
 
 class DiscreteGaussian(Skellam):
@@ -169,5 +174,4 @@ class DiscreteGaussian(Skellam):
             f"n discrete Gaussians of σ² = g²/(nε²) on a block's sum, g = ⌈sε√n⌉, ε = {self.epsilon:g}, "
             f"s = {self.scale:g}: ρ-zCDP with ρ = {rho:.6g}"
         )
-        converted = divergence.to_epsilon(divergence.zcdp_curve(rho), self.delta)
-        return self._guarantee(text, epsilon=converted, exact=partial(self._together, int(env.horizon)))
+        return self._converted(text, divergence.zcdp_curve(rho), env)

@@ -35,7 +35,7 @@ class LocalDiscreteLaplace(Mechanism):
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         text = f"Lap_ℤ(g/ε) on every encoded reward, g = ⌈ε√n⌉, ε = {self.epsilon:g}"
-        return self._promise(text, "everyone but the user", "Chowdhury & Zhou 2023, theorem 6")
+        return (self._promise(text, "everyone but the user", "Chowdhury & Zhou 2023, theorem 6"),)
 
 
 @dataclass(frozen=True)
@@ -112,4 +112,4 @@ class LocalTruncated(LocalDiscreteLaplace):
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         text = f"Lap_ℤ(g/ε) cut off at ±B on every encoded reward, g = ⌈ε√n⌉, ε = {self.epsilon:g}, δ = {self.delta:g}"
-        return self._promise(text, "everyone but the user", "Geng, Ding, Guo & Kumar 2020 (truncated Laplace)")
+        return (self._promise(text, "everyone but the user", "Geng, Ding, Guo & Kumar 2020 (truncated Laplace)"),)

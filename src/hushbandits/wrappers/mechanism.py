@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import dropwhile
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -231,13 +231,10 @@ class Mechanism(Privatizer):
         except NotImplementedError:
             return None
 
-    def _promise(
-        self, mechanism: str, view: str, source: str, assumptions: tuple[str, ...] = (), **changes: Any
-    ) -> tuple[Guarantee, ...]:
-        """Return its claim: (ε, δ) of one user's reward, or what `changes` say instead."""
+    def _promise(self, mechanism: str, view: str, source: str, assumptions: tuple[str, ...] = ()) -> Guarantee:
+        """Return its claim: (ε, δ) of one user's reward."""
         words = assumptions if self.noise == "exact" else (*assumptions, "idealised floating point", SIMULATED)
-        what = {"epsilon": self.epsilon, "delta": self.delta, "adjacency": ONE_USER, "run": ONCE, **changes}
-        return (Guarantee(mechanism, view=view, assumptions=words, source=source, **what),)
+        return Guarantee(mechanism, self.epsilon, self.delta, ONE_USER, view, words, source, run=ONCE)
 
     def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
         """Return its claims, less what fails here: its own law, the secure function, users on whose noise it counts."""
@@ -285,7 +282,7 @@ class Mechanism(Privatizer):
         before = env.wrappers if secure is None else env.wrappers[: env.wrappers.index(secure)]
         losing = {w.name: lost for w in before if w.name != self.name and (lost := w.max_drop_fraction) > 0}
         if secure is not None:
-            if secure.enforces(env) and secure.ships("send"):  # what is opened is opened of enough
+            if secure.needed(env) is not None and secure.ships("send"):  # what is opened is opened of enough
                 losing = {}
             elif secure.max_drop_fraction > 0 and (losing or not secure.fewest(self.smallest, env)):
                 losing[secure.name] = secure.max_drop_fraction

@@ -32,10 +32,8 @@ class _Means(NamedTuple):
     s: Array  # (R, M, K) exact sums
     mean: Array  # (R, M, K) v̂, as last released
     pulls: Array  # (R, M, K) n, where a mean has been released
-    spent: Array  # (R, M, K, 2) Σ ε_n and Σ ε_n² of the releases
     due: Array  # by count: whether it is a release count
     scale: Array  # by count: that of the noise
-    cost: Array  # by count: ε_n
     grid: float  # v̂ is a multiple of 1/grid
     clips: bool
 
@@ -48,8 +46,6 @@ def _post(own, r, m, k, reward, u):
     if own.due[n]:
         mean = own.s[r, m, k] / n + laplace(u, own.scale[n])
         own.mean[r, m, k] = np.rint(mean * own.grid) / own.grid
-        own.spent[r, m, k, 0] += own.cost[n]
-        own.spent[r, m, k, 1] += own.cost[n] ** 2
         own.pulls[r, m, k] = n
     elif own.pulls[r, m, k]:
         own.pulls[r, m, k] = n
@@ -117,6 +113,7 @@ class PrivateMeans(Wrapper):
     }
 
     _own: _Means
+    _spent: Array  # by count: Σ ε_n and Σ ε_n² of the releases up to it
     _luck: Uniforms
 
     def __init__(
@@ -151,23 +148,24 @@ class PrivateMeans(Wrapper):
         if rows is None:
             shape = (len(rng), env.n_agents, env.n_arms)
             n, s, mean, pulls = np.zeros((4, *shape))
-            self._own = _Means(n, s, mean, pulls, np.zeros((*shape, 2)), *self._schedule(env))
+            self._own = _Means(n, s, mean, pulls, *self._schedule(env))
+            # from the same scalar power that a run alone would take
+            cost = np.array([0.0, *(math.pow(n, -self.v / 2) for n in range(1, len(self._own.due)))]) * self._own.due
+            self._spent = np.cumsum(np.stack([cost, cost**2], 1), 0)
         else:
-            for by_run in self._own[:5]:
+            for by_run in self._own[:4]:
                 by_run[rows] = 0.0
 
-    def _schedule(self, env: World) -> tuple[Array, Array, Array, float, bool]:
-        """Return by count whether a mean is released, the scale of its noise and its ε; then its grid, and `clips`."""
+    def _schedule(self, env: World) -> tuple[Array, Array, float, bool]:
+        """Return by count whether a mean is released, and the scale of its noise; then its grid, and `clips`."""
         horizon = int(env.horizon)
         affordable(f"horizon={horizon} of {self.name}", 100.0 * horizon)
         due = np.zeros(horizon + 1, bool)
         due[costs.release_counts(self.epsilon, self.v, horizon)] = True
-        # from the same scalar power that a run alone would take
-        powers = self.v / 2 - 1, -self.v / 2
-        scale, cost = (np.array([0.0, *(math.pow(n, p) for n in range(1, horizon + 1))]) for p in powers)
+        scale = np.array([0.0, *(math.pow(n, self.v / 2 - 1) for n in range(1, horizon + 1))])
         # Σ n v̂ over all agents: rewards and, at the 2^-53 that a tape can draw, 37 scales of noise
         most = env.n_agents * (horizon + 37.0 * math.pow(horizon, self.v / 2))
-        return due, scale, cost, 2.0 ** min(_FINEST, 52 - math.frexp(most)[1]), env.law.unit_interval
+        return due, scale, 2.0 ** min(_FINEST, 52 - math.frexp(most)[1]), env.law.unit_interval
 
     def send(self, message: Payload, env: World) -> Payload:
         """Count the pull; release where the count is due (alg. 1, lines 3–13)."""
@@ -187,7 +185,7 @@ class PrivateMeans(Wrapper):
         return {} if self.own == "exact" else {"mean": self._own.mean, "count": self._own.pulls}
 
     def metrics(self, env: World) -> dict[str, Array]:
-        spent = self._own.spent.max(2)
+        spent = self._spent[self._own.n.astype(np.int64)].max(2)
         pure, squares = spent[..., 0].max(1), spent[..., 1].max(1)
         rounds = np.maximum(env.t - 1, 0)
         return {

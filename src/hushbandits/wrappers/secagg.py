@@ -196,9 +196,6 @@ class SecAgg(Passage, SecureFunction):
             return None
         return mechanism.sure
 
-    def enforces(self, env: World) -> bool:
-        return self.needed(env) is not None
-
     def fewest(self, n: int, env: World) -> int:
         needed = self.needed(env)
         least = self.min_cohort if needed is None else max(self.min_cohort, needed(n))

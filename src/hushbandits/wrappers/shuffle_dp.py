@@ -148,7 +148,8 @@ class ShuffledNoise(Mechanism):
             text = f"binomial noise bits on a block's binary sum, {self.calibrate} calibration"
             sure = *shuffler, "all planned users take part", f"no user tells the server its bits {ALONE}"
             inputs = Adjacency("one user's bit replaced; a user takes part once", "reward")
-            return self._promise(text, "the server alone: shuffled bits of blocks", source, sure, adjacency=inputs)
+            claim = self._promise(text, "the server alone: shuffled bits of blocks", source, sure)
+            return (replace(claim, adjacency=inputs),)
         total, secure = "ε in the noise", f"split-and-mix: security {self.security} bits, statistical, never pure"
         source = "Balle et al. 2020"
         if self.shuffle == "pure":
@@ -158,7 +159,7 @@ class ShuffledNoise(Mechanism):
         present = "all planned users" if self.t_min == 1.0 else f"at least t_min={self.t_min:g}"
         text = f"Lap_ℤ on a block's sum as n Pólya shares: {total}, ε = {self.epsilon:g}"
         sure = secure, *shuffler, f"{present} take part", f"no user tells the server its own messages {ALONE}"
-        return self._promise(text, "the server alone: shuffled messages of blocks", source, sure)
+        return (self._promise(text, "the server alone: shuffled messages of blocks", source, sure),)
 
 
 def _split_delta(epsilon: float, security: float) -> float:
