@@ -45,7 +45,7 @@ def test_rows_between_the_beats_or_before_the_start():
     env = hb.make_core("CoopNetwork-v0", 3, **FEW)
     env.reset(0)
     env.pull(env.no_action())
-    with pytest.raises(RuntimeError, match="waits for its talk"):
+    with pytest.raises(RuntimeError, match="next beat is talk"):
         env.reset(0, rows=[0])
 
 

@@ -200,7 +200,7 @@ class Campaign:
         said = {}
         for name, field in env.fields.items():
             shape = (*env.who.shape, *field.shape)
-            if field.kind == "f":
+            if field.form.kind == "f":
                 said[name] = self.rng.random(shape)
             else:
                 said[name] = self.rng.integers(2, size=shape).astype(field.dtype)

@@ -181,7 +181,7 @@ def _learning(agent: object) -> None:
 def _an(field: Field) -> str:
     """One value of an action's field, in words."""
     low, high = field.range
-    if field.kind == "b":
+    if field.form.kind == "b":
         return f"{field.shape[0]} bools" if field.shape else "a bool"
     span = f"in {low}..{high}" if field.high is not None else f"≥ {low}"
-    return f"an integer {span}" if field.kind in "iu" else f"a number {span}"
+    return f"an integer {span}" if field.form.kind in "iu" else f"a number {span}"

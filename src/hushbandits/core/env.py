@@ -204,7 +204,9 @@ class Env(World, ABC):
         TypeError
             Single runs start, and the reset of its class or of a wrapper takes no `rows`.
         """
-        index = None if rows is None else self._starting(rows)
+        if rows is not None and self._phase not in ("pull", "over"):
+            self._refuse("reset(rows=…)")
+        index = None if rows is None else checked_rows(rows, self.runs)
         seeds = checked_seeds(seeds, self.runs if index is None else len(index), self.seed_text)
         if index is not None and len(seeds) != len(index):
             raise ValueError(f"seeds must be one for each of {len(index)} runs that start, not {len(seeds)}")
@@ -222,16 +224,6 @@ class Env(World, ABC):
             wrapper.reset(self, rng.below(names.wrapper(wrapper.name)), *some)
         self._phase = "pull"
         return self._seen()
-
-    def _starting(self, rows: Sequence[int] | Array) -> Array:
-        """Return the numbers of runs that may start now, while the others go on."""
-        if self._phase == "new":
-            raise RuntimeError("reset(rows=…) before the start: start all runs first, with reset(seeds)")
-        if self._phase == "talk":
-            raise RuntimeError("reset(rows=…) out of turn: this round still waits for its talk")
-        if self._phase == "broken":
-            self._refuse("reset(rows=…)")
-        return checked_rows(rows, self.runs)
 
     def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Obs:
         """What the agents are shown now, of memory of its own."""
@@ -396,8 +388,7 @@ class Env(World, ABC):
             return message
         if missing := [name for name in self.fields if name not in message]:
             raise ValueError(f"the standard report has no field {missing[0]!r}: the team must say it")
-        known = {name: value for name, value in message.items() if name in (*self.fields, "sent")}
-        return checked_message("standard report", known, self.fields, self.who.shape)
+        return {name: value for name, value in message.items() if name in (*self.fields, "sent")}
 
     def _said(self, message: Message) -> Message:
         """Return what the team says, checked, with what is said of its agents without their being told."""

@@ -117,9 +117,6 @@ class EnvView(World):
     def __dir__(self) -> list[str]:
         return sorted({*self._shown, *_ANSWERS, "agents_speak"})
 
-    def __repr__(self) -> str:
-        return f"EnvView({self.setting}: n_agents={self.n_agents}, n_arms={self.n_arms}, runs={self.runs})"
-
 
 def view_of(env: World) -> EnvView:
     """Return the view of an env; a view is its own."""

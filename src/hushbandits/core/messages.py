@@ -79,11 +79,6 @@ class Field:
             return self
         return dataclasses.replace(self, shape=(n_arms, *self.shape), per_arm=False)
 
-    @property
-    def kind(self) -> str:
-        """``"b"``, ``"i"``, ``"u"`` or ``"f"``."""
-        return self.form.kind
-
 
 @lru_cache(maxsize=64)
 def _held(dtype: str) -> tuple[np.dtype[np.generic], float, float]:

@@ -31,8 +31,6 @@ _FAST = (np.dtype("f8"), np.dtype("i8"))
 
 def locked(value: Array) -> Array:
     """Return a read-only view, for use inside: whoever writes to it by mistake gets an error, and changes nothing."""
-    if not value.flags.writeable:
-        return value
     view = value.view()
     view.setflags(write=False)
     return view

@@ -65,7 +65,7 @@ class Spec:
         if not isinstance(self.entry, str):
             return self.entry
         if self.source:
-            return _attribute(f"plug-in {self.source}", self.entry)
+            return imported(f"plug-in {self.source}", self.entry)
         module, _, name = self.entry.partition(":")
         loaded: Callable[..., object] = getattr(importlib.import_module(module), name)
         return loaded
@@ -311,11 +311,6 @@ def imported(what: str, path: str) -> Callable[..., object]:
     if not all(part.isidentifier() for part in (*module.split("."), name)) or module.endswith(".py"):
         raise ValueError(f"{what} must read module:Class, such as my_module:MyClass; it names no file")
     reach(str(Path.cwd()))
-    return _attribute(what, path)
-
-
-def _attribute(what: str, path: str) -> Callable[..., object]:
-    module, _, name = path.partition(":")
     try:
         found: Callable[..., object] = getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:

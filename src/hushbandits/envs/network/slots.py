@@ -304,7 +304,7 @@ class SlotInbox(Inbox):
         ring, slots = self._ring, self._slots
         kind, values = ring.fields[field], ring.values[field]
         flat = values.reshape(*ring.sent.shape, -1)
-        out = np.zeros(flat.shape[1:], np.int64 if kind.kind == "b" else flat.dtype)  # bits are counted
+        out = np.zeros(flat.shape[1:], np.int64 if flat.dtype == bool else flat.dtype)  # bits are counted
         mask = ring.held if kind.latest else ring.sent
         if weight is None:
             total(flat, mask, slots.sender, slots.shell, ring.t, out)
