@@ -102,8 +102,8 @@ class Streams:
     def uniforms(self, step: int | Array, shape: tuple[int, ...] = (), part: str = "") -> Array:
         """Return the uniforms on [0, 1) of a step, ``(R, *shape)``; `step`: one, or one for each run."""
         out = np.empty((1, len(self), math.prod(shape)))
-        steps = np.broadcast_to(np.asarray(step, np.uint64), len(self))
-        fill_ahead(self._seeds, word(part), np.ascontiguousarray(steps), np.zeros(len(self), np.uint64), out)
+        steps = np.full(len(self), step, np.uint64)
+        fill_ahead(self._seeds, word(part), steps, np.zeros(len(self), np.uint64), out)
         return out.reshape(len(self), *shape)
 
     def reader(self, shape: tuple[int, ...] = (), part: str = "") -> Uniforms:

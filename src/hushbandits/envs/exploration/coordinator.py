@@ -10,7 +10,7 @@ import numpy as np
 from hushbandits.core import Adjacency, Array, Guarantee, Inbox, Measure, Streams, handed
 from hushbandits.core.random.names import RECOMMENDATION
 from hushbandits.envs.exploration.observer import named_rows
-from hushbandits.envs.exploration.votes import PLAYERS, VoteState, only_arm
+from hushbandits.envs.exploration.votes import VoteState, judged
 
 
 class GlobalSet(Inbox):
@@ -45,18 +45,6 @@ def recommend(book: VoteState, rng: Streams) -> Array:
     return out
 
 
-def _held(book: VoteState, everyone: bool) -> Array:
-    """``(R, J)`` the arm held by each of those whose word counts; negative where that is not one arm.
-
-    With the players' stop that is every one of them, else `everyone` by its own votes, or the coordinator.
-    """
-    acting = book.weights > 0
-    if book.stop == PLAYERS:
-        return book.holds[:, acting]
-    kept = ~book.sent[:, acting] if everyone else book.active[:, None]
-    return only_arm(kept)
-
-
 #: What a vote measures.
 MEASURES: Mapping[str, Measure] = {
     "rounds": Measure("rounds until the stop", "count"),
@@ -73,22 +61,17 @@ MEASURES: Mapping[str, Measure] = {
 def measured(book: VoteState, right: Array, everyone: bool) -> dict[str, Array]:
     """Metrics of a vote, each ``(R,)``; `right` says which arms are, ``(R, K)``."""
     seen = book.counted if book.vote_cost > 0 else np.zeros_like(book.counted)  # some keep their votes to themselves
+    correct, inconclusive = judged(book, right, everyone)
     (named, most), acting = named_rows(seen, right), book.weights > 0
     return {
         "rounds": book.rounds.copy(),
         "messages": book.messages.copy(),
-        "correct": correct(book, right, everyone),
-        "inconclusive": ~book.live & (_held(book, everyone) < 0).any(1),
+        "correct": correct,
+        "inconclusive": inconclusive,
         "arms": book.active.sum(1),
         "named": (named * acting).sum(1) / acting.sum(),
         "named_most": (named * most).sum(1),
     }
-
-
-def correct(book: VoteState, right: Array, everyone: bool) -> Array:
-    """``(R,)`` runs of which everyone who decides holds a right arm; `right`, `everyone` as for `measured`."""
-    held = _held(book, everyone)
-    return ((held >= 0) & np.take_along_axis(right, np.maximum(held, 0), 1)).all(1)
 
 
 def claimed(stop: str, vote_cost: int, eta: float, precision: float) -> tuple[Guarantee, ...]:

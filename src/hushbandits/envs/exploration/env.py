@@ -374,7 +374,7 @@ class Exploration(Env):
     @property
     def correct(self) -> Array:
         """``(R,)`` runs of which everyone who decides holds a right arm, now."""
-        return coordinator.correct(self.book, self.right, self.judge == "everyone")
+        return votes.judged(self.book, self.right, self.judge == "everyone")[0]
 
     def _metrics(self) -> dict[str, Array]:
         """``rounds, messages, correct, inconclusive, arms, named, named_most`` (and ``regret``), each (R,)."""

@@ -73,8 +73,8 @@ class ExplorationTask(VotePicture):
     # -- codings ------------------------------------------------------------------------------------------------
 
     def _from_vote(self, action: Array) -> Array:
-        vote = action[..., None] == np.arange(self.core.n_arms)
-        return np.concatenate([self._open() & ~vote, vote], -1).astype(np.int8)
+        columns = (self.layout[part].start for part in ("active", "own_votes"))
+        return _sets(action, self.observations, *columns, self.core.n_arms)
 
     def _from_one(self, action: Array) -> Array:
         k = self.core.n_arms
@@ -159,6 +159,24 @@ class ExplorationTask(VotePicture):
             self.observations[..., self.layout[flag]] = 0.0
             if due:
                 self.observations[self._runs, self.obs.who[:, 0], self.layout[flag]] = 1.0
+
+
+@jit
+def _sets(vote, obs, active, own, arms):
+    """Return for a vote against one arm, or none, the arms that an agent pulls and votes out, ``(R, M, 2K)``.
+
+    It pulls the arms of 𝒦 that it has not voted out.
+    """
+    runs, agents, _ = obs.shape
+    sets = np.zeros((runs, agents, 2 * arms), np.int8)
+    for r in range(runs):
+        for m in range(agents):
+            row = obs[r, m]
+            for k in range(arms):
+                out = vote[r, m] == k
+                sets[r, m, k] = row[active + k] > 0 and row[own + k] == 0 and not out
+                sets[r, m, arms + k] = out
+    return sets
 
 
 @jit

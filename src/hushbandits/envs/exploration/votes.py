@@ -207,16 +207,35 @@ def finished(stop, left, open_seats):
 
 @jit
 def only_arm(kept):
-    """``(R, J)`` the one arm that is left in ``(R, J, K)`` sets; `NOTHING` where there is none, or are several."""
-    runs, several, arms = kept.shape
-    held = np.full((runs, several), NOTHING, np.int64)
-    for r in range(runs):
-        for j in range(several):
-            if kept[r, j].sum() == 1:
-                for k in range(arms):
-                    if kept[r, j, k]:
-                        held[r, j] = k
+    """Return the one arm that is left in a set ``(K,)``; `NOTHING` where there is none, or are several."""
+    held = NOTHING
+    for k in range(kept.size):
+        if kept[k]:
+            if held != NOTHING:
+                return NOTHING
+            held = k
     return held
+
+
+@jit
+def judged(book, right, everyone):
+    """Return which runs are correct and which inconclusive, each ``(R,)``, by the arms of those whose word counts.
+
+    These are, with the players' stop, what every player holds; else what each holds by its own votes if `everyone`
+    counts, or what the coordinator holds.
+    """
+    runs = book.live.size
+    correct, inconclusive = np.ones(runs, np.bool_), np.zeros(runs, np.bool_)
+    for r in range(runs):
+        for n in range(book.weights.size):
+            if book.weights[n] > 0:
+                if book.stop == PLAYERS:
+                    held = book.holds[r, n]
+                else:
+                    held = only_arm(~book.sent[r, n]) if everyone else only_arm(book.active[r])
+                correct[r] &= held >= 0 and right[r, held]
+                inconclusive[r] |= held < 0 and not book.live[r]
+    return correct, inconclusive
 
 
 @jit

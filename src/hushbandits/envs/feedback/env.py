@@ -16,6 +16,7 @@ from hushbandits.core.random.rewards import Law, UniformMeans, make_law
 from hushbandits.core.random.streams import LONGEST
 from hushbandits.core.rows import set_rows
 from hushbandits.core.utils import affordable, choice, count
+from hushbandits.core.utils.jit import jit
 from hushbandits.core.validation import checked_message
 from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals
 from hushbandits.envs.feedback.payload import Blocks
@@ -167,6 +168,7 @@ class Feedback(Env):
         if rows is None:
             self._who = np.broadcast_to(np.arange(self.n_agents), shape)
             self._unseen, self._raw = np.full(shape, np.nan), np.full(shape, _RAW_BITS)
+            self._horizons = np.full(shape, self.horizon)
             self._rounded: Rounded = {}
 
     def _check_action(self, action: object) -> Action:
@@ -178,14 +180,8 @@ class Feedback(Env):
 
     def _pull(self, action: tuple[Array, Array]) -> Array:
         arm, n = action
-        left = self.horizon - self.served
-        if self.arms.moving:
-            left = np.minimum(left, self.arms.stretch(self.served))
-        self._n = np.maximum(np.minimum(n, left), 0).astype(np.int64)
-        self._arm = arm * (self._n > 0)
-        # Each block has a step of its own: however its rewards are drawn, the next block's are not moved.
-        self._blocks[:, :, STEP] += np.uint64(self.n_agents)
-        self._blocks[:, :, PLACE] = 0
+        most = self.arms.stretch(self.served) if self.arms.moving else self._horizons
+        self._arm, self._n = _cut(arm, n, self.served, self.horizon, most, self._blocks)
         self._location, gap = self.arms.pick(self._arm, self.served)
         self._regret += self._n * gap
         self.served += self._n
@@ -267,3 +263,20 @@ class Feedback(Env):
             "bits": bits,
             "bits_per_user": bits / np.maximum(users, 1),
         }
+
+
+@jit
+def _cut(arm, n, served, horizon, most, cursors):
+    """Cut blocks of n users at the horizon, and at `most` users; return their arms and sizes, each ``(R, M)``.
+
+    Each block draws from a step of its own: however its rewards are drawn, the next block's are not moved.
+    """
+    pulled, size = arm.copy(), np.zeros(n.shape, np.int64)
+    for r in range(n.shape[0]):
+        for m in range(n.shape[1]):
+            size[r, m] = max(0, min(n[r, m], horizon - served[r, m], most[r, m]))
+            if size[r, m] == 0:
+                pulled[r, m] = 0
+            cursors[r, m, STEP] += np.uint64(n.shape[1])
+            cursors[r, m, PLACE] = np.uint64(0)
+    return pulled, size
