@@ -273,7 +273,7 @@ def test_what_a_team_says_beyond_one_counts_as_one(make):
 @pytest.mark.parametrize(
     "make",
     [lambda: [CentralLaplace(1e6)], lambda: [CentralLaplace(1e6, discrete=True)],
-     lambda: [DiscreteLaplace(1e6), SecAgg()], lambda: [LocalLaplace(1e6)]],
+     lambda: [DiscreteLaplace(1e6, confidence=1e-9), SecAgg()], lambda: [LocalLaplace(1e6)]],
     ids=["central", "discrete", "distributed", "local"],
 )  # fmt: skip
 def test_a_wrapper_before_a_mechanism_moves_a_sum_by_no_more_than_its_users(make, users):

@@ -193,7 +193,7 @@ class Ledger:
             cost = self._whole.by_size(planned)
         else:
             cost = self._costs.of(list(zip(planned.ravel().tolist(), survivors.ravel().tolist(), strict=True)))
-        dearest = cost.reshape(*n.shape, 2).max(1)
+        dearest = cost.reshape(*n.shape, 2).max(1, initial=0.0)
         np.maximum(self.worst, dearest[:, 0], out=self.worst)
         np.maximum(self.worst_delta, dearest[:, 1], out=self.worst_delta)
 
