@@ -6,24 +6,24 @@ from hushbandits.bench.declare.spec import Experiment, Figure, Use
 
 #: What there is to see in 20 runs from seed 0; ``tests/bench/test_quickstart.py`` counts it again.
 _EXPLORATION = (
-    "In these 20 runs (seed 0) privacy at ε = 0.25 costs next to nothing: 39,444 rounds on average against 39,169 "
-    "without. At ε = 0.05 it takes 2.2 times as many. At ε = 0.1 there are two modes: 17 runs stop after 43,684 "
-    "to 47,382 rounds, 3 after 186,619 to 187,432. An agent judges arms only at the end of an epoch, and the second "
+    "In these 20 runs (seed 0) privacy at ε = 0.25 costs next to nothing: 39,341 rounds on average against 39,116 "
+    "without. At ε = 0.05 it takes 2.2 times as many. At ε = 0.1 there are two modes: 19 runs stop after 43,744 "
+    "to 46,854 rounds, 1 after 193,194. An agent judges arms only at the end of an epoch, and the second "
     "best arm falls once five of the 64 have voted it out. After a first epoch of 702 pulls an arm must look 0.245 "
-    "worse to fall, and it is 0.2 worse: a vote takes luck. In 17 runs five agents had it; in 3 only four, "
+    "worse to fall, and it is 0.2 worse: a vote is a chance event. In 19 runs five agents cast it; in 1 only four, "
     "and the others had to go through a second epoch of 2,485 pulls."
 )
 _NETWORK = (
-    "In these 20 runs (seed 0) sharing pays: after 3,000 rounds Multi-UCB has 61 % of the regret of UCB1, whose "
-    "agents keep their rewards to themselves, and QuACK-UCB 48 %. Hiding is a gamble: Private-UCB, whose agents are "
+    "In these 20 runs (seed 0) sharing pays: after 3,000 rounds Multi-UCB has 60 % of the regret of UCB1, whose "
+    "agents keep their rewards to themselves, and QuACK-UCB 47 %. Hiding is a gamble: Private-UCB, whose agents are "
     "told of their own rewards only what they publish (the paper's, Private-UCB-exact, are told all, and promise "
-    "nothing about a run), has less regret than Multi-UCB in 11 runs, and in 8 more than 2,300, where 2,400 is what "
-    "all agents pay who never play the best arm. On average it has 52 less, with an interval of −534 to 457. It hides"
-    " little, as the table below says: a run's messages spend ε = 77.3 on one reward (14.0 with δ > 0)."
+    "nothing about a run), has less regret than Multi-UCB in 15 runs, and in 5 more than 2,300, where 2,400 is what "
+    "all agents pay who never play the best arm. On average it has 423 less, with an interval of −830 to 33. It hides"
+    " little, as the table below says: a run's messages spend ε = 77.9 on one reward (14.1 with δ > 0)."
 )
 _FEEDBACK = (
     "In these 20 runs (seed 0) noise that users add costs more than the noise of a trusted server, and most where ε is "
-    "small: after 100,000 users Dist-DP-SE has 1.8 times the regret of DP-SE at ε = 0.1, 1.5 times at ε = 1. "
+    "small: after 100,000 users Dist-DP-SE has 1.9 times the regret of DP-SE at ε = 0.1, 1.5 times at ε = 1. "
     "All lines begin at about the same height, because no arm is dropped before its block of users is full, and "
     "noisier blocks must be longer. What the users get for it: DP-SE's server sees every reward, that of Dist-DP-SE "
     "sums of blocks only."
