@@ -266,7 +266,7 @@ class Feedback(Env):
 
 
 @jit
-def _cut(arm, n, served, horizon, most, cursors):
+def _cut(arm, n, served, horizon, most, cursors):  # type: ignore[no-untyped-def]
     """Cut blocks of n users at the horizon, and at `most` users; return their arms and sizes, each ``(R, M)``.
 
     Each block draws from a step of its own: however its rewards are drawn, the next block's are not moved.
