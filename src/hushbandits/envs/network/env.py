@@ -143,9 +143,6 @@ class CoopNetwork(Rounds):
             if self.routing == "tree":
                 raise ValueError(f"{self._relays[0].name} at relays needs routing='flood': there copies differ")
 
-    def _place(self, graphs: Sequence[Links]) -> None:
-        self._stand(Places(graphs, self.life, 1 + self.extra_delay, self.routing, self._root))
-
     def _stand(self, places: Places) -> None:
         self._places, self.slots, self._edges = places, places.slots, places.edges
 
@@ -190,7 +187,7 @@ class CoopNetwork(Rounds):
         if self._random_graph:
             drawn = [links(connected_erdos_renyi(m, self.edge_probability, its)) for its in rng.generators(GRAPH)]
             set_rows(self, rows, _drawn=drawn)
-            self._place(self._drawn)
+            self._stand(Places(self._drawn, self.life, 1 + self.extra_delay, self.routing, self._root))
         if self._lossy:
             from hushbandits.envs.network.lossy_transport import LossyTransport  # few runs need it
 
