@@ -142,18 +142,6 @@ def by_index(index: Callable[..., float], level: Callable[..., float] = log_cloc
     return choose
 
 
-@lru_cache
-def everyone(choose: Callable[..., int]) -> Rule:
-    """Return compiled ``(state, arms)`` that writes what each learner chooses to `arms`, (L,)."""
-
-    @jit
-    def run(state, arms):
-        for r in range(arms.size):
-            arms[r] = choose(state, r)
-
-    return run
-
-
 @jit
 def add(state, r, arm, reward):
     """Count a play and its reward: the update of most index policies."""
