@@ -104,7 +104,7 @@ def test_what_is_decoded_beyond_the_rewards_stays_in_the_picture():
     [
         *((env_id, "Random", {"n_agents": 36, "horizon": 30}) for env_id in sorted(representatives(hb.list_envs()))),
         ("CoopNetwork-v0", "Multi-UCB", {"n_agents": 4, "horizon": 30}),
-        ("PrivateNetwork-v0", "Private-UCB", {"n_agents": 4, "horizon": 5}),  # it is told no rewards
+        pytest.param("PrivateNetwork-v0", "Private-UCB", {"n_agents": 4, "horizon": 5}, marks=pytest.mark.weekly),
         ("DPMASE-v0", "Independent", {"n_agents": 2, "means": [0.9, 0.1]}),
         ("DistDP-v0", "Dist-DP-SE", {"horizon": 500}),
     ],

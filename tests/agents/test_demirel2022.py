@@ -20,6 +20,7 @@ T = 900
 LENGTH = {"linear": lambda p: 10, "doubling": lambda p: 2 if p == 1 else 2 ** (p - 1)}
 
 
+@pytest.mark.weekly
 @each_once
 @pytest.mark.parametrize("reading", ["invert", "hide"])
 @pytest.mark.parametrize(

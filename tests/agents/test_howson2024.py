@@ -44,7 +44,7 @@ def equals_its_twin(policy, m, graph, twin=None, extra_delay=0, rate=0.0, **kwar
         assert ours[r].tolist() == theirs
 
 
-@pytest.mark.parametrize("policy", weekly_but([("UCB1",), ("TS",), ("EXP3",)], *((name,) for name in list_policies())))
+@pytest.mark.parametrize("policy", weekly_but([("UCB1",)], *((name,) for name in list_policies())))
 def test_over_every_policy_it_equals_its_twin(policy):
     equals_its_twin(policy, 6, "star", leader=3, rate=0.3, extra_delay=1)
     equals_its_twin(policy, 5, "path")
@@ -61,6 +61,7 @@ def test_on_every_graph_it_equals_its_twin(policy, m, graph, kwargs):
     equals_its_twin(policy, m, graph, **kwargs)
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize(("m", "graph", "routing"), [(1, "path", "flood"), (2, "path", "tree"), (6, "star", "flood")])
 def test_a_run_that_begins_with_the_search_for_its_leader(m, graph, routing):
     equals_its_twin("TS", m, graph, {"pause": 3 * m}, elects=True, routing=routing, rate=0.2)

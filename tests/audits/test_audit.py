@@ -111,7 +111,7 @@ def test_black_box_catches_a_factor_of_two_at_a_tenth_with_40_000_runs():
     assert from_outside(DiscreteLaplace(0.1, 1e-6), 40_000).passed
 
 
-@pytest.mark.parametrize("name", weekly_but([("DistDP-v0",)], *((name,) for name in everything())))
+@pytest.mark.parametrize("name", weekly_but([("CentralDP-v0",)], *((name,) for name in everything())))
 def test_the_law_of_everything_shipped_holds(name):
     verdicts = [
         v

@@ -17,6 +17,7 @@ PROTOCOLS = {
 }
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize(
     ("kind", "samples"), weekly_but([("SecAgg", 40)], ("SecAgg", 40), ("SecAgg", 90), ("Shuffle", 90))
 )

@@ -35,6 +35,7 @@ def test_a_row_is_what_a_play_gives_with_its_seeds(tmp_path):
         assert np.array_equal(results.select(cell.line, at=cell.point).final("regret"), regret)
 
 
+@pytest.mark.weekly
 def test_many_cells_are_listed_and_resumed_at_a_fixed_cost_per_cell(tmp_path):
     """Counted in calls, which a busy machine does not change; ``python -m benchmarks harness`` has the seconds."""
 
@@ -62,6 +63,7 @@ def test_many_cells_are_listed_and_resumed_at_a_fixed_cost_per_cell(tmp_path):
     assert lots < 1000
 
 
+@pytest.mark.weekly
 def test_memory_stays_flat(tmp_path, monkeypatch):
     held, batches = [], []
     add = Store.add

@@ -172,6 +172,7 @@ def test_a_toml_file_declares_an_experiment(tmp_path):
     assert experiment.figures == (Figure(y="regret", log=""),)
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("some", [True, pytest.param(False, marks=pytest.mark.weekly)], ids=["first of each", "all"])
 def test_every_declared_experiment_can_be_built(some):
     declared = [e for _, experiments in modules().values() for e in experiments]

@@ -166,6 +166,7 @@ class Raises(hb.Team):
         raise self.error[0](*self.error[1])
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_error_of_ones_own_is_raised_with_its_traceback(jobs):
     env, options = {"n_agents": 2, "horizon": 3}, hb.RunOptions(jobs)

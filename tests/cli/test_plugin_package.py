@@ -50,6 +50,7 @@ def test_an_installed_package_is_used_as_what_ships(tmp_path):
     assert "passed" in said(*CONTRACT, *of, **given)
 
 
+@pytest.mark.weekly
 def test_the_contract_fails_what_breaks_it(tmp_path):
     (tmp_path / "bad.py").write_text(
         "import numpy as np\n\n\nclass Stuck:\n    blind = True\n\n    def __init__(self, m, rng): ...\n\n"

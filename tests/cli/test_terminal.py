@@ -67,6 +67,7 @@ def test_a_full_disk_is_one_line(folder):
     assert "No space left" in done.stderr
 
 
+@pytest.mark.weekly
 def test_a_reader_that_goes_ends_it_quietly(folder):
     assert cli.main(["run", "mine.toml", "--jobs", "1"]) == 0
     args = ["report", "runs/mine"]

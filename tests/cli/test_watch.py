@@ -39,6 +39,7 @@ def titles(monkeypatch):
     return found
 
 
+@pytest.mark.weekly
 def test_a_gif_of_the_run_that_evaluate_plays(here, capsys):
     assert main([*GAME, "--out", "a.gif", "--frames", "2", "--seed", "3"]) == 0
     said = capsys.readouterr().out

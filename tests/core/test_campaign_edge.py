@@ -21,6 +21,7 @@ def findings(seed, calls):
     return found
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.weekly)])
 def test_a_small_campaign_finds_nothing(seed):
     assert not findings(seed, 1500)

@@ -137,6 +137,7 @@ def test_each_lifts_a_plain_class_exactly():
     np.testing.assert_array_equal(metrics["agent_regret"], same["agent_regret"])
 
 
+@pytest.mark.weekly
 def test_each_lifts_algorithm_3_of_rio_et_al_exactly():
     """In exploration an agent answers with K bools twice: the arms that it pulls, and those that it gives up."""
 

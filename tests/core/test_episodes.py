@@ -101,6 +101,7 @@ def test_every_vote_ends_alike_by_both_speeds(rules, env, shared, loss, checkpoi
         equal(one, two, what)
 
 
+@pytest.mark.weekly
 def test_a_reset_is_passed_on_where_the_env_does_and_nowhere_else():
     """SER4 in a vote without resets: the compiled path used to empty the vote, the beats did not."""
     rounds = []

@@ -161,6 +161,7 @@ def test_an_edit_of_ones_own_rules_or_state_is_never_stale(tmp_path):
     assert said(play(tmp_path, ASKED)) == ["6.0", "60.0", "1.0", "0.5", "0"]
 
 
+@pytest.mark.weekly
 def test_processes_that_compile_at_once_keep_their_own(tmp_path):
     """Each closes over another rule, in one function of one file: Numba would number their files alike."""
     (tmp_path / "kit.py").write_text(

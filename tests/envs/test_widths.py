@@ -65,7 +65,7 @@ def test_a_hundred_thousand_arms():
 
 
 @pytest.mark.parametrize(
-    ("agent", "size"), weekly_but([case for case in ANYWHERE if case[0] in WAYS], *ANYWHERE), ids=str
+    ("agent", "size"), weekly_but([case for case in ANYWHERE if case[0] == "UCB1"], *ANYWHERE), ids=str
 )
 def test_every_agent_ends_at_the_edges_of_blocks_as_the_beats_do(agent, size):
     both(sized(registered(agent), size))

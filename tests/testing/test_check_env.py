@@ -292,6 +292,7 @@ def test_the_checker_itself_leaves_no_trace():
     assert env.agents == []  # it played copies
 
 
+@pytest.mark.weekly
 def test_python_without_asserts_still_catches():
     code = (
         "import hushbandits as hb\nfrom hushbandits.testing import check_env\n"

@@ -64,6 +64,7 @@ def test_the_numbers_of_a_run_are_those_of_the_ideal_sum(setting, protocol):
     assert metrics["secagg_aborts"][0] == 0
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("setting", weekly_but([("mechanism",)], *((name,) for name in SETTINGS)))
 def test_a_run_alone_is_its_row_and_its_keys_repeat(setting):
     """Bytes and dropouts included; who is lost inside costs a mechanism its promise, and the ledger says so."""
