@@ -273,11 +273,13 @@ def assemble(
     ------
     ValueError
         An env parameter given here differs from what the agent's own parameters imply.
+    TypeError
+        `env` holds ``runs`` or ``wrappers``, which are arguments.
     """
     spec, given = ENVS.find(env_id), dict(env or {})
     for name in given.keys() & {"runs", "wrappers"}:
         allowed = ", ".join(sorted({*_env_parameters(spec)} - {"runs", "wrappers"}))
-        raise ValueError(f"env: {name}={shown(given[name])} is no parameter of {title(env_id)}; allowed are {allowed}")
+        raise TypeError(f"env: {name}={shown(given[name])} is no parameter of {title(env_id)}; allowed are {allowed}")
     entry, made, brought = spec.load(), known_wrappers(wrappers), _brought(spec)
     taken = _taken(brought)
     if team is not None:

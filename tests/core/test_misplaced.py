@@ -103,4 +103,4 @@ def test_an_agent_that_nothing_reaches_is_refused_unless_it_is_blind():
 def test_an_argument_in_the_table_of_an_envs_parameters_is_named(given):
     ((name, value),) = given.items()
     says = rf"env: {name}={re.escape(repr(value))} is no parameter of CoopNetwork-v0; allowed are drift, .*, switches"
-    refused(says, hb.evaluate, "CoopNetwork-v0", "Multi-UCB", env=given)
+    refused(says, hb.evaluate, "CoopNetwork-v0", "Multi-UCB", env=given, error=TypeError)

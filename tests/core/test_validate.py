@@ -18,7 +18,7 @@ from hushbandits.core import flag, integer, real, reals
 from hushbandits.core.utils.validate import LARGEST
 from hushbandits.registry import AGENTS, ENVS, WRAPPERS
 
-HUGE = [10**400, -(10**400), Fraction(10**400), Fraction(-(10**400), 3)]
+HUGE = [10**400, -(10**400), 10**5000, Fraction(10**400), Fraction(-(10**400), 3)]
 NO_NUMBERS = [
     True,
     np.bool_(False),

@@ -77,9 +77,10 @@ class Each(Team):
     ):
         plain = not isinstance(factory, type) or (hasattr(factory, "act") and not issubclass(factory, Team))
         if not callable(factory) or not plain:
+            name = getattr(factory, "__name__", type(factory).__name__)
             raise ValueError(
-                f"factory={shown(factory)} must be the class of one agent, with act(t), or a function of (m, rng) that "
-                f"builds one; a Team plays all seats already"
+                f"Each({name}): factory={shown(factory)} must be the class of one agent, with act(t), or a function of "
+                f"(m, rng) that builds one; a Team plays all seats already"
             )
         if isinstance(factory, type):
             _learning(factory)

@@ -195,10 +195,16 @@ class Acts(TaskTeam):
             if not isinstance(answer, Mapping) or set(answer) != set(space):
                 raise ValueError(f"{self.name} must return a dict of {', '.join(space)}, not {shown(answer)}")
             return {name: self._read(part, answer[name], lead) for name, part in space.items()}
-        action = np.asarray(answer)
+        try:
+            action = np.asarray(answer)
+        except Exception as error:  # a tensor that must be detached first, ragged lists
+            raise ValueError(f"{self.name} must return an array of actions: {error}") from error
         if isinstance(space, spaces.Box) and action.dtype.kind == "f":
             action = action.astype(space.dtype)
         shape = (*lead, *(space.shape or ()))
         if action.shape != shape or not fits(space, action.reshape(-1, *shape[2:])):
-            raise ValueError(f"{self.name} must return actions of {space} in an array {shape}, not {shown(answer)}")
+            raise ValueError(
+                f"{self.name} must return actions of {space} in an array {shape}, not {shown(answer)} "
+                f"({action.dtype}, shape {action.shape})"
+            )
         return action

@@ -17,7 +17,7 @@ from gymnasium import spaces
 from hushbandits.core.env_view import World
 from hushbandits.core.measure import gathered
 from hushbandits.core.messages import Obs
-from hushbandits.core.utils import Action, Array, Message, Params, Seeds, Spec, choice, jit, parameters, real, shown
+from hushbandits.core.utils import Action, Array, Message, Params, Seeds, choice, flag, jit, parameters, real, shown
 from hushbandits.core.validation import Space, Stacked, choices, sample_mask
 
 if TYPE_CHECKING:
@@ -102,12 +102,19 @@ class Task(ABC):
             choice("actions", actions or next(iter(self.codings)), self.codings)
         ]
         self._price = _checked_price(core, price)
-        self._lay_out(agent_id, normalize)
+        self._lay_out(flag("agent_id", agent_id), flag("normalize", normalize))
 
     @classmethod
     def asked(cls, core: World, options: Params) -> Task:
-        """Build one with `options`, its bases' included; ``TypeError`` names one that none of them has."""
-        return Spec(cls).build(cls, f"a learner of the {core.setting} setting", options, {"core": core})
+        """Build one with `options`, its bases' included; ``ValueError`` names the first that none of them has."""
+        known = cls.takes()
+        for name, value in options.items():
+            if name not in known:
+                raise ValueError(
+                    f"{name}={shown(value)}: a learner of the {core.setting} setting has {', '.join(known)} "
+                    f"(rewards= is the law)"
+                )
+        return cls(core, **options)
 
     @classmethod
     def takes(cls) -> list[str]:

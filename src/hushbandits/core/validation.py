@@ -155,17 +155,20 @@ def spoken_fields(report: Fields, speech: Fields | None, fields: Fields | None, 
     what, given = ("fields", fields) if speech is None else ("speech", speech)
     if given is None:
         return report
-    if not names_all(given, Field) or {"sent", "sender"} & {*given}:
-        raise ValueError(f"{what}={shown(given)} must be a dict of Field by name, and none be named sent or sender")
+    if not names_all(given, Field):
+        raise ValueError(f"{what}={shown(given)} must be a dict of Field by name")
     found = {}
     for name, field in given.items():
+        if name in ("sent", "sender"):
+            raise ValueError(f"{what}[{name!r}]={field!r} must have another name: every message has a {name}")
         if speech is not None and name in report:
             raise ValueError(f"speech={name!r} is a field of the standard report; speech= names further ones")
         found[name] = field.sized(n_arms)
         own = report.get(name, field).sized(n_arms)
         if (own.shape, own.form) != (found[name].shape, found[name].form):
+            form = f"Field({own.shape}, {own.dtype!r})" if own.shape else f"Field(dtype={own.dtype!r})"
             raise ValueError(
-                f"{what}[{name!r}]={field!r} must be declared as in the standard report, {own!r}, or have another name"
+                f"{what}[{name!r}]={field!r} must be declared as in the standard report, {form}, or have another name"
             )
         if (own.low, own.high) != (None, None):
             found[name] = replace(found[name], low=own.low, high=own.high)

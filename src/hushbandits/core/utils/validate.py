@@ -26,7 +26,10 @@ _LISTED = 40  # names that a sentence lists in full
 
 def shown(value: object) -> str:
     """Return how a bad value is written in its sentence: its repr, short and in one line."""
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # Python refuses to write more than 4300 digits
+        return f"an int of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 8]}…{text[-7:]}"
 
 
