@@ -27,7 +27,7 @@ def package(env_id, agent, runs, env, beats=False, **params):
     core = assemble(env_id, team, runs=runs, env=env)
 
     def play():
-        final = hb.play(core, team, 0)
+        final = hb.rollout(core, team, 0)
         for counted in ("rounds", "users"):  # activations of exploration, users of feedback
             if counted in final:
                 return float(final[counted].sum())

@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from benchmarks import laws
 from hushbandits.bench.judge.stats import INTERVALS, STATISTICS, bootstrap, summary
-from hushbandits.core.measure import Measure
+from hushbandits.core.metric import Metric
 
 LEVELS, SIZES = (0.95, 0.99), (10, 20, 50, 100)
 
@@ -28,7 +28,7 @@ def of_summary(statistic):
     """The interval of a table or figure."""
 
     def covered(rng, law, n, level):
-        low, high = summary(LAWS[law](rng, n), Measure("x"), statistic, level).interval
+        low, high = summary(LAWS[law](rng, n), Metric("x"), statistic, level).interval
         return low <= TRUTH[statistic, law] <= high
 
     return covered
@@ -36,7 +36,7 @@ def of_summary(statistic):
 
 def of_rate(law, n, level):
     """Exactly: every outcome of n runs, by its probability."""
-    p, rate = SHARES[law], Measure("x", "rate")
+    p, rate = SHARES[law], Metric("x", "rate")
     chance = binom.pmf(np.arange(n + 1), n, p)
     ends = (summary((np.arange(n) < s).astype(float), rate, level=level).interval for s in range(n + 1))
     return sum(c for c, (low, high) in zip(chance, ends, strict=True) if low <= p <= high)

@@ -14,13 +14,13 @@ from hushbandits.registry import assemble
 def users_per_second(users, horizon, runs, **env):
     team = hb.make_team("Dist-DP-SE")
     core = assemble("DistDP-v0", team, runs=runs, env={"users": users, "horizon": horizon, **env})
-    hb.play(core, team, 0)  # compile
-    taken = spent(lambda: hb.play(core, team, 1))
+    hb.rollout(core, team, 0)  # compile
+    taken = spent(lambda: hb.rollout(core, team, 1))
     return core.metrics()["users"].sum() / taken
 
 
 def block_seconds(n, repeats=50, **env):
-    core = hb.make_core("DistDP-v0", horizon=n * (repeats + 1), **env)
+    core = hb.make_batched("DistDP-v0", horizon=n * (repeats + 1), **env)
     core.reset(0)
     arm, block = np.zeros((1, 1), int), np.full((1, 1), n)
     core.pull((arm, block))

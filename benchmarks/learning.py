@@ -103,7 +103,7 @@ def scores(id, agent, metric, runs, env):
     found = played(id, agent, tuple(params.items()), runs, tuple(env.items()))
     if metric != "return":
         return found[metric]
-    return 2.0 * found["correct"] - 1.0 - found["rounds"] / hb.make_core(id, 1).horizon
+    return 2.0 * found["correct"] - 1.0 - found["rounds"] / hb.make_batched(id, 1).horizon
 
 
 def said(values):

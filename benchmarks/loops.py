@@ -12,7 +12,7 @@ import numpy as np
 
 import hushbandits as hb
 from hushbandits.core.random.names import REWARD
-from hushbandits.core.random.streams import Streams, run_seeds
+from hushbandits.core.random.streams import Streams, spawn_seeds
 from hushbandits.envs.network.graphs import adjacency, hop_distances
 
 MEANS = (0.5, *[0.45] * 9)
@@ -63,8 +63,8 @@ def slots(graph, n_agents, hears):
 def rng_of(graph, n_agents, horizon, runs):
     """The random streams of the env's runs."""
     env = {"n_agents": n_agents, "graph": graph, "means": MEANS, "permute_arms": False, "horizon": horizon}
-    world = hb.make_core("CoopNetwork-v0", **env).seed_text
-    return Streams(run_seeds(0, runs, world=world))
+    world = hb.make_batched("CoopNetwork-v0", **env).seed_text
+    return Streams(spawn_seeds(0, runs, world=world))
 
 
 def by_hand(agent, graph, n_agents, horizon, runs, compile=True):

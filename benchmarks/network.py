@@ -42,7 +42,7 @@ def seconds(agent: str, runs: int, horizon: int, beats: bool = False, **env: obj
     if beats:
         team.episode = lambda *_: False  # type: ignore[method-assign]
     core = assemble("CoopNetwork-v0", team, runs=runs, env={**env, "horizon": horizon})
-    return spent(lambda: hb.play(core, team, 0))
+    return spent(lambda: hb.rollout(core, team, 0))
 
 
 COMPARED = ("QuACK-UCB", "QuACK-UCB1", "QuACK-MOSS", "QuACK-TS", "coop-UCB", "DDUCB", "DDUCB-rechoosing", "Dec-TS")
@@ -86,7 +86,7 @@ def robust() -> None:
                     team = hb.make_team("Byzantine-UCB", mean=mean, epsilon=1e-3)
                     env = {**random, "life": life, "rewards": rewards, "horizon": horizon}
                     core = assemble("ByzantineNetwork-v0", team, runs=1, env=env)
-                    taken = spent(lambda core=core, team=team: hb.play(core, team, 0))
+                    taken = spent(lambda core=core, team=team: hb.rollout(core, team, 0))
                 print(f"{mean:17} γ = {life:8} {rewards:10} {taken:6.2f} s")
 
 
@@ -94,7 +94,7 @@ def flood() -> None:
     print(f"{'M':>5} {'γ':>9} {'S':>6} {'ns/report':>10} {'µs/round':>9} {'ring KiB':>9} {'slots KiB':>10}")
     for side in (4, 8, 14, 20, 28):
         for life in (1, 2, 4, 8, None):
-            env = hb.make_core("CoopNetwork-v0", n_agents=side**2, graph="grid", life=life, horizon=10**9)
+            env = hb.make_batched("CoopNetwork-v0", n_agents=side**2, graph="grid", life=life, horizon=10**9)
             env.reset(0)
             rng = np.random.default_rng(0)
             taken, rounds = 0.0, 2 * side + 40

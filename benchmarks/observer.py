@@ -4,7 +4,7 @@ Run: ``python -m benchmarks observer``.
 """
 
 from hushbandits.core import Streams
-from hushbandits.core.play import play
+from hushbandits.core.rollout import rollout
 from hushbandits.envs.exploration.observer import watch
 from hushbandits.registry import assemble, make_team
 
@@ -23,7 +23,7 @@ def observe(env_id, agent, watched=(1, 2, 4, 8), *, runs=100, seed=0, **params):
     """
     team = make_team(agent, **params)
     core = assemble(env_id, team, runs=runs)
-    play(core, team, seed)
+    rollout(core, team, seed)
     rng = Streams(core.seeds)
     told = {c: watch(core.book.counted, core.right, c, rng.generator(0, c, "observer")) for c in watched}
     return {c: (float(mean.mean()), float(most.mean())) for c, (mean, most) in told.items()}

@@ -31,7 +31,7 @@ def played(experiment):
     with tempfile.TemporaryDirectory() as folder:
         results = hb.run(experiment, folder, seed=SEED, options=hb.RunOptions(jobs=-1)).results
         for cell, line in zip(experiment.cells(), results, strict=True):
-            measures = hb.make_core(cell.env.name, **cell.env.params).measures
+            measures = hb.make_batched(cell.env.name, **cell.env.params).measures
             metrics = {}
             for metric in experiment.metrics:
                 found = summary(line.final(metric), measures[metric], level=LEVEL)

@@ -39,12 +39,12 @@ LAWS: dict[str, list[tuple[str, str, Mapping[int, Mapping[str, object]]]]] = {
 def cost(team: str, core: str, game: Mapping[str, object]) -> tuple[float, float, float]:
     """Seconds to build, nanoseconds of a pull, and MiB."""
     small = {"n_agents": 16, "horizon": 50, **{name: game[name] for name in ("graph", "life") if name in game}}
-    hb.play(hb.make_core(core, **small), hb.make_team(team), 0)  # compile
+    hb.rollout(hb.make_batched(core, **small), hb.make_team(team), 0)  # compile
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     made: list[hb.Env] = []
-    built = spent(lambda: made.append(hb.make_core(core, **game)))
+    built = spent(lambda: made.append(hb.make_batched(core, **game)))
     (env,) = made
-    taken = spent(lambda: hb.play(env, hb.make_team(team), 0))
+    taken = spent(lambda: hb.rollout(env, hb.make_team(team), 0))
     pulls = int(env.t.sum()) * (env.n_agents if core == NETWORK else 1)
     return built, taken / pulls * 1e9, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
 

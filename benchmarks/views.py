@@ -30,7 +30,7 @@ def arms(runs, m):
 
 
 def core(env_id, m):
-    env = hb.make_core(env_id, RUNS, n_agents=m, **LONG)
+    env = hb.make_batched(env_id, RUNS, n_agents=m, **LONG)
     env.reset(0)
     actions = env.no_action()
     if isinstance(actions, np.ndarray) and actions.shape == (RUNS, m):

@@ -86,7 +86,7 @@ class Relay(hb.Env):
 
     setting, clock, curve_metrics = "relay", "turns", ("regret",)
     payload, learner = Notes, Turns
-    measures: ClassVar = {"regret": hb.Measure("pseudo-regret", "amount"), "turns": hb.Measure("turns played", "count")}
+    measures: ClassVar = {"regret": hb.Metric("pseudo-regret", "amount"), "turns": hb.Metric("turns played", "count")}
     reward_free_fields: ClassVar = ()  # a note says of rewards what its reward says, and nothing else
     report: ClassVar = {"arm": hb.Field(dtype="i8"), "reward": hb.Field()}
 

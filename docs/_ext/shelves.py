@@ -106,7 +106,7 @@ def film(id):
 def env_page(id):
     """Return an env's page, in the order of PettingZoo's."""
     spec = ENVS[id]
-    env, core = hb.make(id), hb.make_core(id)
+    env, core = hb.make(id), hb.make_batched(id)
     agent, said = env.possible_agents[0], parts(spec.load())
     facts = [
         ("Make it", f'`hb.make("{id}")`'),

@@ -13,13 +13,10 @@ import ast as _ast
 import sys as _sys
 from importlib import import_module as _import_module
 from importlib.metadata import version as _version
-from inspect import getdoc as _getdoc
 from pathlib import Path as _Path
-from types import ModuleType as _ModuleType
 
 from hushbandits.adapters.pettingzoo_modules import put_modules as _put_modules
 from hushbandits.builtin import ENVS as _ENVS
-from hushbandits.protection import privacy as _privacy
 
 __version__ = _version("hushbandits")
 
@@ -47,17 +44,5 @@ def __getattr__(name: str) -> object:
 def __dir__() -> list[str]:
     return sorted({*globals(), *_HOMES})
 
-
-class _Answering(_ModuleType):
-    """The room of the pure functions, ``hushbandits.privacy``: called, it answers for an env and an agent."""
-
-    __call__ = staticmethod(_privacy)
-
-
-#: What is said of the function before its examples: those of a module would be run as its own.
-_told = (_getdoc(_privacy) or "").partition("\n\nExamples\n")[0]
-_room = _import_module("hushbandits.privacy")
-_room.__class__ = _Answering
-_room.__doc__ = f"{_told}\n\nAs a package: {_room.__doc__}"  # help(hushbandits.privacy) shows the function's
 
 _put_modules(_sys.modules[__name__], sorted(_ENVS))

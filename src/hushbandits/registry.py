@@ -62,7 +62,7 @@ def _announce(id: str) -> None:
 ENVS = Registry("env", "an Env class", lambda cls: issubclass(cls, Env), builtin.ENVS, "envs", _announce)
 AGENTS = Registry(
     "agent",
-    "a Team class, or a class with act (and speak, hear) for Each",
+    "a Team class, or a class with act (and speak, hear) for PerAgent",
     lambda cls: issubclass(cls, Team) or callable(getattr(cls, "act", None)),
     builtin.AGENTS,
     "agents",
@@ -96,7 +96,7 @@ def register_agent(name: str, entry: Entry, /, **defaults: object) -> None:
     name : str
         A duplicate, or what is no string, raises ``ValueError``.
     entry : callable or str
-        A `Team` class, one for `Each`, a function that returns a team, or ``"package.module:Class"``.
+        A `Team` class, one for `PerAgent`, a function that returns a team, or ``"package.module:Class"``.
     **defaults
         Parameters that differ from the class's own defaults.
     """
@@ -146,7 +146,7 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
     Parameters
     ----------
     agent : str, class or callable
-        One of `list_agents`; ``"my_module:MyAgent"`` or a class: a `Team`, or one agent's code, which `Each` lifts;
+        One of `list_agents`; ``"my_module:MyAgent"`` or a class: a `Team`, or one agent's code, which `PerAgent` lifts;
         or a function that returns a team.  Also ``"sb3:FOLDER"`` and ``"sb3:my.zip"``, and a model of
         Stable-Baselines3 as it is in memory (`hushbandits.baselines.sb3.Trained`).
     **kwargs
@@ -172,9 +172,9 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
         raise TypeError(
             f"agent {title(agent)!r} is built as {entry.__name__}(m, rng) and takes no parameters: {shown(kwargs)}"
         )
-    from hushbandits.agents.each import Each  # read where one class plays every seat
+    from hushbandits.agents.each import PerAgent  # read where one class plays every seat
 
-    return Each(entry)
+    return PerAgent(entry)
 
 
 def _agent(agent: AnyAgent) -> Spec:
@@ -224,7 +224,7 @@ def _taken(brought: _Brought) -> list[str]:
     return [p for _, names in brought.values() for p in names]
 
 
-def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), **kwargs: object) -> Env:
+def make_batched(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), **kwargs: object) -> Env:
     """Build the array core of an env.
 
     Parameters
@@ -247,7 +247,7 @@ def make_core(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = 
 
     Examples
     --------
-    >>> make_core("CoopNetwork-v0", runs=3, n_agents=4).runs
+    >>> make_batched("CoopNetwork-v0", runs=3, n_agents=4).runs
     3
     """
     return assemble(id, None, runs=runs, env=kwargs, wrappers=wrappers)

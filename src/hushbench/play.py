@@ -33,7 +33,7 @@ def admit(agent: hb.Use, tasks: Sequence[Task]) -> dict[str, Row]:
         (cell,) = task.experiment(agent).cells()
         try:
             wrappers = [hb.make_wrapper(w.name, **w.params) for w in cell.wrappers]
-            table = hb.privacy(
+            table = hb.privacy_report(
                 cell.env.name, cell.agent.name, agent_kwargs=cell.agent.params, wrappers=wrappers, **cell.env.params
             )
         except (ValueError, TypeError) as error:

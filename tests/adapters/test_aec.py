@@ -68,7 +68,7 @@ def test_an_action_outside_its_space_is_refused_by_name():
 def test_every_env_has_a_module_as_farama_has_them(env_id):
     module = importlib.import_module(f"hushbandits.{module_name(env_id)}")
     assert module is getattr(hb, module_name(env_id))
-    more = {"n_agents": 30, "threshold": 2} if hb.make_core(env_id).setting == "exploration" else {"n_agents": 4}
+    more = {"n_agents": 30, "threshold": 2} if hb.make_batched(env_id).setting == "exploration" else {"n_agents": 4}
     made = [partial(pettingzoo.make, "aec", f"hushbandits/{env_id}")] if hasattr(pettingzoo, "make") else []
     for build in (module.parallel_env, module.env, module.raw_env, *made):
         env = build(max_cycles=3, **more)

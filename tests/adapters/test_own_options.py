@@ -9,7 +9,7 @@ from refusals import rows
 
 import hushbandits as hb
 from hushbandits.baselines.learned import read
-from hushbandits.core.messages import Obs
+from hushbandits.core.messages import Observation
 from hushbandits.core.task import Coding
 from hushbandits.envs.network import CoopNetwork
 from hushbandits.envs.network.task import NetworkTask
@@ -36,7 +36,7 @@ class Recent(NetworkTask):
         turn = codings["discrete"]
         return {"discrete": Coding(turn.space, lambda action: last - action, turn.mask)}
 
-    def pulled(self, obs: Obs):
+    def pulled(self, obs: Observation):
         super().pulled(obs)
         at = self.layout["recent"]
         self.observations[..., at] = np.concatenate(

@@ -112,7 +112,7 @@ def test_what_is_decoded_beyond_the_rewards_stays_in_the_picture():
 def test_to_watch_changes_nothing(env_id, agent, env):
     seen, other = ((assemble(env_id, team, runs=1, env=env), team) for team in map(hb.make_team, (agent, agent)))
     *_, task = watched(*seen, 5)
-    played = hb.play(*other, 5)
+    played = hb.rollout(*other, 5)
     for name, value in seen[0].metrics().items():
         np.testing.assert_array_equal(value, played[name], err_msg=name)
     assert task.pulls.sum() > 0

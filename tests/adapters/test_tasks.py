@@ -53,7 +53,7 @@ def test_samples_within_the_mask_are_actions_and_the_rest_is_void(id, actions):
 def test_one_game_however_it_is_written(seed, id):
     """A discrete action and what it stands for, natively: the same rewards, observations and metrics."""
     env = {**GAMES[id], "permute_arms": True}
-    one, two = (hb.make_core(id, 3, **env).task(actions=actions) for actions in ("discrete", "native"))
+    one, two = (hb.make_batched(id, 3, **env).task(actions=actions) for actions in ("discrete", "native"))
     one.reset(seed), two.reset(seed)
     one.observe(), two.observe()
     rng = np.random.default_rng(seed)
@@ -184,7 +184,7 @@ def test_masks_fit_gymnasium():
 @pytest.mark.parametrize("id", sorted(GAMES))
 def test_a_team_that_looks_through_the_face_sees_what_a_learner_sees(id):
     """The observing side of a task needs nothing that a team may not know."""
-    core = hb.make_core(id, 3, **GAMES[id])
+    core = hb.make_batched(id, 3, **GAMES[id])
     task = core.task(agent_id=True)
     task.reset(5)
     with warnings.catch_warnings():
@@ -228,7 +228,7 @@ def test_a_game_that_nobody_can_win_says_which_numbers_decide():
 
 
 def test_an_env_that_hands_its_parameters_on_has_its_arms_shuffled_too():
-    class Mine(hb.make_core("CoopNetwork-v0").__class__):
+    class Mine(hb.make_batched("CoopNetwork-v0").__class__):
         def __init__(self, own=1, **rest):
             super().__init__(**rest)
 

@@ -13,7 +13,7 @@ import hushbandits as hb
 from hushbandits.adapters.learners import learners_core
 from hushbandits.adapters.make import make_vec
 from hushbandits.core.messages import Field
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg
@@ -47,7 +47,7 @@ class Alone:
     def start(self):
         number = self.row + (self.episode << 32)
         self.episode += 1
-        self.task.reset(run_seeds(self.seed, 1, number, self.task.core.seed_text))
+        self.task.reset(spawn_seeds(self.seed, 1, number, self.task.core.seed_text))
         return self.task.observe()[0]
 
     def step(self, action):

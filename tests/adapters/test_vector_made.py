@@ -17,7 +17,7 @@ VOTING = {"n_agents": 8, "n_arms": 3, "threshold": 1, "horizon": 12}
 
 @pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 def test_gymnasium_makes_every_env(env_id):
-    voting = hb.make_core(env_id).setting == "exploration"
+    voting = hb.make_batched(env_id).setting == "exploration"
     m, more = (30, {"threshold": 2}) if voting else (4, {})
     env = gymnasium.make_vec(f"hushbandits/{env_id}", num_envs=2 * m, n_agents=m, **more)
     assert (env.num_envs, env.runs, env.n_agents) == (2 * m, 2, m)

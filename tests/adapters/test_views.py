@@ -30,7 +30,7 @@ WRAPPED = {
 
 def wrapped(env_id):
     """Tuples of wrappers that fit: an id that brings its own takes none that ask for what those replace."""
-    env = hb.make_core(env_id)
+    env = hb.make_batched(env_id)
     if env.wrappers and env.setting != "feedback":
         return [(), (Loss(0.2, name="loss of ours"),)]
     fits = [
@@ -89,7 +89,7 @@ def test_wrap_adds_behind_what_was_given_and_before_the_ids_own():
     assert names(hb.wrap(hb.wrap(env, Loss(0.1)), Loss(0.2, name="again"))) == [
         "Huber", "Loss", "again", "DiscreteLaplace", "SecAgg"
     ]  # fmt: skip
-    vec = hb.wrap(hb.make_core("CoopNetwork-v0", runs=3, n_agents=4), Huber(0.1), Loss(0.1))
+    vec = hb.wrap(hb.make_batched("CoopNetwork-v0", runs=3, n_agents=4), Huber(0.1), Loss(0.1))
     assert (names(vec), vec.runs, vec.n_agents) == (["Huber", "Loss"], 3, 4)
     assert hb.wrap(hb.make("DPMASE-v0"), Loss(0.1)).core.horizon == hb.make("DPMASE-v0").core.horizon == 100_000
     said = {"bit": hb.Field(dtype="?")}

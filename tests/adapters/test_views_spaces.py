@@ -25,7 +25,7 @@ def test_action_spaces():
 
 def test_spaces_are_small_flat_homogeneous_and_each_agents_own():
     for env_id in hb.list_envs():
-        votes = {"threshold": 1, "strict": False} if hb.make_core(env_id).setting == "exploration" else {}
+        votes = {"threshold": 1, "strict": False} if hb.make_batched(env_id).setting == "exploration" else {}
         env = hb.make(env_id, n_agents=4, **votes)
         assert env.possible_agents == ["agent_0", "agent_1", "agent_2", "agent_3"]
         box, other = env.observation_space("agent_0"), env.observation_space("agent_1")
@@ -54,7 +54,7 @@ def test_reset_with_and_without_a_seed():
         means.append(env.core.means[0].tolist())
     assert means[:3] == means[3:6]  # the stream goes on, and a seed repeats all of it
     assert len({tuple(m) for m in means}) == 4
-    row = hb.make_core("CoopNetwork-v0", n_agents=4, n_arms=5, means=hb.UniformMeans(0.1, 0.9), permute_arms=True)
+    row = hb.make_batched("CoopNetwork-v0", n_agents=4, n_arms=5, means=hb.UniformMeans(0.1, 0.9), permute_arms=True)
     row.reset(3)
     assert row.means[0].tolist() == means[0]
     before = np.random.get_state()

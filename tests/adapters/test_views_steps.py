@@ -168,7 +168,7 @@ def flagged(view, observations, flag):
 
 def test_merged_exploration_names_who_acts_and_speaks():
     view, observations = exploration(threshold=3)
-    luck = hb.make_core("DPMASE-v0", n_agents=4, horizon=10, threshold=3, permute_arms=False)
+    luck = hb.make_batched("DPMASE-v0", n_agents=4, horizon=10, threshold=3, permute_arms=False)
     obs = luck.reset(2)
     voted = set()
     for _ in range(9):

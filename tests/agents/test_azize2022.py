@@ -63,7 +63,7 @@ def test_a_horizon_below_the_number_of_arms_sees_the_first_arms(agent):
 def test_every_server_goes_its_own_way(agent):
     settings = {"horizon": 500, "means": (0.6, 0.5, 0.4), "n_agents": 2, "epsilon": 5.0}
     env, team = build("CentralDP-v0", agent, 3, settings, {"alpha": 0.5})
-    hb.play(env, team, 1)
+    hb.rollout(env, team, 1)
     assert env.served.tolist() == [[500, 500]] * 3
     assert (team._mean[:, 0] != team._mean[:, 1]).all()
 
@@ -130,7 +130,7 @@ def test_the_lower_bounds_have_two_regimes():
 
 @both
 def test_what_is_said_of_the_pair(agent):
-    of_sums, of_actions = hb.privacy("CentralDP-v0", agent, epsilon=0.25).lines
+    of_sums, of_actions = hb.privacy_report("CentralDP-v0", agent, epsilon=0.25).lines
     assert (of_actions.by, of_actions.epsilon, of_actions.delta, of_actions.run_epsilon) == (agent, 0.25, 0.0, 0.25)
     assert (
         of_actions.protects
@@ -150,9 +150,9 @@ def test_a_mechanism_that_promises_nothing_leaves_nothing_of_the_actions():
         def send(self, message, env):
             return message
 
-    lines = hb.privacy("CentralDP-v0", "AdaP-UCB", wrappers=[Bare()]).lines
+    lines = hb.privacy_report("CentralDP-v0", "AdaP-UCB", wrappers=[Bare()]).lines
     assert [math.isinf(line.epsilon) for line in lines] == [True, True]
-    assert hb.make_team("AdaP-UCB").guarantees(hb.make_core("CoopNetwork-v0")) == ()
+    assert hb.make_team("AdaP-UCB").guarantees(hb.make_batched("CoopNetwork-v0")) == ()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import hushbandits as hb
 from hushbandits.agents.azize2023 import AdaPTT
 from hushbandits.audits.cases import Budget, Case, home
 from hushbandits.audits.suite import actions, chosen
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.routines.top_two import top_two_threshold
 
 MEANS = (0.1, 0.85, 0.5, 0.3)
@@ -34,9 +34,9 @@ def by_beats(env, team, seeds):
 @pytest.mark.parametrize(("epsilon", "beta"), [(1.0, 0.5), (0.2, 0.5), (5.0, 0.7)])
 def test_it_equals_its_naive_twin(epsilon, beta):
     env, team = build("DPMASE-v0", "AdaP-TT", 4, {"means": MEANS}, {"epsilon": epsilon, "beta": beta})
-    arms = by_beats(env, team, run_seeds(4, 4))
+    arms = by_beats(env, team, spawn_seeds(4, 4))
     final, ties = env.metrics(), 0
-    for r, seed in enumerate(run_seeds(4, 4)):
+    for r, seed in enumerate(spawn_seeds(4, 4)):
         played, best = naive_top_two(seed, MEANS, epsilon, 0.01, beta)
         assert arms[r][arms[r] >= 0].tolist() == played
         assert final["rounds"][r] == len(played)
@@ -48,8 +48,8 @@ def test_it_equals_its_naive_twin(epsilon, beta):
 def test_dp_se_alone_equals_its_naive_twin():
     means = (0.5, 0.85, 0.7, 0.3)
     env, team = build("DPMASE-v0", "DP-SE-alone", 4, {"means": means}, {"epsilon": 0.5, "delta": 0.1})
-    final = hb.play(env, team, run_seeds(4, 4))
-    twins = [naive_dp_se(seed, means, 0.5, 0.1) for seed in run_seeds(4, 4)]
+    final = hb.rollout(env, team, spawn_seeds(4, 4))
+    twins = [naive_dp_se(seed, means, 0.5, 0.1) for seed in spawn_seeds(4, 4)]
     assert list(zip(final["rounds"].tolist(), env.recommendation().tolist(), strict=True)) == twins
     assert len({pulls for pulls, _ in twins}) > 1
 
@@ -77,20 +77,20 @@ def test_wrong_answers_are_rare_where_nothing_proves_it():
 def test_first_means_have_laplace_noise():
     settings = {"means": MEANS, "rewards": "constant", "horizon": 4}
     env, team = build("DPMASE-v0", "AdaP-TT", 2000, settings, {"epsilon": 2.0})
-    hb.play(env, team, 5)
+    hb.rollout(env, team, 5)
     noise = (team._state.mean[:, 0] - np.array(MEANS)) * 2.0
     assert stats.kstest(noise.ravel(), stats.laplace.cdf).pvalue > 1e-7
     assert stats.kstest(noise.ravel(), stats.laplace(scale=1.25).cdf).pvalue < 1e-7  # it would notice
 
 
 def test_what_is_said_of_it():
-    (line,) = hb.privacy("DPMASE-v0", "AdaP-TT", agent_kwargs={"epsilon": 0.3}).lines
+    (line,) = hb.privacy_report("DPMASE-v0", "AdaP-TT", agent_kwargs={"epsilon": 0.3}).lines
     assert (line.by, line.epsilon, line.protects) == (
         "AdaP-TT",
         0.3,
         "one reward of a learner replaced by any other in [0, 1]",
     )
-    (line,) = hb.privacy("DPMASE-v0", "AdaP-TT", problem="P2").lines
+    (line,) = hb.privacy_report("DPMASE-v0", "AdaP-TT", problem="P2").lines
     assert math.isinf(line.epsilon)  # rewards without a bound
 
 

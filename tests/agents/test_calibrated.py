@@ -26,7 +26,7 @@ AGENTS = {  # and the env whose mechanism is theirs
     "Shuffle-DP-SE": "ShuffleDP-v0",
     "VB-SDP-AE": "ShuffleDP-v0",
 }
-ENVS = [id for id in hb.list_envs() if getattr(hb.make_core(id), "setting", "") == "feedback"]
+ENVS = [id for id in hb.list_envs() if getattr(hb.make_batched(id), "setting", "") == "feedback"]
 ENVS = [id for id in ENVS if id != "LTR-v0" and "-Train-" not in id]  # they bring the mechanism of another id
 SMALL = {"horizon": 3000, "n_arms": 3, "means": (0.9, 0.5, 0.1)}
 
@@ -44,7 +44,7 @@ class Declared(DiscreteLaplace):
 @pytest.fixture(autouse=True)
 def strangers(registries):
     """Two mechanisms of one's own, each with an env."""
-    core = type(hb.make_core("DistDP-v0"))
+    core = type(hb.make_batched("DistDP-v0"))
     for name, wrapper in (("Mine-calibrated-test", Mine), ("Declared-calibrated-test", Declared)):
         hb.register_wrapper(name, wrapper)
         hb.register_env(f"{name}-v0", core, wrappers=(name, "SecAgg"))
@@ -77,10 +77,10 @@ def test_an_agent_meets_its_own_mechanism_and_no_other(agent, id):
         return
     with pytest.raises(ValueError, match=rf"{agent} has a radius for the noise of \w+, not for that of .*calibrated="):
         hb.evaluate(id, agent, runs=1, env=SMALL)
-    core = hb.make_core(id, **SMALL)
+    core = hb.make_batched(id, **SMALL)
     needs = "has a radius for|needs a mechanism with|needs shuffle="
     with pytest.raises(ValueError, match=needs):
-        hb.play(core, hb.make_team(agent))
+        hb.rollout(core, hb.make_team(agent))
     given = {"env": SMALL, "agent_kwargs": {"calibrated": False}}
     if lacks := LACKS.get((agent, id)) or LACKS.get((agent, "")):  # its radius is a function of what is not there
         with pytest.raises(ValueError, match=lacks):
@@ -105,14 +105,14 @@ def test_an_agent_meets_its_own_mechanism_and_no_other(agent, id):
 )
 def test_a_mechanism_is_known_by_its_parameters_too(mechanism, agent, fits):
     secure = [] if isinstance(mechanism, CentralLaplace) else [SecAgg()]
-    core = type(hb.make_core("DistDP-v0"))(wrappers=[mechanism, *secure], **SMALL)
+    core = type(hb.make_batched("DistDP-v0"))(wrappers=[mechanism, *secure], **SMALL)
     if fits:
-        assert hb.play(core, hb.make_team(agent))["regret"].shape == (1,)
-        assert hb.play(core, hb.make_team(agent, calibrated=False))["uncalibrated"].tolist() == [0]
+        assert hb.rollout(core, hb.make_team(agent))["regret"].shape == (1,)
+        assert hb.rollout(core, hb.make_team(agent, calibrated=False))["uncalibrated"].tolist() == [0]
         return
     with pytest.raises(ValueError, match="has a radius for the noise of"):
-        hb.play(core, hb.make_team(agent))
-    assert hb.play(core, hb.make_team(agent, calibrated=False))["uncalibrated"].tolist() == [1]
+        hb.rollout(core, hb.make_team(agent))
+    assert hb.rollout(core, hb.make_team(agent, calibrated=False))["uncalibrated"].tolist() == [1]
 
 
 @pytest.mark.parametrize("t_min", [0.7, 0.8])
@@ -122,8 +122,8 @@ def test_a_fifth_of_the_users_may_drop_out(agent, t_min):
     env = {**SMALL, "horizon": 20_000, "t_min": t_min, "rewards": "bernoulli"}
     lost = [hb.make_wrapper("Loss", rate=0.2)]
     results = hb.evaluate(AGENTS[agent], agent, runs=10, env=env, wrappers=lost)
-    whole = hb.make_core(AGENTS[agent]).guarantees()[0]
-    promise = hb.make_core(AGENTS[agent], wrappers=lost, t_min=t_min).guarantees()[0]
+    whole = hb.make_batched(AGENTS[agent]).guarantees()[0]
+    promise = hb.make_batched(AGENTS[agent], wrappers=lost, t_min=t_min).guarantees()[0]
     assert promise.epsilon == whole.epsilon
     assert results.final("epsilon").max() <= promise.epsilon * (1 + 1e-9)
     assert results.final("covered").mean() >= 1 - 3 * 0.1  # lemma 2 at p = .1; .985 in 200 runs
@@ -132,7 +132,7 @@ def test_a_fifth_of_the_users_may_drop_out(agent, t_min):
 
 def test_more_noise_has_a_wider_radius():
     """What is there for noise is the 1 − p quantile of n users' noise, where t of them would be enough."""
-    env, team = hb.make_core("DistDP-v0", t_min=0.7, horizon=1024, confidence=0.1), hb.make_team("Dist-DP-SE")
+    env, team = hb.make_batched("DistDP-v0", t_min=0.7, horizon=1024, confidence=0.1), hb.make_team("Dist-DP-SE")
     env.reset(0)
     team.reset(env, own_streams(env, team))
     noise = env.mechanism.planned(1024).noise

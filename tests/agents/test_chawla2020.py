@@ -7,7 +7,7 @@ from twins_chawla import MEANS, naive_gosine
 
 import hushbandits as hb
 from hushbandits.agents.chawla2020 import first_lists
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.envs.network.graphs import adjacency
 from hushbandits.wrappers.loss import Loss
 
@@ -19,11 +19,11 @@ T = 150
 def test_it_equals_its_naive_twin(graph, m, slack):
     given = {"n_agents": m, "graph": graph, "means": MEANS, "horizon": T}
     env, team = build("CoopNetwork-v0", "GosInE", 6, given, {"slack": slack, "alpha": 0.5})
-    arms = arms_pulled(env, team, run_seeds(3, 6))
+    arms = arms_pulled(env, team, spawn_seeds(3, 6))
     edges = [np.flatnonzero(row).tolist() for row in adjacency(graph, m)]
     asked = team.metrics(env)["recommendations"]
     assert (team._lists != first_lists(m, len(MEANS))).any() or m < 3  # names were taken over
-    for r, seed in enumerate(run_seeds(3, 6)):
+    for r, seed in enumerate(spawn_seeds(3, 6)):
         played, lists, names = naive_gosine(seed, edges, T, 0.5, slack)
         assert arms[r].tolist() == played
         assert team._lists[r].tolist() == lists
@@ -33,8 +33,8 @@ def test_it_equals_its_naive_twin(graph, m, slack):
 def test_without_sharing_everybody_plays_ucb_on_all_arms():
     given = {"n_agents": 3, "graph": "star", "means": MEANS, "horizon": T}
     env, team = build("CoopNetwork-v0", "GosInE", 2, given, {"shares": False})
-    arms = arms_pulled(env, team, run_seeds(3, 2))
-    for r, seed in enumerate(run_seeds(3, 2)):
+    arms = arms_pulled(env, team, spawn_seeds(3, 2))
+    for r, seed in enumerate(spawn_seeds(3, 2)):
         assert arms[r].tolist() == naive_gosine(seed, [[], [], []], T, shares=False)[0]
     assert env.metrics()["messages"].tolist() == [0, 0]
 
@@ -52,7 +52,7 @@ def test_every_arm_sticks_somewhere_and_no_list_has_one_twice(agents, arms):
 @pytest.mark.parametrize("agent", ["GosInE", "GosInE-async"])
 def test_lists_keep_their_sticky_arms_and_stay_lists(agent):
     env, team = build("CoopNetwork-v0", agent, 5, {"n_agents": 8, "n_arms": 20, "graph": "cycle", "horizon": 600})
-    hb.play(env, team, 0)
+    hb.rollout(env, team, 0)
     first = first_lists(8, 20)
     assert (team._lists[:, :, :-2] == first[:, :-2]).all()
     assert (team._lists[:, :, -2:] != first[:, -2:]).any()
@@ -62,10 +62,10 @@ def test_lists_keep_their_sticky_arms_and_stay_lists(agent):
 def test_what_is_lost_or_late_leaves_the_last_name():
     given = {"n_agents": 5, "n_arms": 9, "graph": "complete", "horizon": 40, "extra_delay": 3}
     env, team = build("CoopNetwork-v0", "GosInE", 2, given)
-    hb.play(env, team, 0)  # posts of t = 1, 8, 27 come in t = 4, 11, 30
+    hb.rollout(env, team, 0)  # posts of t = 1, 8, 27 come in t = 4, 11, 30
     first = first_lists(5, 9)[:, 0]
     silent, deaf = build("CoopNetwork-v0", "GosInE", 2, {**given, "extra_delay": 0}, wrappers=[Loss(1.0)])
-    hb.play(silent, deaf, 0)
+    hb.rollout(silent, deaf, 0)
     near = deaf._near[0]
     assert (deaf._heard == first[near]).all()
     assert (team._heard != first[near]).any()
@@ -74,8 +74,8 @@ def test_what_is_lost_or_late_leaves_the_last_name():
 def test_one_run_is_its_row_where_clocks_differ():
     env = {"n_agents": 6, "n_arms": 12, "graph": "cycle", "horizon": 400}
     batch, rows = build("CoopNetwork-v0", "GosInE-async", 4, env)
-    hb.play(batch, rows, run_seeds(8, 4))
+    hb.rollout(batch, rows, spawn_seeds(8, 4))
     alone, row = build("CoopNetwork-v0", "GosInE-async", 1, env)
-    hb.play(alone, row, run_seeds(8, 4)[2:3])
+    hb.rollout(alone, row, spawn_seeds(8, 4)[2:3])
     assert (rows._lists[2] == row._lists[0]).all()
     assert batch.metrics()["regret"][2] == alone.metrics()["regret"][0]

@@ -39,7 +39,7 @@ def test_distributed_elimination_equals_its_naive_twin(base):
     settings = {"horizon": 6000, "n_arms": 4, "epsilon": 2.0, "confidence": 0.3, "users": "each"}
     env, team = build("DistDP-v0", "Dist-DP-SE", 3, settings, {"batch_base": base})
     heard = sums_heard(team, 3)
-    final = hb.play(env, team, 11)
+    final = hb.rollout(env, team, 11)
     assert_twin(env, team, heard, final, lambda r: naive_distributed(env, r, 2.0, 0.3, 6000, base))
 
 
@@ -53,7 +53,7 @@ def test_central_elimination_equals_its_naive_twin():
     settings = {"horizon": 40_000, "n_arms": 3, "epsilon": 0.5, "confidence": 0.5, "users": "each"}
     env, team = build("CentralDP-v0", "DP-SE", 2, settings)
     heard = sums_heard(team, 2)
-    final = hb.play(env, team, 2)
+    final = hb.rollout(env, team, 2)
     assert_twin(env, team, heard, final, lambda r: naive_central(env, r, 0.5, 0.5, 40_000))
 
 
@@ -62,7 +62,7 @@ def test_binary_sum_elimination_equals_its_naive_twin():
     env, team = build("ShuffleDP-v0", "VB-SDP-AE", 3, {**settings, "rewards": "beta"})
     measured, radii = team.interval, [[], [], []]
     team.interval = lambda r, i, m, b: radii[r].append(measured(r, i, m, b)) or radii[r][-1]
-    final = hb.play(env, team, 3)
+    final = hb.rollout(env, team, 3)
     assert_twin(env, team, radii, final, lambda r: naive_binary(env, r, 2.0, 1e-2, 0.1, 9000))
 
 
@@ -147,7 +147,7 @@ def test_a_radius_counts_on_the_noise_of_all_who_may_be_left(t_min):
 def test_regret_stays_below_lemma_2(epsilon):
     p, runs = 0.1, 100
     env, team = build("DistDP-v0", "Dist-DP-SE", runs, {"horizon": 10**6, "epsilon": epsilon, "confidence": p})
-    regret = hb.play(env, team, 3)["regret"]
+    regret = hb.rollout(env, team, 3)["regret"]
     bound = np.array(regret_bound(env.gaps, epsilon, p, 10**6))
     assert stats.binom.sf((regret > bound).sum() - 1, runs, 3 * p) > 1e-7
     assert np.median(regret / bound) > 0.1  # and says something
@@ -156,7 +156,7 @@ def test_regret_stays_below_lemma_2(epsilon):
 @pytest.mark.parametrize("confidence", [0.1, "1/T"])
 def test_confidence_is_a_number_or_one_over_the_horizon(confidence):
     env, team = build("DistDP-v0", "Dist-DP-SE", 1, {"horizon": 5000, "confidence": confidence})
-    hb.play(env, team, 0)
+    hb.rollout(env, team, 0)
     p = 1 / 5000 if confidence == "1/T" else 0.1
     assert env.mechanism.planned(64).tau == math.ceil(8 * math.log(2 / p))
     assert team._p == p
@@ -177,7 +177,7 @@ def test_shuffle_batches_start_at_32_and_small_blocks_are_refused():
 def test_a_relaxed_sum_is_wrong_with_probability_one_over_2t():
     # At ε = 10⁶ noise is far below one user: what is not 0 is a relaxed sum, uniform on ℤ_m.
     runs, servers, n = 1000, 10, 32
-    env = hb.make_core(
+    env = hb.make_batched(
         "ShuffleDP-v0", shuffle="pure", horizon=n, runs=runs, n_agents=servers, means=(0.0, 1.0), rewards="bernoulli",
         epsilon=1e6, permute_arms=False,
     )  # fmt: skip
@@ -190,4 +190,4 @@ def test_a_relaxed_sum_is_wrong_with_probability_one_over_2t():
 
 
 def test_a_shuffled_sum_and_its_noise_are_as_secure():
-    assert hb.make_core("ShuffleDP-v0", security=20).guarantees()[0].delta > 1e-6
+    assert hb.make_batched("ShuffleDP-v0", security=20).guarantees()[0].delta > 1e-6

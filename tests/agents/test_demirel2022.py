@@ -11,7 +11,7 @@ from twins_federated import A, corrupted, fed_mom, naive_phases, taped
 
 import hushbandits as hb
 from hushbandits.agents.demirel2022 import MAPPINGS, FedMoMUCB, clients_needed, group_size, tolerance
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.wrappers.false_means import FalseMeans
 
 MEANS = (0.9, 0.2, 0.5, 0.85)
@@ -32,9 +32,9 @@ def test_it_equals_its_naive_twin(m, share, mapping, growth, reading):
     given = {"n_agents": m, "means": MEANS, "spread": 0.02, "margin": 0.1, "horizon": T}
     rule = {"fraction": share, "mapping": mapping, "growth": growth, "beta": 0.4, "sigma": 0.1}
     env, team = build("FederatedNetwork-v0", "Fed-MoM-UCB", 3, given, rule, [FalseMeans(reading, share)])
-    arms = arms_pulled(env, team, run_seeds(8, 3))
+    arms = arms_pulled(env, team, spawn_seeds(8, 3))
     final = env.metrics()
-    for r, seed in enumerate(run_seeds(8, 3)):
+    for r, seed in enumerate(spawn_seeds(8, 3)):
         pull = taped(seed, env.arms.own[r].tolist(), T)
         liars, told = corrupted(seed, pull, m, share, reading, GOOD, T)
         server = fed_mom(m, share, mapping, 0.4, sigma=0.1)
@@ -61,11 +61,11 @@ def test_sizes_are_the_papers(mapping):
 
 def played(reading, runs, rounds=40):
     """Arms of all rounds (T, R, M), what agents are told of them, and what they hear at the end."""
-    core = hb.make_core(
+    core = hb.make_batched(
         "FederatedNetwork-v0", runs=runs, n_agents=10, means=MEANS, spread=0.0, margin=0.1, horizon=rounds,
         graph="complete", life=1, fields=FedMoMUCB.fields, wrappers=[FalseMeans(reading, 0.3)],
     )  # fmt: skip
-    core.reset(run_seeds(3, runs))
+    core.reset(spawn_seeds(3, runs))
     arms = np.random.default_rng(3).integers(4, size=(rounds, runs, 10))
     said = {"mean": np.full((runs, 10, 4), 0.5), "count": np.ones((runs, 10, 4)), "sent": np.ones((runs, 10), bool)}
     told = []
@@ -100,7 +100,7 @@ def test_a_liar_goes_by_its_own_lies(reading):
 def test_liars_of_a_run_that_starts_among_others_are_those_of_one_alone(reading):
     given = {"n_agents": 6, "means": MEANS, "horizon": 50, "graph": "complete", "life": 1}
     env, alone = (
-        hb.make_core("FederatedNetwork-v0", runs=runs, fields=FedMoMUCB.fields, wrappers=[FalseMeans(reading, 0.4)],
+        hb.make_batched("FederatedNetwork-v0", runs=runs, fields=FedMoMUCB.fields, wrappers=[FalseMeans(reading, 0.4)],
                      **given)
         for runs in (3, 1)
     )  # fmt: skip
@@ -111,10 +111,10 @@ def test_liars_of_a_run_that_starts_among_others_are_those_of_one_alone(reading)
         said = {"mean": np.full(shape, 0.5), "count": np.full(shape, count), "sent": np.ones(shape[:2], bool)}
         return core.talk(said).inbox["mean"]
 
-    env.reset(run_seeds(1, 3))
+    env.reset(spawn_seeds(1, 3))
     before = heard(env, 3.0)
-    env.reset(run_seeds(7, 1), rows=[1])
-    alone.reset(run_seeds(7, 1))
+    env.reset(spawn_seeds(7, 1), rows=[1])
+    alone.reset(spawn_seeds(7, 1))
     for count in (4.0, 9.0):
         np.testing.assert_array_equal(heard(env, count)[1], (own := heard(alone, count))[0])
         assert (own != 0.5).any()

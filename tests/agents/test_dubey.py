@@ -13,7 +13,7 @@ import hushbandits as hb
 from hushbandits.audits.cases import Budget, Case
 from hushbandits.audits.play import shown, stage
 from hushbandits.audits.suite import on_graph
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.estimators.robust import Catoni
 from hushbandits.privacy.laplace import lemma, release_counts
 
@@ -21,7 +21,7 @@ GRAPHS = [("cycle", 7, None), ("star", 5, None), ("grid", 9, 2), ("path", 4, 1),
 
 
 def actions_of(env_id, agent, env, runs=2, **kwargs):
-    return arms_pulled(*build(env_id, agent, runs, {"means": MEANS, **env}, kwargs), run_seeds(11, runs))
+    return arms_pulled(*build(env_id, agent, runs, {"means": MEANS, **env}, kwargs), spawn_seeds(11, runs))
 
 
 # -- algorithm 3 ----------------------------------------------------------------------------------------------------
@@ -33,7 +33,7 @@ def actions_of(env_id, agent, env, runs=2, **kwargs):
 def test_byzantine_ucb_equals_its_twin(graph, m, life, mean):
     horizon, env = 90, {"graph": graph, "n_agents": m, "life": life, "horizon": 90, "rate": 0.3, "fraction": 0.6}
     ours = actions_of("ByzantineNetwork-v0", "Byzantine-UCB", env, epsilon=0.1, mean=mean)
-    for r, seed in enumerate(run_seeds(11, 2)):
+    for r, seed in enumerate(spawn_seeds(11, 2)):
         assert ours[r].tolist() == naive_byzantine_ucb(seed, graph, m, life, horizon, 0.1, 0.3, 0.6, mean)
 
 
@@ -44,7 +44,7 @@ MEANS_OF = [(Catoni(0.1),), ("truncated",), ("lugosi-mendelson",), ("median-of-m
 def test_with_any_estimator_it_equals_its_twin(mean):
     env = {"graph": "complete", "n_agents": 4, "horizon": 60, "rate": 0.3}
     ours = actions_of("ByzantineNetwork-v0", "Byzantine-UCB", env, epsilon=0.02, mean=mean, sigma=0.2)
-    for r, seed in enumerate(run_seeds(11, 2)):
+    for r, seed in enumerate(spawn_seeds(11, 2)):
         expected = naive_byzantine_ucb(seed, "complete", 4, None, 60, 0.02, 0.3, 1.0, mean, sigma=0.2)
         assert ours[r].tolist() == expected
 
@@ -63,7 +63,7 @@ def test_a_byzantine_agents_own_statistics_stay_clean():
     }
 
     def regret(id, **given):
-        return hb.play(hb.make_core(id, runs=3, **given), hb.make_team("Byzantine-UCB"), seed=0)["regret"]
+        return hb.rollout(hb.make_batched(id, runs=3, **given), hb.make_team("Byzantine-UCB"), seed=0)["regret"]
 
     deaf = regret("ByzantineNetwork-v0", **env, life=0)
     clean = regret("CoopNetwork-v0", **{k: env[k] for k in ("n_agents", "graph", "means", "horizon")}, life=0)
@@ -89,7 +89,7 @@ def test_without_communication_they_are_the_single_agent_baselines(agent, alone,
 @pytest.mark.parametrize("agent", ["UCB1", "DP-UCB-INT"])
 def test_agents_that_play_alone_send_nothing(agent):
     game = build("CoopNetwork-v0", agent, 2, {"n_agents": 5, "graph": "complete", "horizon": 20})
-    assert hb.play(*game, 3)["messages"].tolist() == [0, 0]
+    assert hb.rollout(*game, 3)["messages"].tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("own", ["exact", "noised"])
@@ -113,7 +113,7 @@ def test_private_ucb_plays_both_envs_alike(own):
 def test_agents_that_go_by_their_own_releases_equal_their_twins(agent, kwargs, listen):
     env = {"n_agents": 4, "graph": "complete", "horizon": 80}
     ours = actions_of("CoopNetwork-v0", agent, env, epsilon=0.4, v=1.2, **kwargs)
-    for r, seed in enumerate(run_seeds(11, 2)):
+    for r, seed in enumerate(spawn_seeds(11, 2)):
         assert ours[r].tolist() == naive_noised(seed, 4, 80, 0.4, 1.2, listen)
 
 
@@ -184,7 +184,7 @@ def test_the_ledger_follows_a_run():
 @pytest.mark.parametrize(("m", "horizon", "v"), [(2, 1, 1.1), (16, 10_000, 1.1), (300, 50_000, 1.49)])
 def test_sums_of_released_means_are_the_same_in_any_order(m, horizon, v):
     """Counts up to T and means as far out as a double's Laplace noise goes, on the grid."""
-    core = hb.make_core("PrivateNetwork-v0", n_agents=m, graph="path", life=1, horizon=horizon, v=v)
+    core = hb.make_batched("PrivateNetwork-v0", n_agents=m, graph="path", life=1, horizon=horizon, v=v)
     core.reset(0)
     grid, rng = core.wrappers[0]._own.grid, np.random.default_rng(0)
     n = rng.integers(1, horizon + 1, m)
@@ -199,7 +199,7 @@ def test_sums_of_released_means_are_the_same_in_any_order(m, horizon, v):
 
 def published(own, first, runs=50, seed=0):
     """Messages of an agent with two arms whose rewards are `first`, ½, ½: by field (rounds, runs, agent, arm)."""
-    env = hb.make_core("PrivateNetwork-v0", own=own)
+    env = hb.make_batched("PrivateNetwork-v0", own=own)
     told = [np.full(1, x) for x in (first, 0.5, 0.5)]
     case = stage(Case("means", env.wrappers[0], env), 3, 1, runs=runs)
     return shown(case, hb.make_team("Private-UCB", own=own), seed, told).fields
@@ -233,13 +233,13 @@ def test_the_audit_rejects_a_mechanism_that_breaks_its_word(monkeypatch, mutant)
             return due, share * scale, *rest
 
         monkeypatch.setattr(home.PrivateMeans, "_schedule", less)
-    env = hb.make_core("PrivateNetwork-v0")
+    env = hb.make_batched("PrivateNetwork-v0")
     assert not all(v.passed for v in on_graph(Case(mutant, env.wrappers[0], env, budget=Budget(samples=1600)), (3,)))
 
 
 def test_the_statement_names_what_is_covered():
-    noised = hb.make_core("PrivateNetwork-v0").guarantees()
-    whole, alone = hb.make_core("PrivateNetwork-v0", own="exact").guarantees()
+    noised = hb.make_batched("PrivateNetwork-v0").guarantees()
+    whole, alone = hb.make_batched("PrivateNetwork-v0", own="exact").guarantees()
     assert (whole.epsilon, whole.invalid_reason) == (math.inf, "arms and counts follow exact own rewards")
     assert whole.view == noised[0].view == "any receiver: all messages, counts included"
     assert (alone.epsilon, alone.alone, alone.run) == (1.0, True, None)  # the first release is of one reward

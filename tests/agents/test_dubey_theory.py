@@ -95,7 +95,7 @@ def test_regret_stays_under_the_bounds(env_id, agent, kwargs, life):
     """Claim 5, on an instance whose gaps are not tiny."""
     means = [0.8, 0.6, 0.5, 0.3]
     env = {"n_agents": 16, "graph": "grid", "life": life, "horizon": 400, "means": means}
-    core = hb.make_core(env_id, **env)
+    core = hb.make_batched(env_id, **env)
     gamma = int(core.slots.life[0])
     cover = clique_cover_number(power_graph(core.distance[0], gamma)).high
     bound = {"Private-UCB": theory.private_regret, "Byzantine-UCB": theory.byzantine_regret}[agent]

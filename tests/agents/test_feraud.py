@@ -7,8 +7,8 @@ from helpers import build
 from kinds import each_once
 
 import hushbandits as hb
-from hushbandits.core.play import play, record
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
+from hushbandits.core.rollout import record, rollout
 from hushbandits.envs.exploration.problems import agent_weights
 from hushbandits.envs.exploration.votes import NOTHING
 
@@ -35,8 +35,8 @@ def test_every_routine_equals_its_twin_in_every_role(routine, role):
     agent_kwargs = kwargs(role, routine)
     env_kwargs = {"n_agents": 5, "means": MEANS, "agent_distribution": "50/80", "drift": 2e-4}
     env, team = build(ID, f"{role}-{routine}", 2, env_kwargs, agent_kwargs)
-    seeds = run_seeds(11, 2)
-    metrics = play(env, team, seeds)
+    seeds = spawn_seeds(11, 2)
+    metrics = rollout(env, team, seeds)
     weights = agent_weights("50/80", 5).tolist()
     for r, seed in enumerate(seeds):
         twin = twins.run(
@@ -57,8 +57,8 @@ def test_ser4_equals_its_twin_in_every_role(role):
     env_kwargs = {"n_agents": 5, "means": MEANS, "horizon": 6000, "switches": 1}
     agent_kwargs = kwargs(role, "SER4", phi=0.001)
     env, team = build(ID, f"{role}-SER4", 4, env_kwargs, agent_kwargs)
-    seeds = run_seeds(5, 4)
-    metrics = play(env, team, seeds)
+    seeds = spawn_seeds(5, 4)
+    metrics = rollout(env, team, seeds)
     total = 0
     for r, seed in enumerate(seeds):
         regret, messages, arms, resets = twins.run_ser4(
@@ -81,7 +81,7 @@ def vote(env, arms):
 
 def lone_env(n_agents, **more):
     given = {"n_agents": n_agents, "means": [0.9, 0.6, 0.1], "threshold": 2, "strict": False, "precision": 0.0}
-    env = hb.make_core(ID, permute_arms=False, **{**given, **more})
+    env = hb.make_batched(ID, permute_arms=False, **{**given, **more})
     return env, env.reset(1)
 
 
@@ -165,7 +165,7 @@ def test_half_the_players_make_most_of_the_events():
 
 
 def test_means_drift_and_switch():
-    env = hb.make_core(ID, problem="P3", horizon=40_000, switches=1, stop="horizon", permute_arms=False)
+    env = hb.make_batched(ID, problem="P3", horizon=40_000, switches=1, stop="horizon", permute_arms=False)
     env.reset(0)
     np.testing.assert_allclose(env.means[0, :4], [0.7, 0.5, 0.3, 0.1])
     env.book.rounds[:] = 15_000
@@ -176,7 +176,7 @@ def test_means_drift_and_switch():
 
 def test_an_arm_exactly_epsilon_below_the_best_is_right():
     given = {"means": [0.9, 0.6, 0.59, 0.1], "precision": 0.3, "n_agents": 4, "strict": False}
-    env = hb.make_core(ID, **given, permute_arms=False)
+    env = hb.make_batched(ID, **given, permute_arms=False)
     env.reset(0)
     assert env.right[0].tolist() == [True, True, False, False]  # though .9 − .3 > .6 in floating point
 
@@ -185,6 +185,6 @@ def test_regret_is_a_curve_of_an_episode_to_the_horizon():
     env_kwargs = {"n_agents": 6, "means": MEANS, "horizon": 500}
     env, team = build(ID, "Decentralized-SER4", 3, env_kwargs, kwargs("Decentralized", "SER3", phi=0.0))
     assert env.fixed_length
-    final, curves = record(env, team, run_seeds(0, 3), [1, 100, 500], env.curve_metrics)
+    final, curves = record(env, team, spawn_seeds(0, 3), [1, 100, 500], env.curve_metrics)
     np.testing.assert_array_equal(curves["regret"][:, -1], final["regret"])
     assert (np.diff(curves["regret"], axis=1) > 0).all()

@@ -9,7 +9,7 @@ import hushbandits as hb
 from benchmarks.observer import observe
 from hushbandits.agents import feraud2019_theory as theory
 from hushbandits.agents.rio2023_theory import mase_confidence, mase_rounds
-from hushbandits.core.play import play
+from hushbandits.core.rollout import rollout
 from hushbandits.envs.exploration.observer import watch
 from hushbandits.envs.exploration.problems import vote_threshold
 from hushbandits.experiments import feraud2019
@@ -72,7 +72,7 @@ def test_theorem_2_counts_on_the_most_likely_players(m, p):
 
 def test_theorem_4_bounds_the_messages_of_dser4():
     env = {"n_agents": 32, "horizon": 200_000, "permute_arms": True}
-    sent = play(*build(ID, "Decentralized-SER4", 10, env, {"phi": 5e-5}))["messages"]
+    sent = rollout(*build(ID, "Decentralized-SER4", 10, env, {"phi": 5e-5}))["messages"]
     # one elimination more than resets; 10 resets each, 10 runs
     assert sent.mean() < (5e-5 * 200_000 + 1) * theory.message_bound(0.05, 0.9, 10)  # φT(MK − 1)
 

@@ -26,7 +26,7 @@ from hushbandits.baselines.gossip import gossip_matrix, second_eigenvalue
 from hushbandits.baselines.landgren2016 import CONSTANTS, published_exploration, smallest_exploration
 from hushbandits.baselines.martinez2019 import chebyshev, stage_length
 from hushbandits.core.messages import Field
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.envs.network.graphs import adjacency
 from hushbandits.wrappers.loss import Loss
 
@@ -68,7 +68,7 @@ def test_the_matrix_is_the_papers(graph, m):
 @pytest.mark.parametrize(("graph", "shape"), [("grid", (3,)), ("star", ()), ("erdos-renyi", (2, 2))])
 def test_an_inbox_mixes_as_a_matrix_does(graph, shape):
     fields = {"x": Field(shape=shape), "n": Field(dtype="i8", low=0, high=9)}
-    env = hb.make_core("CoopNetwork-v0", runs=3, n_agents=9, graph=graph, life=1, horizon=4, fields=fields)
+    env = hb.make_batched("CoopNetwork-v0", runs=3, n_agents=9, graph=graph, life=1, horizon=4, fields=fields)
     env.reset(3)
     rng = np.random.default_rng(1)
     for _ in range(4):
@@ -92,11 +92,11 @@ def actions_of(agent, graph, m, rate=0.0, life=1, agent_rate=None, **kwargs):
     if agent == "CMP-UCB":
         world["life"] = life
     env, team = build("CoopNetwork-v0", agent, 2, world, kwargs, (Loss(rate),) if rate else ())
-    return arms_pulled(env, team, run_seeds(11, 2)).tolist()
+    return arms_pulled(env, team, spawn_seeds(11, 2)).tolist()
 
 
 def twins(naive, *given, **kwargs):
-    return [naive(seed, *given, **kwargs) for seed in run_seeds(11, 2)]
+    return [naive(seed, *given, **kwargs) for seed in spawn_seeds(11, 2)]
 
 
 @each_once
@@ -123,7 +123,7 @@ def test_gossiping_agents_equal_their_twins(graph, m, rate):
 @pytest.mark.parametrize(("graph", "life"), [("grid", 2), ("star", 1), ("cycle", None)])
 def test_a_leaders_clock_counts_rounds_however_much_it_hears(graph, life, step):
     env, team = build("CoopNetwork-v0", "CMP-UCB", 2, {"graph": graph, "n_agents": 9, "life": life, "horizon": T})
-    hb.play(env, team, seed=2, step=step)
+    hb.rollout(env, team, seed=2, step=step)
     leads, pi = team.state.leader.ravel() >= 0, team.state.pi
     assert (pi.n.sum(1)[leads] > T).any() or graph == "star"  # leaves that lead a star at γ = 1 hear its centre
     assert (pi.t[leads] == T - 1).all()
@@ -235,12 +235,12 @@ def test_a_stage_is_as_long_as_published(m, second, epsilon):
 ])  # fmt: skip
 def test_what_gossip_cannot_do_is_refused(agent, world, wrappers, words):
     with pytest.raises(ValueError, match=words):
-        hb.play(*build("CoopNetwork-v0", agent, 1, {"horizon": 5, **world}, wrappers=wrappers))
+        hb.rollout(*build("CoopNetwork-v0", agent, 1, {"horizon": 5, **world}, wrappers=wrappers))
 
 
 @pytest.mark.weekly
 def test_nobody_speaks_in_the_rounds_of_first_pulls():
     for agent, silent in (("coop-UCB", 3), ("DDUCB", 3), ("Dec-TS", 0)):
         world = {"n_agents": 5, "horizon": 10, "means": MEANS}
-        found = hb.play(*build("CoopNetwork-v0", agent, 2, world), seed=0)
+        found = hb.rollout(*build("CoopNetwork-v0", agent, 2, world), seed=0)
         assert found["messages"].tolist() == [(10 - silent) * 10] * 2  # two edges each

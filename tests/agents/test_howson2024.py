@@ -15,7 +15,7 @@ from twins_network import MEANS, naive_quack
 import hushbandits as hb
 from hushbandits.agents.howson2024 import QuACK
 from hushbandits.baselines.alone import Alone
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.envs.network.graphs import adjacency, graph_median, hop_distances, shortest_path_tree
 from hushbandits.policies.shelf import list_policies
 from hushbandits.policies.ucb import UCB1
@@ -37,9 +37,9 @@ def network(agent, runs, m, graph, wrappers=(), means=FOUR, horizon=T, extra_del
 def equals_its_twin(policy, m, graph, twin=None, extra_delay=0, rate=0.0, **kwargs):
     wrappers = (Loss(rate),) if rate else ()
     env, team = network(f"QuACK-{policy}", 2, m, graph, wrappers, extra_delay=extra_delay, **kwargs)
-    ours = arms_pulled(env, team, run_seeds(11, 2))
+    ours = arms_pulled(env, team, spawn_seeds(11, 2))
     twin = {"leader": kwargs.get("leader")} if twin is None else twin
-    for r, seed in enumerate(run_seeds(11, 2)):
+    for r, seed in enumerate(spawn_seeds(11, 2)):
         theirs = naive_quack(seed, graph, m, T, policy, rate=rate, extra_delay=extra_delay, means=FOUR, **twin)
         assert ours[r].tolist() == theirs
 
@@ -66,7 +66,7 @@ def test_on_every_graph_it_equals_its_twin(policy, m, graph, kwargs):
 def test_a_run_that_begins_with_the_search_for_its_leader(m, graph, routing):
     equals_its_twin("TS", m, graph, {"pause": 3 * m}, elects=True, routing=routing, rate=0.2)
     env, team = network("QuACK-UCB1", 2, m, graph, elects=True, routing=routing)
-    found, plain = hb.play(env, team, seed=3), best_leader(adjacency(graph, m))
+    found, plain = hb.rollout(env, team, seed=3), best_leader(adjacency(graph, m))
     assert found["setup_rounds"].tolist() == [3 * m] * 2
     assert found["setup_messages"].tolist() == [plain.messages] * 2
     assert (team.state.leader == plain.leader).all()
@@ -82,7 +82,7 @@ def test_a_tree_takes_the_same_decisions_with_fewer_messages(m, graph, leader):
     distance = hop_distances(adjacency(graph, m))
     root = int(graph_median(distance[None])[0]) if leader is None else leader
     flood, tree = (
-        hb.play(*network("QuACK-UCB1", 2, m, graph, leader=leader, routing=way), seed=1) for way in ("flood", "tree")
+        hb.rollout(*network("QuACK-UCB1", 2, m, graph, leader=leader, routing=way), seed=1) for way in ("flood", "tree")
     )
     np.testing.assert_array_equal(flood["agent_regret"], tree["agent_regret"])
     # a round: an instruction along every edge of the tree, and everyone's report along its way to the root
@@ -120,15 +120,15 @@ def test_the_busiest_agent_of_a_tree(m, graph, leader):
     sent, arrived = sent_by_everyone(m, graph, root, T)
     for w in set(range(m)) - {root}:  # every report once, after as many hops as there are
         assert [arrived[w, t] for t in range(T)] == [1] * (T - distance[root, w] + 1) + [0] * (distance[root, w] - 1)
-    found = hb.play(*network("QuACK-UCB", 3, m, graph, leader=leader, routing="tree"), seed=1)
+    found = hb.rollout(*network("QuACK-UCB", 3, m, graph, leader=leader, routing="tree"), seed=1)
     assert found["messages_most"].tolist() == [sent.max()] * 3
-    assert "messages_most" not in hb.play(*network("QuACK-UCB", 3, m, graph, leader=leader), seed=1)
+    assert "messages_most" not in hb.rollout(*network("QuACK-UCB", 3, m, graph, leader=leader), seed=1)
 
 
 def test_the_busiest_agent_is_that_of_each_run_s_own_graph():
     world = {"n_agents": 12, "graph": "erdos-renyi", "edge_probability": 0.3, "horizon": 30, "routing": "tree"}
     env, team = build("CoopNetwork-v0", "QuACK-UCB", 6, world, {"routing": "tree"}, ())
-    found = hb.play(env, team, seed=2)["messages_most"].tolist()
+    found = hb.rollout(env, team, seed=2)["messages_most"].tolist()
     degrees = [
         max(dict(nx.from_numpy_array(shortest_path_tree(*graph)).degree).values())
         for graph in zip(env.adjacency, env.distance, env.root, strict=True)
@@ -154,7 +154,7 @@ def test_lemma_2_on_every_path(policy, m, graph, leader):
         fed.append(team.state.pi.n.copy())
         queued.append(team.state.size.max())
 
-    arms = arms_pulled(env, team, run_seeds(2, 4), look)
+    arms = arms_pulled(env, team, spawn_seeds(2, 4), look)
     v, runs = int(team.state.leader[0]), np.arange(4)[:, None]
     far = hop_distances(adjacency(graph, m))[v]
     for t in range(1, 81):
@@ -201,17 +201,20 @@ class Compiled(Plain):
 @pytest.mark.parametrize("own", [Plain, Compiled])
 @pytest.mark.parametrize("team", [QuACK, Alone])
 def test_ones_own_policies_play_as_those_that_ship(team, own):
-    ours = arms_pulled(*network(team(UCB1()), 2, 4, "path"), run_seeds(1, 2))
+    ours = arms_pulled(*network(team(UCB1()), 2, 4, "path"), spawn_seeds(1, 2))
     assert not own().ships
-    np.testing.assert_array_equal(arms_pulled(*network(team(own), 2, 4, "path"), run_seeds(1, 2)), ours)
-    equal(hb.play(*network(team(own()), 2, 4, "path"), seed=5), hb.play(*network(team("UCB1"), 2, 4, "path"), seed=5))
+    np.testing.assert_array_equal(arms_pulled(*network(team(own), 2, 4, "path"), spawn_seeds(1, 2)), ours)
+    equal(
+        hb.rollout(*network(team(own()), 2, 4, "path"), seed=5),
+        hb.rollout(*network(team("UCB1"), 2, 4, "path"), seed=5),
+    )
 
 
 def test_leaders_differ_where_graphs_do():
     graph = nx.Graph([(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (4, 6), (4, 7)])
     equals_its_twin("UCB1", 8, graph)
     env, team = build("CoopNetwork-v0", "QuACK-UCB1", 6, {"graph": "erdos-renyi", "n_agents": 12, "horizon": 30})
-    compiled = hb.play(env, team, seed=6)
+    compiled = hb.rollout(env, team, seed=6)
     assert len(set(team.state.leader.tolist())) > 1
     assert team.state.leader.tolist() == [best_leader(graph).leader for graph in env.adjacency]
-    equal(hb.play(env, team, seed=6, step=lambda: None), compiled)
+    equal(hb.rollout(env, team, seed=6, step=lambda: None), compiled)

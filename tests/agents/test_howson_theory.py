@@ -93,7 +93,7 @@ def test_leaders_set_the_life_and_play_as_cmp_ucb_does(monkeypatch):
     ):  # fmt: skip
         team = hb.make_team(agent, excess=0.8, **params)
         core = assemble("HeavyTailedNetwork-v0", team, runs=3, env={**env, **more})
-        played.append(hb.play(core, team, 0))
+        played.append(hb.rollout(core, team, 0))
     for metric in ("regret", "messages"):
         for other in played[1:]:
             np.testing.assert_array_equal(played[0][metric], other[metric])

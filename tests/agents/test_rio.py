@@ -8,8 +8,8 @@ import twins_rio as twins
 from helpers import build
 
 import hushbandits as hb
-from hushbandits.core.play import play
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
+from hushbandits.core.rollout import rollout
 from hushbandits.envs.exploration.problems import PROBLEMS
 
 MEANS = [0.9, 0.3, 0.1]
@@ -24,8 +24,8 @@ def test_corrupted_elimination_equals_its_twin(xi):
     )  # fmt: skip
     p = 1 - 0.3 / (1 - xi) ** 2
     assert env.threshold == math.floor(math.log(DELTA) / math.log(p))
-    seeds = run_seeds(2, 4)
-    metrics = play(env, team, seeds)
+    seeds = spawn_seeds(2, 4)
+    metrics = rollout(env, team, seeds)
     for r, seed in enumerate(seeds):
         twin = twins.corrupted_elimination(seed, 6, MEANS, p, env.threshold + 1, xi)
         assert metrics["rounds"][r] == twin["rounds"]
@@ -37,8 +37,8 @@ def test_corrupted_elimination_equals_its_twin(xi):
 def test_agents_at_the_ends_equal_their_twins(agent, needed):
     """One server sees every pull, or nobody hears of anybody."""
     env, team = build("DPMASE-v0", agent, 4, {"n_agents": 5, "means": MEANS}, {"delta": DELTA})
-    seeds, central = run_seeds(3, 4), agent == "Central"
-    metrics = play(env, team, seeds)
+    seeds, central = spawn_seeds(3, 4), agent == "Central"
+    metrics = rollout(env, team, seeds)
     for r, seed in enumerate(seeds):
         twin = twins.corrupted_elimination(seed, 5, MEANS, DELTA, needed, shared=central, alone=not central)
         assert metrics["rounds"][r] == twin["rounds"]
@@ -47,7 +47,7 @@ def test_agents_at_the_ends_equal_their_twins(agent, needed):
 
 
 def test_problem_two_is_gaussian():
-    env = hb.make_core("DPMASE-v0", problem="P2", permute_arms=False)
+    env = hb.make_batched("DPMASE-v0", problem="P2", permute_arms=False)
     env.reset(0)
     rewards = []
     for _ in range(500):

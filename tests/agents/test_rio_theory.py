@@ -8,7 +8,7 @@ from scipy import stats
 
 import hushbandits as hb
 from hushbandits.agents import rio2023_theory as theory
-from hushbandits.core.play import play
+from hushbandits.core.rollout import rollout
 
 MEANS = (0.9, 0.5, 0.2)
 GAPS = [0.0, 0.4, 0.7]
@@ -27,11 +27,11 @@ def test_one_agent_finishes_within_its_local_samples(agent):
     failure = 0.3
     if agent == "DP-MASE":
         bound, team = theory.dp_local_samples(GAPS, 0.5, failure), hb.make_team(agent, epsilon=0.5, beta=failure)
-        env = hb.make_core("DPMASE-v0", runs=300, n_agents=1, threshold=0, means=MEANS, permute_arms=True)
+        env = hb.make_batched("DPMASE-v0", runs=300, n_agents=1, threshold=0, means=MEANS, permute_arms=True)
     else:
         bound, team = theory.elimination_local_samples(GAPS, failure), hb.make_team(agent, delta=failure)
-        env = hb.make_core("DPMASE-v0", 300, n_agents=1, judge="everyone", means=MEANS, permute_arms=True)
-    metrics = play(env, team, 0)
+        env = hb.make_batched("DPMASE-v0", 300, n_agents=1, judge="everyone", means=MEANS, permute_arms=True)
+    metrics = rollout(env, team, 0)
     late = int((~metrics["correct"] | (metrics["rounds"] > bound)).sum())
     assert stats.binomtest(late, 300, failure, alternative="greater").pvalue > 1e-6
     assert metrics["rounds"].max() > bound / 50  # the bound is about this algorithm, not vacuous

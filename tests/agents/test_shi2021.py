@@ -10,7 +10,7 @@ from twins_federated import fed1, naive_phases, taped
 
 import hushbandits as hb
 from hushbandits.core.env_view import revealed
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.wrappers.loss import Loss
 
 MEANS = (0.7, 0.2, 0.5, 0.65)
@@ -23,10 +23,10 @@ T = 700
 def test_it_equals_its_naive_twin(m, pulls, sigma):
     given = {"n_agents": m, "means": MEANS, "factors": FACTORS[m], "spread": 0.1, "horizon": T}
     env, team = build("FederatedNetwork-v0", "Fed1-UCB", 4, given, {"pulls": pulls, "sigma": sigma, "cost": 0.5})
-    arms = arms_pulled(env, team, run_seeds(8, 4))
+    arms = arms_pulled(env, team, spawn_seeds(8, 4))
     final, told = env.metrics(), metrics(env, team)
     each = math.floor(10 * math.log(T)) if pulls is None else pulls
-    for r, seed in enumerate(run_seeds(8, 4)):
+    for r, seed in enumerate(spawn_seeds(8, 4)):
         pull = taped(seed, env.arms.own[r].tolist(), T)
         played, uploads = naive_phases(pull, m, 4, T, lambda p: each, fed1(T, m, sigma))
         assert arms[r].tolist() == played
@@ -46,9 +46,9 @@ def metrics(env, team):
 def test_what_is_lost_leaves_the_last_word_standing():
     given = {"n_agents": 3, "means": MEANS, "spread": 0.1, "horizon": T}
     env, team = build("FederatedNetwork-v0", "Fed1-UCB", 3, given, {"pulls": 7}, [Loss(0.5)])
-    arms = arms_pulled(env, team, run_seeds(2, 3))
+    arms = arms_pulled(env, team, spawn_seeds(2, 3))
     apart = 0
-    for r, seed in enumerate(run_seeds(2, 3)):
+    for r, seed in enumerate(spawn_seeds(2, 3)):
         lost = Steps(seed, "wrapper/Loss/drop").random((T, 3))
         pull = taped(seed, env.arms.own[r].tolist(), T)
         played, _ = naive_phases(pull, 3, 4, T, lambda p: 7, fed1(T, 3), lost=lambda t, i, u=lost: u[t - 1, i] < 0.5)

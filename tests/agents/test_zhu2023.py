@@ -6,7 +6,7 @@ from helpers import arms_pulled, build, own_streams
 from twins_zhu import naive_resilient
 
 import hushbandits as hb
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.envs.network.graphs import adjacency
 from hushbandits.wrappers.false_means import FalseMeans, swapped
 from hushbandits.wrappers.private_means import PrivateMeans
@@ -22,10 +22,10 @@ def test_it_equals_its_naive_twin(graph, m, reading, f, kappa):
     given = {"n_agents": m, "graph": graph, "means": MEANS, "horizon": T}
     lies = FalseMeans(reading, fraction=0.3)
     env, team = build("CoopNetwork-v0", "Resilient-UCB", 4, given, {"f": f, "kappa": kappa}, [lies])
-    arms = arms_pulled(env, team, run_seeds(6, 4))
+    arms = arms_pulled(env, team, spawn_seeds(6, 4))
     edges = [np.flatnonzero(row).tolist() for row in adjacency(graph, m)]
     final = env.metrics()
-    for r, seed in enumerate(run_seeds(6, 4)):
+    for r, seed in enumerate(spawn_seeds(6, 4)):
         played, liars = naive_resilient(seed, edges, MEANS, T, f, kappa, reading, 0.3)
         assert arms[r].tolist() == played
         regret = (0.8 - np.array(MEANS))[arms[r]].sum(0)
@@ -36,7 +36,7 @@ def test_it_equals_its_naive_twin(graph, m, reading, f, kappa):
 
 def test_without_a_horizon_for_all_arms_the_first_are_pulled():
     env, team = build("CoopNetwork-v0", "Resilient-UCB", 2, {"n_agents": 3, "means": MEANS, "horizon": 2})
-    assert arms_pulled(env, team, run_seeds(0, 2)).tolist() == [[[0] * 3, [1] * 3]] * 2
+    assert arms_pulled(env, team, spawn_seeds(0, 2)).tolist() == [[[0] * 3, [1] * 3]] * 2
 
 
 # -- the wrapper ----------------------------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ def test_swapped_is_the_papers_instance_in_any_order():
 
 
 def test_liars_say_the_largest_honest_count_and_others_speak_true():
-    env = hb.make_core(
+    env = hb.make_batched(
         "CoopNetwork-v0", n_agents=10, means=MEANS, horizon=50, runs=3, graph="complete", life=1,
         wrappers=[PrivateMeans(), lies := FalseMeans("swap", 0.25)],
     )  # fmt: skip

@@ -68,8 +68,8 @@ def test_white_box_rejects_dropouts_without_t_min():
     assert spent[0.9].claimed == 1.0
     # And the ledger of a run says so.
     for t_min, bound in ((1.0, math.inf), (0.5, 1.0 + 1e-9)):
-        env = hb.make_core("DistDP-v0", horizon=3000, t_min=t_min, wrappers=[Loss(0.1)])
-        worst = hb.play(env, hb.make_team("Dist-DP-SE", calibrated=False))["epsilon"].item()
+        env = hb.make_batched("DistDP-v0", horizon=3000, t_min=t_min, wrappers=[Loss(0.1)])
+        worst = hb.rollout(env, hb.make_team("Dist-DP-SE", calibrated=False))["epsilon"].item()
         assert worst <= bound
         assert (worst > 1.05) == (t_min == 1.0)
 
@@ -130,9 +130,9 @@ def test_every_promise_that_can_be_uttered_has_an_audit():
     for id in hb.list_envs():
         for variant in VARIANTS.get(id, [{}]):
             if id != "LTR-v0":  # it has no wrapper of its own, and would say that its data are made up
-                env = hb.make_core(id, **variant)
+                env = hb.make_batched(id, **variant)
                 uttered |= {(type(w).__name__, g.view) for w in env.wrappers for g in w.guarantees(env) if finite(g)}
-    homes = [hb.make_core(id) for id in ("DPMASE-v0", "CoopNetwork-v0", "DistDP-v0")]
+    homes = [hb.make_batched(id) for id in ("DPMASE-v0", "CoopNetwork-v0", "DistDP-v0")]
     for name in hb.list_agents():
         team = hb.make_team(name)
         for env in homes:
@@ -151,7 +151,7 @@ def finite(guarantee):
 
 
 def test_no_env_with_a_mechanism_escapes_the_audit():
-    audited = {id for id in hb.list_envs() if id != "LTR-v0" and getattr(hb.make_core(id), "mechanism", None)}
+    audited = {id for id in hb.list_envs() if id != "LTR-v0" and getattr(hb.make_batched(id), "mechanism", None)}
     assert audited <= set(everything())
 
 

@@ -137,7 +137,7 @@ def test_single_statistics_tell_what_they_say():
 
 def test_noise_that_has_no_scale_is_not_too_narrow():
     """Coins that are counted: they are as they are planned, or of another law."""
-    env = hb.make_core("ShuffleDP-v0", shuffle="binary-sum")
+    env = hb.make_batched("ShuffleDP-v0", shuffle="binary-sum")
     env.reset(0)
     coins, law = env.mechanism.planned(19).noise, partial(planned_law, env.mechanism, 19, 19)
     case = SimpleNamespace(promise=PROMISE, subject="mine", budget=Budget())

@@ -77,7 +77,7 @@ def test_what_keeps_its_word_by_another_law_is_not_accused(variant):
 
 def test_released_means_tell_by_themselves_which_arm_was_better():
     """Two arms, three rounds: where agents go by exact rewards, a mean moves in round 3 or not, as the first was."""
-    env = hb.make_core("CoopNetwork-v0", wrappers=[graph_mutants.ReleasedMeansOnly()], horizon=3)
+    env = hb.make_batched("CoopNetwork-v0", wrappers=[graph_mutants.ReleasedMeansOnly()], horizon=3)
     verdicts = list(on_graph(Case("means", env.wrappers[0], env, budget=Budget(samples=3600)), (3,)))
     assert verdicts[0].measured > 1.5 * verdicts[0].claimed
 

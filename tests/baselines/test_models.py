@@ -83,7 +83,7 @@ def test_workers_play_a_model_as_it_is_played_here():
 
 @pytest.mark.parametrize(("algo", "case"), [("ppo", "network"), ("dqn", "network"), ("ppo", "exploration")])
 def test_it_does_what_its_own_predict_does(algo, case):
-    """The library's own answers, played by `hb.Acts` and in the learner's env, against the network in NumPy."""
+    """The library's own answers, played by `hb.FromFunction` and in the learner's env, against the network in NumPy."""
     id, env = HOMES[case]
     model = model_of(algo, case)
 
@@ -91,14 +91,14 @@ def test_it_does_what_its_own_predict_does(algo, case):
         return model.predict(seen.reshape(-1, seen.shape[-1]), deterministic=True)[0].reshape(seen.shape[:2])
 
     mine = hb.evaluate(id, model, runs=4, env=env, agent_kwargs={"deterministic": True})
-    assert same(mine, hb.evaluate(id, hb.Acts(asked), runs=4, env=env))
+    assert same(mine, hb.evaluate(id, hb.FromFunction(asked), runs=4, env=env))
     venv = hb.make_sb3(id, 1, **env)
     venv.seed(3)
     seen, done = venv.reset(), np.array([False])
     while not done.all():
         seen, _, done, infos = venv.step(model.predict(seen, deterministic=True)[0])
-    core = hb.make_core(id, 1, permute_arms=True, **env)
-    played = hb.play(core, Trained(model, deterministic=True), 3)
+    core = hb.make_batched(id, 1, permute_arms=True, **env)
+    played = hb.rollout(core, Trained(model, deterministic=True), 3)
     for name, value in infos[0]["metrics"].items():
         assert np.array_equal(played[name][0], value)
 

@@ -17,7 +17,7 @@ from hushbandits.baselines.learned import Network, drawn, read
 from hushbandits.baselines.sb3 import Trained
 from hushbandits.baselines.sb3_model import of_model
 from hushbandits.bench.declare.spec import Experiment, Use
-from hushbandits.core.measure import gathered
+from hushbandits.core.metric import gathered
 from hushbandits.learning.models import build
 
 
@@ -74,8 +74,8 @@ def test_the_agent_plays_what_was_scored_in_training(folders, case):
     told = read(folders[case]).card
     asked, last = told["training"]["asked"], told["training"]["curve"][-1]
     wrappers = [hb.make_wrapper(w["use"], **{k: v for k, v in w.items() if k != "use"}) for w in told["wrappers"]]
-    core = hb.make_core(asked["id"], 2, wrappers=wrappers, permute_arms=True, **asked["env"])
-    found = hb.play(core, Trained(folders[case]), asked["seed"] + (1 << 64))
+    core = hb.make_batched(asked["id"], 2, wrappers=wrappers, permute_arms=True, **asked["env"])
+    found = hb.rollout(core, Trained(folders[case]), asked["seed"] + (1 << 64))
     for name, value in last["metrics"].items():
         assert found[name].mean() == value
 
@@ -83,13 +83,14 @@ def test_the_agent_plays_what_was_scored_in_training(folders, case):
 def test_the_two_games_differ_and_luck_is_left_out_where_asked(folders):
     def regret(**given):
         team = Trained(folders["network"], **given)
-        return hb.play(hb.make_core("CoopNetwork-v0", 4, **NET), team, 0)["agent_regret"]
+        return hb.rollout(hb.make_batched("CoopNetwork-v0", 4, **NET), team, 0)["agent_regret"]
 
     assert not np.array_equal(regret(), regret(deterministic=True))
     assert np.array_equal(regret(deterministic=True), regret(deterministic=True))
     id, params = HOMES["exploration"]
     once, twice = (
-        hb.play(hb.make_core(id, 8, **params), Trained(folders["exploration"], beats=beats), 0) for beats in (1, 2)
+        hb.rollout(hb.make_batched(id, 8, **params), Trained(folders["exploration"], beats=beats), 0)
+        for beats in (1, 2)
     )
     assert not np.array_equal(once["rounds"], twice["rounds"])
 
@@ -140,9 +141,9 @@ def test_it_stands_wherever_an_agents_name_may(folders, tmp_path, monkeypatch):
 
 def test_it_is_declared_what_it_measures(folders):
     team = Trained(folders["network"])
-    env = hb.make_core("CoopNetwork-v0", 2, **NET)
-    assert hb.play(env, team, 0).keys() <= gathered(env, team).keys()
-    assert not hb.privacy(env, team).lines[0].epsilon < np.inf
+    env = hb.make_batched("CoopNetwork-v0", 2, **NET)
+    assert hb.rollout(env, team, 0).keys() <= gathered(env, team).keys()
+    assert not hb.privacy_report(env, team).lines[0].epsilon < np.inf
 
 
 # -- the folder ----------------------------------------------------------------------------------------------------

@@ -30,8 +30,8 @@ def test_a_row_is_what_a_play_gives_with_its_seeds(tmp_path):
         protocol = hb.make_team(cell.agent.name, **cell.agent.params).protocol({})
         wrappers = [hb.make_wrapper(n, **p) for n, p in protocol.wrappers]
         params = {**cell.env.params, **protocol.env}
-        env = hb.make_core(cell.env.name, runs=12, wrappers=wrappers, **params)
-        regret = hb.play(env, hb.make_team(cell.agent.name, **cell.agent.params), cell.seeds(5, 0, 12))["regret"]
+        env = hb.make_batched(cell.env.name, runs=12, wrappers=wrappers, **params)
+        regret = hb.rollout(env, hb.make_team(cell.agent.name, **cell.agent.params), cell.seeds(5, 0, 12))["regret"]
         assert np.array_equal(results.select(cell.line, at=cell.point).final("regret"), regret)
 
 
@@ -145,7 +145,7 @@ import hushbandits as hb
 
 class Swarm(hb.Team):
     setting = "network"
-    measures = {"swarmed": hb.Measure("share of runs that swarmed", "rate")}
+    measures = {"swarmed": hb.Metric("share of runs that swarmed", "rate")}
 
     def act(self, obs):
         return np.zeros(obs.who.shape, int)

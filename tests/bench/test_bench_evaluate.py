@@ -104,5 +104,5 @@ def test_a_team_may_ask_for_fewer_runs_at_once():
     np.testing.assert_array_equal(few.final("regret"), all_.final("regret"))
     np.testing.assert_array_equal(few.curve("regret")[1], all_.curve("regret")[1])
     robust = hb.make_team("Byzantine-UCB")
-    sizes = {m: robust.runs_at_once(hb.make_core("ByzantineNetwork-v0", n_agents=m, horizon=1000)) for m in (4, 200)}
+    sizes = {m: robust.runs_at_once(hb.make_batched("ByzantineNetwork-v0", n_agents=m, horizon=1000)) for m in (4, 200)}
     assert sizes[200] == 1 < 25 < sizes[4]

@@ -103,7 +103,7 @@ def test_paired_parameters_share_seeds_and_nothing_else(tmp_path):
     assert (three.env.params["n_agents"], four.env.params["n_agents"]) == (3, 4)
     means = []
     for cell in (three, four):
-        env = hb.make_core("CoopNetwork-v0", **cell.env.params)
+        env = hb.make_batched("CoopNetwork-v0", **cell.env.params)
         env.reset(cell.seeds(0, 0, 2))
         means.append(env.means)
     assert np.array_equal(*means)

@@ -18,7 +18,7 @@ def test_the_loop_by_hand_is_the_packages_game(agent, compile):
     for m, graph in ((6, "cycle"), (9, "grid")):
         team = hb.make_team(agent)
         env = {"n_agents": m, "graph": graph, "means": MEANS, "permute_arms": False, "horizon": horizon}
-        final = hb.play(assemble("CoopNetwork-v0", team, runs=runs, env=env), team, 0)
+        final = hb.rollout(assemble("CoopNetwork-v0", team, runs=runs, env=env), team, 0)
         regret = by_hand(agent, graph, m, horizon, runs, compile)
         assert np.array_equal(regret, final["agent_regret"])
         assert np.array_equal(regret.sum(1), final["regret"])

@@ -56,7 +56,7 @@ def test_a_whole_float_is_an_integer_everywhere(tmp_path):
     assert [c.key for c in small(checkpoints=4.0).cells()] == [c.key for c in small(checkpoints=4).cells()]
     results = hb.evaluate("CoopNetwork-v0", "UCB1", runs=2.0, env={"n_agents": 3, "horizon": 5})
     assert results.final("regret").shape == (2,)
-    assert hb.make_core("CoopNetwork-v0", runs=2.0).runs == 2
+    assert hb.make_batched("CoopNetwork-v0", runs=2.0).runs == 2
 
 
 def test_no_checkpoints_are_not_the_default_ones():

@@ -21,7 +21,7 @@ from hushbandits.bench.report.tables import summaries
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.check import check
 from hushbandits.bench.runner.configuration import configurations
-from hushbandits.core.measure import NATURES, gathered
+from hushbandits.core.metric import NATURES, gathered
 from hushbandits.registry import assemble
 
 SMALL = {
@@ -32,7 +32,7 @@ SMALL = {
 
 
 def small(id):
-    setting = hb.make_core(id).setting
+    setting = hb.make_batched(id).setting
     return {**SMALL[setting], **({"switches": 1, "single": False} if id == "DecentralizedExploration-v0" else {})}
 
 
@@ -52,13 +52,13 @@ def test_every_metric_of_every_env_and_wrapper_is_declared_and_true(id):
     for name in [None, *hb.list_wrappers()]:
         try:
             wrappers = [name] if name else []
-            env = hb.make_core(id, runs=2, wrappers=wrappers, **small(id))
-            final = hb.play(env, hb.make_team("Random"), seed=1)
+            env = hb.make_batched(id, runs=2, wrappers=wrappers, **small(id))
+            final = hb.rollout(env, hb.make_team("Random"), seed=1)
         except ValueError:  # not every wrapper fits every env
             continue
         holds(final, gathered(env))
         met.add(name)
-    brought = {wrapper.name for wrapper in hb.make_core(id, **small(id)).wrappers}
+    brought = {wrapper.name for wrapper in hb.make_batched(id, **small(id)).wrappers}
     assert met | brought >= {None, "Loss"}
 
 
@@ -75,7 +75,7 @@ def test_every_metric_of_every_agent_is_declared_and_true(agent):
         assert not gathered(team)
         return
     env = home(team)
-    final = hb.play(env, team, seed=2)
+    final = hb.rollout(env, team, seed=2)
     assert not gathered(team) or gathered(team).keys() & final.keys() or isinstance(team, QuACK)
     holds(final, gathered(env, team))
 
@@ -85,8 +85,8 @@ def home(team):
     for id in sorted(hb.list_envs(), key=lambda id: id != "LTR-v0"):
         try:
             env = assemble(id, team, runs=2, env=small(id))
-            hb.meet(env, team)
-            hb.play(env, team)
+            hb.check_compatible(env, team)
+            hb.rollout(env, team)
         except ValueError:  # another setting, other fields, or a policy for other actions
             continue
         return env
@@ -96,14 +96,14 @@ def home(team):
 def test_what_the_search_for_a_leader_and_its_tree_take_is_declared():
     team = hb.make_team("QuACK-UCB", elects=True, routing="tree")
     env = assemble("CoopNetwork-v0", team, runs=2, env={"n_agents": 4, "horizon": 20})
-    final = hb.play(env, team, seed=2)
+    final = hb.rollout(env, team, seed=2)
     assert gathered(team).keys() <= final.keys()
     holds(final, gathered(env, team))
 
 
 def test_a_vote_that_ends_is_what_it_is_declared_to_be():
-    env = hb.make_core("DPMASE-v0", runs=4, n_agents=64)
-    final = hb.play(env, hb.make_team("DP-MASE"), seed=2)
+    env = hb.make_batched("DPMASE-v0", runs=4, n_agents=64)
+    final = hb.rollout(env, hb.make_team("DP-MASE"), seed=2)
     assert final["correct"].any()
     holds(final, gathered(env))
 
@@ -111,7 +111,7 @@ def test_a_vote_that_ends_is_what_it_is_declared_to_be():
 def test_an_agent_with_another_mechanisms_radius_says_so_in_a_rate():
     team = hb.make_team("Dist-DP-SE", calibrated=False)
     env = assemble("LocalDP-v0", team, runs=2, env=SMALL["feedback"])
-    final = hb.play(env, team)
+    final = hb.rollout(env, team)
     assert final["uncalibrated"].all()
     holds(final, gathered(env, team))
 
@@ -125,9 +125,9 @@ from hushbandits.envs.rounds.env import Rounds
 class Hive(Rounds):
     setting = "network"
     measures = {
-        "swarmed": hb.Measure("share of runs that swarmed", "rate"),
-        "bees": hb.Measure("bees left", "count"),
-        "height": hb.Measure("height of the comb"),
+        "swarmed": hb.Metric("share of runs that swarmed", "rate"),
+        "bees": hb.Metric("bees left", "count"),
+        "height": hb.Metric("height of the comb"),
     }
     curve_metrics = (*Rounds.curve_metrics, "bees")
     def _metrics(self):
@@ -136,7 +136,7 @@ class Hive(Rounds):
         return {**super()._metrics(), "swarmed": luck % 4 > 0, "bees": bees, "height": luck - 97.0}
 
 class Other(Hive):
-    measures = {"swarmed": hb.Measure("how much swarmed", "amount")}
+    measures = {"swarmed": hb.Metric("how much swarmed", "amount")}
 
 class Liar(Hive):
     def _metrics(self):
@@ -204,8 +204,8 @@ def test_a_folder_says_what_its_metrics_are_and_nothing_is_imported(hive, monkey
     for name in ("hive_here", "hushbandits.registry"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     results = hb.load_results(hive / "out").select("A", at={"env.n_agents": 2})
-    assert results.only.measures["swarmed"] == hb.Measure("share of runs that swarmed", "rate")
-    assert results.only.measures["anything_else"] == hb.Measure("anything else")
+    assert results.only.measures["swarmed"] == hb.Metric("share of runs that swarmed", "rate")
+    assert results.only.measures["anything_else"] == hb.Metric("anything else")
     assert next(summaries(results.configurations, ["swarmed"])).median is None
     assert "hive_here" not in sys.modules
 
@@ -238,13 +238,13 @@ def test_two_that_disagree_are_refused_before_anything_runs(hive):
 
 
 def test_a_subclass_adds_to_what_its_bases_declare(hive):
-    declared = gathered(hb.make_core("hive_here:Other", n_agents=2, horizon=4))
-    assert declared["swarmed"] == hb.Measure("how much swarmed", "amount")
-    assert declared["bees"] == hb.Measure("bees left", "count")
+    declared = gathered(hb.make_batched("hive_here:Other", n_agents=2, horizon=4))
+    assert declared["swarmed"] == hb.Metric("how much swarmed", "amount")
+    assert declared["bees"] == hb.Metric("bees left", "count")
     assert declared["regret"].nature == "amount"
 
 
 def test_what_is_divided_by_a_time_is_no_rate_and_no_count():
-    natures = {name: hb.Measure("x", name).per_time().nature for name in NATURES}
+    natures = {name: hb.Metric("x", name).per_time().nature for name in NATURES}
     assert natures == {"rate": "amount", "share": "amount", "count": "amount", "amount": "amount", "measure": "measure"}
-    assert math.isinf(hb.Measure("x").bounds[0])
+    assert math.isinf(hb.Metric("x").bounds[0])

@@ -78,12 +78,12 @@ def test_an_observer_sees_the_runs_that_evaluate_plays(monkeypatch):
     seen = []
 
     def play(env, team, seeds):
-        found = hb.play(env, team, seeds)
+        found = hb.rollout(env, team, seeds)
         seen.extend(env.seeds.tolist())
         return found
 
     monkeypatch.setattr(watching, "play", play)
     watching.observe("DecentralizedExploration-v0", "Decentralized-UGapEc", (1,), runs=2, seed=5)
-    played = hb.make_core("DecentralizedExploration-v0", runs=2)
+    played = hb.make_batched("DecentralizedExploration-v0", runs=2)
     played.reset(5)
     np.testing.assert_array_equal(seen, played.seeds)

@@ -23,7 +23,7 @@ def test_the_same_actions_give_the_numbers_of_the_row(game, beats):
         return np.abs(seen * 1000).astype(np.int64).sum(-1) % many
 
     wrappers = ["Loss"] if game == "network" else []
-    results = hb.evaluate(id, hb.Acts(rule, beats=beats), runs=3, seed=5, env=env, wrappers=wrappers)
+    results = hb.evaluate(id, hb.FromFunction(rule, beats=beats), runs=3, seed=5, env=env, wrappers=wrappers)
     view = hb.replay(results, 2, beats=beats)
     for _ in range(2):  # a reset begins the same run again
         seen, _ = view.reset()
@@ -66,7 +66,7 @@ def test_a_cell_of_a_folder_is_picked(tmp_path):
 def test_where_runs_end_by_themselves_the_arms_are_those_of_the_row():
     results = hb.evaluate("DPMASE-v0", "DP-MASE", runs=2, env={"means": hb.UniformMeans(0.2, 0.8), "n_arms": 3})
     core = results.met[0]
-    core.reset(hb.run_seeds(0, 1, 1, core.seed_text))
+    core.reset(hb.spawn_seeds(0, 1, 1, core.seed_text))
     assert np.array_equal(hb.replay(results, 1).core.means, core.means)
     with pytest.raises(ValueError, match="run=2"):
         hb.replay(results, 2)

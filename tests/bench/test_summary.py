@@ -19,7 +19,7 @@ from hushbandits.bench.judge.stats import (
     shown_interval,
     summary,
 )
-from hushbandits.core.measure import NATURES, Measure
+from hushbandits.core.metric import NATURES, Metric
 
 PLAIN = {"mean": mean_interval, "median": median_interval, "iqm": iqm_interval}
 VALUES = {
@@ -38,7 +38,7 @@ def test_it_stays_within_what_the_metric_can_be_and_has_its_centre(nature, data)
     x = np.array(data.draw(st.lists(VALUES[nature], min_size=1, max_size=40)))
     statistic = data.draw(st.sampled_from(list(PLAIN)))
     level = data.draw(st.sampled_from([0.5, 0.95, 0.999]))
-    measure = Measure("x", nature)
+    measure = Metric("x", nature)
     found = summary(x, measure, statistic, level)
     assert found.runs == len(x)
     low, high = found.interval
@@ -56,15 +56,15 @@ def test_it_stays_within_what_the_metric_can_be_and_has_its_centre(nature, data)
 
 
 def test_a_run_that_contradicts_its_nature_is_not_cut_off():
-    low, high = shown_interval((-9.0, 2.0), Measure("x", "amount"), np.array([-3.0, 1.0]))
+    low, high = shown_interval((-9.0, 2.0), Metric("x", "amount"), np.array([-3.0, 1.0]))
     assert (low, high) == (-3.0, 2.0)
-    assert shown_interval((-math.inf, math.inf), Measure("x", "count"), np.array([1.0])) == (-math.inf, math.inf)
+    assert shown_interval((-math.inf, math.inf), Metric("x", "count"), np.array([1.0])) == (-math.inf, math.inf)
 
 
 def test_what_is_no_number_is_no_run():
-    found = summary(np.array([1.0, np.nan, 3.0]), Measure("x"))
+    found = summary(np.array([1.0, np.nan, 3.0]), Metric("x"))
     assert (found.centre, found.runs) == (2.0, 2)
-    nothing = summary(np.array([np.nan]), Measure("x", "rate"))
+    nothing = summary(np.array([np.nan]), Metric("x", "rate"))
     assert nothing.runs == 0
     assert math.isnan(nothing.centre)
     assert all(map(math.isnan, nothing.interval))

@@ -204,4 +204,4 @@ def test_help_names_every_command_once_and_each_explains_itself(capsys):
 
 
 def test_help_of_privacy_is_the_function_s():
-    assert "agent_kwargs" in pydoc.render_doc(hb.privacy)
+    assert "agent_kwargs" in pydoc.render_doc(hb.privacy_report)

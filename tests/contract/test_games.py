@@ -9,7 +9,7 @@ from kinds import one_per_class, representatives
 from rounds import check_compiled, has_episode
 
 import hushbandits as hb
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.registry import takes
 from hushbandits.testing import check_agent, check_policy, check_wrapper
@@ -51,7 +51,7 @@ def learnt(team):
 @pytest.mark.parametrize("name", others)
 def test_a_run_alone_is_its_row(name):
     home = ALL[name]
-    build, seeds = (short(home) if home.wrappers else home).build, run_seeds(3, 3)  # plain votes are soon decided
+    build, seeds = (short(home) if home.wrappers else home).build, spawn_seeds(3, 3)  # plain votes are soon decided
     check_rows(build, seeds)
 
 
@@ -87,7 +87,7 @@ def test_policies(name):
 
 @pytest.mark.parametrize("read_before", [False, True])
 def test_a_shuffled_inbox_keeps_its_order_in_a_pickle(read_before):
-    env = hb.make_core("CoopNetwork-v0", n_agents=9, graph="complete", rewards="beta", wrappers=[Shuffle()])
+    env = hb.make_batched("CoopNetwork-v0", n_agents=9, graph="complete", rewards="beta", wrappers=[Shuffle()])
     env.reset(0)
     env.pull(np.zeros((1, 9), int))
     inbox = env.talk().inbox

@@ -1,4 +1,4 @@
-"""`Acts`: a function of observations plays as whoever learned in the same env would."""
+"""`FromFunction`: a function of observations plays as whoever learned in the same env would."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_it_is_asked_for_all_who_act_and_a_run_alone_is_its_row(game, beats):
         shapes.add(who.shape)
         return drawn(space, rngs, who.shape[1])
 
-    team = hb.Acts(luck, task=task, beats=beats)
+    team = hb.FromFunction(luck, task=task, beats=beats)
     many, one = (hb.evaluate(id, team, runs=runs, env=env).only.data.finals for runs in (3, 1))
     assert all(np.array_equal(one[name][0], value[0]) for name, value in many.items())
     assert set(many["beats"]) == {beats}
@@ -67,8 +67,8 @@ def test_it_sees_and_does_what_a_learner_would():
     seen, _ = view.reset(seed=5)
     for _ in range(NET["horizon"]):
         seen, _, _, _, infos = view.step(greedy(seen))
-    core = hb.make_core("CoopNetwork-v0", 4, permute_arms=True, **NET)
-    found = hb.play(core, hb.Acts(greedy), 5)
+    core = hb.make_batched("CoopNetwork-v0", 4, permute_arms=True, **NET)
+    found = hb.rollout(core, hb.FromFunction(greedy), 5)
     assert np.array_equal(found["regret"], infos["final_info"]["metrics"]["regret"].reshape(4, 3)[:, 0])
 
 
@@ -77,7 +77,7 @@ def test_masks_are_those_of_the_agents_that_act():
         assert mask.any(-1).all()
         return mask.argmax(-1)
 
-    found = hb.evaluate("DPMASE-v0", hb.Acts(allowed), runs=3, env=VOTE)
+    found = hb.evaluate("DPMASE-v0", hb.FromFunction(allowed), runs=3, env=VOTE)
     assert found.final("rounds").shape == (3,)
 
 
@@ -96,7 +96,7 @@ class Counting:
 
 
 def test_what_remembers_is_told_when_runs_begin():
-    team = hb.Acts(Counting())
+    team = hb.FromFunction(Counting())
     assert team.name == "Counting"
     one, two = (hb.evaluate("CoopNetwork-v0", team, runs=30, env={**NET, "horizon": 13}) for _ in range(2))
     assert np.array_equal(one.final("regret"), two.final("regret"))
@@ -113,5 +113,7 @@ def test_what_it_is_given_is_its_own_to_write_in():
         return np.zeros(observations.shape[:2], int)
 
     for id, env, _ in (GAMES["network"], GAMES["exploration"], GAMES["feedback"]):
-        one, two = (hb.evaluate(id, hb.Acts(f, name="x"), runs=2, env=env).only.data.finals for f in (scribbles, keeps))
+        one, two = (
+            hb.evaluate(id, hb.FromFunction(f, name="x"), runs=2, env=env).only.data.finals for f in (scribbles, keeps)
+        )
         assert all(np.array_equal(value, two[name]) for name, value in one.items())

@@ -10,7 +10,7 @@ import hushbandits as hb
 from hushbandits.core import Streams
 from hushbandits.core.random.arms import Arms
 from hushbandits.core.random.rewards import UniformMeans
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.envs.feedback.ltr import LTR
 
 LEVEL = st.floats(0, 1)
@@ -45,7 +45,7 @@ def motions(draw):
 @given(st.lists(LEVEL, min_size=2, max_size=5), motions(), st.lists(st.integers(0, 300), min_size=3, max_size=3))
 def test_arms_stand_where_the_twin_puts_them(means, motion, times):
     arms = Arms(means, "bernoulli", permute=False, **motion)
-    arms.reset(Streams(run_seeds(0, 3)))
+    arms.reset(Streams(spawn_seeds(0, 3)))
     t = np.array(times)
     expected = np.array([twin(means, s, **motion) for s in times])
     np.testing.assert_array_equal(arms.at(t), expected)
@@ -62,7 +62,7 @@ def test_arms_stand_where_the_twin_puts_them(means, motion, times):
 @given(st.lists(LEVEL, min_size=3, max_size=3), motions(), st.data())
 def test_pulled_arms_are_picked_from_where_they_stand(means, motion, data):
     arms = Arms(means, "clipped-gaussian", permute=True, **motion)
-    arms.reset(Streams(run_seeds(1, 2)))
+    arms.reset(Streams(spawn_seeds(1, 2)))
     ints = st.integers(0, 2)
     arm = np.array(data.draw(st.lists(st.lists(ints, min_size=2, max_size=2), min_size=2, max_size=2)))
     own = np.array(data.draw(st.lists(st.lists(st.integers(0, 300), min_size=2, max_size=2), min_size=2, max_size=2)))
@@ -79,8 +79,8 @@ def test_pulled_arms_are_picked_from_where_they_stand(means, motion, data):
 
 def test_every_run_has_its_own_tape():
     arms = Arms(UniformMeans(0.2, 0.4), "bernoulli", n_arms=3, permute=True)
-    arms.reset(Streams(run_seeds(5, 3)))
-    for seed, row in zip(run_seeds(5, 3), arms.locations, strict=True):
+    arms.reset(Streams(spawn_seeds(5, 3)))
+    for seed, row in zip(spawn_seeds(5, 3), arms.locations, strict=True):
         u = generator(seed, "instance").random((2, 3))
         np.testing.assert_array_equal(row, (0.2 + (0.4 - 0.2) * u[0])[np.argsort(u[1])])
 
@@ -90,7 +90,7 @@ def test_the_same_arms_as_in_every_setting(permute):
     """What the envs say in public, bit for bit."""
     law = UniformMeans(0.25, 0.75)
     for env_id in ("DPMASE-v0", "CoopNetwork-v0", "LocalDP-v0"):
-        env = hb.make_core(env_id, runs=3, means=law, n_arms=4, rewards="beta", permute_arms=permute, horizon=50)
+        env = hb.make_batched(env_id, runs=3, means=law, n_arms=4, rewards="beta", permute_arms=permute, horizon=50)
         env.reset(9)
         arms = Arms(law, "beta", n_arms=4, permute=permute, horizon=50)
         arms.reset(Streams(env.seeds))
@@ -110,7 +110,7 @@ def test_arms_of_a_file_are_a_law():
 
 @pytest.mark.parametrize("motion", [{"drift": 1e-3}, {"switches": 3}, {"drift": 1e-3, "switches": 2}])
 def test_the_same_motion_as_in_exploration(motion):
-    env = hb.make_core(
+    env = hb.make_batched(
         "DPMASE-v0", runs=2, idle="stays", stop="horizon", horizon=60, n_agents=4, permute_arms=True, **motion
     )
     obs = env.reset(3)
@@ -146,16 +146,16 @@ def test_a_drift_ends_every_stretch():
 
 def test_arms_below_zero_may_switch_but_not_drift():
     arms = Arms([-2.0, -1.0], "gaussian", permute=False, switches=1, horizon=4)
-    arms.reset(Streams(run_seeds(0, 1)))
+    arms.reset(Streams(spawn_seeds(0, 1)))
     assert arms.at(0).tolist() == [[-2.0, -1.0]]
     assert arms.at(2).tolist() == [[-1.0, -2.0]]
 
 
 @pytest.mark.parametrize("env_id", ["CoopNetwork-v0", "HeavyTailedNetwork-v0", "DPMASE-v0", "DistDP-v0"])
 def test_default_means_follow_one_rule_for_every_number_of_arms(env_id):
-    given = hb.make_core(env_id).arms.given
+    given = hb.make_batched(env_id).arms.given
     for n_arms in (2, 5, 10, 20):
-        env = hb.make_core(env_id, n_arms=n_arms)
+        env = hb.make_batched(env_id, n_arms=n_arms)
         if given is None:  # drawn, from the same law
             env.reset(0)
             assert ((env.means > 0.25) & (env.means < 0.75)).all()
@@ -163,4 +163,4 @@ def test_default_means_follow_one_rule_for_every_number_of_arms(env_id):
             assert env.arms.given.tolist() == [given[min(k, len(given) - 1)] for k in range(n_arms)]
     listed = [0.3, 0.2] if given is None else given.tolist()
     with pytest.raises(ValueError, match=f"n_arms={len(listed) + 1} .* {len(listed)} arms"):
-        hb.make_core(env_id, means=listed, n_arms=len(listed) + 1)
+        hb.make_batched(env_id, means=listed, n_arms=len(listed) + 1)

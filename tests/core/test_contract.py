@@ -8,8 +8,8 @@ from scipy import stats
 from twin_streams import generator
 
 import hushbandits as hb
-from hushbandits.core.play import record
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
+from hushbandits.core.rollout import record
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.testing.games import trace
 from hushbandits.wrappers.huber import Huber
@@ -47,7 +47,7 @@ def test_a_wrapper_leaves_every_other_tape_alone(wrapper):
 )  # fmt: skip
 def test_two_wrappers_of_a_class_lose_apart(env_id, given, action, message, kept):
     """A quarter of 400 passes two losses of a half each; where both read one tape it is a half."""
-    env = hb.make_core(env_id, **given, wrappers=[Loss(0.5, name="one"), Loss(0.5, name="other")])
+    env = hb.make_batched(env_id, **given, wrappers=[Loss(0.5, name="one"), Loss(0.5, name="other")])
     env.reset(0)
     env.pull(action)
     inbox = env.talk(message).inbox
@@ -55,7 +55,7 @@ def test_two_wrappers_of_a_class_lose_apart(env_id, given, action, message, kept
 
 
 def test_two_wrappers_of_a_class_choose_their_agents_apart():
-    env = hb.make_core("CoopNetwork-v0", n_agents=64, wrappers=[Huber(fraction=0.5, name=name) for name in "ab"])
+    env = hb.make_batched("CoopNetwork-v0", n_agents=64, wrappers=[Huber(fraction=0.5, name=name) for name in "ab"])
     env.reset(0)
     one, other = (wrapper.byzantine for wrapper in env.wrappers)
     assert (one != other).any()
@@ -74,7 +74,7 @@ def test_messages_meet_the_wrappers_in_order_and_inboxes_in_reverse(env_id):
             met.append(f"{self.name} delivers")
             return inbox
 
-    env = hb.make_core(env_id, wrappers=[Gate(name="outer"), Gate(name="inner")])
+    env = hb.make_batched(env_id, wrappers=[Gate(name="outer"), Gate(name="inner")])
     obs = env.reset(0)
     team = hb.make_team("Random")
     team.reset(env, own_streams(env, team))
@@ -93,7 +93,7 @@ def test_one_wrapper_instance_serves_two_envs():
 
 
 def test_beats_out_of_turn_are_errors():
-    env = hb.make_core("CoopNetwork-v0", n_agents=4, horizon=1)
+    env = hb.make_batched("CoopNetwork-v0", n_agents=4, horizon=1)
     arms = np.zeros((1, 4), int)
     env.reset(0)
     with pytest.raises(RuntimeError, match="next beat is pull"):
@@ -129,8 +129,8 @@ def test_each_lifts_a_plain_class_exactly():
                 self.n[message["arm"]] += 1
                 self.s[message["arm"]] += message["reward"]
 
-    env = hb.make_core("CoopNetwork-v0", runs=2, **NET)
-    *lifted, metrics = trace(env, hb.Each(Agent), 0).values()
+    env = hb.make_batched("CoopNetwork-v0", runs=2, **NET)
+    *lifted, metrics = trace(env, hb.PerAgent(Agent), 0).values()
     *array, same = trace(*build("CoopNetwork-v0", "Multi-UCB", 2, NET), 0).values()
     for one, other in zip(lifted, array, strict=True):
         np.testing.assert_array_equal(one["arm"], other["arm"])
@@ -165,10 +165,10 @@ def test_each_lifts_algorithm_3_of_rio_et_al_exactly():
                 self.left = self.left & told["active"]
 
     settings = {"n_agents": 7, "means": [0.9, 0.5, 0.2], "permute_arms": True, "eta": 0.6, "delta": 0.2}
-    env = hb.make_core("CorruptedElimination-v0", runs=3, horizon=10**6, **settings)  # a stranger's runs may not end
-    lifted = hb.play(env, hb.Each(Agent), 0)
+    env = hb.make_batched("CorruptedElimination-v0", runs=3, horizon=10**6, **settings)  # a stranger's runs may not end
+    lifted = hb.rollout(env, hb.PerAgent(Agent), 0)
     array = hb.make_team("Corrupted-Elimination", eta=0.6, delta=0.2)
-    same = hb.play(hb.make_core("CorruptedElimination-v0", runs=3, **settings), array, 0)
+    same = hb.rollout(hb.make_batched("CorruptedElimination-v0", runs=3, **settings), array, 0)
     for name, value in same.items():
         np.testing.assert_array_equal(lifted[name], value, err_msg=name)
     assert same["messages"].any()
@@ -188,9 +188,9 @@ def test_each_tells_a_feedback_agent_the_users_so_far():
             self.size *= 2
             return 1, self.size
 
-    metrics = hb.play(
-        hb.make_core("CentralDP-v0", horizon=14, means=[0.9, 0.4], rewards="bernoulli", permute_arms=False),
-        hb.Each(Agent),
+    metrics = hb.rollout(
+        hb.make_batched("CentralDP-v0", horizon=14, means=[0.9, 0.4], rewards="bernoulli", permute_arms=False),
+        hb.PerAgent(Agent),
         0,
     )
     assert asked == [1, 3, 7]  # blocks of 2, 4 and 8 users: t is the next one
@@ -209,8 +209,10 @@ def test_every_lifted_agent_has_a_generator_of_its_own():
         def act(self, t):
             return 0
 
-    seeds = run_seeds(0, 2)
-    hb.play(hb.make_core("CoopNetwork-v0", n_agents=3, graph="path", horizon=1), hb.Each(Agent, name="A"), seeds)
+    seeds = spawn_seeds(0, 2)
+    hb.rollout(
+        hb.make_batched("CoopNetwork-v0", n_agents=3, graph="path", horizon=1), hb.PerAgent(Agent, name="A"), seeds
+    )
     assert drawn == {m: [generator(seed, "agent/A", m).random() for seed in seeds] for m in range(3)}
 
 
@@ -233,8 +235,8 @@ def test_who_says_nothing_sends_the_standard_report_or_where_there_is_none_nothi
             heard[self.m] = {int(m["sender"]): (int(m["arm"]), float(m["reward"])) for m in messages}
             heard["rewards"] = {**heard.get("rewards", {}), self.m: float(self.reward)}
 
-    env = hb.make_core("CoopNetwork-v0", n_agents=3, graph="complete", rewards="beta", fields=fields, horizon=2)
-    obs, team = env.reset(0), hb.Each(Agent, fields=fields)
+    env = hb.make_batched("CoopNetwork-v0", n_agents=3, graph="complete", rewards="beta", fields=fields, horizon=2)
+    obs, team = env.reset(0), hb.PerAgent(Agent, fields=fields)
     team.reset(env, own_streams(env, team))
     obs = env.talk(team.speak(env.pull(team.act(obs)).reward))
     team.hear(obs.inbox)
@@ -244,9 +246,9 @@ def test_who_says_nothing_sends_the_standard_report_or_where_there_is_none_nothi
 
 
 def test_curves_hold_what_the_metrics_were_when_the_clock_stood_there():
-    env = hb.make_core("CoopNetwork-v0", runs=2, **NET)
+    env = hb.make_batched("CoopNetwork-v0", runs=2, **NET)
     team, seen = hb.make_team("Multi-UCB"), []
-    hb.play(env, team, 4, step=lambda: seen.append(env.metrics()))
+    hb.rollout(env, team, 4, step=lambda: seen.append(env.metrics()))
     _, curves = record(env, team, 4, [1, 2, 17, 39, 40], ("regret", "messages"))
     for name, values in curves.items():
         np.testing.assert_array_equal(values.T, [seen[t - 1][name] for t in (1, 2, 17, 39, 40)])
@@ -260,7 +262,7 @@ def test_curves_of_runs_that_end_by_themselves_stop_there():
         for r, (rounds, arms) in enumerate(zip(env.metrics()["rounds"], env.metrics()["arms"], strict=True)):
             seen[r].setdefault(int(rounds), int(arms))  # agents that leave take a step and no round
 
-    final = hb.play(env, team, 1, step=note)
+    final = hb.rollout(env, team, 1, step=note)
     ends = final["rounds"]
     grid = sorted({1, *ends.tolist(), *(ends + 1).tolist()})
     _, curves = record(env, team, 1, grid, ("arms",))

@@ -112,13 +112,13 @@ def test_a_beat_that_fails_on_its_way_is_not_said_again(env_id, hook):
 
     kwargs = {"n_agents": 5, "runs": 2, "means": [0.9, 0.1]}
     cls = falls(hook)
-    env = hb.make_core(env_id, wrappers=[Loss(0.5), cls()], **kwargs)
+    env = hb.make_batched(env_id, wrappers=[Loss(0.5), cls()], **kwargs)
     with pytest.raises(OSError, match="fell"):
         rounds(env)
     for beat in (lambda: env.pull(default_action(env)), env.talk, lambda: env.reset(1, rows=[0])):
         with pytest.raises(RuntimeError, match=r"after a beat that failed on its way: call reset\(seeds\)"):
             beat()
-    assert rounds(env) == rounds(hb.make_core(env_id, wrappers=[Loss(0.5), cls()], **kwargs))
+    assert rounds(env) == rounds(hb.make_batched(env_id, wrappers=[Loss(0.5), cls()], **kwargs))
 
 
 # -- plain agents -------------------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def test_a_plain_agents_bad_act_names_agent_round_and_run(env_id, bad):
 
     kwargs = {"n_agents": 3 if "Network" in env_id else 1, "means": [0.9, 0.5, 0.1], "horizon": 50}
     with pytest.raises(ValueError, match=r"agent 0 of Plain in round \d+ of run 0: act must return") as caught:
-        hb.play(hb.make_core(env_id, **kwargs), hb.Each(Plain))
+        hb.rollout(hb.make_batched(env_id, **kwargs), hb.PerAgent(Plain))
     assert f"in round {asked[-1]} of" in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -167,8 +167,8 @@ def test_a_server_whose_users_are_used_up_may_ask_for_none():
             self.left -= n
             return 0, n
 
-    env = hb.make_core("CentralDP-v0", n_agents=2, means=[0.9, 0.5], horizon=9)
-    assert hb.play(env, hb.Each(Plain))["users"][0] == 18
+    env = hb.make_batched("CentralDP-v0", n_agents=2, means=[0.9, 0.5], horizon=9)
+    assert hb.rollout(env, hb.PerAgent(Plain))["users"][0] == 18
 
 
 @rows(("words", "error"), [
@@ -194,7 +194,7 @@ def test_a_plain_agents_bad_words_name_agent_round_and_run(words, error):
             return words if (self.m, self.t) == (3, 2) else None
 
     with pytest.raises((TypeError, ValueError), match=error) as caught:
-        hb.play(hb.make_core("CoopNetwork-v0", runs=2, **NET), hb.Each(Plain))
+        hb.rollout(hb.make_batched("CoopNetwork-v0", runs=2, **NET), hb.PerAgent(Plain))
     assert "agent 3 of Plain in round 2 of run 0" in str(caught.value)
 
 
@@ -203,12 +203,12 @@ def test_a_plain_agents_bad_words_name_agent_round_and_run(words, error):
 
 def test_after_a_reset_that_failed_nothing_goes_on():
     """Else a beat would meet the state of one game and the sizes of another."""
-    env = hb.make_core("CoopNetwork-v0", n_agents=9, graph="erdos-renyi", edge_probability=0.4, runs=2)
+    env = hb.make_batched("CoopNetwork-v0", n_agents=9, graph="erdos-renyi", edge_probability=0.4, runs=2)
     env.reset(0)
     env.pull(np.zeros((2, 9), int))
     env.edge_probability = 1e-9
     with pytest.raises(ValueError, match="gave no connected graph"):
-        env.reset(hb.run_seeds(0, 5))
+        env.reset(hb.spawn_seeds(0, 5))
     for beat in (env.talk, lambda: env.pull(np.zeros((2, 9), int))):
         with pytest.raises(RuntimeError, match="before the start: call reset"):
             beat()

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
-from hushbandits.core.play import play, record
+from hushbandits.core.rollout import record, rollout
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.routines.best_arm import ROUTINES
 from hushbandits.routines.elimination import successive_elimination
@@ -90,7 +90,7 @@ def votes(draw):
 def test_every_vote_ends_alike_by_both_speeds(rules, env, shared, loss, checkpoints, seed):
     seen = []
     for speed in (compiled, by_beats):
-        core = hb.make_core("DPMASE-v0", 3, wrappers=[] if loss is None else [Loss(loss)], **env)
+        core = hb.make_batched("DPMASE-v0", 3, wrappers=[] if loss is None else [Loss(loss)], **env)
         team = speed(Voters(rules, shared))
         # Too few to decide: refused where the coordinator ends a run, else a warning.
         assume(core.stop != "coordinator" or core.judge == "everyone" or core.votes_needed <= (core.weights > 0).sum())
@@ -106,15 +106,15 @@ def test_a_reset_is_passed_on_where_the_env_does_and_nowhere_else():
     """SER4 in a vote without resets: the compiled path used to empty the vote, the beats did not."""
     rounds = []
     for speed in (compiled, by_beats):
-        core = hb.make_core(ID, 4, n_agents=32, horizon=30_000)
-        rounds.append(play(core, speed(Voters("SER4")), 0)["rounds"].tolist())
+        core = hb.make_batched(ID, 4, n_agents=32, horizon=30_000)
+        rounds.append(rollout(core, speed(Voters("SER4")), 0)["rounds"].tolist())
     assert rounds[0] == rounds[1]
 
 
 def test_a_routine_that_resets_needs_an_env_that_passes_resets_on():
-    core = hb.make_core(ID, n_agents=32, horizon=1000)
-    play(core, hb.make_team("Decentralized-SER4", phi=0.0))
-    play(core, hb.make_team("1-Privacy-SER4"))
+    core = hb.make_batched(ID, n_agents=32, horizon=1000)
+    rollout(core, hb.make_team("Decentralized-SER4", phi=0.0))
+    rollout(core, hb.make_team("1-Privacy-SER4"))
 
 
 @pytest.mark.parametrize("role", ["Decentralized", "0-Privacy", "1-Privacy"])

@@ -46,7 +46,7 @@ EXPECTED = {
 def outcome(env_id, agent, env, agent_kwargs):
     team = hb.make_team(agent, **agent_kwargs)
     core = assemble(env_id, team, runs=3, env={"permute_arms": True, **env})
-    finals = hb.play(core, team, seed=2026)
+    finals = hb.rollout(core, team, seed=2026)
     if "rounds" in finals:
         return [finals["rounds"].tolist(), finals["messages"].tolist()]
     # gaps are multiples of .05 (network) and .4 (feedback): regret counts pulls

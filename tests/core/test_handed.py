@@ -84,7 +84,7 @@ def offered(inbox):
 @pytest.mark.parametrize("case", ENVS)
 def test_what_a_team_is_handed_owns_its_memory(case):
     env_id, kwargs, wrappers = ENVS[case]
-    env = hb.make_core(env_id, 2, wrappers=wrappers, **kwargs)
+    env = hb.make_batched(env_id, 2, wrappers=wrappers, **kwargs)
     face = EnvView(env)
     for obs in _game(env):
         for name in ("t", "live", "who", "reward"):
@@ -174,7 +174,7 @@ class Talker(Member):
 )
 def test_a_member_sees_its_own_column_only(factory, env_id, kwargs):
     Member.sizes = []
-    hb.play(hb.make_core(env_id, 3, **{**kwargs, "horizon": 40}), hb.Each(factory))
+    hb.rollout(hb.make_batched(env_id, 3, **{**kwargs, "horizon": 40}), hb.PerAgent(factory))
     assert all(reached == own for _, reached, own in Member.sizes), Member.sizes[0]
     assert Member.sizes or env_id in ("CoopNetwork-v0", "DistDP-v0")
 

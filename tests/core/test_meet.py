@@ -9,9 +9,9 @@ from kinds import each_once, representatives, weekly_but
 from named import taken
 
 import hushbandits as hb
-from hushbandits.core.play import meet, play
 from hushbandits.core.random.rewards import Gaussian
-from hushbandits.registry import assemble, list_agents, list_envs, list_wrappers, make_core, make_team
+from hushbandits.core.rollout import check_compatible, rollout
+from hushbandits.registry import assemble, list_agents, list_envs, list_wrappers, make_batched, make_team
 
 WORD = {"word": hb.Field()}
 #: What is asked of an env that takes it: mostly nothing, else one of these.
@@ -70,11 +70,11 @@ def plays_or_is_refused(env_id, agent, env, wrappers, step, seed=0):
     try:
         team = make_team(agent)
         core = assemble(env_id, team, runs=2, env=env, wrappers=wrappers)
-        meet(core, team)
+        check_compatible(core, team)
         # a graph that luck draws is known when the runs start, and may be refused there
         begun.append(env.get("graph") != "erdos-renyi")
         core.pull = seen(core.pull, begun)
-        play(core, team, seed, step)
+        rollout(core, team, seed, step)
         assert not core.live.any()
     except (ValueError, TypeError) as error:
         refusal = str(error)
@@ -94,7 +94,7 @@ def seen(pull, begun):
 @pytest.mark.parametrize("everybody", [False, pytest.param(True, marks=pytest.mark.weekly)])
 @pytest.mark.parametrize("env_id", weekly_but([("DPMASE-v0",), ("DistDP-v0",)], *((name,) for name in list_envs())))
 def test_every_agent_plays_to_the_end_or_is_refused_at_the_door(env_id, everybody):
-    rng, setting = random.Random(env_id), make_core(env_id).setting
+    rng, setting = random.Random(env_id), make_batched(env_id).setting
     played = 0
     for agent in list_agents() if everybody else sorted(representatives(list_agents())):
         if make_team(agent).setting not in ("", setting):
@@ -114,20 +114,20 @@ def test_every_agent_plays_to_the_end_or_is_refused_at_the_door(env_id, everybod
 @pytest.mark.parametrize("more", [{"speech": WORD}, {"fields": WORD}, {"fields": {}}, {"fields": {"arm": hb.Field()}}])
 def test_who_says_the_standard_report_says_nothing_else(agent, more):
     with pytest.raises(ValueError, match=r"standard report|was trained|a policy") as error:
-        meet(make_core("CoopNetwork-v0", n_agents=4, **more), make_team(agent))
+        check_compatible(make_batched("CoopNetwork-v0", n_agents=4, **more), make_team(agent))
     assert "\n" not in str(error.value)
 
 
 def test_a_law_does_not_replace_what_was_mapped():
-    core = make_core("LTR-v0", wrappers=[Rounded()])
+    core = make_batched("LTR-v0", wrappers=[Rounded()])
     with pytest.raises(ValueError, match="Huber replaces rewards, and they have been mapped"):
         hb.wrap(core, "Huber")
 
 
 @pytest.mark.parametrize("more", [{"users": "each"}, {"wrappers": ["Huber", Rounded()]}])
 def test_wrappers_that_change_rewards_in_an_order_that_can_be_played_are_played(more):
-    core = make_core("LTR-v0", **{"wrappers": [Rounded(), "Huber"], "horizon": 64, **more})
-    assert play(core, make_team("Random"))["users"].tolist() == [64]
+    core = make_batched("LTR-v0", **{"wrappers": [Rounded(), "Huber"], "horizon": 64, **more})
+    assert rollout(core, make_team("Random"))["users"].tolist() == [64]
 
 
 class Silent:
@@ -150,17 +150,17 @@ class Declared(hb.Team):
 
 
 def test_a_team_says_what_it_declares_and_agents_of_ones_own_what_is_asked():
-    core = make_core("CoopNetwork-v0", n_agents=2, horizon=2, speech=WORD)
+    core = make_batched("CoopNetwork-v0", n_agents=2, horizon=2, speech=WORD)
     with pytest.raises(
         ValueError, match=r"^Silent sends the standard report \(arm int64, reward float64\), the env expe"
     ):
-        meet(core, hb.Each(Silent))
+        check_compatible(core, hb.PerAgent(Silent))
     with pytest.raises(
         ValueError, match=r"^Declared sends its own fields \(word float64\), the env expects arm int64, "
     ):
-        meet(core, Declared())
-    play(core, hb.Each(Speaking))
-    play(make_core("CoopNetwork-v0", n_agents=2, horizon=2), hb.Each(Silent))
+        check_compatible(core, Declared())
+    rollout(core, hb.PerAgent(Speaking))
+    rollout(make_batched("CoopNetwork-v0", n_agents=2, horizon=2), hb.PerAgent(Silent))
 
 
 BERNOULLI = {
@@ -178,26 +178,28 @@ def test_a_rule_on_the_unit_interval_plays_no_other_rewards(env_id, agent):
         core = assemble(env_id, make_team(agent), runs=1, env={"rewards": law, "n_agents": 32, "horizon": 9})
         if refused:
             with pytest.raises(ValueError, match=r"needs rewards in \[0, 1\]"):
-                meet(core, make_team(agent))
+                check_compatible(core, make_team(agent))
         else:
-            meet(core, make_team(agent))
+            check_compatible(core, make_team(agent))
 
 
 @pytest.mark.parametrize(("agent", "own"), [("TS", "noised"), ("QuACK-IMED", "noised"), ("QuACK-TS", "exact")])
 def test_a_rule_on_the_unit_interval_learns_from_no_noised_reward(agent, own):
-    core = make_core("CoopNetwork-v0", n_agents=4, horizon=9, wrappers=[hb.make_wrapper("LocalLaplace", own=own)])
+    core = make_batched("CoopNetwork-v0", n_agents=4, horizon=9, wrappers=[hb.make_wrapper("LocalLaplace", own=own)])
     with pytest.raises(ValueError, match=r"\[0, 1\].*LocalLaplace"):
-        meet(core, make_team(agent))
+        check_compatible(core, make_team(agent))
 
 
 def test_a_rule_on_the_unit_interval_learns_from_bits_and_lies():
     for wrapper in (hb.make_wrapper("LocalBernoulli"), hb.make_wrapper("Huber", law="gaussian")):
-        meet(make_core("CoopNetwork-v0", n_agents=4, horizon=9, wrappers=[wrapper]), make_team("QuACK-TS"))
+        check_compatible(
+            make_batched("CoopNetwork-v0", n_agents=4, horizon=9, wrappers=[wrapper]), make_team("QuACK-TS")
+        )
 
 
 def test_random_play_pulls_one_arm_where_one_is_taken():
     team = make_team("Random", rate=0.2)
-    core = make_core("DecentralizedExploration-v0", runs=3, n_agents=4, strict=False, horizon=50)
+    core = make_batched("DecentralizedExploration-v0", runs=3, n_agents=4, strict=False, horizon=50)
     assert core.single
-    play(core, team, 1, lambda: None)
+    rollout(core, team, 1, lambda: None)
     assert not core.live.any()

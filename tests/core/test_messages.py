@@ -7,7 +7,7 @@ import pytest
 from helpers import build
 
 import hushbandits as hb
-from hushbandits.core.play import play
+from hushbandits.core.rollout import rollout
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg
@@ -23,7 +23,7 @@ def told(env, votes, **message):
 @pytest.mark.parametrize("behind", [[], [SecAgg(window=2)], [Shuffle(window=2)]], ids=["bare", "SecAgg", "Shuffle"])
 @pytest.mark.parametrize("rate", [0.0, 0.3, 1.0])
 def test_messages_are_votes_that_left_their_agents(rate, behind):
-    env = hb.make_core("DPMASE-v0", runs=400, n_agents=3, threshold=9, wrappers=[Loss(rate), *behind])
+    env = hb.make_batched("DPMASE-v0", runs=400, n_agents=3, threshold=9, wrappers=[Loss(rate), *behind])
     env.reset(0)
     votes = np.arange(10) < 4
     told(env, votes)
@@ -34,7 +34,7 @@ def test_messages_are_votes_that_left_their_agents(rate, behind):
 
 
 def test_a_message_that_is_not_sent_costs_nothing_until_it_is():
-    env = hb.make_core("DPMASE-v0", n_agents=1, threshold=9)
+    env = hb.make_batched("DPMASE-v0", n_agents=1, threshold=9)
     env.reset(0)
     for sent, charged in ((False, 0), (True, 2), (True, 2)):
         told(env, np.arange(10) < 2, sent=np.full((1, 1), sent))
@@ -47,14 +47,14 @@ def test_a_wrapper_that_silences_everyone_leaves_no_messages():
         def send(self, message, env):
             return {**message, "sent": message["sent"] & False}
 
-    env = hb.make_core("DPMASE-v0", n_agents=4, wrappers=[Mute()])
+    env = hb.make_batched("DPMASE-v0", n_agents=4, wrappers=[Mute()])
     env.reset(0)
     told(env, np.arange(10) < 2)
     assert env.metrics()["messages"][0] == 0
 
 
 def test_a_reset_that_is_not_sent_costs_nothing():
-    env = hb.make_core("DecentralizedExploration-v0", n_agents=29, stop="horizon", horizon=9, resets=True)
+    env = hb.make_batched("DecentralizedExploration-v0", n_agents=29, stop="horizon", horizon=9, resets=True)
     obs = env.reset(0)
     for sent, charged in ((False, 0), (True, 2), (True, 3)):  # after a reset a vote is a new one
         action = np.zeros((1, 1, 10), bool)
@@ -74,7 +74,7 @@ def test_whole_runs_charge_for_what_the_coordinator_counted(wrappers, xi, step):
         "CorruptedElimination-v0", "Corrupted-Elimination", 20, {"n_agents": 6, "means": [0.9, 0.3, 0.1]},
         {"eta": 0.7, "delta": 0.3, "xi": xi}, wrappers,
     )  # fmt: skip
-    messages = play(env, team, 0, step=step)["messages"]
+    messages = rollout(env, team, 0, step=step)["messages"]
     np.testing.assert_array_equal(messages, env.book.counted.sum((1, 2)))
     lost = (env.book.sent & ~env.book.counted).sum((1, 2))
     assert (lost.sum() > 0) == (xi > 0 or bool(wrappers))

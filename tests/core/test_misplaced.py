@@ -45,8 +45,8 @@ def refused(says, call, *args, error=ValueError, **kwargs):
 
 
 def test_each_lifts_functions_as_before():
-    assert hb.Each(lambda m, rng: One(m, rng)).name == "<lambda>"
-    assert hb.Each(lambda *a, **k: One(*a)).name == "<lambda>"
+    assert hb.PerAgent(lambda m, rng: One(m, rng)).name == "<lambda>"
+    assert hb.PerAgent(lambda *a, **k: One(*a)).name == "<lambda>"
 
 
 @pytest.mark.parametrize("policy", [Flat, Flat()], ids=["class", "built"])
@@ -65,11 +65,11 @@ class Misreads(One):
 
 def test_a_field_that_no_message_has_names_agent_and_round():
     says = r"agent \d of Misreads in round 1 of run 0: hear raised KeyError: .rewrd.; a message here has: arm, reward"
-    env = hb.make_core("CoopNetwork-v0", **{**NET, "graph": "complete"})
-    refused(says, hb.play, env, hb.Each(Misreads), error=RuntimeError)
+    env = hb.make_batched("CoopNetwork-v0", **{**NET, "graph": "complete"})
+    refused(says, hb.rollout, env, hb.PerAgent(Misreads), error=RuntimeError)
 
 
-class Seeded(type(hb.make_core("CoopNetwork-v0"))):
+class Seeded(type(hb.make_batched("CoopNetwork-v0"))):
     got = None
 
     def reset(self, seeds=0, rows=None):
@@ -78,8 +78,8 @@ class Seeded(type(hb.make_core("CoopNetwork-v0"))):
 
 
 def test_a_reset_of_ones_own_gets_seeds():
-    for seed in (7, hb.run_seeds(7, 2)):
-        hb.play(Seeded(runs=2, **NET), hb.make_team("Multi-UCB"), seed=seed)
+    for seed in (7, hb.spawn_seeds(7, 2)):
+        hb.rollout(Seeded(runs=2, **NET), hb.make_team("Multi-UCB"), seed=seed)
         assert type(Seeded.got) is type(seed)
 
 
@@ -87,16 +87,16 @@ def test_an_agent_that_nothing_reaches_is_refused_unless_it_is_blind():
     deaf = type("Deaf", (One,), {"blind": False, "update": lambda self, reward: None})
 
     def built(cls):  # by a function, which shows its agents when it has built them
-        hb.play(hb.make_core("CoopNetwork-v0", **NET), hb.Each(lambda m, rng: cls(m, rng)))
+        hb.rollout(hb.make_batched("CoopNetwork-v0", **NET), hb.PerAgent(lambda m, rng: cls(m, rng)))
 
-    for refuses in (hb.Each, hb.make_team, built):
+    for refuses in (hb.PerAgent, hb.make_team, built):
         with pytest.raises(ValueError, match="never learns") as caught:
             refuses(deaf)
         assert all(word in str(caught.value) for word in ("Deaf", "speak", "hear", "blind"))
     with pytest.raises(AssertionError, match="never learns"):
         hb.testing.check_agent(deaf, "CoopNetwork-v0")
     deaf.blind = True
-    hb.Each(deaf)
+    hb.PerAgent(deaf)
 
 
 @pytest.mark.parametrize("given", [{"runs": 3}, {"wrappers": ["Loss"]}])

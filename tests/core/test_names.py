@@ -89,7 +89,7 @@ def own(tmp_path, monkeypatch):
 
 
 def test_all_four_kinds_by_name(own):
-    env = hb.make_core(f"{own}:Net", runs=2, shift=2, rewards=f"{own}:Coin", wrappers=[f"{own}:Mute", "Loss"])
+    env = hb.make_batched(f"{own}:Net", runs=2, shift=2, rewards=f"{own}:Coin", wrappers=[f"{own}:Mute", "Loss"])
     assert (type(env).__name__, env.shift, repr(env.law)) == ("Net", 2, "Coin(bias=0.125)")
     assert [w.name for w in env.wrappers] == ["Mute", "Loss"]
     assert hb.make_team(f"{own}:First", arm=1).arm == 1
@@ -99,14 +99,14 @@ def test_all_four_kinds_by_name(own):
     view.reset(seed=0)
     assert view.core.spec[0] == f"{own}:Net"
     assert [w.name for w in hb.wrap(view, "Loss").core.wrappers] == ["Mute", "Loss"]
-    assert [w.name for w in hb.wrap(hb.make_core(f"{own}:Net"), f"{own}:Mute").wrappers] == ["Mute"]
+    assert [w.name for w in hb.wrap(hb.make_batched(f"{own}:Net"), f"{own}:Mute").wrappers] == ["Mute"]
 
 
 def test_a_class_is_what_its_name_is(own):
     names = hb.evaluate(f"{own}:Net", f"{own}:Plain", runs=2, wrappers=[f"{own}:Mute"])
     mine = sys.modules[own]
     classes = hb.evaluate(mine.Net, mine.Plain, runs=2, wrappers=[mine.Mute])
-    instances = hb.evaluate(mine.Net, hb.Each(mine.Plain), runs=2, wrappers=[mine.Mute()])
+    instances = hb.evaluate(mine.Net, hb.PerAgent(mine.Plain), runs=2, wrappers=[mine.Mute()])
     for other in (classes, instances):
         np.testing.assert_array_equal(names.final("regret"), other.final("regret"))
     one = hb.evaluate("CoopNetwork-v0", mine.First, runs=2, env={"horizon": 9}, agent_kwargs={"arm": 1})
@@ -132,7 +132,7 @@ def test_workers_know_what_is_ones_own(own, as_class):
 
 @pytest.mark.weekly
 def test_workers_know_what_was_registered_here():
-    class Net(type(hb.make_core("CoopNetwork-v0"))):
+    class Net(type(hb.make_batched("CoopNetwork-v0"))):
         """Not importable."""
 
     class Silent(hb.Wrapper):
@@ -162,10 +162,10 @@ def test_a_file_and_its_options_name_them(own, capsys, jobs):
 
 
 BAD = {
-    "env": (lambda path: hb.make_core(path), "an Env class"),
+    "env": (lambda path: hb.make_batched(path), "an Env class"),
     "agent": (lambda path: hb.make_team(path), "a Team class, or a class with act"),
-    "wrapper": (lambda path: hb.make_core("CoopNetwork-v0", wrappers=[path]), "a Wrapper class"),
-    "reward law": (lambda path: hb.make_core("CoopNetwork-v0", rewards=path), "a Law class"),
+    "wrapper": (lambda path: hb.make_batched("CoopNetwork-v0", wrappers=[path]), "a Wrapper class"),
+    "reward law": (lambda path: hb.make_batched("CoopNetwork-v0", rewards=path), "a Law class"),
 }
 RIGHT = {"env": "Net", "agent": "First", "wrapper": "Mute", "reward law": "Coin"}
 
@@ -213,7 +213,7 @@ def test_a_folder_of_somebody_else_imports_nothing(own, capsys):
 
 def test_an_env_that_takes_no_runs_is_refused(own):
     with pytest.raises(TypeError, match="unexpected keyword argument 'runs'"):
-        hb.make_core(f"{own}:Bare")
+        hb.make_batched(f"{own}:Bare")
 
 
 def test_an_agent_that_builds_no_team(own):

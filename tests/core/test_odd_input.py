@@ -14,8 +14,8 @@ from hushbandits.wrappers.shuffle import Shuffle
 
 @pytest.mark.parametrize("name", ["LocalLaplace", "PrivateMeans", "LocalBernoulli"])
 def test_the_least_level_gives_noise_that_is_finite(name):
-    env = hb.make_core("CoopNetwork-v0", wrappers=[hb.make_wrapper(name, epsilon=1e-9)], **{**NET, "horizon": 20})
-    assert np.isfinite(hb.play(env, hb.make_team("Random"))["regret"]).all()
+    env = hb.make_batched("CoopNetwork-v0", wrappers=[hb.make_wrapper(name, epsilon=1e-9)], **{**NET, "horizon": 20})
+    assert np.isfinite(hb.rollout(env, hb.make_team("Random"))["regret"]).all()
 
 
 @rows("form", ["f2", "f4", "f8", "i1", "u8"])

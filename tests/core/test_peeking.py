@@ -9,7 +9,7 @@ from talk import NET, at_talk, default_action
 
 import hushbandits as hb
 from hushbandits.core.env_view import EnvView
-from hushbandits.core.random.streams import Streams, run_seeds
+from hushbandits.core.random.streams import Streams, spawn_seeds
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 
@@ -21,7 +21,7 @@ ARM = np.zeros((1, 5), int)
 
 @pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 def test_what_the_env_goes_by_is_handed_out_read_only(env_id):
-    env = hb.make_core(env_id, runs=2, **({} if "LTR" in env_id else {"horizon": 50}))
+    env = hb.make_batched(env_id, runs=2, **({} if "LTR" in env_id else {"horizon": 50}))
     first = env.reset(0)
     second = env.pull(
         default_action(env)
@@ -37,7 +37,7 @@ def test_what_the_env_goes_by_is_handed_out_read_only(env_id):
 
 
 def test_a_team_that_goes_on_writing_changes_neither_report_nor_state():
-    env = hb.make_core("CoopNetwork-v0", **NET)
+    env = hb.make_batched("CoopNetwork-v0", **NET)
     env.reset(0)
     arms, said = np.zeros((1, 5), int), {"arm": np.ones((1, 5), int), "reward": np.ones((1, 5))}
     env.pull(arms)
@@ -51,7 +51,7 @@ def test_a_team_that_goes_on_writing_changes_neither_report_nor_state():
 
 
 def test_an_old_observation_stays_what_it_was():
-    env, team = hb.make_core("DPMASE-v0", n_agents=4, means=[0.9, 0.1], horizon=5), hb.make_team("Random")
+    env, team = hb.make_batched("DPMASE-v0", n_agents=4, means=[0.9, 0.1], horizon=5), hb.make_team("Random")
     obs = first = env.reset(0)
     team.reset(EnvView(env), own_streams(env, team))
     while obs.live.any():
@@ -111,7 +111,7 @@ HIDDEN = ["metrics", "means", "gaps", "locations", "right", "book", "votes", "re
 
 @pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 def test_a_team_meets_a_face_that_hides_what_luck_decided(env_id):
-    env = hb.make_core(env_id)
+    env = hb.make_batched(env_id)
     env.reset(0)
     face = EnvView(env)
     for name in HIDDEN:
@@ -142,13 +142,13 @@ def test_play_hands_out_faces_only():
         def act(self, obs):
             return np.zeros(obs.who.shape, int)
 
-    hb.play(hb.make_core("CoopNetwork-v0", horizon=2), Curious())
+    hb.rollout(hb.make_batched("CoopNetwork-v0", horizon=2), Curious())
     assert type(met[0]) is EnvView
 
 
 def test_a_plain_agents_generator_knows_nothing_of_the_run():
     """Its key opens no other stream of the run, and what it spawns is its own."""
-    seeds = run_seeds(5, 2)
+    seeds = spawn_seeds(5, 2)
     rng = Streams(seeds).below("agent/A")
     one, two = rng.generator(0, 0), rng.generator(0, 1)
     key = one.bit_generator.state["state"]["key"]

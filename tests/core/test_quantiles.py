@@ -55,7 +55,7 @@ def test_arms_that_are_pulled_often_are_looked_up(means):
     def tables(law, pulls, **kwargs):
         arms = Arms(means, law, n_arms=len(MEANS), horizon=9, **kwargs)
         arms.expect(pulls)
-        arms.reset(Streams(hb.run_seeds(0, 2)))
+        arms.reset(Streams(hb.spawn_seeds(0, 2)))
         return arms.tables
 
     often = WORTH * len(MEANS)
@@ -68,12 +68,12 @@ def test_arms_that_are_pulled_often_are_looked_up(means):
 @pytest.mark.parametrize("means", [(0.8, 0.4, 0.2), UniformMeans()])
 def test_a_run_alone_meets_the_rewards_of_its_row_also_where_it_starts_afresh(means):
     env = {"rewards": "beta", "means": means, "n_arms": 3, "n_agents": 4, "horizon": 20_000}
-    together, alone = (hb.make_core("CoopNetwork-v0", runs=runs, **env) for runs in (3, 1))
+    together, alone = (hb.make_batched("CoopNetwork-v0", runs=runs, **env) for runs in (3, 1))
     together.reset(5)
     arms = np.array([[0, 1, 2, 1]])
     together.pull(np.repeat(arms, 3, 0))
     together.talk(None)
-    seeds = hb.run_seeds(9, 2)
+    seeds = hb.spawn_seeds(9, 2)
     together.reset(seeds[:1], rows=[1])
     alone.reset(seeds[:1])
     for _ in range(50):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from twin_streams import Steps, generator
 
-from hushbandits.core import Streams, jit, run_seeds
+from hushbandits.core import Streams, jit, spawn_seeds
 from hushbandits.core.random import names, streams
 from hushbandits.core.random.philox import fill, philox
 from hushbandits.core.random.samplers import binomial, gamma, negative_binomial, normal, poisson
@@ -58,7 +58,7 @@ def _step(seed, t, width):
 @given(st.integers(1, 6), st.integers(1, 5), st.data())
 def test_a_reader_reads_steps_whatever_starts_beside_it(runs, width, data):
     """All runs at once, many steps ahead, one run at its own pace, and runs that start anew."""
-    seeds, steps = run_seeds(3, runs), np.zeros(runs, int)
+    seeds, steps = spawn_seeds(3, runs), np.zeros(runs, int)
     reader = Streams(seeds).reader((width,), "x")
     for how in data.draw(st.lists(st.sampled_from(["next", "rows", "take", "start"]), max_size=12)):
         if how == "next":
@@ -73,7 +73,7 @@ def test_a_reader_reads_steps_whatever_starts_beside_it(runs, width, data):
             expected = _step(seeds[r], steps[r] - 1, width)
         else:
             rows = np.array(data.draw(st.lists(st.integers(0, runs - 1), min_size=1, unique=True)))
-            fresh = run_seeds(data.draw(st.integers(4, 9)), len(rows))
+            fresh = spawn_seeds(data.draw(st.integers(4, 9)), len(rows))
             seeds[rows], steps[rows] = fresh, 0
             reader[rows] = Streams(fresh).reader((width,), "x")
             continue
@@ -82,19 +82,19 @@ def test_a_reader_reads_steps_whatever_starts_beside_it(runs, width, data):
 
 def test_another_key_name_run_or_step_is_another_stream():
     found = [
-        Streams(run_seeds(seed, 1, run, world)).uniforms(step, (3,), name).tolist()[0]
+        Streams(spawn_seeds(seed, 1, run, world)).uniforms(step, (3,), name).tolist()[0]
         for seed, run, world, step, name in itertools.product((0, 1), (0, 1), ("", "a"), (0, 1), ("x", "y"))
     ]
     assert len({u for row in found for u in row}) == 3 * len(found)
-    below = [Streams(run_seeds(0, 1)).below(name).uniforms(0).item() for name in ("agent/A", "agent/B", "wrapper/A")]
-    assert len({*below, Streams(run_seeds(0, 1)).uniforms(0).item()}) == 4
+    below = [Streams(spawn_seeds(0, 1)).below(name).uniforms(0).item() for name in ("agent/A", "agent/B", "wrapper/A")]
+    assert len({*below, Streams(spawn_seeds(0, 1)).uniforms(0).item()}) == 4
 
 
 def test_a_name_that_shares_its_word_is_refused(monkeypatch):
     monkeypatch.setitem(streams._NAMES, int(streams.word("one's")), "another's")
     streams.word.cache_clear()
     with pytest.raises(ValueError, match="one's"):
-        Streams(run_seeds(0, 1)).uniforms(0, part="one's")
+        Streams(spawn_seeds(0, 1)).uniforms(0, part="one's")
     streams._NAMES.pop(int.from_bytes(b"", "little"), None)
 
 
@@ -105,11 +105,13 @@ def _named():
 def test_no_two_streams_are_correlated():
     """Every pair of named streams, of seats, and of consecutive seeds and runs: |r| √n of 10⁶ draws below 5.6."""
     n = 10**6
-    rng = Streams(run_seeds(5, 1))
+    rng = Streams(spawn_seeds(5, 1))
     drawn = [rng.uniforms(0, (n,), part)[0] for part in _named()]
     drawn += [rng.below(name).uniforms(0, (n,))[0] for name in ("agent/A", "agent/B", "wrapper/A")]
     drawn += [rng.uniforms(step, (n,), "reward")[0] for step in (1, 2)]
-    drawn += [Streams(run_seeds(seed, 1, run)).uniforms(0, (n,), "reward")[0] for seed, run in ((5, 1), (5, 2), (6, 0))]
+    drawn += [
+        Streams(spawn_seeds(seed, 1, run)).uniforms(0, (n,), "reward")[0] for seed, run in ((5, 1), (5, 2), (6, 0))
+    ]
     correlations = np.corrcoef(drawn)[np.triu_indices(len(drawn), 1)]
     assert np.abs(correlations).max() * np.sqrt(n) < 5.6  # 250 pairs: the error rate is below 10⁻⁵
 
@@ -119,11 +121,11 @@ def test_runs_above_and_below_the_median_are_as_long_as_they_should_be(axis):
     """Wald and Wolfowitz 1940: the number of runs along steps, runs and seats, within 5 standard deviations."""
     n = 10**6
     if axis == "steps":
-        u = Streams(run_seeds(1, 1)).reader((), "reward").rows(n).ravel()
+        u = Streams(spawn_seeds(1, 1)).reader((), "reward").rows(n).ravel()
     elif axis == "runs":
-        u = Streams(run_seeds(1, n)).uniforms(0, (), "reward")
+        u = Streams(spawn_seeds(1, n)).uniforms(0, (), "reward")
     else:
-        u = Streams(run_seeds(1, 1)).uniforms(0, (n,), "reward").ravel()
+        u = Streams(spawn_seeds(1, 1)).uniforms(0, (n,), "reward").ravel()
     above = u >= 0.5
     count = 1 + np.count_nonzero(above[1:] != above[:-1])
     assert abs(count - (n / 2 + 0.5)) < 5 * np.sqrt(n / 4)
@@ -160,14 +162,14 @@ def _counts_fit(drawn, law):
 def test_compiled_samplers_draw_from_their_laws(sampler, a, b):
     law = (stats.binom(int(a), b), stats.poisson(a), stats.nbinom(a, b or 0.5))[sampler]
     drawn = np.empty(DRAWS, np.int64)
-    _drawn(sampler, Streams(run_seeds(7, 1)).cursors(part=f"{sampler} {a} {b}"), float(a), float(b), drawn)
+    _drawn(sampler, Streams(spawn_seeds(7, 1)).cursors(part=f"{sampler} {a} {b}"), float(a), float(b), drawn)
     assert _counts_fit(drawn, law) > 1e-6
 
 
 @pytest.mark.parametrize(("n", "p"), [(1, 0.5), (10**7, 1e-7), (10**7, 1 - 1e-7), (40, 0.5), (10**5, 0.02)])
 def test_compiled_binomials_are_numpys_in_law(n, p):
     drawn = np.empty(DRAWS // 10, np.int64)
-    _drawn(0, Streams(run_seeds(8, 1)).cursors(part=f"{n} {p}"), float(n), p, drawn)
+    _drawn(0, Streams(spawn_seeds(8, 1)).cursors(part=f"{n} {p}"), float(n), p, drawn)
     theirs = np.random.default_rng(8).binomial(n, p, len(drawn))
     cells = np.unique(np.quantile(np.concatenate([drawn, theirs]), np.linspace(0, 1, 21)[1:-1]))
     table = [np.bincount(np.searchsorted(cells, x), minlength=len(cells) + 1) for x in (drawn, theirs)]
@@ -177,15 +179,15 @@ def test_compiled_binomials_are_numpys_in_law(n, p):
 
 def test_draws_of_a_run_depend_on_no_other_and_start_anew():
     n, p = np.full((5, 2), 1000), np.full((5, 2), 0.3)
-    whole, alone = Draws(Streams(run_seeds(1, 5)), "x"), Draws(Streams(run_seeds(1, 1, 3)), "x")
+    whole, alone = Draws(Streams(spawn_seeds(1, 5)), "x"), Draws(Streams(spawn_seeds(1, 1, 3)), "x")
     np.testing.assert_array_equal(whole.binomials(n, p)[3], alone.binomials(n[:1], p[:1])[0])
     np.testing.assert_array_equal(whole.differences(p, p)[3], alone.differences(p[:1], p[:1])[0])
     assert whole[3].random() == alone[0].random()
     rows = np.array([3, 1])
-    fresh = Draws(Streams(run_seeds(2, 2)), "x")
+    fresh = Draws(Streams(spawn_seeds(2, 2)), "x")
     whole[rows] = fresh
     np.testing.assert_array_equal(whole.binomials(n, p)[rows], fresh.binomials(n[:2], p[:2]))
-    assert whole[3].random() == Draws(Streams(run_seeds(2, 1)), "x")[0].random()
+    assert whole[3].random() == Draws(Streams(spawn_seeds(2, 1)), "x")[0].random()
 
 
 @jit
@@ -199,7 +201,7 @@ def test_compiled_normals_and_gammas_have_their_laws(sampler, shape):
     """Counts of 10⁶ draws between 200 quantiles, the last of them far in the tails."""
     law = stats.norm() if sampler == 0 else stats.gamma(shape)
     drawn = np.empty(DRAWS)
-    _smooth(sampler, Streams(run_seeds(7, 1)).cursors(part=f"smooth {shape}"), shape, drawn)
+    _smooth(sampler, Streams(spawn_seeds(7, 1)).cursors(part=f"smooth {shape}"), shape, drawn)
     levels = np.concatenate([[1e-4], np.linspace(0, 1, 199)[1:-1], [1 - 1e-4]])
     seen = np.bincount(np.searchsorted(law.ppf(levels), drawn), minlength=len(levels) + 1)
     assert stats.chisquare(seen, DRAWS * np.diff([0.0, *levels, 1.0])).pvalue > 1e-6

@@ -7,7 +7,7 @@ from kinds import representatives, weekly_but
 from steps import alone_step, equal, step
 
 import hushbandits as hb
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 
 FEW = {"n_agents": 5, "horizon": 9}
 #: Actions are drawn at random here, which some cannot stand: fields of one's own, and a vote that the first word ends.
@@ -26,7 +26,7 @@ def test_a_restarted_run_is_a_run_alone_and_the_others_do_not_notice(name):
         core.reset(7)
         for i in range(4):
             step(core, [(i, r) for r in range(3)])
-    new = run_seeds(99, 1)
+    new = spawn_seeds(99, 1)
     obs, _ = env.reset(new, rows=[1]), alone.reset(new)
     assert obs.live[1]
     for i in range(10):
@@ -42,7 +42,7 @@ def test_a_restarted_run_is_a_run_alone_and_the_others_do_not_notice(name):
 
 
 def test_rows_between_the_beats_or_before_the_start():
-    env = hb.make_core("CoopNetwork-v0", 3, **FEW)
+    env = hb.make_batched("CoopNetwork-v0", 3, **FEW)
     env.reset(0)
     env.pull(env.no_action())
     with pytest.raises(RuntimeError, match="next beat is talk"):
@@ -50,7 +50,7 @@ def test_rows_between_the_beats_or_before_the_start():
 
 
 def test_runs_that_are_over_are_frozen_until_they_start_afresh():
-    env = hb.make_core("CoopNetwork-v0", 2, n_agents=3, horizon=4)
+    env = hb.make_batched("CoopNetwork-v0", 2, n_agents=3, horizon=4)
     env.reset(0)
     for _ in range(2):
         step(env, [(0, 0), (0, 1)])

@@ -9,7 +9,7 @@ import hushbandits as hb
 from hushbandits.core import Streams
 from hushbandits.core.random.arms import Arms
 from hushbandits.core.random.rewards import UniformMeans
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.core.rows import set_rows
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.envs.network import CoopNetwork
@@ -37,8 +37,8 @@ def test_rows_are_set_and_no_others(runs, data):
 
 
 def test_all_rows_in_another_order_are_all_runs():
-    env, twin = (hb.make_core("DPMASE-v0", 3, n_agents=4) for _ in range(2))
-    seeds = run_seeds(5, 3)
+    env, twin = (hb.make_batched("DPMASE-v0", 3, n_agents=4) for _ in range(2))
+    seeds = spawn_seeds(5, 3)
     env.reset(0)
     env.reset(seeds[[2, 0, 1]], rows=[2, 0, 1])
     twin.reset(seeds)
@@ -65,7 +65,7 @@ class Weighs(CoopNetwork):
 
 @pytest.mark.parametrize(("env", "wrappers"), [("CoopNetwork-v0", [Counts()]), (Weighs, [])])
 def test_what_cannot_start_single_runs_starts_all_of_them(env, wrappers):
-    core, twin = (hb.make_core(env, 2, n_agents=3, horizon=9, wrappers=wrappers) for _ in range(2))
+    core, twin = (hb.make_batched(env, 2, n_agents=3, horizon=9, wrappers=wrappers) for _ in range(2))
     core.reset(0)
     with pytest.raises(TypeError, match="positional argument"):
         core.reset(1, rows=[1])
@@ -82,11 +82,11 @@ def test_what_cannot_start_single_runs_starts_all_of_them(env, wrappers):
 def test_arms_start_afresh_row_by_row(rows):
     def drawn(runs, seed):
         arms = Arms(UniformMeans(0.2, 0.8), "beta", n_arms=3, permute=True, switches=2, horizon=30)
-        arms.reset(Streams(run_seeds(seed, runs)))
+        arms.reset(Streams(spawn_seeds(seed, runs)))
         return arms
 
     into, old, fresh = drawn(RUNS, 1), drawn(RUNS, 1), drawn(len(rows), 2)
-    into.reset(Streams(run_seeds(2, len(rows))), np.array(rows))
+    into.reset(Streams(spawn_seeds(2, len(rows))), np.array(rows))
     expected = [fresh.look(11, run=rows.index(r)) if r in rows else old.look(11, run=r) for r in range(RUNS)]
     for name in ("location", "mean", "gap"):
         np.testing.assert_array_equal(getattr(into.look(11), name), [getattr(one, name) for one in expected])
@@ -111,7 +111,7 @@ def test_a_whole_env_goes_on_where_others_start(rows, users):
         return np.array(got)
 
     batch, apart, twin = build(4), build(4), build(len(rows))
-    seeds = run_seeds(8, len(rows))
+    seeds = spawn_seeds(8, len(rows))
     batch.reset(1)
     apart.reset(1)
     twin.reset(seeds)

@@ -13,11 +13,13 @@ NET = {"n_agents": 4, "n_arms": 3, "means": hb.UniformMeans(0.1, 0.9), "horizon"
 
 
 def test_every_way_to_play_plays_the_same_run(tmp_path):
-    regret = hb.play(assemble("CoopNetwork-v0", team := hb.make_team("Multi-UCB"), runs=1, env=NET), team, 5)["regret"]
+    regret = hb.rollout(assemble("CoopNetwork-v0", team := hb.make_team("Multi-UCB"), runs=1, env=NET), team, 5)[
+        "regret"
+    ]
     assert hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=3, seed=5, env=NET).final("regret")[0] == regret[0]
     mine = Experiment(name="mine", env=Use("CoopNetwork-v0", **NET), agents=["Multi-UCB"], runs=2, metrics=("regret",))
     assert hb.run(mine, tmp_path / "out", seed=5).results.final("regret")[0] == regret[0]
-    core, view = hb.make_core("CoopNetwork-v0", **NET), hb.make("CoopNetwork-v0", **NET)
+    core, view = hb.make_batched("CoopNetwork-v0", **NET), hb.make("CoopNetwork-v0", **NET)
     core.reset(5)
     view.reset(seed=5)
     np.testing.assert_array_equal(view.core.seeds, core.seeds)
@@ -25,7 +27,7 @@ def test_every_way_to_play_plays_the_same_run(tmp_path):
 
 
 def seeds(id, **params):
-    env = hb.make_core(id, 2, **params)
+    env = hb.make_batched(id, 2, **params)
     env.reset(3)
     return env.seeds.tolist()
 
@@ -60,7 +62,7 @@ def test_a_team_cannot_open_the_streams_of_its_env():
         def act(self, obs):
             return np.zeros(obs.who.shape, int)
 
-    core = hb.make_core("CoopNetwork-v0", **NET)
-    hb.play(core, Curious(), 5)
+    core = hb.make_batched("CoopNetwork-v0", **NET)
+    hb.rollout(core, Curious(), 5)
     drawn = hb.core.Streams(core.seeds).uniforms(0, (4,), REWARD)
     assert not np.isin(handed, drawn).any()

@@ -12,8 +12,8 @@ from hushbandits.bench.runner.batch import play_batch
 from hushbandits.bench.runner.check import check
 from hushbandits.core.env_view import EnvView
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.play import meet, play
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
+from hushbandits.core.rollout import check_compatible, rollout
 
 MET: list[tuple[str, object]] = []
 ROUNDS = {"n_agents": 3, "means": [0.1, 0.2, 0.9], "horizon": 4, "permute_arms": True}
@@ -34,8 +34,8 @@ class Peeking(hb.Team):
         MET.append(("protocol", settings))
         return super().protocol(settings)
 
-    def meets(self, env):
-        self.note("meets", env)
+    def validate_env(self, env):
+        self.note("validate_env", env)
 
     def runs_at_once(self, env):
         self.note("runs_at_once", env)
@@ -76,10 +76,10 @@ def faces(*hooks):
 
 
 def test_every_hook_is_shown_a_face_in_a_batch_of_parts():
-    finals, curves, _ = play_batch("CoopNetwork-v0", Peeking(), run_seeds(0, 5), ROUNDS, {}, [], [1, 4])
-    faces("protocol", "meets", "runs_at_once", "reset", "metrics")
+    finals, curves, _ = play_batch("CoopNetwork-v0", Peeking(), spawn_seeds(0, 5), ROUNDS, {}, [], [1, 4])
+    faces("protocol", "validate_env", "runs_at_once", "reset", "metrics")
     # All of them pull arm 0, whatever earlier parts have shown; what a part says of itself is about its own arms.
-    alone = [play_batch("CoopNetwork-v0", Peeking(), run_seeds(0, 1, r), ROUNDS, {}, [], [1, 4]) for r in range(5)]
+    alone = [play_batch("CoopNetwork-v0", Peeking(), spawn_seeds(0, 1, r), ROUNDS, {}, [], [1, 4]) for r in range(5)]
     assert finals["runs"].tolist() == [2, 2, 2, 2, 1]
     for name in ("regret", "best"):
         np.testing.assert_array_equal(finals[name], np.concatenate([one[0][name] for one in alone]))
@@ -89,18 +89,18 @@ def test_every_hook_is_shown_a_face_in_a_batch_of_parts():
 
 
 def test_a_game_leaves_no_team_the_arms_of_the_next():
-    env, team = hb.make_core("CoopNetwork-v0", runs=4, **ROUNDS), Peeking()
-    first = play(env, team, 1)
-    again = play(env, team, 1)
+    env, team = hb.make_batched("CoopNetwork-v0", runs=4, **ROUNDS), Peeking()
+    first = rollout(env, team, 1)
+    again = rollout(env, team, 1)
     np.testing.assert_array_equal(first["regret"], again["regret"])
     assert team.kept is None or type(team.kept) is EnvView
     assert not hasattr(team.kept, "means")
 
 
 def test_promises_protection_and_check_show_faces():
-    env, team = hb.make_core("CoopNetwork-v0", runs=2, **ROUNDS), Peeking()
+    env, team = hb.make_batched("CoopNetwork-v0", runs=2, **ROUNDS), Peeking()
     team.guarantees(env)
-    hb.privacy(env, agent=team)
+    hb.privacy_report(env, agent=team)
     check(
         [
             Experiment(
@@ -121,7 +121,7 @@ def test_runs_at_once_is_a_number_of_runs(asked):
             return asked
 
     with pytest.raises(ValueError, match=r"runs_at_once of Asks=.* must be an integer ≥ 1"):
-        play_batch("CoopNetwork-v0", Asks(), run_seeds(0, 2), ROUNDS, {}, [], [])
+        play_batch("CoopNetwork-v0", Asks(), spawn_seeds(0, 2), ROUNDS, {}, [], [])
 
 
 def test_an_episode_is_for_what_ships():
@@ -130,4 +130,4 @@ def test_an_episode_is_for_what_ships():
             return False
 
     with pytest.raises(ValueError, match=r"Fast defines episode\(env\), which plays the env's side as well"):
-        meet(hb.make_core("CoopNetwork-v0", **ROUNDS), Fast())
+        check_compatible(hb.make_batched("CoopNetwork-v0", **ROUNDS), Fast())

@@ -49,7 +49,7 @@ def test_absolute_moments(alpha, order):
 
 def test_rewards_follow_the_law():
     law = Stable(alpha=1.7, scale=2.0)
-    env = hb.make_core("HeavyTailedNetwork-v0", runs=50, n_agents=36, horizon=2, rewards=law, graph="grid")
+    env = hb.make_batched("HeavyTailedNetwork-v0", runs=50, n_agents=36, horizon=2, rewards=law, graph="grid")
     env.reset(1)
     x = env.pull(np.zeros((50, 36), int)).reward.ravel()
     tails = stats.levy_stable(1.7, 0, loc=0.7, scale=2.0)

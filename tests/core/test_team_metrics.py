@@ -6,8 +6,8 @@ import pytest
 import hushbandits as hb
 from hushbandits.agents.chowdhury2023 import DistDPSE
 from hushbandits.bench.runner.batch import play_batch
-from hushbandits.core.play import play, record
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
+from hushbandits.core.rollout import record, rollout
 
 
 class Counting(hb.Team):
@@ -27,8 +27,8 @@ class Counting(hb.Team):
 
 
 def test_finals_are_those_of_env_and_team():
-    env = hb.make_core("CoopNetwork-v0", runs=3, n_agents=4, horizon=7)
-    for finals in (play(env, Counting()), record(env, Counting(), 0, [7], ["regret"])[0]):
+    env = hb.make_batched("CoopNetwork-v0", runs=3, n_agents=4, horizon=7)
+    for finals in (rollout(env, Counting()), record(env, Counting(), 0, [7], ["regret"])[0]):
         assert finals["acted"].tolist() == [7, 7, 7]
         assert "regret" in finals
 
@@ -37,7 +37,7 @@ def test_finals_are_those_of_env_and_team():
                                                ("VB-SDP-AE", "ShuffleDP-v0")])  # fmt: skip
 def test_estimates_stay_within_the_radius(agent, env_id):
     env = {"n_arms": 10, "means": hb.UniformMeans(0.25, 0.75), "horizon": 20_000, "epsilon": 0.5, "confidence": 0.1}
-    finals, _, _ = play_batch(env_id, agent, run_seeds(0, 60), env, {}, [], [])
+    finals, _, _ = play_batch(env_id, agent, spawn_seeds(0, 60), env, {}, [], [])
     assert finals["covered"].mean() > 0.7  # 1 − 3p; a fair coin of .7 gives 60 of 60 with probability 5e-10
 
 
@@ -53,11 +53,11 @@ def test_covered_is_what_the_means_say():
 
     outcomes = set()
     for seed in range(20):
-        env = hb.make_core("DistDP-v0", n_arms=4, means=hb.UniformMeans(0.25, 0.75), horizon=3000, epsilon=0.5)
+        env = hb.make_batched("DistDP-v0", n_arms=4, means=hb.UniformMeans(0.25, 0.75), horizon=3000, epsilon=0.5)
         env.reset(seed)
         truth = env.means[0]
         seen.clear()
-        covered = bool(play(env, Open(), seed)["covered"][0])
+        covered = bool(rollout(env, Open(), seed)["covered"][0])
         assert covered == all(seen)
         outcomes.add(covered)
     assert outcomes == {True, False}

@@ -44,7 +44,7 @@ def test_a_payload_that_claims_a_verb_and_has_none_says_so():
 @pytest.mark.parametrize("id", one_per_class(id for id in hb.list_envs() if "Elimination" not in id))
 def test_whoever_shuffles_hears_no_sender(id):
     wrapper = Shuffle(window=4)
-    core = hb.make_core(id, wrappers=[wrapper])
+    core = hb.make_batched(id, wrappers=[wrapper])
     assert "sender" not in core.inbox_fields
 
 
@@ -58,16 +58,16 @@ PLAYED = [(id, ()) for id in hb.list_envs()] + [("CoopNetwork-v0", (w,)) for w i
 def test_a_wrapper_looks_the_same_before_and_after(id, wrappers):
     """It printed the arrays of its run, as some of them are named like parameters."""
     more = {"n_agents": 32, "single": False} if "Decentralized" in id else {}
-    core = hb.make_core(id, wrappers=list(wrappers), horizon=20, **more)
+    core = hb.make_batched(id, wrappers=list(wrappers), horizon=20, **more)
     before = [repr(w) for w in core.wrappers]
-    hb.play(core, hb.make_team("Random"))
+    hb.rollout(core, hb.make_team("Random"))
     assert [repr(w) for w in core.wrappers] == before
     assert all(len(text) < 200 and "array" not in text and "\n" not in text for text in before)
 
 
 @pytest.mark.parametrize("id", one_per_class(hb.list_envs()))
 def test_before_the_start_the_sentence_names_what_was_asked_for(id):
-    core = hb.make_core(id)
+    core = hb.make_batched(id)
     asked = ["t", "live", "who", "means"] + ["recommendation"] * (core.setting == "exploration")
     for name in ("metrics", "standard_report", *asked):
         with pytest.raises(RuntimeError, match=rf"^{name} before the start: call reset\(seeds\) first$"):
@@ -113,11 +113,11 @@ OWN = {"x": hb.Field(), "y": hb.Field(dtype="i8")}
 )
 def test_what_nobody_says_is_not_a_zero(fields, speech, words, lacking):
     agent = type("Quiet1", (Quiet,), {"words": staticmethod(words)})
-    core = hb.make_core("CoopNetwork-v0", graph="complete", fields=fields, speech=speech, **NET)
+    core = hb.make_batched("CoopNetwork-v0", graph="complete", fields=fields, speech=speech, **NET)
     with pytest.raises(
         ValueError, match=f"agent 1 of Quiet1 in round 1 of run 0 says has no field '{lacking}'"
     ) as error:
-        hb.play(core, hb.Each(agent, fields=fields))
+        hb.rollout(core, hb.PerAgent(agent, fields=fields))
     assert one_sentence(error)
 
 
@@ -132,8 +132,8 @@ def test_what_is_said_whole_arrives_and_who_says_nothing_of_own_fields_is_silent
         def hear(self, messages):
             heard.extend((self.m, int(message["sender"]), int(message["y"])) for message in messages)
 
-    core = hb.make_core("CoopNetwork-v0", graph="complete", fields=OWN, n_agents=3, horizon=2)
-    hb.play(core, hb.Each(Some, fields=OWN))  # agents whose run is over hear nothing any more
+    core = hb.make_batched("CoopNetwork-v0", graph="complete", fields=OWN, n_agents=3, horizon=2)
+    hb.rollout(core, hb.PerAgent(Some, fields=OWN))  # agents whose run is over hear nothing any more
     assert sorted(heard) == [(0, 1, 1), (0, 2, 2), (1, 2, 2), (2, 1, 1)]
 
 

@@ -85,7 +85,7 @@ def test_integers_fit_into_an_array_but_seeds_need_not():
     seed = 2**130 + 1
     found = [hb.evaluate("CoopNetwork-v0", "Random", 1, s, {"n_agents": 3, "horizon": 9}) for s in (seed, seed)]
     assert found[0].final("regret").tolist() == found[1].final("regret").tolist()
-    assert hb.make_core("LTR-v0", cluster_seed=seed).n_arms == 10
+    assert hb.make_batched("LTR-v0", cluster_seed=seed).n_arms == 10
 
 
 def test_truth_values_are_true_or_false():
@@ -96,7 +96,7 @@ def test_truth_values_are_true_or_false():
 
 def _parameters(kinds):
     tables = (
-        (ENVS, hb.make_core, "env"), (AGENTS, hb.make_team, "agent"),
+        (ENVS, hb.make_batched, "env"), (AGENTS, hb.make_team, "agent"),
         (WRAPPERS, hb.make_wrapper, "wrapper"),
     )  # fmt: skip
     seen = set()
@@ -127,7 +127,7 @@ def _numeric():
 
 
 def _default(make, name, parameter):
-    table = {hb.make_core: ENVS, hb.make_team: AGENTS, hb.make_wrapper: WRAPPERS}[make]
+    table = {hb.make_batched: ENVS, hb.make_team: AGENTS, hb.make_wrapper: WRAPPERS}[make]
     return table[name].parameters()[parameter].default
 
 
@@ -141,7 +141,7 @@ def test_every_number_of_the_registry_is_checked():
 @pytest.mark.parametrize("value", ["x", 1j, [0.5, 10**400], [0.5, "x"], [[0.5], [0.1, 0.2]], {}], ids=repr)
 @pytest.mark.parametrize("id", ["CoopNetwork-v0", "DPMASE-v0", "CentralDP-v0"])
 def test_lists_of_numbers_are_checked(id, value):
-    assert "means=" in sentence(hb.make_core, id, means=value)
+    assert "means=" in sentence(hb.make_batched, id, means=value)
     assert sentence(reals, "means", value).endswith("must be numbers")
 
 
@@ -150,7 +150,7 @@ def test_lists_of_numbers_are_checked(id, value):
 
 def test_a_wrapper_may_be_given_a_name():
     assert hb.make_wrapper("Loss", name="x").name == "x"
-    env = hb.make_core("DPMASE-v0", wrappers=[hb.make_wrapper("Loss", name=n, rate=0.1) for n in ("one", "two")])
+    env = hb.make_batched("DPMASE-v0", wrappers=[hb.make_wrapper("Loss", name=n, rate=0.1) for n in ("one", "two")])
     assert [w.name for w in env.wrappers] == ["one", "two"]
 
 

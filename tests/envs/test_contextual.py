@@ -55,7 +55,7 @@ def played(env, team, seed=0):
 @pytest.mark.parametrize("wrappers", [[], [hb.make_wrapper("Loss", rate=0.4)]], ids=["whole", "lossy"])
 @pytest.mark.parametrize("name", ["LinUCB", "Alone"])
 def test_it_equals_its_twin(name, wrappers):
-    env = hb.make_core(ENV, wrappers=wrappers, **SMALL)
+    env = hb.make_batched(ENV, wrappers=wrappers, **SMALL)
     twins = [Naive(3) for _ in range(3)]
     for features, arms, reward, inbox in played(env, hb.make_team(f"contextual:{name}"), 3):
         for m, twin in enumerate(twins):
@@ -70,7 +70,7 @@ def test_it_equals_its_twin(name, wrappers):
 
 
 def test_regret_and_rewards_are_of_what_each_agent_sees():
-    env = hb.make_core(ENV, runs=40, **SMALL)
+    env = hb.make_batched(ENV, runs=40, **SMALL)
     regret, off, spread = np.zeros((40, 3)), 0.0, 0.0
     for features, arms, reward, _ in played(env, hb.make_team("Random")):
         pays = features @ env._theta[:, None, :, None]
@@ -84,7 +84,7 @@ def test_regret_and_rewards_are_of_what_each_agent_sees():
 
 def test_the_ellipsoid_holds_theta_in_all_but_delta_of_the_runs():
     """Theorem 2 holds for all rounds at once; a tenth of its radius does not hold."""
-    env, team = hb.make_core(ENV, runs=200, **{**SMALL, "horizon": 150}), hb.make_team("contextual:LinUCB")
+    env, team = hb.make_batched(ENV, runs=200, **{**SMALL, "horizon": 150}), hb.make_team("contextual:LinUCB")
     missed, missed_by_a_tenth = (np.zeros(200, bool) for _ in range(2))
     for _ in played(env, team, 1):
         away = np.linalg.solve(team._v, team._b[..., None])[..., 0] - env._theta[:, None]

@@ -20,7 +20,7 @@ def test_regret_is_zoghis_on_permuted_instances(arms, seed):
     w = int(rng.integers(arms))
     p[w], p[:, w] = 0.9, 0.1
     p[w, w] = 0.5
-    env = hb.make_core("DuelingNetwork-v0", runs=3, n_agents=4, horizon=9, preferences=p.tolist(), permute_arms=True)
+    env = hb.make_batched("DuelingNetwork-v0", runs=3, n_agents=4, horizon=9, preferences=p.tolist(), permute_arms=True)
     env.reset(seed)
     assert env.n_arms == arms * arms
     regret = np.zeros((3, 4))
@@ -43,7 +43,7 @@ def test_regret_is_zoghis_on_permuted_instances(arms, seed):
 
 def test_a_pair_pays_when_its_first_arm_wins():
     given = {"n_agents": 4, "horizon": 16, "preferences": CYCLE, "permute_arms": False}
-    env = hb.make_core("DuelingNetwork-v0", runs=400, **given)
+    env = hb.make_batched("DuelingNetwork-v0", runs=400, **given)
     env.reset(2)
     for pair in range(16):
         reward = env.pull(np.full((400, 4), pair)).reward

@@ -7,8 +7,8 @@ from helpers import build, own_streams
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.core.play import play
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
+from hushbandits.core.rollout import rollout
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.shuffle import Shuffle
@@ -19,8 +19,8 @@ from hushbandits.wrappers.shuffle import Shuffle
 def test_dp_mase_equals_its_twin_run_by_run(distribution, epsilon):
     env_kwargs = {"n_agents": 5, "agent_distribution": distribution, "means": [0.8, 0.45, 0.2, 0.1]}
     env, team = build("DPMASE-v0", "DP-MASE", 2, env_kwargs, {"epsilon": epsilon, "delta": 0.2, "beta": 0.4})
-    seeds = run_seeds(9, 2)
-    metrics = play(env, team, seeds)
+    seeds = spawn_seeds(9, 2)
+    metrics = rollout(env, team, seeds)
     for r, seed in enumerate(seeds):
         weights = agent_weights(distribution, 5)
         rounds, active, messages = twins.dp_mase(seed, 5, env_kwargs["means"], epsilon, 0.2, 0.4, weights)
@@ -60,7 +60,7 @@ def test_stranded_runs_end_and_are_marked():
     env, team = build(
         "DPMASE-v0", "DP-MASE", 20, {"n_agents": 6, "permute_arms": True}, {"epsilon": 1.0}, (Loss(0.95),)
     )
-    metrics = play(env, team, 0)
+    metrics = rollout(env, team, 0)
     assert metrics["inconclusive"].all()
     assert not metrics["correct"].any()
     assert not env.pool.any()
@@ -76,7 +76,7 @@ def test_stranded_runs_end_and_are_marked():
 
 
 def test_repeated_votes_count_nothing():
-    env = hb.make_core("DPMASE-v0", n_agents=1, threshold=0, comparison=">")
+    env = hb.make_batched("DPMASE-v0", n_agents=1, threshold=0, comparison=">")
     env.reset(0)
     vote = np.zeros((1, 1, 10), bool)
     vote[..., 3] = True
@@ -89,7 +89,7 @@ def test_repeated_votes_count_nothing():
 
 @pytest.mark.parametrize(("comparison", "needed"), [(">", 3), (">=", 2)])
 def test_thresholds(comparison, needed):
-    env = hb.make_core("DPMASE-v0", n_agents=9, threshold=2, comparison=comparison)
+    env = hb.make_batched("DPMASE-v0", n_agents=9, threshold=2, comparison=comparison)
     obs = env.reset(0)
     vote = np.zeros((1, 1, 10), bool)
     vote[..., 0] = True
@@ -118,7 +118,7 @@ def test_corners_behave(corner):
 
 def test_a_zero_probability_agent_is_never_waited_for():
     # votes of 5 agents are needed, only 4 can ever act: those leave, and the run ends
-    env = hb.make_core("DPMASE-v0", runs=3, n_agents=6, agent_distribution=[0.0, 0.0, 1, 1, 1, 1])
+    env = hb.make_batched("DPMASE-v0", runs=3, n_agents=6, agent_distribution=[0.0, 0.0, 1, 1, 1, 1])
     team = hb.make_team("DP-MASE", epsilon=1.0)
     env.reset(0)
     team.reset(env, own_streams(env, team))
@@ -127,7 +127,7 @@ def test_a_zero_probability_agent_is_never_waited_for():
 
 
 def test_means_of_ones_own_may_be_drawn_anew_in_every_run_and_stand_still():
-    env = hb.make_core(
+    env = hb.make_batched(
         "DPMASE-v0", runs=3, problem="P3", n_arms=5, means=hb.UniformMeans(0.4, 0.6), n_agents=5, idle="stays"
     )
     obs = env.reset(0)
@@ -143,7 +143,7 @@ def test_means_of_ones_own_may_be_drawn_anew_in_every_run_and_stand_still():
 
 
 def test_agents_are_drawn_from_their_distribution():
-    env = hb.make_core("DPMASE-v0", n_agents=5, agent_distribution="power:1.5")
+    env = hb.make_batched("DPMASE-v0", n_agents=5, agent_distribution="power:1.5")
     obs = env.reset(0)
     seen = np.zeros(5)
     for _ in range(6000):
@@ -154,7 +154,7 @@ def test_agents_are_drawn_from_their_distribution():
 
 
 def test_empty_global_set_is_inconclusive():
-    env = hb.make_core("DPMASE-v0", n_agents=2, threshold=0)
+    env = hb.make_batched("DPMASE-v0", n_agents=2, threshold=0)
     env.reset(0)
     env.pull(np.ones((1, 1, 10), bool))
     env.talk({"vote": np.ones((1, 1, 10), bool)})
@@ -163,7 +163,7 @@ def test_empty_global_set_is_inconclusive():
     assert not metrics["correct"][0]
     assert not env.live[0]
     # Every arm has one vote: any may be recommended.
-    env = hb.make_core("DPMASE-v0", runs=30, n_agents=2, threshold=0)
+    env = hb.make_batched("DPMASE-v0", runs=30, n_agents=2, threshold=0)
     env.reset(0)
     env.pull(np.ones((30, 1, 10), bool))
     env.talk({"vote": np.ones((30, 1, 10), bool)})
@@ -171,7 +171,7 @@ def test_empty_global_set_is_inconclusive():
 
 
 def test_idle_that_stays_counts():
-    env = hb.make_core("DPMASE-v0", n_agents=2, idle="stays", horizon=5)
+    env = hb.make_batched("DPMASE-v0", n_agents=2, idle="stays", horizon=5)
     obs = env.reset(0)
     while obs.live.any():
         assert not env.metrics()["inconclusive"][0]
@@ -185,7 +185,7 @@ def test_idle_that_stays_counts():
 def test_windows_open_as_their_twin_does():
     """Random votes and departures: what windows of at least 5 activations by at least 3 agents let through."""
     runs, n, k, length, cohort = 40, 5, 3, 5, 3
-    env = hb.make_core(
+    env = hb.make_batched(
         "DPMASE-v0", runs=runs, n_agents=n, means=[0.9, 0.5, 0.1], threshold=n, agent_distribution="power:2",
         wrappers=[Shuffle(window=length, min_cohort=cohort)],
     )  # fmt: skip

@@ -8,7 +8,7 @@ from scipy.special import ndtri
 from twin_streams import Steps, generator
 
 import hushbandits as hb
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.envs.network.federated import specialists
 
 MEANS = (0.7, 0.2, 0.5)
@@ -17,18 +17,18 @@ PLAIN = {"n_agents": 2, "means": MEANS, "factors": FACTORS, "spread": 0.0, "hori
 
 
 def made(runs=3, **given):
-    return hb.make_core("FederatedNetwork-v0", runs=runs, **{**PLAIN, **given})
+    return hb.make_batched("FederatedNetwork-v0", runs=runs, **{**PLAIN, **given})
 
 
 def test_pulls_pay_by_the_agents_means_and_cost_by_the_global_ones():
     env = made(runs=2, permute_arms=False, spread=0.3, margin=0.1)
     arms = np.random.default_rng(0).integers(3, size=(60, 2, 2))
-    env.reset(run_seeds(4, 2))
+    env.reset(spawn_seeds(4, 2))
     regret = np.zeros((2, 2))
     for t in range(60):
         reward = env.pull(arms[t]).reward
         env.talk()
-        for r, seed in enumerate(run_seeds(4, 2)):
+        for r, seed in enumerate(spawn_seeds(4, 2)):
             around = np.array(FACTORS) * MEANS + 0.3 * ndtri(generator(seed, "clients").random((2, 3)))
             u = Steps(seed, "reward").random((60, 2))
             for m in range(2):
@@ -72,7 +72,7 @@ def test_specialists_are_shi_and_shens(agents, own, rest):
 
 def test_a_run_alone_and_one_that_starts_among_others_are_those_of_the_batch():
     env, alone = made(spread=0.2), made(runs=1, spread=0.2)
-    seeds = run_seeds(9, 5)
+    seeds = spawn_seeds(9, 5)
     env.reset(seeds[:3])
     team = hb.make_team("Random")
     arms_pulled(made(spread=0.2), team, seeds[:3])

@@ -44,7 +44,7 @@ def test_a_mechanism_leaves_the_rewards_alone():
     from hushbandits.envs.feedback.env import Feedback
 
     env = Feedback(users="each", runs=2)
-    private = hb.make_core("DistDP-v0", runs=2, users="each")
+    private = hb.make_batched("DistDP-v0", runs=2, users="each")
     rows = []
     for core in (env, private):
         core.reset(3)
@@ -64,7 +64,7 @@ def test_a_mechanism_leaves_the_rewards_alone():
 )
 def test_the_threshold_of_an_underflow_follows_the_survivors(id, env):
     # Whom the server does not hear leaves room for the noise: sg + τ is the largest sum, m − 1 the smallest below 0.
-    core = hb.make_core(id, **env)
+    core = hb.make_batched(id, **env)
     core.reset(0)
     core.pull((np.zeros((1, 1), int), np.full((1, 1), 64)))
     core.talk()
@@ -85,11 +85,11 @@ def test_the_threshold_of_an_underflow_follows_the_survivors(id, env):
 def test_underflow_happens_and_comes_out_right():
     # All rewards 0: half of the sums are negative before the modulus, and stay so after the analyzer.
     arms = {"means": (0.0, 1.0), "rewards": "bernoulli", "permute_arms": False}
-    env = hb.make_core("DistDP-v0", runs=400, **arms, confidence=1e-9)
+    env = hb.make_batched("DistDP-v0", runs=400, **arms, confidence=1e-9)
     z = individuals(env, 0, 64).total("reward")
     assert 0.3 < (z < 0).mean() < 0.6
     assert abs(z.mean()) < 5 * math.sqrt(2 / 400)
-    wrong = hb.make_core("DistDP-v0", runs=400, **arms, confidence=0.5)
+    wrong = hb.make_batched("DistDP-v0", runs=400, **arms, confidence=0.5)
     z = individuals(wrong, 0, 64).total("reward")
     # A sum below −τ wraps the wrong way: P(noise < −τ) = β^(τ+1)/(1 + β), and p bounds both sides.
     plan = distributed_pure(64, 1.0, 0.5)
@@ -100,7 +100,7 @@ def test_underflow_happens_and_comes_out_right():
 
 
 def test_a_block_is_cut_at_the_horizon_and_a_finished_server_rests():
-    env = hb.make_core("DistDP-v0", n_agents=2, horizon=100, rewards="bernoulli")
+    env = hb.make_batched("DistDP-v0", n_agents=2, horizon=100, rewards="bernoulli")
     env.reset(0)
     env.pull((np.array([[0, 1]]), np.array([[60, 130]])))
     assert env.talk().inbox.total("n").tolist() == [[60, 100]]
@@ -115,7 +115,7 @@ def test_a_block_is_cut_at_the_horizon_and_a_finished_server_rests():
 
 
 def test_regret_counts_the_users_pulls():
-    env = hb.make_core("DistDP-v0", means=(0.2, 0.7), rewards="bernoulli", horizon=100)
+    env = hb.make_batched("DistDP-v0", means=(0.2, 0.7), rewards="bernoulli", horizon=100)
     env.reset(0)
     for arm in (0, 1):
         env.pull((np.full((1, 1), arm), np.full((1, 1), 30)))
@@ -135,7 +135,7 @@ def test_by_default_instances_are_easy_ones_and_rewards_clipped_gaussians():
 
 @pytest.mark.parametrize("users", ["pooled", "each"])
 def test_a_block_that_is_lost_whole_has_not_arrived(users):
-    env = hb.make_core("CentralDP-v0", users=users, runs=2, wrappers=[Loss(1.0)])
+    env = hb.make_batched("CentralDP-v0", users=users, runs=2, wrappers=[Loss(1.0)])
     inbox = individuals(env, 0, 5)
     assert not inbox.arrived.any()
     assert (inbox.total("n") == 0).all()
@@ -160,7 +160,7 @@ def test_a_curve_of_regret_ends_at_the_regret_and_is_linear_inside_a_block(serve
 
 
 def test_bits_are_counted_per_user():
-    env = hb.make_core("DistDP-v0", horizon=10_000)
+    env = hb.make_batched("DistDP-v0", horizon=10_000)
     individuals(env, 0, 1024)
     assert env.metrics()["bits"].item() == 1024 * 16  # m = 1024·32 + 2·96 + 1
     assert env.metrics()["bits_per_user"].item() == 16
@@ -178,9 +178,9 @@ class Cheat(hb.Team):
 
 @rows("id", ["CentralDP-v0", "LocalDP-v0", "ShuffleDP-v0", "DistDP-v0", "DistRDP-v0", "DistCDP-v0"])
 def test_every_protocol_hides_individuals_from_a_cheating_agent(id):
-    env = hb.make_core(id, users="each", horizon=100)
+    env = hb.make_batched(id, users="each", horizon=100)
     with pytest.raises(ValueError, match="needs the message field 'users'"):
-        hb.meet(env, Cheat())
+        hb.check_compatible(env, Cheat())
     assert individuals(env, 0, 32).fields == ("reward", "n")
 
 
@@ -195,7 +195,7 @@ def test_secagg_alone_encodes_on_its_own_grid():
 
 
 def test_a_cohort_of_one_reveals_nothing():
-    inbox = individuals(hb.make_core("DistDP-v0"), 0, 1)
+    inbox = individuals(hb.make_batched("DistDP-v0"), 0, 1)
     assert not inbox.arrived.any()
     assert (inbox.total("n"), inbox.total("reward")) == (0, 0)
 
@@ -208,7 +208,7 @@ def test_a_pool_has_no_individuals():
 
 
 def test_privacy_is_what_the_secure_function_makes_of_it():
-    (mechanism, secagg) = hb.make_core("DistDP-v0", epsilon=0.3).guarantees()
+    (mechanism, secagg) = hb.make_batched("DistDP-v0", epsilon=0.3).guarantees()
     assert mechanism.epsilon == 0.3
     assert mechanism.delta == 0
     assert "modular sums" in mechanism.view
@@ -220,7 +220,7 @@ def test_privacy_is_what_the_secure_function_makes_of_it():
     naked = Feedback(wrappers=[DiscreteLaplace(0.3)]).guarantees()[0]
     assert math.isinf(naked.epsilon)
     assert "is missing here" in naked.invalid_reason
-    central = hb.make_core("CentralDP-v0", epsilon=0.7).guarantees()[0]
+    central = hb.make_batched("CentralDP-v0", epsilon=0.7).guarantees()[0]
     assert central.epsilon == 0.7
     assert "a trusted server" in central.assumptions
 
@@ -228,7 +228,7 @@ def test_privacy_is_what_the_secure_function_makes_of_it():
 def test_agent_and_mechanism_agree_on_epsilon():
     either = [({"epsilon": 0.4}, {}), ({}, {"epsilon": 0.4})]
     one, other = (
-        hb.play(assemble("DistDP-v0", team, runs=2, env={"horizon": 3000, **env}), team, seed=0)["regret"]
+        hb.rollout(assemble("DistDP-v0", team, runs=2, env={"horizon": 3000, **env}), team, seed=0)["regret"]
         for env, given in either
         for team in [hb.make_team("Dist-DP-SE", **given)]
     )

@@ -13,7 +13,7 @@ from scipy import stats
 from twin_streams import Steps
 
 import hushbandits as hb
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.envs.network.graphs import adjacency
 from hushbandits.testing.games import trace
 from hushbandits.wrappers.huber import Huber
@@ -28,7 +28,7 @@ GRAPHS = ["cycle", "grid", "star", "path", "complete"]
 @pytest.mark.parametrize("loss", [0.1, 0.5])
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_posts_over_failing_edges_arrive_as_in_a_naive_flood(graph, loss, life):
-    env = hb.make_core("CoopNetwork-v0", n_agents=9, graph=graph, life=life, horizon=14, edge_loss=loss)
+    env = hb.make_batched("CoopNetwork-v0", n_agents=9, graph=graph, life=life, horizon=14, edge_loss=loss)
     ours = posts_seen(env, 14)
     expected, sends = naive_flood(graph, 9, 8 if life is None else life, loss, 1, 14, env.seeds[0])
     assert [per_run[0] for per_run in ours] == expected
@@ -41,7 +41,9 @@ def test_posts_over_failing_edges_arrive_as_in_a_naive_flood(graph, loss, life):
 @pytest.mark.parametrize("graph", ["cycle", "grid"])
 def test_extra_delay(graph, extra, loss):
     """A hop takes 1 + extra rounds: without loss a post reaches distance d at the end of s + d(1 + extra) − 1."""
-    env = hb.make_core("CoopNetwork-v0", n_agents=9, graph=graph, horizon=20, extra_delay=extra, edge_loss=loss, life=3)
+    env = hb.make_batched(
+        "CoopNetwork-v0", n_agents=9, graph=graph, horizon=20, extra_delay=extra, edge_loss=loss, life=3
+    )
     ours = posts_seen(env, 20)
     expected, _ = naive_flood(graph, 9, 3, loss, 1 + extra, 20, env.seeds[0])
     assert [per_run[0] for per_run in ours] == expected
@@ -52,7 +54,7 @@ def test_extra_delay(graph, extra, loss):
 
 
 def test_loss_at_the_source_and_on_the_way():
-    env = hb.make_core("CoopNetwork-v0", n_agents=8, horizon=12, edge_loss=0.3, wrappers=[Loss(0.4)])
+    env = hb.make_batched("CoopNetwork-v0", n_agents=8, horizon=12, edge_loss=0.3, wrappers=[Loss(0.4)])
     ours = posts_seen(env, 12)
     luck = Steps(env.seeds[0], "wrapper/Loss/drop").random((12, 8))
     expected, _ = naive_flood("cycle", 8, 7, 0.3, 1, 12, env.seeds[0], lost=lambda s, w: luck[s - 1, w] < 0.4)
@@ -66,9 +68,9 @@ def test_edges_that_never_fail_are_the_plain_network(agent):
     Except ``messages``: the flood counts hop by hop, so that what is under way at the end has not been counted whole.
     """
     env = {"n_agents": 9, "graph": "grid", "horizon": 40, "means": [0.8, 0.5, 0.4]}
-    *plain, metrics = trace(*build("CoopNetwork-v0", agent, 2, env), run_seeds(3, 2)).values()
+    *plain, metrics = trace(*build("CoopNetwork-v0", agent, 2, env), spawn_seeds(3, 2)).values()
     failing = build("CoopNetwork-v0", agent, 2, {**env, "edge_loss": 1e-300})
-    *flood, others = trace(*failing, run_seeds(3, 2)).values()
+    *flood, others = trace(*failing, spawn_seeds(3, 2)).values()
     assert set(metrics) == set(others)
     for name in set(metrics) - {"messages"}:
         np.testing.assert_array_equal(metrics[name], others[name])
@@ -92,7 +94,7 @@ def test_edges_that_never_fail_are_the_plain_network(agent):
 def test_states_stand_until_a_newer_one_comes(edge_loss, rate):
     """What is lost on the way, at the source or both leaves standing what reached a receiver before: value and name."""
     wrappers = [Loss(rate)] if rate else []
-    env = hb.make_core(
+    env = hb.make_batched(
         "PrivateNetwork-v0", n_agents=6, edge_loss=edge_loss, horizon=40, means=[0.5, 0.5], wrappers=wrappers
     )
     obs, seed = env.reset(1), env.seeds[0]
@@ -128,7 +130,7 @@ def test_states_stand_until_a_newer_one_comes(edge_loss, rate):
 def test_relays_corrupt_what_they_send_on_for_all_behind_them(edge_loss, life, rates):
     m, rounds, clean = 7, 300, np.prod(1 - np.array(rates))
     hubers = [Huber(rate, law="constant", location=7.0, relays=True, name=f"Huber {rate}") for rate in rates]
-    env = hb.make_core(
+    env = hb.make_batched(
         "CoopNetwork-v0", n_agents=m, graph="path", life=life, horizon=rounds, edge_loss=edge_loss, wrappers=hubers
     )
     obs = env.reset(2)
@@ -153,7 +155,7 @@ def test_relays_corrupt_what_they_send_on_for_all_behind_them(edge_loss, life, r
 
 
 def test_relays_corrupt_at_their_rate():
-    env = hb.make_core("CoopNetwork-v0", n_agents=3, graph="path", wrappers=[Huber(0.15, relays=True)])
+    env = hb.make_batched("CoopNetwork-v0", n_agents=3, graph="path", wrappers=[Huber(0.15, relays=True)])
     env.reset(0)
     hit, _ = env.wrappers[0].relay(0, np.ones(100_000, int))
     assert stats.binomtest(int(hit.sum()), 100_000, 0.15).pvalue > 1e-6  # a tenth more or less is 13 deviations
@@ -161,7 +163,7 @@ def test_relays_corrupt_at_their_rate():
 
 def test_only_byzantine_relays_corrupt_and_reports_of_neighbours_are_theirs():
     huber = Huber(1.0, law="constant", location=7.0, fraction=0.2, relays=True)
-    env = hb.make_core("CoopNetwork-v0", n_agents=5, graph="star", horizon=3, wrappers=[huber], runs=30)
+    env = hb.make_batched("CoopNetwork-v0", n_agents=5, graph="star", horizon=3, wrappers=[huber], runs=30)
     env.reset(0)
     for _ in range(3):
         env.pull(np.zeros((30, 5), int))
@@ -176,7 +178,7 @@ def test_only_byzantine_relays_corrupt_and_reports_of_neighbours_are_theirs():
 
 
 def test_shuffled_floods_hide_their_senders():
-    env = hb.make_core("CoopNetwork-v0", n_agents=9, graph="grid", edge_loss=0.3, horizon=10, wrappers=[Shuffle()])
+    env = hb.make_batched("CoopNetwork-v0", n_agents=9, graph="grid", edge_loss=0.3, horizon=10, wrappers=[Shuffle()])
     ours = posts_seen(env, 10)
     expected, _ = naive_flood("grid", 9, 8, 0.3, 1, 10, env.seeds[0])
     assert [per_run[0] for per_run in ours] == expected
@@ -184,7 +186,9 @@ def test_shuffled_floods_hide_their_senders():
 
 def test_shuffled_floods_are_in_uniform_order():
     """Also where several posts of one sender arrive at once: neither side by side nor the younger first."""
-    env = hb.make_core("CoopNetwork-v0", n_agents=6, graph="complete", edge_loss=0.6, horizon=800, wrappers=[Shuffle()])
+    env = hb.make_batched(
+        "CoopNetwork-v0", n_agents=6, graph="complete", edge_loss=0.6, horizon=800, wrappers=[Shuffle()]
+    )
     obs = env.reset(0)
     orders = {False: [], True: []}
     while obs.live.any():
@@ -203,7 +207,7 @@ def test_shuffled_floods_are_in_uniform_order():
 
 def test_shuffled_states_are_as_many_and_add_up():
     kwargs = {"n_agents": 6, "edge_loss": 0.4, "horizon": 30, "means": [0.5, 0.5]}
-    plain, shuffled = (hb.make_core("PrivateNetwork-v0", wrappers=w, **kwargs) for w in ([], [Shuffle()]))
+    plain, shuffled = (hb.make_batched("PrivateNetwork-v0", wrappers=w, **kwargs) for w in ([], [Shuffle()]))
     plain.reset(0)
     shuffled.reset(0)
     moved = False
@@ -226,7 +230,7 @@ def test_shuffled_states_are_as_many_and_add_up():
 def test_crossings_are_how_each_arrival_came(env):
     """What crossed an edge came from a neighbour one hop nearer to its sender, and is what its receiver finds."""
     kwargs = {"n_agents": 9, "graph": "grid", "horizon": 12, "wrappers": [Loss(0.2)], "runs": 2}
-    core = hb.make_core("CoopNetwork-v0", **{**kwargs, **env})
+    core = hb.make_batched("CoopNetwork-v0", **{**kwargs, **env})
     obs, rng = core.reset(3), np.random.default_rng(0)
     assert core.crossings(1).shape == (0, 5)
     pace = 1 + env.get("extra_delay", 0)

@@ -26,18 +26,18 @@ def test_a_good_file_is_read():
 def test_an_empty_or_missing_file_is_an_error(tmp_path):
     (tmp_path / "empty.txt").write_text("# nothing\n")
     with pytest.raises(ValueError, match="has no rows"):
-        hb.make_core("LTR-v0", path=tmp_path / "empty.txt")
+        hb.make_batched("LTR-v0", path=tmp_path / "empty.txt")
     with pytest.raises(ValueError, match="is no file"):
-        hb.make_core("LTR-v0", path=tmp_path / "gone.txt")
+        hb.make_batched("LTR-v0", path=tmp_path / "gone.txt")
 
 
 def test_more_arms_than_distinct_rows_are_refused(tmp_path):
     path = tmp_path / "few.txt"
     path.write_text("1 1:1\n2 1:1\n3 1:2\n")
     with pytest.raises(ValueError, match=r"n_arms=3"):
-        hb.make_core("LTR-v0", path=path, n_arms=3)
+        hb.make_batched("LTR-v0", path=path, n_arms=3)
     with pytest.raises(ValueError, match=r"n_arms=50"):  # the paper's K
-        hb.make_core("LTR-v0", path=path)
+        hb.make_batched("LTR-v0", path=path)
 
 
 def test_k_means_finds_clusters_and_leaves_none_empty():
@@ -62,7 +62,7 @@ def test_k_means_ends_where_every_row_is_nearest_to_its_own_centre(seed):
 def test_the_cluster_seed_seeds_the_clusters_and_the_run_s_does_not():
     means = []
     for cluster_seed, seed in ((0, 0), (0, 1), (1, 0)):
-        env = hb.make_core("LTR-v0", cluster_seed=cluster_seed, runs=2, permute_arms=False)
+        env = hb.make_batched("LTR-v0", cluster_seed=cluster_seed, runs=2, permute_arms=False)
         env.reset(seed)
         np.testing.assert_array_equal(env.means[0], env.means[1])
         means.append(env.means[0])
@@ -73,7 +73,7 @@ def test_the_cluster_seed_seeds_the_clusters_and_the_run_s_does_not():
 def test_arms_are_clusters_and_rewards_relevance(tmp_path):
     path = tmp_path / "two.txt"
     path.write_text("\n".join([f"{r} qid:1 1:{x}" for r, x in ((4, 0), (4, 0.1), (2, 0.05), (0, 9), (1, 9.1))]))
-    env = hb.make_core("LTR-v0", path=path, n_arms=2, runs=400, users="each", permute_arms=False)
+    env = hb.make_batched("LTR-v0", path=path, n_arms=2, runs=400, users="each", permute_arms=False)
     env.reset(0)
     assert sorted(env.means[0].tolist()) == pytest.approx([0.125, 10 / 12])
     arm = int(env.means[0].argmax())
@@ -97,7 +97,7 @@ def test_the_shipped_file_says_what_it_is(caplog):
     ltr._shipped.cache_clear()
     ltr.clusters.cache_clear()
     with caplog.at_level(logging.WARNING, "hushbandits"):
-        env = hb.make_core("LTR-v0")
+        env = hb.make_batched("LTR-v0")
     assert "not a real data set" in caplog.text
     assert "made-up" in env.source
     assert env.n_arms == 10
@@ -160,7 +160,7 @@ def test_any_file_is_read_or_refused_in_a_sentence(tmp_path_factory, content):
     path = tmp_path_factory.mktemp("ltr") / "x.txt"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"line|no rows|n_arms") as error:
-        hb.make_core("LTR-v0", path=path, n_arms=1000)
+        hb.make_batched("LTR-v0", path=path, n_arms=1000)
     assert "\n" not in str(error.value)
 
 
@@ -171,12 +171,12 @@ def test_an_edit_that_keeps_times_and_size_is_seen(tmp_path, monkeypatch, small)
     path = tmp_path / "mine.txt"
     path.write_text("0 1:0\n4 1:9\n" * 20)
     about = path.stat()
-    before = hb.make_core("LTR-v0", path=path, n_arms=2)
+    before = hb.make_batched("LTR-v0", path=path, n_arms=2)
     with path.open("r+") as file:
         file.write("3")
     os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
     assert (path.stat().st_size, path.stat().st_mtime_ns) == (about.st_size, about.st_mtime_ns)
-    after = hb.make_core("LTR-v0", path=path, n_arms=2)
+    after = hb.make_batched("LTR-v0", path=path, n_arms=2)
     for env in (before, after):
         env.reset(0)
     assert sorted(before.means[0].tolist()) == [0, 1]

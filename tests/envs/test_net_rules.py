@@ -32,7 +32,7 @@ def played(team, wrappers=(), beats=False, env=None):
         return told(action)
 
     core.pull = pull
-    final = hb.play(core, team, seed=4, step=(lambda: None) if beats else None)
+    final = hb.rollout(core, team, seed=4, step=(lambda: None) if beats else None)
     return final, team, seen
 
 

@@ -23,7 +23,7 @@ LIVES = [None, 0, 1, 2, "diameter", "diameter/2", "floor(diameter/2)", "ceil(dia
 @pytest.mark.parametrize("graph", ["cycle", "grid", "star", "path", "complete"])
 @pytest.mark.parametrize("wrappers", [(), (Shuffle(),)], ids=["plain", "shuffled"])
 def test_a_post_reaches_distance_d_at_the_end_of_round_s_plus_d_minus_1(graph, life, wrappers):
-    env = hb.make_core("CoopNetwork-v0", n_agents=9, graph=graph, life=life, horizon=12, wrappers=wrappers)
+    env = hb.make_batched("CoopNetwork-v0", n_agents=9, graph=graph, life=life, horizon=12, wrappers=wrappers)
     d = dict(nx.all_pairs_shortest_path_length(nx.from_numpy_array(adjacency(graph, 9))))
     diameter = max(max(row.values()) for row in d.values())
     named = {None: diameter, "diameter": diameter, "ceil(diameter/2)": -(-diameter // 2)}
@@ -38,7 +38,7 @@ def test_a_post_reaches_distance_d_at_the_end_of_round_s_plus_d_minus_1(graph, l
 
 
 def test_a_lost_post_is_lost_to_all():
-    env = hb.make_core("CoopNetwork-v0", n_agents=8, graph="cycle", horizon=30, wrappers=[Loss(0.4)], runs=3)
+    env = hb.make_batched("CoopNetwork-v0", n_agents=8, graph="cycle", horizon=30, wrappers=[Loss(0.4)], runs=3)
     seen = posts_seen(env, 30)
     for r in range(3):
         heard = {}
@@ -60,7 +60,7 @@ both = pytest.mark.parametrize("more", [{}, {"edge_loss": 0.4}], ids=["slots", "
 
 @both
 def test_reductions_equal_gathered_sums(more):
-    env = hb.make_core(
+    env = hb.make_batched(
         "CoopNetwork-v0", n_agents=10, graph="erdos-renyi", edge_probability=0.3, runs=3, horizon=20, **more
     )
     obs, rng = env.reset(4), np.random.default_rng(0)
@@ -77,7 +77,7 @@ def test_reductions_equal_gathered_sums(more):
 
 @both
 def test_one_sender_and_one_receiver(more):
-    env = hb.make_core("CoopNetwork-v0", n_agents=9, graph="grid", runs=2, horizon=8, **more)
+    env = hb.make_batched("CoopNetwork-v0", n_agents=9, graph="grid", runs=2, horizon=8, **more)
     env.reset(0)
     sender = np.array([4, 0])
     for _ in range(8):
@@ -105,7 +105,7 @@ def test_one_sender_and_one_receiver(more):
 ])  # fmt: skip
 def test_messages_count_transmissions(graph, m, life, expected):
     """Of each agent's post alone: one by one, since over all senders it is the same whose degrees are added up."""
-    env = hb.make_core("CoopNetwork-v0", n_agents=m, graph=graph, life=life, horizon=m)
+    env = hb.make_batched("CoopNetwork-v0", n_agents=m, graph=graph, life=life, horizon=m)
     env.reset(0)
     for sender in range(m):
         before = env.metrics()["messages"][0]
@@ -115,7 +115,7 @@ def test_messages_count_transmissions(graph, m, life, expected):
 
 
 def test_regret_is_pseudo_regret_per_agent_and_group():
-    env = hb.make_core("CoopNetwork-v0", n_agents=3, means=[0.5, 0.2], horizon=4, runs=2, permute_arms=False)
+    env = hb.make_batched("CoopNetwork-v0", n_agents=3, means=[0.5, 0.2], horizon=4, runs=2, permute_arms=False)
     env.reset(0)
     for _ in range(4):
         env.pull(np.array([[0, 1, 1], [0, 0, 0]]))
@@ -125,7 +125,7 @@ def test_regret_is_pseudo_regret_per_agent_and_group():
 
 
 def test_byzantine_reports_are_contaminated_and_own_statistics_clean():
-    env = hb.make_core("CoopNetwork-v0", n_agents=10, graph="complete", means=[0.5, 0.5], horizon=400, runs=2,
+    env = hb.make_batched("CoopNetwork-v0", n_agents=10, graph="complete", means=[0.5, 0.5], horizon=400, runs=2,
                       wrappers=[Huber(0.25, law="constant", location=7.0, fraction=0.5)])  # fmt: skip
     obs = env.reset(1)
     hits = np.zeros((2, 10))
@@ -142,7 +142,7 @@ def test_byzantine_reports_are_contaminated_and_own_statistics_clean():
 
 
 def test_shuffled_slots_are_in_uniform_order():
-    env = hb.make_core("CoopNetwork-v0", n_agents=4, graph="path", horizon=3000, wrappers=[Shuffle()])
+    env = hb.make_batched("CoopNetwork-v0", n_agents=4, graph="path", horizon=3000, wrappers=[Shuffle()])
     obs = env.reset(0)
     first = []
     while obs.live.any():
@@ -178,18 +178,18 @@ def test_laws_have_the_mean_they_claim_and_the_variance_of_their_name(name):
 
 
 def test_random_agents_pull_uniformly_and_vote_at_their_rate():
-    env, team = hb.make_core("CoopNetwork-v0", n_agents=9, horizon=300), hb.make_team("Random")
+    env, team = hb.make_batched("CoopNetwork-v0", n_agents=9, horizon=300), hb.make_team("Random")
     obs = env.reset(0)
     team.reset(env, own_streams(env, team))
     counts = sum(np.bincount(team.act(obs).ravel(), minlength=10) for _ in range(300))
     assert stats.chisquare(counts).pvalue > 1e-6
-    env, team = hb.make_core("DPMASE-v0"), hb.make_team("Random", rate=0.2)
+    env, team = hb.make_batched("DPMASE-v0"), hb.make_team("Random", rate=0.2)
     obs = env.reset(0)
     team.reset(env, own_streams(env, team))
     assert team.act(obs).all()
     votes = sum(int(team.speak(np.zeros((1, 1, 10)))["vote"].sum()) for _ in range(300))
     assert stats.binomtest(votes, 3000, 0.2).pvalue > 1e-6
-    env, team = hb.make_core("DistDP-v0"), hb.make_team("Random", block=7)
+    env, team = hb.make_batched("DistDP-v0"), hb.make_team("Random", block=7)
     obs = env.reset(0)
     team.reset(env, own_streams(env, team))
     assert (team.act(obs)[1] == 7).all()
@@ -202,7 +202,7 @@ def test_distances_equal_networkx():
 
 
 def test_random_graphs_are_connected_and_differ_by_run():
-    env = hb.make_core("CoopNetwork-v0", n_agents=30, graph="erdos-renyi", edge_probability=0.15, runs=4)
+    env = hb.make_batched("CoopNetwork-v0", n_agents=30, graph="erdos-renyi", edge_probability=0.15, runs=4)
     env.reset(0)
     for r in range(4):
         assert nx.is_connected(nx.from_numpy_array(env.adjacency[r]))
@@ -211,7 +211,7 @@ def test_random_graphs_are_connected_and_differ_by_run():
 
 
 def test_random_graphs_have_each_edge_with_probability_p():
-    env = hb.make_core("CoopNetwork-v0", n_agents=30, graph="erdos-renyi", edge_probability=0.4, runs=60)
+    env = hb.make_batched("CoopNetwork-v0", n_agents=30, graph="erdos-renyi", edge_probability=0.4, runs=60)
     env.reset(0)  # unconnected with probability about 30·.6²⁹ = 10⁻⁵: the condition changes nothing
     upper = env.adjacency[:, *np.triu_indices(30, 1)]
     np.testing.assert_array_equal(env.adjacency, env.adjacency.transpose(0, 2, 1))

@@ -13,10 +13,10 @@ from kinds import each_once
 
 import hushbandits as hb
 from hushbandits.core.env_view import EnvView
-from hushbandits.core.play import record
 from hushbandits.core.random.arms import Arms
 from hushbandits.core.random.rewards import Law
 from hushbandits.core.random.streams import Uniforms
+from hushbandits.core.rollout import record
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.episode import NetworkTeam

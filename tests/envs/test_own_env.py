@@ -12,7 +12,7 @@ from kinds import each_once
 from steps import equal, step
 
 import hushbandits as hb
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.registry import takes
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -34,14 +34,14 @@ every_env = pytest.mark.parametrize("id", IDS)
 @every_env
 @pytest.mark.parametrize("name", hb.list_wrappers())
 def test_a_wrapper_works_or_is_refused_in_one_sentence(id, name):
-    wrapper, core = hb.make_wrapper(name), hb.make_core(id, **SMALL)
+    wrapper, core = hb.make_wrapper(name), hb.make_batched(id, **SMALL)
     others = "ShuffledSum", "VoteCorruption", "FalseMeans"  # of blocks, of votes, of means
     says = "needs the message field" if name in others else None
     if set(wrapper.verbs) - set(core.payload.verbs):
         says = "needs messages that can be .*: reports cannot"
     if says is not None:
         for refused in (
-            lambda: hb.make_core(id, wrappers=[name], **SMALL),
+            lambda: hb.make_batched(id, wrappers=[name], **SMALL),
             lambda: hb.wrap(hb.make(id, **SMALL), name),
         ):
             with pytest.raises(ValueError, match=f"^{wrapper.name} {says}") as error:
@@ -49,13 +49,13 @@ def test_a_wrapper_works_or_is_refused_in_one_sentence(id, name):
             assert "\n" not in str(error.value)
         return
     wrapped = hb.wrap(core, name)
-    final = hb.play(wrapped, hb.make_team("Random"), seed=3)
-    plain = hb.play(core, hb.make_team("Random"), seed=3)
+    final = hb.rollout(wrapped, hb.make_team("Random"), seed=3)
+    plain = hb.rollout(core, hb.make_team("Random"), seed=3)
     np.testing.assert_array_equal(final["regret"], plain["regret"])  # messages are not rewards
     view = hb.wrap(hb.make(id, **SMALL), wrapper)
     view.reset(seed=0)
     assert view.core.wrappers[0].name == wrapper.name
-    hb.privacy(wrapped, "Random")
+    hb.privacy_report(wrapped, "Random")
 
 
 @each_once
@@ -88,10 +88,10 @@ class Sticky:
 @every_env
 def test_plain_agents_play(id):
     Sticky.heard = 0
-    hb.play(hb.make_core(id, runs=2, **SMALL), hb.Each(Sticky), seed=0)
+    hb.rollout(hb.make_batched(id, runs=2, **SMALL), hb.PerAgent(Sticky), seed=0)
     assert Sticky.heard > 0
     with pytest.raises(ValueError, match=r"agent 0 of Bad in round 1 of run 0: act must return an integer in 0\.\.9"):
-        hb.play(hb.make_core(id, **SMALL), hb.Each(type("Bad", (Sticky,), {"act": lambda self, t: 1.7})))
+        hb.rollout(hb.make_batched(id, **SMALL), hb.PerAgent(type("Bad", (Sticky,), {"act": lambda self, t: 1.7})))
 
 
 @every_env
@@ -109,14 +109,14 @@ def test_teams_of_another_setting_are_refused(id):
 @given(rows=st.sets(st.integers(0, 2), min_size=1, max_size=2).map(sorted), before=st.integers(1, 20))
 def test_rows_start_afresh_bit_for_bit(id, more, rows, before):
     more = {name: value for name, value in more.items() if takes(id, name)}
-    env, other = (hb.make_core(id, 3, wrappers=["Loss"], **SMALL, **more) for _ in range(2))
-    alone = [hb.make_core(id, 1, wrappers=["Loss"], **SMALL, **more) for _ in rows]
+    env, other = (hb.make_batched(id, 3, wrappers=["Loss"], **SMALL, **more) for _ in range(2))
+    alone = [hb.make_batched(id, 1, wrappers=["Loss"], **SMALL, **more) for _ in rows]
     env.reset(7)
     other.reset(7)
     for i in range(before):
         step(env, [(i, r) for r in range(3)])
         step(other, [(i, r) for r in range(3)])
-    seeds = run_seeds(99, len(rows))
+    seeds = spawn_seeds(99, len(rows))
     assert env.reset(seeds, rows=rows).live.all()
     for i, one in enumerate(alone):
         one.reset(seeds[i : i + 1])
@@ -136,15 +136,15 @@ def test_drift_and_switches_come_with_every_env_of_rounds():
     """The second half of the run is another problem, and the regret is against what is best now."""
     still = {**SMALL, "means": [0.9, 0.1], "permute_arms": False}
     env = {**still, "switches": 1}
-    always = hb.Each(
+    always = hb.PerAgent(
         type("Always", (), {"__init__": lambda self, m, rng: None, "act": lambda self, t: 0, "blind": True})
     )
-    core = hb.make_core("own_env:Seasons", **env)
+    core = hb.make_batched("own_env:Seasons", **env)
     assert core.arms.moving
-    regret = hb.play(hb.make_core("CoopNetwork-v0", **env), always)["regret"]
+    regret = hb.rollout(hb.make_batched("CoopNetwork-v0", **env), always)["regret"]
     np.testing.assert_allclose(regret, 4 * 12 * 0.8)
-    jumps = hb.make_core("own_envs_here:Weather", rain=0.0, **still)
-    np.testing.assert_allclose(hb.play(jumps, always)["regret"], 4 * 0.8 * (7 + 3))  # rounds 7–13 and 21–23
+    jumps = hb.make_batched("own_envs_here:Weather", rain=0.0, **still)
+    np.testing.assert_allclose(hb.rollout(jumps, always)["regret"], 4 * 0.8 * (7 + 3))  # rounds 7–13 and 21–23
 
 
 def test_a_parameter_and_a_metric_of_its_own():

@@ -54,7 +54,7 @@ def transmissions(matrix, distance, life, root):
 )
 def test_slots_and_costs_are_those_of_all_pairs(graph, life, routing, extra_delay):
     m = len(graph)
-    env = hb.make_core(
+    env = hb.make_batched(
         "CoopNetwork-v0", n_agents=m, graph=graph, life=life, routing=routing, extra_delay=extra_delay, horizon=3
     )
     matrix = nx.to_numpy_array(graph) > 0
@@ -97,16 +97,16 @@ def test_a_search_goes_on_where_its_room_was_full():
 
 @pytest.mark.parametrize(("graph", "width"), [("cycle", 4), pytest.param("grid", 12, marks=pytest.mark.weekly)])
 def test_ten_thousand_agents_take_little_memory(graph, width):
-    hb.make_core("CoopNetwork-v0", n_agents=9, graph=graph, life=2)  # compiled before anything is measured
+    hb.make_batched("CoopNetwork-v0", n_agents=9, graph=graph, life=2)  # compiled before anything is measured
     tracemalloc.start()
-    env = hb.make_core("CoopNetwork-v0", n_agents=10_000, graph=graph, life=2, horizon=5)
+    env = hb.make_batched("CoopNetwork-v0", n_agents=10_000, graph=graph, life=2, horizon=5)
     env.reset(0)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert env.slots.sender.shape == (1, 10_000, width)
     assert most < 1e8
     with pytest.raises(ValueError, match=r"all pairs of n_agents=100000 would take .* GiB"):
-        _ = hb.make_core("CoopNetwork-v0", n_agents=100_000, graph="path", life=1).distance
+        _ = hb.make_batched("CoopNetwork-v0", n_agents=100_000, graph="path", life=1).distance
 
 
 @pytest.mark.parametrize("routing", ["flood", "tree"])

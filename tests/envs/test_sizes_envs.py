@@ -11,7 +11,7 @@ from hushbandits.envs.feedback.env import Feedback
 
 def test_a_flood_and_a_block_of_individuals_are_estimated_too(monkeypatch):
     monkeypatch.setenv("HUSHBANDITS_MEMORY", "0.1")
-    env = hb.make_core("CoopNetwork-v0", edge_loss=0.1, extra_delay=10**4)
+    env = hb.make_batched("CoopNetwork-v0", edge_loss=0.1, extra_delay=10**4)
     with pytest.raises(ValueError, match=r"posts that fly [0-9]+ rounds would take"):
         env.reset(0)
     env = Feedback(users="each", horizon=10**12)
@@ -23,4 +23,4 @@ def test_a_flood_and_a_block_of_individuals_are_estimated_too(monkeypatch):
 
 
 def test_many_short_runs_are_counted_as_what_they_read():
-    hb.make_core("CoopNetwork-v0", n_agents=2, means=(0.5, 0.4), horizon=5, runs=10**6)
+    hb.make_batched("CoopNetwork-v0", n_agents=2, means=(0.5, 0.4), horizon=5, runs=10**6)

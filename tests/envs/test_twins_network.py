@@ -6,7 +6,7 @@ from helpers import arms_pulled, build
 from twins_network import MEANS, naive_multi_ucb, naive_private_ucb, naive_quack
 
 from hushbandits.agents.howson2024 import QuACK
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 
 GRAPHS = [("cycle", 7, None), ("star", 5, None), ("grid", 9, 2), ("path", 4, 1), ("complete", 4, None), ("cycle", 6, 0)]
 T = 60
@@ -14,13 +14,13 @@ T = 60
 
 def actions_of(agent, graph, m, life, wrappers=(), **kwargs):
     env_kwargs = {"graph": graph, "n_agents": m, "life": life, "horizon": T, "means": MEANS}
-    return arms_pulled(*build("CoopNetwork-v0", agent, 3, env_kwargs, kwargs, wrappers), run_seeds(11, 3))
+    return arms_pulled(*build("CoopNetwork-v0", agent, 3, env_kwargs, kwargs, wrappers), spawn_seeds(11, 3))
 
 
 @pytest.mark.parametrize(("graph", "m", "life"), GRAPHS)
 def test_multi_ucb_equals_its_twin(graph, m, life):
     ours = actions_of("Multi-UCB", graph, m, life)
-    for r, seed in enumerate(run_seeds(11, 3)):
+    for r, seed in enumerate(spawn_seeds(11, 3)):
         assert ours[r].tolist() == naive_multi_ucb(seed, graph, m, life, T)
 
 
@@ -28,7 +28,7 @@ def test_multi_ucb_equals_its_twin(graph, m, life):
 @pytest.mark.parametrize(("graph", "m", "life"), GRAPHS)
 def test_private_ucb_equals_its_twin(graph, m, life, epsilon):
     ours = actions_of("Private-UCB", graph, m, life, epsilon=epsilon, v=1.2, own="exact")
-    for r, seed in enumerate(run_seeds(11, 3)):
+    for r, seed in enumerate(spawn_seeds(11, 3)):
         assert ours[r].tolist() == naive_private_ucb(seed, graph, m, life, T, epsilon, 1.2)
 
 
@@ -42,7 +42,7 @@ TAIL = nx.Graph([*nx.star_graph(5).edges, (1, 6), (6, 7), (7, 8), (8, 9)])  # it
 ], ids=str)  # fmt: skip
 def test_quack_equals_its_twin(graph, m, kwargs):
     ours = actions_of("QuACK-UCB", graph, m, None, **kwargs)
-    for r, seed in enumerate(run_seeds(11, 3)):
+    for r, seed in enumerate(spawn_seeds(11, 3)):
         assert ours[r].tolist() == naive_quack(seed, graph, m, T, **kwargs)
 
 
@@ -57,5 +57,5 @@ def test_queues_that_grow_lose_no_reward(monkeypatch, graph, m, leader):
 
     monkeypatch.setattr(QuACK, "reset", short)
     ours = actions_of("QuACK-UCB", graph, m, None, leader=leader)
-    for r, seed in enumerate(run_seeds(11, 3)):
+    for r, seed in enumerate(spawn_seeds(11, 3)):
         assert ours[r].tolist() == naive_quack(seed, graph, m, T, leader=leader)

@@ -15,8 +15,8 @@ from kinds import representatives, weekly_but
 import hushbandits as hb
 from hushbandits.agents.rio2023 import DPMASE
 from hushbandits.core.env_view import EnvView
-from hushbandits.core.play import play
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
+from hushbandits.core.rollout import rollout
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg
@@ -103,7 +103,7 @@ def test_a_row_that_starts_afresh_goes_on_in_compiled_code():
     core, team = game("DP-MASE", True)
     alone, single = game("DP-MASE", True)
     team.episode(core, 30)
-    fresh = run_seeds(5, 1)
+    fresh = spawn_seeds(5, 1)
     core.reset(fresh, rows=[1])
     _, late = game("DP-MASE", True)  # its agents know nothing in any run; run 1 is looked at alone
     late.reset(EnvView(core), own_streams(core, late))
@@ -122,7 +122,7 @@ def test_between_the_beats_and_behind_other_wrappers_only_the_beats_will_do():
     core.talk(team.speak(np.zeros((3, 1, 3))))
     assert team.episode(core)
     for wrappers in ([SecAgg(window=4)], [Loss(0.1), Loss(0.1, name="second")]):
-        core = hb.make_core("DPMASE-v0", n_agents=8, wrappers=wrappers)
+        core = hb.make_batched("DPMASE-v0", n_agents=8, wrappers=wrappers)
         core.reset(0)
         assert core.vote_loss() is None
 
@@ -138,8 +138,11 @@ def test_a_loss_of_ones_own_is_played_as_it_is_written():
     """The compiled loop used to lose votes by its own rule instead."""
     finals = []
     for step in (None, lambda: None):
-        core, team = hb.make_core("DPMASE-v0", n_agents=8, wrappers=[Spared(0.9)]), hb.make_team("DP-MASE", epsilon=2.0)
-        finals.append(play(core, team, 0, step))
+        core, team = (
+            hb.make_batched("DPMASE-v0", n_agents=8, wrappers=[Spared(0.9)]),
+            hb.make_team("DP-MASE", epsilon=2.0),
+        )
+        finals.append(rollout(core, team, 0, step))
     equal(*finals)
 
 
@@ -154,14 +157,14 @@ def test_a_beat_of_ones_own_is_played_as_it_is_written():
     """The compiled loop used to play the beat of the class that it was derived from."""
     finals = []
     for step in (None, lambda: None):
-        core = hb.make_core("DPMASE-v0", n_agents=8, horizon=9000)
-        finals.append(play(core, Mute(epsilon=2.0), 0, step))
+        core = hb.make_batched("DPMASE-v0", n_agents=8, horizon=9000)
+        finals.append(rollout(core, Mute(epsilon=2.0), 0, step))
     equal(*finals)
     assert finals[0]["messages"][0] == 0
 
 
 def test_a_beat_that_fails_in_compiled_code_leads_out_by_reset():
-    core, team = hb.make_core("DPMASE-v0", n_agents=64, single=True), hb.make_team("DP-MASE")
+    core, team = hb.make_batched("DPMASE-v0", n_agents=64, single=True), hb.make_team("DP-MASE")
     routine = team.routine
     team.routine = lambda n_arms: routine(n_arms)._replace(several=False)
     core.reset(0)

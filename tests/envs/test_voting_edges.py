@@ -15,7 +15,7 @@ from refusals import rows
 import hushbandits as hb
 from hushbandits.agents import feraud2019_theory, rio2023_theory
 from hushbandits.core import Array
-from hushbandits.core.play import meet, play
+from hushbandits.core.rollout import check_compatible, rollout
 from hushbandits.envs.exploration.problems import vote_threshold
 from hushbandits.registry import assemble
 from hushbandits.routines.best_arm import identify
@@ -48,8 +48,8 @@ def test_dp_mase_votes_by_its_own_beta_in_every_env():
 
 
 def test_a_threshold_for_lost_votes_needs_votes_that_get_lost():
-    assert hb.make_core("DPMASE-v0", eta=0.9, xi=0.05, wrappers=[VoteCorruption(0.05)]).threshold == 17
-    assert hb.make_core("CorruptedElimination-v0", xi=0.05).threshold == 17
+    assert hb.make_batched("DPMASE-v0", eta=0.9, xi=0.05, wrappers=[VoteCorruption(0.05)]).threshold == 17
+    assert hb.make_batched("CorruptedElimination-v0", xi=0.05).threshold == 17
 
 
 @each_once
@@ -63,11 +63,11 @@ def test_the_wrappers_together_lose_just_that_share(id, lost):
     real = 1 - math.prod(1 - rate for rate in rates)
     kwargs = {"n_agents": 64, "eta": 0.9, "xi": 0.05, "wrappers": lost}
     if abs(real - 0.05) < 1e-12:
-        hb.make_core(id, **kwargs)
+        hb.make_batched(id, **kwargs)
     else:
         with pytest.raises(ValueError, match=rf"lose a share of {real:.6g}"):
-            hb.make_core(id, **kwargs)
-    hb.make_core("DPMASE-v0", wrappers=lost)  # losses that no threshold allows for are the caller's business
+            hb.make_batched(id, **kwargs)
+    hb.make_batched("DPMASE-v0", wrappers=lost)  # losses that no threshold allows for are the caller's business
 
 
 # -- too few voters ------------------------------------------------------------------------------------------------
@@ -133,20 +133,20 @@ VOTES = [
 @pytest.mark.parametrize("agent", [Stubborn, Idle])
 def test_whoever_never_votes_needs_a_horizon(agent, vote):
     with pytest.raises(ValueError, match=r"horizon=100_000"):
-        play(hb.make_core("DPMASE-v0", n_agents=6, **vote), hb.Each(agent))
-    metrics = play(hb.make_core("DPMASE-v0", n_agents=6, horizon=20, **vote), hb.Each(agent))
+        rollout(hb.make_batched("DPMASE-v0", n_agents=6, **vote), hb.PerAgent(agent))
+    metrics = rollout(hb.make_batched("DPMASE-v0", n_agents=6, horizon=20, **vote), hb.PerAgent(agent))
     assert metrics["rounds"][0] <= 20
     assert metrics["inconclusive"][0] == (not metrics["correct"][0])
 
 
 def test_a_team_of_ones_own_may_say_that_its_votes_end_every_run():
     env = {"n_agents": 6, "means": [0.9, 0.1]}
-    assert play(hb.make_core("DPMASE-v0", **env), hb.make_team("Random"))["rounds"][0] > 0
+    assert rollout(hb.make_batched("DPMASE-v0", **env), hb.make_team("Random"))["rounds"][0] > 0
     refused = [(hb.make_team("Random", rate=0.0), {}, ()), (hb.make_team("Random"), {"judge": "everyone"}, ()),
                (hb.make_team("Random"), {"threshold": 6}, ()), (hb.make_team("Random"), {}, (Loss(1.0),))]  # fmt: skip
     for team, more, wrappers in refused:
         with pytest.raises(ValueError, match="Random may play for ever"):
-            play(hb.make_core("DPMASE-v0", wrappers=wrappers, **env, **more), team)
+            rollout(hb.make_batched("DPMASE-v0", wrappers=wrappers, **env, **more), team)
 
 
 @pytest.mark.parametrize("said", [0, False, None])
@@ -155,9 +155,9 @@ def test_no_arm_of_an_agent_of_ones_own_is_a_row_of_bools(said):
         def act(self, t):
             return said
 
-    core = hb.make_core("DPMASE-v0", n_agents=6, idle="stays", horizon=9)
+    core = hb.make_batched("DPMASE-v0", n_agents=6, idle="stays", horizon=9)
     with pytest.raises(ValueError, match="act must return 10 bools"):
-        play(core, hb.Each(Nothing))
+        rollout(core, hb.PerAgent(Nothing))
 
 
 @pytest.mark.parametrize(
@@ -166,9 +166,9 @@ def test_no_arm_of_an_agent_of_ones_own_is_a_row_of_bools(said):
 def test_a_vote_that_nothing_can_end_needs_a_horizon(needed):
     given = {"n_agents": 6, "idle": "stays", **needed}
     with pytest.raises(ValueError, match=r"no vote removes an arm .* horizon=100_000"):
-        hb.make_core("DPMASE-v0", **given)
+        hb.make_batched("DPMASE-v0", **given)
     for more in ({"horizon": 9}, {"idle": "leaves"}, {"stop": "players"}):
-        hb.make_core("DPMASE-v0", **{**given, **more})
+        hb.make_batched("DPMASE-v0", **{**given, **more})
 
 
 def test_a_vote_that_can_be_lost_needs_a_horizon_where_players_stay():
@@ -219,8 +219,8 @@ def test_whatever_may_be_played_without_a_horizon_ends(agent, id, means, n_agent
             if own:
                 core = assemble(id, team, runs=2, env=env, wrappers=wrappers)
             else:
-                core = hb.make_core(id, 2, threshold=threshold or int(id == ID), wrappers=wrappers, **env)
-            meet(core, team)
+                core = hb.make_batched(id, 2, threshold=threshold or int(id == ID), wrappers=wrappers, **env)
+            check_compatible(core, team)
             core.reset(seed)
             team.reset(core, own_streams(core, team))
             assert team.episode(core, 3_000_000)
@@ -235,13 +235,13 @@ def test_whatever_may_be_played_without_a_horizon_ends(agent, id, means, n_agent
 @rows("step", [None, lambda: None])
 def test_one_arm_per_activation_holds_at_both_speeds(agent, step):
     """A routine says whether it pulls several arms, and is refused at the door; one that says it wrongly, at once."""
-    core, team = hb.make_core("DPMASE-v0", n_agents=64, single=True), hb.make_team(agent)
+    core, team = hb.make_batched("DPMASE-v0", n_agents=64, single=True), hb.make_team(agent)
     with pytest.raises(ValueError, match=f"{agent} pulls several arms in an activation, and this env takes one"):
-        meet(core, team)
+        check_compatible(core, team)
     routine = team.routine
     team.routine = lambda n_arms: routine(n_arms)._replace(several=False)
     with pytest.raises(ValueError, match="one arm per activation, or none: single=True"):
-        play(core, team, 0, step)
+        rollout(core, team, 0, step)
 
 
 # -- a routine alone -------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from homes import Home, registered, wanders
 from kinds import each_once, one_per_class, weekly_but
 
 import hushbandits as hb
-from hushbandits.core.play import play
+from hushbandits.core.rollout import rollout
 
 #: A block of uniforms is 4 times, a block of activations twice as long.
 WIDE = 1 << 12
@@ -31,7 +31,7 @@ WAYS = ("UCB1", "Index-TS", "QuACK-UCB", "Byzantine-UCB", "DP-UCB-INT", "DP-MASE
 
 def both(home):
     """Final metrics of a run in compiled code are those of the same run by the beats; they are returned."""
-    one, two = (play(*home.build(1), 3, step) for step in (None, lambda: None))
+    one, two = (rollout(*home.build(1), 3, step) for step in (None, lambda: None))
     equal(one, two)
     return one
 

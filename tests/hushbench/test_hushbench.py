@@ -41,7 +41,7 @@ def test_sixteen_tasks_over_three_settings_each_with_its_reason():
     assert settings() == ["exploration", "network", "feedback"]
     assert [len(chosen([s])) for s in settings()] == [5, 6, 5]
     for task in tasks().values():
-        core = hb.make_core(task.env.name, **task.env.params)
+        core = hb.make_batched(task.env.name, **task.env.params)
         assert core.setting == task.setting
         assert task.metric != "rounds" or core.horizon == task.env.params["horizon"]
         assert task.why.endswith(".")

@@ -16,7 +16,7 @@ from hushbandits.baselines.learned import Network, read
 from hushbandits.baselines.sb3 import Trained
 from hushbandits.baselines.sb3_model import of_model
 from hushbandits.core import Streams
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.learning.equivariant import Described
 from hushbandits.learning.models import build
 
@@ -66,7 +66,7 @@ def test_it_is_played_in_numpy_as_pytorch_would(model):
 
 def test_actions_are_drawn_by_the_softmax_of_scores_among_those_that_count(tmp_path):
     policy = read(equivariant(tmp_path / "p", "exploration"))
-    core = hb.make_core("DPMASE-v0", 4000, permute_arms=True, **HOMES["exploration"][1])
+    core = hb.make_batched("DPMASE-v0", 4000, permute_arms=True, **HOMES["exploration"][1])
     task = core.task()
     task.reset(0)
     player = Network(policy)
@@ -87,9 +87,9 @@ def test_it_plays_with_other_arms_agents_and_horizon(tmp_path, case):
     other = {**env, "means": (0.9, 0.5, 0.1, 0.3, 0.4), "n_agents": 2 * env["n_agents"], "horizon": 2 * env["horizon"]}
     other.pop("n_arms", None)
     other["permute_arms"] = True
-    seeds = run_seeds(0, 3)
+    seeds = spawn_seeds(0, 3)
     batch, one = (
-        hb.play(hb.make_core(id, len(s), **other), hb.make_team(f"sb3:{folder}"), s) for s in (seeds, seeds[2:])
+        hb.rollout(hb.make_batched(id, len(s), **other), hb.make_team(f"sb3:{folder}"), s) for s in (seeds, seeds[2:])
     )
     for name in batch:
         np.testing.assert_array_equal(batch[name][2:], one[name])
@@ -106,7 +106,7 @@ def test_a_model_in_memory_plays_as_its_folder(tmp_path, case):
     assert (mine.setting, mine.name) == (its.setting, f"{type(model).__name__} of {id}")
     assert (mine.policy.observation, mine.policy.masked) == (its.policy.observation, its.policy.masked)
     its._player = Network(replace(its.policy, weights=mine.policy.weights))
-    one, two = (hb.play(hb.make_core(id, 3, **other), team, 7) for team in (mine, its))
+    one, two = (hb.rollout(hb.make_batched(id, 3, **other), team, 7) for team in (mine, its))
     for name in one:
         np.testing.assert_array_equal(one[name], two[name])
     found = hb.evaluate(id, model, runs=2, env=env)

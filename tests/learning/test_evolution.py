@@ -18,7 +18,7 @@ def test_hidden_layers_are_played_as_they_were_trained(tmp_path):
     policy = read(folder := trained(tmp_path / "deep", "es", steps=300, hyper=hyper))
     assert [weight.shape for weight, _ in policy.layers] == [(6, 7), (1, 6)]
     id, env = HOMES["network"]
-    again = hb.play(hb.make_core(id, 2, **env, permute_arms=True), hb.make_team(f"sb3:{folder}"), HELD_OUT)
+    again = hb.rollout(hb.make_batched(id, 2, **env, permute_arms=True), hb.make_team(f"sb3:{folder}"), HELD_OUT)
     assert again["regret"].mean() == policy.card["training"]["curve"][-1]["metrics"]["regret"]
     with pytest.raises(ValueError, match="deterministic=False"):  # it takes the best choice
         hb.make_team(f"sb3:{folder}", deterministic=False)
@@ -48,7 +48,7 @@ def test_what_is_shown_in_other_bounds_is_understood():
 @pytest.mark.parametrize("case", CHOICES)
 def test_renamed_arms_rename_what_describes_a_choice(case):
     id, env = HOMES[case]
-    task = hb.make_core(id, runs=2, **env).task()
+    task = hb.make_batched(id, runs=2, **env).task()
     task.reset(0)
     rng = np.random.default_rng(0)
     k, wide = 3, task.observation_space.shape[0]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kinds import each_once
 from naive_policies import NAIVE, naive_policy
 
-from hushbandits.core import Streams, jit, run_seeds
+from hushbandits.core import Streams, jit, spawn_seeds
 from hushbandits.policies.shelf import list_policies, make_policy
 
 #: Other parameters than the defaults.
@@ -30,7 +30,7 @@ def fits(name, arms):
 
 
 def seeded(policy, learners, seed=7):
-    return Streams(run_seeds(seed, learners)).cursors() if policy.random else None
+    return Streams(spawn_seeds(seed, learners)).cursors() if policy.random else None
 
 
 def agree(name, params, table):

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from hushbandits.core import Streams, jit, run_seeds
+from hushbandits.core import Streams, jit, spawn_seeds
 from hushbandits.policies import luck
 
 
 def cursors(seed, learners=1):
-    return Streams(run_seeds(seed, learners)).cursors()
+    return Streams(spawn_seeds(seed, learners)).cursors()
 
 
 @jit

@@ -135,8 +135,8 @@ def test_binary_sum_calibration():
 
 
 def test_the_ledger_writes_down_every_block():
-    env = hb.make_core("DistRDP-v0", runs=2, n_agents=2, horizon=700, scale=10.0)
-    final = hb.play(env, hb.make_team("Dist-RDP-SE"), 0)
+    env = hb.make_batched("DistRDP-v0", runs=2, n_agents=2, horizon=700, scale=10.0)
+    final = hb.rollout(env, hb.make_team("Dist-RDP-SE"), 0)
     ledger = env.mechanism.ledger
     rows = ledger.rows(0)
     assert sum(row["planned"] * row["blocks"] for row in rows) == pytest.approx(1400, abs=2)  # a block of 1 never opens
@@ -184,8 +184,8 @@ def pays_epsilon(n, survivors, g, epsilon, t):
     ],
 )
 def test_a_block_costs_what_its_survivors_noise_leaves(id, env, oracle, always):
-    core = hb.make_core(id, epsilon=0.8, horizon=1000, runs=2, wrappers=[Loss(0.3)], **env)
-    final = hb.play(core, hb.make_team("Random"), 0)
+    core = hb.make_batched(id, epsilon=0.8, horizon=1000, runs=2, wrappers=[Loss(0.3)], **env)
+    final = hb.rollout(core, hb.make_team("Random"), 0)
     for run in range(2):
         rows = core.mechanism.ledger.rows(run)
         fewer = [row for row in rows if row["survivors"] < row["planned"]]
@@ -194,13 +194,13 @@ def test_a_block_costs_what_its_survivors_noise_leaves(id, env, oracle, always):
             n = row["planned"]
             cost = oracle(n, row["survivors"], row["g"], 0.8, n)
             assert row["epsilon"] == pytest.approx(cost, rel=1e-6)
-        promised = hb.make_core(id, epsilon=0.8, horizon=1000, **env).guarantees()[0].epsilon  # where nobody is lost
+        promised = hb.make_batched(id, epsilon=0.8, horizon=1000, **env).guarantees()[0].epsilon  # where nobody is lost
         assert any(row["epsilon"] > promised + 1e-9 for row in fewer) != always
         assert final["epsilon"][run] == max(row["epsilon"] for row in rows)
 
 
 def test_what_dropouts_cost_through_a_shuffler():
-    env = hb.make_core("ShuffleDP-v0", t_min=0.75)
+    env = hb.make_batched("ShuffleDP-v0", t_min=0.75)
     env.reset(0)
     mechanism = env.mechanism
     plan = mechanism.planned(64)
@@ -218,13 +218,13 @@ def test_what_dropouts_cost_through_a_shuffler():
     assert weaker < 40
     assert mechanism.price(64, 30).delta == pytest.approx((1 + math.exp(cost)) * 2.0**-weaker, rel=1e-6)
 
-    env = hb.make_core("ShuffleDP-v0", shuffle="pure", t_min=0.75)
+    env = hb.make_batched("ShuffleDP-v0", shuffle="pure", t_min=0.75)
     env.reset(0)
     assert env.mechanism.price(64, 48).epsilon == pytest.approx(1.0)
     half = one_pays(64, 30, env.mechanism.planned(64).g, 0.5, 48)
     assert env.mechanism.price(64, 30).epsilon == pytest.approx(half + 0.5, rel=1e-6)
 
-    env = hb.make_core("ShuffleDP-v0", shuffle="binary-sum", delta=1e-5)
+    env = hb.make_batched("ShuffleDP-v0", shuffle="binary-sum", delta=1e-5)
     env.reset(0)
     bits = env.mechanism.planned(64).noise
     spent = env.mechanism.price(64, 64), env.mechanism.price(64, 30)
@@ -252,7 +252,7 @@ def test_a_mechanism_without_a_secure_function_spends_everything(mechanism):
     (promise,) = env.guarantees()
     assert math.isinf(promise.epsilon)
     assert "every user's" in promise.view
-    assert math.isinf(hb.play(env, hb.make_team("Random"))["epsilon"].item())
+    assert math.isinf(hb.rollout(env, hb.make_team("Random"))["epsilon"].item())
 
 
 # -- others' accountants --------------------------------------------------------------------------------------------

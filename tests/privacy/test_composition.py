@@ -64,7 +64,7 @@ def ledger(price):
 
 
 def test_a_returning_user_pays_for_the_block_with_the_larger_delta():
-    core = hb.make_core("ShuffleDP-v0", shuffle="binary-sum", calibrate="exact")
+    core = hb.make_batched("ShuffleDP-v0", shuffle="binary-sum", calibrate="exact")
     core.reset(0)
     book, bits = core.mechanism.ledger, core.mechanism.planned(1024).noise
     for left in (1024, 512):
@@ -79,7 +79,7 @@ def test_a_returning_user_pays_for_the_block_with_the_larger_delta():
 
 
 def test_what_is_dearer_once_may_be_cheaper_a_thousand_times():
-    core = hb.make_core("DistRDP-v0", epsilon=1.0, scale=1.0)
+    core = hb.make_batched("DistRDP-v0", epsilon=1.0, scale=1.0)
     core.reset(0)
     mechanism = core.mechanism
     kinds = [(65_536, 32_768), (4, 3)]
@@ -150,8 +150,8 @@ def test_no_bound_attains_so_small_a_delta():
 def test_losses_show_in_the_metrics():
     wrappers = [Loss(0.05)]
     env = {"shuffle": "binary-sum", "calibrate": "exact", "horizon": 20_000}
-    core = hb.make_core("ShuffleDP-v0", wrappers=wrappers, **env)
-    final = hb.play(core, hb.make_team("Random"), 0)
+    core = hb.make_batched("ShuffleDP-v0", wrappers=wrappers, **env)
+    final = hb.rollout(core, hb.make_team("Random"), 0)
     assert final["epsilon"][0] == 1.0
     assert final["delta"][0] == core.mechanism.ledger.worst_delta[0] > 1e-6
     for row in core.mechanism.ledger.rows(0):

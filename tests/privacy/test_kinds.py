@@ -99,9 +99,9 @@ def test_blocks_of_a_round_are_written_down_as_one_by_one(runs, lost, monkeypatc
 
 
 def test_a_batch_writes_down_what_its_runs_do_alone():
-    core = hb.make_core("DistDP-Train-v0", 9)
-    hb.play(core, hb.make_team("Commit-Blocks"), 3)
-    alone = hb.make_core("DistDP-Train-v0", 1)
-    hb.play(alone, hb.make_team("Commit-Blocks"), hb.run_seeds(3, 1, 4))
+    core = hb.make_batched("DistDP-Train-v0", 9)
+    hb.rollout(core, hb.make_team("Commit-Blocks"), 3)
+    alone = hb.make_batched("DistDP-Train-v0", 1)
+    hb.rollout(alone, hb.make_team("Commit-Blocks"), hb.spawn_seeds(3, 1, 4))
     assert core.mechanism.ledger.rows(4) == alone.mechanism.ledger.rows(0)
     assert core.mechanism.ledger.rows(4)

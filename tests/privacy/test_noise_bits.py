@@ -44,7 +44,7 @@ def test_moments_of_the_bits(k, q):
 
 @pytest.mark.parametrize("n", [10, 2000])
 def test_the_modulus_holds_a_block_in_which_all_bits_are_ones(n):
-    env = hb.make_core("ShuffleDP-v0", shuffle="binary-sum")
+    env = hb.make_batched("ShuffleDP-v0", shuffle="binary-sum")
     env.reset(0)
     plan = env.mechanism.planned(n)
     assert plan.modulus == n * (1 + plan.noise.k) + 1

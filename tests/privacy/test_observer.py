@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hushbandits as hb
-from hushbandits.core.play import play
+from hushbandits.core.rollout import rollout
 from hushbandits.envs.exploration.observer import named_rows, naming_accuracy
 from hushbandits.registry import assemble
 from hushbandits.wrappers.secagg import SecAgg
@@ -45,7 +45,7 @@ def test_observers_of_single_agents_are_observers_of_one():
 def play_metrics(xi, wrappers=(), runs=60):
     team = hb.make_team("Corrupted-Elimination", xi=xi)
     env = assemble("CorruptedElimination-v0", team, runs=runs, env={"permute_arms": True}, wrappers=wrappers)
-    return play(env, team, 0), env
+    return rollout(env, team, 0), env
 
 
 def test_naive_count_on_one_run():
@@ -59,7 +59,7 @@ def test_naive_count_on_one_run():
 
 
 def test_agents_that_never_act_do_not_thin_the_mean():
-    env = hb.make_core("DPMASE-v0", n_agents=4, agent_distribution=[1, 1, 0, 0], threshold=3, permute_arms=False)
+    env = hb.make_batched("DPMASE-v0", n_agents=4, agent_distribution=[1, 1, 0, 0], threshold=3, permute_arms=False)
     env.reset(0)
     votes = ~np.eye(10, dtype=bool)[:1]  # against all arms but the best
     env.pull(np.ones((1, 1, 10), bool))
@@ -70,4 +70,4 @@ def test_agents_that_never_act_do_not_thin_the_mean():
 def test_behind_secagg_an_observer_of_one_agent_learns_nothing():
     team = hb.make_team("DP-MASE", epsilon=1.0)
     env = assemble("DPMASE-v0", team, runs=5, env={"n_agents": 12}, wrappers=[SecAgg(window=50)])
-    np.testing.assert_allclose(play(env, team, 0)["named"], 0.1)
+    np.testing.assert_allclose(rollout(env, team, 0)["named"], 0.1)

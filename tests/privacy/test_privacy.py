@@ -103,7 +103,7 @@ def test_chernoff_s_bound_of_a_gaussian_has_a_closed_form():
 def decoded(users, n, blocks, id="DistDP-v0", **env):
     """Blocks of fifty servers, each with noise of its own: a server is cheaper than a run."""
     shape = blocks // 50, 50
-    core = hb.make_core(id, runs=shape[0], n_agents=shape[1], users=users, means=(0.3, 0.7), **env)
+    core = hb.make_batched(id, runs=shape[0], n_agents=shape[1], users=users, means=(0.3, 0.7), **env)
     core.reset(1 if users == "pooled" else 2)
     core.pull((np.zeros(shape, int), np.full(shape, n)))
     return core.talk().inbox.total("reward").ravel()
@@ -146,7 +146,7 @@ def test_the_analyzer_s_error_stays_within_the_theorem_s_bound(id, epsilon):
     # |z − Σx| ≤ τ/g + √((n/2g²) ln(2/p)) but for probability 2p: the noise's tail, and Hoeffding on the rounding.
     p, n, shape = 0.05, 400, (12, 50)
     extra = {"discrete": True} if id == "CentralDP-v0" else {}
-    core = hb.make_core(id, runs=shape[0], n_agents=shape[1], epsilon=epsilon, confidence=p, users="each", **extra)
+    core = hb.make_batched(id, runs=shape[0], n_agents=shape[1], epsilon=epsilon, confidence=p, users="each", **extra)
     core.reset(7)
     core.pull((np.zeros(shape, int), np.full(shape, n)))
     exact = core._report()["reward"].total()

@@ -129,7 +129,7 @@ def test_skellam_s_curve_is_the_smaller_of_two_bounds(sigma2, d, alpha, first):
 @pytest.mark.parametrize("env_id", ["CentralDP-v0", "DistDP-v0", "DistRDP-v0", "LocalDP-v0", "ShuffleDP-v0"])
 def test_noise_that_is_lost_is_priced_at_every_epsilon(env_id, epsilon):
     try:
-        env = hb.make_core(env_id, epsilon=epsilon, means=[0.9, 0.1], horizon=500, wrappers=["Loss"])
+        env = hb.make_batched(env_id, epsilon=epsilon, means=[0.9, 0.1], horizon=500, wrappers=["Loss"])
     except ValueError as error:
         pytest.skip(str(error))
     env.reset(0)

@@ -86,7 +86,7 @@ def test_the_printed_constant_falls_short_at_epsilon_ten():
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize(("id", "env"), MECHANISMS)
 def test_no_block_exceeds_its_price_or_the_promise(id, env, epsilon):
-    core = hb.make_core(id, epsilon=epsilon, horizon=10**6, **env)
+    core = hb.make_batched(id, epsilon=epsilon, horizon=10**6, **env)
     core.reset(0)
     mechanism, promise = core.mechanism, core.guarantees()[0]
     assert math.isfinite(promise.epsilon), promise.assumptions
@@ -127,7 +127,7 @@ def test_unbounded_rewards_void_every_promise(name):
     law = LAWS[name]()
     for wrapper in (PrivateMeans(), PrivateMeans(own="noised"), LocalLaplace(), LocalLaplace(own="noised")):
         try:
-            env = hb.make_core("CoopNetwork-v0", n_agents=4, rewards=law, wrappers=[wrapper])
+            env = hb.make_batched("CoopNetwork-v0", n_agents=4, rewards=law, wrappers=[wrapper])
         except ValueError:  # some refuse such rewards outright
             assert not law.unit_interval
             continue
@@ -135,13 +135,13 @@ def test_unbounded_rewards_void_every_promise(name):
         assert bool(finite) == law.unit_interval
     if law.unit_interval:
         for id, more in MECHANISMS:
-            assert math.isfinite(hb.make_core(id, rewards=law, **more).guarantees()[0].epsilon)
+            assert math.isfinite(hb.make_batched(id, rewards=law, **more).guarantees()[0].epsilon)
     else:
         for id, _ in MECHANISMS:
             with pytest.raises(ValueError, match=r"must stay in \[0, 1\]"):
-                hb.make_core(id, rewards=law)
+                hb.make_batched(id, rewards=law)
     if name != "alpha-stable":
-        env = hb.make_core("DPMASE-v0", rewards=law)
+        env = hb.make_batched("DPMASE-v0", rewards=law)
         assert math.isfinite(hb.make_team("DP-MASE").guarantees(env)[0].epsilon) == law.unit_interval
 
 
@@ -154,7 +154,7 @@ class Boaster(Wrapper):
 
 def test_a_wrapper_of_ones_own_cannot_promise_on_unbounded_rewards():
     for rewards, holds in (("bernoulli", True), ("gaussian", False)):
-        (promise,) = hb.make_core("CoopNetwork-v0", rewards=rewards, wrappers=[Boaster()]).guarantees()
+        (promise,) = hb.make_batched("CoopNetwork-v0", rewards=rewards, wrappers=[Boaster()]).guarantees()
         assert math.isfinite(promise.epsilon) == holds
 
 
@@ -200,21 +200,25 @@ def test_the_base_decides_what_a_mechanism_of_ones_own_may_promise():
     assert unknown.epsilon == 1.0
     assert unknown.assumptions[0] == "as claimed: its noise has no law to check"
     core = Feedback(wrappers=[Mine(thin), SecAgg()], horizon=300)
-    assert math.isinf(hb.play(core, hb.make_team("Random"))["epsilon"].item())  # the ledger does not repeat it either
+    assert math.isinf(
+        hb.rollout(core, hb.make_team("Random"))["epsilon"].item()
+    )  # the ledger does not repeat it either
 
 
 @rows(("id", "env"), MECHANISMS)
 def test_a_lossy_env_voids_what_counts_on_every_user(id, env):
     counts, enforced = id.startswith(("Dist", "Shuffle")), id.startswith("Dist") and "t_min" in env
     for wrappers, loses in (([], False), ([Loss(0.0)], False), ([Loss(0.05)], True), ([Huber(0.1)], False)):
-        (promise, *_) = hb.make_core(id, wrappers=wrappers, **env).guarantees()
+        (promise, *_) = hb.make_batched(id, wrappers=wrappers, **env).guarantees()
         assert math.isinf(promise.epsilon) == (loses and counts and not enforced)
     if counts and not enforced:
-        core = hb.make_core(id, wrappers=[Loss(0.05)], horizon=3000, **env)
+        core = hb.make_batched(id, wrappers=[Loss(0.05)], horizon=3000, **env)
         assert core.guarantees()[0].invalid_reason.startswith(
             "Loss may leave 0 of a block's users, and their noise alone"
         )
-        assert np.isfinite(hb.play(core, hb.make_team("Random"))["epsilon"]).all()  # what blocks really cost is known
+        assert np.isfinite(
+            hb.rollout(core, hb.make_team("Random"))["epsilon"]
+        ).all()  # what blocks really cost is known
 
 
 # -- local noise on a graph -----------------------------------------------------------------------------------------
@@ -224,7 +228,7 @@ def arms_after(first, own, grid=None, epsilon=1.0, runs=10, n_agents=40):
     """What an observer sees of two arms' third round: UCB plays the better of its first two rewards."""
     wrapper = LocalLaplace(epsilon, own=own, grid=grid)
     kwargs = {"n_agents": n_agents, "graph": "cycle", "life": 1, "horizon": 3, "means": [0.5, 0.5]}
-    env = hb.make_core("CoopNetwork-v0", runs=runs, wrappers=[wrapper], **kwargs)
+    env = hb.make_batched("CoopNetwork-v0", runs=runs, wrappers=[wrapper], **kwargs)
     fixed = lambda self, u, location: np.full(u.shape, 0.5 if env._t[0] else first)  # noqa: E731
     env.law = type("Fixed", (type(env.law),), {"quantile": fixed})()
     team = hb.make_team("UCB1")
@@ -268,7 +272,7 @@ def test_a_doubles_last_bits_tell_and_the_grids_do_not():
     assert excluded(posted.ravel(), 0.5, 0.5) == 0  # what it was
     assert 0.6 < excluded(posted.ravel(), 0.5, 1.0) < 0.95  # what it was not: "about 4 cases of 5"
     assert any(
-        "4 cases of 5" in a for a in LocalLaplace().claimed_guarantees(hb.make_core("CoopNetwork-v0"))[0].assumptions
+        "4 cases of 5" in a for a in LocalLaplace().claimed_guarantees(hb.make_batched("CoopNetwork-v0"))[0].assumptions
     )
     _, _, posted = arms_after(0.3, "exact", grid=64, n_agents=4000)
     steps = posted * 64
@@ -283,4 +287,4 @@ def test_local_noise_meets_only_what_it_can_cover():
     for grid in (None, 16):
         env = Feedback(wrappers=[LocalLaplace(1.0, grid=grid)], horizon=2000, rewards="bernoulli")
         assert env.guarantees()[0].epsilon == 1.0
-        assert hb.play(env, hb.make_team("Random"))["users"] == 2000
+        assert hb.rollout(env, hb.make_team("Random"))["users"] == 2000

@@ -85,7 +85,7 @@ def wrappers_of(name):
 
 @pytest.mark.parametrize("name", TELLERS)
 def test_what_is_told_is_what_is_declared(name):
-    env = hb.make_core("CoopNetwork-v0", n_agents=4, horizon=40, runs=3, wrappers=wrappers_of(name))
+    env = hb.make_batched("CoopNetwork-v0", n_agents=4, horizon=40, runs=3, wrappers=wrappers_of(name))
     obs, rng = env.reset(0), np.random.default_rng(0)
     while obs.live.any():
         obs = env.pull(rng.integers(10, size=(3, 4)))
@@ -133,7 +133,7 @@ def test_a_learner_sees_and_earns_what_was_published_and_nothing_else():
 
 
 def test_what_is_withheld_cannot_be_said():
-    env = hb.make_core("PrivateNetwork-v0", n_agents=3, horizon=5)
+    env = hb.make_batched("PrivateNetwork-v0", n_agents=3, horizon=5)
     env.reset(0)
     env.pull(np.zeros((1, 3), int))
     with pytest.raises(ValueError, match="a field 'reward'"):
@@ -176,7 +176,7 @@ def test_no_promise_counts_on_noise_that_may_be_lost(kind, t_min, losing, first)
         assert "counts on t_min=1" in promise.invalid_reason
     elif kind == "pure":  # the sum is opened of t_min users or more, and of no fewer
         core = Feedback(wrappers=order, horizon=2000, runs=2)
-        hb.play(core, hb.make_team("Random"))
+        hb.rollout(core, hb.make_team("Random"))
         rows = [row for r in range(2) for row in core.mechanism.ledger.rows(r)]
         assert all(row["survivors"] >= mechanism.sure(row["planned"]) and row["epsilon"] == 1.0 for row in rows)
 
@@ -205,7 +205,7 @@ def test_a_wrapper_with_a_send_of_its_own_that_declares_no_drop_loses_nobody():
 
 def test_loss_behind_the_sum_and_noise_of_ones_own_lose_nothing():
     assert finite(Feedback(wrappers=[Loss(0.0), DiscreteLaplace(1.0), SecAgg()]).guarantees()) == [1.0]
-    assert finite(hb.make_core("LocalDP-v0", wrappers=[Loss(0.5)]).guarantees()) == [1.0]
+    assert finite(hb.make_batched("LocalDP-v0", wrappers=[Loss(0.5)]).guarantees()) == [1.0]
 
 
 # -- blocks of every size ----------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ def test_central_noise_on_what_another_mechanism_leaves_is_no_promise():
 
 def network(wrapper, said):
     """What others hear of one agent that says `said` for its reward, less the noise of luck alone."""
-    env = hb.make_core("CoopNetwork-v0", n_agents=2, graph="complete", horizon=50, wrappers=[wrapper], runs=4)
+    env = hb.make_batched("CoopNetwork-v0", n_agents=2, graph="complete", horizon=50, wrappers=[wrapper], runs=4)
     env.reset(3)
     heard = []
     for _ in range(50):
@@ -291,26 +291,26 @@ def test_a_part_of_ones_own_beside_a_promise_is_unknown():
         assert promise.invalid_reason.startswith("Times is a user-defined wrapper, and nothing says what it does")
         known = [DeclaredTimes() if isinstance(w, Times) else w for w in order]
         assert finite(Feedback(wrappers=known).guarantees()) == [1.0]
-    env = hb.make_core("DPMASE-v0", wrappers=[Louder()])
+    env = hb.make_batched("DPMASE-v0", wrappers=[Louder()])
     assert finite(hb.make_team("DP-MASE").guarantees(env)) == []
-    assert finite(hb.make_team("DP-MASE").guarantees(hb.make_core("DPMASE-v0"))) == [0.1]
+    assert finite(hb.make_team("DP-MASE").guarantees(hb.make_batched("DPMASE-v0"))) == [0.1]
 
     class Renamed(Loss):
         """Nothing of its own."""
 
-    assert finite(hb.make_core("LocalDP-v0", wrappers=[Renamed(0.5)]).guarantees()) == [1.0]
+    assert finite(hb.make_batched("LocalDP-v0", wrappers=[Renamed(0.5)]).guarantees()) == [1.0]
 
     class OneLine(DeclaredTimes):
         """Nothing of its own, either."""
 
-    assert finite(hb.make_core("LocalDP-v0", wrappers=[OneLine()]).guarantees()) == [1.0]
+    assert finite(hb.make_batched("LocalDP-v0", wrappers=[OneLine()]).guarantees()) == [1.0]
 
     class Inherits(DeclaredTimes):
         def send(self, message, env):
             return message.map(lambda x: env.means[0, 0] * x)
 
     assert (
-        finite(hb.make_core("LocalDP-v0", wrappers=[Inherits()]).guarantees()) == []
+        finite(hb.make_batched("LocalDP-v0", wrappers=[Inherits()]).guarantees()) == []
     )  # what a base declares is not its word
 
 

@@ -22,11 +22,11 @@ def test_noise_beyond_the_bound_is_refused_when_they_meet_and_never_later(epsilo
     with pytest.raises(
         ValueError, match=r"SecAgg encodes rewards up to bound=1, and one may make one of them"
     ) as caught:
-        hb.make_core("CoopNetwork-v0", wrappers=[*noise, SecAgg()], **NET)
+        hb.make_batched("CoopNetwork-v0", wrappers=[*noise, SecAgg()], **NET)
     enough = int(str(caught.value).rpartition("bound=")[2])
     with pytest.raises(ValueError, match="give SecAgg bound="):
-        hb.make_core("CoopNetwork-v0", wrappers=[*noise, SecAgg(bound=enough - 1)], **NET)
-    env = hb.make_core("CoopNetwork-v0", wrappers=[*noise, SecAgg(bound=enough)], **NET)
+        hb.make_batched("CoopNetwork-v0", wrappers=[*noise, SecAgg(bound=enough - 1)], **NET)
+    env = hb.make_batched("CoopNetwork-v0", wrappers=[*noise, SecAgg(bound=enough)], **NET)
     env.reset(seed)
     for end in (0.0, 1 - 2**-53):  # of the tape
         for wrapper in env.wrappers[:-1]:
@@ -52,7 +52,7 @@ def test_a_block_too_large_for_the_grid_is_refused_when_env_and_wrapper_meet():
 )
 def test_what_is_not_refused_does_not_wrap(grid, bound, m, sign):
     try:
-        env = hb.make_core("CoopNetwork-v0", wrappers=[SecAgg(grid=grid, bound=bound)], **{**NET, "n_agents": m})
+        env = hb.make_batched("CoopNetwork-v0", wrappers=[SecAgg(grid=grid, bound=bound)], **{**NET, "n_agents": m})
     except ValueError:
         return
     env.reset(0)

@@ -300,7 +300,7 @@ def test_no_epsilon_stands_where_a_sum_is_exact(build):
     for x in (0.0, 1.0):
         assert total(build(x)) == x
     assert finite(build(0.0)) == []
-    assert math.isinf(hb.play(build(0.0), hb.make_team("Random"))["epsilon"].item())
+    assert math.isinf(hb.rollout(build(0.0), hb.make_team("Random"))["epsilon"].item())
 
 
 class Glass(SecureFunction):

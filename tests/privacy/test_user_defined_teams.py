@@ -61,17 +61,17 @@ def votes(env):
 
 
 def small(**more):
-    return hb.make_core("DPMASE-v0", n_agents=32, horizon=50, **more)
+    return hb.make_batched("DPMASE-v0", n_agents=32, horizon=50, **more)
 
 
 def test_an_agent_whose_hooks_are_replaced_keeps_no_epsilon():
     assert [line.epsilon for line in finite(small(), "DP-MASE")] == [0.1]
     for cls in (Fast, Frank):
-        (line,) = hb.privacy(small(), cls())
+        (line,) = hb.privacy_report(small(), cls())
         assert (line.epsilon, line.run_epsilon) == (math.inf, math.inf)
         assert f"as claimed by {cls.__name__}" in line.by
         assert f"as claimed by {cls.__name__}" in "".join(line.assumptions)
-    (line,) = hb.privacy(small(), Frankly())
+    (line,) = hb.privacy_report(small(), Frankly())
     assert line.epsilon == 0.1
     assert "as claimed by Frankly" in line.assumptions
     assert "as claimed by Frankly" in line.counts

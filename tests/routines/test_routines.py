@@ -10,8 +10,8 @@ from kinds import each_once, weekly_but
 from scipy import optimize, special, stats
 
 import hushbandits as hb
-from hushbandits.core.play import play
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
+from hushbandits.core.rollout import rollout
 from hushbandits.policies.kl import kl, kl_lower, kl_upper
 from hushbandits.registry import assemble
 from hushbandits.routines.best_arm import ROUTINES
@@ -63,7 +63,7 @@ def alone(routine, means, eta, epsilon, runs, seed=0):
     """Metrics of one player, with the arms shuffled."""
     team = hb.make_team(f"0-Privacy-{routine}", delta=eta, epsilon=epsilon)
     env = assemble(ID, team, runs=runs, env={"n_agents": 1, "means": means, "permute_arms": True, "strict": False})
-    return play(env, team, run_seeds(seed, runs))
+    return rollout(env, team, spawn_seeds(seed, runs))
 
 
 INSTANCES = {

@@ -306,5 +306,5 @@ def test_two_stories_give_an_input_away_where_the_promise_says_so(threshold):
     read = two_stories(threshold)
     assert read == (1000 if threshold <= 4 else None)
     said = hb.make_wrapper("SecAgg", protocol="bonawitz", neighbours=8, threshold=threshold)
-    (line,) = hb.make_core("CoopNetwork-v0", wrappers=[said]).guarantees()
+    (line,) = hb.make_batched("CoopNetwork-v0", wrappers=[said]).guarantees()
     assert any("a lie reads an input" in words for words in line.assumptions) == (threshold <= 4)

@@ -238,7 +238,7 @@ class Campaign:
 
     def by_hand(self, env_id, setting):
         kwargs = self.parameters(env_id, setting)
-        env = self.call(f"make_core {env_id}", hb.make_core, env_id, self.pick([1, 1, 2, 3]), **kwargs)
+        env = self.call(f"make_batched {env_id}", hb.make_batched, env_id, self.pick([1, 1, 2, 3]), **kwargs)
         if env is None:
             return
         seeds = self.pick([0, 1, 7, 7]) if self.rng.random() < 0.9 else self.pick(WRONG)
@@ -246,7 +246,7 @@ class Campaign:
             return
         for _ in range(self.rng.integers(1, 7)):
             if self.rng.random() < 0.05:
-                self.call("env.reset", env.reset, self.pick([3, hb.run_seeds(1, 4), *WRONG]))
+                self.call("env.reset", env.reset, self.pick([3, hb.spawn_seeds(1, 4), *WRONG]))
             obs = None
             for _ in range(3):
                 obs = obs or self.call("env.pull", env.pull, self.action(env))
@@ -258,7 +258,7 @@ class Campaign:
             metrics = self.call("env.metrics", env.metrics)
             if metrics is not None:
                 self.finite("env.metrics", metrics)
-        self.call("hb.privacy", hb.privacy, env)
+        self.call("hb.privacy_report", hb.privacy_report, env)
         for name in ("means", "horizon", "metrics", "seeds", "mechanism"):
             with contextlib.suppress(AttributeError):
                 getattr(EnvView(env), name)
@@ -279,9 +279,9 @@ class Campaign:
                     return None
                 return campaign.pick([{"arm": campaign.pick(WRONG)}, {"reward": campaign.pick(WRONG)}, *WRONG])
 
-        env = self.call(f"make_core {env_id}", hb.make_core, env_id, 2, **self.parameters(env_id, setting))
+        env = self.call(f"make_batched {env_id}", hb.make_batched, env_id, 2, **self.parameters(env_id, setting))
         if env is not None and env.horizon is not None and env.horizon < 100:
-            metrics = self.call(f"play {env_id}", hb.play, env, hb.Each(Plain))
+            metrics = self.call(f"play {env_id}", hb.rollout, env, hb.PerAgent(Plain))
             if metrics is not None:
                 self.finite("play", metrics)
 
@@ -293,7 +293,7 @@ class Campaign:
         kwargs = {name: value for name, value in kwargs.items() if name not in ("speech", "fields")}
         env = self.call(f"assemble {env_id} {agent}", assemble, env_id, team, runs=2, env=kwargs, wrappers=wrappers)
         if env is not None and env.horizon is not None and env.horizon < 5000:
-            metrics = self.call(f"play {env_id} {agent}", hb.play, env, team)
+            metrics = self.call(f"play {env_id} {agent}", hb.rollout, env, team)
             if metrics is not None:
                 self.finite("play", metrics)
 
@@ -315,7 +315,7 @@ class Campaign:
             self.call(f"view.step {env_id}", env.step, actions)
 
     def run(self):
-        envs = {id: hb.make_core(id).setting for id in list_envs()}
+        envs = {id: hb.make_batched(id).setting for id in list_envs()}
         games = [self.by_hand] * 6 + [self.plain] * 2 + [self.view] * 2 + [self.registered]
         while self.left > 0:
             env_id = self.pick(list(envs))

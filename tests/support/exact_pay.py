@@ -32,4 +32,4 @@ def feedback(x, *wrappers, **more):
 
 def finite(env, team=None):
     """The lines of the table of promises whose ε is finite."""
-    return [line for line in hb.privacy(env, team) if math.isfinite(line.epsilon)]
+    return [line for line in hb.privacy_report(env, team) if math.isfinite(line.epsilon)]

@@ -3,7 +3,7 @@
 import numpy as np
 
 import hushbandits as hb
-from hushbandits.core import Streams, run_seeds
+from hushbandits.core import Streams, spawn_seeds
 from hushbandits.registry import assemble, takes
 
 
@@ -14,12 +14,12 @@ def own_streams(env, team):
 
 def cursors(runs, seed=3):
     """What the rewards of a block in each of so many runs are drawn from."""
-    return Streams(run_seeds(seed, runs)).cursors().reshape(runs, 1, -1)
+    return Streams(spawn_seeds(seed, runs)).cursors().reshape(runs, 1, -1)
 
 
 def arms_pulled(env, team, seeds, look=lambda: None):
     """Play by the beats; the arms of every round, (R, T, M)."""
-    hb.meet(env, team)
+    hb.check_compatible(env, team)
     obs, arms = env.reset(seeds), []
     team.reset(env, own_streams(env, team))
     while obs.live.any():

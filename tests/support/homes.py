@@ -37,7 +37,7 @@ class Home(NamedTuple):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # votes that can do nothing
             env = assemble(self.env_id, team, runs=runs, env={**order, **self.env}, wrappers=self.wrappers)
-            hb.meet(env, team)
+            hb.check_compatible(env, team)
         return env, team
 
 
@@ -238,7 +238,7 @@ def compiled(home):
 
 def wanders(env_id):
     """`Random` in an env, short enough to be played by hand."""
-    votes = {"n_agents": 8, "threshold": 4} if hb.make_core(env_id).setting == "exploration" else {}
+    votes = {"n_agents": 8, "threshold": 4} if hb.make_batched(env_id).setting == "exploration" else {}
     if env_id.startswith("Decentralized"):
         votes |= {"strict": False, "single": False}  # it pulls every arm
     return Home(env_id, "Random", {"horizon": 400 if takes(env_id, "users") else 40, **votes})

@@ -3,7 +3,7 @@
 from helpers import own_streams
 
 from hushbandits.core.env_view import EnvView
-from hushbandits.core.play import play, record
+from hushbandits.core.rollout import record, rollout
 from hushbandits.testing.games import same
 
 #: Where a curve has a point: early, side by side, where short games end, and far.
@@ -16,16 +16,16 @@ def check_compiled(build, runs=8, left=lambda team: None):
     `left` says what a team holds that must be the same afterwards.
     """
     env, team = build(runs)
-    batch = play(env, team, 4)
+    batch = rollout(env, team, 4)
     after = left(team)
-    same(batch, play(env, team, 4, lambda: None), "compiled rounds and beats")
+    same(batch, rollout(env, team, 4, lambda: None), "compiled rounds and beats")
     same(after, left(team), "what is left by compiled rounds and by beats")
     finals, curves = record(env, team, 4, POINTS, env.curve_metrics)
     team.episode = lambda *_: False
     same(finals, batch, "compiled rounds with and without stops")
     same(curves, record(env, team, 4, POINTS, env.curve_metrics)[1], "curves of compiled rounds and of beats")
     r = runs // 2
-    single = play(*build(1), env.seeds[r : r + 1])
+    single = rollout(*build(1), env.seeds[r : r + 1])
     same(single, {name: values[r : r + 1] for name, values in batch.items()}, "a run alone and its row, compiled,")
 
 

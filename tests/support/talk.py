@@ -15,7 +15,7 @@ def begun(env, seeds=0):
 
 
 def at_talk(env_id="CoopNetwork-v0", seed=0, **kwargs):
-    env = hb.make_core(env_id, **{**(NET if env_id == "CoopNetwork-v0" else {}), **kwargs})
+    env = hb.make_batched(env_id, **{**(NET if env_id == "CoopNetwork-v0" else {}), **kwargs})
     env.reset(seed)
     return env, env.pull(default_action(env))
 

@@ -142,7 +142,7 @@ def test_planted_faults_are_caught(faulty, says):
     caught(check_agent, faulty, says, "CoopNetwork-v0")
 
 
-@pytest.mark.parametrize("sound", [Sound, One, lambda: hb.Each(One)], ids=["team", "one agent", "function"])
+@pytest.mark.parametrize("sound", [Sound, One, lambda: hb.PerAgent(One)], ids=["team", "one agent", "function"])
 def test_the_ground_of_the_planted_faults_is_sound(sound):
     check_agent(sound, "CoopNetwork-v0")
 

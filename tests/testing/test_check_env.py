@@ -208,7 +208,7 @@ PLANTED = [
 
 
 def plant(view):
-    return view(hb.make_core("CoopNetwork-v0", graph="complete", **NET))
+    return view(hb.make_batched("CoopNetwork-v0", graph="complete", **NET))
 
 
 @rows(("faulty", "message"), PLANTED)
@@ -301,7 +301,7 @@ def test_python_without_asserts_still_catches():
         "    def _told(self):\n"
         "        seen, infos = super()._told()\n"
         "        return {agent: row.astype(float) for agent, row in seen.items()}, infos\n"
-        f"try: check_env(Wide(hb.make_core('CoopNetwork-v0', **{NET!r})))\n"
+        f"try: check_env(Wide(hb.make_batched('CoopNetwork-v0', **{NET!r})))\n"
         "except AssertionError as e: print(e)"
     )
     out = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True, check=True)
@@ -320,7 +320,7 @@ class Endless(ParallelView):
 
 @pytest.mark.parametrize("beats", [1, 2])
 def test_long_episodes_are_cut(beats):
-    core = hb.make_core("CoopNetwork-v0", n_agents=3, horizon=10**6)
+    core = hb.make_batched("CoopNetwork-v0", n_agents=3, horizon=10**6)
     Endless.stepped = 0
     check_env(lambda: Endless(core, beats=beats), steps=5)
     assert Endless.stepped <= 5 * 20

@@ -48,7 +48,7 @@ def test_one_file_and_one_line_are_enough():
     ).only.data.finals
     assert "uncalibrated" not in finals
     exact = Feedback(users="each", wrappers=[LocalTruncated(noise="exact")], horizon=100)
-    assert math.isfinite(hb.play(exact, hb.make_team("LDP-SE"))["epsilon"].item())
+    assert math.isfinite(hb.rollout(exact, hb.make_team("LDP-SE"))["epsilon"].item())
 
 
 def test_a_promise_of_less_is_refuted():

@@ -19,7 +19,7 @@ from hushbandits.wrappers.local_laplace import LocalLaplace
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 @pytest.mark.parametrize("x", [0.0, 0.3, 1.0])
 def test_the_coin_leans_as_it_is_said_to(epsilon, x):
-    env = hb.make_core("CoopNetwork-v0", runs=500, n_agents=16, horizon=1, wrappers=[LocalBernoulli(epsilon)])
+    env = hb.make_batched("CoopNetwork-v0", runs=500, n_agents=16, horizon=1, wrappers=[LocalBernoulli(epsilon)])
     env.reset(3)
     bits = env.wrappers[0].tell(np.full((500, 16), x), env)
     assert set(np.unique(bits)) <= {0.0, 1.0}
@@ -65,7 +65,7 @@ def test_policy_and_mechanism_share_epsilon(agent, mechanism):
     for given, own in (({"epsilon": 4.0}, {}), ({}, {"epsilon": 4.0}), ({"epsilon": 4.0}, {"epsilon": 4.0})):
         env, team = build("LocalDPNetwork-v0", agent, 2, {**world, "mechanism": mechanism, **given}, own)
         assert [g.epsilon for g in env.guarantees()] == [4.0]
-        found.append(hb.play(env, team, seed=3)["regret"].tolist())
+        found.append(hb.rollout(env, team, seed=3)["regret"].tolist())
         state = team.state.pi if agent.startswith("QuACK") else team.state  # alone, the policy's own
         assert state.epsilon == 4.0
     assert found[0] == found[1] == found[2]
@@ -77,15 +77,15 @@ def test_policy_and_mechanism_share_epsilon(agent, mechanism):
 def test_a_mechanism_of_the_callers_shares_epsilon_too(wrapper):
     world = {"n_agents": 4, "horizon": 20}
     env, team = build("CoopNetwork-v0", "QuACK-LDP-UCB-L", 1, world, wrappers=(wrapper,))
-    hb.play(env, team, seed=0)
+    hb.rollout(env, team, seed=0)
     assert team.state.pi.epsilon == 2.0
     env, team = build("CoopNetwork-v0", "QuACK-LDP-UCB-L", 1, world, {"epsilon": 1.0}, (wrapper,))
     with pytest.raises(
         ValueError, match=rf"epsilon=1.0 of policy LDP-UCB-L differs from epsilon=2.0 of {wrapper.name}"
     ):
-        hb.play(env, team, seed=0)
+        hb.rollout(env, team, seed=0)
     env, team = build("CoopNetwork-v0", "QuACK-LDP-UCB-L", 1, world)  # nobody noises anything
-    hb.play(env, team, seed=0, step=lambda: None)
+    hb.rollout(env, team, seed=0, step=lambda: None)
     assert team.state.pi.epsilon == 1.0
 
 
@@ -95,4 +95,4 @@ def test_gossip_over_coins_is_private_and_learns(agent):
     world = {"n_agents": 4, "horizon": 400, "mechanism": "bernoulli", "epsilon": 4.0, "means": (0.9, 0.1, 0.1)}
     env, team = build("LocalDPNetwork-v0", agent, 4, world)
     assert [(g.epsilon, g.delta) for g in env.guarantees()] == [(4.0, 0.0)]
-    assert hb.play(env, team, seed=1)["regret"].max() < 0.5 * 4 * 400 * 0.8 * 2 / 3
+    assert hb.rollout(env, team, seed=1)["regret"].max() < 0.5 * 4 * 400 * 0.8 * 2 / 3

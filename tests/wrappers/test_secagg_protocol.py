@@ -12,7 +12,7 @@ from kinds import each_once, weekly_but
 from steps import equal
 
 import hushbandits as hb
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.samplers import polya_epsilon
 from hushbandits.secure.bonawitz import MEASURES, SecureSum
@@ -49,8 +49,8 @@ def built(setting, runs=1, **protocol):
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_the_numbers_of_a_run_are_those_of_the_ideal_sum(setting, protocol):
     common = {name: value for name, value in protocol.items() if name == "min_cohort"}
-    *ideal, measured = trace(*built(setting, **common), run_seeds(5, 1)).values()
-    *rounds, metrics = trace(*built(setting, protocol="bonawitz", **protocol), run_seeds(5, 1)).values()
+    *ideal, measured = trace(*built(setting, **common), spawn_seeds(5, 1)).values()
+    *rounds, metrics = trace(*built(setting, protocol="bonawitz", **protocol), spawn_seeds(5, 1)).values()
     assert len(rounds) == len(ideal)
     for ours, theirs in zip(rounds, ideal, strict=True):
         assert ours.keys() == theirs.keys()
@@ -69,7 +69,7 @@ def test_the_numbers_of_a_run_are_those_of_the_ideal_sum(setting, protocol):
 def test_a_run_alone_is_its_row_and_its_keys_repeat(setting):
     """Bytes and dropouts included; who is lost inside costs a mechanism its promise, and the ledger says so."""
     build = partial(built, setting, protocol="bonawitz", threshold=1, dropouts=DROPOUTS)
-    seeds = run_seeds(3, 2)
+    seeds = spawn_seeds(3, 2)
     batch = trace(*build(2), seeds)
     assert batch["metrics"]["secagg_dropped_masked"].sum() > 0
     check_rows(build, seeds)
@@ -77,14 +77,14 @@ def test_a_run_alone_is_its_row_and_its_keys_repeat(setting):
 
 def test_some_runs_start_afresh():
     envs = [built("feedback", runs, protocol="bonawitz")[0] for runs in (3, 1)]
-    for env, seeds in zip(envs, (run_seeds(1, 3), run_seeds(9, 1)), strict=True):
+    for env, seeds in zip(envs, (spawn_seeds(1, 3), spawn_seeds(9, 1)), strict=True):
         env.reset(seeds)
         for _ in range(2):
             env.pull((np.zeros((env.runs, 1), int), np.full((env.runs, 1), 6)))
             env.talk()
     assert envs[0].metrics()["secagg_rounds"].tolist() == [8, 8, 8]
     for env, rows in zip(envs, ([1], None), strict=True):
-        env.reset(run_seeds(5, 1), rows)
+        env.reset(spawn_seeds(5, 1), rows)
         assert env.metrics()["secagg_rounds"].tolist() == ([8, 0, 8] if rows else [0])
         env.pull((np.zeros((env.runs, 1), int), np.full((env.runs, 1), 6)))
         env.talk()
@@ -128,7 +128,7 @@ def test_of_too_few_nothing_arrives(options):
 
 def test_votes_that_missed_their_window_are_in_a_later_one():
     """All agents vote once for every arm; dropouts and aborts delay votes and lose none."""
-    env = hb.make_core(
+    env = hb.make_batched(
         "DPMASE-v0", n_agents=8, n_arms=2, means=[0.9, 0.1], horizon=400, threshold=9,
         wrappers=[SecAgg(window=8, protocol="bonawitz", threshold=1, dropouts={"masked": 0.4, "unmask": 0.3})],
     )  # fmt: skip
@@ -146,7 +146,9 @@ def test_votes_that_missed_their_window_are_in_a_later_one():
 def test_a_window_in_which_everybody_votes_counts_everybody():
     """A sum of all agents' votes is the largest that its modulus must hold."""
     secagg = SecAgg(window=20, protocol="bonawitz", threshold=1)
-    env = hb.make_core("DPMASE-v0", n_agents=2, n_arms=2, means=[0.9, 0.1], horizon=40, threshold=2, wrappers=[secagg])
+    env = hb.make_batched(
+        "DPMASE-v0", n_agents=2, n_arms=2, means=[0.9, 0.1], horizon=40, threshold=2, wrappers=[secagg]
+    )
     env.reset(0)
     for _ in range(20):
         env.pull(np.ones((1, 1, 2), bool))
@@ -155,7 +157,7 @@ def test_a_window_in_which_everybody_votes_counts_everybody():
 
 
 def test_it_says_who_must_not_collude():
-    said = hb.privacy("DistDP-v0", "Dist-DP-SE", users="each", protocol="bonawitz", neighbours=20, threshold=12)
+    said = hb.privacy_report("DistDP-v0", "Dist-DP-SE", users="each", protocol="bonawitz", neighbours=20, threshold=12)
     line = said.lines[1]
     assert line.mechanism.startswith("modular sum by the protocol of Bonawitz et al. (20 neighbours, threshold 12)")
     assert "the server follows the protocol, and against no user colludes with 12 of its neighbours" in line.assumptions
@@ -164,11 +166,11 @@ def test_it_says_who_must_not_collude():
     assert line.source == "Bonawitz et al. 2017; Bell et al. 2020"
     assert said.lines[0].epsilon == 1.0
     cheating = SecAgg(protocol="bonawitz", malicious=True, insecure_seed=False)
-    words = hb.make_core("CoopNetwork-v0", wrappers=[cheating]).guarantees()[0]
+    words = hb.make_batched("CoopNetwork-v0", wrappers=[cheating]).guarantees()[0]
     assert "lists signed" in words.mechanism
     assert not any("simulation" in text or "ideal" in text for text in words.assumptions)
     assert any("drops unread what it sees of an arm that fewer than min_cohort report" in w for w in words.assumptions)
-    assert "an ideal functionality" in str(hb.privacy("DistDP-v0", "Dist-DP-SE"))
+    assert "an ideal functionality" in str(hb.privacy_report("DistDP-v0", "Dist-DP-SE"))
 
 
 @pytest.mark.parametrize(("malicious", "most"), [(False, 42), (True, 21)])
@@ -182,16 +184,16 @@ def test_dropouts_inside_leave_the_noise_of_as_many_as_a_sum_is_opened_of():
     """⌊2k/3⌋ + 1 of k = n − 1 neighbours: 3 of 5 users, 43 of 64."""
     lossy = {"users": "each", "protocol": "bonawitz", "dropouts": {"masked": 0.1}}
     worst = max(polya_epsilon((2 * (n - 1) // 3 + 1) / n, g, g) for n in range(3, 65) for g in [math.ceil(n**0.5)])
-    found = hb.make_core("DistDP-v0", horizon=64, **lossy).guarantees()[0]
+    found = hb.make_batched("DistDP-v0", horizon=64, **lossy).guarantees()[0]
     assert found.epsilon == pytest.approx(worst, rel=1e-9)
     assert polya_epsilon(43 / 64, 8, 8) == pytest.approx(1.70, abs=0.005)
-    assert np.isinf(hb.make_core("DistDP-v0", wrappers=[Loss(0.1)], **lossy).guarantees()[0].epsilon)
-    assert hb.make_core("DistDP-v0", t_min=0.7, wrappers=[Loss(0.1)], **lossy).guarantees()[0].epsilon == 1.0
-    core = hb.make_core("DistDP-v0", t_min=0.9, horizon=60, **lossy)
-    hb.play(core, hb.make_team("Random"), 1)
+    assert np.isinf(hb.make_batched("DistDP-v0", wrappers=[Loss(0.1)], **lossy).guarantees()[0].epsilon)
+    assert hb.make_batched("DistDP-v0", t_min=0.7, wrappers=[Loss(0.1)], **lossy).guarantees()[0].epsilon == 1.0
+    core = hb.make_batched("DistDP-v0", t_min=0.9, horizon=60, **lossy)
+    hb.rollout(core, hb.make_team("Random"), 1)
     assert all(row["survivors"] >= core.mechanism.sure(row["planned"]) for row in core.mechanism.ledger.rows(0))
     late = {**lossy, "dropouts": {"unmask": 0.1}}
-    assert hb.make_core("DistDP-v0", **late).guarantees()[0].epsilon == 1.0
+    assert hb.make_batched("DistDP-v0", **late).guarantees()[0].epsilon == 1.0
 
 
 def test_without_cryptography_only_the_protocols_are_missing(monkeypatch):

@@ -8,7 +8,7 @@ from homes import EACH, FAST, NET, VOTE, Home
 from kinds import weekly_but
 
 import hushbandits as hb
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.env import Feedback
@@ -47,8 +47,8 @@ def in_order(rounds):
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_all_numbers_but_the_order_are_those_of_the_ideal_shuffle(setting):
-    *ideal, measured = trace(*built(setting), run_seeds(5, 1)).values()
-    *rounds, metrics = trace(*built(setting, protocol="mixnet"), run_seeds(5, 1)).values()
+    *ideal, measured = trace(*built(setting), spawn_seeds(5, 1)).values()
+    *rounds, metrics = trace(*built(setting, protocol="mixnet"), spawn_seeds(5, 1)).values()
     assert len(rounds) == len(ideal)
     for ours, theirs in zip(in_order(rounds), in_order(ideal), strict=True):
         assert ours.keys() == theirs.keys()
@@ -63,13 +63,13 @@ def test_all_numbers_but_the_order_are_those_of_the_ideal_shuffle(setting):
 
 @pytest.mark.parametrize("setting", weekly_but([("network",)], *((name,) for name in SETTINGS)))
 def test_a_run_alone_is_its_row(setting):
-    build, seeds = partial(built, setting, protocol="mixnet", hops=2), run_seeds(3, 2)
+    build, seeds = partial(built, setting, protocol="mixnet", hops=2), spawn_seeds(3, 2)
     check_rows(build, seeds)
 
 
 def test_the_system_s_keys_give_the_same_sums():
-    *ideal, _ = trace(*built("feedback"), run_seeds(5, 1)).values()
-    *rounds, _ = trace(*built("feedback", protocol="mixnet", insecure_seed=False), run_seeds(5, 1)).values()
+    *ideal, _ = trace(*built("feedback"), spawn_seeds(5, 1)).values()
+    *rounds, _ = trace(*built("feedback", protocol="mixnet", insecure_seed=False), spawn_seeds(5, 1)).values()
     for ours, theirs in zip(rounds, ideal, strict=True):
         np.testing.assert_array_equal(ours["reward"], theirs["reward"])
 
@@ -93,14 +93,14 @@ def test_a_place_says_nothing_of_who_sent():
 
 
 def test_it_says_whom_one_trusts():
-    words = hb.make_core("CoopNetwork-v0", wrappers=[Shuffle(protocol="mixnet", hops=2)]).guarantees()[0]
+    words = hb.make_batched("CoopNetwork-v0", wrappers=[Shuffle(protocol="mixnet", hops=2)]).guarantees()[0]
     assert words.mechanism.startswith("shuffle by 2 mixes")
     assert "the 2 mixes follow the protocol, and one at least tells nobody its order" in words.assumptions
     assert not any("trusted" in text for text in words.assumptions)
-    said = hb.privacy("ShuffleDP-v0", "Shuffle-DP-SE", users="each", protocol="mixnet").lines[0].assumptions
+    said = hb.privacy_report("ShuffleDP-v0", "Shuffle-DP-SE", users="each", protocol="mixnet").lines[0].assumptions
     assert "the 3 mixes follow the protocol, and one at least tells nobody its order" in said
     assert "an honest shuffler" not in said
-    assert "an honest shuffler" in hb.privacy("ShuffleDP-v0", "Shuffle-DP-SE").lines[0].assumptions
+    assert "an honest shuffler" in hb.privacy_report("ShuffleDP-v0", "Shuffle-DP-SE").lines[0].assumptions
 
 
 def test_the_operating_system_cuts_and_shuffles_where_no_seed_does(monkeypatch):
@@ -114,7 +114,7 @@ def test_the_operating_system_cuts_and_shuffles_where_no_seed_does(monkeypatch):
             return real(self, run, messages)
 
         monkeypatch.setattr(Batches, "shuffle", shuffle)
-        rounds[secret] = trace(*built("shares", protocol="mixnet", insecure_seed=not secret), run_seeds(5, 1)), sent
+        rounds[secret] = trace(*built("shares", protocol="mixnet", insecure_seed=not secret), spawn_seeds(5, 1)), sent
     np.testing.assert_equal(rounds[True][0], rounds[False][0])
     assert len(rounds[True][1]) == len(rounds[False][1]) > 0
     assert rounds[True][1] != rounds[False][1]
@@ -122,13 +122,13 @@ def test_the_operating_system_cuts_and_shuffles_where_no_seed_does(monkeypatch):
         for secret in (False, True):
             own = {"protocol": "mixnet", "insecure_seed": not secret}
             env = {"users": "each", **own} if setting == "ShuffleDP-v0" else {"wrappers": [Shuffle(**own)]}
-            said = hb.make_core(setting, **env).guarantees()[0].assumptions
+            said = hb.make_batched(setting, **env).guarantees()[0].assumptions
             assert secret != any("keys and orders follow from the run's seed" in words for words in said)
 
 
 @pytest.mark.parametrize("shuffle", ["split-and-mix", "pure"])
 def test_no_block_is_opened_of_fewer_users_than_its_noise_counts_on(shuffle):
-    env = hb.make_core("ShuffleDP-v0", 100, shuffle=shuffle, t_min=0.75, n_arms=2, wrappers=[Loss(0.25)])
+    env = hb.make_batched("ShuffleDP-v0", 100, shuffle=shuffle, t_min=0.75, n_arms=2, wrappers=[Loss(0.25)])
     env.reset(0)
     env.pull((np.zeros((100, 1), int), np.full((100, 1), 64)))
     left = env.talk().inbox.total("n")

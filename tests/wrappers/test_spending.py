@@ -6,9 +6,9 @@ from kinds import by_class
 from named import taken
 
 import hushbandits as hb
-from hushbandits.core.measure import Measure, gathered
-from hushbandits.core.play import record
-from hushbandits.registry import builtin_classes, list_envs, make_core
+from hushbandits.core.metric import Metric, gathered
+from hushbandits.core.rollout import record
+from hushbandits.registry import builtin_classes, list_envs, make_batched
 from hushbandits.wrappers.loss import Loss
 
 LAWS = ("bernoulli", "clipped-gaussian", "gaussian", "stable", "constant")
@@ -18,14 +18,14 @@ SMALL = {"n_agents": 3, "horizon": 60}
 def spenders():
     """Ids whose wrappers measure ε, with every law of rewards that they take."""
     for env_id in list_envs():
-        core = make_core(env_id)
+        core = make_batched(env_id)
         for law in LAWS if any("epsilon" in gathered(w) for w in core.wrappers) else ():
             yield env_id, law
 
 
 def built(env_id, law):
     try:
-        return make_core(env_id, 2, rewards=law, **{k: v for k, v in SMALL.items() if k in taken(env_id)})
+        return make_batched(env_id, 2, rewards=law, **{k: v for k, v in SMALL.items() if k in taken(env_id)})
     except ValueError:  # rewards without a bound, where the env takes none
         return None
 
@@ -62,7 +62,7 @@ def test_the_papers_own_form_promises_nothing_about_a_run_and_spends_of_nothing(
 class Hopeful(hb.Wrapper):
     """It measures what it would have cost, and promises as told."""
 
-    measures = {"epsilon": Measure("ε", "amount")}  # noqa: RUF012
+    measures = {"epsilon": Metric("ε", "amount")}  # noqa: RUF012
 
     def __init__(self, bound):
         super().__init__()
@@ -86,8 +86,8 @@ class Hopeful(hb.Wrapper):
     ],
 )
 def test_a_wrapper_of_ones_own_spends_of_what_it_promises(bound, law, spent):
-    core = make_core("CoopNetwork-v0", 2, rewards=law, wrappers=[Hopeful(bound)], **SMALL)
-    assert hb.play(core, hb.make_team("Random"))["epsilon"].tolist() == [spent] * 2
+    core = make_batched("CoopNetwork-v0", 2, rewards=law, wrappers=[Hopeful(bound)], **SMALL)
+    assert hb.rollout(core, hb.make_team("Random"))["epsilon"].tolist() == [spent] * 2
 
 
 def test_labels_say_whose_cost_it_is():

@@ -6,7 +6,7 @@ from helpers import build
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.core.play import play
+from hushbandits.core.rollout import rollout
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.local_laplace import LocalLaplace
@@ -20,7 +20,7 @@ NET = {"n_agents": 9, "graph": "grid", "horizon": 60}
 @pytest.mark.parametrize("cohort", [2, 4])
 def test_secagg_reveals_exactly_the_sums(cohort):
     """Bernoulli rewards are exact on the grid: under SecAgg the tally is the plain one, of arms that enough report."""
-    plain, sealed = (hb.make_core("CoopNetwork-v0", wrappers=w, **NET) for w in ([], [SecAgg(cohort)]))
+    plain, sealed = (hb.make_batched("CoopNetwork-v0", wrappers=w, **NET) for w in ([], [SecAgg(cohort)]))
     rng = np.random.default_rng(0)
     plain.reset(0)
     sealed.reset(0)
@@ -37,7 +37,7 @@ def test_secagg_reveals_exactly_the_sums(cohort):
 
 
 def test_under_secagg_individual_messages_are_not_to_be_had():
-    env = hb.make_core("CoopNetwork-v0", wrappers=[SecAgg()], **NET)
+    env = hb.make_batched("CoopNetwork-v0", wrappers=[SecAgg()], **NET)
     env.reset(0)
     env.pull(np.zeros((1, 9), int))
     inbox = env.talk().inbox
@@ -49,8 +49,8 @@ def test_under_secagg_individual_messages_are_not_to_be_had():
 
 
 def test_secagg_rounds_rewards_to_its_grid():
-    env = hb.make_core("CoopNetwork-v0", rewards="beta", wrappers=[SecAgg(grid=8)], **NET)
-    plain = hb.make_core("CoopNetwork-v0", rewards="beta", **NET)
+    env = hb.make_batched("CoopNetwork-v0", rewards="beta", wrappers=[SecAgg(grid=8)], **NET)
+    plain = hb.make_batched("CoopNetwork-v0", rewards="beta", **NET)
     for e in (env, plain):
         e.reset(1)
     for _ in range(20):
@@ -65,14 +65,14 @@ def test_secagg_rounds_rewards_to_its_grid():
 
 def test_secagg_modulus_has_room_for_every_honest_sum():
     """All agents report the largest and the smallest reward at once: nothing wraps."""
-    env = hb.make_core("CoopNetwork-v0", n_agents=6, graph="complete", wrappers=[SecAgg(grid=10, bound=3.0)])
+    env = hb.make_batched("CoopNetwork-v0", n_agents=6, graph="complete", wrappers=[SecAgg(grid=10, bound=3.0)])
     for value in (3.0, -3.0):
         env.reset(0)
         env.pull(np.zeros((1, 6), int))
         message = {"arm": np.zeros((1, 6), int), "reward": np.full((1, 6), value)}
         np.testing.assert_allclose(env.talk(message).inbox.tally()[1][0, :, 0], 5 * value)
     # the modulus is that of whoever hears most: the middle of the path hears four, its ends two
-    path = hb.make_core("CoopNetwork-v0", n_agents=5, graph="path", life=2, wrappers=[SecAgg(grid=10, bound=3.0)])
+    path = hb.make_batched("CoopNetwork-v0", n_agents=5, graph="path", life=2, wrappers=[SecAgg(grid=10, bound=3.0)])
     path.reset(0)
     for _ in range(2):
         path.pull(np.zeros((1, 5), int))
@@ -87,7 +87,7 @@ def test_secagg_modulus_has_room_for_every_honest_sum():
 @pytest.mark.parametrize("wrapper", [SecAgg, Shuffle])
 def test_a_window_of_votes_gives_the_coordinator_only_sums_that_add_up(wrapper):
     env, team = build("DPMASE-v0", "DP-MASE", 2, {"n_agents": 12}, {"epsilon": 1.0}, (wrapper(window=50),))
-    metrics = play(env, team, 0)
+    metrics = rollout(env, team, 0)
     assert metrics["correct"].all()
     assert (env.votes <= 12).all()
     # every vote that was cast and opened is counted once; the coordinator's own bit matrix stays empty
@@ -96,7 +96,7 @@ def test_a_window_of_votes_gives_the_coordinator_only_sums_that_add_up(wrapper):
 
 
 def test_local_laplace_has_the_law_of_laplace():
-    env = hb.make_core(
+    env = hb.make_batched(
         "CoopNetwork-v0", n_agents=40, graph="complete", horizon=60, wrappers=[LocalLaplace(0.5, own="exact")]
     )
     obs = env.reset(0)
@@ -111,7 +111,7 @@ def test_local_laplace_has_the_law_of_laplace():
 
 @pytest.mark.parametrize("users", ["pooled", "each"])
 def test_huber_shifts_a_block_by_its_rate(users):
-    env = hb.make_core(
+    env = hb.make_batched(
         "CentralDP-v0", users=users, means=[0.2, 0.4], rewards="bernoulli", horizon=40_000, epsilon=1e6,
         permute_arms=False, wrappers=[Huber(0.3, law="constant", location=1.0, fraction=0.5)],
     )  # fmt: skip
@@ -124,7 +124,7 @@ def test_huber_shifts_a_block_by_its_rate(users):
 
 @pytest.mark.parametrize("users", ["pooled", "each"])
 def test_loss_thins_a_block(users):
-    env = hb.make_core("CentralDP-v0", users=users, horizon=10_000, wrappers=[Loss(0.25)])
+    env = hb.make_batched("CentralDP-v0", users=users, horizon=10_000, wrappers=[Loss(0.25)])
     env.reset(0)
     env.pull((np.array([[3]]), np.array([[10_000]])))
     kept = int(env.talk().inbox.total("n")[0, 0])

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core import Array, Env, Field, Params, Seeds, Task, as_array, choice, integer, run_seeds, shown
+from hushbandits.core import Array, Env, Field, Params, Seeds, Task, as_array, choice, integer, shown, spawn_seeds
 from hushbandits.core.validation import Stacked, fits, shaped, stacked
-from hushbandits.registry import ENVS, AnyEnv, AnyWrapper, make_core, takes, title
+from hushbandits.registry import ENVS, AnyEnv, AnyWrapper, make_batched, takes, title
 
 Info = dict[str, Any]
 
@@ -37,9 +37,9 @@ def learners_core(
         if not isinstance(speech, Mapping) or not speech:
             raise ValueError(f"speech={shown(speech)} must name at least one field, as {{'bit': Field(dtype='?')}}")
         params["speech"] = speech
-    core = make_core(id, runs, wrappers=wrappers, **params)
+    core = make_batched(id, runs, wrappers=wrappers, **params)
     if core.horizon is None:
-        core = make_core(id, runs, wrappers=wrappers, **{**params, "horizon": HORIZON})
+        core = make_batched(id, runs, wrappers=wrappers, **{**params, "horizon": HORIZON})
     return core
 
 
@@ -104,7 +104,7 @@ class Episodes:
     Examples
     --------
     >>> import hushbandits as hb
-    >>> episodes, core = Episodes(2), hb.make_core("CoopNetwork-v0", runs=2)
+    >>> episodes, core = Episodes(2), hb.make_batched("CoopNetwork-v0", runs=2)
     >>> episodes.start(7, core)[:, 2].tolist(), episodes.following([1], core)[:, 2].tolist()
     ([0, 1], [4294967297])
     """
@@ -126,14 +126,14 @@ class Episodes:
         fresh = np.random.SeedSequence().entropy if seed is None else seed
         self._seed = int(integer("seed", fresh, 0, np.inf))
         self._played[:] = 0
-        return run_seeds(self._seed, len(self._played), world=core.seed_text)
+        return spawn_seeds(self._seed, len(self._played), world=core.seed_text)
 
     def following(self, rows: Sequence[int] | Array, core: Env) -> Seeds:
         """Return the seeds of the next episodes of some rows."""
         assert self._seed is not None
         index = np.asarray(rows)
         self._played[index] += 1
-        seeds = run_seeds(self._seed, len(index), world=core.seed_text)
+        seeds = spawn_seeds(self._seed, len(index), world=core.seed_text)
         seeds[:, 2] = index + (self._played[index] << 32)
         return seeds
 

@@ -16,7 +16,7 @@ from hushbandits.adapters.learners import Info, Rows, learners_core, task_option
 from hushbandits.adapters.parallel import ParallelView
 from hushbandits.adapters.vector import VectorView
 from hushbandits.core import Env, Field, count, shown
-from hushbandits.registry import AnyEnv, AnyWrapper, make_core
+from hushbandits.registry import AnyEnv, AnyWrapper, make_batched
 
 if TYPE_CHECKING:
     import torch
@@ -66,7 +66,7 @@ def make(
         Feedback only: ``"decoded"``, what the protocol lets the server see (default), or ``"oracle"``, the true mean
         of the arm: for upper bounds only, it leaks past the protocol, and every info says so.
     **kwargs
-        Parameters of the env and its protocol, as for `make_core`.  Arms are shuffled in every episode unless
+        Parameters of the env and its protocol, as for `make_batched`.  Arms are shuffled in every episode unless
         ``permute_arms=False``; an exploration env without a `horizon` gets `HORIZON` rounds.
 
     Returns
@@ -90,7 +90,7 @@ def make(
     ['agent_regret', 'messages', 'regret']
     """
     if "runs" in kwargs:
-        raise TypeError("make takes no parameter 'runs': a view plays one run; make_core(id, runs=…) plays many")
+        raise TypeError("make takes no parameter 'runs': a view plays one run; make_batched(id, runs=…) plays many")
     asked = {"actions": actions, "agent_id": agent_id, "normalize": normalize, "observation": observation}
     options, params = task_options(id, {**asked, "price": price, "reward": reward, **kwargs})
     core = learners_core(id, 1, wrappers, speech, params)
@@ -238,8 +238,8 @@ def make_torchrl(
     -------
     TorchRows
         A ``torchrl.envs.EnvBase``.  Its ``rows`` hold the core and the task; ``rows.metrics(i)`` are those of run i so
-        far.  After ``set_seed(s)``, the next reset of all runs plays what ``make_core(id, R).reset(s)`` plays, run by
-        run.
+        far.  After ``set_seed(s)``, the next reset of all runs plays what ``make_batched(id, R).reset(s)`` plays, run
+        by run.
 
     Raises
     ------
@@ -290,7 +290,7 @@ def wrap(env: Wrapped, *wrappers: AnyWrapper) -> Wrapped:
     Parameters
     ----------
     env : Env or ParallelView
-        From `make_core` or `make`.
+        From `make_batched` or `make`.
     *wrappers : Wrapper, its name or class
 
     Raises
@@ -308,12 +308,12 @@ def wrap(env: Wrapped, *wrappers: AnyWrapper) -> Wrapped:
     core = env.core if isinstance(env, ParallelView) else env
     if not isinstance(core, Env):
         raise ValueError(
-            f"env={shown(env)} must be an env from make or make_core, and comes first: wrap(env, *wrappers)"
+            f"env={shown(env)} must be an env from make or make_batched, and comes first: wrap(env, *wrappers)"
         )
     if core.spec is None:
         raise ValueError(
-            f"wrap needs an env from make or make_core, not {env!r}; else give wrappers= when you build it"
+            f"wrap needs an env from make or make_batched, not {env!r}; else give wrappers= when you build it"
         )
     id, kwargs, before = core.spec
-    new = make_core(id, runs=core.runs, wrappers=(*before, *wrappers), **kwargs)
+    new = make_batched(id, runs=core.runs, wrappers=(*before, *wrappers), **kwargs)
     return cast(Wrapped, ParallelView(new, **env.settings) if isinstance(env, ParallelView) else new)

@@ -13,8 +13,8 @@ from pettingzoo import ParallelEnv
 from hushbandits.adapters.learners import Episodes, Info, begun, checked_mode, of_run, spelled
 from hushbandits.core import Array, Env, Params, Seeds, Space, Stacked, Task, Team, choice, integer, shown
 from hushbandits.core.validation import stacked
-from hushbandits.protection import DELTA, Protection, privacy
-from hushbandits.registry import AnyAgent, make_core
+from hushbandits.guarantee_table import DELTA, PrivacyReport, privacy_report
+from hushbandits.registry import AnyAgent, make_batched
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -150,7 +150,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         if core.spec is None:
             raise ValueError(f"options={shown(asked)} of reset need an env from make")
         id, kwargs, wrappers = core.spec
-        other = make_core(id, wrappers=wrappers, **{**kwargs, **asked})
+        other = make_batched(id, wrappers=wrappers, **{**kwargs, **asked})
         its = other.task(**self.options)
         same = other.n_agents == core.n_agents
         if not same or (its.action_space, its.observation_space) != (task.action_space, task.observation_space):
@@ -245,9 +245,9 @@ class ParallelView(ParallelEnv[str, Array, object]):
         """Return the core's metrics so far: plain numbers, and arrays ``(M,)`` for per-agent ones."""
         return of_run(self.core.metrics(), 0)
 
-    def privacy(self, agent: AnyAgent | Team | None = None, *, delta: float = DELTA) -> Protection:
-        """Say who is protected from whom here, by how much, and under which assumptions; see `hushbandits.privacy`."""
-        return privacy(self.core, agent, delta=delta)
+    def privacy(self, agent: AnyAgent | Team | None = None, *, delta: float = DELTA) -> PrivacyReport:
+        """Say who is protected from whom, by how much, under which assumptions; see `hushbandits.privacy_report`."""
+        return privacy_report(self.core, agent, delta=delta)
 
     def render(self) -> str | Array | None:
         """Return a text (``ansi``) or an ``(H, W, 3)`` uint8 picture (``rgb_array``), or show a window (``human``)."""

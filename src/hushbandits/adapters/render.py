@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hushbandits.core import Array, Env, Message, Seeds, Task, Team
-from hushbandits.core.play import begin, meet
+from hushbandits.core.rollout import begin, check_compatible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,7 +89,7 @@ def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[Task]:
     """
     if env.runs != 1:
         raise ValueError(f"runs={env.runs}: one run can be watched, so runs must be 1")
-    meet(env, team)
+    check_compatible(env, team)
     task = env.task()
     which = list(env.actions).index("arm") if "arm" in env.actions else None
     obs = begin(env, team, seed)

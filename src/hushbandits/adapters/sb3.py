@@ -30,7 +30,7 @@ class RowsVecEnv(VecEnv):
     An episode that ends starts the run's next one in the same step; the infos of its agents then hold
     ``terminal_observation``, ``TimeLimit.truncated`` (the horizon came first: a learner bootstraps there) and the
     run's ``metrics``, said to each of its agents.  After ``seed(s)`` the next `reset` plays the runs that
-    ``make_core(id, num_envs).reset(s)`` plays; without one, the stream of episodes goes on.
+    ``make_batched(id, num_envs).reset(s)`` plays; without one, the stream of episodes goes on.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class RowsVecEnv(VecEnv):
 
     @property
     def core(self) -> Env:
-        """The arrays behind it: what `hushbandits.privacy` is asked about."""
+        """The arrays behind it: what `hushbandits.privacy_report` is asked about."""
         return self.rows.core
 
     # -- the episode --------------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ class TorchRows(EnvBase):
 
     @property
     def core(self) -> Env:
-        """The arrays behind it: what `hushbandits.privacy` is asked about."""
+        """The arrays behind it: what `hushbandits.privacy_report` is asked about."""
         return self.rows.core
 
     # -- what TorchRL calls -----------------------------------------------------------------------------------

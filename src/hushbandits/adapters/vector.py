@@ -79,7 +79,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         Parameters
         ----------
         seed : int, optional
-            One for all: run r plays what ``make_core(id, runs=R).reset(seed)`` plays as its row r, and its later
+            One for all: run r plays what ``make_batched(id, runs=R).reset(seed)`` plays as its row r, and its later
             episodes are the same whatever the other runs do.  ``None``: the next episodes of the stream that a seed
             began, or fresh entropy if none has.
         options : mapping, optional

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from hushbandits.agents.calibrated import Calibrated
-from hushbandits.core import Array, Guarantee, Inbox, Measure, Obs, Params, Streams, World, invalid, jit, real
+from hushbandits.core import Array, Guarantee, Inbox, Metric, Observation, Params, Streams, World, invalid, jit, real
 from hushbandits.core.guarantee import ONCE
 from hushbandits.policies.kl import kl_upper
 
@@ -50,8 +50,8 @@ class AdaP(Calibrated):
     Where users get lost, n_a counts those who are left, and an episode that is lost whole is asked for again.
     """
 
-    measures: Mapping[str, Measure] = {
-        "noised_means": Measure("noised means that actions were made of", "count"),
+    measures: Mapping[str, Metric] = {
+        "noised_means": Metric("noised means that actions were made of", "count"),
     }
     #: An index is made of the mechanism's sums alone, and the mechanism is asked what it promises.
     free_hooks = ("index", "mechanisms", "wrappers", "fixed", "shared")
@@ -68,7 +68,7 @@ class AdaP(Calibrated):
         raise NotImplementedError(f"{type(self).__name__} must define index(mean, n, s)")
 
     def reset(self, env: World, rng: Streams) -> None:
-        self.meets(env)  # a team may be started without a meeting
+        self.validate_env(env)  # a team may be started without a meeting
         shape = (len(rng), env.n_agents, env.n_arms)
         self._env = env
         self._mean = np.zeros(shape)  # μ̃
@@ -78,7 +78,7 @@ class AdaP(Calibrated):
         self._run, self._seat = np.ogrid[: shape[0], : shape[1]]
         self._luck = rng.reader(shape[1:2])
 
-    def act(self, obs: Obs) -> tuple[Array, Array]:
+    def act(self, obs: Observation) -> tuple[Array, Array]:
         index = self.index(self._mean, np.maximum(self._n, 1), self._env.served[:, :, None] + 1.0)
         ties = np.cumsum(index == index.max(2, keepdims=True), axis=2)
         nth = (self._luck.next() * ties[:, :, -1]).astype(np.int64)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core import Array, Measure, Params, Protocol, Team, World, Wrapper, divisor, flag
+from hushbandits.core import Array, Metric, Params, Protocol, Team, World, Wrapper, divisor, flag
 
 
 class Calibrated(Team):
@@ -34,8 +34,8 @@ class Calibrated(Team):
 
     setting = "feedback"
     hears = ("reward", "n")
-    measures: Mapping[str, Measure] = {
-        "uncalibrated": Measure("share of runs with a radius made for another mechanism", "rate"),
+    measures: Mapping[str, Metric] = {
+        "uncalibrated": Metric("share of runs with a radius made for another mechanism", "rate"),
     }
     #: The mechanism's parameters that enter the radius, and belong to agent and mechanism alike.
     shared: tuple[str, ...] = ("epsilon",)
@@ -79,7 +79,7 @@ class Calibrated(Team):
                 f"calibrated=False plays it all the same, and marks the result"
             )
 
-    def _meets(self, mechanism: Wrapper) -> bool:
+    def _validate_env(self, mechanism: Wrapper) -> bool:
         if not self.mechanisms:
             return True
         noise = str(getattr(mechanism, "noise_as", "") or type(mechanism).__name__)
@@ -93,7 +93,7 @@ class Calibrated(Team):
                 return False
         return True
 
-    def meets(self, env: World) -> None:
+    def validate_env(self, env: World) -> None:
         """Raise ``ValueError`` where the env's mechanism is missing, set differently, or not what the radius is for."""
         mechanism = env.mechanism
         if mechanism is None:
@@ -105,7 +105,7 @@ class Calibrated(Team):
             if mine is not None and mine != its:
                 raise ValueError(f"{name}={mine!r} of {self.name} differs from {name}={its!r} of {mechanism.name}")
             setattr(self, f"_{name}", its)
-        self._own_radius = self._meets(mechanism)
+        self._own_radius = self._validate_env(mechanism)
         self._t_min = getattr(mechanism, "t_min", 1.0)
 
     def _marks(self, runs: int) -> dict[str, Array]:

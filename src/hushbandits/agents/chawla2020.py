@@ -11,7 +11,21 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from hushbandits.core import LONGEST, Array, Field, Inbox, Measure, Obs, Protocol, Streams, Team, World, flag, jit, real
+from hushbandits.core import (
+    LONGEST,
+    Array,
+    Field,
+    Inbox,
+    Metric,
+    Observation,
+    Protocol,
+    Streams,
+    Team,
+    World,
+    flag,
+    jit,
+    real,
+)
 from hushbandits.core.utils import Message
 
 
@@ -100,8 +114,8 @@ class GosInE(Team):
     setting = "network"
     hears = ("sender", "best")
     fields: Mapping[str, Field] = {"best": Field(dtype="i8", low=0)}
-    measures: Mapping[str, Measure] = {
-        "recommendations": Measure("names of arms that agents asked each other for", "count"),
+    measures: Mapping[str, Metric] = {
+        "recommendations": Metric("names of arms that agents asked each other for", "count"),
     }
 
     def __init__(self, alpha: float = 4.0, slack: float | None = None, shares: bool = True):
@@ -151,7 +165,7 @@ class GosInE(Team):
             length = length + (u * (more + 1)).astype(np.int64)
         self._end += np.where(due, length, 0)
 
-    def act(self, obs: Obs) -> Array:
+    def act(self, obs: Observation) -> Array:
         self._t = obs.t + 1
         _choose(self._lists, self._n, self._s, self.alpha * np.log(self._t), self._arm)
         return self._arm

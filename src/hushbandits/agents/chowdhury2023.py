@@ -224,9 +224,9 @@ class ShuffleDPSE(BatchedSE):
         super().__init__(epsilon, confidence, batch_base, calibrated=calibrated)
         self.shuffle = shuffle if shuffle is None else choice("shuffle", shuffle, ("split-and-mix", "pure"))
 
-    def _meets(self, mechanism: Wrapper) -> bool:
+    def _validate_env(self, mechanism: Wrapper) -> bool:
         self.noise()  # what it says of binary sums is more to the point
-        return super()._meets(mechanism)
+        return super()._validate_env(mechanism)
 
     def noise(self) -> tuple[float, float]:
         share = {"split-and-mix": 1.0, "pure": 0.5}.get(self._shuffle)

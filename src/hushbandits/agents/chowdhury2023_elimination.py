@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from hushbandits.agents.calibrated import Calibrated
-from hushbandits.core import Array, Inbox, Measure, Obs, Streams, World
+from hushbandits.core import Array, Inbox, Metric, Observation, Streams, World
 from hushbandits.privacy.plans import confidence_level
 from hushbandits.routines.successive import eliminate
 
@@ -35,8 +35,8 @@ class SuccessiveElimination(Calibrated):
         The env has no mechanism, one with another ε or p, or one that the radius was not made for.
     """
 
-    measures: Mapping[str, Measure] = {
-        "covered": Measure("share of runs whose estimates stay within their radius", "rate"),
+    measures: Mapping[str, Metric] = {
+        "covered": Metric("share of runs whose estimates stay within their radius", "rate"),
     }
     shared: tuple[str, ...] = ("epsilon", "confidence")
     _confidence: float | str
@@ -55,12 +55,12 @@ class SuccessiveElimination(Calibrated):
         """Half width of an arm's interval after n users, in phase b with m active arms."""
         raise NotImplementedError(f"{type(self).__name__} must define width(m, b, n)")
 
-    def meets(self, env: World) -> None:
-        super().meets(env)
+    def validate_env(self, env: World) -> None:
+        super().validate_env(env)
         self._p = confidence_level(self._confidence, env.horizon)
 
     def reset(self, env: World, rng: Streams) -> None:
-        self.meets(env)  # a team may be started without a meeting
+        self.validate_env(env)  # a team may be started without a meeting
         shape = (len(rng), env.n_agents)
         self._horizon = env.horizon
         self._active = np.ones((*shape, env.n_arms), bool)
@@ -84,7 +84,7 @@ class SuccessiveElimination(Calibrated):
         """Half width of m active arms' intervals in phase b (run r, agent i): `width` at the phase's shortest block."""
         return self.width(m, b, int(self._heard[r, i]))
 
-    def act(self, obs: Obs) -> tuple[Array, Array]:
+    def act(self, obs: Observation) -> tuple[Array, Array]:
         return self._arm, self._n
 
     def hear(self, inbox: Inbox) -> None:

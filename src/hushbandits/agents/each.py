@@ -1,4 +1,4 @@
-"""`Each` makes a team of a plain class of one agent."""
+"""`PerAgent` makes a team of a plain class of one agent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hushbandits.core.env_view import World, view_of
-from hushbandits.core.messages import Field, Fields, Inbox, Obs
+from hushbandits.core.messages import Field, Fields, Inbox, Observation
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.team import Team
 from hushbandits.core.utils import Action, Array, shown, words
@@ -19,7 +19,7 @@ class Unlearning(ValueError):
     """Neither rewards nor messages reach an agent, and it does not say that it is blind."""
 
 
-class Each(Team):
+class PerAgent(Team):
     """One object per seat and run, exactly as if each agent ran on its own machine.
 
     Where an object returns what its hook may not return, a ``ValueError`` names it.
@@ -60,8 +60,8 @@ class Each(Team):
     ...         self.arm = m % 2
     ...     def act(self, t):
     ...         return self.arm
-    >>> env = hb.make_core("CoopNetwork-v0", n_agents=4, horizon=3)
-    >>> hb.play(env, hb.Each(Stubborn))["regret"].shape
+    >>> env = hb.make_batched("CoopNetwork-v0", n_agents=4, horizon=3)
+    >>> hb.rollout(env, hb.PerAgent(Stubborn))["regret"].shape
     (1,)
     """
 
@@ -79,13 +79,13 @@ class Each(Team):
         if not callable(factory) or not plain:
             name = getattr(factory, "__name__", type(factory).__name__)
             raise ValueError(
-                f"Each({name}): factory={shown(factory)} must be the class of one agent, with act(t), or a function of "
-                f"(m, rng) that builds one; a Team plays all seats already"
+                f"PerAgent({name}): factory={shown(factory)} must be the class of one agent, with act(t), or a "
+                f"function of (m, rng) that builds one; a Team plays all seats already"
             )
         if isinstance(factory, type):
             _learning(factory)
         self.factory = factory
-        self.name = name or str(getattr(factory, "__name__", "Each"))
+        self.name = name or str(getattr(factory, "__name__", "PerAgent"))
         self.setting = setting
         self.fields = fields
         # Where its agents do not speak, the standard report is all that they send.
@@ -115,7 +115,7 @@ class Each(Team):
         except Exception as error:
             raise RuntimeError(f"{self._name_of(r, a)}: {hook} raised {words(error)}{hint}") from error
 
-    def act(self, obs: Obs) -> Action:
+    def act(self, obs: Observation) -> Action:
         """Ask every acting agent for its action."""
         self._who, self._t = obs.who.copy(), obs.t.copy()
         action, fields = self._face.no_action(), self._face.actions
@@ -174,8 +174,8 @@ def _learning(agent: object) -> None:
     if not (hasattr(agent, "speak") or hasattr(agent, "hear") or getattr(agent, "blind", False) is True):
         cls = agent if isinstance(agent, type) else type(agent)
         raise Unlearning(
-            f"Each({cls.__name__}): without speak(reward), which brings an agent its own rewards, and hear(messages), "
-            f"which brings what others say, it never learns; where that is meant, let it say blind = True"
+            f"PerAgent({cls.__name__}): without speak(reward), which brings an agent its own rewards, and "
+            f"hear(messages), which brings what others say, it never learns; where that is meant, it says blind = True"
         )
 
 

@@ -12,7 +12,20 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.agents.policy_team import PolicyTeam, Turned
-from hushbandits.core import LONGEST, Array, Inbox, Measure, Obs, Protocol, Streams, World, choice, flag, integer, jit
+from hushbandits.core import (
+    LONGEST,
+    Array,
+    Inbox,
+    Metric,
+    Observation,
+    Protocol,
+    Streams,
+    World,
+    choice,
+    flag,
+    integer,
+    jit,
+)
 from hushbandits.core.utils import Message
 from hushbandits.envs.network.graphs import graph_median, shortest_path_tree
 from hushbandits.envs.network.rules import Rules
@@ -146,10 +159,10 @@ class QuACK(PolicyTeam):
     hears = ("sender", "arm", "reward")
     around = staticmethod(_around)
     rules = PolicyTeam.rules  # said here again, because the beats below are those of these rules
-    measures: Mapping[str, Measure] = {
-        "setup_rounds": Measure("rounds before the leader is known", "count"),
-        "setup_messages": Measure("messages of the search for the leader", "count"),
-        "messages_most": Measure("messages that the busiest agent sends in a round", "count"),
+    measures: Mapping[str, Metric] = {
+        "setup_rounds": Metric("rounds before the leader is known", "count"),
+        "setup_messages": Metric("messages of the search for the leader", "count"),
+        "messages_most": Metric("messages that the busiest agent sends in a round", "count"),
     }
 
     def __init__(
@@ -177,7 +190,7 @@ class QuACK(PolicyTeam):
         tree = {"routing": "tree", "root": "median" if self.leader is None else self.leader}
         return Protocol(env={**super().protocol(settings).env, **(tree if self.routing == "tree" else {})})
 
-    def meets(self, env: World) -> None:
+    def validate_env(self, env: World) -> None:
         """Raise ``ValueError`` where nobody can lead, or π cannot play; of a graph that is drawn, `reset` says it."""
         if self.leader is not None and self.leader >= env.n_agents:
             raise ValueError(f"leader={self.leader} must be an agent: 0..{env.n_agents - 1}")
@@ -231,7 +244,7 @@ class QuACK(PolicyTeam):
             found["messages_most"] = most[np.arange(len(self.state.leader)) % len(most)]
         return found
 
-    def act(self, obs: Obs) -> Array:
+    def act(self, obs: Observation) -> Array:
         """Leaders ask π; followers repeat their last instruction, or guess until the first."""
         guess(self._rngs, self._n_arms, self._told, self._arm)
         self._t = int(obs.t[0]) + 1

@@ -1,4 +1,4 @@
-"""Teams that see and do what a learner does: `Acts` lifts a function of observations."""
+"""Teams that see and do what a learner does: `FromFunction` lifts a function of observations."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core.env_view import EnvView, World, view_of
-from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Inbox, Obs
+from hushbandits.core.messages import Inbox, Observation
+from hushbandits.core.metric import Metric
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.task import EARNED, Task
 from hushbandits.core.team import Team
@@ -28,7 +28,7 @@ class TaskTeam(Team):
         ``beats`` says which.
     """
 
-    measures: Mapping[str, Measure] = {"beats": Measure("beats of a step of the policy", "count")}
+    measures: Mapping[str, Metric] = {"beats": Metric("beats of a step of the policy", "count")}
     told = ()  # its task sees what there is
     #: Its task writes the message.
     improvises = True
@@ -48,7 +48,7 @@ class TaskTeam(Team):
         """Everyone's action in the next step of `task`, ``(R, M, …)``; `pull`, `talk`: whether it has that beat."""
         raise NotImplementedError(f"{type(self).__name__} must define choose(task, pull, talk)")
 
-    def meets(self, env: World) -> None:
+    def validate_env(self, env: World) -> None:
         """Raise ``ValueError`` where `env` has no task, or none that can be looked at so."""
         self.look(view_of(env))
 
@@ -71,7 +71,7 @@ class TaskTeam(Team):
         self._begun = False
         self.begin(rng)
 
-    def act(self, obs: Obs) -> Action:
+    def act(self, obs: Observation) -> Action:
         """Choose arms, and with one beat also the message."""
         task = self._task
         if not self._begun:
@@ -83,13 +83,13 @@ class TaskTeam(Team):
 
     def speak(self, reward: Array) -> Message | None:
         task = self._task
-        task.obs = Obs(self._face.t, self._face.live, task.obs.who, reward)
+        task.obs = Observation(self._face.t, self._face.live, task.obs.who, reward)
         task.pulled(task.obs)
         return task.words(self._action if self.beats == 1 else task.decode(self.choose(task, False, True)))
 
     def hear(self, inbox: Inbox) -> None:
         task = self._task
-        task.heard(Obs(self._face.t, self._face.live, task.obs.who, inbox=inbox))
+        task.heard(Observation(self._face.t, self._face.live, task.obs.who, inbox=inbox))
 
 
 def given_options(task: object) -> dict[str, object]:
@@ -104,7 +104,7 @@ def given_options(task: object) -> dict[str, object]:
     return dict(task)
 
 
-class Acts(TaskTeam):
+class FromFunction(TaskTeam):
     """A function of observations as an agent: all agents of all runs ask it at once.
 
     It sees what a learner sees in the env (`hb.make`), and its actions are written as a learner's are.
@@ -142,7 +142,7 @@ class Acts(TaskTeam):
     >>> def greedy(observations):
     ...     bonus = observations[..., layout["heard_width"]]
     ...     return (observations[..., layout["heard_mean"]] + 2 * bonus).argmax(-1)
-    >>> hb.evaluate("CoopNetwork-v0", hb.Acts(greedy), runs=3, env=env).final("regret").shape
+    >>> hb.evaluate("CoopNetwork-v0", hb.FromFunction(greedy), runs=3, env=env).final("regret").shape
     (3,)
     """
 

@@ -16,9 +16,9 @@ from hushbandits.core import (
     Array,
     Field,
     Inbox,
-    Measure,
     Message,
-    Obs,
+    Metric,
+    Observation,
     Protocol,
     Streams,
     Team,
@@ -146,9 +146,9 @@ class Federated(Team):
     fields: Mapping[str, Field] = {
         "mean": Field(per_arm=True, latest=True), "count": Field(per_arm=True, latest=True),
     }  # fmt: skip
-    measures: Mapping[str, Measure] = {
-        "uploads": Measure("posts of a client to the server", "count"),
-        "total_regret": Measure("pseudo-regret of all clients, and what their posts cost", "amount"),
+    measures: Mapping[str, Metric] = {
+        "uploads": Metric("posts of a client to the server", "count"),
+        "total_regret": Metric("pseudo-regret of all clients, and what their posts cost", "amount"),
     }
 
     def __init__(self, cost: float = 1.0):
@@ -174,7 +174,7 @@ class Federated(Team):
         """Tables of what everybody knows of everybody stay within the caches."""
         return max(1, (1 << 18) // (env.n_agents**2 * env.n_arms))
 
-    def meets(self, env: World) -> None:
+    def validate_env(self, env: World) -> None:
         """Raise ``ValueError`` unless all hear each other at once; of a graph that is drawn, `reset` says it."""
         if hasattr(env, "slots"):
             self._needs_all(env)
@@ -199,7 +199,7 @@ class Federated(Team):
         self._mean, self._count = np.zeros((2, *shape))
         self._uploads = np.zeros(runs, np.int64)
 
-    def act(self, obs: Obs) -> Array:
+    def act(self, obs: Observation) -> Array:
         _choose(self._books, self._arm)
         return self._arm
 

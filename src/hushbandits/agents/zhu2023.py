@@ -11,7 +11,20 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hushbandits.core import Array, Field, Inbox, Message, Obs, Protocol, Streams, Team, World, integer, jit, real
+from hushbandits.core import (
+    Array,
+    Field,
+    Inbox,
+    Message,
+    Observation,
+    Protocol,
+    Streams,
+    Team,
+    World,
+    integer,
+    jit,
+    real,
+)
 
 
 @jit
@@ -110,7 +123,7 @@ class ResilientUCB(Team):
         self._arm = np.zeros(shape[:2], np.int64)
         self._run, self._seat = np.ogrid[: shape[0], : shape[1]]
 
-    def act(self, obs: Obs) -> Array:
+    def act(self, obs: Observation) -> Array:
         arms = self._n.shape[2]
         first = obs.t < arms
         _highest(self._z, self._g, np.maximum(self._n, 1.0), np.log(np.maximum(obs.t + 1 - arms, 1)), self._arm)

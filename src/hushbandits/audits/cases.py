@@ -12,7 +12,7 @@ from hushbandits.core import Env, Guarantee, Params, Team, Wrapper
 from hushbandits.core.utils import Registry, nearest, parameters, ships
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.envs.feedback.env import Feedback
-from hushbandits.registry import AGENTS, ENVS, WRAPPERS, assemble, make_core, make_team, make_wrapper, takes
+from hushbandits.registry import AGENTS, ENVS, WRAPPERS, assemble, make_batched, make_team, make_wrapper, takes
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
@@ -234,7 +234,7 @@ def _of(name: str, kind: type) -> Found:
     entry = spec.load()
     cases: Found = []
     if isinstance(entry, type) and not issubclass(entry, kind):
-        return cases  # one agent's code, for `Each`, which promises nothing
+        return cases  # one agent's code, for `PerAgent`, which promises nothing
     for given in VARIANTS.get(name, [{}]):
         subject = " ".join([name, *(f"{k}={v}" for k, v in given.items())])
         if missing := _needed(entry, {**spec.defaults, **given}):
@@ -261,7 +261,7 @@ def _cases(subject: str, make: Callable[..., tuple[Team | None, Env]], at: bool)
 def _env(name: str, entry: Callable[..., object], subject: str, given: Params) -> Found:
     if name in ENVS and not ENVS[name].wrappers and ships(entry):
         return []  # it has no wrapper of its own
-    return _cases(subject, lambda **at: (None, make_core(name, **given, **at)), takes(name, "epsilon"))
+    return _cases(subject, lambda **at: (None, make_batched(name, **given, **at)), takes(name, "epsilon"))
 
 
 #: The env where a team's promise is audited, by its setting; of other settings, those who vote by a routine.
@@ -273,7 +273,7 @@ def home(team: Team) -> Env:
     if team.setting in _HOMES:
         return assemble(_HOMES[team.setting], team, runs=1)
     if isinstance(team, VotingTeam):
-        return make_core("DPMASE-v0")
+        return make_batched("DPMASE-v0")
     raise NotImplementedError("a team's promise is audited in feedback, on a graph, or where it votes by a Routine")
 
 
@@ -323,7 +323,7 @@ def _behind(wrapper: Wrapper) -> list[Wrapper]:
 #: Where wrappers are audited.
 _SETTINGS: dict[str, Callable[..., Env]] = {
     "feedback": partial(Feedback, users="each"),
-    "network": partial(make_core, "CoopNetwork-v0", n_agents=4, horizon=3),
+    "network": partial(make_batched, "CoopNetwork-v0", n_agents=4, horizon=3),
 }
 #: What is registered, and how one of them is looked at.
 _KINDS: dict[type, tuple[Registry, Callable[[str, Callable[..., object], str, Params], Found]]] = {

@@ -12,7 +12,7 @@ from hushbandits.audits.play import Tap, Told, around, rounds, seen
 from hushbandits.core import Array, Env, Wrapper
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.audit import critical_share
-from hushbandits.registry import make_core, make_team
+from hushbandits.registry import make_batched, make_team
 from hushbandits.wrappers.loss import Loss
 
 
@@ -28,7 +28,7 @@ def routes(make: Callable[..., Wrapper], subject: str, kind: str, budget: Budget
 def _order(shuffle: Wrapper, subject: str, runs: int, level: float, seed: int) -> Iterator[Verdict]:
     """Check that messages come in a uniform order, without their senders, and in one that no reward changes."""
     names = (np.arange(4) + 1) / 5
-    if fits(partial(make_core, "CoopNetwork-v0"), shuffle):
+    if fits(partial(make_batched, "CoopNetwork-v0"), shuffle):
         env, places = _meeting(runs, 4, [shuffle]), []
         for told in (names, names[::-1]):
             (played,) = rounds(env, around(), seed, [told])
@@ -53,7 +53,7 @@ def _uniform(check: str, places: Array, subject: str, level: float) -> Verdict:
 def _meeting(runs: int, n: int, wrappers: list[Wrapper]) -> Env:
     """Agents who all hear each other, and earn what they are told."""
     settings = {"n_agents": n, "graph": "complete", "means": [0.5, 0.5], "rewards": Told(), "horizon": 12}
-    return make_core("CoopNetwork-v0", runs, wrappers=wrappers, **settings)
+    return make_batched("CoopNetwork-v0", runs, wrappers=wrappers, **settings)
 
 
 def _cohorts(make: Callable[..., Wrapper], subject: str, runs: int, seed: int) -> Iterator[Verdict]:
@@ -83,7 +83,7 @@ def _windows(make: Callable[..., Wrapper], subject: str, runs: int, seed: int) -
     """Check that votes are summed over at least `min_cohort` different agents, and that no ballot stands alone."""
     least, window = 3, 2
     wrappers = [make(window=window, min_cohort=least), Tap(name="audit: tap")]
-    core = make_core("DPMASE-v0", runs, n_agents=6, threshold=100, horizon=80, wrappers=wrappers)
+    core = make_batched("DPMASE-v0", runs, n_agents=6, threshold=100, horizon=80, wrappers=wrappers)
     acted = np.zeros((runs, 6), bool)
     alone = 0
     for played in rounds(core, make_team("Random", rate=0.2), seed):

@@ -11,9 +11,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hushbandits.audits.cases import Case
-from hushbandits.core import Action, Array, Env, Inbox, Law, Message, Obs, Payload, Seeds, Streams, Team, World, Wrapper
-from hushbandits.core.play import begin
+from hushbandits.core import (
+    Action,
+    Array,
+    Env,
+    Inbox,
+    Law,
+    Message,
+    Observation,
+    Payload,
+    Seeds,
+    Streams,
+    Team,
+    World,
+    Wrapper,
+)
 from hushbandits.core.random.streams import generator_at
+from hushbandits.core.rollout import begin
 from hushbandits.core.wrapper import SecureFunction
 from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.env import Feedback
@@ -112,7 +126,7 @@ class Script(Team):
     def reset(self, env: World, rng: Streams) -> None:
         self._t, self._k = -1, env.n_arms
 
-    def act(self, obs: Obs) -> Action:
+    def act(self, obs: Observation) -> Action:
         self._t += 1
         return self._plays(self._t, obs.who.shape, self._k)
 
@@ -133,7 +147,7 @@ class Mirror(Team):
     def reset(self, env: World, rng: Streams) -> None:
         self._arm = np.zeros((len(rng), env.n_agents), int)
 
-    def act(self, obs: Obs) -> Array:
+    def act(self, obs: Observation) -> Array:
         return self._arm
 
     def speak(self, reward: Array | None) -> None:

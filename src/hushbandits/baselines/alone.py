@@ -43,7 +43,7 @@ class Alone(PolicyTeam):
     def name(self) -> str:
         return self.policy.name
 
-    def meets(self, env: World) -> None:
+    def validate_env(self, env: World) -> None:
         tried(self.policy, env, env.horizon)
 
     def begin(self, env: World, rng: Streams) -> NamedTuple:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushbandits.core import Array, Inbox, Obs, Streams, Team, World, integer
+from hushbandits.core import Array, Inbox, Observation, Streams, Team, World, integer
 
 
 class CommitBlocks(Team):
@@ -32,7 +32,7 @@ class CommitBlocks(Team):
         self._mean = np.zeros((*shape, env.n_arms))
         self._tried = np.zeros(shape, np.int64)
 
-    def act(self, obs: Obs) -> tuple[Array, Array]:
+    def act(self, obs: Observation) -> tuple[Array, Array]:
         trying = self._tried < self._mean.shape[-1]
         self._arm = np.where(trying, self._tried, self._mean.argmax(-1))
         return self._arm, np.where(trying, self.block, self._horizon)

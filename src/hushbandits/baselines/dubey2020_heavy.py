@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 
 from hushbandits.agents.howson2024 import guess
-from hushbandits.core import Array, Inbox, Obs, Protocol, Streams, World, choice, integer, jit
+from hushbandits.core import Array, Inbox, Observation, Protocol, Streams, World, choice, integer, jit
 from hushbandits.envs.network import graphs
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules
@@ -185,7 +185,7 @@ class CMPUCB(NetworkTeam):
             )
         return Protocol(env={"life": life_of(graph, agents, self.leaders, self.partition)})
 
-    def meets(self, env: World) -> None:
+    def validate_env(self, env: World) -> None:
         """Raise ``ValueError`` where leaders are not heard, or π cannot play; of a drawn graph, `reset` says it."""
         if hasattr(env, "slots"):
             self._partitions(env)
@@ -214,7 +214,7 @@ class CMPUCB(NetworkTeam):
         pi = started(self.policy, env, runs * most, agents * env.horizon)
         return _Leaders(leader, follows, self._arm, env.slots.lag, pi)
 
-    def act(self, obs: Obs) -> Array:
+    def act(self, obs: Observation) -> Array:
         guess(self._rngs, self._n_arms, self._told, self._arm)
         return super().act(obs)
 

@@ -38,9 +38,9 @@ class OnePrivacy(ArmSelection):
         """Votes are notes that the players keep: they remove nothing and cost nothing."""
         return _ask(self, judge="everyone", stop="players" if self.phi is None else "horizon")
 
-    def meets(self, env: World) -> None:
+    def validate_env(self, env: World) -> None:
         self._confidence = self.delta / env.n_agents
-        super().meets(env)
+        super().validate_env(env)
 
     def reset(self, env: World, rng: Streams) -> None:
         self._confidence = self.delta / env.n_agents

@@ -51,11 +51,11 @@ class DecTS(Gossip):
     def __init__(self, rate: float | None = None):
         self.rate = rate if rate is None else real("rate", rate, 0)
 
-    def meets(self, env: World) -> None:
+    def validate_env(self, env: World) -> None:
         check_unit_rewards(self.name, env)
 
     def begin(self, env: World, rng: Streams) -> _Posteriors:
-        self.meets(env)  # a team may be started without a meeting
+        self.validate_env(env)  # a team may be started without a meeting
         sums = np.ones((len(rng), env.n_agents, env.n_arms, 2))
         luck = rng.cursors(env.n_agents)
         rate = float(env.n_agents) if self.rate is None else self.rate

@@ -83,7 +83,7 @@ class Trained(TaskTeam):
     def stream(self) -> str:
         return TRAINED
 
-    def meets(self, env: World) -> None:
+    def validate_env(self, env: World) -> None:
         task, policy = self.look(view_of(env)), self.policy
         space, wide = task.action_space, task.observation_space.shape[0]
         reads, gives = policy.layers[0][0].shape[1], len(policy.layers[-1][0])

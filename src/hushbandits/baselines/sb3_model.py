@@ -29,7 +29,7 @@ _LEARNS = re.compile(r"mlp_extractor\.value_net\.|value_net\.|q_net_target\.")
 
 
 def _refused(what: str) -> ValueError:
-    return ValueError(f"{what} is not played here; hand over hb.Acts of a function that asks the model")
+    return ValueError(f"{what} is not played here; hand over hb.FromFunction of a function that asks the model")
 
 
 def network(state: Mapping[str, Tensor]) -> dict[str, Array]:

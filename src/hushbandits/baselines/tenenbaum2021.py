@@ -28,8 +28,8 @@ class VBSDPAE(BatchedSE):
     fixed: ClassVar[Params] = {"shuffle": "binary-sum"}
     wrappers = ("ShuffledNoise", "ShuffledSum")
 
-    def meets(self, env: World) -> None:
-        super().meets(env)
+    def validate_env(self, env: World) -> None:
+        super().validate_env(env)
         self._horizon, self._mechanism = env.horizon, env.mechanism
         if self._mechanism.planned(self._block(env.n_arms, 1)).noise is None:
             raise ValueError(

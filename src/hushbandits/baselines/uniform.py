@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hushbandits.core import Action, Array, Obs, Streams, Team, World, integer, probability
+from hushbandits.core import Action, Array, Observation, Streams, Team, World, integer, probability
 
 
 class Random(Team):
@@ -33,7 +33,7 @@ class Random(Team):
         self._env = env
         self._rngs = rng.generators()
 
-    def act(self, obs: Obs) -> Action:
+    def act(self, obs: Observation) -> Action:
         action: Action = self._env.random_action(self._rngs, block=self.block)
         return action
 

@@ -21,7 +21,7 @@ from hushbandits.bench.runner.progress import Bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures
 from hushbandits.core import Params, affordable, integer, shown
-from hushbandits.core.measure import gathered
+from hushbandits.core.metric import gathered
 from hushbandits.core.team import Team
 from hushbandits.core.utils import reach
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, make_team, title
@@ -43,9 +43,9 @@ def evaluate(
     env_id : str or class
         One of `list_envs`, ``"my_module:MyEnv"``, or an `Env` class.
     agent : str, class, Team, model, or callable
-        One of `list_agents`, ``"my_module:MyAgent"``, a class (a `Team`, or one agent's code, which `Each` lifts), a
-        team, or what builds one from `agent_kwargs`.  A policy that was trained: ``"sb3:FOLDER"``, ``"sb3:my.zip"``, a
-        model of Stable-Baselines3 as it is in memory, or any function of observations as `Acts`.
+        One of `list_agents`, ``"my_module:MyAgent"``, a class (a `Team`, or one agent's code, which `PerAgent` lifts),
+        a team, or what builds one from `agent_kwargs`.  A trained policy: ``"sb3:FOLDER"``, ``"sb3:my.zip"``, a
+        model of Stable-Baselines3 as it is in memory, or any function of observations as `FromFunction`.
     runs, seed : int
         Run r draws from `seed`, the env with its parameters, and r: the same numbers whatever `runs` and `jobs`, those
         of run r of an experiment's cell, and the same arms, graphs and rewards for all agents and wrappers.  (A

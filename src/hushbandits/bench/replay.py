@@ -12,8 +12,8 @@ from hushbandits.bench.results import Results, load_results
 from hushbandits.bench.run import Outcome
 from hushbandits.bench.runner.batch import prepare
 from hushbandits.core import Params, integer, shown
-from hushbandits.core.random.streams import LONGEST, run_seeds
-from hushbandits.registry import make_core, make_wrapper
+from hushbandits.core.random.streams import LONGEST, spawn_seeds
+from hushbandits.registry import make_batched, make_wrapper
 
 __all__ = ["replay"]
 
@@ -86,13 +86,13 @@ def replay(
         raise ValueError(f"{one.cell.label} was not made by its name, or its seeds are not known: evaluate it anew")
     id, params, asked = spec
     # Who met it may have settled what the env gathers for inboxes; a view's agents see for themselves.
-    core = make_core(id, wrappers=asked, **params)
+    core = make_batched(id, wrappers=asked, **params)
     if core.horizon is None:
-        core = make_core(id, wrappers=asked, **{**params, "horizon": LONGEST})
+        core = make_batched(id, wrappers=asked, **{**params, "horizon": LONGEST})
     own, other = task_options(id, options)
     if other:
         raise TypeError(f"replay takes no parameter {next(iter(other))!r}: the env is as it was played")
     view = ParallelView(core, beats=beats, render_mode=render_mode, info=info, **own)
-    view.repeat(run_seeds(drawn[0], 1, run, drawn[1]))
+    view.repeat(spawn_seeds(drawn[0], 1, run, drawn[1]))
     view.reset()
     return view

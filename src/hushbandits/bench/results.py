@@ -21,7 +21,7 @@ from hushbandits.core import Array, Params, shown
 from hushbandits.core.env import Env
 from hushbandits.core.team import Team
 from hushbandits.core.utils import nearest
-from hushbandits.protection import Protection, protection
+from hushbandits.guarantee_table import PrivacyReport, protection
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,7 +98,7 @@ class Results:
     parts: tuple[Part, ...]
     path: Path | None = None
     met: tuple[Env, Team] | None = field(default=None, kw_only=True)
-    tables: Mapping[str, Protection] = field(default_factory=dict, kw_only=True)
+    tables: Mapping[str, PrivacyReport] = field(default_factory=dict, kw_only=True)
 
     # -- what there is ------------------------------------------------------------------------------------------------
 
@@ -280,20 +280,20 @@ class Results:
     # -- guarantees and pictures --------------------------------------------------------------------------------------
 
     @cached_property
-    def privacy(self) -> Protection:
+    def privacy(self) -> PrivacyReport:
         """The table of guarantees of the only configuration, and the ε that its runs spent."""
         table = self._table
         return replace(table, notes=(*table.notes, *spent(self.only.data.finals)))
 
     @property
-    def _table(self) -> Protection:
+    def _table(self) -> PrivacyReport:
         if self.met is not None:
             return protection(*self.met)
         one = self.only
         if one.cell.key not in self.tables:
             raise ValueError(
                 f"no guarantees of {one.cell.label} are recorded, only those of an experiment's first cells; ask "
-                f"hushbandits.privacy(env, agent)"
+                f"hushbandits.privacy_report(env, agent)"
             )
         return self.tables[one.cell.key]
 

@@ -3,12 +3,12 @@
 from hushbandits.core.env import Env
 from hushbandits.core.env_view import EnvView, World
 from hushbandits.core.guarantee import ONCE, ONE_USER, RESOLVED, Adjacency, Guarantee, Run, invalid
-from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Field, Fields, Inbox, Obs, require
+from hushbandits.core.messages import Field, Fields, Inbox, Observation, require
+from hushbandits.core.metric import Metric
 from hushbandits.core.payload import Channel, Gathering, Noise, Payload, PointNoise, Sealing, Shuffling
 from hushbandits.core.random.arms import Arms, Standing
 from hushbandits.core.random.rewards import Bernoulli, Law, RepeatingMeans, UniformMeans, draw_locations
-from hushbandits.core.random.streams import LONGEST, Streams, Uniforms, run_seeds
+from hushbandits.core.random.streams import LONGEST, Streams, Uniforms, spawn_seeds
 from hushbandits.core.rows import set_rows
 from hushbandits.core.task import Coding, Part, Task
 from hushbandits.core.team import Protocol, Team
@@ -29,13 +29,72 @@ from hushbandits.core.validation import Space, Stacked, as_array, checked, choic
 from hushbandits.core.wrapper import Privatizer, SecureFunction, Wrapper, check_unit_rewards
 
 __all__ = [
-    "LONGEST", "ONCE", "ONE_USER", "RESOLVED", "Action", "Adjacency", "Arms",
-    "Array", "Bernoulli", "Channel", "Coding", "Env", "EnvView", "Field", "Fields", "Gathering", "Guarantee", "Inbox",
-    "Law", "Measure", "Message", "Noise", "Obs", "Params", "Part", "Payload", "PointNoise", "Privatizer", "Protocol",
-    "RepeatingMeans", "Run", "Sealing", "SecureFunction", "Seeds", "Shuffling", "Space", "Stacked", "Standing",
+    "LONGEST",
+    "ONCE",
+    "ONE_USER",
+    "RESOLVED",
+    "Action",
+    "Adjacency",
+    "Arms",
+    "Array",
+    "Bernoulli",
+    "Channel",
+    "Coding",
+    "Env",
+    "EnvView",
+    "Field",
+    "Fields",
+    "Gathering",
+    "Guarantee",
+    "Inbox",
+    "Law",
+    "Message",
+    "Metric",
+    "Noise",
+    "Observation",
+    "Params",
+    "Part",
+    "Payload",
+    "PointNoise",
+    "Privatizer",
+    "Protocol",
+    "RepeatingMeans",
+    "Run",
+    "Sealing",
+    "SecureFunction",
+    "Seeds",
+    "Shuffling",
+    "Space",
+    "Stacked",
+    "Standing",
     "Streams",
-    "Task", "Team", "UniformMeans", "Uniforms", "World", "Wrapper", "affordable", "as_array",
-    "check_unit_rewards", "checked", "choice", "choices", "count", "divisor", "draw_locations", "flag", "handed",
-    "inside", "integer", "invalid", "jit", "locked", "probability", "real", "reals", "require", "run_seeds",
-    "set_rows", "shown",
+    "Task",
+    "Team",
+    "UniformMeans",
+    "Uniforms",
+    "World",
+    "Wrapper",
+    "affordable",
+    "as_array",
+    "check_unit_rewards",
+    "checked",
+    "choice",
+    "choices",
+    "count",
+    "divisor",
+    "draw_locations",
+    "flag",
+    "handed",
+    "inside",
+    "integer",
+    "invalid",
+    "jit",
+    "locked",
+    "probability",
+    "real",
+    "reals",
+    "require",
+    "set_rows",
+    "shown",
+    "spawn_seeds",
 ]  # fmt: skip

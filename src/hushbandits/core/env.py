@@ -13,8 +13,8 @@ import numpy as np
 
 from hushbandits.core.env_view import World
 from hushbandits.core.guarantee import Guarantee, check_reward_free
-from hushbandits.core.measure import Measure, gathered
-from hushbandits.core.messages import Field, Fields, Inbox, Obs
+from hushbandits.core.messages import Field, Fields, Inbox, Observation
+from hushbandits.core.metric import Metric, gathered
 from hushbandits.core.payload import Payload
 from hushbandits.core.random import names
 from hushbandits.core.random.streams import Streams
@@ -103,7 +103,7 @@ class Env(World, ABC):
     #: Scalar metrics worth a curve.
     curve_metrics: tuple[str, ...] = ()
     #: What its metrics are, and of an env what its wrappers' are too; a class adds to what its bases declare.
-    measures: Mapping[str, Measure] = {}
+    measures: Mapping[str, Metric] = {}
     #: Whether an episode lasts exactly `horizon` ticks of the clock.
     fixed_length: bool = True
     #: Id (or class), parameters and wrappers that it was made from, where a registry made it.
@@ -181,13 +181,14 @@ class Env(World, ABC):
 
     # -- how runs start ---------------------------------------------------------------------------------------
 
-    def reset(self, seeds: int | Seeds = 0, rows: Sequence[int] | Array | None = None) -> Obs:
+    def reset(self, seeds: int | Seeds = 0, rows: Sequence[int] | Array | None = None) -> Observation:
         """Start R new runs, or some of them while the others go on.
 
         Parameters
         ----------
         seeds : int or (n, 3) uint64 array
-            One row per run that starts, as `run_seeds` returns them; an int s stands for this env's first runs under s.
+            One row per run that starts, as `spawn_seeds` returns them; an int s stands for this env's first runs under
+            s.
         rows : (n,) ints or (R,) bools, optional
             The runs that start afresh, between two rounds: from there on each is what it would be alone.
 
@@ -225,9 +226,11 @@ class Env(World, ABC):
         self._phase = "pull"
         return self._seen()
 
-    def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Obs:
+    def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Observation:
         """What the agents are shown now, of memory of its own."""
-        obs = Obs(self.t.copy(), self.live.copy(), self.who.copy(), None if reward is None else reward.copy(), inbox)
+        obs = Observation(
+            self.t.copy(), self.live.copy(), self.who.copy(), None if reward is None else reward.copy(), inbox
+        )
         for value in (obs.t, obs.live, obs.who, obs.reward):  # made in every beat, so not by calls of `handed`
             if value is not None:
                 value.setflags(write=False)
@@ -343,7 +346,7 @@ class Env(World, ABC):
 
     # -- the round --------------------------------------------------------------------------------------------
 
-    def pull(self, action: object) -> Obs:
+    def pull(self, action: object) -> Observation:
         """Beat 1: arms in (`action`: its fields as in `actions`, each ``(R, A, …)``), own rewards out."""
         if self._phase != "pull":
             self._refuse("pull")
@@ -355,7 +358,7 @@ class Env(World, ABC):
         self._phase = "talk"
         return self._seen(reward=self.own_reward if "reward" in self.told else None)
 
-    def talk(self, message: Message | None = None) -> Obs:
+    def talk(self, message: Message | None = None) -> Observation:
         """Beat 2: messages in (`message`: `fields`, each ``(R, A, …)``; ``None``: the standard report), inboxes out."""
         if self._phase != "talk":
             self._refuse("talk")

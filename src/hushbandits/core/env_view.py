@@ -71,7 +71,7 @@ class EnvView(World):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> view = EnvView(hb.make_core("CoopNetwork-v0", n_agents=4))
+    >>> view = EnvView(hb.make_batched("CoopNetwork-v0", n_agents=4))
     >>> view.n_agents, view.distance.shape
     (4, (1, 4, 4))
     >>> view.metrics
@@ -130,7 +130,7 @@ def revealed(env: World) -> Iterator[EnvView]:
     Examples
     --------
     >>> import hushbandits as hb
-    >>> env = hb.make_core("CoopNetwork-v0", n_agents=4)
+    >>> env = hb.make_batched("CoopNetwork-v0", n_agents=4)
     >>> obs = env.reset(0)
     >>> with revealed(env) as its:
     ...     its.means.shape
@@ -161,7 +161,7 @@ def known_settings(entry: Callable[..., object], given: Mapping[str, object], br
     Examples
     --------
     >>> import hushbandits as hb
-    >>> network = type(hb.make_core("CoopNetwork-v0"))
+    >>> network = type(hb.make_batched("CoopNetwork-v0"))
     >>> known_settings(network, {"means": [0.9, 0.1], "graph": "star", "n_agents": 4}, ())
     {'graph': 'star', 'n_agents': 4}
     """

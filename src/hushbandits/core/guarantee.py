@@ -20,7 +20,7 @@ ADJACENCIES = ("reward", "participant", "none", "unknown")
 
 #: What a user-defined class may set without touching what its base promises.
 _HARMLESS = frozenset({
-    "curve_metrics", "measures", "meets", "metrics", "name", "preserves_guarantees", "protocol",
+    "curve_metrics", "measures", "validate_env", "metrics", "name", "preserves_guarantees", "protocol",
     "reward_free_fields", "runs_at_once", "setting",
 })  # fmt: skip
 #: Hooks of an env through which everything passes that it says of rewards.

@@ -154,7 +154,7 @@ class Inbox(ABC):
 
 
 @dataclasses.dataclass(slots=True)
-class Obs:
+class Observation:
     """Observation of the acting agents of all runs.
 
     Parameters

@@ -15,8 +15,8 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core.env_view import World
-from hushbandits.core.measure import gathered
-from hushbandits.core.messages import Obs
+from hushbandits.core.messages import Observation
+from hushbandits.core.metric import gathered
 from hushbandits.core.utils import Action, Array, Message, Params, Seeds, choice, flag, jit, parameters, real, shown
 from hushbandits.core.validation import Space, Stacked, choices, sample_mask
 
@@ -156,7 +156,7 @@ class Task(ABC):
         """What the core pulls for a decoded action."""
 
     @abstractmethod
-    def pulled(self, obs: Obs) -> None:
+    def pulled(self, obs: Observation) -> None:
         """Take in what beat 1 has shown."""
 
     def words(self, action: Stacked) -> Message | None:
@@ -164,11 +164,11 @@ class Task(ABC):
         return None
 
     @abstractmethod
-    def heard(self, obs: Obs) -> None:
+    def heard(self, obs: Observation) -> None:
         """Take in what beat 2 has brought."""
 
     @abstractmethod
-    def earned(self, before: Obs) -> Array:
+    def earned(self, before: Observation) -> Array:
         """``(R, M)`` what beat 1 earns, given what was known before it."""
 
     def answered(self) -> Array | None:
@@ -204,7 +204,7 @@ class Task(ABC):
         self.begin(self.core.reset(seeds, rows), rows)
         self._billed = self._bill()
 
-    def begin(self, obs: Obs, rows: Array | None = None) -> None:
+    def begin(self, obs: Observation, rows: Array | None = None) -> None:
         """Forget everything, or what the runs `rows` have seen; `obs` is what the core shows at their start."""
         #: What the core answered last.
         self.obs = obs

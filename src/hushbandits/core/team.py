@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from hushbandits.core.env_view import World, view_of
 from hushbandits.core.guarantee import Guarantee, GuaranteeSource
-from hushbandits.core.measure import Measure
-from hushbandits.core.messages import Fields, Inbox, Obs
+from hushbandits.core.messages import Fields, Inbox, Observation
+from hushbandits.core.metric import Metric
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.utils import Action, Array, Message, Params
 
@@ -42,8 +42,8 @@ class Team(GuaranteeSource):
     ...     setting = "network"
     ...     def act(self, obs):
     ...         return np.zeros(obs.who.shape, int)
-    >>> env = hb.make_core("CoopNetwork-v0", runs=2, n_agents=4, horizon=5)
-    >>> hb.play(env, First(), seed=0)["regret"].shape
+    >>> env = hb.make_batched("CoopNetwork-v0", runs=2, n_agents=4, horizon=5)
+    >>> hb.rollout(env, First(), seed=0)["regret"].shape
     (2,)
     """
 
@@ -60,7 +60,7 @@ class Team(GuaranteeSource):
     #: Whether its votes end every run that votes can end; an env without a horizon takes no other team.
     ends: bool = False
     #: What its `metrics` are; a class adds to what its bases declare.
-    measures: Mapping[str, Measure] = {}
+    measures: Mapping[str, Metric] = {}
 
     @property
     def name(self) -> str:
@@ -76,7 +76,7 @@ class Team(GuaranteeSource):
         """What this agent needs of an env with these `settings`: of its parameters those that say nothing of arms."""
         return Protocol()
 
-    def meets(self, env: World) -> None:
+    def validate_env(self, env: World) -> None:
         """Raise ``ValueError`` where it cannot play in `env` (its view, before the start)."""
 
     def metrics(self, env: World) -> dict[str, Array]:
@@ -108,7 +108,7 @@ class Team(GuaranteeSource):
             Its own random streams: ``rng.uniforms(step, shape)``, ``rng.generator(run, seat)``, ``len(rng)`` runs.
         """
 
-    def act(self, obs: Obs) -> Action:
+    def act(self, obs: Observation) -> Action:
         """Beat 1: choose arms, each field of an action ``(R, A, …)``; `obs` says who acts."""
         raise NotImplementedError(f"{type(self).__name__} must define act(obs)")
 

@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core.messages import Field, Fields
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.core.utils import Array, Seeds, integer, jit, nearest, shown
 from hushbandits.core.utils.validate import names_all
 
@@ -187,19 +187,21 @@ def checked_rows(rows: object, runs: int) -> Array:
 
 
 def checked_seeds(seeds: object, runs: int, world: str = "") -> Seeds:
-    """Return one row per run: of `run_seeds` in `world` where `seeds` is an int, else as given.
+    """Return one row per run: of `spawn_seeds` in `world` where `seeds` is an int, else as given.
 
     Examples
     --------
     >>> checked_seeds([1], 1)
     Traceback (most recent call last):
         ...
-    ValueError: seeds must be an integer ≥ 0 or the (n, 3) array that run_seeds returns; not [1]
+    ValueError: seeds must be an integer ≥ 0 or the (n, 3) array that spawn_seeds returns; not [1]
     """
     if isinstance(seeds, (int, np.integer)) and not isinstance(seeds, bool):
-        return run_seeds(int(integer("seed", seeds, 0, np.inf)), runs, world=world)
+        return spawn_seeds(int(integer("seed", seeds, 0, np.inf)), runs, world=world)
     if not isinstance(seeds, np.ndarray) or seeds.dtype != np.uint64 or seeds.shape[1:] != (3,) or not len(seeds):
-        raise ValueError(f"seeds must be an integer ≥ 0 or the (n, 3) array that run_seeds returns; not {shown(seeds)}")
+        raise ValueError(
+            f"seeds must be an integer ≥ 0 or the (n, 3) array that spawn_seeds returns; not {shown(seeds)}"
+        )
     return seeds
 
 

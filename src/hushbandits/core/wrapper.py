@@ -13,8 +13,8 @@ from typing import Any, ClassVar, NoReturn
 
 from hushbandits.core.env_view import World
 from hushbandits.core.guarantee import GuaranteeSource, check_reward_free, declared, overridden
-from hushbandits.core.measure import Measure
 from hushbandits.core.messages import Field, Fields, Inbox, require
+from hushbandits.core.metric import Metric
 from hushbandits.core.payload import VERBS, Payload
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.utils import Array, flag, nearest, probability, ships, shown
@@ -75,7 +75,7 @@ class Wrapper(GuaranteeSource):
     #: Scalar metrics of `metrics` worth a curve.
     curve_metrics: ClassVar[tuple[str, ...]] = ()
     #: What its `metrics` are; a class adds to what its bases declare.
-    measures: ClassVar[Mapping[str, Measure]] = {}
+    measures: ClassVar[Mapping[str, Metric]] = {}
 
     def __init__(self, *, name: str | None = None):
         if name is not None and not (isinstance(name, str) and name):

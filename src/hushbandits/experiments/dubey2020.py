@@ -20,7 +20,7 @@ from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.core import Array, Params, UniformMeans
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
-from hushbandits.registry import make_core
+from hushbandits.registry import make_batched
 
 SMALL = {"env.n_agents": 50, "env.edge_probability": 0.2}
 #: Means are drawn, each arm's like another's: nothing is left to shuffle.
@@ -42,7 +42,7 @@ def _median(bound: Callable[..., Array], env: Params, t: Array, epsilon: float) 
     """Median of a bound over instances drawn as the env draws them; χ̄ from a greedy cover of each power graph."""
     from hushbandits.envs.network.graphs import power_graph
 
-    core = make_core("CoopNetwork-v0", runs=_INSTANCES, **env)
+    core = make_batched("CoopNetwork-v0", runs=_INSTANCES, **env)
     core.reset(0)
     distance, life = core.distance, core.slots.life
     powers = [power_graph(d, int(g)).astype(bool) for d, g in zip(distance, life, strict=True)]

@@ -13,7 +13,7 @@ import numpy as np
 from hushbandits.adapters.learners import Rows
 from hushbandits.baselines.learned import Learned, Network, heads_of
 from hushbandits.baselines.sb3_choices import CHOICES, choices
-from hushbandits.core import Array, Streams, integer, real, run_seeds
+from hushbandits.core import Array, Streams, integer, real, spawn_seeds
 from hushbandits.core.random.names import TRAINED, agent
 from hushbandits.learning.models import mixed, widths_of
 from hushbandits.learning.record import Score, earned
@@ -103,7 +103,7 @@ class Evolution:
     def _earn(self, numbers: Array, seed: int) -> float:
         policy = Learned("es", self._weights(numbers), "tanh", deterministic=True, masked=True, by_choice=True)
         player = Network(policy)
-        player.reset(Streams(run_seeds(seed, self._rows.runs)).below(agent(TRAINED)))
+        player.reset(Streams(spawn_seeds(seed, self._rows.runs)).below(agent(TRAINED)))
 
         def choose() -> Array:
             self.steps += self._rows.runs * self._rows.n_agents

@@ -16,9 +16,9 @@ import numpy as np
 from hushbandits.adapters.learners import Rows
 from hushbandits.baselines.learned import CARD, WEIGHTS, Learned, Network, heads_of, read
 from hushbandits.bench.runner.errors import StoreError
-from hushbandits.core import Array, Params, Streams, run_seeds, shown
-from hushbandits.core.play import play
+from hushbandits.core import Array, Params, Streams, shown, spawn_seeds
 from hushbandits.core.random.names import TRAINED, agent
+from hushbandits.core.rollout import rollout
 from hushbandits.core.utils.files import PART, replacing
 from hushbandits.registry import make_team
 
@@ -40,7 +40,7 @@ def score(player: Network, rows: Rows, seed: int) -> Score:
 
     ``se`` is the return's standard error.  Runs and actions are those of ``play(core, team, seed)``.
     """
-    player.reset(Streams(run_seeds(seed, rows.runs, world=rows.core.seed_text)).below(agent(TRAINED)))
+    player.reset(Streams(spawn_seeds(seed, rows.runs, world=rows.core.seed_text)).below(agent(TRAINED)))
     returns = earned(rows, seed, lambda: player.act(rows.task))
     error = float(returns.std(ddof=1) / math.sqrt(rows.runs)) if rows.runs > 1 else None
     return {"return": float(returns.mean()), "se": error, "metrics": _means(rows.core.metrics())}
@@ -54,7 +54,7 @@ def uniform(rows: Rows, seed: int) -> Score:
     scores, seen = sum(heads_of(rows.task.action_space)), rows.task.observation_space.shape[0]
     alike = {"head.weight": np.zeros((scores, seen)), "head.bias": np.zeros(scores)}
     found = score(Network(Learned("uniform", alike, "tanh", masked=True)), rows, seed)
-    found["metrics"] = _means(play(rows.core, make_team("Random"), seed))
+    found["metrics"] = _means(rollout(rows.core, make_team("Random"), seed))
     return found
 
 

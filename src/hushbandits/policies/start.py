@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from typing import NamedTuple
 
-from hushbandits.core import Array, Streams, World, Wrapper, check_unit_rewards, run_seeds
+from hushbandits.core import Array, Streams, World, Wrapper, check_unit_rewards, spawn_seeds
 from hushbandits.core.random.rewards import Stable
 from hushbandits.core.utils import words
 from hushbandits.policies.policy import Policy
@@ -41,7 +41,7 @@ def started(
 
 def tried(policy: Policy, env: World, plays: int, heard: bool = False) -> None:
     """Raise ``ValueError`` where a policy cannot start in `env`: as `started` says of a learner that is thrown away."""
-    luck = Streams(run_seeds(0, 1)).cursors() if policy.random else None
+    luck = Streams(spawn_seeds(0, 1)).cursors() if policy.random else None
     started(policy, env, 1, plays, luck, heard)
 
 

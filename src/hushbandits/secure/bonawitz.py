@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hushbandits.core import Array, Measure, Streams, affordable, integer, probability, set_rows, shown
+from hushbandits.core import Array, Metric, Streams, affordable, integer, probability, set_rows, shown
 from hushbandits.core.random.names import DROPS, KEYS
 from hushbandits.secure import primitives
 from hushbandits.secure.arithmetic import SHARE
@@ -25,11 +25,11 @@ STAGES = ("keys", "shares", "masked", "signed", "unmask")
 
 #: What `Cohorts.metrics` measures.
 MEASURES = {
-    "secagg_bytes_up": Measure("bytes that a user sends per secure sum", "amount"),
-    "secagg_bytes_down": Measure("bytes that a user gets per secure sum", "amount"),
-    "secagg_rounds": Measure("rounds of secure sums", "count"),
-    "secagg_aborts": Measure("secure sums that were aborted", "count"),
-    **{f"secagg_dropped_{stage}": Measure(f"users that dropped out at stage {stage}", "count") for stage in STAGES},
+    "secagg_bytes_up": Metric("bytes that a user sends per secure sum", "amount"),
+    "secagg_bytes_down": Metric("bytes that a user gets per secure sum", "amount"),
+    "secagg_rounds": Metric("rounds of secure sums", "count"),
+    "secagg_aborts": Metric("secure sums that were aborted", "count"),
+    **{f"secagg_dropped_{stage}": Metric(f"users that dropped out at stage {stage}", "count") for stage in STAGES},
 }
 
 #: Bytes that two neighbours take in one process, about; most neighbours of a user.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hushbandits.core import Array, Measure, Streams, integer, set_rows
+from hushbandits.core import Array, Metric, Streams, integer, set_rows
 from hushbandits.core.random.names import KEYS
 from hushbandits.secure import primitives
 from hushbandits.secure.messages import Abort, Fault
@@ -21,8 +21,8 @@ MOST_HOPS = 100
 
 #: What `Batches.metrics` measures.
 MIXED = {
-    "mixnet_messages": Measure("messages through mixes", "count"),
-    "mixnet_bytes": Measure("bytes that a sender sends per message through mixes", "amount"),
+    "mixnet_messages": Metric("messages through mixes", "count"),
+    "mixnet_bytes": Metric("bytes that a sender sends per message through mixes", "amount"),
 }
 
 #: By how much a layer makes a message longer: an ephemeral key, and what a box needs.

@@ -17,7 +17,7 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 from pettingzoo.test import parallel_api_test
 
-from hushbandits.core import Env, Params, Space, integer, run_seeds
+from hushbandits.core import Env, Params, Space, integer, spawn_seeds
 from hushbandits.core.validation import stacked
 from hushbandits.registry import make_team, takes
 from hushbandits.testing.games import FIRST, built, calling, check_rows, difference, repeatable, required, same
@@ -105,7 +105,7 @@ def check_env(
             id, given, wrappers = view.core.spec
             given = {name: value for name, value in given.items() if name != "speech"}  # `Random` says the report alone
             game = partial(built, partial(make_team, "Random"), id, given, wrappers)
-            check_rows(game, run_seeds(seed, 3), rounds=steps)
+            check_rows(game, spawn_seeds(seed, 3), rounds=steps)
 
 
 def _builder(env: str | type[Env] | ParallelEnv | Built, kwargs: Params) -> Built:

@@ -15,12 +15,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from hushbandits.agents.each import Each
-from hushbandits.core import Array, Env, Message, Obs, Params, Seeds, Team, checked, run_seeds
+from hushbandits.agents.each import PerAgent
+from hushbandits.core import Array, Env, Message, Observation, Params, Seeds, Team, checked, spawn_seeds
 from hushbandits.core.env_view import revealed
 from hushbandits.core.guarantee import GuaranteeSource
 from hushbandits.core.messages import Field, Fields, Inbox
-from hushbandits.core.play import begin, meet
+from hushbandits.core.rollout import begin, check_compatible
 from hushbandits.core.utils import parameters, words
 from hushbandits.registry import AnyEnv, AnyWrapper, assemble, list_envs, takes
 
@@ -109,7 +109,7 @@ def trace(env: Env, team: Team, seeds: int | Seeds, rounds: float = math.inf, pi
     """
     cls, seen = written(team), Trace()
 
-    def after(obs: Obs) -> tuple:
+    def after(obs: Observation) -> tuple:
         return pickle.loads(pickle.dumps((env, team, obs))) if len(seen) < pickled else (env, team, obs)
 
     with calling(cls, "reset"):
@@ -156,9 +156,9 @@ def trace(env: Env, team: Team, seeds: int | Seeds, rounds: float = math.inf, pi
 
 
 def written(team: Team) -> type:
-    """Return the class that somebody wrote: the agent's, where `Each` lifts it."""
-    factory: object = team.factory if isinstance(team, Each) else type(team)
-    return factory if isinstance(factory, type) else Each
+    """Return the class that somebody wrote: the agent's, where `PerAgent` lifts it."""
+    factory: object = team.factory if isinstance(team, PerAgent) else type(team)
+    return factory if isinstance(factory, type) else PerAgent
 
 
 @contextmanager
@@ -300,7 +300,7 @@ def check_games(
             check_promises(cls, core, who(core, team))
             # a number of runs that is no other size, so that no axis can stand for another
             runs = next(n for n in range(2, 5) if n not in (core.n_agents, core.n_arms))
-            check_rows(partial(watched, build), run_seeds(seed, runs), cls.__name__)
+            check_rows(partial(watched, build), spawn_seeds(seed, runs), cls.__name__)
             if named:
                 check_pickle(build)
 
@@ -311,7 +311,7 @@ def check_rows(build: Built, seeds: Seeds, whose: str = "a game", rounds: float 
     def play(used: bool) -> Trace:
         game = build(len(seeds))
         if used:
-            trace(*game, run_seeds(7, len(seeds)), rounds)
+            trace(*game, spawn_seeds(7, len(seeds)), rounds)
         return trace(*game, seeds, rounds)
 
     batch = repeatable(play, whose)
@@ -375,5 +375,5 @@ def built(
     with warnings.catch_warnings():  # of votes that cannot remove an arm in so short a game
         warnings.simplefilter("ignore")
         core = assemble(env_id, team, runs=runs, env=copy.deepcopy(env), wrappers=copy.deepcopy(wrappers))
-        meet(core, team)
+        check_compatible(core, team)
     return core, team

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from hushbandits.agents.each import Unlearning
-from hushbandits.core import Array, Env, Field, Inbox, Payload, Streams, Team, World, Wrapper, checked, run_seeds
+from hushbandits.core import Array, Env, Field, Inbox, Payload, Streams, Team, World, Wrapper, checked, spawn_seeds
 from hushbandits.core.utils import Params, integer, shown
 from hushbandits.core.wrapper import inward, outward, toward_agents
 from hushbandits.policies.policy import Policy
@@ -19,7 +19,7 @@ from hushbandits.testing import games
 from hushbandits.testing.games import calling, check_games, check_hooks, required, same
 
 _AGENT = ("act", "speak", "hear")
-_TEAM = (*_AGENT, "reset", "meets", "protocol", "metrics", "claimed_guarantees", "episode", "runs_at_once")
+_TEAM = (*_AGENT, "reset", "validate_env", "protocol", "metrics", "claimed_guarantees", "episode", "runs_at_once")
 _WRAPPER = ("reset", "send", "deliver", "tell", "told", "sends", "hears", "tells", "metrics", "claimed_guarantees")
 _POLICY = ("state", "choose", "update")
 _PLAYS, _LEARNERS = 40, 3
@@ -275,7 +275,7 @@ def check_policy(policy: AnyPolicy, *, n_arms: int = 4, seed: int = 0, **params:
     check_hooks(cls, Policy, _POLICY)  # before one is made: a rule that is misspelt is missing
     made = make_policy(policy, **params)
     learners = _LEARNERS + (n_arms == _LEARNERS)
-    luck = Streams(run_seeds(seed, 1)).cursors(learners) if made.random else None
+    luck = Streams(spawn_seeds(seed, 1)).cursors(learners) if made.random else None
     rewards = np.random.default_rng(seed).random((learners, _PLAYS))
 
     def play(rows: slice) -> Array:

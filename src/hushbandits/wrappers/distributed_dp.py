@@ -51,7 +51,7 @@ class DiscreteLaplace(_Distributed):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> env = hb.make_core("DistDP-v0", epsilon=0.5)
+    >>> env = hb.make_batched("DistDP-v0", epsilon=0.5)
     >>> [wrapper.name for wrapper in env.wrappers]
     ['DiscreteLaplace', 'SecAgg']
     >>> env.guarantees()[0].epsilon
@@ -89,7 +89,7 @@ class Skellam(_Distributed):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> round(hb.make_core("DistRDP-v0", epsilon=0.5).guarantees()[0].epsilon, 2)
+    >>> round(hb.make_batched("DistRDP-v0", epsilon=0.5).guarantees()[0].epsilon, 2)
     2.43
     """
 
@@ -153,7 +153,7 @@ class DiscreteGaussian(Skellam):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> round(hb.make_core("DistCDP-v0", epsilon=0.5).guarantees()[0].epsilon, 2)
+    >>> round(hb.make_batched("DistCDP-v0", epsilon=0.5).guarantees()[0].epsilon, 2)
     2.42
     """
 

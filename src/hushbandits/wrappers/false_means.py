@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core import Array, Fields, Measure, Payload, Streams, Uniforms, World, Wrapper, choice, real, require
+from hushbandits.core import Array, Fields, Metric, Payload, Streams, Uniforms, World, Wrapper, choice, real, require
 from hushbandits.core.random.names import SAMPLES
 from hushbandits.core.rows import set_rows
 from hushbandits.wrappers.huber import drawn
@@ -66,9 +66,9 @@ class FalseMeans(Wrapper):
     """
 
     curve_metrics = ("honest_regret",)
-    measures: ClassVar[Mapping[str, Measure]] = {
-        "honest_regret": Measure("pseudo-regret of an honest agent", "amount"),
-        "honest_most": Measure("pseudo-regret of the honest agent who has most", "amount"),
+    measures: ClassVar[Mapping[str, Metric]] = {
+        "honest_regret": Metric("pseudo-regret of an honest agent", "amount"),
+        "honest_most": Metric("pseudo-regret of the honest agent who has most", "amount"),
     }
 
     byzantine: Array  # (R, M) bool

@@ -33,7 +33,7 @@ class LocalBernoulli(Wrapper):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> env = hb.make_core("CoopNetwork-v0", wrappers=[LocalBernoulli(0.5)])
+    >>> env = hb.make_batched("CoopNetwork-v0", wrappers=[LocalBernoulli(0.5)])
     >>> [(g.epsilon, g.view) for g in env.guarantees()]
     [(0.5, 'everyone, the agent included')]
     """

@@ -79,7 +79,7 @@ class LocalTruncated(LocalDiscreteLaplace):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> env = hb.make_core("hushbandits.envs.feedback:Feedback", wrappers=[LocalTruncated(0.5)])
+    >>> env = hb.make_batched("hushbandits.envs.feedback:Feedback", wrappers=[LocalTruncated(0.5)])
     >>> env.guarantees()[0].epsilon, env.guarantees()[0].delta
     (0.5, 1e-06)
     """

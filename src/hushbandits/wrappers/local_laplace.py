@@ -82,7 +82,7 @@ class LocalLaplace(Wrapper):
     --------
     >>> import hushbandits as hb
     >>> for own in ("exact", "noised"):
-    ...     env = hb.make_core("CoopNetwork-v0", wrappers=[LocalLaplace(0.5, own=own)])
+    ...     env = hb.make_batched("CoopNetwork-v0", wrappers=[LocalLaplace(0.5, own=own)])
     ...     print([(g.epsilon, g.alone, g.invalid_reason) for g in env.guarantees()])
     [(inf, False, 'the arms that an agent shows follow its exact own rewards'), (0.5, True, '')]
     [(0.5, False, '')]

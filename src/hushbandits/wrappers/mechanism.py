@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core import Field, Fields, Inbox, Measure, Noise, Payload, Privatizer, SecureFunction, World, set_rows
+from hushbandits.core import Field, Fields, Inbox, Metric, Noise, Payload, Privatizer, SecureFunction, World, set_rows
 from hushbandits.core.guarantee import ONCE, ONE_USER, Guarantee, invalid
 from hushbandits.core.random.streams import Draws, Streams
 from hushbandits.core.utils import Array, choice, real
@@ -76,9 +76,9 @@ class Mechanism(Privatizer):
     free_hooks = ("plan",)  # what it plans is held against the law of its noise
     ledger: Ledger  # what the users of these runs spent
     _rngs: Draws
-    measures: ClassVar[Mapping[str, Measure]] = {
-        "epsilon": Measure("ε spent on a user's one reward, at most", "amount"),
-        "delta": Measure("δ spent on a user's one reward, at most", "share"),
+    measures: ClassVar[Mapping[str, Metric]] = {
+        "epsilon": Metric("ε spent on a user's one reward, at most", "amount"),
+        "delta": Metric("δ spent on a user's one reward, at most", "share"),
     }
     #: What keeps a user's own message from the observer: ``"sum"``, a secure function behind the mechanism;
     #: ``"noise"``, its own alone; ``"server"``, one that is trusted.

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Field, Fields, Measure, Payload, Streams, Uniforms, World, Wrapper, require, set_rows
+from hushbandits.core import Field, Fields, Metric, Payload, Streams, Uniforms, World, Wrapper, require, set_rows
 from hushbandits.core.guarantee import RESOLVED, Adjacency, Guarantee, invalid
 from hushbandits.core.utils import Array, affordable, choice, divisor, jit, real
 from hushbandits.envs.network.states import Posting
@@ -98,18 +98,18 @@ class PrivateMeans(Wrapper):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> env = hb.make_core("CoopNetwork-v0", n_agents=4, wrappers=[PrivateMeans(epsilon=1.0)])
+    >>> env = hb.make_batched("CoopNetwork-v0", n_agents=4, wrappers=[PrivateMeans(epsilon=1.0)])
     >>> sorted(env.inbox_fields)
     ['count', 'mean', 'sender']
     """
 
     spends = ("epsilon", "epsilon_delta", "epsilon_lemma", "agent_epsilon")
     curve_metrics = ("epsilon", "epsilon_delta", "epsilon_lemma")
-    measures: ClassVar[Mapping[str, Measure]] = {
-        "epsilon": Measure("ε spent on one reward, at most", "amount"),
-        "epsilon_delta": Measure("ε spent on one reward, at most, with δ > 0", "amount"),
-        "epsilon_lemma": Measure("ε spent on one reward, by the paper's lemma", "amount"),
-        "agent_epsilon": Measure("ε spent on one reward of each agent, at most", "amount"),
+    measures: ClassVar[Mapping[str, Metric]] = {
+        "epsilon": Metric("ε spent on one reward, at most", "amount"),
+        "epsilon_delta": Metric("ε spent on one reward, at most, with δ > 0", "amount"),
+        "epsilon_lemma": Metric("ε spent on one reward, by the paper's lemma", "amount"),
+        "agent_epsilon": Metric("ε spent on one reward of each agent, at most", "amount"),
     }
 
     _own: _Means

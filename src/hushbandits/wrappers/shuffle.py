@@ -87,7 +87,7 @@ class Shuffle(Mixed, Passage):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> sorted(hb.make_core("CoopNetwork-v0", wrappers=[Shuffle()]).inbox_fields)
+    >>> sorted(hb.make_batched("CoopNetwork-v0", wrappers=[Shuffle()]).inbox_fields)
     ['arm', 'reward']
     """
 

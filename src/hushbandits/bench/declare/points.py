@@ -9,7 +9,7 @@ from hushbandits.bench.declare.claim import Claim, Difference, Slope, Value
 from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.declare.vocabulary import place
 from hushbandits.core import shown
-from hushbandits.core.measure import Measure
+from hushbandits.core.metric import Metric
 from hushbandits.core.utils import nearest
 
 __all__ = ["check_claims", "check_declared", "picked", "points"]
@@ -42,7 +42,7 @@ def points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]]
     return [(place({key: cells[0].point[key] for key in free}), cells) for cells in found.values()]
 
 
-def check_claims(experiment: Experiment, measures: Mapping[str, Measure] | None = None) -> None:
+def check_claims(experiment: Experiment, measures: Mapping[str, Metric] | None = None) -> None:
     """Raise ``ValueError`` if a claim names a line or a point that the experiment does not have, or asks too much.
 
     `measures`: what its metrics are, where that is known.

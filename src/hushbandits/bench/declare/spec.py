@@ -12,7 +12,7 @@ from hushbandits.bench.declare.canonical import canonical, digest, world
 from hushbandits.bench.declare.claim import Claim, Line
 from hushbandits.bench.declare.parts import Count, Figure, Part, Use, check, plain_name
 from hushbandits.bench.declare.vocabulary import place, short, symbol
-from hushbandits.core import Params, Seeds, run_seeds, shown
+from hushbandits.core import Params, Seeds, shown, spawn_seeds
 from hushbandits.core.random.world import seed_text
 from hushbandits.core.utils import nearest
 from hushbandits.registry import ENVS
@@ -76,7 +76,7 @@ class Cell:
 
     def seeds(self, seed: int, first: int, runs: int) -> Seeds:
         """Return the seeds of runs `first` … of this cell."""
-        return run_seeds(seed, runs, first, self.seed_text)
+        return spawn_seeds(seed, runs, first, self.seed_text)
 
 
 @dataclass(frozen=True, kw_only=True)

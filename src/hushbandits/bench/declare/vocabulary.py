@@ -10,7 +10,7 @@ from functools import cache
 from types import MappingProxyType
 
 from hushbandits.core import Params
-from hushbandits.core.measure import Measure, gathered
+from hushbandits.core.metric import Metric, gathered
 from hushbandits.registry import builtin_classes
 
 __all__ = ["PARAMETERS", "place", "shipped", "short", "smaller_is_better", "symbol", "words"]
@@ -34,7 +34,7 @@ PARAMETERS = {
 
 
 @cache
-def shipped() -> Mapping[str, Measure]:
+def shipped() -> Mapping[str, Metric]:
     """Return what the metrics are of envs, agents and wrappers that ship, by name.
 
     For folders that do not say it themselves.

@@ -18,7 +18,7 @@ from hushbandits.bench.judge import stats
 from hushbandits.bench.judge.stats import STATISTICS, Interval, share_interval
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.core import Array, affordable
-from hushbandits.core.measure import Measure
+from hushbandits.core.metric import Metric
 
 __all__ = ["Compared", "Pair", "against", "comparisons", "swapped", "wins"]
 
@@ -87,7 +87,7 @@ class Compared:
     """
 
     metric: str
-    measure: Measure
+    measure: Metric
     statistic: str
     level: float
     lines: tuple[Configuration, ...]

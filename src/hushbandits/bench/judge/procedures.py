@@ -16,7 +16,7 @@ from hushbandits.bench.declare.spec import Cell
 from hushbandits.bench.judge.intervals import UNBOUNDED, Stratum, fieller, log_contrast, skewed_t
 from hushbandits.bench.judge.stats import INTERVALS, STATISTICS, Interval, statistic_of
 from hushbandits.core import Array
-from hushbandits.core.measure import Measure
+from hushbandits.core.metric import Metric
 
 __all__ = ["PROCEDURES", "Procedure", "combined", "contrast", "estimate", "procedure"]
 
@@ -105,7 +105,7 @@ PROCEDURES: Mapping[tuple[str, type[Effect]], Procedure] = {
 }
 
 
-def procedure(effect: Effect, measure: Measure) -> Procedure:
+def procedure(effect: Effect, measure: Metric) -> Procedure:
     """Return how `effect` of a metric that is a `measure` gets its interval."""
     found = PROCEDURES.get((statistic_of(measure, effect.statistic), type(effect)))
     if found is None:
@@ -128,7 +128,7 @@ def contrast(effect: Effect, cells: Sequence[Cell]) -> Array | None:
     return np.kron(signs, centred / (centred @ centred))
 
 
-def estimate(effect: Effect, measure: Measure, strata: Sequence[Stratum], weights: Array) -> float:
+def estimate(effect: Effect, measure: Metric, strata: Sequence[Stratum], weights: Array) -> float:
     """Return the effect of these runs, from the statistics of its lines."""
     centre = STATISTICS["mean" if measure.rate else effect.statistic]
     values = np.empty(len(weights))

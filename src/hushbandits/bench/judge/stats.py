@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 
 from hushbandits.core import Array
-from hushbandits.core.measure import Measure, agree
+from hushbandits.core.metric import Metric, agree
 
 __all__ = [
     "INTERVALS", "STATISTICS", "Interval", "Summary", "bootstrap", "holm", "iqm", "iqm_interval", "mean_interval",
@@ -306,17 +306,17 @@ INTERVALS: Mapping[str, tuple[str, Callable[[Array, float], Interval]]] = {
 }
 
 
-def statistic_of(measure: Measure, statistic: str) -> str:
+def statistic_of(measure: Metric, statistic: str) -> str:
     """Return what is really taken of a metric: of 0 and 1 nothing but the rate says anything."""
     return "rate" if measure.rate else statistic
 
 
-def shown_interval(interval: Interval, measure: Measure, values: Array) -> Interval:
+def shown_interval(interval: Interval, measure: Metric, values: Array) -> Interval:
     """Return the part of an interval in which the metric can lie, and all of it where runs contradict its nature.
 
     Examples
     --------
-    >>> shown_interval((-1.0, 3.0), Measure("messages sent", "count"), np.array([0.0, 2.0]))
+    >>> shown_interval((-1.0, 3.0), Metric("messages sent", "count"), np.array([0.0, 2.0]))
     (0.0, 3.0)
     """
     low, high = interval
@@ -326,7 +326,7 @@ def shown_interval(interval: Interval, measure: Measure, values: Array) -> Inter
     return max(low, min(least, float(np.min(values)))), min(high, max(most, float(np.max(values))))
 
 
-def summary(values: Array, measure: Measure, statistic: str = "mean", level: float = 0.95) -> Summary:
+def summary(values: Array, measure: Metric, statistic: str = "mean", level: float = 0.95) -> Summary:
     """Summarise runs: of a rate, the rate; of anything else, the statistic.  NaN is no run.
 
     Parameters
@@ -347,7 +347,7 @@ def summary(values: Array, measure: Measure, statistic: str = "mean", level: flo
 
     Examples
     --------
-    >>> found = summary(np.array([0.0, 0.0, 9.0]), Measure("messages sent", "count"))
+    >>> found = summary(np.array([0.0, 0.0, 9.0]), Metric("messages sent", "count"))
     >>> found.centre, [round(end, 1) for end in found.interval], found.procedure
     (3.0, [0.0, 15.9], 'Student')
     """

@@ -16,7 +16,7 @@ from hushbandits.bench.judge.stats import INTERVALS
 from hushbandits.bench.report.series import Series, figures, panelled, series
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.core import Array, Params
-from hushbandits.core.measure import Measure
+from hushbandits.core.metric import Metric
 from hushbandits.core.utils import extra
 from hushbandits.registry import ENVS
 
@@ -63,12 +63,12 @@ class Panel:
     time: str
 
     @property
-    def measure(self) -> Measure:
+    def measure(self) -> Metric:
         """What is shown."""
         return self.lines[0].lines[0].measures[self.figure.y]
 
     @property
-    def over(self) -> Measure | None:
+    def over(self) -> Metric | None:
         """What x is, where that is a metric."""
         line = self.lines[0].lines[0]
         return None if self.figure.x in ("time", "runs", *line.cell.point) else line.measures[self.figure.x]

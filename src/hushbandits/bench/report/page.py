@@ -24,7 +24,7 @@ from hushbandits.bench.report.tables import Value, columns, summaries, written
 from hushbandits.bench.runner.configuration import Configuration, configurations, noted
 from hushbandits.bench.runner.store import Store
 from hushbandits.core.utils.files import replacing
-from hushbandits.protection import HEADS
+from hushbandits.guarantee_table import HEADS
 
 __all__ = ["UNTOLD", "guarantees", "write"]
 

@@ -16,7 +16,7 @@ from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.bench.judge.stats import quantile_band, summary
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.core import Array
-from hushbandits.core.measure import Measure
+from hushbandits.core.metric import Metric
 from hushbandits.core.utils import imported, words
 
 __all__ = ["Series", "figures", "panelled", "series"]
@@ -148,7 +148,7 @@ def _points(
     return Series(label, lines, x, *_summaries(columns, figure, measures[figure.y]), **more)
 
 
-def _summaries(columns: Iterable[Array], figure: Figure, measure: Measure) -> tuple[Array, Array, Array]:
+def _summaries(columns: Iterable[Array], figure: Figure, measure: Metric) -> tuple[Array, Array, Array]:
     """Centres, low and high ends, of columns of runs."""
     found = []
     for values in columns:

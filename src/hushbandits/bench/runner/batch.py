@@ -15,8 +15,8 @@ from hushbandits.bench.runner.errors import RunError
 from hushbandits.core import Array, Params, Seeds, integer
 from hushbandits.core.env import Env
 from hushbandits.core.env_view import EnvView
-from hushbandits.core.play import begin, log_checkpoints, measured, meet, record
-from hushbandits.core.random.streams import run_seeds
+from hushbandits.core.random.streams import spawn_seeds
+from hushbandits.core.rollout import begin, check_compatible, log_checkpoints, measured, record
 from hushbandits.core.team import Team
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, assemble, make_team, make_wrapper
 
@@ -38,7 +38,7 @@ def prepare(
     else:
         team = make_team(agent, **params)
     built = assemble(env, team, runs=runs, env=env_params, wrappers=wrappers)
-    meet(built, team)
+    check_compatible(built, team)
     return built, team
 
 
@@ -56,7 +56,7 @@ def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> Sequence[int]:
     Examples
     --------
     >>> import hushbandits as hb
-    >>> sampled(3, hb.make_core("CoopNetwork-v0", horizon=100))
+    >>> sampled(3, hb.make_batched("CoopNetwork-v0", horizon=100))
     (1, 10, 100)
     """
     horizon = None if env.horizon is None else int(env.horizon)
@@ -158,7 +158,7 @@ class Task:
     def play(self) -> Played:
         """Play it, here and now."""
         wrappers = [make_wrapper(w.name, **w.params) if isinstance(w, Use) else w for w in self.wrappers]
-        drawn = run_seeds(self.seed, len(self.runs), self.runs[0], self.seed_text)
+        drawn = spawn_seeds(self.seed, len(self.runs), self.runs[0], self.seed_text)
         return play_batch(self.env, self.agent, drawn, self.env_params, self.params, wrappers, self.checkpoints)
 
 

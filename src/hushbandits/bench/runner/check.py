@@ -12,10 +12,10 @@ from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.runner.batch import prepare, sampled
 from hushbandits.bench.runner.plan import BATCH
 from hushbandits.core import affordable, integer
-from hushbandits.core.measure import Measure, gathered
-from hushbandits.core.play import begin, measured
+from hushbandits.core.metric import Metric, gathered
+from hushbandits.core.rollout import begin, measured
 from hushbandits.core.utils import nearest, words
-from hushbandits.protection import HEADS, protection
+from hushbandits.guarantee_table import HEADS, protection
 from hushbandits.registry import make_wrapper
 
 # Measured bytes, rounded up: of a cell as an object, of one run's bookkeeping, of a checkpoint's number in all curves.
@@ -37,7 +37,7 @@ class Instance(NamedTuple):
 
     finals: frozenset[str]
     curves: frozenset[str]
-    measures: dict[str, Measure]
+    measures: dict[str, Metric]
     privacy: list[list[str]]
 
 
@@ -73,7 +73,7 @@ class Instances:
             self._built[cell.key] = self._build(cell)
         return self._built[cell.key]
 
-    def measures(self, cell: Cell) -> Mapping[str, Measure]:
+    def measures(self, cell: Cell) -> Mapping[str, Metric]:
         """Return what the metrics of a cell are; each combination of env, agent and wrappers is built once."""
         return (self._kinds.get(_kind(cell)) or self.of(cell)).measures
 
@@ -102,9 +102,9 @@ def _kind(cell: Cell) -> tuple[str, ...]:
     return cell.env.name, cell.agent.name, *(w.name for w in cell.wrappers), *chosen
 
 
-def joined(experiment: str, instances: Iterable[Instance]) -> dict[str, Measure]:
+def joined(experiment: str, instances: Iterable[Instance]) -> dict[str, Metric]:
     """Return what the metrics of an experiment are; ``ValueError`` where its envs, agents and wrappers disagree."""
-    found: dict[str, Measure] = {}
+    found: dict[str, Metric] = {}
     for name, measure in (item for instance in instances for item in instance.measures.items()):
         if (other := found.setdefault(name, measure)).nature != measure.nature:
             raise ValueError(

@@ -13,8 +13,8 @@ from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures, Store
 from hushbandits.core import Array, Params, shown
-from hushbandits.core.measure import Measure
-from hushbandits.protection import Protection
+from hushbandits.core.metric import Metric
+from hushbandits.guarantee_table import PrivacyReport
 
 __all__ = ["Configuration", "configurations", "noted", "recorded"]
 
@@ -42,7 +42,7 @@ class Configuration:
     cell: Cell
     label: str
     source: Runs | Callable[[], Runs]
-    measures: Mapping[str, Measure] = field(default_factory=Measures)
+    measures: Mapping[str, Metric] = field(default_factory=Measures)
     seed: int | None = None
     luck: tuple[int, str] | None = None
     env: tuple[str, Params] | None = None
@@ -110,10 +110,10 @@ def noted(store: Store) -> dict[str, tuple[tuple[str, ...], ...]]:
     return {key: tuple(map(tuple, rows)) for tables in told for key, rows in tables.items()}
 
 
-def recorded(store: Store) -> dict[str, Protection]:
+def recorded(store: Store) -> dict[str, PrivacyReport]:
     """Return the same as tables that can be shown."""
     return {
-        key: Protection(f"{cell.env.name} with {cell.label}", tuple(map(_Row, rows)))  # type: ignore[arg-type]
+        key: PrivacyReport(f"{cell.env.name} with {cell.label}", tuple(map(_Row, rows)))  # type: ignore[arg-type]
         for key, rows in noted(store).items()
         if (cell := store.cells.get(key))
     }

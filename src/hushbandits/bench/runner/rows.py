@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hushbandits.core import Array
-from hushbandits.core.measure import Measure
+from hushbandits.core.metric import Metric
 from hushbandits.core.utils import extra
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def encoded(rows: Columns, seed: int, measures: Mapping[str, Measure]) -> bytes:
+def encoded(rows: Columns, seed: int, measures: Mapping[str, Metric]) -> bytes:
     """Return a Parquet file of rows.
 
     Parameters
@@ -192,7 +192,7 @@ def encoded(rows: Columns, seed: int, measures: Mapping[str, Measure]) -> bytes:
     return sink.getvalue().to_pybytes()
 
 
-def decoded(path: Path, seed: int) -> tuple[pa.Table, dict[str, Measure]]:
+def decoded(path: Path, seed: int) -> tuple[pa.Table, dict[str, Metric]]:
     """Read a Parquet file of rows, after its digest; return its rows and what its metrics are.
 
     Raises
@@ -213,5 +213,5 @@ def decoded(path: Path, seed: int) -> tuple[pa.Table, dict[str, Measure]]:
     told = json.loads(table.schema.metadata[_META])
     if told["seed"] != seed:
         raise ValueError(f"it was made with seed {told['seed']}, and the folder with {seed}")
-    measures = {name: Measure(*measure) for name, measure in told["metrics"].items()}
+    measures = {name: Metric(*measure) for name, measure in told["metrics"].items()}
     return table.replace_schema_metadata(None), measures

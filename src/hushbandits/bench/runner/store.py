@@ -15,7 +15,7 @@ from hushbandits.bench.declare.vocabulary import shipped
 from hushbandits.bench.runner.errors import StoreError, unwritable
 from hushbandits.bench.runner.rows import Columns, Rows, Runs, decoded, digest_of, encoded
 from hushbandits.core import Array, Params, shown
-from hushbandits.core.measure import Measure
+from hushbandits.core.metric import Metric
 from hushbandits.core.utils.files import left_behind, replacing
 
 DECLARATION = "experiment.json"
@@ -24,17 +24,17 @@ _FORMAT = 1
 _SECONDS = 0.5
 
 
-class Measures(dict[str, Measure]):
+class Measures(dict[str, Metric]):
     """What metrics are, by name; of a metric that is not declared here: as it ships, or any number.
 
     Examples
     --------
     >>> Measures()["new_one"]
-    Measure(label='new one', nature='measure')
+    Metric(label='new one', nature='measure')
     """
 
-    def __missing__(self, name: str) -> Measure:
-        return shipped().get(name) or Measure.of(name)
+    def __missing__(self, name: str) -> Metric:
+        return shipped().get(name) or Metric.of(name)
 
 
 class Store:
@@ -75,7 +75,7 @@ class Store:
         if there is not None and (other := _difference(there, asked)):
             raise StoreError(f"{self.path} holds another run: {other}; choose another --out, or delete that folder")
         self._waiting: list[tuple[Cell, Runs]] = []
-        self._measures: dict[str, Measure] = {}
+        self._measures: dict[str, Metric] = {}
         self._flushed = 0.0
         #: Why cells are left out, by key: env, wrappers and agent cannot meet there.
         self.skipped: dict[str, str] = {}
@@ -138,7 +138,7 @@ class Store:
         found = self.rows.numbers(cell.key)
         return found if runs is None else found[found < runs]
 
-    def measures(self, cell: Cell) -> Mapping[str, Measure]:
+    def measures(self, cell: Cell) -> Mapping[str, Metric]:
         """Return what the metrics of a cell are, as its files say; without rows: as what ships says."""
         return self._read[1].get(cell.key) or Measures()
 
@@ -190,7 +190,7 @@ class Store:
         name = f"{time.time_ns()}-{secrets.token_hex(4)}.json"
         self._write(Path("sessions", name), _text({"started": started, **about}))
 
-    def add(self, cell: Cell, runs: Runs, measures: Mapping[str, Measure]) -> None:
+    def add(self, cell: Cell, runs: Runs, measures: Mapping[str, Metric]) -> None:
         """Take a batch of consecutive runs; it is written at once, or soon together with other small ones (`flush`)."""
         if any(self._measures.get(name, m) != m for name, m in measures.items()):
             self.flush()  # a file says once what a metric is
@@ -234,9 +234,7 @@ class Store:
             (self.path / "rows" / name).unlink(missing_ok=True)
         self.reread()
 
-    def _write_rows(
-        self, stem: str, rows: Columns, measures: Mapping[str, Measure], there: Collection[str] = ()
-    ) -> str:
+    def _write_rows(self, stem: str, rows: Columns, measures: Mapping[str, Metric], there: Collection[str] = ()) -> str:
         """Write a file of rows, unless it is one of those that are there and sound; return its name."""
         content = encoded(rows, self.seed, measures)
         name = f"{stem}-{digest_of(content)}.parquet"

@@ -41,7 +41,7 @@ def word(name: str) -> np.uint64:
     return np.uint64(number)
 
 
-def run_seeds(seed: int, runs: int, first: int = 0, world: str = "") -> Seeds:
+def spawn_seeds(seed: int, runs: int, first: int = 0, world: str = "") -> Seeds:
     """Return the seeds of runs `first`, `first` + 1, … under a master seed.
 
     Parameters
@@ -62,7 +62,7 @@ def run_seeds(seed: int, runs: int, first: int = 0, world: str = "") -> Seeds:
 
     Examples
     --------
-    >>> run_seeds(7, 2)[:, 2].tolist()
+    >>> spawn_seeds(7, 2)[:, 2].tolist()
     [0, 1]
     """
     seeds = np.empty((runs, 3), np.uint64)
@@ -83,13 +83,13 @@ class Streams:
     Parameters
     ----------
     seeds : (R, 3) uint64 array
-        As `run_seeds` returns them.
+        As `spawn_seeds` returns them.
 
     Examples
     --------
-    >>> rng = Streams(run_seeds(7, 3))
+    >>> rng = Streams(spawn_seeds(7, 3))
     >>> u = rng.uniforms(5, (2,), "reward")
-    >>> u.shape, bool((u[2] == Streams(run_seeds(7, 1, first=2)).uniforms(5, (2,), "reward")[0]).all())
+    >>> u.shape, bool((u[2] == Streams(spawn_seeds(7, 1, first=2)).uniforms(5, (2,), "reward")[0]).all())
     ((3, 2), True)
     """
 
@@ -155,7 +155,7 @@ class Uniforms:
 
     Examples
     --------
-    >>> reader, again = (Streams(run_seeds(0, 3)).reader((2,)) for _ in range(2))
+    >>> reader, again = (Streams(spawn_seeds(0, 3)).reader((2,)) for _ in range(2))
     >>> rows = again.rows(2)
     >>> bool((reader.next() == rows[0]).all()), bool((reader.next() == rows[1]).all())
     (True, True)

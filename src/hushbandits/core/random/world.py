@@ -109,8 +109,8 @@ def seed_text(env: Any, params: Params, paired: Collection[str] = (), group: str
     Examples
     --------
     >>> import hushbandits as hb
-    >>> one, other = (hb.make_core("DistDP-v0", horizon=99, epsilon=e).seed_text for e in (0.5, 1.0))
-    >>> one == other == hb.make_core("CentralDP-v0", horizon=99).seed_text
+    >>> one, other = (hb.make_batched("DistDP-v0", horizon=99, epsilon=e).seed_text for e in (0.5, 1.0))
+    >>> one == other == hb.make_batched("CentralDP-v0", horizon=99).seed_text
     True
     """
     told: dict[str, object] = {"env": env.__name__}

@@ -14,5 +14,5 @@ Action = Array | tuple[Array, ...]
 Message = Mapping[str, Any]
 #: Parameters by name: whoever takes them checks them.
 Params = Mapping[str, Any]
-#: One row per run: two words of its key, and its number (`hushbandits.core.random.streams.run_seeds`).
+#: One row per run: two words of its key, and its number (`hushbandits.core.random.streams.spawn_seeds`).
 Seeds = NDArray[np.uint64]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hushbandits.core import Adjacency, Array, Guarantee, Inbox, Measure, Streams, handed
+from hushbandits.core import Adjacency, Array, Guarantee, Inbox, Metric, Streams, handed
 from hushbandits.core.random.names import RECOMMENDATION
 from hushbandits.envs.exploration.observer import named_rows
 from hushbandits.envs.exploration.votes import VoteState, judged
@@ -46,15 +46,15 @@ def recommend(book: VoteState, rng: Streams) -> Array:
 
 
 #: What a vote measures.
-MEASURES: Mapping[str, Measure] = {
-    "rounds": Measure("rounds until the stop", "count"),
-    "messages": Measure("messages sent", "count"),
-    "correct": Measure("share of runs that are correct", "rate"),
-    "inconclusive": Measure("share of runs that are inconclusive", "rate"),
-    "arms": Measure("arms left", "count"),
-    "named": Measure("how often an observer of one agent names the best arm", "share"),
-    "named_most": Measure("how often an observer of the agent that told most names the best arm", "share"),
-    "regret": Measure("pseudo-regret of all agents", "amount"),
+MEASURES: Mapping[str, Metric] = {
+    "rounds": Metric("rounds until the stop", "count"),
+    "messages": Metric("messages sent", "count"),
+    "correct": Metric("share of runs that are correct", "rate"),
+    "inconclusive": Metric("share of runs that are inconclusive", "rate"),
+    "arms": Metric("arms left", "count"),
+    "named": Metric("how often an observer of one agent names the best arm", "share"),
+    "named_most": Metric("how often an observer of the agent that told most names the best arm", "share"),
+    "regret": Metric("pseudo-regret of all agents", "amount"),
 }
 
 

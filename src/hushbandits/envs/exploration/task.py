@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core import Array, Coding, Message, Obs, Part, World, jit
+from hushbandits.core import Array, Coding, Message, Observation, Part, World, jit
 from hushbandits.envs.exploration.render import VotePicture
 from hushbandits.envs.exploration.votes import decided
 
@@ -39,7 +39,7 @@ class ExplorationTask(VotePicture):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> ExplorationTask(hb.make_core("DPMASE-v0", horizon=1000)).action_space
+    >>> ExplorationTask(hb.make_batched("DPMASE-v0", horizon=1000)).action_space
     Discrete(11)
     """
 
@@ -122,13 +122,13 @@ class ExplorationTask(VotePicture):
         asked = action[self._runs[:, None], self.obs.who, : -core.n_arms]
         return asked == np.arange(core.n_arms) if core.single else asked.astype(bool)
 
-    def pulled(self, obs: Obs) -> None:
+    def pulled(self, obs: Observation) -> None:
         """It has seen what they pay."""
         _count_set(obs.who, obs.reward, self.pulls, self.sums)
         self.show_arms("own", obs.who, self.pulls, self.sums)
         self.show_time(obs.t)
 
-    def earned(self, before: Obs) -> Array:
+    def earned(self, before: Observation) -> Array:
         """One more round costs everyone."""
         return np.broadcast_to(((before.t - self.obs.t) / self.core.horizon)[:, None], self._seats.shape).copy()
 
@@ -141,7 +141,7 @@ class ExplorationTask(VotePicture):
         self.observations[cast] = np.maximum(self.observations[cast], vote)
         return {**core.standard_report(), "vote": vote}
 
-    def heard(self, obs: Obs) -> None:
+    def heard(self, obs: Observation) -> None:
         """Everyone has been told 𝒦."""
         assert obs.inbox is not None
         self.observations[..., self.layout["active"]] = obs.inbox["active"][:, :, 0]

@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.core import LONGEST, Array, Inbox, Obs, Streams, Team, World, jit
+from hushbandits.core import LONGEST, Array, Inbox, Observation, Streams, Team, World, jit
 from hushbandits.core.random.names import DRAWS, NOISE
 from hushbandits.core.random.philox import fill, uniform
 from hushbandits.core.wrapper import check_unit_rewards
@@ -188,7 +188,7 @@ class VotingTeam(Team):
         """Return the rules of one agent among `n_arms` arms."""
         raise NotImplementedError(f"{type(self).__name__} must define routine(n_arms)")
 
-    def meets(self, env: World) -> None:
+    def validate_env(self, env: World) -> None:
         """Raise ``ValueError`` where the routine needs what this env has not: resets, pulls, rewards in [0, 1]."""
         routine = self.routine(env.n_arms)
         if routine.resets and "reset" not in env.fields:
@@ -214,7 +214,7 @@ class VotingTeam(Team):
         self._ended = np.zeros(runs, np.int64)
         self._resets = "reset" in env.fields
 
-    def act(self, obs: Obs) -> Array:
+    def act(self, obs: Observation) -> Array:
         """Ask each active agent's routine for its arms."""
         self._live, self._n = obs.live.copy(), obs.who[:, 0].copy()
         if self.shared:

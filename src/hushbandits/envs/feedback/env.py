@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core import Action, Arms, Array, Env, Field, Fields, Measure, Message, Privatizer, Streams, Wrapper
+from hushbandits.core import Action, Arms, Array, Env, Field, Fields, Message, Metric, Privatizer, Streams, Wrapper
 from hushbandits.core.payload import Payload
 from hushbandits.core.random.names import REWARD
 from hushbandits.core.random.philox import CURSOR, PLACE, STEP, fill_in_turn
@@ -86,11 +86,11 @@ class Feedback(Env):
     setting = "feedback"
     clock = "users"
     curve_metrics = ("regret", "bits")
-    measures: Mapping[str, Measure] = {
-        "regret": Measure("pseudo-regret of all agents", "amount"),
-        "users": Measure("users", "count"),
-        "bits": Measure("bits sent by users", "count"),
-        "bits_per_user": Measure("bits sent per user", "amount"),
+    measures: Mapping[str, Metric] = {
+        "regret": Metric("pseudo-regret of all agents", "amount"),
+        "users": Metric("users", "count"),
+        "bits": Metric("bits sent by users", "count"),
+        "bits_per_user": Metric("bits sent per user", "amount"),
     }
     payload = Blocks
     seed_fields: ClassVar[Mapping[str, str]] = {

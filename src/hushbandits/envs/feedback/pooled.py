@@ -66,8 +66,8 @@ class Pooled(Cohort):
 
     Examples
     --------
-    >>> from hushbandits.core import Streams, run_seeds
-    >>> n, cursors = np.array([[1_000_000]]), Streams(run_seeds(7, 1)).cursors()[None]
+    >>> from hushbandits.core import Streams, spawn_seeds
+    >>> n, cursors = np.array([[1_000_000]]), Streams(spawn_seeds(7, 1)).cursors()[None]
     >>> crowd = Pooled(n, Bernoulli(), np.array([[0.5]]), cursors)
     >>> bool(abs(crowd.total() - 500_000).item() < 3_000)
     True

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core import Array, Coding, Obs, Part, World, choice
+from hushbandits.core import Array, Coding, Observation, Part, World, choice
 from hushbandits.core.task import add_pulls
 from hushbandits.envs.feedback.render import BlockPicture
 
@@ -33,7 +33,7 @@ class FeedbackTask(BlockPicture):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> FeedbackTask(hb.make_core("DistDP-v0", horizon=1000), actions="multidiscrete").action_space
+    >>> FeedbackTask(hb.make_batched("DistDP-v0", horizon=1000), actions="multidiscrete").action_space
     MultiDiscrete([10 10])
     """
 
@@ -90,15 +90,15 @@ class FeedbackTask(BlockPicture):
         self.arm = np.ascontiguousarray(action[..., 0], np.int64)
         return self.arm, 1 << action[..., 1].astype(np.int64)
 
-    def pulled(self, obs: Obs) -> None:
+    def pulled(self, obs: Observation) -> None:
         """The users have yet to answer."""
         self._before, self._served = self._served, np.array(self.core.served)
 
-    def earned(self, before: Obs) -> Array:
+    def earned(self, before: Observation) -> Array:
         """Nothing, before the users have reported."""
         return np.zeros(self._seats.shape)
 
-    def heard(self, obs: Obs) -> None:
+    def heard(self, obs: Observation) -> None:
         """The users have reported."""
         inbox = obs.inbox
         assert inbox is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hushbandits.core import Array, Obs, World, Wrapper, locked
+from hushbandits.core import Array, Observation, World, Wrapper, locked
 
 
 def by_luck(wrapper: Wrapper, only_drops: bool) -> bool:
@@ -62,7 +62,7 @@ class Course:
         """Rounds so far."""
         return int(self._env._t[0])
 
-    def obs(self) -> Obs:
+    def obs(self) -> Observation:
         """What agents see before the next round."""
         return self._env._seen()
 

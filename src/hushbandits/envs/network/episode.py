@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core import LONGEST, Arms, Array, Inbox, Message, Obs, Payload, Streams, Team, World
+from hushbandits.core import LONGEST, Arms, Array, Inbox, Message, Observation, Payload, Streams, Team, World
 from hushbandits.core.random.rewards import Bernoulli, ClippedGaussian, Constant, Gaussian, Law, Stable, Uniform
 from hushbandits.envs.network.course import Course
 from hushbandits.envs.network.env import CoopNetwork
@@ -64,7 +64,7 @@ class NetworkTeam(Team):
         self.state = self.begin(env, rng)
         self._fields = [env.fields[name] for name in self.rules.fields if name in env.fields]
 
-    def act(self, obs: Obs) -> Array:
+    def act(self, obs: Observation) -> Array:
         self._t = int(obs.t[0]) + 1
         self.made(self.rules).act(self.state, self._t, self._arm)
         return self._arm

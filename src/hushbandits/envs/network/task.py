@@ -12,7 +12,7 @@ class NetworkTask(GraphPicture, ArmTask):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> task = NetworkTask(hb.make_core("CoopNetwork-v0", n_agents=4))
+    >>> task = NetworkTask(hb.make_batched("CoopNetwork-v0", n_agents=4))
     >>> task.action_space, task.observation_space.shape
     (Discrete(10), (43,))
     """

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core import Arms, Array, Env, Field, Fields, Inbox, Measure, Streams, Wrapper, locked
+from hushbandits.core import Arms, Array, Env, Field, Fields, Inbox, Metric, Streams, Wrapper, locked
 from hushbandits.core.payload import Payload
 from hushbandits.core.random.names import REWARD
 from hushbandits.core.random.rewards import Law, RepeatingMeans, UniformMeans
@@ -133,10 +133,10 @@ class Rounds(Env):
 
     setting = "rounds"
     curve_metrics = ("regret", "messages")
-    measures: Mapping[str, Measure] = {
-        "regret": Measure("pseudo-regret of all agents", "amount"),
-        "agent_regret": Measure("pseudo-regret of each agent"),
-        "messages": Measure("messages sent", "count"),
+    measures: Mapping[str, Metric] = {
+        "regret": Metric("pseudo-regret of all agents", "amount"),
+        "agent_regret": Metric("pseudo-regret of each agent"),
+        "messages": Metric("messages sent", "count"),
     }
     truth = (*Env.truth, "agent_regret")
     payload: ClassVar[type[Payload]] = Reports

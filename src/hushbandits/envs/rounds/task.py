@@ -9,7 +9,20 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core import Array, Coding, Field, Inbox, Obs, Part, Space, Stacked, Task, World, affordable, choices
+from hushbandits.core import (
+    Array,
+    Coding,
+    Field,
+    Inbox,
+    Observation,
+    Part,
+    Space,
+    Stacked,
+    Task,
+    World,
+    affordable,
+    choices,
+)
 from hushbandits.core.task import WIDE, hear, pull_one
 from hushbandits.core.utils import choice
 
@@ -35,7 +48,7 @@ class ArmTask(Task):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> task = ArmTask(hb.make_core("CoopNetwork-v0", n_agents=4))
+    >>> task = ArmTask(hb.make_batched("CoopNetwork-v0", n_agents=4))
     >>> task.action_space, task.observation_space.shape
     (Discrete(10), (43,))
     """
@@ -128,7 +141,7 @@ class ArmTask(Task):
         self.arm = np.ascontiguousarray(action["arm"] if self._speech else action, np.int64)
         return self.arm
 
-    def pulled(self, obs: Obs) -> None:
+    def pulled(self, obs: Observation) -> None:
         if obs.reward is None:  # withheld
             self.show_time(obs.t + 1)
             assert self.arm is not None
@@ -141,7 +154,7 @@ class ArmTask(Task):
             self.arm, obs.reward, obs.t, self.core.horizon, self.pulls, self.sums, self.observations, mean, width, time
         )  # fmt: skip
 
-    def earned(self, before: Obs) -> Array:
+    def earned(self, before: Observation) -> Array:
         """One's own pull; nothing yet, where own rewards are withheld."""
         return np.zeros(self._seats.shape) if self.obs.reward is None else np.array(self.obs.reward)
 
@@ -164,7 +177,7 @@ class ArmTask(Task):
         report = self.core.standard_report()  # without what agents are not told
         return {**{name: report[name] for name in self._reported if name in report}, **said}
 
-    def heard(self, obs: Obs) -> None:
+    def heard(self, obs: Observation) -> None:
         inbox = obs.inbox
         assert inbox is not None
         if "reward" not in self.core.told:

@@ -13,9 +13,9 @@ import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.cli.main import main
 from hushbandits.core.guarantee import Guarantee
+from hushbandits.guarantee_table import HEADS
 from hushbandits.privacy.divergence import epsilon_at, gaussian_profile
 from hushbandits.privacy.laplace import compose_releases, release_counts
-from hushbandits.protection import HEADS
 from hushbandits.registry import assemble
 
 PARAMS = {  # short, so that a table costs nothing
@@ -39,13 +39,13 @@ AGENTS = [None, *(name for name in hb.list_agents() if not re.search("Naive|Medi
 def built(id, agent, wrappers):
     """Env and team, or ``None`` where they do not go together."""
     given = [hb.make_wrapper(w) if isinstance(w, str) else hb.make_wrapper(w[0], **w[1]) for w in wrappers]
-    params = PARAMS[hb.make_core(id).setting]
+    params = PARAMS[hb.make_batched(id).setting]
     try:
         if agent is None:
-            return hb.make_core(id, wrappers=given, **params), None
+            return hb.make_batched(id, wrappers=given, **params), None
         team = hb.make_team(agent)
         env = assemble(id, team, runs=1, env=params, wrappers=given)
-        hb.meet(env, team)
+        hb.check_compatible(env, team)
         return env, team
     except (ValueError, TypeError):
         return None
@@ -58,13 +58,13 @@ def built(id, agent, wrappers):
     ),
 )
 def test_nothing_is_said_that_is_not_promised(id):
-    setting = hb.make_core(id).setting
+    setting = hb.make_batched(id).setting
     fit = [agent for agent in AGENTS if agent is None or hb.make_team(agent).setting in ("", setting)]
     pairs = [pair for agent in fit for wrappers in WRAPPERS if (pair := built(id, agent, wrappers)) is not None]
     assert len([team for _, team in pairs if team is None]) >= 2
     assert len({type(team) for _, team in pairs}) >= 3  # nobody, Random, and who is at home there
     for env, team in pairs:
-        table = hb.privacy(env, team)
+        table = hb.privacy_report(env, team)
         promised = [*env.guarantees(), *(team.guarantees(env) if team is not None else ())]
         finite = {(g.epsilon, g.view) for g in promised if math.isfinite(g.epsilon) and not g.exact}
         lines = [line for line in table if math.isfinite(line.epsilon)]
@@ -92,8 +92,8 @@ def test_nothing_is_said_that_is_not_promised(id):
 )  # fmt: skip
 def test_the_ledger_supports_what_is_said_of_a_user(id, agent):
     env, team = built(id, agent, [])
-    line = hb.privacy(env, team).lines[0]
-    hb.play(env, team)
+    line = hb.privacy_report(env, team).lines[0]
+    hb.rollout(env, team)
     book, said = env.mechanism.ledger, env.mechanism.guarantees(env)[0].epsilon
     assert book.worst.max() <= said * (1 + 1e-9)
     assert book.worst_delta.max() <= line.run_delta * (1 + 1e-9)
@@ -108,10 +108,14 @@ def test_the_ledger_supports_what_is_said_of_a_user(id, agent):
 
 
 def test_an_agents_reports_add_up():
-    table = hb.privacy("CoopNetwork-v0", "UCB1", wrappers=[hb.make_wrapper("LocalLaplace", epsilon=0.01)], horizon=70)
+    table = hb.privacy_report(
+        "CoopNetwork-v0", "UCB1", wrappers=[hb.make_wrapper("LocalLaplace", epsilon=0.01)], horizon=70
+    )
     (line,) = table.lines
     assert (line.epsilon, round(line.run_pure, 9), line.counts) == (0.01, 0.7, "yes")
-    (coin,) = hb.privacy("CoopNetwork-v0", wrappers=[hb.make_wrapper("LocalBernoulli", epsilon=0.01)], horizon=70).lines
+    (coin,) = hb.privacy_report(
+        "CoopNetwork-v0", wrappers=[hb.make_wrapper("LocalBernoulli", epsilon=0.01)], horizon=70
+    ).lines
     assert (coin.epsilon, round(coin.run_pure, 9)) == (0.01, 0.7)
 
 
@@ -125,9 +129,9 @@ def test_reports_are_composed_as_dp_accounting_does(mechanism):
         else pld.from_randomized_response(2 / (1 + math.exp(0.5)), 2, value_discretization_interval=1e-4)
     )
     theirs = law.self_compose(1000).get_epsilon_for_delta(1e-6)
-    (line,) = hb.privacy("LocalDPNetwork-v0", epsilon=0.5, horizon=1000, mechanism=mechanism)
+    (line,) = hb.privacy_report("LocalDPNetwork-v0", epsilon=0.5, horizon=1000, mechanism=mechanism)
     assert (line.run_epsilon, line.run_delta, line.run_pure) == (pytest.approx(theirs, rel=1e-3), 1e-6, 500.0)
-    (pure,) = hb.privacy("LocalDPNetwork-v0", epsilon=0.5, horizon=1000, mechanism=mechanism, delta=0)
+    (pure,) = hb.privacy_report("LocalDPNetwork-v0", epsilon=0.5, horizon=1000, mechanism=mechanism, delta=0)
     assert (pure.run_epsilon, pure.run_delta) == (500.0, 0)
 
 
@@ -138,7 +142,7 @@ def test_releases_of_means_are_composed_as_dp_accounting_does(delta):
     for n in release_counts(0.5, 1.1, 200).tolist():
         law = law.compose(pld.from_laplace_mechanism(n**0.55, value_discretization_interval=1e-3))
     theirs = law.get_epsilon_for_delta(delta)
-    found = hb.privacy("PrivateNetwork-v0", epsilon=0.5, v=1.1, horizon=200, delta=delta).lines[1]
+    found = hb.privacy_report("PrivateNetwork-v0", epsilon=0.5, v=1.1, horizon=200, delta=delta).lines[1]
     assert (found.epsilon, found.delta) == (pytest.approx(theirs, rel=5e-3), delta)
     assert found.epsilon > theirs * (1 - 1e-4)
 
@@ -152,23 +156,23 @@ def test_a_run_of_private_means_costs_less_than_its_closed_form(epsilon, v, pull
     each = release_counts(epsilon, v, pulls) ** (-v / 2)
     delta = math.exp(-10)
     assert compose_releases(each.sum(), (each**2).sum(), delta) == pytest.approx(closed, abs=0.006)
-    line = hb.privacy("PrivateNetwork-v0", epsilon=epsilon, v=v, horizon=pulls, delta=delta).lines[1]
+    line = hb.privacy_report("PrivateNetwork-v0", epsilon=epsilon, v=v, horizon=pulls, delta=delta).lines[1]
     assert line.epsilon == pytest.approx(exact, abs=0.006)
 
 
 @pytest.mark.parametrize(("id", "scale"), [("DistRDP-v0", 1.0), ("DistRDP-v0", 10.0), ("DistCDP-v0", 10.0)])
 def test_blocks_cost_what_their_law_says_and_not_what_renyi_does(id, scale):
     """Skellam noise tends to the Gaussian from below: (ε, 10⁻⁶) of μ = 1 is 4.8866, and Rényi says 5.97 and 5.24."""
-    line = hb.privacy(id, scale=scale).lines[0]
+    line = hb.privacy_report(id, scale=scale).lines[0]
     gauss = epsilon_at(gaussian_profile(1.0), 1e-6)
     assert line.run_epsilon == line.epsilon == pytest.approx(gauss, rel=2e-4)
-    assert line.run_epsilon < 0.95 * hb.make_core(id, scale=scale).guarantees()[0].epsilon
+    assert line.run_epsilon < 0.95 * hb.make_batched(id, scale=scale).guarantees()[0].epsilon
 
 
 @pytest.mark.parametrize(("colluders", "epsilon"), [(6, 1.16), (21, 1.70), (42, 3.03)])
 def test_colluders_know_their_own_noise(colluders, epsilon):
     """Blocks of up to 64 users at ε = 1: exact, by the law of the others' noise."""
-    lines = hb.privacy("DistDP-v0", horizon=64, honest=1 - colluders / 64).lines
+    lines = hb.privacy_report("DistDP-v0", horizon=64, honest=1 - colluders / 64).lines
     assert [line.epsilon for line in lines[:2]] == [1.0, pytest.approx(epsilon, abs=0.005)]
     assert "colluding" in lines[1].against
     assert "alone" in lines[0].against
@@ -176,15 +180,15 @@ def test_colluders_know_their_own_noise(colluders, epsilon):
 
 def test_a_protocol_that_does_not_bear_the_coalition_promises_nothing_against_it():
     protocol = {"users": "each", "protocol": "bonawitz", "horizon": 64}
-    assert [math.isfinite(hb.privacy("DistDP-v0", honest=honest, **protocol).lines[1].epsilon)
+    assert [math.isfinite(hb.privacy_report("DistDP-v0", honest=honest, **protocol).lines[1].epsilon)
             for honest in (0.9, 0.3)] == [True, False]  # fmt: skip
     with pytest.raises(ValueError, match="honest=0"):
-        hb.make_core("DistDP-v0", honest=0)
+        hb.make_batched("DistDP-v0", honest=0)
 
 
 def test_reports_of_agents_that_go_by_exact_rewards_are_covered_one_by_one_and_a_run_is_not():
     noise = hb.make_wrapper("LocalLaplace", epsilon=0.01, own="exact")
-    whole, alone = hb.privacy("CoopNetwork-v0", "UCB1", wrappers=[noise], horizon=70).lines
+    whole, alone = hb.privacy_report("CoopNetwork-v0", "UCB1", wrappers=[noise], horizon=70).lines
     assert (whole.epsilon, whole.run_epsilon) == (math.inf, math.inf)
     assert whole.counts.startswith("yes, of all that is seen: nothing holds")
     assert (alone.epsilon, alone.run_epsilon) == (0.01, math.inf)
@@ -192,9 +196,9 @@ def test_reports_of_agents_that_go_by_exact_rewards_are_covered_one_by_one_and_a
 
 
 def test_alternatives_say_which_counts():
-    noised = hb.privacy("PrivateNetwork-v0", own="noised", epsilon=0.5, horizon=1000)
+    noised = hb.privacy_report("PrivateNetwork-v0", own="noised", epsilon=0.5, horizon=1000)
     assert [line.counts[:12] for line in noised] == ["one of 2 bou"] * 2
-    exact = hb.privacy("PrivateNetwork-v0", own="exact", epsilon=0.5, horizon=1000)
+    exact = hb.privacy_report("PrivateNetwork-v0", own="exact", epsilon=0.5, horizon=1000)
     assert [math.isfinite(line.epsilon) for line in exact] == [False, True]
     assert {line.run_epsilon for line in exact} == {math.inf}  # all rewards of an agent
 
@@ -202,26 +206,28 @@ def test_alternatives_say_which_counts():
 def test_a_promise_never_rests_on_what_the_agent_goes_by():
     """Whoever goes by exact rewards does not meet an env that withholds them."""
     for agent in ("Random", "Private-UCB", "DP-UCB-INT"):
-        assert all(math.isfinite(line.epsilon) for line in hb.privacy("PrivateNetwork-v0", agent, horizon=100))
-    told = hb.privacy("CoopNetwork-v0", "UCB1", wrappers=[hb.make_wrapper("LocalLaplace", own="noised")], horizon=100)
+        assert all(math.isfinite(line.epsilon) for line in hb.privacy_report("PrivateNetwork-v0", agent, horizon=100))
+    told = hb.privacy_report(
+        "CoopNetwork-v0", "UCB1", wrappers=[hb.make_wrapper("LocalLaplace", own="noised")], horizon=100
+    )
     assert [line.counts for line in told] == ["yes"]  # agents are told nothing else there
 
 
 def test_every_way_to_ask_has_the_same_answer():
     kwargs = {"horizon": 500, "epsilon": 0.5}
-    by_id = hb.privacy("DistDP-v0", "Dist-DP-SE", **kwargs)
-    core = hb.make_core("DistDP-v0", **kwargs)
+    by_id = hb.privacy_report("DistDP-v0", "Dist-DP-SE", **kwargs)
+    core = hb.make_batched("DistDP-v0", **kwargs)
     view = hb.make("DistDP-v0", **kwargs)
     team = hb.make_team("Dist-DP-SE")
     for other in (
-        hb.privacy(core, "Dist-DP-SE"), hb.privacy(core, team), hb.privacy(core, type(team)), hb.privacy(view, team),
+        *(hb.privacy_report(core, agent) for agent in ("Dist-DP-SE", team, type(team))), hb.privacy_report(view, team),
         view.privacy("Dist-DP-SE"), hb.evaluate("DistDP-v0", team, runs=1, env=kwargs).privacy,
     ):  # fmt: skip
         assert other.lines == by_id.lines
-    assert view.privacy().lines == hb.privacy("DistDP-v0", **kwargs).lines == by_id.lines
-    vote = hb.privacy("DPMASE-v0", "DP-MASE", agent_kwargs={"epsilon": 0.25})
+    assert view.privacy().lines == hb.privacy_report("DistDP-v0", **kwargs).lines == by_id.lines
+    vote = hb.privacy_report("DPMASE-v0", "DP-MASE", agent_kwargs={"epsilon": 0.25})
     assert [(line.epsilon, line.run_epsilon) for line in vote] == [(0.25, math.inf)]
-    assert hb.privacy("DPMASE-v0").lines[0].by == "nobody"
+    assert hb.privacy_report("DPMASE-v0").lines[0].by == "nobody"
 
 
 @pytest.mark.parametrize("maker", ["make", "make_aec", "make_vec", "make_sb3", "make_torchrl"])
@@ -229,28 +235,31 @@ def test_every_view_has_an_answer(maker):
     for extra in {"make_sb3": ["stable_baselines3"], "make_torchrl": ["torchrl"]}.get(maker, []):
         pytest.importorskip(extra)
     for id in ("CoopNetwork-v0", "PrivateNetwork-v0", "DPMASE-v0", "DistDP-v0", "CentralDP-v0", "LocalDP-v0"):
-        assert hb.privacy(getattr(hb, maker)(id)).lines == hb.privacy(id).lines
+        assert hb.privacy_report(getattr(hb, maker)(id)).lines == hb.privacy_report(id).lines
 
 
 @pytest.mark.parametrize("agent", ["AdaP-UCB", "AdaP-KLUCB"])
 def test_what_is_made_of_a_mechanisms_sums_has_its_epsilon_under_any_law(agent):
-    class Mine(type(hb.make_core("CentralDP-v0").law)):
+    class Mine(type(hb.make_batched("CentralDP-v0").law)):
         """A law whose table a face hides."""
 
     for id, law in (("LTR-v0", {}), ("CentralDP-v0", {"rewards": Mine()})):
-        assert [line.epsilon for line in hb.privacy(id, agent, agent_kwargs={"epsilon": 0.5}, **law)] == [0.5, 0.5]
-    lost = hb.privacy("CentralDP-v0", agent, wrappers=["Loss"], agent_kwargs={"epsilon": 0.5})
+        assert [line.epsilon for line in hb.privacy_report(id, agent, agent_kwargs={"epsilon": 0.5}, **law)] == [
+            0.5,
+            0.5,
+        ]
+    lost = hb.privacy_report("CentralDP-v0", agent, wrappers=["Loss"], agent_kwargs={"epsilon": 0.5})
     assert [line.epsilon for line in lost] == [0.5, 0.5]  # central noise counts on nobody
 
 
 def test_an_env_of_ones_own_may_promise_something_itself():
-    base = type(hb.make_core("CoopNetwork-v0"))
+    base = type(hb.make_batched("CoopNetwork-v0"))
 
     class Quiet(base):
         def claimed_guarantees(self):
             return (Guarantee("silence", 0.0, 0.0, "anything", "everyone", (), "mine"),)
 
-    table = hb.privacy(Quiet, n_agents=4)
+    table = hb.privacy_report(Quiet, n_agents=4)
     assert [(line.by, line.epsilon, line.run_epsilon) for line in table] == [("env", 0.0, math.inf)]
 
 
@@ -260,17 +269,6 @@ def test_results_say_what_was_spent():
     spent = results.final("epsilon").max()
     assert f"ε up to {spent:.4g} (metric epsilon)" in str(results.privacy)
     assert spent <= max(line.epsilon for line in results.privacy if math.isfinite(line.epsilon))
-
-
-def test_the_room_and_the_question_share_a_name():
-    import hushbandits.privacy.ledger as ledger
-
-    assert hb.privacy.ledger is ledger
-    assert hb.privacy is sys.modules["hushbandits.privacy"]
-    assert hb.privacy("LocalDP-v0").lines[0].epsilon == 1.0
-
-
-# -- on the page -----------------------------------------------------------------------------------------------------
 
 
 def test_the_page_shows_what_was_told_when_it_was_played(tmp_path, monkeypatch, capsys):
@@ -300,12 +298,12 @@ def test_the_page_shows_what_was_told_when_it_was_played(tmp_path, monkeypatch, 
 def test_the_bound_is_what_the_lines_say_together(env, agent, bound):
     given = {"epsilon": 1.0} if env == "DistDP-v0" else {}
     mine = {"epsilon": 0.5} if agent == "DP-MASE" else {}
-    assert hb.privacy(env, agent, agent_kwargs=mine, **given).bound() == bound
+    assert hb.privacy_report(env, agent, agent_kwargs=mine, **given).bound() == bound
 
 
 def test_of_several_bounds_the_one_that_counts():
     """One mechanism: its smallest bound.  Several: the largest of these.  One message by itself bounds nothing."""
-    table = hb.privacy("CoopNetwork-v0", "Multi-UCB", wrappers=["LocalLaplace"], horizon=100)
+    table = hb.privacy_report("CoopNetwork-v0", "Multi-UCB", wrappers=["LocalLaplace"], horizon=100)
     (line,) = table.lines
 
     def bound(*lines):
@@ -332,11 +330,11 @@ def test_a_table_costs_few_calls():
             calls += 1
             files.add(frame.f_code.co_filename)
 
-    hb.privacy("DistDP-v0", "Dist-DP-SE")
+    hb.privacy_report("DistDP-v0", "Dist-DP-SE")
     before = sys.getprofile()
     sys.setprofile(count)
     try:
-        hb.privacy("DistDP-v0", "Dist-DP-SE")
+        hb.privacy_report("DistDP-v0", "Dist-DP-SE")
     finally:
         sys.setprofile(before)
     assert calls <= 400

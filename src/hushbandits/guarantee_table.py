@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from hushbandits.core import Params, real, shown
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import RESOLVED, Guarantee
-from hushbandits.core.play import meet
+from hushbandits.core.rollout import check_compatible
 from hushbandits.core.team import Team
 from hushbandits.core.utils import ships
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, assemble, make_team, takes, title
@@ -87,7 +87,7 @@ HEADS = (
 
 
 @dataclass(frozen=True)
-class Protection:
+class PrivacyReport:
     """The table: `lines` as data, and what holds of all of them.
 
     Parameters
@@ -100,7 +100,7 @@ class Protection:
 
     Examples
     --------
-    >>> table = privacy("DistDP-v0", "Dist-DP-SE", epsilon=0.5)
+    >>> table = privacy_report("DistDP-v0", "Dist-DP-SE", epsilon=0.5)
     >>> [(line.by, line.epsilon, line.run_epsilon) for line in table.lines]
     [('DiscreteLaplace', 0.5, 0.5), ('SecAgg', inf, inf)]
     """
@@ -124,7 +124,7 @@ class Protection:
 
         Examples
         --------
-        >>> privacy("DistDP-v0", "Dist-DP-SE", epsilon=0.5).bound()
+        >>> privacy_report("DistDP-v0", "Dist-DP-SE", epsilon=0.5).bound()
         (0.5, 0.5)
         """
         by: dict[str, tuple[float, float]] = {}
@@ -165,10 +165,10 @@ class Protection:
         return f"<table>{caption}<thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>{notes}"
 
 
-def privacy(
+def privacy_report(
     env: AnyEnv | Env | object, agent: AnyAgent | Team | None = None, *,
     agent_kwargs: Params | None = None, wrappers: Sequence[AnyWrapper] = (), delta: float = DELTA, **kwargs: object,
-) -> Protection:  # fmt: skip
+) -> PrivacyReport:  # fmt: skip
     """Say who is protected from whom where an agent plays in an env, by how much, and under which assumptions.
 
     Parameters
@@ -198,7 +198,7 @@ def privacy(
 
     Examples
     --------
-    >>> print(privacy("DPMASE-v0", "DP-MASE", agent_kwargs={"epsilon": 0.1}))  # doctest: +ELLIPSIS
+    >>> print(privacy_report("DPMASE-v0", "DP-MASE", agent_kwargs={"epsilon": 0.1}))  # doctest: +ELLIPSIS
     Privacy of DPMASE-v0 with DP-MASE
     <BLANKLINE>
     1. DP-MASE: Laplace(1/(εR)) on an arm's mean of the R rewards of an epoch
@@ -220,12 +220,12 @@ def privacy(
             kwargs["delta"] = delta
         built = assemble(built, team, runs=1, env=kwargs, wrappers=wrappers)
     if team is not None:
-        meet(built, team)
+        check_compatible(built, team)
     return protection(built, team, delta)
 
 
-def protection(env: Env, team: Team | None = None, delta: float = DELTA) -> Protection:
-    """Return the table of a built env and a team that meets it; `delta` as in `privacy`."""
+def protection(env: Env, team: Team | None = None, delta: float = DELTA) -> PrivacyReport:
+    """Return the table of a built env and a team that meets it; `delta` as in `privacy_report`."""
     real("delta", delta, 0, 1, closed="low")
     lines: list[Line] = []
     for wrapper in env.wrappers:
@@ -250,7 +250,7 @@ def protection(env: Env, team: Team | None = None, delta: float = DELTA) -> Prot
     if team is None:
         notes.append("An agent may promise more, or tell more, than its env knows: name it to have it in the table.")
     where = title(env.spec[0]) if env.spec is not None else type(env).__name__
-    return Protection(where if team is None else f"{where} with {team.name}", tuple(lines), tuple(notes))
+    return PrivacyReport(where if team is None else f"{where} with {team.name}", tuple(lines), tuple(notes))
 
 
 def _nobody(env: Env) -> Line:

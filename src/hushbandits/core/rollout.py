@@ -11,15 +11,15 @@ import numpy as np
 
 from hushbandits.core.env import Env
 from hushbandits.core.env_view import EnvView, revealed
-from hushbandits.core.measure import agree, gathered
-from hushbandits.core.messages import Fields, Obs, require
+from hushbandits.core.messages import Fields, Observation, require
+from hushbandits.core.metric import agree, gathered
 from hushbandits.core.random.names import agent
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.team import Team
 from hushbandits.core.utils import Array, Message, Seeds, shown
 
 
-def meet(env: Env, team: Team) -> None:
+def check_compatible(env: Env, team: Team) -> None:
     """Raise ``ValueError`` unless a team can play in an env: same setting, fields sent, fields heard, and an end.
 
     Parameters
@@ -31,7 +31,7 @@ def meet(env: Env, team: Team) -> None:
     """
     if not isinstance(env, Env) or not isinstance(team, Team):
         raise TypeError(
-            f"env={shown(env)} must be a built env (make_core), team={shown(team)} a built Team (make_team)"
+            f"env={shown(env)} must be a built env (make_batched), team={shown(team)} a built Team (make_team)"
         )
     if team.setting and team.setting != env.setting:
         raise ValueError(f"{team.name} plays the {team.setting} setting; this env is {env.setting}")
@@ -45,7 +45,7 @@ def meet(env: Env, team: Team) -> None:
         raise ValueError(
             f"{team.name} defines episode(env), which plays the env's side as well: that is for what ships"
         )
-    team.meets(EnvView(env))
+    team.validate_env(EnvView(env))
     env.admit(team)
 
 
@@ -86,13 +86,13 @@ def log_checkpoints(horizon: int, points: int = 50) -> tuple[int, ...]:
     return tuple(sorted({int(x) for x in np.round(np.geomspace(1, max(1, horizon), points))}))
 
 
-def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] | None = None) -> dict[str, Array]:
+def rollout(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] | None = None) -> dict[str, Array]:
     """Play every run to its end; return the final metrics of env and team, each ``(R, …)``.
 
     Parameters
     ----------
     env, team : Env, Team
-        They must fit (`meet`).
+        They must fit (`check_compatible`).
     seed : int or (R, 3) uint64 array
         As in `Env.reset`.
     step : callable, optional
@@ -101,8 +101,8 @@ def play(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] |
     Examples
     --------
     >>> import hushbandits as hb
-    >>> env = hb.make_core("CoopNetwork-v0", runs=2, n_agents=4, horizon=20)
-    >>> play(env, hb.make_team("Multi-UCB"))["regret"].shape
+    >>> env = hb.make_batched("CoopNetwork-v0", runs=2, n_agents=4, horizon=20)
+    >>> rollout(env, hb.make_team("Multi-UCB"))["regret"].shape
     (2,)
     """
     return record(env, team, seed, step=step)[0]
@@ -117,14 +117,14 @@ def measured(env: Env, team: Team, finals: dict[str, Array]) -> dict[str, Array]
     return finals
 
 
-def begin(env: Env, team: Team, seed: int | Seeds) -> Obs:
+def begin(env: Env, team: Team, seed: int | Seeds) -> Observation:
     """Start an env and a team that fit."""
     obs = env.reset(seed)
     team.reset(EnvView(env), Streams(env.seeds).below(agent(team.stream)))
     return obs
 
 
-def _beats(env: Env, team: Team, obs: Obs, step: Callable[[], None] | None) -> None:
+def _beats(env: Env, team: Team, obs: Observation, step: Callable[[], None] | None) -> None:
     speak: Callable[..., Message | None] = team.speak  # it is handed None where rewards are withheld
     while obs.live.any():
         obs = env.pull(team.act(obs))
@@ -163,7 +163,7 @@ def record(
         Values when the clock stood at each checkpoint: exact where the clock ticks in ones, linear inside
         a step where the env says that its metrics are (a block of users); NaN past a run's end.
     """
-    meet(env, team)
+    check_compatible(env, team)
     obs = begin(env, team, seed)
     curves = _Curves(env, checkpoints, metrics)
     if not metrics:

@@ -25,7 +25,7 @@ NATURES: Mapping[str, tuple[float, float]] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Measure:
+class Metric:
     """How a metric is called, and what it is.
 
     Parameters
@@ -43,7 +43,7 @@ class Measure:
 
     Examples
     --------
-    >>> Measure("share of runs that are correct", "rate").rate, Measure("height").rate
+    >>> Metric("share of runs that are correct", "rate").rate, Metric("height").rate
     (True, False)
     """
 
@@ -56,7 +56,7 @@ class Measure:
         choice(f"measure {self.label!r}: nature", self.nature, tuple(NATURES))
 
     @classmethod
-    def of(cls, name: str) -> Measure:
+    def of(cls, name: str) -> Metric:
         """Return the measure of a metric that is not declared: any number, called by its `name`."""
         return cls(name.replace("_", " ") or "?")
 
@@ -70,12 +70,12 @@ class Measure:
         """Least and largest value."""
         return NATURES[self.nature]
 
-    def per_time(self) -> Measure:
+    def per_time(self) -> Metric:
         """Return what it is divided by a time: no rate any more, and no count."""
-        return Measure(self.label, "measure" if math.isinf(self.bounds[0]) else "amount")
+        return Metric(self.label, "measure" if math.isinf(self.bounds[0]) else "amount")
 
 
-def gathered(*parts: object) -> dict[str, Measure]:
+def gathered(*parts: object) -> dict[str, Metric]:
     """Merge what envs, wrappers and teams declare in `measures`, later parts over earlier ones.
 
     A subclass adds to what its bases declare, and may redeclare.
@@ -83,28 +83,28 @@ def gathered(*parts: object) -> dict[str, Measure]:
     Raises
     ------
     ValueError
-        A declaration that is no `Measure`, or has a name that is no text.
+        A declaration that is no `Metric`, or has a name that is no text.
     """
-    found: dict[str, Measure] = {}
+    found: dict[str, Metric] = {}
     for part in parts:
         cls = part if isinstance(part, type) else type(part)
         for owner in (*reversed(cls.__mro__), part):
             measures = vars(owner).get("measures", {})
-            if measures != {} and not names_all(measures, Measure):
+            if measures != {} and not names_all(measures, Metric):
                 whose = f"{cls.__name__}.measures={shown(measures)}"
-                raise ValueError(f"{whose} must map names of metrics to Measure(label, nature)")
+                raise ValueError(f"{whose} must map names of metrics to Metric(label, nature)")
             found |= measures
     return found
 
 
-def agree(metrics: Mapping[str, Array], measures: Mapping[str, Measure]) -> None:
+def agree(metrics: Mapping[str, Array], measures: Mapping[str, Metric]) -> None:
     """Raise ``ValueError`` where a metric that is declared a rate holds something else than 0 and 1 (or NaN).
 
     A rate's interval would be wrong then, not merely wide; the other natures only bound what is shown.
 
     Examples
     --------
-    >>> agree({"found": np.array([0.0, 0.5])}, {"found": Measure("share of runs that found it", "rate")})
+    >>> agree({"found": np.array([0.0, 0.5])}, {"found": Metric("share of runs that found it", "rate")})
     Traceback (most recent call last):
         ...
     ValueError: metric 'found' is declared a rate, 0 or 1 per run, and a run has 0.5; declare it a 'share' or 'measure'
