@@ -101,7 +101,7 @@ class Keeps(Base):
 @rows("cls", [Middle, Leaf])
 @rows(("wrong", "meant"), [("deptth", "depth"), ("sizze", "size")])
 def test_what_nobody_down_the_line_takes_is_named_with_the_nearest(cls, wrong, meant):
-    with pytest.raises(TypeError, match=f"^thing takes no parameter '{wrong}'; did you mean {meant}?"):
+    with pytest.raises(TypeError, match=f"thing takes no parameter '{wrong}'; did you mean {meant}"):
         Spec(cls).build(Base, "thing", {"depth": 1, wrong: 2})
 
 

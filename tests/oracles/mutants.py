@@ -196,7 +196,7 @@ class Sometimes(DiscreteLaplace):
         raise NotImplementedError
 
 
-@refuted_by("drawn law", "background 3")
+@refuted_by("drawn law", "third of what others may earn 2")
 class DependsOnTheSum(Sometimes):
     """No noise where more than half of all rewards are 1."""
 

@@ -11,21 +11,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from hushbandits.core import (
-    LONGEST,
-    Array,
-    Field,
-    Inbox,
-    Metric,
-    Observation,
-    Protocol,
-    Streams,
-    Team,
-    World,
-    flag,
-    jit,
-    real,
-)
+from hushbandits.core import LONGEST, Array, Field, Inbox, Metric, Protocol, Streams, Team, World, flag, jit, real
+from hushbandits.core.messages import Observation
 from hushbandits.core.utils import Message
 
 

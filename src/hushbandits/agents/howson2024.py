@@ -12,20 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.agents.policy_team import PolicyTeam, Turned
-from hushbandits.core import (
-    LONGEST,
-    Array,
-    Inbox,
-    Metric,
-    Observation,
-    Protocol,
-    Streams,
-    World,
-    choice,
-    flag,
-    integer,
-    jit,
-)
+from hushbandits.core import LONGEST, Array, Inbox, Metric, Protocol, Streams, World, choice, flag, integer, jit
+from hushbandits.core.messages import Observation
 from hushbandits.core.utils import Message
 from hushbandits.envs.network.graphs import graph_median, shortest_path_tree
 from hushbandits.envs.network.rules import Rules

@@ -12,21 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import (
-    Array,
-    Field,
-    Inbox,
-    Message,
-    Metric,
-    Observation,
-    Protocol,
-    Streams,
-    Team,
-    World,
-    integer,
-    jit,
-    real,
-)
+from hushbandits.core import Array, Field, Inbox, Message, Metric, Protocol, Streams, Team, World, integer, jit, real
+from hushbandits.core.messages import Observation
 
 
 class Books(NamedTuple):

@@ -11,20 +11,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hushbandits.core import (
-    Array,
-    Field,
-    Inbox,
-    Message,
-    Observation,
-    Protocol,
-    Streams,
-    Team,
-    World,
-    integer,
-    jit,
-    real,
-)
+from hushbandits.core import Array, Field, Inbox, Message, Protocol, Streams, Team, World, integer, jit, real
+from hushbandits.core.messages import Observation
 
 
 @jit

@@ -2,7 +2,8 @@
 
 Every draw has a canary: a reward that is one of two, by a fair bit.  So the same draws say what ε they refute, whatever
 the law is, and whether noise is as planned: uniform by its own law, and new each time.  What refutes a promise is an ε
-or a δ; another law than planned is only told.
+or a δ; another law than planned is only told.  Where there are canaries, whatever is done to what is released (rounded,
+clipped) is accused no more often than the level: what refutes is how well their bits are guessed.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 from hushbandits.audits import uniforms
 from hushbandits.audits.cases import Case, Verdict
 from hushbandits.audits.events import refuted, telling
 from hushbandits.core import Array
-from hushbandits.privacy.audit import epsilon_lower_bound, smallest_refuted
+from hushbandits.privacy.audit import epsilon_lower_bound, one_run_bound, smallest_refuted
 
 _FEW = 16  # labels of a group, up to which it is looked for events as well
 _MODULI = (2, 3, 4, 5, 8, 10, 16)  # whose multiples are counted among the steps of a grid
@@ -48,14 +49,11 @@ class Draws:
         Luck of the audit's own: it spreads an atom of a law.
     bits : (B, R, A) bool
         Which of the two rewards each canary had.
-    truth : (B, R, A) array
-        What the noise is around: where what is seen follows it by less than it moves, noise is as much less needed.
-    epsilon : float, optional
+    epsilon : float or (B, R, A) array, optional
         Of the promise, where it is another one for these draws.
-    sides : (B, R, A) array, optional
-        Labels of rewards that the noise must not depend on; by default the bits.
     moved, full : (B, R, A) arrays
-        How far the canary's reward has moved the truth, and how far the one of the two that is no 0 would.
+        How far the canary's reward has moved the truth, and how far the one of the two that is no 0 would; 0: the
+        canary is lost.
     groups : dict
         Per name, labels of noise's shape (or ``(B,)``): every group is looked at by itself.
     rewards : (B′, R, A′) array, optional
@@ -70,11 +68,9 @@ class Draws:
     parts: Sequence[tuple[Array, Callable[[float], Any]]]
     rng: np.random.Generator
     bits: Array
-    truth: Array
-    epsilon: float | None = None
-    sides: Array | None = None
+    epsilon: Array | float | None = None
     moved: Array | float = 0.0
-    full: Array | float = 1.0
+    full: Array = field(default_factory=partial(np.ones, 1))
     groups: dict[str, Array] = field(default_factory=dict)
     rewards: Array | None = None
     coins: bool = False
@@ -82,30 +78,33 @@ class Draws:
     def __post_init__(self) -> None:
         shape = self.noise.shape
         self.promise, self.luck, self.level = self.case.promise, self.rng.random(shape), self.case.budget.level
-        self.cost = self.epsilon or self.promise.epsilon
-        sides = self.bits if self.sides is None else self.sides
-        self.beside = [sides == x for x in np.unique(sides[~np.isnan(self.noise)]).tolist()]
+        self.costs = np.full(shape, self.promise.epsilon if self.epsilon is None else self.epsilon)
+        self.cost = float(self.costs.max())
         self.there = ~np.isnan(self.noise)
         labels = {k: np.broadcast_to(x.reshape(x.shape + (1,) * (3 - x.ndim)), shape) for k, x in self.groups.items()}
-        parts = {
-            k: [(f"{k} {v:g}", self.there & (x == v)) for v in np.unique(x[self.there])] for k, x in labels.items()
-        }
+        parts = [[(f"{k} {v:g}", self.there & (x == v)) for v in np.unique(x[self.there])] for k, x in labels.items()]
         #: Every group, in words; and those of few labels, in which events are looked for.
-        self.kinds = [("", self.there), *chain(*parts.values())]
-        self.coarse = list(chain(*(groups for groups in parts.values() if len(groups) <= _FEW)))
+        self.kinds = [("", self.there), *chain(*parts)]
+        self.coarse = list(chain(*(groups for groups in parts if len(groups) <= _FEW)))
         self.parts = [(at, lru_cache(law)) for at, law in self.parts]
         laws = [(at, law(1.0)) for at, law in self.parts]
         self.u = self._uniform(self.noise)
-        self.at_zero, self.silent = np.zeros(shape), np.zeros(shape, bool)
+        self.at_zero, self.known = np.zeros(shape), np.full(shape, 0.5)
+        self.silent, self.mistaken = np.zeros((2, *shape), bool)
+        self.full = np.broadcast_to(self.full, shape)
         for at, law in laws:
             self.at_zero[at], self.silent[at] = law.at_zero, law.silent(self.noise[at])
+            self.mistaken[at] = law.silent((self.noise + 2 * self.moved - self.full)[at])
+            self.known[at] = law.known(self.full[at])
         self.alike = max((law.alike for _, law in laws), default=0.0)
+        if self.alike:  # Laplace noise, which may be wide beside what it must hide
+            self.costs = np.minimum(self.costs, -2 * np.log(2 * (1 - self.known)))
         self._multiples = []
         for m in () if self.alike else _MODULI:
             hits, rate = np.zeros(shape, bool), np.zeros(shape)
             for at, law in laws:
                 hits[at], rate[at] = law.steps(self.noise[at]) % m == 0, law.multiples(m)
-            self._multiples.append((hits, rate))
+            self._multiples += [(hits, rate), (~hits, 1 - rate)]
         self._say = partial(Verdict, self.case.subject, promise=self.promise, level=self.level)
 
     def _uniform(self, noise: Array, part: Array | bool = True, times: float = 1.0) -> Array:
@@ -126,9 +125,10 @@ class Draws:
         if self.bits.any():
             yield self._events(pair)
         if not self.coins:
-            worst = sorted((x for x in odd if x[0] > critical and x[2].sum() >= _LEAST), key=lambda x: -x[0])[:8]
+            worst = sorted((x for x in odd if x[0] > critical and self._many(x[2])), key=lambda x: -x[0])[:8]
             tried = [(words, part) for _, words, part in worst] or self.kinds[:1]
-            yield self._missing(tried)
+            if self.bits.any():
+                yield self._missing(tried)
             yield self._scale(tried)
         if self.rewards is not None:
             yield self._later()
@@ -136,6 +136,10 @@ class Draws:
         measured = max(evidence - math.log(2), 0.0) / critical
         check = f"{self.where}: another law than planned (closest: {f'by {words}' if words else 'in all'})"
         yield self._say(check, 1.0, measured, "× critical", "any law", other=True)
+
+    def _many(self, part: Array) -> bool:
+        """Whether a part has many draws, and its canaries, if any, have either reward: their bits are fair in it."""
+        return int(part.sum()) >= _LEAST and (not self.bits.any() or len(np.unique(self.bits[part])) > 1)
 
     # -- the law of a part ----------------------------------------------------------------------------------------
 
@@ -147,63 +151,64 @@ class Draws:
         found = [uniforms.distance(u), uniforms.scale(u), uniforms.tails(u), self._atoms(u, part)]
         return max(*found, uniforms.share(self.silent[part], self.at_zero[part])) - math.log(5)
 
-    def _atoms(self, u: Array, part: Array, zeros: bool = True) -> float:
-        """Of values that occur again, or of multiples of a number; of all draws, or of those that are not 0."""
+    def _atoms(self, u: Array, part: Array) -> float:
+        """Of values that occur again, or of multiples of a number."""
         if self.alike:
             return uniforms.repeats(u, self.alike)
-        best, zero = 0.0, 0.0 if zeros else self.at_zero[part]
-        for hits, rate in self._multiples:
-            mean = (rate[part] - zero) / np.maximum(1 - zero, 1e-300)
-            best = max(best, uniforms.share(hits[part], mean), uniforms.share(~hits[part], 1 - mean))
-        return best - math.log(2 * len(_MODULI))
+        found = max(uniforms.share(hits[part], rate[part]) for hits, rate in self._multiples)
+        return found - math.log(len(self._multiples))
 
     # -- which ε they refute ----------------------------------------------------------------------------------------
 
-    def _fit(self, u: Array, part: Array, moving: bool = False) -> bool:
-        """Whether uniforms have their law, each coarse group and each side by itself: by no more than chance has it."""
-        beside = [*(at for _, at in self.coarse), *self.beside]
+    def _fit(self, u: Array, part: Array) -> bool:
+        """Whether uniforms have their law, each coarse group and each reward by itself, but for chance."""
+        beside = [*(at for _, at in self.coarse), self.bits, ~self.bits]
         groups = [part, *(both for group in beside if (both := part & group).any())]
-        worst = max(uniforms.distance(u[group]) for group in groups)
-        if moving or self.alike:
-            worst = max(worst, self._atoms(u[part], part, False))
-        return worst < math.log(_DOUBT * len(groups))
+        return max(uniforms.distance(u[group]) for group in groups) < math.log(_DOUBT * len(groups))
 
     def _missing(self, kinds: list[tuple[str, Array]]) -> Verdict:
-        """The share of draws without noise, whichever reward a canary had, where all others are as planned."""
-        u, worst, words = self.u.copy(), 0.0, ""
-        for at, law in self.parts:
-            u[at] = law(1.0).moving(u[at])
+        """The ε of guesses that what is seen has no noise, wherever it is then made of one of the two rewards.
+
+        Who knows all other rewards guesses which one it is.  Whatever is done to what is released afterwards, such a
+        guess is right with probability ``e^ε/(1 + e^ε)`` at most (Steinke, Nasr & Jagielski 2023).
+        """
+        delta, level = self.promise.delta, self.level / len(self.kinds)
+        worst, words, claim = 0.0, "", self.cost
+        there = self.there & (self.full > 0)
         for name, part in kinds:
-            sides = [part & side for side in self.beside]
-            if not all(side.any() for side in sides):
-                continue
-            found = _more(self.silent[part], self.at_zero[part], self.level / len(self.kinds))
-            even = min(float(self.silent[side].mean() - self.at_zero[side].mean()) for side in sides) > found / 4
-            if found > worst and even and self._fit(u, part & ~self.silent, True):
-                worst, words = found, f" ({name})" if name else ""
-        n, p = int(kinds[0][1].sum()), float(self.at_zero[kinds[0][1]].mean())
-        power = f"noise missing in {1.3 * math.sqrt(2 * 14 * p * (1 - p) / n) + 20 / n:.2%}"
-        return self._say(f"{self.where}: noise that is missing{words}", self.promise.delta, worst, "δ", power)
+            at = there & part & (self.silent | self.mistaken)
+            n = int(at.sum())
+            found = one_run_bound(int((self.silent & at).sum()), n, delta, level, int((there & part).sum()))
+            # of several ε, guesses are right most often where all have the mean chance (Hoeffding 1956)
+            said = self.cost if delta or not n else float(special.logit(special.expit(self.costs[at]).mean()))
+            if found - said > worst - claim:
+                worst, words, claim = found, f" ({name})" if name else "", said
+        n, p = int(there.sum()), float(self.at_zero[there].mean())
+        rate = -math.log(level) * (1 + math.exp(min(self.cost, 700.0))) / max(n, 1)
+        share = 1.3 * (math.sqrt(2 * rate * p) + rate)  # beside noise that is 0 by chance
+        least = self.cost if share < 1 else math.inf
+        check, power = f"{self.where}: noise that is missing{words}", f"noise missing in {share:.2%}"
+        return self._say(check, claim, worst, "ε", power, least=least)
 
     def _scale(self, kinds: list[tuple[str, Array]]) -> Verdict:
-        """The ε of noise of the planned kind that is narrower than planned: what is c times narrower is for cε."""
+        """The ε of noise of the planned kind that is narrower than planned: what is c times narrower is for cε.
+
+        Where there are canaries, their bits must be guessed more often than planned noise lets anyone guess them,
+        whatever is done to what is released.  In pools of users there are none: the fit alone speaks.
+        """
         worst, words, level = 0.0, "", self.level / len(self.kinds)
+        right = (self.noise + self.moved > self.full / 2) == self.bits
         for name, part in kinds:
-            times, least = uniforms.scale_between(self.u[part], level)
-            least = self._slope(part) * (self._fitted(part, times, level) if times > 1.0 else least)
-            if least * self.cost > worst:
-                worst, words = least * self.cost, f" ({name})" if name else ""
-        off = uniforms.factor(int(kinds[0][1].sum()), level)
+            times = uniforms.scale_between(self.u[part], level)[0]
+            unlikely = stats.binom.sf(right[part].sum() - 1, part.sum(), self.known[part].mean()) < level
+            told = unlikely or not self.bits.any()
+            found = self.cost * self._fitted(part, times, level) if told and times > 1.0 else 0.0
+            if found > worst:
+                worst, words = found, f" ({name})" if name else ""
+        n, known = int(self.there.sum()), float(self.known[self.there].mean())
+        off = _guessed_off(n, 1 - known, level) if self.bits.any() else uniforms.factor(n, level)
         check, power = f"{self.where}: noise that is too narrow{words}", f"a scale {off:.2f} times too small"
         return self._say(check, self.cost, worst, "ε", power, least=self.cost * off)
-
-    def _slope(self, part: Array) -> float:
-        """How far what is seen follows the truth at least, three standard errors below; at most 1."""
-        if not self.alike:  # on a grid nothing else has the planned steps
-            return 1.0
-        x = self.truth[part]
-        line = stats.linregress(x, self.noise[part]) if np.ptp(x) else None
-        return min(max(1 + line.slope - 3 * line.stderr, 0.0), 1.0) if line else 0.0
 
     def _fitted(self, part: Array, times: float, level: float) -> float:
         """How many times narrower it is at least; 0 where it has no scale, or none makes the draws fit."""
@@ -236,7 +241,7 @@ class Draws:
 
     def _features(self, learning: Array) -> dict[str, Array]:
         """What an observer sees of a draw who knows all other rewards."""
-        seen = self.noise + self.moved
+        seen = np.round(self.noise + self.moved, 11)  # sums of rewards are rounded too, which tells nothing
         found = {"by its law": self._uniform(seen), "as it is": seen}
         if self.alike:
             for k in (1, 10, 100):
@@ -247,7 +252,7 @@ class Draws:
         for m in () if self.alike or self.coins else _MODULI:
             x = np.full(seen.shape, np.nan)
             for at, law in self.parts:
-                steps = np.round(np.broadcast_to(self.full, seen.shape)[at] * law(1.0).per)
+                steps = np.round(self.full[at] * law(1.0).per)
                 x[at] = np.where(steps % m != 0, law(1.0).steps(seen[at]) % m == 0, np.nan)
             found[f"multiple of {m}"] = x
         return {k: np.where(np.isnan(x), -1.0, x) for k, x in found.items() if telling({k: x[self.there]})}
@@ -290,14 +295,13 @@ class Draws:
         return self._say(check, 1.0, max(evidence, 0.0) / -math.log(self.level), "× critical", "a later reward's luck")
 
 
-def _more(hits: Array, mean: Array, level: float) -> float:
-    """How much more often than `mean` something happens, at this level, as a share of what is left.
-
-    By Clopper & Pearson: where it happens more often than `mean`, events of one probability vary most (Hoeffding 1956).
-    """
-    p, n = float(mean.mean()), int(hits.sum())
-    low = float(stats.beta.ppf(level, n, hits.size - n + 1)) if n else 0.0
-    return max(low - p, 0.0) / max(1 - p, 1e-300)
+def _guessed_off(n: int, wrong: float, level: float) -> float:
+    """How many times too narrow Laplace noise must be so that n guesses tell: as planned, this share is wrong."""
+    times = np.geomspace(1.0, _NARROWEST, 1000)
+    seen = 0.5 * (2 * wrong) ** times
+    far = n * (special.rel_entr(seen, wrong) + special.rel_entr(1 - seen, 1 - wrong))
+    told = np.sqrt(far) > math.sqrt(-math.log(level)) + 1
+    return float(times[told.argmax()]) if told.any() else math.inf
 
 
 def _cut(epsilon: float, delta: float, n: int, level: float) -> str:

@@ -197,7 +197,7 @@ def _more_runs(case: Case, largest: int, runs: int) -> Iterator[Verdict]:
     some = [int(x * smallest) for x in (1, 1.5, 2.5, 4, 10, 16, 32) if x * smallest <= max(largest, 4 * smallest)]
     for i, where in enumerate(("before", "behind")):
         sizes = rng.permutation(np.repeat(some, 4)).tolist()
-        yield from drawn(case, f"users lost {where} the mechanism", sizes, 2 * runs, i, where)
+        yield from drawn(case, f"users lost {where} the mechanism", sizes, 20 * runs, i, where)
     yield from drawn(case, "own rewards", [max(n, smallest) for n in _SHORT], 100 * runs, how="own")
     for sizes, many in (((*_POOLED, *rng.integers(2, 400, 3).tolist()), 12 * runs), (_LARGE, 4 * runs)):
         known = [n for n in sizes if n >= smallest and planned_law(case.owner, n, n) is not None]
@@ -225,18 +225,20 @@ def drawn(case: Case, what: str, sizes: Sequence[int], runs: int, turn: int = 0,
         told = [block(k, n, x) for k, n, x in zip(kinds.tolist(), sizes, full * bits, strict=True)]
     it = seen(case.env, told, runs, seed, how, shape[2])
     canary = np.zeros(shape) if pooled else np.array([x[..., i] for x, i in zip(it.earned, at, strict=True)])
+    lost, canary = np.isnan(canary), np.nan_to_num(canary)
     # the mechanism as it was in these runs: it knows their horizon
     mechanism, planned = it.env.mechanism, np.broadcast_to(np.array(sizes)[:, None, None], shape)
     noise = it.fields["reward"] - it.sums
     kept = np.unique(np.array([planned, it.left])[:, ~np.isnan(noise)], axis=1).T.tolist()
-    parts = []
+    parts, cost = [], np.full(shape, case.promise.epsilon)
     for n, k in kept:
         where = (planned == n) & (it.left == k) & ~np.isnan(noise)
         if planned_law(mechanism, n, k) is None:
             noise[where] = np.nan
         else:
             parts.append((where, partial(planned_law, mechanism, n, k)))
-    cost = max(case.promise.epsilon, *(mechanism.price(n, k).epsilon for n, k in kept if k < mechanism.sure(n)), 0.0)
+        if k < mechanism.sure(n):
+            cost[where] = max(case.promise.epsilon, mechanism.price(n, k).epsilon)
     third = np.floor(3 * (it.sums - canary) / np.maximum(it.left, 1)).clip(0, 2)
     draws = Draws(
         case,
@@ -245,11 +247,9 @@ def drawn(case: Case, what: str, sizes: Sequence[int], runs: int, turn: int = 0,
         parts,
         rng,
         bits=canary > 0 if own or pooled else bits,
-        truth=it.sums,
         epsilon=cost,
-        sides=2 * third + (canary > 0),
         moved=canary,
-        full=full,
+        full=np.where(lost, 0.0, full),
         groups=_groups(it, np.array(sizes), own, third) | ({} if own else {"background": kinds, "most": full}),
         rewards=it.luck if own else None,
     )
@@ -291,7 +291,7 @@ def drawn_on_graph(case: Case) -> Iterator[Verdict]:
     full = np.where(fine & (rng.random((_LONG, 1, 1)) < 0.25), _BETWEEN, 1.0)
     told = list(full * (rng.random((_LONG, _RUNS, _AGENTS)) < 0.5))
     yield from _graph(stage(case, _LONG, _AGENTS, runs=_RUNS, means=means), "long runs", 0, full, told)
-    own = stage(case, _ROUNDS, _AGENTS, runs=80 * _RUNS, rewards="bernoulli", means=means)
+    own = stage(case, _ROUNDS, _AGENTS, runs=160 * _RUNS, rewards="bernoulli", means=means)
     yield from _graph(own, "own rewards", 1, np.ones(1))
 
 
@@ -319,7 +319,7 @@ def _reports(wrapper: LocalLaplace, it: Seen, x: Array, full: Array) -> Params:
         far = np.arange(-math.ceil(36 * b), math.ceil(36 * b) + 1)
         return OnGrid(DiscreteLaplace(b).pmf(far), int(far[0]), 0, grid)
 
-    return {"noise": noise, "parts": [(~np.isnan(noise), law)], "moved": x, "full": full, "truth": x}
+    return {"noise": noise, "parts": [(~np.isnan(noise), law)], "moved": x, "full": full}
 
 
 def _releases(wrapper: PrivateMeans, it: Seen, x: Array, full: Array) -> Params:
@@ -330,7 +330,7 @@ def _releases(wrapper: PrivateMeans, it: Seen, x: Array, full: Array) -> Params:
     due, unit = np.isin(count, release_counts(wrapper.epsilon, wrapper.v, len(x))), count ** (1 - wrapper.v / 2)
     noise, one = np.where(due, (mean - total / count) * unit, np.nan), unit / count
     parts = [(~np.isnan(noise), lambda times: Continuous(stats.laplace(scale=1 / times).cdf))]
-    return {"noise": noise, "parts": parts, "moved": x * one, "full": full * one, "truth": total * one}
+    return {"noise": noise, "parts": parts, "moved": x * one, "full": full * one}
 
 
 def _coins(wrapper: LocalBernoulli, it: Seen, x: Array, full: Array) -> Params:
@@ -339,7 +339,7 @@ def _coins(wrapper: LocalBernoulli, it: Seen, x: Array, full: Array) -> Params:
     chances = {0.0: lean / (1.0 + lean), 1.0: 1.0 / (1.0 + lean)}
     laws = {value: OnGrid(np.array([1 - p, p]), 0, 0, 1) for value, p in chances.items()}
     parts = [(~np.isnan(bits) & (x == value), lambda times, law=law: law) for value, law in laws.items()]
-    return {"noise": bits, "parts": parts, "truth": x, "coins": True}
+    return {"noise": bits, "parts": parts, "coins": True}
 
 
 #: Wrappers on a graph whose law is known here, and how their draws are read.

@@ -66,10 +66,11 @@ class OnGrid:
         """Probability that nobody adds anything, or that it cancels."""
         return float(self.pmf[-self.first]) if 0 <= -self.first < len(self.pmf) else 0.0
 
-    def moving(self, u: Array) -> Array:
-        """Uniforms of noise that is not 0, by the law of such noise."""
-        below = float(self.pmf[: max(-self.first, 0)].sum())
-        return np.where(u < below, u, u - self.at_zero) / max(1 - self.at_zero, 1e-300)
+    def known(self, far: Array) -> Array:
+        """How often it is guessed at best which of two truths so far apart it is around: half of Σ max of both laws."""
+        steps, where = np.unique(np.rint(far * self.per).astype(np.int64), return_inverse=True)
+        both = [np.maximum(np.pad(self.pmf, (k, 0)), np.pad(self.pmf, (0, k))).sum() for k in steps.tolist()]
+        return np.minimum(np.array(both)[where.reshape(far.shape)] / 2, 1.0)
 
     def multiples(self, number: int) -> float:
         """Probability of a multiple of a number of steps."""
@@ -99,9 +100,9 @@ class Continuous:
         """Zeros, up to what rounding leaves when rewards are added up."""
         return np.abs(noise) < 1e-12
 
-    def moving(self, u: Array) -> Array:
-        """The same: noise is never 0."""
-        return u
+    def known(self, far: Array) -> Array:
+        """How often it is guessed at best which of two truths so far apart it is around: it falls to both sides."""
+        return self.cdf(far / 2)
 
 
 PlannedLaw = OnGrid | Continuous

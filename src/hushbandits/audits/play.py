@@ -11,21 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hushbandits.audits.cases import Case
-from hushbandits.core import (
-    Action,
-    Array,
-    Env,
-    Inbox,
-    Law,
-    Message,
-    Observation,
-    Payload,
-    Seeds,
-    Streams,
-    Team,
-    World,
-    Wrapper,
-)
+from hushbandits.core import Action, Array, Env, Inbox, Law, Message, Payload, Seeds, Streams, Team, World, Wrapper
+from hushbandits.core.messages import Observation
 from hushbandits.core.random.streams import generator_at
 from hushbandits.core.rollout import begin
 from hushbandits.core.wrapper import SecureFunction
@@ -170,7 +157,7 @@ class Seen:
     fields : dict of array
         All that an observer sees, NaN where nothing was sent.
     earned : array, or list of ``(R, M, n)``
-        Rewards; of users whose message got through, 0 of others.
+        Rewards; of blocks NaN of users whose message did not get through.
     arms : array, optional
         On a graph.
     sums, left : arrays, optional
@@ -267,8 +254,8 @@ def seen(env: Env, blocks: Sequence[int | Array], runs: int, seed: int = 0, how:
             sums.append(sent.left * (played.t % 2))
             continue
         there = np.ones(first.users.shape, bool) if sent.users is None else ~np.isnan(sent.users)
-        earned.append(np.where(there, np.clip(first.users, 0.0, 1.0), 0.0))
-        sums.append(earned[-1].sum(2))
+        earned.append(np.where(there, np.clip(first.users, 0.0, 1.0), np.nan))
+        sums.append(np.nansum(earned[-1], 2))
     return Seen(
         made, _stacked(rows), earned, sums=np.array(sums), left=np.array(left), users=users, luck=np.array(luck)
     )

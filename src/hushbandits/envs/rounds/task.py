@@ -9,20 +9,8 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core import (
-    Array,
-    Coding,
-    Field,
-    Inbox,
-    Observation,
-    Part,
-    Space,
-    Stacked,
-    Task,
-    World,
-    affordable,
-    choices,
-)
+from hushbandits.core import Array, Coding, Field, Inbox, Part, Space, Stacked, Task, World, affordable, choices
+from hushbandits.core.messages import Observation
 from hushbandits.core.task import WIDE, hear, pull_one
 from hushbandits.core.utils import choice
 
