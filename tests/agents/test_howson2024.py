@@ -204,10 +204,7 @@ def test_ones_own_policies_play_as_those_that_ship(team, own):
     ours = arms_pulled(*network(team(UCB1()), 2, 4, "path"), spawn_seeds(1, 2))
     assert not own().ships
     np.testing.assert_array_equal(arms_pulled(*network(team(own), 2, 4, "path"), spawn_seeds(1, 2)), ours)
-    equal(
-        hb.rollout(*network(team(own()), 2, 4, "path"), seed=5),
-        hb.rollout(*network(team("UCB1"), 2, 4, "path"), seed=5),
-    )
+    equal(*(hb.rollout(*network(team(policy), 2, 4, "path"), seed=5) for policy in (own(), "UCB1")))
 
 
 def test_leaders_differ_where_graphs_do():

@@ -88,10 +88,8 @@ def test_the_two_games_differ_and_luck_is_left_out_where_asked(folders):
     assert not np.array_equal(regret(), regret(deterministic=True))
     assert np.array_equal(regret(deterministic=True), regret(deterministic=True))
     id, params = HOMES["exploration"]
-    once, twice = (
-        hb.rollout(hb.make_batched(id, 8, **params), Trained(folders["exploration"], beats=beats), 0)
-        for beats in (1, 2)
-    )
+    policies = (Trained(folders["exploration"], beats=beats) for beats in (1, 2))
+    once, twice = (hb.rollout(hb.make_batched(id, 8, **params), policy, 0) for policy in policies)
     assert not np.array_equal(once["rounds"], twice["rounds"])
 
 

@@ -113,7 +113,6 @@ def test_what_it_is_given_is_its_own_to_write_in():
         return np.zeros(observations.shape[:2], int)
 
     for id, env, _ in (GAMES["network"], GAMES["exploration"], GAMES["feedback"]):
-        one, two = (
-            hb.evaluate(id, hb.FromFunction(f, name="x"), runs=2, env=env).only.data.finals for f in (scribbles, keeps)
-        )
+        played = [hb.evaluate(id, hb.FromFunction(f, name="x"), runs=2, env=env) for f in (scribbles, keeps)]
+        one, two = (results.only.data.finals for results in played)
         assert all(np.array_equal(value, two[name]) for name, value in one.items())

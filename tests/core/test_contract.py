@@ -210,9 +210,8 @@ def test_every_lifted_agent_has_a_generator_of_its_own():
             return 0
 
     seeds = spawn_seeds(0, 2)
-    hb.rollout(
-        hb.make_batched("CoopNetwork-v0", n_agents=3, graph="path", horizon=1), hb.PerAgent(Agent, name="A"), seeds
-    )
+    env = hb.make_batched("CoopNetwork-v0", n_agents=3, graph="path", horizon=1)
+    hb.rollout(env, hb.PerAgent(Agent, name="A"), seeds)
     assert drawn == {m: [generator(seed, "agent/A", m).random() for seed in seeds] for m in range(3)}
 
 

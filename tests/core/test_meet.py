@@ -192,9 +192,8 @@ def test_a_rule_on_the_unit_interval_learns_from_no_noised_reward(agent, own):
 
 def test_a_rule_on_the_unit_interval_learns_from_bits_and_lies():
     for wrapper in (hb.make_wrapper("LocalBernoulli"), hb.make_wrapper("Huber", law="gaussian")):
-        check_compatible(
-            make_batched("CoopNetwork-v0", n_agents=4, horizon=9, wrappers=[wrapper]), make_team("QuACK-TS")
-        )
+        env = make_batched("CoopNetwork-v0", n_agents=4, horizon=9, wrappers=[wrapper])
+        check_compatible(env, make_team("QuACK-TS"))
 
 
 def test_random_play_pulls_one_arm_where_one_is_taken():

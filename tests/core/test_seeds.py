@@ -13,9 +13,8 @@ NET = {"n_agents": 4, "n_arms": 3, "means": hb.UniformMeans(0.1, 0.9), "horizon"
 
 
 def test_every_way_to_play_plays_the_same_run(tmp_path):
-    regret = hb.rollout(assemble("CoopNetwork-v0", team := hb.make_team("Multi-UCB"), runs=1, env=NET), team, 5)[
-        "regret"
-    ]
+    team = hb.make_team("Multi-UCB")
+    regret = hb.rollout(assemble("CoopNetwork-v0", team, runs=1, env=NET), team, 5)["regret"]
     assert hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=3, seed=5, env=NET).final("regret")[0] == regret[0]
     mine = Experiment(name="mine", env=Use("CoopNetwork-v0", **NET), agents=["Multi-UCB"], runs=2, metrics=("regret",))
     assert hb.run(mine, tmp_path / "out", seed=5).results.final("regret")[0] == regret[0]

@@ -41,9 +41,8 @@ def test_posts_over_failing_edges_arrive_as_in_a_naive_flood(graph, loss, life):
 @pytest.mark.parametrize("graph", ["cycle", "grid"])
 def test_extra_delay(graph, extra, loss):
     """A hop takes 1 + extra rounds: without loss a post reaches distance d at the end of s + d(1 + extra) − 1."""
-    env = hb.make_batched(
-        "CoopNetwork-v0", n_agents=9, graph=graph, horizon=20, extra_delay=extra, edge_loss=loss, life=3
-    )
+    world = {"graph": graph, "extra_delay": extra, "edge_loss": loss, "life": 3}
+    env = hb.make_batched("CoopNetwork-v0", n_agents=9, horizon=20, **world)
     ours = posts_seen(env, 20)
     expected, _ = naive_flood(graph, 9, 3, loss, 1 + extra, 20, env.seeds[0])
     assert [per_run[0] for per_run in ours] == expected
@@ -186,9 +185,8 @@ def test_shuffled_floods_hide_their_senders():
 
 def test_shuffled_floods_are_in_uniform_order():
     """Also where several posts of one sender arrive at once: neither side by side nor the younger first."""
-    env = hb.make_batched(
-        "CoopNetwork-v0", n_agents=6, graph="complete", edge_loss=0.6, horizon=800, wrappers=[Shuffle()]
-    )
+    world = {"n_agents": 6, "graph": "complete", "edge_loss": 0.6}
+    env = hb.make_batched("CoopNetwork-v0", horizon=800, wrappers=[Shuffle()], **world)
     obs = env.reset(0)
     orders = {False: [], True: []}
     while obs.live.any():

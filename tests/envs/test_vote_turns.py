@@ -138,11 +138,8 @@ def test_a_loss_of_ones_own_is_played_as_it_is_written():
     """The compiled loop used to lose votes by its own rule instead."""
     finals = []
     for step in (None, lambda: None):
-        core, team = (
-            hb.make_batched("DPMASE-v0", n_agents=8, wrappers=[Spared(0.9)]),
-            hb.make_team("DP-MASE", epsilon=2.0),
-        )
-        finals.append(rollout(core, team, 0, step))
+        core = hb.make_batched("DPMASE-v0", n_agents=8, wrappers=[Spared(0.9)])
+        finals.append(rollout(core, hb.make_team("DP-MASE", epsilon=2.0), 0, step))
     equal(*finals)
 
 

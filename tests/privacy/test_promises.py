@@ -200,9 +200,8 @@ def test_the_base_decides_what_a_mechanism_of_ones_own_may_promise():
     assert unknown.epsilon == 1.0
     assert unknown.assumptions[0] == "as claimed: its noise has no law to check"
     core = Feedback(wrappers=[Mine(thin), SecAgg()], horizon=300)
-    assert math.isinf(
-        hb.rollout(core, hb.make_team("Random"))["epsilon"].item()
-    )  # the ledger does not repeat it either
+    # the ledger does not repeat it either
+    assert math.isinf(hb.rollout(core, hb.make_team("Random"))["epsilon"].item())
 
 
 @rows(("id", "env"), MECHANISMS)
@@ -216,9 +215,8 @@ def test_a_lossy_env_voids_what_counts_on_every_user(id, env):
         assert core.guarantees()[0].invalid_reason.startswith(
             "Loss may leave 0 of a block's users, and their noise alone"
         )
-        assert np.isfinite(
-            hb.rollout(core, hb.make_team("Random"))["epsilon"]
-        ).all()  # what blocks really cost is known
+        # what blocks really cost is known
+        assert np.isfinite(hb.rollout(core, hb.make_team("Random"))["epsilon"]).all()
 
 
 # -- local noise on a graph -----------------------------------------------------------------------------------------

@@ -146,9 +146,8 @@ def test_votes_that_missed_their_window_are_in_a_later_one():
 def test_a_window_in_which_everybody_votes_counts_everybody():
     """A sum of all agents' votes is the largest that its modulus must hold."""
     secagg = SecAgg(window=20, protocol="bonawitz", threshold=1)
-    env = hb.make_batched(
-        "DPMASE-v0", n_agents=2, n_arms=2, means=[0.9, 0.1], horizon=40, threshold=2, wrappers=[secagg]
-    )
+    world = {"n_agents": 2, "n_arms": 2, "means": [0.9, 0.1], "threshold": 2}
+    env = hb.make_batched("DPMASE-v0", horizon=40, wrappers=[secagg], **world)
     env.reset(0)
     for _ in range(20):
         env.pull(np.ones((1, 1, 2), bool))

@@ -133,9 +133,8 @@ class Draws:
         if self.rewards is not None:
             yield self._later()
         evidence, words = max((max(x, 0.0), words) for x, words, _ in (*odd, pair))
-        measured = max(evidence - math.log(2), 0.0) / critical
         check = f"{self.where}: another law than planned (closest: {f'by {words}' if words else 'in all'})"
-        yield self._say(check, 1.0, measured, "× critical", "any law", other=True)
+        yield self._say(check, 1.0, max(evidence - math.log(2), 0.0) / critical, "× critical", "any law", other=True)
 
     def _many(self, part: Array) -> bool:
         """Whether a part has many draws, and its canaries, if any, have either reward: their bits are fair in it."""

@@ -337,8 +337,8 @@ def _coins(wrapper: LocalBernoulli, it: Seen, x: Array, full: Array) -> Params:
     """By the chances at the ε that is promised."""
     bits, lean = it.fields["reward"], math.exp(-wrapper.epsilon)
     chances = {0.0: lean / (1.0 + lean), 1.0: 1.0 / (1.0 + lean)}
-    laws = {value: OnGrid(np.array([1 - p, p]), 0, 0, 1) for value, p in chances.items()}
-    parts = [(~np.isnan(bits) & (x == value), lambda times, law=law: law) for value, law in laws.items()]
+    laws = ((value, OnGrid(np.array([1 - p, p]), 0, 0, 1)) for value, p in chances.items())
+    parts = [(~np.isnan(bits) & (x == value), lambda times, law=law: law) for value, law in laws]
     return {"noise": bits, "parts": parts, "coins": True}
 
 
