@@ -20,7 +20,7 @@ class Cell(NamedTuple):
 
 
 def package(env_id, agent, runs, env, beats=False, **params):
-    """An agent of the package, by compiled rounds or by beats."""
+    """An agent of the package, by compiled rounds or by phases."""
     team = hb.make_team(agent, **params)
     if beats:
         team.episode = lambda *_: False

@@ -3,7 +3,7 @@
 ``gossip``  agent-pulls per second of QuACK over other policies, and of the gossip that it is compared with, on one core
             (14 × 14 grid, K = 10, 32 runs of 1,000 rounds, γ unlimited); target: 10 M.
 ``memory``  peak MiB of 100 runs × 196 agents × 10⁴ rounds, a process each; target: under 1 GiB.
-``speeds``  µs per round by the beats and by episodes, one after the other, the least of five; and their ratio.
+``speeds``  µs per round by the phases and by episodes, one after the other, the least of five; and their ratio.
 ``robust``  seconds of one run of Byzantine-UCB, M = 200, T = 1000, by estimator, rewards and γ.
 ``flood``   cost and memory of one round's messages over M and γ.  A round hands Σ_m |{m′ : 0 < d(m, m′) ≤ γ}| reports
             over, so its time grows as M·S with S the size of a γ-neighbourhood; the ring keeps γ rounds of M posts and

@@ -1,6 +1,6 @@
 """A compiled agent of one's own on the network: discounted UCB, which forgets, over everything that an agent hears.
 
-Its rules are said once; the beats and the compiled rounds are made of them.  In this folder:
+Its rules are said once; the phases and the compiled rounds are made of them.  In this folder:
 ``hushbandits run quickstart-network --quick --agents forgetting:ForgettingUCB --out runs/forgetting``.
 """
 

@@ -1,4 +1,4 @@
-"""The PettingZoo view's steps: the core's rows beat by beat, and the merged step."""
+"""The PettingZoo view's steps: the core's rows phase by phase, and the merged step."""
 
 import math
 
@@ -12,7 +12,7 @@ from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 
-# -- two beats: a row of the core ---------------------------------------------------------------------------------
+# -- two phases: a row of the core ---------------------------------------------------------------------------------
 
 NET = {"n_agents": 6, "graph": "erdos-renyi", "edge_probability": 0.5, "horizon": 25, "permute_arms": True}
 VOTE = {"n_agents": 6, "agent_distribution": "power", "permute_arms": True, "horizon": 1000}
@@ -42,7 +42,7 @@ def slots(inbox):
 
 
 def script(env, team, seeds):
-    """Play a batch by the beats; keep row 0's actions, messages, rewards and inboxes while it is live."""
+    """Play a batch by the phases; keep row 0's actions, messages, rewards and inboxes while it is live."""
     obs = env.reset(seeds)
     team.reset(env, own_streams(env, team))
     rounds = []
@@ -62,7 +62,7 @@ def script(env, team, seeds):
 
 
 @pytest.mark.parametrize("case", ROWS)
-def test_two_beats_replay_a_row_of_a_batch(case, monkeypatch):
+def test_two_phases_replay_a_row_of_a_batch(case, monkeypatch):
     env_id, agent, env, agent_kwargs, wrappers = ROWS[case]
     batch, team = build(env_id, agent, 3, env, agent_kwargs, wrappers)
     rounds = script(batch, team, 11)

@@ -18,7 +18,7 @@ from hushbandits.routines.top_two import top_two_threshold
 MEANS = (0.1, 0.85, 0.5, 0.3)
 
 
-def by_beats(env, team, seeds):
+def by_phases(env, team, seeds):
     """Arms of every run's rounds, −1 after its end."""
     obs, found = env.reset(seeds), []
     team.reset(env, own_streams(env, team))
@@ -34,7 +34,7 @@ def by_beats(env, team, seeds):
 @pytest.mark.parametrize(("epsilon", "beta"), [(1.0, 0.5), (0.2, 0.5), (5.0, 0.7)])
 def test_it_equals_its_naive_twin(epsilon, beta):
     env, team = build("DPMASE-v0", "AdaP-TT", 4, {"means": MEANS}, {"epsilon": epsilon, "beta": beta})
-    arms = by_beats(env, team, spawn_seeds(4, 4))
+    arms = by_phases(env, team, spawn_seeds(4, 4))
     final, ties = env.metrics(), 0
     for r, seed in enumerate(spawn_seeds(4, 4)):
         played, best = naive_top_two(seed, MEANS, epsilon, 0.01, beta)

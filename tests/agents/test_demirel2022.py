@@ -7,7 +7,7 @@ import pytest
 from helpers import arms_pulled, build
 from kinds import each_once
 from scipy import stats
-from twins_federated import A, corrupted, fed_mom, naive_phases, taped
+from twins_federated import A, corrupted, fed_mom, naive_phases, rewards_of
 
 import hushbandits as hb
 from hushbandits.agents.demirel2022 import MAPPINGS, FedMoMUCB, clients_needed, group_size, tolerance
@@ -35,7 +35,7 @@ def test_it_equals_its_naive_twin(m, share, mapping, growth, reading):
     arms = arms_pulled(env, team, spawn_seeds(8, 3))
     final = env.metrics()
     for r, seed in enumerate(spawn_seeds(8, 3)):
-        pull = taped(seed, env.arms.own[r].tolist(), T)
+        pull = rewards_of(seed, env.arms.own[r].tolist(), T)
         liars, told = corrupted(seed, pull, m, share, reading, GOOD, T)
         server = fed_mom(m, share, mapping, 0.4, sigma=0.1)
         played, uploads = naive_phases(told, m, 4, T, LENGTH[growth], server)

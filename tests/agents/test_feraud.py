@@ -1,4 +1,4 @@
-"""Féraud et al. 2019: every routine against its twin, compiled episodes against the beats, and the vote's corners."""
+"""Féraud et al. 2019: every routine against its twin, compiled episodes against the phases, and the vote's corners."""
 
 import numpy as np
 import pytest

@@ -188,7 +188,7 @@ def ucb1_update(state, r, arm, reward):
 
 
 class Plain(UCB1):
-    """The same in plain Python, and below compiled by somebody else: by the beats, with the same results."""
+    """The same in plain Python, and below compiled by somebody else: by the phases, with the same results."""
 
     choose, update = staticmethod(ucb1_choose), staticmethod(ucb1_update)
     name = "UCB1"

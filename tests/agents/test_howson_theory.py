@@ -84,7 +84,7 @@ def test_a_largest_set_is_searched_for_up_to_64_agents():
 
 
 def test_leaders_set_the_life_and_play_as_cmp_ucb_does(monkeypatch):
-    monkeypatch.setattr(CMPUCB, "name", "CMP-UCB")  # tapes go by names
+    monkeypatch.setattr(CMPUCB, "name", "CMP-UCB")  # streams go by names
     env = {"n_agents": 16, "graph": "grid", "horizon": 60}
     played = []
     for agent, more, params in (

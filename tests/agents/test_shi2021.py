@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers import arms_pulled, build
 from twin_streams import Steps
-from twins_federated import fed1, naive_phases, taped
+from twins_federated import fed1, naive_phases, rewards_of
 
 import hushbandits as hb
 from hushbandits.core.env_view import revealed
@@ -27,7 +27,7 @@ def test_it_equals_its_naive_twin(m, pulls, sigma):
     final, told = env.metrics(), metrics(env, team)
     each = math.floor(10 * math.log(T)) if pulls is None else pulls
     for r, seed in enumerate(spawn_seeds(8, 4)):
-        pull = taped(seed, env.arms.own[r].tolist(), T)
+        pull = rewards_of(seed, env.arms.own[r].tolist(), T)
         played, uploads = naive_phases(pull, m, 4, T, lambda p: each, fed1(T, m, sigma))
         assert arms[r].tolist() == played
         assert told["uploads"][r] == uploads
@@ -50,7 +50,7 @@ def test_what_is_lost_leaves_the_last_word_standing():
     apart = 0
     for r, seed in enumerate(spawn_seeds(2, 3)):
         lost = Steps(seed, "wrapper/Loss/drop").random((T, 3))
-        pull = taped(seed, env.arms.own[r].tolist(), T)
+        pull = rewards_of(seed, env.arms.own[r].tolist(), T)
         played, _ = naive_phases(pull, 3, 4, T, lambda p: 7, fed1(T, 3), lost=lambda t, i, u=lost: u[t - 1, i] < 0.5)
         assert arms[r].tolist() == played
         apart += len({tuple(column) for column in arms[r].T.tolist()}) > 1

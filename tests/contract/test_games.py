@@ -26,7 +26,7 @@ DAILY = {
     *(f"Random in {env_id}" for env_id in representatives(hb.list_envs())),
     *(HOMES.keys() - {*hb.list_agents()} - LONG),
 }
-#: Rounds after which a vote that is played by the beats has shown what it has to.
+#: Rounds after which a vote that is played by the phases has shown what it has to.
 ENOUGH = 150
 games = [pytest.param(name, marks=() if name in DAILY else pytest.mark.weekly) for name in ALL]
 #: What `check_agent` does not play alone.
@@ -56,14 +56,14 @@ def test_a_run_alone_is_its_row(name):
 
 
 @pytest.mark.parametrize("name", games)
-def test_a_game_may_be_pickled_after_every_beat(name):
+def test_a_game_may_be_pickled_after_every_phase(name):
     check_pickle(ALL[name].build)
 
 
 @pytest.mark.parametrize("name", games)
-def test_compiled_rounds_are_the_beats_where_there_are_any(name):
+def test_compiled_rounds_are_the_phases_where_there_are_any(name):
     build = ALL[name].build
-    assert has_episode(build) == compiled(ALL[name])  # else beats would be compared with beats
+    assert has_episode(build) == compiled(ALL[name])  # else phases would be compared with phases
     if compiled(ALL[name]):
         check_compiled(build, left=learnt)
 

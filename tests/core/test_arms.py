@@ -77,7 +77,7 @@ def test_pulled_arms_are_picked_from_where_they_stand(means, motion, data):
             assert gap[r, m] == (mean.max() - mean)[arm[r, m]]
 
 
-def test_every_run_has_its_own_tape():
+def test_every_run_has_its_own_stream():
     arms = Arms(UniformMeans(0.2, 0.4), "bernoulli", n_arms=3, permute=True)
     arms.reset(Streams(spawn_seeds(5, 3)))
     for seed, row in zip(spawn_seeds(5, 3), arms.locations, strict=True):

@@ -1,4 +1,4 @@
-"""The round contract: rows and batches, tapes, wrappers, phases."""
+"""The round contract: rows and batches, random streams, wrappers, phases."""
 
 import numpy as np
 import pytest
@@ -19,8 +19,8 @@ from hushbandits.wrappers.shuffle import Shuffle
 
 
 @pytest.mark.parametrize("wrapper", [Huber(0.3), Loss(0.3), Shuffle(), LocalLaplace(1.0, own="exact")], ids=repr)
-def test_a_wrapper_leaves_every_other_tape_alone(wrapper):
-    # Random does not listen, so with equal tapes it pulls the same arms and must meet the same rewards.
+def test_a_wrapper_leaves_every_other_stream_alone(wrapper):
+    # Random does not listen, so with equal random streams it pulls the same arms and must meet the same rewards.
     *plain, _ = trace(*build("CoopNetwork-v0", "Random", 2, NET), 0).values()
     *wrapped, _ = trace(*build("CoopNetwork-v0", "Random", 2, NET, wrappers=(wrapper,)), 0).values()
     for one, other in zip(plain, wrapped, strict=True):
@@ -46,7 +46,7 @@ def test_a_wrapper_leaves_every_other_tape_alone(wrapper):
     ids=["reports", "votes", "users"],
 )  # fmt: skip
 def test_two_wrappers_of_a_class_lose_apart(env_id, given, action, message, kept):
-    """A quarter of 400 passes two losses of a half each; where both read one tape it is a half."""
+    """A quarter of 400 passes two losses of a half each; where both read one random stream it is a half."""
     env = hb.make_batched(env_id, **given, wrappers=[Loss(0.5, name="one"), Loss(0.5, name="other")])
     env.reset(0)
     env.pull(action)
@@ -92,14 +92,14 @@ def test_one_wrapper_instance_serves_two_envs():
     np.testing.assert_equal(one, again)
 
 
-def test_beats_out_of_turn_are_errors():
+def test_phases_out_of_turn_are_errors():
     env = hb.make_batched("CoopNetwork-v0", n_agents=4, horizon=1)
     arms = np.zeros((1, 4), int)
     env.reset(0)
-    with pytest.raises(RuntimeError, match="next beat is pull"):
+    with pytest.raises(RuntimeError, match="next phase is pull"):
         env.talk()
     env.pull(arms)
-    with pytest.raises(RuntimeError, match="next beat is talk"):
+    with pytest.raises(RuntimeError, match="next phase is talk"):
         env.pull(arms)
     env.talk()
     with pytest.raises(RuntimeError, match="after the end"):

@@ -48,7 +48,7 @@ def test_a_bad_message_is_one_sentence_and_nothing_happens(message, error, wrapp
     with pytest.raises(ValueError, match=error) as caught:
         env.talk(message)
     assert "\n" not in str(caught.value)
-    assert env.talk().inbox is not None  # the same beat goes on
+    assert env.talk().inbox is not None  # the same phase goes on
 
 
 def test_an_own_field_that_is_named_like_the_report_keeps_its_range():
@@ -102,7 +102,7 @@ def falls(hook):
 
 @rows("hook", ["tell", "send", "deliver"])
 @rows("env_id", ["CoopNetwork-v0", "DPMASE-v0", "DistDP-v0"])
-def test_a_beat_that_fails_on_its_way_is_not_said_again(env_id, hook):
+def test_a_phase_that_fails_on_its_way_is_not_said_again(env_id, hook):
     def rounds(env):
         env.reset(4)
         for _ in range(3):
@@ -115,9 +115,9 @@ def test_a_beat_that_fails_on_its_way_is_not_said_again(env_id, hook):
     env = hb.make_batched(env_id, wrappers=[Loss(0.5), cls()], **kwargs)
     with pytest.raises(OSError, match="fell"):
         rounds(env)
-    for beat in (lambda: env.pull(default_action(env)), env.talk, lambda: env.reset(1, rows=[0])):
-        with pytest.raises(RuntimeError, match=r"after a beat that failed on its way: call reset\(seeds\)"):
-            beat()
+    for phase in (lambda: env.pull(default_action(env)), env.talk, lambda: env.reset(1, rows=[0])):
+        with pytest.raises(RuntimeError, match=r"after a phase that failed on its way: call reset\(seeds\)"):
+            phase()
     assert rounds(env) == rounds(hb.make_batched(env_id, wrappers=[Loss(0.5), cls()], **kwargs))
 
 
@@ -202,13 +202,13 @@ def test_a_plain_agents_bad_words_name_agent_round_and_run(words, error):
 
 
 def test_after_a_reset_that_failed_nothing_goes_on():
-    """Else a beat would meet the state of one game and the sizes of another."""
+    """Else a phase would meet the state of one game and the sizes of another."""
     env = hb.make_batched("CoopNetwork-v0", n_agents=9, graph="erdos-renyi", edge_probability=0.4, runs=2)
     env.reset(0)
     env.pull(np.zeros((2, 9), int))
     env.edge_probability = 1e-9
     with pytest.raises(ValueError, match="gave no connected graph"):
         env.reset(hb.spawn_seeds(0, 5))
-    for beat in (env.talk, lambda: env.pull(np.zeros((2, 9), int))):
+    for phase in (env.talk, lambda: env.pull(np.zeros((2, 9), int))):
         with pytest.raises(RuntimeError, match="before the start: call reset"):
-            beat()
+            phase()

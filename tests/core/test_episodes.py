@@ -1,4 +1,4 @@
-"""One loop, two speeds: compiled episodes against the beats, in every kind of vote, and stopped anywhere."""
+"""One loop, two speeds: compiled episodes against the phases, in every kind of vote, and stopped anywhere."""
 
 import warnings
 
@@ -41,7 +41,7 @@ class Voters(VotingTeam):
         return made._replace(resets=False)  # it is the env that says whether resets are passed on
 
 
-def by_beats(team):
+def by_phases(team):
     team.episode = lambda *_: False
     return team
 
@@ -89,7 +89,7 @@ def votes(draw):
 )
 def test_every_vote_ends_alike_by_both_speeds(rules, env, shared, loss, checkpoints, seed):
     seen = []
-    for speed in (compiled, by_beats):
+    for speed in (compiled, by_phases):
         core = hb.make_batched("DPMASE-v0", 3, wrappers=[] if loss is None else [Loss(loss)], **env)
         team = speed(Voters(rules, shared))
         # Too few to decide: refused where the coordinator ends a run, else a warning.
@@ -103,9 +103,9 @@ def test_every_vote_ends_alike_by_both_speeds(rules, env, shared, loss, checkpoi
 
 @pytest.mark.weekly
 def test_a_reset_is_passed_on_where_the_env_does_and_nowhere_else():
-    """SER4 in a vote without resets: the compiled path used to empty the vote, the beats did not."""
+    """SER4 in a vote without resets: the compiled path used to empty the vote, the phases did not."""
     rounds = []
-    for speed in (compiled, by_beats):
+    for speed in (compiled, by_phases):
         core = hb.make_batched(ID, 4, n_agents=32, horizon=30_000)
         rounds.append(rollout(core, speed(Voters("SER4")), 0)["rounds"].tolist())
     assert rounds[0] == rounds[1]

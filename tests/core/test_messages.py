@@ -1,4 +1,4 @@
-"""`messages` of private exploration: votes that left their agents, by the beats and in compiled episodes."""
+"""`messages` of private exploration: votes that left their agents, by the phases and in compiled episodes."""
 
 import math
 

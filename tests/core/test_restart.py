@@ -41,11 +41,11 @@ def test_a_restarted_run_is_a_run_alone_and_the_others_do_not_notice(name):
     assert i > 0
 
 
-def test_rows_between_the_beats_or_before_the_start():
+def test_rows_between_the_phases_or_before_the_start():
     env = hb.make_batched("CoopNetwork-v0", 3, **FEW)
     env.reset(0)
     env.pull(env.no_action())
-    with pytest.raises(RuntimeError, match="next beat is talk"):
+    with pytest.raises(RuntimeError, match="next phase is talk"):
         env.reset(0, rows=[0])
 
 

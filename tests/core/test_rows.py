@@ -95,7 +95,7 @@ def test_arms_start_afresh_row_by_row(rows):
 @pytest.mark.parametrize("rows", [[1], [3, 0]])
 @pytest.mark.parametrize("users", ["pooled", "each"])
 def test_a_whole_env_goes_on_where_others_start(rows, users):
-    """Wrappers and their tapes included: restarted rows play as a batch of their own, the others as if alone."""
+    """Wrappers and their random streams included: restarted rows play as a batch of their own, others as if alone."""
 
     def build(runs):
         return Feedback(

@@ -40,7 +40,7 @@ class Naive:
 
 
 def played(env, team, seed=0):
-    """Play by the beats; yield features, arms, rewards and inbox of each round, and the env's θ."""
+    """Play by the phases; yield features, arms, rewards and inbox of each round, and the env's θ."""
     obs = env.reset(seed)
     team.reset(EnvView(env), own_streams(env, team))
     while obs.live.any():

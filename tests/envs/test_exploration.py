@@ -1,4 +1,4 @@
-"""Private exploration: DP-MASE against twins, the compiled episode against the beats, and the corners."""
+"""Private exploration: DP-MASE against twins, the compiled episode against the phases, and the corners."""
 
 import numpy as np
 import pytest

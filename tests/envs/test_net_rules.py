@@ -1,4 +1,4 @@
-"""Rules said once: a compiled agent of one's own, by beats and in compiled rounds, behind every wrapper."""
+"""Rules said once: a compiled agent of one's own, by phases and in compiled rounds, behind every wrapper."""
 
 import math
 import sys
@@ -38,7 +38,7 @@ def played(team, wrappers=(), beats=False, env=None):
 
 @pytest.mark.parametrize("name", WRAPPERS)
 @pytest.mark.parametrize("env", [{}, {"rewards": "beta"}, {"extra_delay": 1, "graph": "cycle", "switches": 0}], ids=str)
-def test_an_agent_of_ones_own_plays_alike_by_beats_and_compiled(name, env):
+def test_an_agent_of_ones_own_plays_alike_by_phases_and_compiled(name, env):
     fast, team, pulled = played(ForgettingUCB(), WRAPPERS[name], env=env)
     assert (not pulled) == (name in ("none", "Loss"))  # all of it was compiled
     slow, other, _ = played(ForgettingUCB(), WRAPPERS[name], beats=True, env=env)

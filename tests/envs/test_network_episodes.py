@@ -1,4 +1,4 @@
-"""One loop, two speeds, in the network: compiled rounds against the beats, in everything that they leave behind."""
+"""One loop, two speeds, in the network: compiled rounds against the phases, in everything that they leave behind."""
 
 import copy
 import math
@@ -62,7 +62,7 @@ LAWS = ["bernoulli", "gaussian", "clipped-gaussian", "uniform", "constant", "bet
 
 
 def equal(one, two, path=""):
-    """Everything that two envs or teams hold: arrays, tapes, rings, generators."""
+    """Everything that two envs or teams hold: arrays, random streams, rings, generators."""
     assert type(one) is type(two), path
     if isinstance(one, np.ndarray):
         np.testing.assert_array_equal(one, two, err_msg=path)
@@ -80,7 +80,7 @@ def equal(one, two, path=""):
         for i, pair in enumerate(zip(one, two, strict=True)):
             equal(*pair, f"{path}[{i}]")
     elif isinstance(one, Uniforms):  # what is unread; the rest is memory
-        equal(*([copy.deepcopy(tape).take(r, 9) for r in range(len(tape.step))] for tape in (one, two)), path)
+        equal(*([copy.deepcopy(stream).take(r, 9) for r in range(len(stream.step))] for stream in (one, two)), path)
     elif isinstance(one, Samples):  # where they lie is memory
         equal(*([x.n, estimated(x, 0.7), estimated(x, 9.0)] for x in (one, two)), path)
     elif hasattr(one, "__dict__") and not callable(one):
@@ -105,7 +105,7 @@ def begun(agent, runs=2, wrappers=(), seed=0, env=None, make=ID):
     return core, team
 
 
-def by_beats(core, team, until=math.inf):
+def by_phases(core, team, until=math.inf):
     """As `play`, up to round `until`."""
     obs = core._seen()
     while obs.live.any() and core.t[0] < until:
@@ -152,7 +152,7 @@ def filled(env):
     stops=st.lists(st.one_of(st.integers(-1, 50), st.floats(0, 50)), max_size=4),
     seed=st.integers(0, 2**32),
 )
-def test_episodes_and_beats_leave_the_same_behind_and_take_turns(
+def test_episodes_and_phases_leave_the_same_behind_and_take_turns(
     agent, make, env, runs, losses, contaminated, stops, seed
 ):
     env = filled(env)
@@ -168,13 +168,13 @@ def test_episodes_and_beats_leave_the_same_behind_and_take_turns(
 
 
 def take_turns(core, team, twin, other, stops):
-    """One goes by episodes and by the beats, the other by the beats alone."""
+    """One goes by episodes and by the phases, the other by the phases alone."""
     for i, stop in enumerate([*sorted(stops), math.inf]):
         if i % 3 == 2:
-            by_beats(core, team, stop)
+            by_phases(core, team, stop)
         else:
             assert team.episode(core, stop)
-        by_beats(twin, other, stop)
+        by_phases(twin, other, stop)
         equal(core, twin)
         equal(team, other)
         core, team = pickle.loads(pickle.dumps((core, team)))
@@ -208,8 +208,8 @@ def test_so_do_those_whose_wrapper_posts_states(own, epsilon, env, runs, stops, 
 @each_once
 @pytest.mark.parametrize("agent", COMPILED)
 @pytest.mark.parametrize("env", [{"n_agents": 5}, {"n_agents": 6, "graph": "erdos-renyi", "edge_probability": 0.5}])
-def test_curves_and_long_tapes(agent, env):
-    """More rounds than a block of a tape holds."""
+def test_curves_and_long_streams(agent, env):
+    """More rounds than a block of a random stream holds."""
     env = {**env, "horizon": 3400, "means": [0.3, 0.7, 0.5]}
     seen = []
     for speed in (True, False):
@@ -268,10 +268,10 @@ class NoRules(NetworkTeam):
         self._arm = np.zeros((len(rng), env.n_agents), int)
 
 
-BEATS = {
+PHASES = {
     "no rules": {"agent": NoRules()},
-    "an own beat": {"agent": OwnAct()},
-    "another own beat": {"agent": OwnHear()},
+    "an own phase": {"agent": OwnAct()},
+    "another own phase": {"agent": OwnHear()},
     "an env that charges": {"make": Charging},
     "edges that fail": {"env": {"edge_loss": 0.5}},
     "lost states": {"agent": "Private-UCB", "wrappers": [Loss(0.5)]},
@@ -283,28 +283,28 @@ BEATS = {
 }
 
 
-@pytest.mark.parametrize("case", BEATS)
-def test_what_episodes_do_not_know_goes_by_the_beats(case):
-    core, team = begun(**{"agent": "Multi-UCB", **BEATS[case]})
+@pytest.mark.parametrize("case", PHASES)
+def test_what_episodes_do_not_know_goes_by_the_phases(case):
+    core, team = begun(**{"agent": "Multi-UCB", **PHASES[case]})
     assert not team.episode(core)
     assert (core.t == 0).all()
     assert team.act(core._seen()).shape == (2, 16)
 
 
-def test_a_beat_replaced_in_one_team_goes_by_the_beats():
+def test_a_phase_replaced_in_one_team_goes_by_the_phases():
     core, team = begun("Multi-UCB")
     team.hear = lambda inbox: None
     assert not team.episode(core)
 
 
-def test_runs_out_of_step_and_half_a_round_go_by_the_beats():
+def test_runs_out_of_step_and_half_a_round_go_by_the_phases():
     core, team = begun("Multi-UCB", env={"horizon": 9})
     obs = core.pull(team.act(core._seen()))
     assert not team.episode(core)
     core.talk(team.speak(obs.reward))
     core.reset(1, rows=[1])
     assert not team.episode(core)
-    by_beats(core, team)
+    by_phases(core, team)
     assert not team.episode(core)
     core.reset(0)
     team.reset(EnvView(core), own_streams(core, team))
@@ -316,7 +316,7 @@ def test_a_strangers_loss_is_one_of_those_that_episodes_know(agent):
     core, team = begun(agent, wrappers=[Silent(), Loss(0.5)], env={"horizon": 40})
     twin, other = begun(agent, wrappers=[Silent(), Loss(0.5)], env={"horizon": 40})
     assert team.episode(core)
-    by_beats(twin, other)
+    by_phases(twin, other)
     equal(core, twin)
     equal(team, other)
     assert (core.metrics()["messages"] == 0).all()
@@ -330,7 +330,7 @@ def test_queues_that_grow():
     for each in (team, other):
         each.state = each.state._replace(queue=each.state.queue[:, :, :13].copy())
     assert team.episode(core)
-    by_beats(twin, other)
+    by_phases(twin, other)
     equal(core, twin)
     equal(team, other)
     assert team.state.queue.shape[2] > 13

@@ -1,4 +1,4 @@
-"""An episode of voting holds no state: it and the beats take turns, and a run ends as it does by the beats alone."""
+"""An episode of voting holds no state: it and the phases take turns, and a run ends as it does by the phases alone."""
 
 import pickle
 import warnings
@@ -54,7 +54,7 @@ TURNS = [*((agent, False) for agent in sorted(representatives(VOTERS))), ("DP-MA
 
 
 @pytest.mark.parametrize(("agent", "lost"), weekly_but(TURNS, *product(VOTERS, (False, True))))
-def test_episode_and_beats_take_turns(agent, lost):
+def test_episode_and_phases_take_turns(agent, lost):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # votes that can do nothing
         plain, mixed = game(agent, lost), game(agent, lost)
@@ -81,20 +81,20 @@ def test_episode_and_beats_take_turns(agent, lost):
 )
 def test_in_any_order_and_at_any_round(agent, lost, turns):
     """Where all runs count every activation, they can be compared at every stop."""
-    (one, beaten), (core, team) = (game(agent, lost, horizon=300) for _ in range(2))
+    (one, by_the_phases), (core, team) = (game(agent, lost, horizon=300) for _ in range(2))
     total = 0
     for compiled, more in turns:
         if compiled:
             goal = int(core.t.max()) + more
             assert team.episode(core, goal)
-            beats(one, beaten, goal - int(one.t.max()))
+            beats(one, by_the_phases, goal - int(one.t.max()))
         else:
             beats(core, team, more)
-            beats(one, beaten, more)
+            beats(one, by_the_phases, more)
         total += more
         if one.live.all() and (one.t == total).all():  # else some activation was not counted, and clocks are apart
             equal(state(one), state(core))
-    beats(one, beaten, 300)
+    beats(one, by_the_phases, 300)
     assert team.episode(core)
     equal(state(one), state(core))
 
@@ -115,7 +115,7 @@ def test_a_row_that_starts_afresh_goes_on_in_compiled_code():
         assert value[1] == core.metrics()[name][1], name
 
 
-def test_between_the_beats_and_behind_other_wrappers_only_the_beats_will_do():
+def test_between_the_phases_and_behind_other_wrappers_only_the_phases_will_do():
     core, team = game("DP-MASE", False)
     core.pull(team.act(core._seen()))
     assert not team.episode(core)
@@ -150,8 +150,8 @@ class Mute(DPMASE):
         super().speak(reward)
 
 
-def test_a_beat_of_ones_own_is_played_as_it_is_written():
-    """The compiled loop used to play the beat of the class that it was derived from."""
+def test_a_phase_of_ones_own_is_played_as_it_is_written():
+    """The compiled loop used to play the phase of the class that it was derived from."""
     finals = []
     for step in (None, lambda: None):
         core = hb.make_batched("DPMASE-v0", n_agents=8, horizon=9000)
@@ -160,7 +160,7 @@ def test_a_beat_of_ones_own_is_played_as_it_is_written():
     assert finals[0]["messages"][0] == 0
 
 
-def test_a_beat_that_fails_in_compiled_code_leads_out_by_reset():
+def test_a_phase_that_fails_in_compiled_code_leads_out_by_reset():
     core, team = hb.make_batched("DPMASE-v0", n_agents=64, single=True), hb.make_team("DP-MASE")
     routine = team.routine
     team.routine = lambda n_arms: routine(n_arms)._replace(several=False)

@@ -30,7 +30,7 @@ WAYS = ("UCB1", "Index-TS", "QuACK-UCB", "Byzantine-UCB", "DP-UCB-INT", "DP-MASE
 
 
 def both(home):
-    """Final metrics of a run in compiled code are those of the same run by the beats; they are returned."""
+    """Final metrics of a run in compiled code are those of the same run by the phases; they are returned."""
     one, two = (rollout(*home.build(1), 3, step) for step in (None, lambda: None))
     equal(one, two)
     return one
@@ -52,7 +52,7 @@ def sized(home, size):
 @each_once
 @pytest.mark.parametrize("n_arms", ARMS)
 @pytest.mark.parametrize("agent", ["DP-MASE", "Corrupted-Elimination", "Independent"])
-def test_wide_votes_end_and_are_those_of_the_beats(agent, n_arms):
+def test_wide_votes_end_and_are_those_of_the_phases(agent, n_arms):
     """One arm is worth 1 and the others 0: the first phase votes them out, with a uniform for each."""
     found = both(Home("DPMASE-v0", agent, {"n_agents": 1, "means": [1.0] + [0.0] * (n_arms - 1), "threshold": 0}))
     assert found["correct"].all()
@@ -67,7 +67,7 @@ def test_a_hundred_thousand_arms():
 @pytest.mark.parametrize(
     ("agent", "size"), weekly_but([case for case in ANYWHERE if case[0] == "UCB1"], *ANYWHERE), ids=str
 )
-def test_every_agent_ends_at_the_edges_of_blocks_as_the_beats_do(agent, size):
+def test_every_agent_ends_at_the_edges_of_blocks_as_the_phases_do(agent, size):
     both(sized(registered(agent), size))
 
 

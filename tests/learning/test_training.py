@@ -1,4 +1,4 @@
-"""Training: it beats uniform play, goes on after a stop, and leaves a folder that can be played at any moment."""
+"""Training: it phases uniform play, goes on after a stop, and leaves a folder that can be played at any moment."""
 
 import json
 import sys

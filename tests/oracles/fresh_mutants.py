@@ -163,7 +163,7 @@ class ScaledBySurvivors(DiscreteLaplace):
 
 
 @refuted_by("drawn law", "noise that knows a later reward")
-class RewardTape(DiscreteLaplace):
+class RewardStream(DiscreteLaplace):
     """Noise from the stream that the next block's rewards come from."""
 
     def send(self, message, env):

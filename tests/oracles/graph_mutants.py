@@ -46,19 +46,19 @@ class SameForAll(LocalLaplace):
 
 
 class Frozen:
-    def __init__(self, tape):
-        self._row = tape.next().copy()
+    def __init__(self, stream):
+        self._row = stream.next().copy()
 
     def next(self):
         return self._row
 
 
 class Shared:
-    def __init__(self, tape):
-        self._tape = tape
+    def __init__(self, stream):
+        self._stream = stream
 
     def next(self):
-        row = self._tape.next().copy()
+        row = self._stream.next().copy()
         row[:] = row[:, :1]
         return row
 
@@ -280,7 +280,7 @@ class Rounded(Reports):
 
 
 @refuted_by("drawn law", "own rewards: what two rewards tell")
-class RewardTape(Reports):
+class RewardStream(Reports):
     """Noise from the uniforms that the rewards come from."""
 
     def reset(self, env, rng):
@@ -294,12 +294,12 @@ class SevenRoundsLater(Reports):
 
     def reset(self, env, rng):
         super().reset(env, rng)
-        self._tape, self._kept = self._luck, []
+        self._stream, self._kept = self._luck, []
         self._luck = self
 
     def next(self):
         again = len(self._kept) % 14 >= 7
-        self._kept.append(self._kept[-7] if again else self._tape.next().copy())
+        self._kept.append(self._kept[-7] if again else self._stream.next().copy())
         return self._kept[-1]
 
 

@@ -14,8 +14,8 @@ A = {
 }
 
 
-def taped(seed, own, horizon, sigma=0.5):
-    """Rewards N(own mean, σ²) from the reward tape; `own`: (M, K)."""
+def rewards_of(seed, own, horizon, sigma=0.5):
+    """Rewards N(own mean, σ²) from the reward stream; `own`: (M, K)."""
     u = Steps(seed, "reward").random((horizon, len(own)))
     return lambda t, i, a: own[i][a] + sigma * float(ndtri(u[t - 1, i] or 2.0**-54))
 

@@ -198,7 +198,7 @@ def draw(turn, weights):
 
 
 def run(seed, routine, role, *, means, weights, epsilon, delta, eta, drift=0.0):
-    """Algorithm 2 of Féraud et al. 2019 (or a baseline) on the tapes of one run."""
+    """Algorithm 2 of Féraud et al. 2019 (or a baseline) on the random streams of one run."""
     k_arms, n_agents = len(means), len(weights)
     needed = math.floor(math.log(delta) / math.log(eta))
     confidence = {"Decentralized": eta, "0-Privacy": delta, "1-Privacy": delta / n_agents}[role]

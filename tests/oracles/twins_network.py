@@ -20,7 +20,7 @@ def hops(graph, m):
 
 
 def rewards(seed, m, horizon, means=MEANS):
-    """The reward tape: one uniform per agent and round."""
+    """The reward stream: one uniform per agent and round."""
     u = Steps(seed, "reward").random((horizon, m))
     return lambda t, agent, arm: float(u[t - 1, agent] < means[arm])
 

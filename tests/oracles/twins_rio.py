@@ -9,7 +9,7 @@ from twin_streams import Steps, generator
 
 
 def dp_mase(seed, n_agents, means, epsilon, delta, beta, weights):
-    """Algorithms 2 and 4 of Rio et al. 2023, one scalar at a time, on the same tapes."""
+    """Algorithms 2 and 4 of Rio et al. 2023, one scalar at a time, on the same random streams."""
     k_arms = len(means)
     threshold = math.floor(math.log(delta) / math.log(beta))
     turn, luck, noise = Steps(seed, "activation"), Steps(seed, "reward"), generator(seed, "agent/DP-MASE/noise")
@@ -109,7 +109,7 @@ def dp_mase_rounds(seed, n_agents, means, epsilon, delta, beta):  # pragma: no c
 
 
 def corrupted_elimination(seed, n_agents, means, p, needed, xi=0.0, shared=False, alone=False):
-    """Algorithm 3 of Rio et al. 2023 (and the baselines) one scalar at a time, on the same tapes."""
+    """Algorithm 3 of Rio et al. 2023 (and the baselines) one scalar at a time, on the same random streams."""
     k_arms = len(means)
     turn, luck = Steps(seed, "activation"), Steps(seed, "reward")
     mask = generator(seed, "wrapper/VoteCorruption/drop")

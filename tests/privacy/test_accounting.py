@@ -92,7 +92,7 @@ def test_returning_users():
         book.use(np.array([[1]]), np.array([[1]]))
         composed = to_epsilon(zcdp_curve(rho * blocks), delta)
         assert book.returning(0, blocks, delta)[0] == pytest.approx(composed, rel=1e-9)
-    # Appendix I: Rényi composition beats advanced composition of the converted blocks, by a factor that grows.
+    # Appendix I: Rényi composition phases advanced composition of the converted blocks, by a factor that grows.
     factors = []
     for blocks in (100, 1000, 10_000):
         rho, one = 1e-3 / blocks, delta / (2 * blocks)

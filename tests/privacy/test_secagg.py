@@ -28,7 +28,7 @@ def test_noise_beyond_the_bound_is_refused_when_they_meet_and_never_later(epsilo
         hb.make_batched("CoopNetwork-v0", wrappers=[*noise, SecAgg(bound=enough - 1)], **NET)
     env = hb.make_batched("CoopNetwork-v0", wrappers=[*noise, SecAgg(bound=enough)], **NET)
     env.reset(seed)
-    for end in (0.0, 1 - 2**-53):  # of the tape
+    for end in (0.0, 1 - 2**-53):  # of the random stream
         for wrapper in env.wrappers[:-1]:
             wrapper._luck.next = lambda end=end: np.full((1, 5), end)
         env.pull(np.zeros((1, 5), int))

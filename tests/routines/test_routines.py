@@ -91,8 +91,8 @@ def test_each_routine_alone_finds_the_best_arm(routine, instance):
 ORDER = [
     ("SE", "Naive"),  # Even-Dar et al. 2006: gaps instead of ε
     ("Naive", "Median"),  # Féraud et al. 2019, appendix: constants of median elimination
-    ("KL-LUCB", "LUCB"),  # Kaufmann & Kalyanakrishnan 2013: KL bounds beat Hoeffding's
-    ("KL-LUCB", "KL-Racing"),  # adaptive sampling beats uniform sampling
+    ("KL-LUCB", "LUCB"),  # Kaufmann & Kalyanakrishnan 2013: KL bounds phase Hoeffding's
+    ("KL-LUCB", "KL-Racing"),  # adaptive sampling phases uniform sampling
     ("UGapEc", "LUCB"),  # Gabillon et al. 2012, and the smaller exploration rate
 ]
 

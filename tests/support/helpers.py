@@ -18,7 +18,7 @@ def cursors(runs, seed=3):
 
 
 def arms_pulled(env, team, seeds, look=lambda: None):
-    """Play by the beats; the arms of every round, (R, T, M)."""
+    """Play by the phases; the arms of every round, (R, T, M)."""
     hb.check_compatible(env, team)
     obs, arms = env.reset(seeds), []
     team.reset(env, own_streams(env, team))

@@ -210,10 +210,10 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
         for agent in ("Dist-DP-SE", "Random") for users in ("pooled", "each")
     },
 }  # fmt: skip
-#: Agents whose wrapper posts states: what is lost of them shows by the beats alone.
+#: Agents whose wrapper posts states: what is lost of them shows by the phases alone.
 STATES = {"Private-UCB", "Private-UCB-exact", "DP-UCB-INT"}
 #: Agents whose rounds are not compiled anywhere.
-BY_BEATS = {
+BY_PHASES = {
     "Fed1-UCB",
     "Fed-MoM-UCB",
     "Resilient-UCB",
@@ -233,7 +233,7 @@ def compiled(home):
         return not home.wrappers and "edge_loss" not in home.env
     lucky = (isinstance(w, Loss) or (isinstance(w, Huber) and not w.relays) for w in home.wrappers)
     plain = all(lucky) and "edge_loss" not in home.env
-    return plain and home.agent not in BY_BEATS and not takes(home.env_id, "users")
+    return plain and home.agent not in BY_PHASES and not takes(home.env_id, "users")
 
 
 def wanders(env_id):

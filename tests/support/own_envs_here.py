@@ -22,7 +22,7 @@ class Jumps(Arms):
 
 
 class Weather(Rounds):
-    """All agents' rewards of a round are halved where it rains: a tape and a parameter of its own, and a metric."""
+    """All agents' rewards of a round are halved where it rains: a stream and a parameter of its own, and a metric."""
 
     setting = "weather"
     arms_class = Jumps

@@ -1,4 +1,4 @@
-"""Compiled rounds, held against the beats."""
+"""Compiled rounds, held against the phases."""
 
 from helpers import own_streams
 
@@ -11,7 +11,7 @@ POINTS = [1, 2, 3, 10, 11, 40, 777, 778]
 
 
 def check_compiled(build, runs=8, left=lambda team: None):
-    """Compiled rounds end with the bits of the beats, also where a curve stops them; a run alone is its row.
+    """Compiled rounds end with the bits of the phases, also where a curve stops them; a run alone is its row.
 
     `left` says what a team holds that must be the same afterwards.
     """

@@ -83,7 +83,7 @@ def draw(task: Task, title: str, figure: Figure) -> None:
 
 
 def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[Task]:
-    """Play one run by the beats; yield what observes it, the same task each time, at the start and after every round.
+    """Play one run by the phases; yield what observes it, the same task each time, at the start and after every round.
 
     The task only looks on: the run is the one that `hushbandits.play` plays.  The core has one run, and fits the team.
     """

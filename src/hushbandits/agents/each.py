@@ -43,7 +43,7 @@ class PerAgent(Team):
     fields : Fields, optional
         Fields of its messages, where it does not send the standard report.
     name : str
-        Names its random tapes.
+        Names its random streams.
 
     Raises
     ------

@@ -146,7 +146,7 @@ class QuACK(PolicyTeam):
 
     hears = ("sender", "arm", "reward")
     around = staticmethod(_around)
-    rules = PolicyTeam.rules  # said here again, because the beats below are those of these rules
+    rules = PolicyTeam.rules  # said here again, because the phases below are those of these rules
     measures: Mapping[str, Metric] = {
         "setup_rounds": Metric("rounds before the leader is known", "count"),
         "setup_messages": Metric("messages of the search for the leader", "count"),

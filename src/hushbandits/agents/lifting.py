@@ -45,7 +45,7 @@ class TaskTeam(Team):
         raise NotImplementedError(f"{type(self).__name__} must define begin(rng)")
 
     def choose(self, task: Task, pull: bool, talk: bool) -> Stacked:
-        """Everyone's action in the next step of `task`, ``(R, M, …)``; `pull`, `talk`: whether it has that beat."""
+        """Everyone's action in the next step of `task`, ``(R, M, …)``; `pull`, `talk`: whether it has that phase."""
         raise NotImplementedError(f"{type(self).__name__} must define choose(task, pull, talk)")
 
     def validate_env(self, env: World) -> None:
@@ -72,7 +72,7 @@ class TaskTeam(Team):
         self.begin(rng)
 
     def act(self, obs: Observation) -> Action:
-        """Choose arms, and with one beat also the message."""
+        """Choose arms, and with one phase also the message."""
         task = self._task
         if not self._begun:
             task.begin(obs)
@@ -127,7 +127,7 @@ class FromFunction(TaskTeam):
     beats : int
         1 or 2, as for `hb.make`.
     name : str, optional
-        What it is called, and its tape; default: the function's name.
+        What it is called, and its random stream; default: the function's name.
 
     Raises
     ------

@@ -50,5 +50,5 @@ class Alone(PolicyTeam):
         return self.learners(env, rng, env.n_agents, env.horizon)
 
     def ahead(self) -> int:
-        """A user-defined policy goes by the beats."""
+        """A user-defined policy goes by the phases."""
         return super().ahead() if self._ships else 0

@@ -51,7 +51,7 @@ class Learned:
     observation : sequence of Seen
         The parts of what it was shown; empty: not known.
     beats : int
-        Of the game that it was trained in: 1, a round is one step; 2, a beat is.
+        Of the game that it was trained in: 1, a round is one step; 2, a phase is.
     card : mapping
         All of ``card.json``.
 

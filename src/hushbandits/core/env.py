@@ -1,4 +1,4 @@
-"""The round: how runs start, and two beats, pull and talk, on arrays of R runs."""
+"""The round: how runs start, and two phases, pull and talk, on arrays of R runs."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from hushbandits.core.utils import Action, Array, Message, Params, Seeds, count
 from hushbandits.core.validation import checked, checked_message, checked_rows, checked_seeds, handed, spoken_fields
 from hushbandits.core.wrapper import Wrapper, added, distinct, inward, outward, toward_agents
 
-#: Why a beat cannot be played, by where the env stands.
+#: Why a phase cannot be played, by where the env stands.
 _REFUSED = {
     "new": "before the start: call reset(seeds) first",
     "over": "after the end: every run has finished; call reset(seeds)",
-    "broken": "after a beat that failed on its way: call reset(seeds)",
+    "broken": "after a phase that failed on its way: call reset(seeds)",
 }
 
 
 class Env(World, ABC):
-    """Base of all envs: how runs start, checks, the order of the beats, and the wrappers' pipeline.
+    """Base of all envs: how runs start, checks, the order of the phases, and the wrappers' pipeline.
 
     A setting fills in `report`, `_reset`, `_pull`, `_report`, `_transport` and `_metrics`, and says how its messages
     answer to wrappers (`payload`) and how a learner meets it (`learner`).
@@ -69,8 +69,8 @@ class Env(World, ABC):
     #: The wrappers as they were built: what a team may read, without any run's state.
     configured: tuple[Wrapper, ...]
     seeds: Seeds = np.empty((0, 3), np.uint64)
-    #: ``"new"``, its next beat (``"pull"``, ``"talk"``), ``"over"``, or ``"broken"``: inside a beat, and after one that
-    #: failed, for what was drawn cannot be drawn again.
+    #: ``"new"``, its next phase (``"pull"``, ``"talk"``), ``"over"``, or ``"broken"``: inside a phase, and after one
+    #: that failed, for what was drawn cannot be drawn again.
     _phase: str
     #: ``(R, A, …)`` what agents are told of their own rewards in this round: what the standard report says.
     own_reward: Array
@@ -133,7 +133,7 @@ class Env(World, ABC):
         self.fields = {k: f.sized(self.n_arms) for k, f in spoken.items()}
         self._phase = "new"
         self._vain: dict[str, bool] = {}
-        self._action_fields = tuple(self.actions.items())  # every beat asks for them
+        self._action_fields = tuple(self.actions.items())  # every phase asks for them
         self._fold()
         self.configured = copy.deepcopy(self.wrappers)
         self.curve_metrics = (*self.curve_metrics, *(name for w in self.wrappers for name in w.curve_metrics))
@@ -231,15 +231,15 @@ class Env(World, ABC):
         obs = Observation(
             self.t.copy(), self.live.copy(), self.who.copy(), None if reward is None else reward.copy(), inbox
         )
-        for value in (obs.t, obs.live, obs.who, obs.reward):  # made in every beat, so not by calls of `handed`
+        for value in (obs.t, obs.live, obs.who, obs.reward):  # made in every phase, so not by calls of `handed`
             if value is not None:
                 value.setflags(write=False)
         return obs
 
-    def _refuse(self, beat: str) -> NoReturn:
-        """Say why `beat` is not the one to play."""
-        why = _REFUSED.get(self._phase, f"out of turn: this round's next beat is {self._phase}")
-        raise RuntimeError(f"{beat} {why}")
+    def _refuse(self, phase: str) -> NoReturn:
+        """Say why `phase` is not the one to play."""
+        why = _REFUSED.get(self._phase, f"out of turn: this round's next phase is {self._phase}")
+        raise RuntimeError(f"{phase} {why}")
 
     def _begun(self, what: str) -> None:
         if vars(self).get("_phase") == "new":
@@ -347,7 +347,7 @@ class Env(World, ABC):
     # -- the round --------------------------------------------------------------------------------------------
 
     def pull(self, action: object) -> Observation:
-        """Beat 1: arms in (`action`: its fields as in `actions`, each ``(R, A, …)``), own rewards out."""
+        """Phase 1: arms in (`action`: its fields as in `actions`, each ``(R, A, …)``), own rewards out."""
         if self._phase != "pull":
             self._refuse("pull")
         action = self._check_action(action)
@@ -359,7 +359,7 @@ class Env(World, ABC):
         return self._seen(reward=self.own_reward if "reward" in self.told else None)
 
     def talk(self, message: Message | None = None) -> Observation:
-        """Beat 2: messages in (`message`: `fields`, each ``(R, A, …)``; ``None``: the standard report), inboxes out."""
+        """Phase 2: messages in (`message`: `fields`, each ``(R, A, …)``; ``None``: the standard report), inbox out."""
         if self._phase != "talk":
             self._refuse("talk")
         said = None if message is None else self._said(message)

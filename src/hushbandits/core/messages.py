@@ -1,4 +1,4 @@
-"""What agents say and see: fields, what an inbox offers, and what is shown after a beat.
+"""What agents say and see: fields, what an inbox offers, and what is shown after a phase.
 
 A message is a dict of arrays ``(R, A, …)``, one row per run and acting agent.  Its fields are declared, so
 that a wrapper or an agent that needs one it does not get fails when env and team meet, not in round 10,000.
@@ -65,7 +65,7 @@ class Field:
             raise ValueError(f"shape={self.shape!r} of a field must be a tuple of integers ≥ 0")
         of: type[float] = float if kind.kind == "f" else int
         span = of(least if self.low is None else self.low), of(most if self.high is None else self.high)
-        # Worked out once: a field is read in every beat.
+        # Worked out once: a field is read in every phase.
         for name, value in (("form", kind), ("range", span)):
             object.__setattr__(self, name, value)
 

@@ -17,7 +17,7 @@ from hushbandits.core.random.rewards import Law
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.utils import Array
 
-#: A tape: how much of it a verb reads, and so what it is, is its payload's own matter.
+#: A random stream: how much of it a verb reads, and so what it is, is its payload's own matter.
 Luck = Any
 #: What can be done to messages, and how an error message says that it cannot.
 VERBS = {
@@ -117,7 +117,7 @@ class Sealing(Gathering, Protocol):
 
 
 class Payload(dict[str, Any]):
-    """One beat's messages of all runs: a dict of arrays ``(R, A, …)`` by field, and ``sent (R, A)``.
+    """One phase's messages of all runs: a dict of arrays ``(R, A, …)`` by field, and ``sent (R, A)``.
 
     Every verb returns a new payload.  A setting's subclass names in `verbs` what it answers.
 

@@ -1,6 +1,6 @@
 """What a learner sees, does and earns in an env, on arrays ``(R, M, …)``.
 
-A task stands between a core env and a view: it reads actions, splits them over the two beats, keeps each agent's
+A task stands between a core env and a view: it reads actions, splits them over the two phases, keeps each agent's
 own statistics and what its inbox added up to, and writes them into one flat observation per agent.
 """
 
@@ -157,7 +157,7 @@ class Task(ABC):
 
     @abstractmethod
     def pulled(self, obs: Observation) -> None:
-        """Take in what beat 1 has shown."""
+        """Take in what phase 1 has shown."""
 
     def words(self, action: Stacked) -> Message | None:
         """What the core is told for a decoded action; ``None``: the standard report."""
@@ -165,14 +165,14 @@ class Task(ABC):
 
     @abstractmethod
     def heard(self, obs: Observation) -> None:
-        """Take in what beat 2 has brought."""
+        """Take in what phase 2 has brought."""
 
     @abstractmethod
     def earned(self, before: Observation) -> Array:
-        """``(R, M)`` what beat 1 earns, given what was known before it."""
+        """``(R, M)`` what phase 1 earns, given what was known before it."""
 
     def answered(self) -> Array | None:
-        """``(R, M)`` what beat 2 earns, if anything."""
+        """``(R, M)`` what phase 2 earns, if anything."""
         return None
 
     def final_reward(self) -> Array:
@@ -227,14 +227,14 @@ class Task(ABC):
         self._start(where)
 
     def pull(self, action: Stacked) -> Array:
-        """Beat 1: arms in; return what it earns, ``(R, M)``."""
+        """Phase 1: arms in; return what it earns, ``(R, M)``."""
         before = self.obs
         self.obs = self.core.pull(self.arms(self.decode(action)))
         self.pulled(self.obs)
         return self._charged(self.earned(before))
 
     def talk(self, action: Stacked) -> Array:
-        """Beat 2: messages in; return what it earns, ``(R, M)``."""
+        """Phase 2: messages in; return what it earns, ``(R, M)``."""
         self.obs = self.core.talk(self.words(self.decode(action)))
         self.heard(self.obs)
         answered = self.answered()
@@ -272,7 +272,7 @@ class Task(ABC):
         return [sample_mask(self.action_space, row) for row in self.mask()[run]]
 
     def observe(self, pull: bool = True, talk: bool = True) -> Array:
-        """``(R, M, D)`` observations, a copy; `pull`, `talk`: whether the next step contains that beat."""
+        """``(R, M, D)`` observations, a copy; `pull`, `talk`: whether the next step contains that phase."""
         if self._flagged != (pull, talk):  # most steps are like the one before
             self.show_turn(pull, talk)
         return self._seen()
@@ -295,7 +295,7 @@ class Task(ABC):
     # -- for subclasses ---------------------------------------------------------------------------------------
 
     def show_turn(self, pull: bool, talk: bool) -> None:
-        """Write who acts and who speaks in the next step; `pull`, `talk`: whether it has that beat."""
+        """Write who acts and who speaks in the next step; `pull`, `talk`: whether it has that phase."""
         self._flagged = pull, talk
         self.observations[..., self.layout["acts"]] = pull
         self.observations[..., self.layout["speaks"]] = talk

@@ -109,11 +109,11 @@ class Team(GuaranteeSource):
         """
 
     def act(self, obs: Observation) -> Action:
-        """Beat 1: choose arms, each field of an action ``(R, A, …)``; `obs` says who acts."""
+        """Phase 1: choose arms, each field of an action ``(R, A, …)``; `obs` says who acts."""
         raise NotImplementedError(f"{type(self).__name__} must define act(obs)")
 
     def speak(self, reward: Array) -> Message | None:
-        """Beat 2: what to send; ``None`` is the env's standard report.
+        """Phase 2: what to send; ``None`` is the env's standard report.
 
         `reward` is what it is told of its own rewards, ``(R, A, …)``, and ``None`` where these are withheld (`told`).
         """
@@ -125,10 +125,10 @@ class Team(GuaranteeSource):
     def episode(
         self, env: World, until: float = math.inf, stops: Sequence[float] = (), look: Callable[[], None] | None = None
     ) -> bool:
-        """Play all of `env`'s runs in compiled code, if there is any for this env; bit-equal to the beats.
+        """Play all of `env`'s runs in compiled code, if there is any for this env; bit-equal to the phases.
 
         Every run goes on until its clock has reached `until`, or to its end; the next call goes on from there, and so
-        may the beats: what lies between is the env's and the team's state.  Where all clocks have reached the next of
+        may the phases: what lies between is the env's and the team's state.  Where all clocks have reached the next of
         `stops`, which ascend, and at `until`, `look` is called.  It plays the env's side as well, so it is given the
         env itself: it is for code that ships with the package.
         Returns whether it did.

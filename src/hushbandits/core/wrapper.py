@@ -44,7 +44,7 @@ class Wrapper(GuaranteeSource):
     Parameters
     ----------
     name : str, optional
-        Unique among the wrappers of an env; also names the tape that it draws from.  Default: the class name.
+        Unique among the wrappers of an env; also names the random stream that it draws from.  Default: the class name.
 
     Raises
     ------

@@ -73,7 +73,7 @@ class Policy:
 
     @property
     def name(self) -> str:
-        """As registered; names its tape."""
+        """As registered; names its random stream."""
         return type(self).__name__
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> NamedTuple:

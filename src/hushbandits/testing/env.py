@@ -54,7 +54,7 @@ def check_env(
       seeds, and no seed, give other episodes;
     * an episode remembers nothing: the second one of an env equals the first one of a fresh env;
     * an env that is pickled in mid-episode goes on as if nothing had happened;
-    * for a view of an array core: stepped beat by beat it equals its row of the core, reward for reward, inbox slot
+    * for a view of an array core: stepped phase by phase it equals its row of the core, reward for reward, inbox slot
       for inbox slot, metric for metric.
 
     Parameters
@@ -191,11 +191,11 @@ def _check_row(view: ParallelEnv, played: Sequence[Params], seed: int) -> None:
     row, names = copy.deepcopy(view.core).task(**view.options), list(view.possible_agents)
     row.reset(seed)
     for i, step in enumerate(played):
-        beat = row.step if view.beats == 1 else (row.pull, row.talk)[i % 2]
+        phase = row.step if view.beats == 1 else (row.pull, row.talk)[i % 2]
         action = stacked(row.action_space, list(step["actions"].values()), names, (1, len(names)))
-        earned = beat(action)[0]
+        earned = phase(action)[0]
         if step["terminations"][names[0]] or step["truncations"][names[0]]:
             earned = earned + row.final_reward()[0]
         paid = dict(zip(names, earned.tolist(), strict=True))
-        same(paid, step["rewards"], f"step {i + 1}, {beat.__name__}: rewards of the row and of the view")
+        same(paid, step["rewards"], f"step {i + 1}, {phase.__name__}: rewards of the row and of the view")
     same(row.core.metrics(), view.core.metrics(), "metrics of the row and of the view")

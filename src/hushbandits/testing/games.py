@@ -103,9 +103,9 @@ def difference(one: object, two: object) -> str | None:
 
 
 def trace(env: Env, team: Team, seeds: int | Seeds, rounds: float = math.inf, pickled: int = 0) -> Trace:
-    """Play by the beats; return what was done, said, told and heard, round by round, and the final metrics.
+    """Play by the phases; return what was done, said, told and heard, round by round, and the final metrics.
 
-    At most `rounds` are played; in the first `pickled` ones env, team and observation are pickled after each beat.
+    At most `rounds` are played; in the first `pickled` ones env, team and observation are pickled after each phase.
     """
     cls, seen = written(team), Trace()
 
@@ -334,9 +334,9 @@ def _row(game: Trace, r: int) -> dict[str, object]:
 
 
 def check_pickle(build: Built) -> None:
-    """Raise ``AssertionError`` unless a game goes on as it was where all that there is is pickled after every beat."""
+    """Raise ``AssertionError`` unless a game goes on as it was where all that there is is pickled after every phase."""
     one, two = (trace(*build(2), 7, PICKLED, pickled) for pickled in (0, FIRST))
-    same(one, two, "a game that is pickled after every beat, and one that is not,")
+    same(one, two, "a game that is pickled after every phase, and one that is not,")
 
 
 # -- where to play --------------------------------------------------------------------------------------------

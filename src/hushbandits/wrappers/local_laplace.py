@@ -118,7 +118,7 @@ class LocalLaplace(Wrapper):
 
     @property
     def reach(self) -> float:
-        """How far noise can take a reward: what the ends of a tape's uniforms give."""
+        """How far noise can take a reward: what the ends of uniforms give."""
         ends = self._noise.onto(np.zeros(2), np.array([0.0, 1.0 - 2.0**-53]))
         return float(np.abs(ends).max())
 

@@ -163,13 +163,13 @@ class PrivateMeans(Wrapper):
         due = np.zeros(horizon + 1, bool)
         due[costs.release_counts(self.epsilon, self.v, horizon)] = True
         scale = np.array([0.0, *(math.pow(n, self.v / 2 - 1) for n in range(1, horizon + 1))])
-        # Σ n v̂ over all agents: rewards and, at the 2^-53 that a tape can draw, 37 scales of noise
+        # Σ n v̂ over all agents: rewards and, at the 2^-53 that a uniform can be, 37 scales of noise
         most = env.n_agents * (horizon + 37.0 * math.pow(horizon, self.v / 2))
         return due, scale, 2.0 ** min(_FINEST, 52 - math.frexp(most)[1]), env.law.unit_interval
 
     def send(self, message: Payload, env: World) -> Payload:
         """Count the pull; release where the count is due (alg. 1, lines 3–13)."""
-        # one uniform per agent and round, released or not: the tape never shifts
+        # one uniform per agent and round, released or not: the random stream never shifts
         _post_all(self._own, message["arm"], message["reward"], self._luck.next())
         kept = {name: value for name, value in message.items() if name not in ("arm", "reward")}
         return Payload(kept, mean=self._own.mean, count=self._own.pulls)

@@ -1,6 +1,6 @@
 """Reward laws, each as a quantile function: one uniform in, one reward out.
 
-Every reward of the suite is ``law.quantile(u, location)`` of one uniform of the reward tape, so two agents
+Every reward of the suite is ``law.quantile(u, location)`` of one uniform of the reward stream, so two agents
 that pull in the same round of the same run face the same luck whatever the law (common random numbers).
 """
 

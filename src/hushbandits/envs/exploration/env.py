@@ -135,7 +135,7 @@ class Exploration(Env):
               "precision", "resets")  # fmt: skip
     settings = ("eta", "strict", "vote_cost", "round_cost")
     learner = ExplorationTask
-    book: VoteState  # what has happened: beats and episodes write here
+    book: VoteState  # what has happened: phases and episodes write here
     _reward_luck: Uniforms
     _left: Array  # votes that have left their agents, where a wrapper adds them up; else they are those counted
 
@@ -245,7 +245,7 @@ class Exploration(Env):
             self.book = votes.open_votes(self, n)
             #: (R, K) votes that have arrived, and (R, N) who is still drawn.
             self.votes, self.pool = self.book.votes, self.book.pool
-            self._who = self.book.who  # between the beats who has pulled, else who acts next
+            self._who = self.book.who  # between the phases who has pulled, else who acts next
         else:
             votes.open_rows(rows, self.book)
         votes.first_rows(np.arange(n) if rows is None else rows, first, self.book)
@@ -309,7 +309,7 @@ class Exploration(Env):
         self._who = book.who
         return GlobalSet(active=book.active.copy(), **told)
 
-    # Every beat asks for them.
+    # Every phase asks for them.
     t: Array = property(attrgetter("book.rounds"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]
     live: Array = property(attrgetter("book.live"), doc="``(R,)`` bool.")  # type: ignore[assignment]
 
@@ -319,7 +319,7 @@ class Exploration(Env):
 
     @property
     def upcoming(self) -> Array:
-        """``(R,)`` who acts in the next beat 1; between the beats `who` still speaks."""
+        """``(R,)`` who acts in the next phase 1; between the phases `who` still speaks."""
         return self.book.who
 
     @property
@@ -330,7 +330,7 @@ class Exploration(Env):
     # -- for compiled episodes --------------------------------------------------------------------------------
 
     def vote_loss(self) -> tuple[float, Array] | None:
-        """Return rate and cursors of lost votes (rate −1: none are), or ``None``: then only the beats will do."""
+        """Return rate and cursors of lost votes (rate −1: none are), or ``None``: then only the phases will do."""
         if self._phase not in ("pull", "over") or len(self.wrappers) > 1:
             return None
         if not self.wrappers:

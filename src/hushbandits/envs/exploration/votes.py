@@ -1,4 +1,4 @@
-"""The book of a vote and its compiled rules: of one run for the episodes, and of all runs for the beats."""
+"""The book of a vote and its compiled rules: of one run for the episodes, and of all runs for the phases."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def decided(book):
     return found
 
 
-# -- the beats: all runs, each by the rules above -----------------------------------------------------------------
+# -- the phases: all runs, each by the rules above -----------------------------------------------------------------
 
 
 @jit

@@ -1,8 +1,8 @@
 """Teams that vote: one routine per agent, a stepwise team and a compiled episode from the same scalar rules.
 
-A `Routine` is what one agent does with its own samples.  `VotingTeam` plays it by the beats; where nothing but
+A `Routine` is what one agent does with its own samples.  `VotingTeam` plays it by the phases; where nothing but
 known wrappers stands between the agents and the coordinator it can also play whole runs in one compiled loop,
-which reads the same tapes in the same order and so ends with the same bits.
+which reads the same random streams in the same order and so ends with the same bits.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ class Loss(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """A routine's rules over runs: beat by beat, or one run for as long as its outcomes last.
+    """A routine's rules over runs: phase by phase, or one run for as long as its outcomes last.
 
     Parameters
     ----------
     plan, learn, sync : compiled
-        What the active agents do in a beat, in all runs.
+        What the active agents do in a phase, in all runs.
     episode : compiled ``(r, until, player, outcomes, draws, at, loss, book) → (at, reset)``
         Play run r until `until` rounds; stop at the end of the outcomes, at a reset, or at the end of the run.
     """
@@ -106,7 +106,7 @@ def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[.
     @jit
     def episode(r, until, player, outcomes, draws, at, loss, book):
         # One pass of the loop is one activation: plan, pull, turn, learn, vote, loss, count, settle, sync; as
-        # Exploration's beats, in their order.
+        # Exploration's phases, in their order.
         # Rows are taken out of the tuples here: within the loop each would cost a reference count.
         state, p, shared, noises, noise = player.state, player.params, player.shared, player.noises, player.noise[r]
         rewards, gaps, turns = outcomes.rewards, outcomes.gaps, outcomes.turns
@@ -262,7 +262,7 @@ class VotingTeam(Team):
     def episode(
         self, env: World, until: float = math.inf, stops: Sequence[float] = (), look: Callable[[], None] | None = None
     ) -> bool:
-        """Play every run in compiled code, if the beats are ours and a vote meets nothing but a loss on its way."""
+        """Play every run in compiled code, if the phases are ours and a vote meets nothing but a loss on its way."""
         loss = env.vote_loss()
         if loss is None or not all(map(self.ships, ("act", "speak", "hear"))):
             return False

@@ -230,7 +230,7 @@ class Feedback(Env):
         individuals = crowd.values if "users" in self.sent_fields else None
         return BlockInbox(crowd.total(), crowd.n, arrived, individuals)
 
-    # Every beat asks for them.
+    # Every phase asks for them.
     t: Array = property(attrgetter("_t"), doc="``(R,)`` users so far, per server (their mean, rounded down).")  # type: ignore[assignment]
     live: Array = property(attrgetter("_live"), doc="``(R,)`` bool: until every server has had T users.")  # type: ignore[assignment]
     who: Array = property(attrgetter("_who"), doc="``(R, M)``: every server acts; one that is through is ignored.")  # type: ignore[assignment]

@@ -37,7 +37,7 @@ class ShuffledUsers(Channel):
         return fields
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        """Open the tape."""
+        """Open the random stream."""
         set_rows(self, rows, _rngs=rng.generators())
 
     def send(self, message: Payload, env: World) -> Payload:
@@ -71,7 +71,7 @@ class SealedBlocks(Channel):
         return {**sealed, "reward": _CODE, "modulus": _CODE}
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        """Open the tape, where rewards are encoded here."""
+        """Open the random stream, where rewards are encoded here."""
         if self._encodes:
             set_rows(self, rows, _rngs=Draws(rng))
 

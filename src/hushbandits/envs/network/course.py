@@ -25,7 +25,7 @@ def posts_states(env: World) -> bool:
 
 
 class Course:
-    """What compiled rounds read and write of a network: its tape, its ring, its sums and its clock.
+    """What compiled rounds read and write of a network: its random stream, its ring, its sums and its clock.
 
     They write to the arrays, and then say by `went` how far they have come.
 
@@ -41,7 +41,7 @@ class Course:
     Attributes
     ----------
     luck : Uniforms
-        The rewards' tape.
+        The rewards' stream.
     ring, slots : Ring, Slots
         Posts, and the ways that they take.
     regret : (R, M) array

@@ -1,8 +1,8 @@
-"""A network agent's rules, said once: its two beats and its rounds in compiled code.
+"""A network agent's rules, said once: its two phases and its rounds in compiled code.
 
-A `NetworkTeam` says by `Rules` what an agent does.  The beats play them one round at a time; an episode plays them in
-one loop over blocks of the reward tape.  An episode has no state of its own: rounds are read from the env's tape and
-written to its ring and the team's arrays (`Course`), so beats and episodes may take turns, at any round.
+A `NetworkTeam` says by `Rules` what an agent does.  The phases play them one round at a time; an episode plays them in
+one loop over blocks of the reward stream.  An episode has no state of its own: rounds are read from the env's random
+stream and written to its ring and the team's arrays (`Course`), so phases and episodes may take turns, at any round.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _SHIFTS: dict[type[Law], tuple[float, float]] = {
 class NetworkTeam(Team):
     """Base of the agents that say what they do by compiled rules.
 
-    A subclass gives `rules` and `begin`, and plays by beats and in compiled rounds alike.  One that changes a beat and
-    not the rules goes by the beats.
+    A subclass gives `rules` and `begin`, and plays by phases and in compiled rounds alike.  One that changes a phase
+    and not the rules goes by the phases.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class NetworkTeam(Team):
         raise NotImplementedError(f"{type(self).__name__} must define begin(env, rng)")
 
     def ahead(self) -> int:
-        """How many rounds the rules can play from here; 0: the next one goes by the beats."""
+        """How many rounds the rules can play from here; 0: the next one goes by the phases."""
         return LONGEST
 
     def reset(self, env: World, rng: Streams) -> None:
@@ -136,7 +136,7 @@ class NetworkTeam(Team):
             while (t := course.t) < goal:
                 rounds = min(goal - t, self.ahead())
                 if rounds == 0:
-                    _beat(env, course, self)
+                    _phase_of(env, course, self)
                     desk = None
                     continue
                 desk = _Desk(env, course, self) if desk is None else desk
@@ -147,7 +147,7 @@ class NetworkTeam(Team):
         return True
 
 
-def _beat(env: CoopNetwork, course: Course, team: Team) -> None:
+def _phase_of(env: CoopNetwork, course: Course, team: Team) -> None:
     obs = env.pull(team.act(course.obs()))
     speak: Callable[..., Message | None] = team.speak  # it is handed None where rewards are withheld
     obs = env.talk(speak(obs.reward))
@@ -156,7 +156,7 @@ def _beat(env: CoopNetwork, course: Course, team: Team) -> None:
 
 
 class _Desk:
-    """What compiled rounds go by from block to block, until a beat comes between."""
+    """What compiled rounds go by from block to block, until a phase comes between."""
 
     def __init__(self, env: CoopNetwork, course: Course, team: NetworkTeam):
         poster, rules, arms = course.poster, team.rules, team._arm
@@ -206,14 +206,14 @@ def _by_rounds(env: CoopNetwork, course: Course, team: NetworkTeam, desk: _Desk,
 
 
 _BLOCK = 1 << 14  # numbers per run that are worked out ahead
-_BEATS = ("act", "speak", "hear")
+_PHASES = ("act", "speak", "hear")
 
 
 def _ruled(team: NetworkTeam) -> bool:
-    """Whether the rules are those of its beats."""
+    """Whether the rules are those of its phases."""
     classes = [vars(cls) for cls in type(team).__mro__]
-    first = {n: next((i for i, own in enumerate(classes) if n in own), math.inf) for n in ("rules", *_BEATS)}
-    return not vars(team).keys() & first.keys() and first["rules"] <= min(first[name] for name in _BEATS)
+    first = {n: next((i for i, own in enumerate(classes) if n in own), math.inf) for n in ("rules", *_PHASES)}
+    return not vars(team).keys() & first.keys() and first["rules"] <= min(first[name] for name in _PHASES)
 
 
 def _pays(env: CoopNetwork) -> bool:

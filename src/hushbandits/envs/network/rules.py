@@ -1,4 +1,4 @@
-"""What an agent of the network does, as compiled rules, and the loops that these make: beats, and rounds at once."""
+"""What an agent of the network does, as compiled rules, and the loops that these make: phases, and rounds at once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Rules(NamedTuple):
     Parameters
     ----------
     act : (state, t, r, arms)
-        Beat 1 of round t = 1, 2, …: write their arms to ``arms[r]``.
+        Phase 1 of round t = 1, 2, …: write their arms to ``arms[r]``.
     learn : (state, r, arms, rewards)
         Take in their own rewards, ``rewards[r]``.
     hear : (state, r, heard, t)
@@ -133,7 +133,7 @@ def _as_posted(values, now, r, fates, i):
 class Loops(NamedTuple):
     """What rules make."""
 
-    act: Callable[..., None]  # the beats: all runs
+    act: Callable[..., None]  # the phases: all runs
     learn: Callable[..., None]
     post: Callable[..., None]
     tallied: Callable[..., None]
@@ -149,7 +149,7 @@ def compiled(rules: Rules, poster: Callable[..., None] | None = None) -> Loops:
 
 
 def interpreted(rules: Rules, poster: Callable[..., None] | None = None) -> Loops:
-    """What rules in plain Python make: the beats alone can be played."""
+    """What rules in plain Python make: the phases alone can be played."""
     return _written(rules, lambda rule: rule, poster)
 
 
@@ -248,5 +248,5 @@ def _from_ring(rules: Rules, hear_mixed: Callable[..., None], turned: Turn) -> C
     def mixed(state, r, mail, room, posted, t):
         hear_mixed(state, r, mail, posted, t)
 
-    # states are heard as they change, or by the beats
+    # states are heard as they change, or by the phases
     return {"posts": posts, "tally": tallied, "mix": mixed, "states": posts}[rules.takes]

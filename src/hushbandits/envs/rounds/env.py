@@ -258,7 +258,7 @@ class Rounds(Env):
         self._messages += message["sent"].sum(1)
         return Everyone(message, self.n_arms)
 
-    # Every beat asks for them.
+    # Every phase asks for them.
     t: Array = property(attrgetter("_t"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]
     live: Array = property(attrgetter("_live"), doc="``(R,)`` bool: all runs last T rounds.")  # type: ignore[assignment]
     who: Array = property(attrgetter("_who"), doc="``(R, M)``: everyone acts in every round.")  # type: ignore[assignment]
