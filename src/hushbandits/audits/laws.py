@@ -228,7 +228,7 @@ def drawn(case: Case, what: str, sizes: Sequence[int], runs: int, turn: int = 0,
     lost, canary = np.isnan(canary), np.nan_to_num(canary)
     # the mechanism as it was in these runs: it knows their horizon
     mechanism, planned = it.env.mechanism, np.broadcast_to(np.array(sizes)[:, None, None], shape)
-    noise = it.fields["reward"] - it.sums
+    noise = np.where(own & lost, np.nan, it.fields["reward"] - it.sums)  # what a lost one earned is not known
     kept = np.unique(np.array([planned, it.left])[:, ~np.isnan(noise)], axis=1).T.tolist()
     parts, cost = [], np.full(shape, case.promise.epsilon)
     for n, k in kept:
