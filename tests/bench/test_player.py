@@ -77,12 +77,12 @@ def test_classes_laws_and_teams_of_ones_own_are_evaluated():
 def test_an_observer_sees_the_runs_that_evaluate_plays(monkeypatch):
     seen = []
 
-    def play(env, team, seeds):
+    def rollout(env, team, seeds):
         found = hb.rollout(env, team, seeds)
         seen.extend(env.seeds.tolist())
         return found
 
-    monkeypatch.setattr(watching, "play", play)
+    monkeypatch.setattr(watching, "rollout", rollout)
     watching.observe("DecentralizedExploration-v0", "Decentralized-UGapEc", (1,), runs=2, seed=5)
     played = hb.make_batched("DecentralizedExploration-v0", runs=2)
     played.reset(5)
