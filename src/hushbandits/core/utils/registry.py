@@ -11,10 +11,10 @@ The groups are ``hushbandits.envs``, ``.agents``, ``.policies``, ``.wrappers``, 
 
 from __future__ import annotations
 
-import ast
 import functools
 import importlib
 import inspect
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,6 +33,12 @@ Entry = str | Callable[..., object]
 Parameters = dict[str, inspect.Parameter]
 _Made = TypeVar("_Made")
 _PACKAGE = __name__.partition(".")[0]
+#: A class or function as ruff writes it, and the first line of its docstring; parsing a file takes ten times as long.
+_FIRST_LINE = re.compile(
+    r"^(?:class|def) (\w+)(?:\([^\n]*\)|\(\n(?:    [^\n]*\n)+\))?(?: -> [^\n]+)?:(?:  # [^\n]*)?\n"
+    r'    r?"""(.*?)(?:"""|$)',
+    re.MULTILINE,
+)
 _NAMED = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
@@ -168,8 +174,7 @@ def docstrings(module: str) -> dict[str, str]:
     file = ROOT.joinpath(*module.split(".")[1:]).with_suffix(".py")
     if not module.startswith("hushbandits.") or not file.is_file():
         return {}
-    said = (part for part in ast.parse(file.read_bytes()).body if isinstance(part, ast.ClassDef | ast.FunctionDef))
-    return {part.name: (ast.get_docstring(part) or "").partition("\n")[0] for part in said}
+    return dict(_FIRST_LINE.findall(file.read_text(encoding="utf-8")))
 
 
 class Registry(Mapping[str, Spec]):
