@@ -234,7 +234,7 @@ def test_laws_with_parameters(own):
     assert law.bias == 0.25
     assert make_law(type(law)) == type(law)()
     assert canonical(Use("CoopNetwork-v0", rewards=law).params) == f'{{"rewards":{{"{own}:Coin":{{"bias":0.25}}}}}}'
-    with pytest.raises(TypeError, match="takes no parameter 'biass'; did you mean bias"):
+    with pytest.raises(TypeError, match=r"takes no parameter biass=.*; did you mean bias"):
         make_law({f"{own}:Coin": {"biass": 0.25}})
     with pytest.raises(ValueError, match="must be a law with a table"):
         make_law({f"{own}:Coin": 3})

@@ -79,7 +79,7 @@ def _refill(here):
 
 
 @inlined
-def word(cursors, r):
+def next_bits(cursors, r):
     """Return the next 64 bits of cursor r."""
     lane = np.int64(cursors[r, 5] & _THREE)
     if lane == 0:
@@ -97,7 +97,7 @@ def as_uniform(bits):
 @inlined
 def uniform(cursors, r):
     """Return the next uniform on [0, 1) of cursor r."""
-    return as_uniform(word(cursors, r))
+    return as_uniform(next_bits(cursors, r))
 
 
 @jit

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from hushbandits.core.random.philox import as_uniform, uniform, word
+from hushbandits.core.random.philox import as_uniform, next_bits, uniform
 from hushbandits.core.utils.jit import inlined, jit
 
 #: The normal's 256 layers: where the tail begins, and the area of each (Marsaglia & Tsang 2000, The ziggurat method).
@@ -95,7 +95,7 @@ _END = _layers()
 def _ziggurat(cursors, r):
     """Return a standard normal draw and three bits left over; the layer has bits of its own (Doornik 2005)."""
     while True:
-        bits = word(cursors, r)
+        bits = next_bits(cursors, r)
         i, spare, u = np.int64(bits & _LAYER), np.int64(bits >> _EIGHT) & 7, 2.0 * as_uniform(bits) - 1.0
         x, inner = u * _END[i], _END[i + 1]
         if abs(x) < inner:

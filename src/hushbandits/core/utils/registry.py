@@ -132,9 +132,7 @@ class Spec:
             if unknown is None:
                 raise
             meant = nearest(unknown, {*known, *further} - {"name", *(also or {})})
-            raise TypeError(
-                f"{unknown}={shown(given[unknown])}: {what} takes no parameter {unknown!r}{meant}"
-            ) from error
+            raise TypeError(f"{what} takes no parameter {unknown}={shown(given[unknown])}{meant}") from error
         if not isinstance(made, kind):
             raise TypeError(f"{what} must build {an(kind.__name__)}, not {an(type(made).__name__)}")
         return made
