@@ -1,6 +1,6 @@
-"""Two envs of one's own: a graph whose arms have seasons, and channels that pay only whoever is alone on them.
+"""Two user-defined envs: a graph whose arms have seasons, and channels that pay an agent that is alone.
 
-Run me, or name me: ``hushbandits run own_env.toml`` in this folder.
+Run ``python own_env.py``, or ``hushbandits run own_env.toml`` in this folder.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ class Seasons(CoopNetwork):
 
 
 class Channels(Rounds):
-    """Multi-player bandit with collisions: whoever shares a channel gets nothing.  The regret is that of the M best."""
+    """Multi-player bandit: agents that share a channel earn nothing.  The regret is against the M best arms."""
 
     setting = "channels"
 

@@ -19,9 +19,11 @@ ROOT = Path(__file__).parents[1]
 PAGES = [p for p in pages.SITE if ">>>" in p.read_text()]
 #: Blocks that say which file they are.
 FILES = re.compile(r"```(?:python|toml)\n# (\w+\.(?:py|toml))\n(.*?)```", re.S)
-#: Pages that a stranger follows to the end, of which one is followed by default.
+#: Pages that write files: the test follows them to the end, one of them by default.
 FOLLOWED = [(page,) for page in PAGES if FILES.search(page.read_text())]
 START = ROOT / "docs/start.md"
+#: Pages that use each other's files.
+EXTEND = [ROOT / "docs/extend.md", *sorted((ROOT / "docs/extend").glob("*.md"))]
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
 
@@ -48,7 +50,7 @@ def test_the_examples_run(page, capsys):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty folder of a stranger's; what is imported from it is gone afterwards."""
+    """An empty folder; what is imported from it is gone afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
     yield tmp_path
@@ -72,15 +74,16 @@ def obeyed(command, capsys):
 
 
 @pytest.mark.parametrize("page", weekly_but([(START,)], *FOLLOWED), ids=pages.title)
-def test_a_stranger_who_follows_the_page_succeeds(page, folder, capsys, monkeypatch):
-    for name, content in FILES.findall(page.read_text()):
+def test_a_page_that_writes_files_can_be_followed(page, folder, capsys, monkeypatch):
+    shown = EXTEND if page in EXTEND else [page]
+    for name, content in (file for one in shown for file in FILES.findall(one.read_text())):
         Path(name).write_text(content)
     monkeypatch.syspath_prepend(folder)
     followed(page, capsys)
 
 
 def test_the_page_shows_the_examples_as_they_are():
-    shown = dict(FILES.findall((ROOT / "docs/extend.md").read_text()))
+    shown = dict(FILES.findall((ROOT / "docs/extend/envs.md").read_text()))
     for name in ("own_env.py", "own_env.toml"):
         assert shown[name] == (ROOT / "examples" / name).read_text()
 
