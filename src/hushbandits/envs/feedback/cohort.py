@@ -1,11 +1,10 @@
-"""A block of users per run and server, before anyone has added their rewards up.
+"""A block of users per run and server, before their rewards are summed.
 
-Two forms share one interface.  `Individuals` hold an array ``(R, M, U)``.  A `Pooled` (core/pool.py) is a description,
-*n like users of one arm*, from which only a sum is ever drawn, so a block of a million users costs microseconds;
-asking a pool for its individuals raises.  Once a secure function has summed a block it is `Sealed`: the sum is all
-there is.
+Two forms share one interface.  `Individuals` hold an array ``(R, M, U)``.  A `Pooled` describes *n like users of one
+arm* and draws only their sum, so a block of a million users costs microseconds; reading a pool's individuals raises.
+Once a secure function has summed a block, it is `Sealed` and holds the sum alone.
 
-What wrappers do to users (`map`, `drop`, `replace`, `add`, `encode`) returns a new crowd and works in both forms.
+The operations of wrappers (`map`, `drop`, `replace`, `add`, `encode`) work in both forms and return a new `Cohort`.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def blocks(n: Array) -> list[tuple[int, int, int]]:
 
 
 def round_at_random(x: Array, g: Array | int, coins: Array) -> Array:
-    """Fixed-point code ``⌊xg⌋ + Ber(xg − ⌊xg⌋)`` of rewards clipped to [0, 1]; a uniform each is its coin."""
+    """Return the fixed-point code ``⌊xg⌋ + Ber(xg − ⌊xg⌋)`` of clipped rewards; `coins` holds their uniforms."""
     scaled = np.clip(x, 0.0, 1.0) * g
     whole = np.floor(scaled)
     return whole.astype(np.int64) + (coins < scaled - whole)
@@ -40,11 +39,11 @@ class Cohort(ABC):
     Attributes
     ----------
     n : (R, M) int
-        Users whose message is still there.
+        Users whose message is not lost.
     planned : (R, M) int
-        Users that the server asked.
+        Users to whom the server prescribed an arm.
     encoded : bool
-        Whether messages are integers by now.
+        Whether messages have been encoded as integers.
     """
 
     n: Array
@@ -53,52 +52,52 @@ class Cohort(ABC):
 
     @abstractmethod
     def map(self, function: Callable[[Array], Array]) -> Cohort:
-        """Every user's reward through `function` (elementwise)."""
+        """Apply `function` to every user's reward (elementwise)."""
 
     def inside(self) -> bool:
-        """Whether every reward is known to lie in [0, 1]."""
+        """Return whether every reward is known to lie in [0, 1]."""
         return False
 
     @abstractmethod
     def drop(self, rate: Array | float, rngs: Rngs) -> Cohort:
-        """Every user is lost with probability `rate`, a number or ``(R, M)``."""
+        """Drop every user with probability `rate`, a number or ``(R, M)``."""
 
     @abstractmethod
     def replace(self, rate: Array | float, law: Law, location: float, rngs: Rngs) -> Cohort:
-        """With probability `rate` a user's reward becomes a draw from ``law`` at `location`."""
+        """Replace every reward, with probability `rate`, by a draw from `law` at `location`."""
 
     @abstractmethod
     def add(self, noise: Callable[[int], Noise], rngs: Rngs) -> Cohort:
-        """Every user adds noise; ``noise(n)`` is the law for a block planned for n users."""
+        """Add noise to every user's reward; ``noise(n)`` is the law for a block planned for n users."""
 
     @abstractmethod
     def encode(self, g: Array, rngs: Rngs) -> Cohort:
-        """Every reward, clipped to [0, 1], becomes the integer ``⌊xg⌋ + Ber(xg − ⌊xg⌋)``; `g` is ``(R, M)``."""
+        """Clip every reward to [0, 1] and encode it as ``⌊xg⌋ + Ber(xg − ⌊xg⌋)``; `g` is ``(R, M)``."""
 
     @abstractmethod
     def modulo(self, m: Array) -> Cohort:
-        """Every integer message mod `m` ``(R, M)``; a sum of them is right mod `m` only."""
+        """Reduce every integer message mod `m`, ``(R, M)``; their sum is then correct mod `m` only."""
 
     def shuffle(self, rngs: Rngs) -> Cohort:
-        """Every block in a uniform order; a pool of like users has none."""
+        """Shuffle every block uniformly; a pool of like users has no order and stays as it is."""
         return self
 
     @abstractmethod
     def total(self) -> Array:
-        """Sum over the users, ``(R, M)``: int64 once encoded, else float64.  Drawn once."""
+        """Return the sum over users, ``(R, M)``: int64 if encoded, else float64.  It is drawn once."""
 
     @abstractmethod
     def values(self) -> Array:
-        """Return individuals, ``(R, M, U)``, NaN where a user has dropped out; ``ValueError`` where only sums exist."""
+        """Return individual rewards ``(R, M, U)``, NaN for lost users; raise ``ValueError`` if only sums exist."""
 
     def seal(self, total: Array, keep: Array, by: str) -> Sealed:
-        """Nothing but `total` from now on, and not even that where `keep` is false."""
+        """Return a cohort that holds `total` alone, and 0 where `keep` is false."""
         return Sealed(np.where(keep, self.n, 0), self.planned, np.where(keep, total, 0), by)
 
 
 @jit
 def _sums(values, present, out):
-    # In sequence: a float sum must not depend on how far the rows are padded.
+    # Sequential: a float sum must not depend on the padding of the rows.
     for r in range(values.shape[0]):
         for m in range(values.shape[1]):
             for u in range(values.shape[2]):
@@ -116,14 +115,14 @@ def _modular_sums(values, present, modulus, out):
 
 
 class Individuals(Cohort):
-    """Users one by one.
+    """A cohort that holds every user's reward.
 
     Parameters
     ----------
     x : (R, M, U) array
-        Rewards, user u of a block in column u.
+        Rewards; column u is user u of the block.
     planned : (R, M) int
-        Columns that are users.
+        How many columns hold users.
     """
 
     def __init__(self, x: Array, planned: Array, present: Array | None = None, modulus: Array | None = None):
@@ -139,7 +138,7 @@ class Individuals(Cohort):
         return np.arange(self._x.shape[2]) < self.planned[:, :, None]
 
     def _coins(self, rngs: Rngs) -> Array:
-        """One uniform per planned user, block by block."""
+        """Draw one uniform per planned user, block by block."""
         return np.concatenate([np.empty(0), *(rngs[r].random(n) for r, _, n in blocks(self.planned))])
 
     def map(self, function: Callable[[Array], Array]) -> Individuals:
@@ -150,14 +149,14 @@ class Individuals(Cohort):
         return not self.encoded and bool(((self._x >= 0.0) & (self._x <= 1.0)).all())
 
     def drop(self, rate: Array | float, rngs: Rngs) -> Individuals:
-        """One coin per planned user."""
+        """Drop every user with probability `rate`, by one uniform per planned user."""
         rates = np.broadcast_to(rate, self.planned.shape)
         present = self._present.copy()
         present[self._asked] &= self._coins(rngs) >= np.repeat(rates, self.planned.ravel())
         return Individuals(self._x, self.planned, present, self._modulus)
 
     def replace(self, rate: Array | float, law: Law, location: float, rngs: Rngs) -> Individuals:
-        """One coin and one draw per planned user."""
+        """Replace rewards by draws from `law`, by two uniforms per planned user."""
         not_encoded(self)
         rates = np.broadcast_to(rate, self.planned.shape)
         x = self._x.copy()
@@ -167,7 +166,7 @@ class Individuals(Cohort):
         return Individuals(x, self.planned, self._present)
 
     def add(self, noise: Callable[[int], Noise], rngs: Rngs) -> Individuals:
-        """One draw per planned user."""
+        """Add one draw of noise per planned user."""
         fits(self, noise)
         x = self._x.copy()
         for r, m, n in blocks(self.planned):
@@ -175,7 +174,7 @@ class Individuals(Cohort):
         return Individuals(x, self.planned, self._present, self._modulus)
 
     def encode(self, g: Array, rngs: Rngs) -> Individuals:
-        """One coin per planned user."""
+        """Encode every reward as an integer, by one uniform per planned user."""
         not_encoded(self)
         code, asked = np.zeros(self._x.shape, np.int64), self._asked
         code[asked] = round_at_random(self._x[asked], np.repeat(g, self.planned.ravel()), self._coins(rngs))
@@ -185,11 +184,11 @@ class Individuals(Cohort):
         return Individuals(self._x % m[:, :, None], self.planned, self._present, m)
 
     def messages(self, r: int, m: int) -> Array:
-        """What server `m` of run `r` would get, ``(n,)``: for a secure function behind the users."""
+        """Return the messages to server `m` of run `r`, ``(n,)``: the input of a secure function."""
         return self._x[r, m, self._present[r, m]]
 
     def shuffle(self, rngs: Rngs) -> Individuals:
-        """One permutation of the planned users per block; who is gone moves along."""
+        """Permute the planned users of each block, lost users included."""
         x, present = self._x.copy(), self._present.copy()
         for r, m, n in blocks(self.planned):
             order = rngs[r].permutation(n)
@@ -197,7 +196,7 @@ class Individuals(Cohort):
         return Individuals(x, self.planned, present, self._modulus)
 
     def arranged(self, order: Callable[[int, Sequence[bytes]], Array]) -> Individuals:
-        """Each block's messages in the order that ``order(run, messages)`` says; nothing tells who is gone."""
+        """Return each block's messages in the order ``order(run, messages)``, without gaps for lost users."""
         x, present = self._x.copy(), np.zeros_like(self._present)
         for r, m, n in blocks(self.n):
             messages = self.messages(r, m)
@@ -206,7 +205,7 @@ class Individuals(Cohort):
         return Individuals(x, self.planned, present, self._modulus)
 
     def total(self) -> Array:
-        """In the users' order; reduced on the way where messages are."""
+        """Return the sums in the users' order, reduced at each step if messages are reduced."""
         out = np.zeros(self.planned.shape, self._x.dtype)
         if self._modulus is not None:
             _modular_sums(self._x, self._present, self._modulus, out)
@@ -215,7 +214,7 @@ class Individuals(Cohort):
         return out
 
     def values(self) -> Array:
-        """Rewards or codes as floats, NaN where nobody is (left)."""
+        """Return rewards or codes as floats, NaN for lost users and padding."""
         return np.where(self._present, self._x, np.nan)
 
 
@@ -227,14 +226,14 @@ class Sealed(Cohort):
     n, planned : (R, M) int
     total : (R, M) array
     by : str
-        Who sealed it, for the error message.
+        The wrapper that summed it, for the error message.
 
     Examples
     --------
     >>> Sealed(np.array([[5]]), np.array([[5]]), np.array([[17]]), "SecAgg").values()
     Traceback (most recent call last):
         ...
-    ValueError: SecAgg hides individual messages: only their sum is to be had
+    ValueError: SecAgg hides individual messages: only their sum can be read
     """
 
     encoded = True
@@ -243,7 +242,7 @@ class Sealed(Cohort):
         self.n, self.planned, self._total, self._by = n, planned, total, by
 
     def _closed(self, *_: object, **__: object) -> NoReturn:
-        raise ValueError(f"{self._by} hides individual messages: only their sum is to be had")
+        raise ValueError(f"{self._by} hides individual messages: only their sum can be read")
 
     map = _closed
     drop = _closed
@@ -258,10 +257,10 @@ class Sealed(Cohort):
 
 
 class BlockInbox(Inbox):
-    """What a server hears of its block: one slot with the sum and how many users it stands for.
+    """A server's inbox: one slot with the sum of its block and the number of users in it.
 
-    Fields: ``reward`` (the sum; divide it by ``n`` for the mean), ``n``, and ``users``, the individual rewards
-    ``(R, M, 1, U)`` (NaN where nobody is), which is there only where nothing hides them.
+    Fields: ``reward`` (the sum; divide it by ``n`` for the mean), ``n``, and, unless a wrapper hides them, ``users``:
+    the individual rewards ``(R, M, 1, U)``, NaN for lost users and padding.
 
     Parameters
     ----------
@@ -280,12 +279,12 @@ class BlockInbox(Inbox):
 
     @property
     def fields(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What it offers."""
+        """The names of the fields."""
         return ("reward", "n") if self._individuals is None else ("reward", "n", "users")
 
     @property
     def arrived(self) -> Array:
-        """``(R, M, 1)``."""
+        """Whether a report arrived, ``(R, M, 1)``."""
         return self._arrived[:, :, None]
 
     def __getitem__(self, field: str) -> Array:
@@ -293,10 +292,10 @@ class BlockInbox(Inbox):
             return self._slots[field][:, :, None]
         if field == "users" and self._individuals is not None:
             return handed(self._individuals())[:, :, None]
-        raise KeyError(f"no field {field!r} in this inbox; it offers: {', '.join(self.fields)}")
+        raise KeyError(f"no field {field!r} in this inbox; its fields: {', '.join(self.fields)}")
 
     def total(self, field: str, weight: str | None = None) -> Array:
-        """The slot's ``reward`` or ``n``, ``(R, M)``."""
+        """Return the slot's ``reward`` or ``n``, ``(R, M)``."""
         if field not in self._slots or weight is not None:
             return super().total(field)
         return self._slots[field]
@@ -311,12 +310,12 @@ class BlockInbox(Inbox):
 
 
 def not_encoded(crowd: Cohort) -> None:
-    """Raise ``ValueError`` where rewards are integers already."""
+    """Raise ``ValueError`` if rewards are already encoded as integers."""
     if crowd.encoded:
-        raise ValueError("rewards have been encoded as integers already: put this wrapper before the one that does it")
+        raise ValueError("rewards have been encoded as integers already: put this wrapper before the encoding wrapper")
 
 
 def fits(crowd: Cohort, noise: Callable[[int], Noise]) -> None:
-    """Raise an error unless `noise` is what can be added to a crowd."""
+    """Raise ``ValueError`` if `noise` is continuous and the rewards are encoded as integers."""
     if crowd.encoded and not noise(max(1, *crowd.planned.ravel().tolist())).integer:
         raise ValueError("rewards have been encoded as integers: only integer noise can be added to them")

@@ -25,14 +25,14 @@ from hushbandits.envs.feedback.task import FeedbackTask
 
 #: The easy instances of Chowdhury & Zhou 2023.
 EASY = UniformMeans(0.25, 0.75)
-_RAW_BITS = 64  # a reward that nothing encodes travels as a double
+_RAW_BITS = 64  # a reward that no wrapper encodes is sent as a double
 _COUNT = Field(dtype="i8", low=0)
-#: What a block is reported by.
+#: The fields of a block's report.
 _REPORT = {"reward": Field(), "n": Field(dtype="i8")}
 
 
 class Feedback(Env):
-    """M independent servers, each with T users; what reaches a server went through a protocol (R, S, A).
+    """M independent servers with T users each; rewards reach a server through a privacy protocol (R, S, A).
 
     A server prescribes arm a to a block of n new users.  Each of them pulls it once; the wrappers carry the rewards
     to the server: local randomizer R, secure function S, analyzer A.  The server itself sees no reward.
@@ -42,7 +42,7 @@ class Feedback(Env):
     n_agents : int
         M, the servers.
     n_arms : int, optional
-        K; 10 where `means` is drawn.  Where `means` lists its arms, another K is refused.
+        K; 10 if `means` is drawn.  It must equal the length of `means` if `means` is a list.
     means : sequence of K floats or UniformMeans
         Arm locations; by default the easy instances of Chowdhury & Zhou 2023, uniform on [.25, .75] for each run.
     rewards : str or Law
@@ -52,12 +52,12 @@ class Feedback(Env):
     permute_arms : bool
         Shuffle the arms of every run.
     switches : int
-        How often within the horizon the means move on by one arm, at equal distances; a block is cut there, so that
-        its users all meet the same arms.
+        How often within the horizon the means move on by one arm, at equal distances.  A block is cut there, so
+        all its users see the same means.
     users : str
-        ``"pooled"``: a block is a description, and only its sum is drawn; ``"each"``: users one by one, the path
-        that a real secure aggregation plugs into, in memory runs × servers × the longest block.  Both give the
-        analyzer the same law.
+        ``"pooled"`` draws only the sum of a block.  ``"each"`` simulates users one by one, as a real secure
+        aggregation needs; memory is then runs × servers × the longest block.  The analyzer's output has the same
+        distribution in both.
     wrappers, runs
         As in `Env`.
 
@@ -69,9 +69,9 @@ class Feedback(Env):
     Notes
     -----
     Action: ``(arm, n)``, each ``(R, M)`` ints.  Metrics, each ``(R,)`` and summed over servers: ``regret``,
-    pseudo-regret ``Σ n (μ* − μ_a)``; ``users``; ``bits`` sent by users; ``bits_per_user``.  The clock is users per
-    server; the regret is linear in it inside a block.  With a privacy mechanism also ``epsilon`` and ``delta``,
-    what no user has spent more than, by the mechanism's `ledger` (``env.mechanism.ledger``).
+    pseudo-regret ``Σ n (μ* − μ_a)``; ``users``; ``bits`` sent by users; ``bits_per_user``.  Time counts users per
+    server; the regret is linear in time inside a block.  With a privacy mechanism also ``epsilon`` and ``delta``:
+    the largest privacy loss of a user so far, by the mechanism's `ledger` (``env.mechanism.ledger``).
 
     Examples
     --------
@@ -125,11 +125,13 @@ class Feedback(Env):
     ):
         self.law = make_law(rewards)
         if not self.law.unit_interval:
-            raise ValueError(f"rewards={rewards!r} must stay in [0, 1]: the protocols' sensitivity is that of [0, 1]")
+            raise ValueError(
+                f"rewards={rewards!r} must stay in [0, 1]: the protocols' noise is calibrated to this range"
+            )
         if n_arms is None and isinstance(means, UniformMeans):
             n_arms = 10
         self.horizon = count("horizon", horizon, 1, LONGEST)
-        #: Where the arms stand, by the users that a server has had.
+        #: The arms' locations, by the number of users that a server has had.
         self.arms = Arms(means, self.law, n_arms=n_arms, permute=permute_arms, switches=switches, horizon=self.horizon)
         n_arms = self.arms.n_arms
         n_agents, runs = count("n_agents", n_agents, 1), count("runs", runs, 1)
@@ -140,12 +142,12 @@ class Feedback(Env):
 
     @property
     def report(self) -> Fields:
-        """A block's rewards (a `Cohort`) and size; ``users``: the individuals can be read."""
+        """Fields of a block's report: rewards (a `Cohort`), size and, if individuals can be read, ``users``."""
         return {**_REPORT, "users": Field()} if self.users == "each" else dict(_REPORT)
 
     @property
     def actions(self) -> Fields:
-        """An arm for a block, and its users."""
+        """Fields of an action: the arm and the number of users of a block."""
         return {**super().actions, "n": _COUNT}
 
     def _offers(self, fields: Fields) -> Fields:
@@ -153,7 +155,7 @@ class Feedback(Env):
 
     @property
     def mechanism(self) -> Privatizer | None:
-        """The wrapper that privatizes and decodes sums, if there is one."""
+        """The wrapper that privatizes and decodes sums, or None."""
         return next((w for w in self.wrappers if isinstance(w, Privatizer)), None)
 
     def _reset(self, rng: Streams, rows: Array | None = None) -> None:
@@ -173,7 +175,7 @@ class Feedback(Env):
 
     def _check_action(self, action: object) -> Action:
         arm, n = super()._check_action(action)
-        if (bad := (n < 1) & (self.served < self.horizon)).any():  # a server that is through is ignored
+        if (bad := (n < 1) & (self.served < self.horizon)).any():  # servers without users left are ignored
             r, m = np.argwhere(bad)[0]
             raise ValueError(f"action's n={n[r, m]} must be a block of at least one user (server {m} of run {r})")
         return arm, n
@@ -205,10 +207,10 @@ class Feedback(Env):
         return {"reward": crowd, "n": self._n, "bits": self._raw, "sent": self._n > 0}
 
     def _said(self, message: Message) -> Message:
-        raise ValueError("message: in the feedback setting users speak, not servers; talk() takes none")
+        raise ValueError("message: in the feedback setting only users send messages; call talk() without one")
 
     def _checked(self, what: str, message: Message, fields: Fields) -> Message:
-        """Users' messages are a crowd; the rest are arrays."""
+        """Return the checked message; its rewards are a `Cohort`, its other fields are arrays."""
         shape = self._who.shape
         crowd = message.get("reward") if isinstance(message, dict) else None
         if (
@@ -230,32 +232,34 @@ class Feedback(Env):
         individuals = crowd.values if "users" in self.sent_fields else None
         return BlockInbox(crowd.total(), crowd.n, arrived, individuals)
 
-    # Every phase asks for them.
-    t: Array = property(attrgetter("_t"), doc="``(R,)`` users so far, per server (their mean, rounded down).")  # type: ignore[assignment]
-    live: Array = property(attrgetter("_live"), doc="``(R,)`` bool: until every server has had T users.")  # type: ignore[assignment]
-    who: Array = property(attrgetter("_who"), doc="``(R, M)``: every server acts; one that is through is ignored.")  # type: ignore[assignment]
+    # attrgetter is fast: every phase reads these.
+    t: Array = property(attrgetter("_t"), doc="``(R,)`` users per server so far (mean over servers, rounded down).")  # type: ignore[assignment]
+    live: Array = property(
+        attrgetter("_live"), doc="``(R,)`` bool: runs in which some server has had fewer than T users."
+    )  # type: ignore[assignment]
+    who: Array = property(attrgetter("_who"), doc="``(R, M)``: all servers; those without users left are ignored.")  # type: ignore[assignment]
 
     def no_action(self) -> tuple[Array, Array]:
-        """Arm 0 for one user."""
+        """Return the action that replaces a missing one: arm 0 for one user."""
         return np.zeros(self._who.shape, np.int64), np.ones(self._who.shape, np.int64)
 
     @property
     def locations(self) -> Array:
-        """``(R, K)`` arm locations, now (of the first server, where they move)."""
+        """Current arm locations, ``(R, K)`` (of the first server, if they move)."""
         return self.arms.at(self.served[:, 0])
 
     @property
     def means(self) -> Array:
-        """``(R, K)`` arm means, now (of the first server, where they move)."""
+        """Current arm means, ``(R, K)`` (of the first server, if they move)."""
         return self.arms.means(self.served[:, 0])
 
     @property
     def gaps(self) -> Array:
-        """``(R, K)`` how much less than the best each arm pays, now (of the first server, where they move)."""
+        """Current gaps between the best mean and each arm's mean, ``(R, K)`` (of the first server, if they move)."""
         return self.arms.gap(self.served[:, 0])
 
     def _metrics(self) -> dict[str, Array]:
-        """``regret``, ``users``, ``bits``, ``bits_per_user``; each (R,)."""
+        """Return ``regret``, ``users``, ``bits`` and ``bits_per_user``, each ``(R,)``."""
         users, bits = self.served.sum(1), self._bits.sum(1)
         return {
             "regret": self._regret.sum(1),
@@ -269,7 +273,7 @@ class Feedback(Env):
 def _cut(arm, n, served, horizon, most, cursors):  # type: ignore[no-untyped-def]
     """Cut blocks of n users at the horizon, and at `most` users; return their arms and sizes, each ``(R, M)``.
 
-    Each block draws from a step of its own: however its rewards are drawn, the next block's are not moved.
+    Each block has its own step of the random stream: the way its rewards are drawn does not change later blocks.
     """
     pulled, size = arm.copy(), np.zeros(n.shape, np.int64)
     for r in range(n.shape[0]):

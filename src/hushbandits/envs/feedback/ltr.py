@@ -1,4 +1,4 @@
-"""Privatized feedback on a learning-to-rank file: clusters of rows are arms, relevance is the reward."""
+"""Privatized feedback on a learning-to-rank file: arms are clusters of rows, rewards are relevance labels."""
 
 from __future__ import annotations
 
@@ -43,13 +43,12 @@ def read_svmlight(lines: Iterable[str], name: str = "file") -> tuple[Array, Arra
     relevance : (N,) int
         0..4.
     features : (N, F) float32
-        Feature f in column f − 1; what a line leaves out is 0.
+        Feature f in column f − 1; features missing from a line are 0.
 
     Raises
     ------
     ValueError
-        Names the line and what is wrong with it; a feature above `FEATURES`, or 2³⁰ values in all, is refused
-        before room is made for it.
+        A malformed line, a feature above `FEATURES`, or more than 2³⁰ values in all.  The message names the line.
 
     Examples
     --------
@@ -87,7 +86,7 @@ def read_svmlight(lines: Iterable[str], name: str = "file") -> tuple[Array, Arra
 
 
 def _pairs(words: Sequence[str], where: str) -> dict[int, float]:
-    """Values by feature, of a line's words behind its relevance."""
+    """Return the values by feature from the words of a line behind its relevance."""
     if words and words[0].startswith("qid:"):
         if not words[0][4:].isdecimal():
             raise ValueError(f"{where}: {shown(words[0])} is not qid:number")
@@ -97,7 +96,7 @@ def _pairs(words: Sequence[str], where: str) -> dict[int, float]:
         found = _PAIR.fullmatch(pair)
         if not found:
             raise ValueError(f"{where}: {shown(pair)} is not feature:value")
-        f, v = int(found[1][:20]), float(found[2])  # 20 digits say as surely as all that it is too large
+        f, v = int(found[1][:20]), float(found[2])  # 20 digits are enough to exceed the limit
         if f < 1 or not abs(v) <= _LARGEST:
             raise ValueError(f"{where}: {shown(pair)} needs a feature ≥ 1 and a finite value")
         if f > FEATURES:
@@ -123,7 +122,7 @@ def k_means(x: Array, k: int, seed: int = 0, rounds: int = 100) -> Array:
         return np.maximum(norms[:, None] - 2 * x @ centre.T + (centre**2).sum(1), 0.0)
 
     chosen = [int(rng.integers(len(x)))]
-    nearest = ((x - x[chosen[0]]) ** 2).sum(1)  # exact, so that a row is at distance 0 from its like
+    nearest = ((x - x[chosen[0]]) ** 2).sum(1)  # exact, so that equal rows have distance 0
     while len(chosen) < k:
         chosen.append(int(rng.choice(len(x), p=nearest / nearest.sum())))
         nearest = np.minimum(nearest, ((x - x[chosen[-1]]) ** 2).sum(1))
@@ -147,7 +146,7 @@ def k_means(x: Array, k: int, seed: int = 0, rounds: int = 100) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Relevance(Law):
-    """Reward laws of clusters: relevance/4 of a row drawn from the cluster; the location is the cluster's number.
+    """Reward law of a cluster: relevance/4 of a random row of the cluster; the location is the cluster's index.
 
     Parameters
     ----------
@@ -166,23 +165,23 @@ class Relevance(Law):
         return np.arange(_LEVELS) / (_LEVELS - 1)
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """Inverse of the cluster's distribution."""
+        """Return quantiles of the cluster's distribution."""
         cumulative: Array = self._cumulative[np.asarray(location).astype(int)]  # type: ignore[attr-defined]
         return (np.asarray(u)[..., None] >= cumulative).sum(-1) / (_LEVELS - 1)
 
     def mean(self, location: Array) -> Array:
-        """Exact."""
+        """Return the exact mean reward of each cluster."""
         return (self.shares @ self._values)[np.asarray(location).astype(int)]
 
     def shortfall(self, x: Array, location: float) -> Array:
-        """``Σ_v P(v) (x − v)₊``."""
+        """Return ``Σ_v P(v) (x − v)₊``."""
         return np.maximum(np.asarray(x)[:, None] - self._values, 0.0) @ self.shares[int(location)]
 
 
 def _mark(path: Path) -> tuple[int | str, ...]:
-    """What changes when a file does: its inode's times and size, and a digest, of a large file's 64 samples.
+    """Return a fingerprint of a file: its size, its times and a digest (of 64 samples if the file is large).
 
-    A time of modification alone can be set back, or stand still within one tick of the clock.
+    A modification time alone is not enough: it can be set back, or stay the same within one tick of the clock.
     """
     with path.open("rb") as file:
         about = os.fstat(file.fileno())
@@ -198,21 +197,21 @@ def _mark(path: Path) -> tuple[int | str, ...]:
 
 @lru_cache(maxsize=8)
 def _read(path: Path, mark: tuple[int | str, ...]) -> tuple[Array, Array]:
-    # a letter that is no UTF-8 does no harm in a comment, and is no number elsewhere
+    # invalid UTF-8 is harmless in a comment, and fails to parse as a number elsewhere
     with path.open(encoding="utf-8", errors="replace") as lines:
         return read_svmlight(lines, str(path))
 
 
 @lru_cache(maxsize=8)
 def _shipped() -> tuple[Array, Array]:
-    _LOG.warning("LTR-v0 without path= plays the small made-up file that hushbandits ships, not a real data set")
+    _LOG.warning("LTR-v0 without path= uses the small synthetic file of hushbandits, not a real data set")
     text = resources.files("hushbandits").joinpath("data/ltr-small.txt").read_text(encoding="utf-8")
     return read_svmlight(text.splitlines(), "ltr-small.txt")
 
 
 @lru_cache(maxsize=16)
 def clusters(path: Path | None, n_arms: int, seed: int, mark: tuple[int | str, ...] = ()) -> Relevance:
-    """Return the arms of a file: k-means on its features as they stand, relevance shares per cluster."""
+    """Return the arms of a file: relevance shares of the k-means clusters of its unscaled features."""
     relevance, features = _shipped() if path is None else _read(path, mark)
     own = k_means(features, n_arms, seed)
     counts = np.zeros((n_arms, _LEVELS))
@@ -231,26 +230,26 @@ def _file(path: str | Path) -> Path:
 
 
 class LTR(Feedback):
-    """A learning-to-rank data set as a bandit: an arm is a cluster, its reward relevance/4 of one of its rows.
+    """A learning-to-rank data set as a bandit: arms are clusters of rows, rewards are relevance/4 of a random row.
 
-    It has no mechanism of its own: an agent brings its protocol, or give one in `wrappers`.
+    The env has no privacy mechanism: the agent brings a protocol, or `wrappers` contains one.
 
     Parameters
     ----------
     path : str or Path, optional
-        A file in SVMlight format, ``rel qid:q f:v …``, relevance 0 to 4, such as MSLR-WEB10K.  Without it, the small
-        file that the package ships, made up by the project; the log says so, and `source`.
+        A file in SVMlight format, ``rel qid:q f:v …``, relevance 0 to 4, such as MSLR-WEB10K.  Default: the
+        package's small synthetic file; the log and `source` say so.
     n_arms : int, optional
-        K of k-means; 50 (Chowdhury & Zhou 2023), and 10 for the small file.
+        K of k-means: by default 50 (Chowdhury & Zhou 2023), or 10 for the small file.
     cluster_seed : int
-        Seeds k-means; all runs play the same clusters.
+        Seed of k-means; all runs share the same clusters.
     n_agents, horizon, permute_arms, users, wrappers, runs
         As in `Feedback`.
 
     Raises
     ------
     ValueError
-        A malformed line, by its number; more arms than distinct rows.
+        A malformed line (the message names it), or more arms than distinct rows.
 
     Examples
     --------

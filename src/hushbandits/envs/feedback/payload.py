@@ -1,4 +1,4 @@
-"""Blocks of users on their way to a server: what can be done to them, shuffles and sums."""
+"""Messages of blocks of users to a server: operations of wrappers, shuffles and sums."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from hushbandits.core.random.streams import Draws
 from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, Rngs, Sealed, blocks
 from hushbandits.privacy.ledger import Kinds
 
-#: An encoded reward, and what it is reduced by.
+#: The fields of an encoded reward and its modulus.
 _CODE = Field(dtype="i8")
 
 
 def _one_by_one(by: Gathering, env: World) -> None:
     if by.protocol is not None and getattr(env, "users", "each") != "each":
-        raise ValueError(f'{by.name} with protocol={by.protocol!r} needs users one by one: give the env users="each"')
+        raise ValueError(f'{by.name} with protocol={by.protocol!r} needs individual users: give the env users="each"')
 
 
 class ShuffledUsers(Channel):
-    """Every block in a uniform order; users have no names to begin with."""
+    """Channel that shuffles every block uniformly; users are anonymous already."""
 
     cohort = "of a block"
     _rngs: list[np.random.Generator]
@@ -32,7 +32,7 @@ class ShuffledUsers(Channel):
         self._by = by
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """As they are."""
+        """Return `fields` unchanged."""
         _one_by_one(self._by, env)
         return fields
 
@@ -49,7 +49,7 @@ class ShuffledUsers(Channel):
 
 
 class SealedBlocks(Channel):
-    """A block of users: the sum mod m of their messages."""
+    """Channel that releases the sum mod m of a block's messages."""
 
     cohort = "that are added up"
     _rngs: Draws
@@ -58,7 +58,7 @@ class SealedBlocks(Channel):
         self._by = by
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """Integers, and no individuals; raw rewards are encoded here."""
+        """Return integer fields without individuals; this channel encodes raw rewards."""
         by = self._by
         require(by.name, ("reward", "n"), fields)
         _one_by_one(by, env)
@@ -71,12 +71,12 @@ class SealedBlocks(Channel):
         return {**sealed, "reward": _CODE, "modulus": _CODE}
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        """Open the random stream, where rewards are encoded here."""
+        """Open the random stream, if this channel encodes rewards."""
         if self._encodes:
             set_rows(self, rows, _rngs=Draws(rng))
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Add up, unless too few are left."""
+        """Sum the messages of each block, unless too few users are left."""
         by = self._by
         if self._encodes:
             crowd: Cohort = message["reward"]
@@ -103,7 +103,7 @@ class SealedBlocks(Channel):
         return message.but(reward=Sealed(left, crowd.planned, total, self._by.name), sent=left > 0)
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """Decode what was encoded here."""
+        """Decode sums that this channel encoded."""
         if not self._encodes:
             return inbox
         assert isinstance(inbox, BlockInbox)
@@ -115,7 +115,7 @@ def _bits(modulus: Array) -> Array:
 
 
 class Blocks(Payload):
-    """One block of users per server, every one of them met once; ``reward`` is a `Cohort`, and does what is asked."""
+    """Messages of one block of users per server; each user reports once, and ``reward`` is a `Cohort`."""
 
     noun = "blocks of users"
     verbs: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(
@@ -125,13 +125,13 @@ class Blocks(Payload):
 
     @classmethod
     def luck(cls, verb: str, env: World, rng: Streams) -> Draws:
-        """One generator per run: how much is drawn depends on the blocks."""
+        """Return one generator per run, because the number of draws depends on the blocks."""
         cls.answers(verb)
         return Draws(rng, verb)
 
     @classmethod
     def follows(cls, name: str, verb: str, fields: Fields, before: Collection[str]) -> None:
-        """Rewards are changed before they are encoded, and replaced before all else where like users are one pool."""
+        """Check the order of wrappers: rewards change before they are encoded; pooled rewards are replaced first."""
         if verb in ("map", "replace", "encode") and "modulus" in fields:
             raise ValueError(f"{name} needs raw rewards, but a wrapper before it has encoded them already")
         if verb == "replace" and "users" not in fields and (late := {"map", "add"} & {*before}):
@@ -142,39 +142,39 @@ class Blocks(Payload):
             )
 
     def drop(self, rate: Array | float, luck: Rngs) -> Self:
-        """Users whose message is lost."""
+        """Drop users with probability `rate`."""
         return self.but(reward=self["reward"].drop(rate, luck))
 
     def replace(self, rate: Array | float, law: Law, location: float, luck: Rngs) -> Self:
-        """Users who send something else."""
+        """Replace users' rewards with probability `rate` by draws from `law`."""
         return self.but(reward=self["reward"].replace(rate, law, location, luck))
 
     def map(self, function: Callable[[Array], Array]) -> Self:
-        """Every user's reward."""
+        """Apply `function` to every user's reward."""
         return self.but(reward=self["reward"].map(function))
 
     def clip(self) -> Self:
-        """Every user's reward; nothing to do where all lie there."""
+        """Clip every user's reward to [0, 1], if some may lie outside."""
         return self if self["reward"].inside() else super().clip()
 
     def add(self, noise: Callable[[int], Noise], luck: Rngs) -> Self:
-        """Every user's own noise."""
+        """Add independent noise to every user's reward."""
         return self.but(reward=self["reward"].add(noise, luck))
 
     def encode(self, g: Array, luck: Rngs) -> Self:
-        """Every user's reward in fixed point."""
+        """Encode every user's reward in fixed point."""
         return self.but(reward=self["reward"].encode(g, luck))
 
     def modulo(self, m: Array) -> Self:
-        """Every user's message; what receives them must know m."""
+        """Reduce every user's message mod m; the receiver must know m."""
         return self.but(reward=self["reward"].modulo(m), modulus=np.asarray(m))
 
     @classmethod
     def shuffled(cls, by: Shuffling, env: World) -> Channel:
-        """The messages of a block in a uniform order; a pool of like users is its own shuffle."""
+        """Return the channel that shuffles each block; a pool of like users has no order."""
         return ShuffledUsers(by)
 
     @classmethod
     def sealed(cls, by: Sealing, env: World) -> Channel:
-        """The sum mod m of a block's messages."""
+        """Return the channel that releases the sum mod m of each block's messages."""
         return SealedBlocks(by)

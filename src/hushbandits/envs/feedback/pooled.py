@@ -1,4 +1,4 @@
-"""Pools of like users: a block of which only the sum is ever drawn."""
+"""Pools of like users: only the sum of their rewards is drawn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hushbandits.privacy.ledger import Noises
 
 Rounded = dict[tuple[int, float, int], tuple[Law, Array | None]]
 
-_CHUNK = 1 << 16  # users simulated at once where a law has no shortcut
+_CHUNK = 1 << 16  # users simulated at once if a law has no shortcut
 
 
 @jit
@@ -28,7 +28,7 @@ def _running_sum(values, start):
 
 @dataclass(frozen=True)
 class _Part:
-    """Like users: how many per run and server, and the law of their rewards."""
+    """A group of like users: their number per run and server, and the law of their rewards."""
 
     n: Array
     law: Law
@@ -46,23 +46,23 @@ class _Noises:
 
 
 class Pooled(Cohort):
-    """Users as pools of like users; only their sum is ever drawn, when `total` is first asked.
+    """A cohort of pools of like users; the first call of `total` draws their sum, the only draw.
 
     Bernoulli rewards sum to a Binomial.  Encoded rewards of a law with a `rounding` are i.i.d. on {0..g}: one
-    Multinomial.  Where there is no such shortcut (raw sums of a continuous law, rewards mapped or noised before
-    they are encoded), or where it costs more (g > n/2), users are simulated chunk by chunk, added up and forgotten:
-    the same law, slower.
+    Multinomial.  Some sums have no such shortcut: raw sums of a continuous law, and rewards that are mapped or noised
+    before they are encoded.  For these, and where the shortcut costs more (g > n/2), users are simulated in chunks:
+    the same distribution, slower.
 
     Parameters
     ----------
     planned : (R, M) int
     law : Law
     location : (R, M) array
-        Where the law stands for the block's arm.
+        The location of the law for the block's arm.
     cursors : (R, M, 10) words
-        What each block draws its rewards from.
+        The position in the random stream at which each block's rewards start.
     rounded : dict
-        Where roundings (`Law.rounding`) are kept from block to block.
+        A cache of roundings (`Law.rounding`), shared by all blocks.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Pooled(Cohort):
         self._rounded = {} if rounded is None else rounded
         self._parts: tuple[_Part, ...] = (_Part(planned, law, location),)
         self._cursors = cursors
-        self._before: tuple[_Step, ...] = ()  # what happens to a reward before it is encoded
+        self._before: tuple[_Step, ...] = ()  # steps applied to a reward before it is encoded
         self._grid: Array | None = None
         self._coins: Rngs = ()
         self._noises: tuple[_Noises, ...] = ()  # added at the end: a sum of noises is the noise of the sum
@@ -90,29 +90,29 @@ class Pooled(Cohort):
 
     def _with(self, **changes: object) -> Pooled:
         if self._total is not None:
-            raise RuntimeError("this crowd's sum has been drawn; nothing can happen to its users any more")
+            raise RuntimeError("the sum of this cohort has been drawn; its users can no longer change")
         crowd = object.__new__(Pooled)
         crowd.__dict__.update(self.__dict__, **changes)
         return crowd
 
     def map(self, function: Callable[[Array], Array]) -> Pooled:
-        """As a step of every user's pipeline."""
+        """Append `function` to every user's pipeline."""
         not_encoded(self)
         folded = self._fold()
         return folded._with(_before=(*folded._before, lambda x, r, m, rng: function(x)))
 
     def inside(self) -> bool:
-        """By their laws, where nothing else has happened to them."""
+        """Return whether the laws guarantee rewards in [0, 1]; False after any step or noise."""
         return not (self._before or self._noises) and all(_inside(part) for part in self._parts)
 
     def drop(self, rate: Array | float, rngs: Rngs) -> Pooled:
-        """A Binomial share of every pool."""
+        """Drop a Binomial number of users from every pool."""
         keep = 1.0 - np.broadcast_to(np.asarray(rate, float), self.planned.shape)
         parts = tuple(replace(part, n=_thin(part.n, keep, rngs)) for part in self._parts)
         return self._with(_parts=parts, n=sum(part.n for part in parts))
 
     def replace(self, rate: Array | float, law: Law, location: float, rngs: Rngs) -> Pooled:
-        """A Binomial share of every pool becomes a pool of its own."""
+        """Move a Binomial number of users from every pool to a new pool with law `law`."""
         if self._before or self._noises or self.encoded:
             raise ValueError("rewards are replaced before noise and encoding: put that wrapper first")
         rates = np.broadcast_to(np.asarray(rate, float), self.planned.shape)
@@ -122,28 +122,28 @@ class Pooled(Cohort):
         return self._with(_parts=(*stay, _Part(sum(moved[1:], moved[0]), law, there)))
 
     def add(self, noise: Callable[[int], Noise], rngs: Rngs) -> Pooled:
-        """Summed at the end, by the noise's own law of sums."""
+        """Add noise to the sum at the end, by the noise's law of sums."""
         fits(self, noise)
         return self._with(_noises=(*self._noises, _Noises(noise, rngs)))
 
     def encode(self, g: Array, rngs: Rngs) -> Pooled:
-        """From now on integers."""
+        """Encode rewards as integers when the sum is drawn."""
         not_encoded(self)
         return self._fold()._with(_grid=g, _coins=rngs, encoded=True)
 
     def modulo(self, m: Array) -> Pooled:
-        """Nothing to do: the sum of the messages before their reduction is right mod `m` as well."""
+        """Return the cohort unchanged: the unreduced sum is correct mod `m` as well."""
         return self
 
     def _fold(self) -> Pooled:
-        # Noise that something follows is no longer a summand: it becomes a step of every user's pipeline.
+        # Noise before another step is no longer a summand: it becomes a step of every user's pipeline.
         if not self._noises:
             return self
         steps = tuple(_noise_step(noises, self.planned) for noises in self._noises)
         return self._with(_before=(*self._before, *steps), _noises=())
 
     def total(self) -> Array:
-        """Draw it, once."""
+        """Return the sum; the first call draws it."""
         if self._total is None:
             self._total = np.zeros(self.planned.shape, np.int64 if self.encoded else np.float64)
             if self._before or not all(isinstance(part.law, Bernoulli) for part in self._parts):
@@ -185,7 +185,7 @@ class Pooled(Cohort):
         if not self._before:
             if isinstance(law, Bernoulli):
                 return rng.binomial(n, location) * (1 if g is None else g)
-            # Past g = n/2 cells it is cheaper to simulate the n users.
+            # For g > n/2 cells it is cheaper to simulate the n users.
             pmf = None if g is None or 2 * g > n else self._rounding(law, location, g)
             if pmf is not None:
                 return int(rng.multinomial(n, pmf) @ np.arange(len(pmf)))
@@ -208,7 +208,7 @@ class Pooled(Cohort):
         return self._rounded[key][1]
 
     def values(self) -> Array:
-        """Raise ``ValueError``: a pool knows no individuals."""
+        """Raise ``ValueError``: a pool has no individuals."""
         raise ValueError('a pool has no individuals, only a sum; make the env with users="each"')
 
 

@@ -1,4 +1,4 @@
-"""Blocks of users in pictures: how many were heard per arm, and what was decoded of them."""
+"""Pictures of the feedback setting: users per arm and their decoded mean rewards."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hushbandits.envs.render import BEST, IN, Picture, caption
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_LOW, _HIGH = -0.05, 1.05  # rewards lie in [0, 1]; what was decoded need not
+_LOW, _HIGH = -0.05, 1.05  # rewards lie in [0, 1]; decoded means may not
 
 
 class BlockPicture(Picture):
-    """Draws users heard per arm, and decoded means beside true ones."""
+    """Draws the number of users per arm, and decoded means beside true means."""
 
     def _decoded(self) -> tuple[Array, Array]:
-        """Users per arm, and the decoded mean (NaN where there were none), over all servers: each ``(K,)``."""
+        """Return users per arm and their decoded mean (NaN without users) over all servers, each ``(K,)``."""
         users, total = self.pulls[0].sum(0), self.sums[0].sum(0)
         return users, np.where(users > 0, total / np.maximum(users, 1), np.nan)
 

@@ -1,4 +1,4 @@
-"""Privatized feedback as a learner meets it."""
+"""Privatized feedback as a reinforcement-learning task."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from hushbandits.envs.feedback.render import BlockPicture
 
 
 class FeedbackTask(BlockPicture):
-    """Every server prescribes an arm to a block of new users, and is told what the protocol lets through.
+    """Each server prescribes an arm to a block of new users and observes the output of the privacy protocol.
 
-    Action: arm k and j: the block has ``n = 2^j`` users, cut at the horizon; ``Discrete(K·J)`` of ``k·J + j`` with
-    ``J = ⌊log₂ T⌋ + 1``, or ``MultiDiscrete([K, J])``.
-    The shared parts count users: ``own_mean`` and ``own_width`` are of what was decoded.  A server earns the decoded
-    mean of its block times the share of its T users who were asked, ``n/T`` (0 where nothing arrived), so that a
-    return is what a user pays on average, and orders servers as their regret does.  A server whose users are
-    used up goes on without effect until all are (``acts`` is 0).
+    An action is an arm k and an exponent j: the block has ``n = 2^j`` users, cut at the horizon.  The space is
+    ``Discrete(K·J)`` with the code ``k·J + j`` and ``J = ⌊log₂ T⌋ + 1``, or ``MultiDiscrete([K, J])``.
+    The shared parts of the observation count users: ``own_mean`` and ``own_width`` describe decoded rewards.
+    A server earns the decoded mean of its block times ``n/T``, the block's share of its T users (0 if nothing
+    arrived).  A return is thus the average reward of a user, and it orders servers as their regret does.  The
+    actions of a server without users left have no effect (``acts`` is 0) until all servers are done.
 
     Parameters
     ----------
     core : Feedback or its EnvView
     reward : str
-        ``"decoded"``, or ``"oracle"``: the true mean of the prescribed arm, which no protocol would let through.
+        ``"decoded"``, or ``"oracle"``: the true mean of the prescribed arm, which no protocol releases.
     **options
         As for `Task`.
 
@@ -44,7 +44,7 @@ class FeedbackTask(BlockPicture):
 
     @property
     def _plain(self) -> bool:
-        return False  # what is decoded is noisy
+        return False  # decoded rewards are noisy
 
     def _parts(self) -> dict[str, Part]:
         return {}
@@ -61,7 +61,7 @@ class FeedbackTask(BlockPicture):
         return pair
 
     def _acting(self) -> Array:
-        """(R, M) servers that still have users."""
+        """Return which servers still have users, ``(R, M)``."""
         return self.observations[..., self.layout["acts"].start] > 0
 
     def _ones(self) -> Array:
@@ -86,20 +86,20 @@ class FeedbackTask(BlockPicture):
         self.observations[rows, :, self.layout["acts"]] = 1.0
 
     def arms(self, action: Array) -> tuple[Array, Array]:
-        """An arm for a block, and its users."""
+        """Return the arm and the number of users of each block."""
         self.arm = np.ascontiguousarray(action[..., 0], np.int64)
         return self.arm, 1 << action[..., 1].astype(np.int64)
 
     def pulled(self, obs: Observation) -> None:
-        """The users have yet to answer."""
+        """Store how many users each server has had; they report later."""
         self._before, self._served = self._served, np.array(self.core.served)
 
     def earned(self, before: Observation) -> Array:
-        """Nothing, before the users have reported."""
+        """Return zeros: users report in the second phase."""
         return np.zeros(self._seats.shape)
 
     def heard(self, obs: Observation) -> None:
-        """The users have reported."""
+        """Add the users' reports to the observation."""
         inbox = obs.inbox
         assert inbox is not None
         self._n, self._total = inbox.total("n"), inbox.total("reward")
@@ -108,7 +108,7 @@ class FeedbackTask(BlockPicture):
         self.observations[..., self.layout["time"]] = (self._served / self.core.horizon)[..., None]
 
     def answered(self) -> Array:
-        """What its users pay."""
+        """Return each server's reward: the mean of its block times the block's share of the horizon."""
         core = self.core
         mean = self._total / np.maximum(self._n, 1)
         if self._oracle:
@@ -116,5 +116,5 @@ class FeedbackTask(BlockPicture):
         return mean * ((self._served - self._before) / core.horizon)
 
     def show_turn(self, pull: bool, talk: bool) -> None:
-        """Servers never speak; one whose users are used up does not act either."""
+        """Mark the servers that act: those that still have users.  Servers never send messages."""
         self.observations[..., self.layout["acts"]] = (pull & (self._served < self.core.horizon))[..., None]
