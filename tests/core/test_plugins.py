@@ -134,6 +134,6 @@ def test_experiments_that_are_none_say_whose_they_are(brings, source, why):
 @pytest.mark.usefixtures("afresh")
 def test_experiments_under_a_name_that_ships_are_left_out(brings):
     brings("far_off", "experiments", source=SOURCE.format(names=["rio2023-far"]), rio2023="far_off")
-    with pytest.warns(UserWarning, match="'rio2023' of far_off 1.0 are left out: hushbandits has some of that name"):
+    with pytest.warns(UserWarning, match="'rio2023' of far_off 1.0 are ignored"):
         assert catalog.plugged() == {}
     assert "far_off" not in sys.modules

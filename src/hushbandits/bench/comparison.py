@@ -1,4 +1,4 @@
-"""All pairs of configurations against each other: what `Results.compare` and `hushbandits.compare` return."""
+"""Compare all pairs of configurations: the object that `Results.compare` and `hushbandits.compare` return."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["Comparable", "Comparison", "compare"]
 
 
 class Comparison(Compared):
-    """All pairs of some lines; prints as a table, and shows itself in a notebook.
+    """Comparison of all pairs of configurations; it prints as a table and renders in a notebook.
 
-    ``.pairs`` has each pair as data (`Pair`).
+    ``.pairs`` holds each pair as data (`Pair`).
     """
 
     def __repr__(self) -> str:
@@ -38,7 +38,7 @@ class Comparison(Compared):
         return table + "".join(f"<p>{escape(note)}</p>" for note in notes(self))
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per pair, a ``pandas.DataFrame``; intervals as columns ``…_low`` and ``…_high``."""
+        """Return a ``pandas.DataFrame`` with one row per pair; intervals are the columns ``…_low`` and ``…_high``."""
         import pandas as pd
 
         frame = pd.DataFrame(map(vars, self.pairs))
@@ -48,10 +48,10 @@ class Comparison(Compared):
 
 
 class Comparable(Protocol):
-    """What is compared: `Results`."""
+    """An object with configurations to compare: `Results`."""
 
     def ends(self, metric: str) -> list[Configuration]:
-        """Return its configurations, which have a metric."""
+        """Return the configurations that have a metric."""
 
 
 def compare(
@@ -60,22 +60,22 @@ def compare(
 ) -> Comparison:  # fmt: skip
     """Compare all pairs of configurations: A − B.
 
-    Runs that drew from the same seeds are compared run by run, others as independent ones; the table says which.
+    Runs that share seeds are compared run by run, all others as independent samples; the table names the method.
 
     Parameters
     ----------
     *lines : Results
         One or several configurations each.
     metric : str
-        What is compared, at the end of each run.
+        The metric compared, at the end of each run.
     names : sequence of str, optional
-        What to call them; default: their agents' names, or labels.
+        Names of the configurations; default: the names or labels of their agents.
     statistic : str
         ``"mean"``, ``"median"`` or ``"iqm"``.
     level : float
-        Of each interval by itself.
+        Confidence level of each interval, not adjusted for multiplicity.
     seed : int
-        Of the resampling.
+        Seed of the resampling.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def compare(
     Raises
     ------
     ValueError, TypeError
-        Fewer than two lines, or no such metric.
+        Fewer than two configurations, or an unknown metric.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def compare(
     if len(found) < 2:
         raise ValueError(f"compare needs two configurations at least, not {len(found)}")
     labels = [one.label for one in found] if names is None else list(names)
-    if names is None:  # namesakes are numbered
+    if names is None:  # number equal names
         labels = [f"{x} ({labels[: i + 1].count(x)})" if labels.count(x) > 1 else x for i, x in enumerate(labels)]
     if len(labels) != len(found) or len(set(labels)) < len(labels):
         raise ValueError(f"names={shown(names)} must be {len(found)} different names, one for each configuration")

@@ -28,8 +28,8 @@ from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, make_team, title
 
 __all__ = ["evaluate"]
 
-_RUN = 700  # bytes of one run's seed and metrics
-_PULLS = 200_000  # of a batch, where games are so short that its runs are more than `BATCH`
+_RUN = 700  # bytes of the seed and metrics of one run
+_PULLS = 200_000  # pulls of a batch with short episodes, which then has more runs than `BATCH`
 
 
 def evaluate(
@@ -43,17 +43,17 @@ def evaluate(
     env_id : str or class
         One of `list_envs`, ``"my_module:MyEnv"``, or an `Env` class.
     agent : str, class, Team, model, or callable
-        One of `list_agents`, ``"my_module:MyAgent"``, a class (a `Team`, or one agent's code, which `PerAgent` lifts),
-        a team, or what builds one from `agent_kwargs`.  A trained policy: ``"sb3:FOLDER"``, ``"sb3:my.zip"``, a
-        model of Stable-Baselines3 as it is in memory, or any function of observations as `FromFunction`.
+        One of `list_agents`, ``"my_module:MyAgent"``, a class (a `Team`, or the code of one agent, which `PerAgent`
+        lifts), a team, or a function that builds one from `agent_kwargs`.  A trained policy: ``"sb3:FOLDER"``,
+        ``"sb3:my.zip"``, a Stable-Baselines3 model in memory, or a function of observations, as for `FromFunction`.
     runs, seed : int
-        Run r draws from `seed`, the env with its parameters, and r: the same numbers whatever `runs` and `jobs`, those
-        of run r of an experiment's cell, and the same arms, graphs and rewards for all agents and wrappers.  (A
-        parameter that cannot stand in an experiment counts by its class's name there.)
+        Run r draws from `seed`, the env with its parameters, and r.  `runs` and `jobs` do not change its numbers, and
+        run r of an experiment's cell has the same ones.  All agents and wrappers face the same arms, graphs and
+        rewards.  (A parameter that an experiment cannot contain counts there by the name of its class.)
     env, agent_kwargs : dict
         Parameters of the env and of the agent.
     wrappers : sequence of Wrapper, of their names or classes
-        On messages' way, outermost first.
+        Wrappers of messages, outermost first.
     options : RunOptions, optional
         Processes, checkpoints, progress.
 
@@ -64,7 +64,7 @@ def evaluate(
     Raises
     ------
     ValueError, TypeError
-        Bad input; nothing has run then.
+        Invalid input; nothing has run.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def evaluate(
     afford_points(chosen.checkpoints, runs)
     params, given = dict(env or {}), dict(agent_kwargs or {})
     if isinstance(agent, Team) and given:
-        raise ValueError(f"agent_kwargs={shown(given)} cannot change {agent.name}, which is built already")
+        raise ValueError(f"agent_kwargs={shown(given)} cannot change {agent.name}, which is already built")
     if not isinstance(agent, (str, Team)):
         agent = make_team(agent, **given)
     met = prepare(env_id, agent, 1, params, given, wrappers)

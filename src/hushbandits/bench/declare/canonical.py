@@ -1,4 +1,4 @@
-"""Content hashes, of which a cell's key is made, and the way back from plain values."""
+"""Content hashes for the keys of cells, and the inverse of plain values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_NODES = 100_000
 
 
 def thaw(value: object) -> Any:
-    """Return what `plain` was given, up to number types: the inverse for laws and graphs.
+    """Return the object from which `plain` made `value`, up to number types: the inverse for distributions and graphs.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def thaw(value: object) -> Any:
 
 
 def _graph(inner: object) -> nx.Graph:
-    """The graph that `plain` wrote; ``{"Graph": {"nodes": 3, "edges": [[0, 1], [1, 2]]}}`` in a file may say less."""
+    """Return the graph that `plain` wrote; a file may say ``{"Graph": {"nodes": 3, "edges": [[0, 1], [1, 2]]}}``."""
     if not isinstance(inner, dict) or set(inner) != {"nodes", "edges"} or not isinstance(inner["edges"], list):
         raise ValueError(f"Graph={shown(inner)} must be a table of nodes, a number, and edges, a list of pairs")
     import networkx as nx
@@ -74,14 +74,14 @@ def world(env: str | type, params: Params, paired: Collection[str] = (), luck: s
     Parameters
     ----------
     env : str or class
-        A name, or a class, which stands for its ``"module:Class"``.
+        A name, or a class, which is written as its ``"module:Class"``.
     params : mapping
-        The env's parameters.  One that has no plain form (a law defined in a script, a function, an infinite number)
-        is stood for by its class's name, or its own if it has one.
+        Parameters of the env.  A value without a plain form (a law defined in a script, a function, an infinite number)
+        is replaced by the name of its class, or by its name if it has one.
     paired : collection of str
-        Parameters that are left out.
+        Parameters to leave out.
     luck : str
-        A name under which the runs are others.
+        A name that gives the runs other seeds.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Experiments by name: those that ship, and TOML files.
+"""Experiments by name: the built-in ones, and those of TOML files.
 
-What a module declares may be run one by one, or all together under the module's own name.
+Experiments of one module run one by one, or all together under the name of the module.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["bounds", "family", "find", "modules", "plugged", "read_toml", "reaso
 
 @cache
 def modules() -> dict[str, tuple[str, tuple[Experiment, ...]]]:
-    """Return every module of experiments that ships: its first line, and what it declares."""
+    """Return every built-in module of experiments: its first line, and its experiments."""
     found = {}
     folder = importlib.import_module(EXPERIMENTS).__path__
     for name in sorted(info.name for info in pkgutil.iter_modules(folder) if not info.name.startswith("_")):
@@ -35,12 +35,12 @@ def modules() -> dict[str, tuple[str, tuple[Experiment, ...]]]:
 
 @cache
 def plugged() -> dict[str, tuple[str, str]]:
-    """Return what plug-ins declare, by its name: a module with `EXPERIMENTS`, not imported, and who brings it."""
+    """Return the experiments of plug-ins by name: a module with `EXPERIMENTS`, not imported, and its distribution."""
     found: dict[str, tuple[str, str]] = {}
     for name, module, whence in points("experiments"):
         taken = found[name][1] if name in found else "hushbandits" if name in modules() else ""
         if taken:
-            warnings.warn(f"experiments {name!r} of {whence} are left out: {taken} has some of that name", stacklevel=2)
+            warnings.warn(f"experiments {name!r} of {whence} are ignored: {taken} uses that name already", stacklevel=2)
         else:
             found[name] = module, whence
     return found
@@ -48,7 +48,7 @@ def plugged() -> dict[str, tuple[str, str]]:
 
 @cache
 def _brought(name: str) -> tuple[Experiment, ...]:
-    """What the plug-in declares that `name` belongs to: its own name, or one that begins with that and a hyphen."""
+    """Return the plug-in experiments that `name` selects: its name, or one that begins with it and a hyphen."""
     prefix = max((known for known in plugged() if f"{name}-".startswith(f"{known}-")), key=len, default=None)
     if prefix is None:
         return ()
@@ -66,12 +66,12 @@ def _brought(name: str) -> tuple[Experiment, ...]:
 
 
 def find(name: str) -> tuple[Experiment, ...]:
-    """Return the experiments of that name: one, a module's, or those of a TOML file.
+    """Return the experiments of a name: one experiment, all of a module, or those of a TOML file.
 
     Raises
     ------
     ValueError
-        Nothing of that name; the message names the nearest ones.
+        An unknown name; the message gives the nearest ones.
     """
     if name.endswith(".toml"):
         return read_toml(Path(name))
@@ -82,7 +82,7 @@ def find(name: str) -> tuple[Experiment, ...]:
     path = Path(name)
     if name not in known:
         file = path.suffix or path.exists() or path.with_suffix(".toml").exists()
-        told = f"; a file is TOML, {path.stem}.toml; hushbandits report shows a folder; a module's agent is named by"
+        told = f"; a file is TOML, {path.stem}.toml; hushbandits report shows a folder; use a module's agent with"
         hint = f"{told} --agents {path.stem}:MyAgent" if file else nearest(name, known)
         raise ValueError(f"no experiment is named {name!r}{hint}")
     return known[name]
@@ -94,19 +94,19 @@ def read_toml(path: Path) -> tuple[Experiment, ...]:
     Raises
     ------
     ValueError
-        The file is missing, no TOML, or declares something unknown.
+        The file is missing, is not valid TOML, or declares an unknown name.
     """
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
-    except (ValueError, RecursionError) as error:  # of TOML, UTF-8, a number too long, a path that no file can have
-        raise ValueError(f"{path} is no TOML: {error}") from None
+    except (ValueError, RecursionError) as error:  # from TOML, UTF-8, too long a number, an impossible path
+        raise ValueError(f"{path} is not valid TOML: {error}") from None
     several = table.pop("experiments", None)
     if several is None:
         return (Experiment.from_dict({"name": path.stem, **table}),)
     if table:
-        raise ValueError(f"{path}: {', '.join(table)} stands beside [[experiments]]; write it into each of them")
+        raise ValueError(f"{path}: move {', '.join(table)} into each table of [[experiments]]")
     if not isinstance(several, list) or not several:
         raise ValueError(f"{path}: experiments={shown(several)} must be a list of tables")
     return tuple(map(Experiment.from_dict, several))
@@ -114,25 +114,25 @@ def read_toml(path: Path) -> tuple[Experiment, ...]:
 
 @cache
 def reasons(module: str) -> dict[str, str]:
-    """Return why claims of a module do not hold, as far as we know: by a part of the claim's sentence."""
+    """Return known reasons why claims of a module do not hold, by a part of the claim's sentence."""
     (folder,) = importlib.import_module(EXPERIMENTS).__path__
     text = Path(folder, "reasons.toml").read_text(encoding="utf-8")
     return dict(tomllib.loads(text).get(module, {}))
 
 
 def family(name: str) -> int:
-    """Return how many claims are judged together with those of the experiment `name`: all of its module.
+    """Return the number of claims judged together with those of the experiment `name`: all claims of its module.
 
-    0 where no module declares it.
+    The number is 0 if no module declares the experiment.
     """
     several = [declared for _, declared in modules().values()] + [_brought(name)]
     return next((sum(len(e.claims) for e in all) for all in several if name in [e.name for e in all]), 0)
 
 
 def bounds(experiments: Iterable[Experiment] | None = None) -> frozenset[str]:
-    """Return the ``"module:function"`` of dashed lines that may be called: of these experiments; default: what ships.
+    """Return the ``"module:function"`` of theory lines that may be called: of `experiments`, by default the built-in.
 
-    Give what you declared yourself, never what a store brought.
+    Pass only experiments that you declared, never those of a results folder.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Claims: sentences of a paper as data, each with an effect: what number of which cells it is about.
+"""Claims: sentences of a paper as data, each with an effect, a number computed from cells.
 
-How an effect is estimated, and between which ends, is in `hushbandits.bench.judge.procedures`; how a claim is judged,
-in `hushbandits.bench.judge.verdicts`.
+`hushbandits.bench.judge.procedures` estimates an effect and its interval; `hushbandits.bench.judge.verdicts` judges a
+claim.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from hushbandits.core import Params, choice, shown
 
 __all__ = ["EFFECTS", "ORIGINS", "Claim", "Difference", "Effect", "Line", "Origin", "Ratio", "Slope", "Value", "line"]
 
-#: Names a line of an experiment: one of its agents, its label, or ``{"agent": either, "env.life": 2}`` to fix swept
-#: values too.
+#: A line of an experiment: one of its agents, its label, or ``{"agent": either, "env.life": 2}`` to fix swept values
+#: too.
 Line = str | Use | Params
 
 
 def line(agent: Use | str, **env: object) -> Params:
-    """Return the name of an agent's line at values of swept parameters of the env.
+    """Return the line of an agent at given values of swept parameters of the env.
 
     Examples
     --------
@@ -33,33 +33,33 @@ def line(agent: Use | str, **env: object) -> Params:
 
 @dataclass(frozen=True)
 class Effect(Part):
-    """What all effects are made of.
+    """Base class of all effects.
 
     Parameters
     ----------
     metric : str
         A metric of the env.
     of : Use, str or mapping
-        The line that it is about: an agent, as it stands in the experiment's `agents`; a line's label; or ``{"agent":
-        either, "env.life": 2}``, which fixes values of the sweep as well.
+        The line: an agent of the experiment's `agents`, a line's label, or ``{"agent": either, "env.life": 2}``, which
+        also fixes values of the sweep.
     over : Use, str or mapping
-        The line that `of` is compared with: of a difference, a ratio, and, if one is given, a slope.
+        The line that `of` is compared with: required by a difference and a ratio, optional for a slope.
     along : str
-        Of a slope: the swept parameter.
+        For a slope: the swept parameter.
     statistic : str
-        ``"mean"``, ``"median"`` or ``"iqm"`` over runs (of a rate: its mean).
+        ``"mean"``, ``"median"`` or ``"iqm"`` over runs (for a rate: its mean).
     at : mapping
-        Values of swept parameters to look at; default: every point of the sweep.  A claim over several points holds
-        if it holds at each of them, and does not hold if it fails at one.
+        Values of swept parameters; default: every point of the sweep.  A claim over several points holds if it holds
+        at each of them, and does not hold if it fails at one.
     time : float, optional
-        Look at the curve there (in the env's clock; between checkpoints: linear), instead of at the end.
+        Time in the env's time unit at which the curve is read (linear between checkpoints); default: the end.
     per_time : bool
         Divide by `time` (time-averaged regret).
 
     Raises
     ------
     ValueError
-        A field of another shape.
+        A field with an invalid value.
     """
 
     metric: str
@@ -70,7 +70,7 @@ class Effect(Part):
     time: float | None = None
     per_time: bool = False
 
-    #: What it is called in TOML files and stored specs.
+    #: Name of the effect in TOML files and stored specs.
     kind: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
@@ -85,16 +85,16 @@ class Effect(Part):
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """The lines that it is made of, the denominator last."""
+        """Return the lines of the effect, the denominator last."""
         return tuple(line for key in ("of", "over") if (line := getattr(self, key, None)) is not None)
 
     @property
     def words(self) -> str:
-        """What it is, as in ``ratio of medians``."""
+        """Return the effect in words, such as ``ratio of medians``."""
         return f"{self.kind} of {self.statistic}s"
 
     def naming(self, line: Callable[[Line], Line]) -> Self:
-        """Return it with other names for its lines."""
+        """Return a copy with other names for its lines."""
         named: Params = dict(zip(("of", "over"), map(line, self.lines), strict=False))
         return replace(self, **named)
 
@@ -128,9 +128,9 @@ class Ratio(Effect):
 
 @dataclass(frozen=True)
 class Slope(Effect):
-    """Of the statistic's logarithm on that of `along`, by least squares: 1 where it grows linearly.
+    """Slope of log statistic against log `along`, by least squares: 1 for linear growth.
 
-    With `over`, the logarithm is that of `of` divided by `over`: below 0, `of` scales better.
+    With `over`, the logarithm is that of `of` divided by `over`; a negative slope means that `of` scales better.
 
     Examples
     --------
@@ -144,44 +144,44 @@ class Slope(Effect):
 
     @property
     def words(self) -> str:
-        """With the logarithm."""
+        """Return the effect in words, with the logarithm."""
         of = self.statistic if self.over is None else f"ratio of {self.statistic}s"
         return f"slope of log {of}"
 
 
-#: Effects by what they are called in TOML files and stored specs.
+#: Effects by their names in TOML files and stored specs.
 EFFECTS: Mapping[str, type[Effect]] = {kind.kind: kind for kind in (Value, Difference, Ratio, Slope)}
 
-#: Whose a claim is.
+#: Origins of a claim.
 Origin = Literal["paper", "reading", "own"]
-#: Origins in the order of pages, and what they are called there.
+#: Origins in the order of pages, with their headings there.
 ORIGINS: Mapping[Origin, str] = {"paper": "the paper's", "reading": "our reading", "own": "own addition"}
 
 
 @dataclass(frozen=True)
 class Claim(Part):
-    """An effect, and the region in which a paper says that it lies.
+    """An effect, and the region in which a paper places it.
 
     Parameters
     ----------
     sentence : str
-        What the paper says.
+        The sentence of the paper.
     effect : Value, Difference, Ratio or Slope
-        What number it is about.
+        The number that the claim is about.
     above, below : float, optional
-        The region: the claim holds where the effect's interval lies inside, does not where it lies outside, and is
-        undecided where it straddles an end.
+        The region.  The claim holds if the effect's interval lies inside, does not hold if it lies outside, and is
+        undecided if it contains an end of the region.
     source : str
-        Where the paper says it; default: the experiment's source.
+        Place in the paper; default: the experiment's source.
     origin : str
-        Whose it is: ``"paper"``: the paper says it; ``"reading"``: a choice of ours decides what its sentence means,
-        such as a size, a setting or a number that it does not state; ``"own"``: the paper does not say it.  Pages count
-        the three apart, and their headline counts the paper's alone.
+        Origin of the claim.  ``"paper"``: the paper says it.  ``"reading"``: the paper leaves something open that
+        decides its meaning, such as a size or a setting, and we chose it.  ``"own"``: the paper does not say it.
+        Pages count the three separately; their headline counts the paper's claims only.
 
     Raises
     ------
     ValueError
-        No region, an empty one, another origin, or something else as its effect.
+        No region, an empty region, an unknown origin, or an invalid effect.
 
     Examples
     --------
@@ -209,7 +209,7 @@ class Claim(Part):
             raise ValueError(f"claim {shown(self.sentence)}: {error}") from None
 
     def to_dict(self) -> dict[str, object]:
-        """As in a TOML file: one flat table, without what is at its default.
+        """Return the claim as in a TOML file: one flat table without fields at their defaults.
 
         Examples
         --------
@@ -222,7 +222,7 @@ class Claim(Part):
 
     @classmethod
     def from_dict(cls, table: Params) -> Claim:
-        """Inverse of `to_dict`; what belongs to another effect in `table`, or is missing, raises ``ValueError``."""
+        """Inverse of `to_dict`; a field of another effect, or a missing field, raises ``ValueError``."""
         own = [f.name for f in fields(cls)]
         of_effects = [f.name for kind in EFFECTS.values() for f in fields(kind)]
         given = {"effect": "value", **checked_table("claim", table, own + of_effects, ("sentence", "metric", "of"))}

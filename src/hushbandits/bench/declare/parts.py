@@ -1,4 +1,4 @@
-"""Parts of a declaration: dataclasses that msgspec checks, and tables that stand for them."""
+"""Parts of a declaration: dataclasses validated by msgspec, and the tables that represent them."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ with extra("bench"):
 __all__ = ["Count", "Figure", "Part", "Use", "check", "checked_table", "plain_name"]
 
 
-#: A text that is not empty, and how many there are of something.
+#: A non-empty text, and a positive count.
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Part:
-    """A part of a declaration: a dataclass, which a TOML file has as a table of its fields."""
+    """A part of a declaration: a dataclass, written in TOML as a table of its fields."""
 
     def to_dict(self) -> dict[str, object]:
-        """As in a TOML file; fields at their defaults are left out."""
+        """Return the part as a TOML table, without fields at their defaults."""
         found = {}
         for f in fields(self):  # type: ignore[arg-type]  # every part is a dataclass
             default = f.default if f.default_factory is MISSING else f.default_factory()
@@ -41,14 +41,14 @@ class Part:
 
     @classmethod
     def from_dict(cls, table: Params) -> Self:
-        """Inverse of `to_dict`; unknown names in `table` raise ``ValueError`` with the nearest ones."""
+        """Inverse of `to_dict`; unknown names in `table` raise ``ValueError`` with the nearest valid ones."""
         own = [f for f in fields(cls) if f.compare]  # type: ignore[arg-type]
         needed = [f.name for f in own if f.default is MISSING and f.default_factory is MISSING]
         return cls(**checked_table(cls.__name__.lower(), table, [f.name for f in own], needed))
 
     @classmethod
     def read(cls, key: str, given: Any) -> Self:
-        """Return `given` if it is such a part, else the one that it stands for; `key` is where it is."""
+        """Return `given` if it is such a part, else build the part from it; `key` is its place, for messages."""
         try:
             return given if isinstance(given, cls) else cls.from_dict(given)
         except ValueError as error:
@@ -56,7 +56,7 @@ class Part:
 
     @classmethod
     def several(cls, key: str, given: object) -> tuple[Self, ...]:
-        """Return a list of such parts, or of what stands for them; `key` is where it is."""
+        """Return a list of such parts, built where necessary; `key` is its place, for messages."""
         if not isinstance(given, (list, tuple)):
             raise ValueError(f"{key}={shown(given)} must be a list")
         return tuple(cls.read(f"{key}[{i}]", part) for i, part in enumerate(given))
@@ -68,12 +68,12 @@ def _annotations(kind: type) -> Params:
 
 
 def check(part: DataclassInstance, *but: str) -> None:
-    """Set the fields of a dataclass, those of `but` apart, to what msgspec makes of them by their annotations.
+    """Convert the fields of a dataclass, except those in `but`, with msgspec by their annotations.
 
     Raises
     ------
     ValueError
-        A field holds something else; the sentence says what its annotation lets in.
+        A field has an invalid value; the message names the allowed ones.
     """
     for name in (f.name for f in fields(part) if f.name not in but):
         kind, value = _annotations(part.__class__)[name], getattr(part, name)
@@ -95,24 +95,24 @@ def checked_table(what: str, given: object, known: Collection[str], needed: Iter
     for key in needed:
         if key not in given:
             inside = [name for name, value in given.items() if isinstance(value, Mapping) and key in value]
-            where = f"; it stands in the table [{inside[0]}], before which it belongs" if inside else ""
+            where = f"; it stands in the table [{inside[0]}]; move it above that table" if inside else ""
             raise ValueError(f"{what}: the field {key!r} is missing{where}")
     return given
 
 
 _LONGEST = 100
-_SPECIAL = r'<>:"/\\|?*'  # what some system takes for a path, a wildcard or a stream
-_DEVICE = r"(con|prn|aux|nul|com\d|lpt\d)\s*(\.|$)"  # on Windows, whatever comes after a dot
+_SPECIAL = r'<>:"/\\|?*'  # some system reads these as a path, a wildcard or a stream
+_DEVICE = r"(con|prn|aux|nul|com\d|lpt\d)\s*(\.|$)"  # Windows reads these as devices, with any extension
 _FILE = re.compile(rf"(?!{_DEVICE})[^-\s.{_SPECIAL}]([^{_SPECIAL}]*[^\s.{_SPECIAL}])?", re.IGNORECASE)
 
 
 def plain_name(what: str, name: object) -> str:
-    """Return `name` if it is a file name, on every system, that stays in its folder; else raise ``ValueError``."""
+    """Return `name` if it is a plain file name on every system; else raise ``ValueError``."""
     if isinstance(name, str) and name.isprintable() and _FILE.fullmatch(name) and len(name.encode()) <= _LONGEST:
         return name
     raise ValueError(
-        f"{what}={shown(name)} must be a plain file name: 1 to {_LONGEST} bytes of characters that print, "
-        f"no < > : \" / \\ | ? *, no device's name, no space or dot at either end, no '-' in front"
+        f"{what}={shown(name)} must be a plain file name: 1 to {_LONGEST} bytes of printable characters, "
+        f"no < > : \" / \\ | ? *, no device name, no space or dot at either end, no leading '-'"
     )
 
 
@@ -123,19 +123,19 @@ class Use(Part):
     Parameters
     ----------
     name : str
-        As registered, or one's own: ``"my_module:MyAgent"``.
+        A registered name, or a user-defined class: ``"my_module:MyAgent"``.
     label : str, optional
-        For legends and tables; default: the name and whatever tells it from its neighbours.
+        Name in legends and tables; default: the name, with the parameters that differ from lines of the same name.
     on : str, optional
-        Agents only: the env id that this agent plays on instead of the experiment's.  Its runs keep the
-        experiment's seeds, so it meets the same arms and rewards.
+        Agents only: the env id on which this agent plays instead of the experiment's env.  Its runs keep the
+        experiment's seeds, so it faces the same arms and rewards.
     **params
-        Its parameters.
+        Parameters of the env, agent or wrapper.
 
     Raises
     ------
     ValueError
-        A name, a label or an env that is no text, or an empty one.
+        A name, label or env that is empty or not a text.
 
     Examples
     --------
@@ -155,26 +155,26 @@ class Use(Part):
 
     @property
     def called(self) -> str:
-        """Its label, else its name."""
+        """Return the label, or the name if there is none."""
         return self.label or self.name
 
     def having(self, /, **params: object) -> Use:
-        """Return a copy with other parameters besides; ``ValueError`` where one is a field of its own."""
+        """Return a copy with more parameters; ``ValueError`` if one is a field."""
         for key in params:
-            if key in ("use", "label", "on"):  # these say who plays; a TOML file has them in the same table
-                raise ValueError(f"{self.name}.{key} is no parameter; declare another line with {key} = …")
+            if key in ("use", "label", "on"):  # a TOML file has these fields in the same table
+                raise ValueError(f"{self.name}.{key} is a field, no parameter; declare another line with {key} = …")
         made = copy(self)
         object.__setattr__(made, "params", {**self.params, **thaw(plain(params))})
         return made
 
     def to_dict(self) -> dict[str, object]:
-        """As in a TOML file: ``{"use": name, "epsilon": 0.1, …}``."""
+        """Return the TOML table: ``{"use": name, "epsilon": 0.1, …}``."""
         extra = {k: v for k, v in (("label", self.label), ("on", self.on)) if v is not None}
         return {"use": self.name, **extra, **plain(self.params)}
 
     @classmethod
     def from_dict(cls, table: Params | str) -> Use:
-        """Inverse of `to_dict`: `table` is one, or a name without parameters; ``ValueError`` for anything else."""
+        """Inverse of `to_dict`: `table` is a table, or a name without parameters; else ``ValueError``."""
         given = {"use": table} if isinstance(table, str) else table
         if not isinstance(given, Mapping) or "use" not in given:
             raise ValueError(
@@ -186,26 +186,26 @@ class Use(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Figure(Part):
-    """One panel of an experiment's picture.
+    """One panel of an experiment's figure.
 
     Parameters
     ----------
     y : str
         A metric.
     x : str
-        ``"time"``: the curve; a swept parameter such as ``"env.n_agents"``; ``"runs"``: the distribution over runs of
-        the final value (an ECDF with medians); or a metric such as ``"epsilon"``: each line has a point for every value
-        of a swept parameter, of the metric's name (``agent.epsilon``) if there is one, else of the first.
+        ``"time"``: the curve.  A swept parameter such as ``"env.n_agents"``: a point per value.  ``"runs"``: the
+        distribution of the final value over runs (an ECDF with medians).  A metric such as ``"epsilon"``: a point
+        for each value of the swept parameter of that name (``agent.epsilon``), else of the first swept parameter.
     log : str
         Axes on a logarithmic scale: ``""``, ``"x"``, ``"y"`` or ``"xy"``.
     center : str
-        ``"mean"`` or ``"median"``: the line.
+        Centre of a line: ``"mean"`` or ``"median"``.
     band : str
         ``"interval"``: 95 % confidence interval of the centre; ``"quantiles"``: 2.5 % to 97.5 % of the runs.
     per_time : bool
         Divide by the time (time-averaged regret).
     since : float, optional
-        First time that is drawn.
+        First time to draw.
     lines : sequence of str
         Draw only the lines whose label begins with one of these; default: all.
     by : str
@@ -213,21 +213,21 @@ class Figure(Part):
     at : mapping
         Values of swept parameters: draw only there.
     title : str, optional
-        Above the panel; default: none.  ``None``: nothing but the value of its `by` stands there, and where all panels
-        say so, no heading above the picture either, since a paper has a caption.
+        Title of the panel; default: none.  ``None``: only the value of `by`; if all panels have ``None``, the figure
+        has no title either, since a paper has a caption.
     xlabel, ylabel : str
-        Along the axes; default: what is shown, in words.
+        Labels of the axes; default: the quantities in words.
     width : float, optional
-        Inches of paper that the panel takes, its labels included, from 1 to 40; of several panels the widest counts.
-        Default: 6 alone in its row, less beside others.
+        Width of the panel in inches, labels included, from 1 to 40; the widest of several panels counts.  Default: 6
+        for a single panel, less in a row.
     bounds : mapping of str to str
-        Dashed lines of theory: a label and ``"package.module:function"``, called with the cell's env parameters,
-        its agent's parameters and the x values (times, or the swept parameter's values) as ``(env, agent, x)``,
-        returning the y values (NaN: nothing to draw).  Only your own run calls your own; a page that is written
-        anew from a folder calls those that hushbandits ships and no other.
+        Dashed lines of theory: a label and ``"package.module:function"``.  The function gets the cell's env parameters,
+        its agent's parameters and the x values (times, or values of the swept parameter) as ``(env, agent, x)``.  It
+        returns the y values (NaN: draw nothing).  Your run calls your functions; a page built again from a folder
+        calls built-in functions only.
     reading : str
-        What there is to see, in a sentence or two: the page shows it below the picture.  Numbers in it are of the
-        runs as declared, so it says which.
+        What the figure shows, in one or two sentences; the page prints it below the figure.  Its numbers refer to the
+        runs as declared, so name these runs.
     """
 
     y: str

@@ -1,4 +1,4 @@
-"""Where figures and claims look; what they cannot mean is refused before anything runs."""
+"""Points that figures and claims look at; an invalid choice raises an error before anything runs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["check_claims", "check_declared", "picked", "points"]
 
 
 def points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]]:
-    """Where the claim looks: a name and the cells that the effect is made of, in order.
+    """Return the points of a claim: a name for each, and the cells of the effect in order.
 
-    Line by line; of a slope, place by place within a line.
+    Cells are ordered line by line; those of a slope point by point within a line.
     """
     effect, sweep, what = claim.effect, experiment.sweep, f"{experiment.name}, claim {claim.sentence!r}"
     along = [effect.along] if isinstance(effect, Slope) else []
@@ -43,9 +43,9 @@ def points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]]
 
 
 def check_claims(experiment: Experiment, measures: Mapping[str, Metric] | None = None) -> None:
-    """Raise ``ValueError`` if a claim names a line or a point that the experiment does not have, or asks too much.
+    """Raise ``ValueError`` if a claim names an unknown line or point, or if its effect is not possible there.
 
-    `measures`: what its metrics are, where that is known.
+    `measures`: metric specifications, as far as they are known.
     """
     for claim in experiment.claims:
         what, effect = f"{experiment.name}, claim {claim.sentence!r}", claim.effect
@@ -60,9 +60,9 @@ def check_claims(experiment: Experiment, measures: Mapping[str, Metric] | None =
 
 
 def check_declared(experiment: Experiment) -> None:
-    """Raise ``ValueError`` where figures pick what is not swept.
+    """Raise ``ValueError`` if a figure picks a parameter that is not swept.
 
-    Of a variation (``--quick``, ``--set``) they, and claims, may pick values that are gone.
+    In a variation (``--quick``, ``--set``), figures and claims may pick values that no longer exist.
     """
     for figure in experiment.figures:
         keys = [key for key in (figure.x, figure.by) if "." in key or key == figure.by != ""]  # others are metrics
@@ -73,7 +73,7 @@ def check_declared(experiment: Experiment) -> None:
 def picked(
     what: str, at: Mapping[str, Sequence[object]], sweep: Mapping[str, Sequence[object]], varied: bool = False
 ) -> None:
-    """Raise ``ValueError`` where `at` picks a parameter that is not swept, or (unless `varied`) a value of none.
+    """Raise ``ValueError`` if `at` picks a parameter that is not swept, or (unless `varied`) an unknown value.
 
     Examples
     --------

@@ -22,9 +22,9 @@ __all__ = ["Cell", "Experiment", "Figure", "Use"]
 
 @dataclass(frozen=True)
 class Cell:
-    """One agent in one env: what runs are repeated of.
+    """One agent in one env: the unit whose runs are repeated.
 
-    Its `key` names what is played, not where it stands; `world` is the env part of the key.
+    Its `key` identifies the env and agent, not the position in the experiment; `world` is the env part of the key.
     """
 
     env: Use
@@ -32,18 +32,18 @@ class Cell:
     agent: Use
     world: str
     checkpoints: int | Sequence[int] | None
-    #: Legend entry: the agent's label (and the wrappers', where they vary).
+    #: Legend entry: the agent's label (with that of the wrappers, if they vary).
     line: str
     #: Values of the sweep, by parameter.
     point: Params
-    #: The env that its seeds come from, the parameters that do not enter them, and a name that does.
+    #: The env and its parameters that enter the seeds, and the name of the seed group.
     home: Use
     paired: tuple[str, ...] = ()
     seed_group: str = ""
 
     @cached_property
     def spec(self) -> dict[str, object]:
-        """All that decides its numbers."""
+        """Return everything that determines the numbers of the cell."""
         return {
             "env": {"use": self.env.name, **self.env.params},
             "wrappers": [{"use": w.name, **w.params} for w in self.wrappers],
@@ -59,71 +59,71 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """Line and point in words."""
+        """Return line and point in words."""
         return ", ".join(filter(None, [self.line, place(self.point)]))
 
     @cached_property
     def seed_text(self) -> str:
-        """What of it enters its seeds (`hushbandits.core.random.world.seed_text`)."""
+        """Return the text that enters the seeds (`hushbandits.core.random.world.seed_text`)."""
         spec = ENVS.find(self.home.name)
         params = {**spec.defaults, **self.home.params}
         return seed_text(spec.load(), params, self.paired, self.seed_group)
 
     @property
     def shared_runs(self) -> str:
-        """Return a text that is equal for cells which share runs; it imports no user-defined env class."""
+        """Return a text that is equal for cells with shared runs; it does not import a user-defined env class."""
         return self.world if ":" in self.home.name else self.seed_text
 
     def seeds(self, seed: int, first: int, runs: int) -> Seeds:
-        """Return the seeds of runs `first` … of this cell."""
+        """Return the seeds of the runs `first` to `last` of this cell."""
         return spawn_seeds(seed, runs, first, self.seed_text)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment(Part):
-    """A declaration: who plays what, how often, and what is shown.
+    """Declaration of an experiment: env, agents, number of runs, figures and claims.
 
     Parameters
     ----------
     name, title, source : str
-        What to call it, what it shows (default: its name), and the paper's figure.
+        Name, title (default: the name), and the paper's figure.
     env : Use or str
         The env; a text is a name without parameters, here and below.
     agents : sequence of Use or str
         The agents; all of them face the same runs.
     wrappers : sequence of Use or str, or mapping of str to such a sequence
-        On messages' way, outermost first; a mapping crosses several choices with everything else, by label.
+        Wrappers of messages, outermost first; a mapping crosses several labelled choices with everything else.
     sweep : mapping of str to sequence
-        Parameters ``env.…``, ``agent.…`` (all agents, which must take it) or ``NAME.…`` (the agents or wrappers of
-        that name; the other lines stand there for comparison) and the values that they take; several are crossed.
-        What is swept is given nowhere else.
+        Swept parameters and their values; several parameters are crossed.  ``env.…`` and ``agent.…`` are parameters of
+        the env and of all agents.  ``NAME.…`` is one of the agents or wrappers of that name; other lines stand beside
+        it for comparison.  A swept parameter must not be given elsewhere.
     paired : sequence of str
-        Env parameters whose values share seeds, such as ``"life"``: runs that differ in nothing else then meet the
-        same arms, graphs and rewards, and claims compare them in pairs.
+        Env parameters whose values share seeds, such as ``"life"``.  Runs that differ only in these face the same
+        arms, graphs and rewards, and claims compare them in pairs.
     runs : int
         Runs per cell.
     luck : str
-        A name under which its runs draw from seeds of their own, for claims to be judged on runs that nobody has seen.
-        Default: the runs of every other experiment with such an env.
+        A name that gives the runs separate seeds, so that claims are judged on fresh runs.  Default: the runs that all
+        experiments with such an env share.
     checkpoints : int or sequence of int, optional
-        Where curves are sampled, in the env's clock: that many points evenly spaced in the logarithm up to the
-        horizon, or these.  Default: 50; none where runs end by themselves (most of exploration).
+        Times at which curves are sampled, in the env's time unit: so many points spaced evenly in the logarithm up to
+        the horizon, or these times.  Default: 50; none if runs end by themselves (most of exploration).
     metrics : sequence of str
         Metrics of the printed table; all scalar metrics are stored.
     figures : sequence of Figure
-        Panels of the picture.
+        Panels of the figure.
     claims : sequence of Claim
-        What the paper says about it.
+        Claims of the paper.
     quick : mapping
         Overrides of ``--quick``: ``runs``, ``checkpoints``, and parameters as in `sweep` (a list replaces a
         sweep).
     varied : bool
-        Whether it varies another declaration (``--quick``, ``--set``); it is not part of the data.
+        Whether this is a variation of another declaration (``--quick``, ``--set``); not part of the data.
 
     Raises
     ------
     ValueError
-        A part that is not what is said here, or contradicts another one; the sentence names it.
+        A part that is invalid or contradicts another one; the message names it.
 
     Examples
     --------
@@ -149,7 +149,7 @@ class Experiment(Part):
     figures: Sequence[Figure] = ()
     claims: Sequence[Claim] = ()
     quick: Params = field(default_factory=dict)
-    #: Whether it is a variation: values that its figures and claims pick may be gone then.  No part of the data.
+    #: Whether it is a variation: values that its figures and claims pick may be missing.  Not part of the data.
     varied: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -160,7 +160,7 @@ class Experiment(Part):
             raise type(error)(f"experiment {self.name}: {error}") from None
 
     def _read(self) -> None:
-        """Make parts of what stands for them, values of what msgspec lets in, and labels of a claim's agents."""
+        """Build the parts, convert the values with msgspec, and resolve the labels of claims."""
         wrappers = self.wrappers
         parts = {
             "env": Use.read("env", self.env),
@@ -176,22 +176,22 @@ class Experiment(Part):
         check(self, *parts)
         object.__setattr__(self, "title", self.title or self.name)
         if not self._lines:
-            raise ValueError(f"agents={shown(self.agents)} and wrappers={shown(wrappers)} must name somebody")
+            raise ValueError(f"agents={shown(self.agents)} and wrappers={shown(wrappers)} must not be empty")
         self._check_keys("sweep", self.sweep)
         self._check_keys("quick", self.quick, _PLAIN)
         for parameter, values in self.sweep.items():
             texts = [canonical(v) for v in values]
             if not texts or len(set(texts)) < len(texts):
                 raise ValueError(f"sweep {parameter}={shown(list(values))} must list values, each once")
-        for key in ("runs", "wrappers"):  # every env takes these of whoever builds it
+        for key in ("runs", "wrappers"):  # every env takes these from its constructor
             if key in self.env.params or f"env.{key}" in self.sweep:
-                raise ValueError(f"'env.{key}' is no parameter of the env's; {key} = … of the experiment says it")
+                raise ValueError(f"'env.{key}' is no parameter of the env; use {key} = … of the experiment")
         for use, prefixes in self._reached():
             by = {name: f"{name}={shown(value)}" for name, value in use.params.items()}
             for key in self.sweep:
                 prefix, _, name = key.rpartition(".")
                 if prefix in prefixes and by.setdefault(name, key) != key:
-                    raise ValueError(f"sweep {key!r}: {use.called} is given {by[name]} already; keep one of the two")
+                    raise ValueError(f"sweep {key!r}: {use.called} already has {by[name]}; keep one of the two")
         given = [*self.env.params, *(key.removeprefix("env.") for key in self.sweep)]
         if strange := [parameter for parameter in self.paired if parameter not in given]:
             raise ValueError(f"paired={strange[0]!r} is no env parameter given here")
@@ -201,12 +201,12 @@ class Experiment(Part):
         object.__setattr__(self, "claims", claims)
 
     def _check_keys(self, what: str, keys: Iterable[str], plain: Sequence[str] = ()) -> None:
-        """Raise ``ValueError`` where a key names no parameter of the env, the agents or the wrappers."""
+        """Raise ``ValueError`` if a key names no parameter of the env, the agents or the wrappers."""
         prefixes = {prefix for _, mine in self._reached() for prefix in mine}
         for key in keys:
             prefix, _, parameter = key.rpartition(".")
             if key not in plain and not (parameter and prefix in prefixes):
-                write = f"write env.{parameter} or agent.{parameter}, to say whose it is"
+                write = f"write env.{parameter} or agent.{parameter}"
                 why = f"nothing here is called {prefix!r}{nearest(prefix, prefixes)}" if prefix else write
                 raise ValueError(f"{what} {shown(key)}: {why}")
 
@@ -216,13 +216,13 @@ class Experiment(Part):
         return self.wrappers if isinstance(self.wrappers, Mapping) else {"": self.wrappers}
 
     def _reached(self) -> list[tuple[Use, tuple[str, ...]]]:
-        """Env, agents and wrappers, each with the prefixes of a sweep that reach it."""
+        """Return env, agents and wrappers, each with the sweep prefixes that apply to it."""
         wrappers = [w for uses in self._choices().values() for w in uses]
         agents = [(a, ("agent", a.name)) for a in self.agents]
         return [(self.env, ("env",)), *agents, *((w, (w.name,)) for w in wrappers)]
 
     def _line_of(self, line: Line) -> Line:
-        """A claim's line by its label, or by a mapping that holds it."""
+        """Return the line of a claim, by its label or by a matching mapping."""
         if isinstance(line, Mapping) and "agent" in line:
             return {**line, "agent": self._line_of(line["agent"])}
         if not isinstance(line, Use):
@@ -234,7 +234,7 @@ class Experiment(Part):
         return found[0]
 
     def lines(self) -> list[str]:
-        """Legend entries: agents × wrapper choices."""
+        """Return the legend entries: agents × wrapper choices."""
         return [label for label, *_ in self._lines]
 
     @cached_property
@@ -247,7 +247,7 @@ class Experiment(Part):
         ]
 
     def cells(self) -> list[Cell]:
-        """All cells, in the order of the declaration."""
+        """Return all cells, in the order of the declaration."""
         return self._cells
 
     @cached_property
@@ -269,7 +269,7 @@ class Experiment(Part):
     # -- as data ----------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, object]:
-        """As in a TOML file; fields at their defaults are left out, but for `runs`."""
+        """Return the TOML table, without fields at their defaults except `runs`."""
         return {**super().to_dict(), "runs": self.runs}
 
     # -- variations -------------------------------------------------------------------------------------------
@@ -280,8 +280,8 @@ class Experiment(Part):
         Parameters
         ----------
         changes : mapping
-            ``runs``, ``checkpoints``, or parameters named as in `sweep`.  A list or tuple under the name of
-            a swept parameter replaces its sweep; any other value is its sweep's only one.
+            ``runs``, ``checkpoints``, or parameters named as in `sweep`.  A list or tuple replaces the sweep of that
+            parameter; any other value becomes its only value.
         """
         self._check_keys(f"experiment {self.name}: cannot set", changes, _PLAIN)
         own = {key: value for key, value in changes.items() if key in _PLAIN}
@@ -296,7 +296,7 @@ class Experiment(Part):
         return replace(self, **own, env=env, agents=agents, wrappers=wrappers, sweep=sweep, varied=varied)
 
     def quickly(self) -> Experiment:
-        """Return the small version of ``--quick``: `quick`'s overrides, else at most 5 runs."""
+        """Return the small version for ``--quick``: the overrides of `quick`, else at most 5 runs."""
         return self.overriding(self.quick or {"runs": min(self.runs, 5)})
 
     def joined_by(self, agents: Iterable[Use | str]) -> Experiment:
@@ -304,7 +304,7 @@ class Experiment(Part):
         return replace(self, agents=(*self.agents, *Use.several("agents", tuple(agents))))
 
 
-#: What may be changed besides parameters.
+#: Fields that may be changed besides parameters.
 _PLAIN = ("runs", "checkpoints")
 
 
@@ -318,10 +318,10 @@ def _aimed(use: Use, point: Params, *prefixes: str) -> Use:
 
 
 def _labels(agents: Sequence[Use]) -> list[str]:
-    """Labels of the agents: the given one, else the name and the parameters that differ among its namesakes."""
+    """Return labels of the agents: the given one, else the name and the parameters that differ among equal names."""
     labels = []
     for agent in agents:
-        # An agent beyond its guarantees is marked wherever it is named.
+        # An agent outside the range of its guarantees is marked in every label.
         mark = " (uncalibrated)" if agent.params.get("calibrated") is False else ""
         if agent.label:
             labels.append(agent.label + mark)

@@ -1,6 +1,6 @@
-"""How parameters are written in tables and plots, one line each; metrics are declared where they are measured.
+"""Symbols and words of parameters in tables and plots, one line each; metrics are declared where they are measured.
 
-A parameter that is missing here works all the same, under its own name.
+A parameter that is missing here appears under its name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hushbandits.registry import builtin_classes
 __all__ = ["PARAMETERS", "place", "shipped", "short", "smaller_is_better", "symbol", "words"]
 
 
-#: Parameters: how they are written beside a value, and in words along an axis.
+#: Parameters: the symbol beside a value, and the words along an axis.
 PARAMETERS = {
     "epsilon": ("ε", "privacy parameter ε"),
     "delta": ("δ", "failure probability δ"),
@@ -35,14 +35,14 @@ PARAMETERS = {
 
 @cache
 def shipped() -> Mapping[str, Metric]:
-    """Return what the metrics are of envs, agents and wrappers that ship, by name.
+    """Return the specifications of all metrics of built-in envs, agents and wrappers, by name.
 
-    For folders that do not say it themselves.
+    They apply to folders that do not declare their metrics.
     """
     return MappingProxyType(gathered(*builtin_classes()))
 
 
-#: Metrics of which less is better, and of which more: what is in neither is not judged by size.
+#: Metrics of which less is better, and of which more is better; the direction of all others is unknown.
 _LESS = frozenset(
     {"regret", "rounds", "messages", "messages_most", "bits", "bits_per_user", "named", "named_most", "epsilon"}
 )
@@ -50,12 +50,12 @@ _MORE = frozenset({"correct", "covered"})
 
 
 def smaller_is_better(name: str) -> bool | None:
-    """Whether less of a metric is better, or more; ``None`` where that is not declared."""
+    """Return whether less or more of a metric is better; ``None`` if that is unknown."""
     return True if name in _LESS else False if name in _MORE else None
 
 
 def symbol(parameter: str) -> str:
-    """Return how a parameter, which may carry a prefix, is written beside a value.
+    """Return the symbol of a parameter, with or without prefix, as written beside a value.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def symbol(parameter: str) -> str:
 
 
 def words(parameter: str) -> str:
-    """Return how a parameter is written along an axis."""
+    """Return the words for a parameter along an axis."""
     return _parameter(parameter)[1]
 
 
@@ -82,7 +82,7 @@ def place(point: Params) -> str:
 
 
 def short(value: object) -> str:
-    """Return how a value is written in labels."""
+    """Return a value as written in labels."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
