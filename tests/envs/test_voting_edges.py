@@ -181,7 +181,7 @@ def test_two_best_arms_need_a_horizon_or_a_precision():
     env = {"means": [0.6, 0.6, 0.1], "n_agents": 64}
     for agent in ("DP-MASE", "Central", "Independent", "Corrupted-Elimination"):
         id = "CorruptedElimination-v0" if agent.startswith("Corrupted") else "DPMASE-v0"
-        with pytest.raises(ValueError, match=rf"{agent} may never tell two best arms apart: .*horizon"):
+        with pytest.raises(ValueError, match=rf"{agent} may never separate two best arms: .*horizon"):
             hb.evaluate(id, agent, runs=1, env=env)
         hb.evaluate(id, agent, runs=1, env={**env, "horizon": 100})
     assert hb.evaluate(ID, "Decentralized-SER3", runs=1, env=env).final("correct").all()
@@ -236,7 +236,7 @@ def test_whatever_may_be_played_without_a_horizon_ends(agent, id, means, n_agent
 def test_one_arm_per_activation_holds_at_both_speeds(agent, step):
     """A routine says whether it pulls several arms, and is refused at the door; one that says it wrongly, at once."""
     core, team = hb.make_batched("DPMASE-v0", n_agents=64, single=True), hb.make_team(agent)
-    with pytest.raises(ValueError, match=f"{agent} pulls several arms in an activation, and this env takes one"):
+    with pytest.raises(ValueError, match=f"{agent} pulls several arms per activation"):
         check_compatible(core, team)
     routine = team.routine
     team.routine = lambda n_arms: routine(n_arms)._replace(several=False)

@@ -1,1 +1,1 @@
-"""The three settings, one file each, and what they are made of."""
+"""The three settings, a folder each: networks, private exploration and privatized feedback."""

@@ -1,4 +1,4 @@
-"""What the settings' pictures share: a row per arm, colours of arms, and words that say what is drawn."""
+"""Shared code of the settings' pictures: a row per arm, colours of arms, and captions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 IN, OUT, BEST = "#2a6fbb", "#c9ced6", "#e07b39"
-#: Ten arms, told apart by colour-blind eyes too (after Tol 2021, "muted").
+#: Ten colours that colour-blind readers can distinguish (after Tol 2021, "muted").
 _ARMS = (
     "#332288", "#88ccee", "#ddcc77", "#117733", "#cc6677", "#44aa99", "#999933", "#882255", "#aa4499", "#8c8c8c",
 )  # fmt: skip
 _NAMED = 30  # arms up to which each row has a name
-_LISTED = 20  # arms up to which a line of text tells of each
+_LISTED = 20  # arms up to which a line of text lists each
 
 
 class Picture(Task):
@@ -28,12 +28,12 @@ class Picture(Task):
 
     @property
     def best(self) -> int:
-        """The arm that costs least, now."""
+        """The arm with the smallest gap now."""
         gaps = getattr(self.core, "gaps", None)
         return int(self.core.means[0].argmax() if gaps is None else gaps[0].argmin())
 
     def listed(self, counts: Array) -> str:
-        """Write counts by arm; of many arms, those of the largest."""
+        """Return the counts by arm as text; of many arms, only the largest counts."""
         names, top = self.core.arms.names, np.arange(self.core.n_arms)
         if len(top) > _LISTED:
             top = np.sort(np.argsort(-counts, kind="stable")[:_LISTED])
@@ -44,7 +44,7 @@ class Picture(Task):
         return ", ".join(filter(None, told))
 
     def bars(self, axes: Axes, counts: Array, colour: Sequence[object] | Array, title: str) -> None:
-        """Draw a bar per arm, and what it counts."""
+        """Draw a bar per arm under a title."""
         drawn = axes.barh(np.arange(len(counts)), counts, color=colour, height=0.75)
         axes.bar_label(drawn, fmt=lambda n: f"{n:,.0f}" if n else "", fontsize=7, padding=3)
         axes.set_xlim(0, 1.2 * max(1.0, counts.max()))
@@ -67,7 +67,7 @@ class Picture(Task):
 
 
 def colours(core: World) -> list[tuple[float, ...]]:
-    """Return a colour per arm: one of its own up to ten arms, else the darker, the less it costs."""
+    """Return a colour per arm: distinct colours up to ten arms, else darker for smaller gaps."""
     from matplotlib import colormaps
     from matplotlib.colors import to_rgba
 
@@ -78,5 +78,5 @@ def colours(core: World) -> list[tuple[float, ...]]:
 
 
 def caption(figure: Figure, *sentences: str) -> None:
-    """Say under a picture what is drawn."""
+    """Write a caption under a picture."""
     figure.supxlabel(fill("; ".join(filter(None, sentences)), 118), fontsize=8, color="#4b5563")

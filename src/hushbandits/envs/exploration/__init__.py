@@ -1,4 +1,4 @@
-"""Private exploration: one agent acts at a time, and all tell a coordinator only which arms they give up on."""
+"""Private exploration: one agent acts at a time and sends a coordinator only votes against arms."""
 
 from hushbandits.envs.exploration.env import Exploration
 

@@ -1,4 +1,4 @@
-"""The coordinator of private exploration: votes in, the global set out."""
+"""The coordinator of private exploration, who counts votes and publishes the global set of arms."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from hushbandits.envs.exploration.votes import VoteState, judged
 
 
 class GlobalSet(Inbox):
-    """What the coordinator tells everyone: the global set 𝒦 (and whether all begin afresh), in one slot."""
+    """An inbox of one slot: the global set 𝒦 that the coordinator publishes, and whether the vote was reset."""
 
     def __init__(self, **told: Array):
         self._told = {name: handed(value) for name, value in told.items()}
 
     @property
     def fields(self) -> tuple[str, ...]:  # type: ignore[override]
-        """``active``, and ``reset`` where agents may reset the vote."""
+        """The names of the fields: ``active``, and ``reset`` if agents may reset the vote."""
         return tuple(self._told)
 
     @property
     def arrived(self) -> Array:
-        """``(R, 1, 1)``: always there."""
+        """``(R, 1, 1)`` bool, all True: the global set always arrives."""
         return np.ones((len(self._told["active"]), 1, 1), bool)
 
     def __getitem__(self, field: str) -> Array:
         if field not in self._told:
-            raise KeyError(f"no field {field!r} in this inbox; it offers: {', '.join(self._told)}")
+            raise KeyError(f"no field {field!r} in this inbox; its fields: {', '.join(self._told)}")
         return self._told[field][:, None, None]
 
 
 def recommend(book: VoteState, rng: Streams) -> Array:
-    """Return the arm left in 𝒦, else the arm with the fewest votes, ties at random; ``(R,)``."""
+    """Return the arm left in 𝒦, or the arm with the fewest votes (ties at random), ``(R,)``."""
     out = np.empty(len(rng), np.int64)
     for r, u in enumerate(rng.uniforms(0, (), RECOMMENDATION)):
         left = np.flatnonzero(book.active[r] | ~book.active[r].any())
@@ -45,7 +45,7 @@ def recommend(book: VoteState, rng: Streams) -> Array:
     return out
 
 
-#: What a vote measures.
+#: The metrics of a vote.
 MEASURES: Mapping[str, Metric] = {
     "rounds": Metric("rounds until the stop", "count"),
     "messages": Metric("messages sent", "count"),
@@ -59,8 +59,8 @@ MEASURES: Mapping[str, Metric] = {
 
 
 def measured(book: VoteState, right: Array, everyone: bool) -> dict[str, Array]:
-    """Metrics of a vote, each ``(R,)``; `right` says which arms are, ``(R, K)``."""
-    seen = book.counted if book.vote_cost > 0 else np.zeros_like(book.counted)  # some keep their votes to themselves
+    """Return the metrics of a vote, each ``(R,)``; `right` marks the correct arms, ``(R, K)``."""
+    seen = book.counted if book.vote_cost > 0 else np.zeros_like(book.counted)  # free votes are not sent
     correct, inconclusive = judged(book, right, everyone)
     (named, most), acting = named_rows(seen, right), book.weights > 0
     return {
@@ -75,7 +75,7 @@ def measured(book: VoteState, right: Array, everyone: bool) -> dict[str, Array]:
 
 
 def claimed(stop: str, vote_cost: int, eta: float, precision: float) -> tuple[Guarantee, ...]:
-    """(ε, η)-privacy as Féraud et al. claim it for their vote; empty where nobody votes, or the vote is another."""
+    """Return (ε, η)-privacy as Féraud et al. claim it for their vote; empty for any other vote, or without one."""
     if stop == "coordinator" or vote_cost == 0:
         return ()
     return (

@@ -1,4 +1,4 @@
-"""Whether votes can decide a run, and whether it ends at all: what is refused before it is played."""
+"""Checks before a run that votes can decide it and that it ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HORIZON = "give the env a horizon, such as horizon=100_000"
 
 
 def check_loss(xi: float, wrappers: Sequence[Wrapper]) -> None:
-    """Raise ``ValueError`` unless votes do get lost at the rate ξ that the threshold allows for.
+    """Raise ``ValueError`` unless votes are lost at the rate ξ that the threshold allows for.
 
     Examples
     --------
@@ -27,22 +27,22 @@ def check_loss(xi: float, wrappers: Sequence[Wrapper]) -> None:
     if xi > 0 and abs(1 - kept - xi) > 1e-9:
         raise ValueError(
             f"xi={xi:g} lowers the threshold for votes that get lost, but this env's wrappers lose a share of "
-            f"{1 - kept:.6g}; add VoteCorruption(xi={xi:g}) and nothing else that loses votes, or leave xi out"
+            f"{1 - kept:.6g}; use VoteCorruption(xi={xi:g}) as the only wrapper that loses votes, or omit xi"
         )
 
 
 def _kept(wrappers: Sequence[Wrapper]) -> float:
-    """How many of the votes get through, where wrappers say what they lose."""
+    """Return the share of votes that the wrappers do not lose."""
     return float(np.prod([1 - w.drop_prob for w in wrappers if w.drop_prob is not None]))
 
 
 def _voters(env: World) -> int:
-    """How many agents ever act, and so may vote."""
+    """Return the number of agents with a positive probability of acting."""
     return int((env.weights > 0).sum())
 
 
 def check_end(env: World) -> None:
-    """Raise ``ValueError`` where stop, horizon and moving means contradict each other, or nothing ends a run."""
+    """Raise ``ValueError`` if stop, horizon and moving means contradict each other, or a run may never end."""
     if env.horizon is None and env.stop == "horizon":
         raise ValueError("stop='horizon' needs a horizon, such as horizon=100_000")
     if env.resets and env.stop != "horizon":
@@ -53,23 +53,23 @@ def check_end(env: World) -> None:
     mute = everyone or env.votes_needed > voters
     if env.horizon is None and env.stop == "coordinator" and env.idle == "stays" and mute:
         why = "judge='everyone'" if everyone else f"{env.votes_needed} votes needed of {voters} agents that act"
-        raise ValueError(f"no vote removes an arm ({why}) and nobody leaves (idle='stays'): {_HORIZON}")
+        raise ValueError(f"no vote removes an arm ({why}) and no agent leaves (idle='stays'): {_HORIZON}")
 
 
 def admit(env: World, team: Team) -> None:
-    """Refuse a team whose runs in `env` cannot be decided, or may never end; warn where votes can do nothing."""
+    """Raise ``ValueError`` if the team's runs cannot be decided or may never end; warn if votes have no effect."""
     voters = _voters(env)
     short = env.judge == "coordinator" and env.votes_needed > voters
     if not isinstance(team, VotingTeam):
         counts = env.judge == "coordinator" and not short and _kept(env.wrappers) > 0
         if env.horizon is None and not (team.ends and counts):
-            raise ValueError(f"{team.name} may play for ever, for this env has no horizon: {_HORIZON}")
+            raise ValueError(f"{team.name} may play for ever, as this env has no horizon: {_HORIZON}")
         return
     if short:
         sentence = f"{team.name} needs {env.votes_needed} votes to remove an arm, and {voters} agents act"
         if env.stop == "coordinator":
             raise ValueError(f"{sentence}: no run can be decided; take more agents, or a lower threshold")
-        warnings.warn(f"{sentence}: each goes by its own samples alone", stacklevel=3)
+        warnings.warn(f"{sentence}: each agent uses its own samples alone", stacklevel=3)
     if env.horizon is not None:
         return
     certain = env.votes_needed == 1 and not env.wrappers
@@ -77,14 +77,14 @@ def admit(env: World, team: Team) -> None:
     if not (certain or leave or settle):
         raise ValueError(
             f"{team.name} may wait for ever with stop={env.stop!r}, idle={env.idle!r}, {env.votes_needed} votes needed "
-            f"and {len(env.wrappers)} wrappers on their way: {_HORIZON}"
+            f"and {len(env.wrappers)} wrappers: {_HORIZON}"
         )
     if not team.plays_on and _tied(env):
-        raise ValueError(f"{team.name} may never tell two best arms apart: {_HORIZON}")
+        raise ValueError(f"{team.name} may never separate two best arms: {_HORIZON}")
 
 
 def _tied(env: World) -> bool:
-    """Whether two arms are best in every run."""
+    """Return whether two arms are best in every run."""
     given = env.arms.given
     if given is None:
         return False

@@ -28,10 +28,10 @@ from hushbandits.routines.elimination import confidence_under_loss
 
 
 class Exploration(Env):
-    """N agents act one at a time and tell a coordinator only which arms they give up on.
+    """N agents act one at a time and send a coordinator only votes against arms.
 
-    In every round one agent is drawn from P.  It pulls the arms that it chooses, learns, and may vote arms
-    out; the coordinator removes an arm from the global set 𝒦 at the vote threshold and tells everyone 𝒦.
+    In every round one agent is drawn from P.  It pulls the arms that it chooses, learns, and may vote arms out.  The
+    coordinator removes an arm from the global set 𝒦 at the vote threshold and publishes 𝒦.
 
     Parameters
     ----------
@@ -39,12 +39,12 @@ class Exploration(Env):
         ``"P1"``: Bernoulli arms .7 .5 .3 and seven of .1; ``"P2"``: Gaussian arms 11, 10.8 and eight of 10.4;
         ``"P3"``: P1 with a drift of 1e-5.  (Problem 2 of Féraud et al. is P1 among ``"50/80"`` agents.)
     means : sequence of K floats or UniformMeans, optional
-        Arm means of your own instead of the problem's.
+        Arm means that replace the problem's.
     rewards : str or Law, optional
-        Reward law of your own instead of the problem's.
+        Reward law that replaces the problem's.
     n_arms : int, optional
-        K; needed when `means` is drawn.  Where `means` lists its arms, another K is refused; of a problem's means
-        the first K count, and the last one again for arms beyond its ten.
+        K; needed if `means` is drawn.  It must equal the length of `means` if `means` is a list.  Of a problem's
+        means the first K are used; the last one is repeated for arms beyond its ten.
     n_agents : int
         N.
     agent_distribution : str or sequence of N floats
@@ -60,33 +60,33 @@ class Exploration(Env):
         η instead of β, and the probability ξ that a vote is lost: the default threshold is then
         ``⌊ln δ / ln η_ξ⌋`` with ``η_ξ = 1 − (1 − η)/(1 − ξ)^(K−1)`` (Rio et al., algorithm 3).
     judge : str
-        Whose word counts: the ``"coordinator"``, who removes arms from 𝒦; or ``"everyone"``: votes remove nothing,
-        an agent's own ballot must leave one arm, and a run is correct when every agent's does leave the best.
+        Who decides.  ``"coordinator"``: it removes arms from 𝒦.  ``"everyone"``: votes remove nothing, each agent's
+        own ballot must leave one arm, and a run is correct if every ballot leaves the best arm.
     vote_cost, round_cost : int
-        Messages charged per new vote (or reset) and per round (1 and 0; baselines that share samples pay by the
-        round); ``"others"``: N − 1.
+        Messages charged per new vote (or reset) and per round, 1 and 0 by default; ``"others"``: N − 1.  Baselines
+        that share samples pay per round.
     idle : str
-        What an empty arm set means: ``"leaves"`` (Rio et al.: the agent is finished, P is renormalised over the
+        The meaning of an empty arm set: ``"leaves"`` (Rio et al.: the agent is finished, P is renormalised over the
         rest, no round is counted) or ``"stays"`` (Féraud et al.: the activation counts).
     stop : str
         When a run ends: when the ``"coordinator"`` has ``|𝒦| ≤ 1`` (Rio et al.); when all ``"players"`` hold one arm
-        (Féraud et al., algorithm 2, line 22); or only at the ``"horizon"``, judged by its regret.  What a player
-        holds is 𝒦 as it read it at its last activation without its own votes, or that 𝒦 itself if it was one arm.
-        A run in which nothing can change any more ends too.
+        (Féraud et al., algorithm 2, line 22); or only at the ``"horizon"``, judged by its regret.  A player holds 𝒦
+        as of its last activation without the arms that it voted out, or 𝒦 itself if 𝒦 was one arm.  A run in which
+        nothing can change any more ends too.
     single : bool
-        One arm per activation: a larger set is an error.
+        Whether an activation pulls one arm only; a larger set is then an error.
     precision : float
-        ε: an arm within ε of the best is right (`correct`).
+        ε: an arm within ε of the best is correct (`correct`).
     strict : bool
         Whether δ outside ``[η^N, η²]`` is an error (Féraud et al., algorithm 2), where votes decide by the default
         threshold.
     drift : float, optional
-        By how much the means of all arms but the best fall per round, down to 0; default: the problem's, and 0
-        with `means` of your own.
+        By how much the means of all arms but the best fall per round, down to 0; default: the problem's, or 0 if
+        `means` is given.
     switches : int
         How often within the horizon the means move on by one arm, at equal distances.
     resets : bool
-        Whether agents may reset the vote: messages have a field ``reset`` that the coordinator obeys and passes on;
+        Whether agents may reset the vote by the message field ``reset``, which the coordinator obeys and passes on;
         only with ``stop="horizon"``.
     permute_arms : bool
         Shuffle the arms of every run, so that no tie rule favours the best arm by its index.
@@ -103,14 +103,14 @@ class Exploration(Env):
 
     Notes
     -----
-    Votes are an N × K bit matrix: a repeated vote counts nothing.  A run stops at ``|𝒦| ≤ 1``; when everyone has
-    left with ``|𝒦| > 1`` (lost votes can do that) it ends inconclusive, and so it does when 𝒦 is empty; the
-    recommendation is then the arm with the fewest votes, ties drawn at random.
-    Metrics, each (R,): ``rounds``; ``messages``, votes that left their agents (not those lost at the source);
-    ``correct``, false when inconclusive (with players:
-    every one of them holds a right arm); ``inconclusive``; ``arms``, ``|𝒦|``; ``named`` and ``named_most``, how often
-    an observer of one agent's votes names a right arm (the mean agent; the one that told most); and ``regret`` with the
-    horizon as the stop, pseudo-regret of every pull against the arm that is best at that time.
+    Votes are an N × K bit matrix: a repeated vote has no effect.  A run stops at ``|𝒦| ≤ 1``.  It ends inconclusive
+    if 𝒦 is empty, or if all agents have left with ``|𝒦| > 1``, which lost votes can cause.  The recommendation is
+    then the arm with the fewest votes, ties drawn at random.
+    Metrics, each (R,): ``rounds``; ``messages``, votes sent (not those lost at the source); ``correct``, false if
+    inconclusive (with players: whether each of them holds a correct arm); ``inconclusive``; ``arms``, ``|𝒦|``;
+    ``named`` and ``named_most``, how often an observer of one agent's votes names a correct arm (mean over agents; the
+    agent with the most votes); and, with the horizon as the stop, ``regret``, the pseudo-regret of every pull against
+    the arm that is best at that time.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class Exploration(Env):
     curve_metrics: tuple[str, ...] = ("arms", "messages")
     measures = coordinator.MEASURES
     payload = Votes
-    #: Without the horizon: learners need one where experiments have none.
+    #: The horizon is not among them: learners need one even where experiments have none.
     seed_fields: ClassVar[Mapping[str, str]] = {
         **{name: name for name in ("problem", "n_agents", "n_arms", "means", "rewards", "permute_arms", "drift")},
         "agent_distribution": "agent_distribution", "n_change_points": "switches",
@@ -135,9 +135,9 @@ class Exploration(Env):
               "precision", "resets")  # fmt: skip
     settings = ("eta", "strict", "vote_cost", "round_cost")
     learner = ExplorationTask
-    book: VoteState  # what has happened: phases and episodes write here
+    book: VoteState  # the state of the vote: phases and episodes write here
     _reward_luck: Uniforms
-    _left: Array  # votes that have left their agents, where a wrapper adds them up; else they are those counted
+    _left: Array  # votes sent, if a wrapper sums them; otherwise these are the votes counted
 
     def __init__(
         self, *, problem: str = "P1", means: Sequence[float] | UniformMeans | None = None,
@@ -151,7 +151,7 @@ class Exploration(Env):
         fields: Fields | None = None, runs: int = 1,
     ):  # fmt: skip
         self.horizon = None if horizon is None else count("horizon", horizon, 1, LONGEST)
-        #: Where the arms stand.
+        #: The arms' locations.
         self.arms = problem_arms(
             problem, means, rewards, n_arms, drift, permute=permute_arms, switches=switches, horizon=self.horizon
         )
@@ -201,7 +201,7 @@ class Exploration(Env):
 
     @property
     def report(self) -> Fields:
-        """One bit per arm: voted out; and one for a reset, where there is any."""
+        """Fields of a message: a vote bit per arm, and a reset bit if resets are allowed."""
         reset = {"reset": Field((), "?")} if self.resets else {}
         return {"vote": Field((self.n_arms,), "?"), **reset}
 
@@ -210,7 +210,7 @@ class Exploration(Env):
         return {"arms": Field((self.n_arms,), "?")}
 
     def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Array:
-        """Every arm that is still in 𝒦; where an activation pulls one, one of them."""
+        """Return every arm in 𝒦, or one of them if an activation pulls one arm."""
         arms = self.book.active[:, None] & self.book.live[:, None, None]
         if self.single:
             for row, rng in zip(arms[:, 0], rngs, strict=True):
@@ -220,7 +220,7 @@ class Exploration(Env):
         return arms
 
     def random_message(self, rngs: Sequence[np.random.Generator], rate: float = 0.01) -> dict[str, Array]:
-        """A vote against each arm with probability `rate`."""
+        """Return a vote against each arm with probability `rate`."""
         vote = np.stack([rng.random((1, self.n_arms)) < rate for rng in rngs])
         return {**self._report(), "vote": vote}
 
@@ -243,28 +243,28 @@ class Exploration(Env):
             set_rows(self, rows, _left=np.zeros((n, self.n_agents, k), bool))
         if rows is None:
             self.book = votes.open_votes(self, n)
-            #: (R, K) votes that have arrived, and (R, N) who is still drawn.
+            #: (R, K) votes that have arrived, and (R, N) agents that are still drawn.
             self.votes, self.pool = self.book.votes, self.book.pool
-            self._who = self.book.who  # between the phases who has pulled, else who acts next
+            self._who = self.book.who  # between the phases the agent that pulled, otherwise the next one
         else:
             votes.open_rows(rows, self.book)
         votes.first_rows(np.arange(n) if rows is None else rows, first, self.book)
 
     @property
     def locations(self) -> Array:
-        """``(R, K)`` arm locations, now."""
+        """Current arm locations, ``(R, K)``."""
         return self.arms.at(self.book.rounds)
 
     @property
     def means(self) -> Array:
-        """``(R, K)`` arm means, now."""
+        """Current arm means, ``(R, K)``."""
         return self.arms.means(self.book.rounds)
 
     def _check_action(self, action: object) -> Array:
         arms = super()._check_action(action)
         assert isinstance(arms, np.ndarray)
         if self.single and (arms.sum(2) > 1).any():
-            raise ValueError("action must be one arm per activation, or none: single=True")
+            raise ValueError("action must be one arm per activation, or none, with single=True")
         return arms
 
     def _pull(self, action: Array) -> Array:
@@ -273,7 +273,7 @@ class Exploration(Env):
         stand = self.arms.look(book.rounds)
         pulls = action[:, 0] & book.live[:, None]
         reward = np.where(pulls, self.law.quantile(luck, stand.location), np.nan)
-        # The next agent is drawn here, so that it can be told that it is next before it must act.
+        # The next agent is drawn here, so that it learns that it is next before it must act.
         self._who = book.who.copy()
         votes.pull_rows(pulls, stand.gap, turns, book)
         return reward[:, None]  # NaN where an arm was not pulled
@@ -286,7 +286,7 @@ class Exploration(Env):
         votes.cast_rows(message["vote"][:, 0], self._who, self.book)
 
     def _passing(self, message: Message) -> None:
-        # What leaves an agent is what the last wrapper that sees single votes lets through.
+        # The votes sent are those that pass the last wrapper that sees single votes.
         if "vote" in message:
             self._leaving_votes = message["vote"][:, 0]
 
@@ -309,9 +309,9 @@ class Exploration(Env):
         self._who = book.who
         return GlobalSet(active=book.active.copy(), **told)
 
-    # Every phase asks for them.
+    # attrgetter is fast: every phase reads these.
     t: Array = property(attrgetter("book.rounds"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]
-    live: Array = property(attrgetter("book.live"), doc="``(R,)`` bool.")  # type: ignore[assignment]
+    live: Array = property(attrgetter("book.live"), doc="``(R,)`` bool: runs that are not over.")  # type: ignore[assignment]
 
     @property
     def who(self) -> Array:
@@ -319,18 +319,18 @@ class Exploration(Env):
 
     @property
     def upcoming(self) -> Array:
-        """``(R,)`` who acts in the next phase 1; between the phases `who` still speaks."""
+        """Agent that acts in the next phase 1, ``(R,)``; between the phases `who` is the agent that votes."""
         return self.book.who
 
     @property
     def deserted(self) -> Array:
-        """``(R,)`` runs that nobody acts in any more."""
+        """Runs in which no agent acts any more, ``(R,)`` bool."""
         return self.book.cumulative[:, -1] == 0.0
 
     # -- for compiled episodes --------------------------------------------------------------------------------
 
     def vote_loss(self) -> tuple[float, Array] | None:
-        """Return rate and cursors of lost votes (rate −1: none are), or ``None``: then only the phases will do."""
+        """Return rate (−1: no loss) and cursors of lost votes, or None if compiled code does not know a wrapper."""
         if self._phase not in ("pull", "over") or len(self.wrappers) > 1:
             return None
         if not self.wrappers:
@@ -342,13 +342,13 @@ class Exploration(Env):
 
     @contextmanager
     def played(self) -> Iterator[None]:
-        """While the block lasts, compiled code plays; only a reset leads out of one that fails."""
+        """Context in which compiled code plays; if it fails, only a reset restores the env."""
         self._phase = "broken"
         yield
         self._phase = "pull" if self.live.any() else "over"
 
     def outcomes(self, r: int, size: int) -> Outcomes:
-        """Read what the next `size` activations of run r meet (arms move only where each of them is a round)."""
+        """Return outcomes of the next `size` activations of run r; arms move only if each activation is a round."""
         stand = self.arms.look(np.arange(size) + self.book.rounds[r], run=r)
         luck = self._reward_luck.take(r, size)
         gaps = np.ascontiguousarray(np.atleast_2d(stand.gap))
@@ -357,26 +357,26 @@ class Exploration(Env):
     # -- the end ------------------------------------------------------------------------------------------------
 
     def recommendation(self) -> Array:
-        """``(R,)`` the arm left in 𝒦, else the arm with the fewest votes, ties at random."""
+        """Return the arm left in 𝒦, or the arm with the fewest votes (ties at random), ``(R,)``."""
         self._begun("recommendation")
         return coordinator.recommend(self.book, Streams(self.seeds))
 
     def claimed_guarantees(self) -> tuple[Guarantee, ...]:
-        """Return what Féraud et al. claim for their vote."""
+        """Return the guarantee that Féraud et al. claim for their vote."""
         return coordinator.claimed(self.stop, self.costs[0], self.beta, self.precision)
 
     @property
     def right(self) -> Array:
-        """``(R, K)`` arms within `precision` of the best, now."""
+        """Arms that are now within `precision` of the best, ``(R, K)`` bool."""
         means = self.means
         return means >= means.max(1, keepdims=True) - self.precision - 1e-12 * (self.precision > 0)
 
     @property
     def correct(self) -> Array:
-        """``(R,)`` runs of which everyone who decides holds a right arm, now."""
+        """Runs in which every deciding party now holds a correct arm, ``(R,)`` bool."""
         return votes.judged(self.book, self.right, self.judge == "everyone")[0]
 
     def _metrics(self) -> dict[str, Array]:
-        """``rounds, messages, correct, inconclusive, arms, named, named_most`` (and ``regret``), each (R,)."""
+        """Return the metrics of the vote, and ``regret`` if the run stops at the horizon, each ``(R,)``."""
         regret = {"regret": self.book.regret.copy()} if self.stop == "horizon" else {}
         return {**coordinator.measured(self.book, self.right, self.judge == "everyone"), **regret}

@@ -1,9 +1,9 @@
-"""What an observer of some agents' votes can name: the adversary of (ε, η)-privacy, as a measurement.
+"""The accuracy of an observer of some agents' votes: a measurement of the adversary of (ε, η)-privacy.
 
-It knows the algorithm and sees the votes that the agents it watches have sent.  Votes are against arms, so it names
-an arm with the fewest of them, ties at random.  Féraud et al. 2019 (theorem 1) and Rio et al. 2023 (proposition 5.1)
-claim a bound on how often it is right; both proofs bound that from below where privacy needs it from above, so what
-is measured may exceed the bound, and does.
+The observer knows the algorithm and sees the votes of the agents that it watches.  It names an arm with the fewest
+votes against it, ties at random.  Féraud et al. 2019 (theorem 1) and Rio et al. 2023 (proposition 5.1) claim a bound on
+its accuracy.  Both proofs bound the accuracy from below, but privacy needs a bound from above.  The measured accuracy
+may thus exceed the claimed bound, and does.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from hushbandits.core import Array, jit
 
 
 def naming_accuracy(ballots: Array, good: Array) -> Array:
-    """Probability that the observer names a good arm.
+    """Return the probability that the observer names a good arm.
 
     Parameters
     ----------
     ballots : (…, c, K) bool
         Arms that each of the c watched agents has voted out, as the observer saw it.
     good : (…, K) bool
-        Arms that count as right (the ε-optimal ones).
+        Arms that count as correct (the ε-optimal ones).
 
     Returns
     -------
@@ -35,9 +35,9 @@ def naming_accuracy(ballots: Array, good: Array) -> Array:
 
 @jit
 def named_rows(ballots, good):
-    """`naming_accuracy` of an observer of each single agent, and who told most, both ``(R, N)``.  Compiled.
+    """Return `naming_accuracy` for an observer of each single agent, and weights of the most active agents.
 
-    Who told most comes as weights: equal over those with the most votes, 0 elsewhere.
+    Both are ``(R, N)``.  The weights are equal over the agents with the most votes, and 0 elsewhere.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def named_rows(ballots, good):
 
 
 def watch(ballots: Array, good: Array, c: int, rng: np.random.Generator, groups: int = 64) -> tuple[Array, Array]:
-    """`naming_accuracy` of an observer of c agents, their votes pooled: random agents, and those that told most.
+    """Return `naming_accuracy` for an observer of c agents: random ones, and those with the most votes.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def watch(ballots: Array, good: Array, c: int, rng: np.random.Generator, groups:
     Returns
     -------
     mean, most : (R,) float
-        Over random groups; of the c agents with the most votes.
+        The accuracy over random groups, and of the c agents with the most votes.
     """
     runs, n, _ = ballots.shape
     picked = rng.permuted(np.tile(np.arange(n), (groups, 1)), axis=1)[:, :c]

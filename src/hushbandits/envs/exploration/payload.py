@@ -1,4 +1,4 @@
-"""Votes on their way to the coordinator: what can be done to them, and windows in which nobody's vote stands alone."""
+"""Votes for the coordinator: operations of wrappers, and windows that sum the votes of several agents."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from hushbandits.core.random.philox import fill
 
 
 class VoteWindow(Channel):
-    """Adds up the votes of at least `window` activations by at least `min_cohort` different agents.
+    """Channel that sums the votes of at least `window` activations by at least `min_cohort` different agents.
 
-    Every agent that acts takes part, with zeros if it votes nothing.  A vote counts once: an agent remembers
-    what it cast.  When nobody is left to act, a window that holds enough agents closes early; one that does not
-    is never opened.
+    Every agent that acts takes part, with zeros if it casts no vote.  A vote counts once: an agent remembers its
+    votes.  When no agent is left to act, a window with enough agents closes early; the sum of any other window is
+    never released.
 
     Parameters
     ----------
     by : Gathering
-        The wrapper.  Its `window` counts activations; ``None`` raises: exploration has one agent per round, whose vote
-        would be bare.  Its `min_cohort` is the fewest different agents per window.
+        The wrapper.  Its `window` counts activations; ``None`` raises, because a round of exploration has one agent
+        and a sum would reveal its vote.  Its `min_cohort` is the fewest different agents per window.
     """
 
     def __init__(self, by: Gathering, env: World):
         if by.window is None:
             raise ValueError(
                 f"{by.name} needs a declared window in exploration, such as window=64: "
-                f"a round has one active agent, and a cohort of one would be the message itself"
+                f"a round has one active agent, so a sum over one round is that agent's message"
             )
         self._owner = by.name
         self.window = integer("window", by.window, 2)
@@ -45,7 +45,7 @@ class VoteWindow(Channel):
     _seen: Array
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """Votes in, a sum per arm out; nothing else passes."""
+        """Return the fields of the output: a sum of votes per arm."""
         require(self._owner, ("vote",), fields)
         return {"tally": Field((env.n_arms,), "i8", low=0, high=env.n_agents)}
 
@@ -59,7 +59,7 @@ class VoteWindow(Channel):
         self._runs = np.arange(env.runs)
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Take the round's votes in; let out ``(R, 1, K)`` sums of the windows that close, else 0."""
+        """Add the round's votes to the window; return ``(R, 1, K)`` sums of windows that close, otherwise 0."""
         seat = self._runs, env.who[:, 0]
         vote = message["vote"][:, 0] & (message["sent"][:, 0] & env.live)[:, None]
         self._take(seat, vote & ~self._cast[seat])
@@ -83,7 +83,7 @@ class VoteWindow(Channel):
 
 
 class PlayedWindow(VoteWindow):
-    """As `VoteWindow`, by the wrapper's protocol; who is not in a window's sum takes part in the next.
+    """A `VoteWindow` that runs the wrapper's protocol; agents missing from a sum take part in the next window.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class PlayedWindow(VoteWindow):
         The wrapper.
     """
 
-    _fresh: Array  # (R, N, K) votes that were cast, and are in no sum yet
+    _fresh: Array  # (R, N, K) votes that were cast and are in no sum yet
 
     def __init__(self, by: Gathering, env: World):
         super().__init__(by, env)
@@ -132,26 +132,26 @@ class Votes(Payload):
 
     @classmethod
     def luck(cls, verb: str, env: World, rng: Streams) -> Array:
-        """Cursors that only who votes moves on."""
+        """Return cursors that advance only for agents that vote."""
         cls.answers(verb)
         return rng.cursors(part=verb)
 
     def drop(self, rate: Array | float, luck: Array) -> Self:
-        """Vote by vote, not ballot by ballot."""
+        """Drop single votes, not whole ballots, with probability `rate`."""
         vote, u = self["vote"] & self["sent"][:, :, None], np.empty(self["vote"].shape[2])
-        for r in np.flatnonzero(vote.any((1, 2))):  # only who votes has something to lose
+        for r in np.flatnonzero(vote.any((1, 2))):  # only agents that vote can lose votes
             fill(luck, r, u)
             vote[r, 0] &= u >= rate
         return self.but(vote=vote)
 
     @classmethod
     def shuffled(cls, by: Shuffling, env: World) -> Channel:
-        """The votes of a window of activations, as counts per arm."""
+        """Return the channel that releases the votes of a window of activations as counts per arm."""
         return _window(by, env)
 
     @classmethod
     def sealed(cls, by: Sealing, env: World) -> Channel:
-        """The votes per arm of a window of activations; an agent votes once per arm, so a sum stays below N + 1."""
+        """Return the channel that sums the votes of a window; one vote per agent and arm keeps a sum at most N."""
         return _window(by, env)
 
 

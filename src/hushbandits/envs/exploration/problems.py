@@ -1,4 +1,4 @@
-"""Problems of private exploration: arms, who acts how often, and how many votes decide."""
+"""Problems of private exploration: arms, the agents' activation probabilities, and vote thresholds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hushbandits.core.utils import nearest
 
 @dataclass(frozen=True)
 class Problem:
-    """Arm means, reward law, and by how much suboptimal means fall per round."""
+    """Arm means, reward law, and the drift of suboptimal means per round."""
 
     means: RepeatingMeans
     rewards: str
@@ -40,7 +40,7 @@ def problem_arms(
     switches: int = 0,
     horizon: int | None = None,
 ) -> Arms:
-    """Return a problem's arms, or one's own; of a problem's means the last one stands for arms beyond its ten.
+    """Return a problem's arms, or user-defined ones; a problem's last mean is repeated for arms beyond its ten.
 
     The arguments are those of `Exploration`; `permute`, `switches` and `horizon` are of `Arms`.
 
@@ -60,7 +60,7 @@ def problem_arms(
 
 
 def vote_threshold(delta: float, beta: float) -> int:
-    """``M = ⌊ln δ / ln β⌋`` (Rio et al. 2023, algorithm 2; Féraud et al. 2019, algorithm 2).
+    """Return ``M = ⌊ln δ / ln β⌋`` (Rio et al. 2023, algorithm 2; Féraud et al. 2019, algorithm 2).
 
     A quotient within 1e-12 of a whole number is that number: rounding must not cost a vote.
     """
@@ -98,7 +98,7 @@ def check_confidence(delta: float, eta: float, n_agents: int) -> None:
 
 
 def agent_weights(distribution: str | Sequence[float], n_agents: int) -> Array:
-    """``(N,)`` probabilities of being the active agent.
+    """Return each agent's probability of being the active agent, ``(N,)``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The vote in pictures: who is still in the global set, how far the others are from leaving it, and who voted."""
+"""Pictures of the vote: the global set, the votes per arm, and the votes of each agent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BLANK, _PULLED, _GONE, _VOTE = np.array([[255, 255, 255], [176, 206, 236], [222
 
 
 class VotePicture(Picture):
-    """Draws who has cast which vote, and beside it the votes per arm and who is still in 𝒦."""
+    """Draws each agent's votes, and beside them the votes per arm and the arms still in 𝒦."""
 
     @property
     def _judged(self) -> bool:
@@ -45,7 +45,7 @@ class VotePicture(Picture):
             left.scatter(core.upcoming, [core.n_arms - 0.4], marker="^", s=36, color="black", clip_on=False, zorder=5)
         colour = np.where(core.book.active[0], IN, OUT)
         self.bars(right, core.votes[0], colour, "votes")
-        # An arm without votes has no bar: its place in the global set is shown on the axis.
+        # An arm without votes has no bar; a mark on the axis shows that it is in the global set.
         right.scatter(np.zeros(core.n_arms), np.arange(core.n_arms), marker="s", s=20, color=colour, zorder=4)
         if self._judged:
             right.axvline(core.votes_needed, color="black", linewidth=0.8, linestyle="--", zorder=3)
@@ -62,7 +62,7 @@ class VotePicture(Picture):
         )
 
     def _cast(self) -> Array:
-        """Votes and pulls of every agent on every arm, as ``(N, K, 3)`` colours."""
+        """Return votes and pulls of every agent on every arm as colours, ``(N, K, 3)``."""
         core: World = self.core
         pulls = self.pulls[0]
         share = (pulls / max(1.0, pulls.max()))[:, :, None]

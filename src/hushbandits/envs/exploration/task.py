@@ -1,4 +1,4 @@
-"""Private exploration as a learner meets it."""
+"""Private exploration as a reinforcement-learning task."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from hushbandits.envs.exploration.votes import decided
 
 
 class ExplorationTask(VotePicture):
-    """One agent acts: it pulls, and it votes.
+    """Task in which one agent at a time pulls arms and votes.
 
-    Action: ``Discrete(K + 1)``, the arm to vote out or none (K), while all arms of 𝒦 that the agent has not voted out
-    are pulled; where an activation is one arm, ``Discrete(2K + 1)``: pull arm k, vote out arm k − K, or nothing.
-    ``"multidiscrete"`` has a bit per arm to pull and then a bit per vote (or the one arm, K: none, and the votes);
-    ``"native"`` is the same as ``MultiBinary(2K)``, where sets are pulled.
-    What counts is the action of the agent whose ``acts`` or ``speaks`` is 1; everybody else's is void.  Further
-    parts: ``own_votes`` (what this agent has cast) and ``active`` (the global set 𝒦).  Everyone earns ``−1/horizon``
-    per counted round, and +1 at the end if 𝒦 is the best arm alone, else −1: a return is ``±1 − rounds/horizon``.
+    The action space is ``Discrete(K + 1)``: the arm to vote out, or none (K); the agent pulls all arms of 𝒦 that it has
+    not voted out.  If an activation is one arm, it is ``Discrete(2K + 1)``: pull arm k, vote out arm k − K, or nothing.
+    ``"multidiscrete"`` has a bit per arm to pull and then a bit per vote (or the one arm, K: none, and the votes).
+    ``"native"`` is the same as ``MultiBinary(2K)`` if sets are pulled.
+    Only the action of the agent whose ``acts`` or ``speaks`` is 1 has an effect.  Further parts: ``own_votes`` (this
+    agent's votes) and ``active`` (the global set 𝒦).  Every agent earns ``−1/horizon`` per counted round, and at the
+    end +1 if 𝒦 is the best arm alone, otherwise −1: a return is ``±1 − rounds/horizon``.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class ExplorationTask(VotePicture):
     """
 
     def __init__(self, core: World, **options: Any):
-        # A team is not told who acts how often.
+        # A team does not know the agents' activation probabilities.
         voters = int((getattr(core, "weights", np.ones(core.n_agents)) > 0).sum())
         if core.judge == "coordinator" and core.votes_needed > voters:
             warnings.warn(
@@ -82,13 +82,13 @@ class ExplorationTask(VotePicture):
         return np.concatenate([arm[..., None], action[..., None] - k == np.arange(k)], -1)
 
     def _open(self) -> Array:
-        """(R, M, K) arms of 𝒦 that an agent has not voted out."""
+        """Return the arms of 𝒦 that an agent has not voted out, ``(R, M, K)``."""
         return (self.observations[..., self.layout["active"]] > 0) & (
             self.observations[..., self.layout["own_votes"]] == 0
         )
 
     def _due(self) -> tuple[Array, Array]:
-        """(R, M, 1) whose arms count in the next step, and whose votes."""
+        """Return whose arms and whose votes count in the next step, each ``(R, M, 1)``."""
         acts, speaks = (self.observations[..., self.layout[flag]] > 0 for flag in ("acts", "speaks"))
         return acts, speaks
 
@@ -117,19 +117,19 @@ class ExplorationTask(VotePicture):
         self.observations[rows, :, self.layout["active"]] = 1.0
 
     def arms(self, action: Array) -> Array:
-        """The acting agent's set of arms."""
+        """Return the acting agent's set of arms."""
         core = self.core
         asked = action[self._runs[:, None], self.obs.who, : -core.n_arms]
         return asked == np.arange(core.n_arms) if core.single else asked.astype(bool)
 
     def pulled(self, obs: Observation) -> None:
-        """It has seen what they pay."""
+        """Add the rewards of the pulls to the observation."""
         _count_set(obs.who, obs.reward, self.pulls, self.sums)
         self.show_arms("own", obs.who, self.pulls, self.sums)
         self.show_time(obs.t)
 
     def earned(self, before: Observation) -> Array:
-        """One more round costs everyone."""
+        """Return the cost of the round for every agent."""
         return np.broadcast_to(((before.t - self.obs.t) / self.core.horizon)[:, None], self._seats.shape).copy()
 
     def words(self, action: Array) -> Message | None:
@@ -142,16 +142,16 @@ class ExplorationTask(VotePicture):
         return {**core.standard_report(), "vote": vote}
 
     def heard(self, obs: Observation) -> None:
-        """Everyone has been told 𝒦."""
+        """Add the published global set 𝒦 to the observation."""
         assert obs.inbox is not None
         self.observations[..., self.layout["active"]] = obs.inbox["active"][:, :, 0]
 
     def final_reward(self) -> Array:
-        """+1 for the right arm, else −1."""
+        """Return +1 if the best arm alone is left, otherwise −1."""
         return np.where(self.core.correct, 1.0, -1.0)
 
     def solved(self) -> Array:
-        """Decided, or nobody is left to act."""
+        """Return the runs that are decided or have no agent left to act."""
         return decided(self.core.book) | self.core.deserted
 
     def show_turn(self, pull: bool, talk: bool) -> None:
@@ -163,7 +163,7 @@ class ExplorationTask(VotePicture):
 
 @jit
 def _sets(vote, obs, active, own, arms):
-    """Return for a vote against one arm, or none, the arms that an agent pulls and votes out, ``(R, M, 2K)``.
+    """Return the arms that an agent pulls and votes out for a vote against one arm or none, ``(R, M, 2K)``.
 
     It pulls the arms of 𝒦 that it has not voted out.
     """
@@ -181,7 +181,7 @@ def _sets(vote, obs, active, own, arms):
 
 @jit
 def _votable(obs, active, own, speaks, arms):
-    """Arms that an agent may vote out, and then whether it may vote for none: it always may."""
+    """Return the arms that an agent may vote out, and a last entry for no vote, which is always allowed."""
     runs, agents, _ = obs.shape
     mask = np.zeros((runs, agents, arms + 1), np.bool_)
     for r in range(runs):
@@ -189,7 +189,7 @@ def _votable(obs, active, own, speaks, arms):
             row, still = obs[r, m], 0
             for k in range(arms):
                 still += row[active + k] > 0 and row[own + k] == 0
-            # The last arm that an agent holds to is not for it to vote out.
+            # An agent may not vote out the last arm that it holds.
             if still > 1 and row[speaks] > 0:
                 for k in range(arms):
                     mask[r, m, k] = row[active + k] > 0 and row[own + k] == 0

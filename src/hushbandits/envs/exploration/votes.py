@@ -1,4 +1,4 @@
-"""The book of a vote and its compiled rules: of one run for the episodes, and of all runs for the phases."""
+"""The state of a vote and its compiled rules: for one run in episodes, and for all runs in phases."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 from hushbandits.core import Array, World, jit
 
-#: What an agent holds when it is not one arm.
+#: Codes for an agent that does not hold exactly one arm.
 NOTHING, SEVERAL = -1, -2
 
-#: When a run stops, besides at its horizon: |𝒦| ≤ 1; every agent holds one arm; not before.
+#: When a run stops before its horizon: at |𝒦| ≤ 1; when every agent holds one arm; never.
 STOPS = {"coordinator": 0, "players": 1, "horizon": 2}
 COORDINATOR, PLAYERS, HORIZON = STOPS.values()
 
@@ -24,33 +24,33 @@ class VoteState(NamedTuple):
     needed: int  # votes that remove an arm
     stop: int  # one of STOPS
     horizon: int  # −1: none
-    vote_cost: int  # messages per new vote that leaves its agent
+    vote_cost: int  # messages per new vote sent
     round_cost: int  # messages per round
     live: Array  # (R,)
     rounds: Array  # (R,)
     messages: Array  # (R,)
-    regret: Array  # (R,) only with a horizon as the stop
+    regret: Array  # (R,) only if runs stop at the horizon
     active: Array  # (R, K) 𝒦
     sent: Array  # (R, N, K) votes as their agents cast them
     counted: Array  # (R, N, K) votes as they arrived
     votes: Array  # (R, K)
-    who: Array  # (R,) who acts next
-    pool: Array  # (R, N) who is still drawn
+    who: Array  # (R,) the agent that acts next
+    pool: Array  # (R, N) agents that are still drawn
     cumulative: Array  # (R, N) running sums of P over the pool
     holds: Array  # (R, N) the arm that an agent held after its last activation, NOTHING or SEVERAL
-    open_seats: Array  # (R, 2) how many that can act do not hold one arm, and how many hold several
+    open_seats: Array  # (R, 2) of the agents that can act: how many do not hold one arm, and how many hold several
 
 
 class Outcomes(NamedTuple):
-    """What the next activations of one run meet."""
+    """Rewards, gaps and random numbers of the next activations of one run."""
 
     rewards: Array  # (B, K)
     gaps: Array  # (B, K), or (1, K): all alike
-    turns: Array  # (B,) luck that names the agent after each
+    turns: Array  # (B,) uniforms that draw the next agent
 
 
 def open_votes(env: World, runs: int) -> VoteState:
-    """Return the book of `runs` runs of a vote in which nothing has happened yet."""
+    """Return the initial state of a vote in `runs` runs."""
     weights, n, k = env.weights, env.n_agents, env.n_arms
     vote_cost, round_cost = env.costs
     book = VoteState(
@@ -76,7 +76,7 @@ def open_votes(env: World, runs: int) -> VoteState:
 
 @jit
 def clear(book, r):
-    """Forget all votes of run r: every arm is in 𝒦 again, and everyone holds them all."""
+    """Forget all votes of run r: every arm is in 𝒦 again, and every agent holds all arms."""
     book.active[r] = True
     book.sent[r] = False
     book.counted[r] = False
@@ -87,7 +87,7 @@ def clear(book, r):
 
 @jit
 def open_rows(rows, book):
-    """Nothing has happened yet in the runs `rows`."""
+    """Reset the state of the runs `rows`."""
     for r in rows:
         book.live[r] = True
         book.rounds[r] = 0
@@ -101,7 +101,7 @@ def open_rows(rows, book):
 
 @jit
 def accumulate(weights, pool, cumulative):
-    """Running sums of the weights of those still in the pool, in index order."""
+    """Write running sums of the weights of agents in the pool, in index order."""
     total = 0.0
     for n in range(weights.size):
         if pool[n]:
@@ -111,10 +111,10 @@ def accumulate(weights, pool, cumulative):
 
 @jit
 def draw_agent(cumulative, u):
-    """First agent whose running weight exceeds ``u`` times the total: never one of weight 0."""
+    """Return the first agent whose running weight exceeds ``u`` times the total: never one of weight 0."""
     target = u * cumulative[-1]
     low, high = 0, cumulative.size - 1
-    guess = int(u * cumulative.size)  # right for a uniform P while nobody has left
+    guess = int(u * cumulative.size)  # correct for a uniform P while all agents are in the pool
     if cumulative[guess] > target and (guess == 0 or cumulative[guess - 1] <= target):
         return guess
     while low < high:
@@ -128,7 +128,7 @@ def draw_agent(cumulative, u):
 
 @jit
 def retire(weights, pool, cumulative, n):
-    """Take agent n out of the pool; return whether anybody is left."""
+    """Remove agent n from the pool; return whether any agent is left."""
     pool[n] = False
     accumulate(weights, pool, cumulative)
     return cumulative[-1] > 0.0
@@ -136,7 +136,7 @@ def retire(weights, pool, cumulative, n):
 
 @jit
 def news(vote, ballots):
-    """How many of an agent's votes are not yet on its row of a bit matrix."""
+    """Return how many of an agent's votes are not yet in its row of a bit matrix."""
     fresh = 0
     for k in range(vote.size):
         fresh += vote[k] and not ballots[k]
@@ -145,14 +145,14 @@ def news(vote, ballots):
 
 @jit
 def cast(vote, ballots):
-    """Mark an agent's votes on its row of a bit matrix."""
+    """Mark an agent's votes in its row of a bit matrix."""
     for k in range(vote.size):
         ballots[k] |= vote[k]
 
 
 @jit
 def count(vote, ballots, votes, needed, active):
-    """Count an agent's new votes, drop the arms that have enough; return how many arms are left."""
+    """Count an agent's new votes and remove arms with enough votes; return how many arms are left."""
     left = 0
     for k in range(vote.size):
         if vote[k] and not ballots[k]:
@@ -166,7 +166,7 @@ def count(vote, ballots, votes, needed, active):
 
 @jit
 def charge(arms, gaps):
-    """Regret of pulling a set of arms: the sum of their gaps."""
+    """Return the regret of pulling a set of arms: the sum of their gaps."""
     total = 0.0
     for k in range(arms.size):
         if arms[k]:
@@ -176,10 +176,10 @@ def charge(arms, gaps):
 
 @jit
 def settle(ballot, active, alone, n, holds, open_seats):
-    """Note what agent n holds after its activation: 𝒦 without its own votes, or 𝒦 itself if that was one arm.
+    """Store which arm agent n holds after its activation: 𝒦 without its own votes, or 𝒦 itself if it is one arm.
 
-    `active` is 𝒦 as the agent read it (that its own votes have left 𝒦 since makes no difference), `alone` whether
-    it then had one arm (Féraud et al. 2019, algorithm 2, lines 4–19).
+    `active` is 𝒦 as the agent read it (arms that its own votes have removed since make no difference).  `alone` is
+    whether 𝒦 then was one arm (Féraud et al. 2019, algorithm 2, lines 4–19).
     """
     arm, size = NOTHING, 0
     for k in range(ballot.size):
@@ -196,18 +196,18 @@ def settle(ballot, active, alone, n, holds, open_seats):
 
 @jit
 def finished(stop, left, open_seats):
-    """Whether a run with |𝒦| = `left` is decided, or will stay as it is."""
+    """Return whether a run with |𝒦| = `left` is decided or cannot change any more."""
     if stop == COORDINATOR:
         return left <= 1
     if stop == PLAYERS:
-        # Nothing changes any more once 𝒦 is empty, or nobody can vote on the arms that are left in it.
+        # Nothing changes any more once 𝒦 is empty, or no agent can vote on the arms left in it.
         return open_seats[0] == 0 or left == 0 or (left > 1 and open_seats[1] == 0)
     return False
 
 
 @jit
 def only_arm(kept):
-    """Return the one arm that is left in a set ``(K,)``; `NOTHING` where there is none, or are several."""
+    """Return the only arm in a set ``(K,)``, or `NOTHING` if the set does not have exactly one arm."""
     held = NOTHING
     for k in range(kept.size):
         if kept[k]:
@@ -219,10 +219,10 @@ def only_arm(kept):
 
 @jit
 def judged(book, right, everyone):
-    """Return which runs are correct and which inconclusive, each ``(R,)``, by the arms of those whose word counts.
+    """Return which runs are correct and which are inconclusive, each ``(R,)``.
 
-    These are, with the players' stop, what every player holds; else what each holds by its own votes if `everyone`
-    counts, or what the coordinator holds.
+    With the players' stop, the arm that each player holds decides.  Otherwise it is the arm that each agent holds by
+    its own votes if `everyone` counts, or the arm that the coordinator holds.
     """
     runs = book.live.size
     correct, inconclusive = np.ones(runs, np.bool_), np.zeros(runs, np.bool_)
@@ -240,7 +240,7 @@ def judged(book, right, everyone):
 
 @jit
 def decided(book):
-    """``(R,)`` runs that are decided, or will stay as they are."""
+    """Return the runs that are decided or cannot change any more, ``(R,)``."""
     found = np.zeros(book.live.size, np.bool_)
     for r in range(found.size):
         found[r] = finished(book.stop, book.active[r].sum(), book.open_seats[r])
@@ -252,14 +252,14 @@ def decided(book):
 
 @jit
 def first_rows(rows, turns, book):
-    """Draw who acts first in the runs `rows`."""
+    """Draw the first active agent in the runs `rows`."""
     for i, r in enumerate(rows):
         book.who[r] = draw_agent(book.cumulative[r], turns[i])
 
 
 @jit
 def pull_rows(pulls, gaps, turns, book):
-    """Count the activation of every live run, what it costs and whether its agent leaves; draw who acts next."""
+    """Count the activation of every live run, add its regret, retire idle agents, and draw the next agent."""
     for r in range(turns.size):
         if not book.live[r]:
             continue
@@ -277,7 +277,7 @@ def pull_rows(pulls, gaps, turns, book):
 
 @jit
 def cast_rows(vote, who, book):
-    """Mark what the active agents cast."""
+    """Mark the votes of the active agents."""
     for r in range(who.size):
         if book.live[r]:
             cast(vote[r], book.sent[r, who[r]])
@@ -285,7 +285,7 @@ def cast_rows(vote, who, book):
 
 @jit
 def count_rows(vote, heard, who, book):
-    """Count the votes that arrived, and charge for those that are new."""
+    """Count the votes that arrived, and charge messages for new ones."""
     for r in range(who.size):
         if heard[r]:
             ballot = book.counted[r, who[r]]
@@ -295,7 +295,7 @@ def count_rows(vote, heard, who, book):
 
 @jit
 def add_rows(vote, heard, who, left, sums, book):
-    """Add up counts per arm that a wrapper lets out, and charge for the votes that leave for it: once."""
+    """Add counts per arm that a wrapper releases, and charge each vote sent to it once."""
     for r in range(who.size):
         if heard[r]:
             ballot = left[r, who[r]]
@@ -309,7 +309,7 @@ def add_rows(vote, heard, who, left, sums, book):
 
 @jit
 def close_rows(who, read, book):
-    """Note what the active agents hold, and end the runs that are over or decided."""
+    """Store which arms the active agents hold, and end runs that are over or decided."""
     for r in range(who.size):
         if book.live[r]:
             seats = book.open_seats[r]

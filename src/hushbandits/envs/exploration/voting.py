@@ -1,8 +1,8 @@
-"""Teams that vote: one routine per agent, a stepwise team and a compiled episode from the same scalar rules.
+"""Teams that vote: the phases and the compiled episode follow the same scalar rules of one routine per agent.
 
-A `Routine` is what one agent does with its own samples.  `VotingTeam` plays it by the phases; where nothing but
-known wrappers stands between the agents and the coordinator it can also play whole runs in one compiled loop,
-which reads the same random streams in the same order and so ends with the same bits.
+A `Routine` states what one agent does with its own samples.  `VotingTeam` plays it phase by phase.  If compiled code
+knows all wrappers, it can also play whole runs in one compiled loop.  The loop reads the same random streams in the
+same order, so the results are identical to the bit.
 """
 
 from __future__ import annotations
@@ -37,31 +37,31 @@ _Rule = Callable[..., int]
 
 
 class Player(NamedTuple):
-    """What plays: a routine's state and its own luck, of all runs."""
+    """A routine's state and random streams, for all runs."""
 
     state: State
     params: Array
     shared: bool  # one state for all agents
-    resets: bool  # whether the env passes resets on
-    single: bool  # whether it takes one arm per activation
-    noises: Array  # (R, 10) cursors of what a phase's end takes, and the next of it (R, W)
+    resets: bool  # whether the env allows resets
+    single: bool  # whether an activation pulls one arm
+    noises: Array  # (R, 10) cursors of the noise at a phase's end, and its next values (R, W)
     noise: Array
 
 
 class Loss(NamedTuple):
-    """How votes get lost: by a uniform below `rate`; −1: they do not."""
+    """Loss of votes: a vote is lost if its uniform is below `rate`; −1: none is lost."""
 
     rate: float
     cursors: Array  # (R, 10)
 
 
 class Rules(NamedTuple):
-    """A routine's rules over runs: phase by phase, or one run for as long as its outcomes last.
+    """A routine's rules as loops: over all runs phase by phase, or over one run while its outcomes last.
 
     Parameters
     ----------
     plan, learn, sync : compiled
-        What the active agents do in a phase, in all runs.
+        Rules of the active agents in a phase, for all runs.
     episode : compiled ``(r, until, player, outcomes, draws, at, loss, book) → (at, reset)``
         Play run r until `until` rounds; stop at the end of the outcomes, at a reset, or at the end of the run.
     """
@@ -74,7 +74,7 @@ class Rules(NamedTuple):
 
 @lru_cache
 def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Rules:
-    """Close the scalar rules of a routine into loops."""
+    """Compile the scalar rules of a routine into loops."""
 
     @jit
     def plan_rows(state, live, who, p, active, draws, arms):
@@ -105,9 +105,9 @@ def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Rules:
 def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[..., tuple[int, bool]]:
     @jit
     def episode(r, until, player, outcomes, draws, at, loss, book):
-        # One pass of the loop is one activation: plan, pull, turn, learn, vote, loss, count, settle, sync; as
-        # Exploration's phases, in their order.
-        # Rows are taken out of the tuples here: within the loop each would cost a reference count.
+        # One pass of the loop is one activation, in the order of Exploration's phases: plan, pull, turn, learn, vote,
+        # loss, count, settle, sync.
+        # Rows are taken from the tuples outside the loop: inside it, each access costs a reference count.
         state, p, shared, noises, noise = player.state, player.params, player.shared, player.noises, player.noise[r]
         rewards, gaps, turns = outcomes.rewards, outcomes.gaps, outcomes.turns
         rate, lost = loss.rate, loss.cursors
@@ -166,8 +166,8 @@ def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[.
     return episode
 
 
-_FIRST, _BLOCK = 1 << 9, 1 << 13  # activations whose luck an episode draws at once, at first and at most
-_AHEAD = 1 << 18  # most of their rewards, K per activation
+_FIRST, _BLOCK = 1 << 9, 1 << 13  # activations whose random numbers an episode draws at once, at first and at most
+_AHEAD = 1 << 18  # most rewards drawn at once, K per activation
 
 
 class VotingTeam(Team):
@@ -179,9 +179,9 @@ class VotingTeam(Team):
     setting = "exploration"
     hears = ("active",)
     ends = True
-    #: Whether all agents work on one agent's state: a central learner.
+    #: Whether all agents share one state, as a central learner.
     shared: ClassVar[bool] = False
-    #: Whether an agent that is done holds an arm within ε of the best and plays it on; else it pulls nothing more.
+    #: Whether a finished agent goes on to pull its arm, within ε of the best; otherwise it pulls no more.
     plays_on: ClassVar[bool] = False
 
     def routine(self, n_arms: int) -> Routine:
@@ -189,12 +189,12 @@ class VotingTeam(Team):
         raise NotImplementedError(f"{type(self).__name__} must define routine(n_arms)")
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` where the routine needs what this env has not: resets, pulls, rewards in [0, 1]."""
+        """Raise ``ValueError`` if the routine needs resets, several arms or rewards in [0, 1] that env lacks."""
         routine = self.routine(env.n_arms)
         if routine.resets and "reset" not in env.fields:
-            raise ValueError(f"{self.name} resets the vote, and this env knows no resets: build it with resets=True")
+            raise ValueError(f"{self.name} resets the vote, but this env does not allow it: build it with resets=True")
         if routine.several and env.single:
-            raise ValueError(f"{self.name} pulls several arms in an activation, and this env takes one: single=True")
+            raise ValueError(f"{self.name} pulls several arms per activation, but this env allows one (single=True)")
         if routine.unit_interval:
             check_unit_rewards(self.name, env)
 
@@ -215,7 +215,7 @@ class VotingTeam(Team):
         self._resets = "reset" in env.fields
 
     def act(self, obs: Observation) -> Array:
-        """Ask each active agent's routine for its arms."""
+        """Return the arms of each active agent's routine."""
         self._live, self._n = obs.live.copy(), obs.who[:, 0].copy()
         if self.shared:
             self._n[:] = 0
@@ -223,7 +223,7 @@ class VotingTeam(Team):
         return self._arms[:, None]
 
     def speak(self, reward: Array) -> dict[str, Array] | None:
-        """Vote where a phase ends."""
+        """Return the votes of agents whose phase ends."""
         self._rules.learn(
             self._state, self._live, self._n, self._p, self._arms, np.array(reward[:, 0]), self._noises, self._noise,
             self._vote, self._ended,
@@ -234,7 +234,7 @@ class VotingTeam(Team):
         return {**message, "reset": (self._ended == RESETS)[:, None]} if self._resets else message
 
     def hear(self, inbox: Inbox) -> None:
-        """Keep the global set; where a phase ended, the routine looks at it; where a reset came, begin afresh."""
+        """Store the global set, pass it to routines whose phase ended, and restart routines after a reset."""
         self._active[:] = inbox["active"][:, 0, 0]
         if self._ended.any():
             self._rules.sync(self._state, self._ended, self._n, self._p, self._active)
@@ -243,7 +243,7 @@ class VotingTeam(Team):
                 self._restart(int(r))
 
     def __getstate__(self) -> dict[str, object]:
-        # Rules are code: whoever has the team's parameters has them.
+        # Rules are code: the team's parameters determine them.
         return {name: value for name, value in self.__dict__.items() if name not in ("_routine", "_rules")}
 
     def __setstate__(self, state: dict[str, object]) -> None:
@@ -262,7 +262,7 @@ class VotingTeam(Team):
     def episode(
         self, env: World, until: float = math.inf, stops: Sequence[float] = (), look: Callable[[], None] | None = None
     ) -> bool:
-        """Play every run in compiled code, if the phases are ours and a vote meets nothing but a loss on its way."""
+        """Play every run in compiled code, if the phases are built-in and votes are at most lost on their way."""
         loss = env.vote_loss()
         if loss is None or not all(map(self.ships, ("act", "speak", "hear"))):
             return False
@@ -277,14 +277,14 @@ class VotingTeam(Team):
         return True
 
     def _play(self, env: World, r: int, goal: int, rate: float, lost: Array) -> None:
-        """Play run r to the goal."""
+        """Play run r until round `goal`."""
         rounds, k = env.book.rounds, env.n_arms
         at, outcomes, draws = 0, None, np.empty((0, 0))
         player = Player(self._state, self._p, self.shared, self._resets, env.single, self._noises, self._noise)
         loss = Loss(rate, lost)
         while env.book.live[r] and rounds[r] < goal:
             if outcomes is None or at == len(outcomes.turns):
-                # No activation is more than one round: nothing that is read is left over at the goal.
+                # An activation is at most one round, so no outcome is left over at the goal.
                 ahead = max(1, min(_BLOCK, _AHEAD // k, max(_FIRST, 3 * int(rounds[r])), goal - int(rounds[r])))
                 at, outcomes, draws = 0, env.outcomes(r, ahead), self._draws.take(r, ahead)
             at, reset = self._rules.episode(r, goal, player, outcomes, draws, at, loss, env.book)

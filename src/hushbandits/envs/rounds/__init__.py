@@ -1,1 +1,1 @@
-"""Rounds that everybody plays: what the network and one's own envs begin with."""
+"""Envs in which every agent pulls one arm per round: the base of networks and user-defined envs."""

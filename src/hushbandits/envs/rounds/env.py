@@ -1,7 +1,7 @@
-"""Envs in which everyone pulls one arm in every round, T rounds long: the usual multi-agent bandit.
+"""Envs in which every agent pulls one arm in each of T rounds: the usual multi-agent bandit.
 
-`Rounds` is complete, everybody hears everybody at the end of a round, and it is the base of the network; an env of your
-own is a subclass that says what differs: where the arms stand, what a pull pays, who hears whom.
+In `Rounds` every agent receives all messages at the end of a round.  It is the base of the network.  A user-defined env
+is a subclass that overrides what differs: the arms' locations, the rewards or the transport of messages.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hushbandits.envs.rounds.task import ArmTask
 
 
 class Everyone(Inbox):
-    """What everybody else has just said: slot s of an agent is the s-th other agent.
+    """An inbox with the latest messages of all other agents: slot s of an agent is the s-th other agent.
 
     Parameters
     ----------
@@ -39,22 +39,22 @@ class Everyone(Inbox):
         self._message, self._n_arms = message, n_arms
         m = message["sent"].shape[1]
         slot = np.arange(m - 1)
-        #: (M, M − 1) who is heard in which slot.
+        #: (M, M − 1) the sender in each slot.
         self._sender = slot + (slot >= np.arange(m)[:, None])
 
     @property
     def fields(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What was said, and by whom."""
+        """The names of the fields, ``sender`` among them."""
         return (*(name for name in self._message if name != "sent"), "sender")
 
     @property
     def arrived(self) -> Array:
-        """``(R, M, M − 1)``: who said something."""
+        """``(R, M, M − 1)`` bool: whether the slot's agent sent a message."""
         return self._message["sent"][:, self._sender]
 
     def __getitem__(self, field: str) -> Array:
         if field not in self.fields:
-            raise KeyError(f"no field {field!r} in this inbox; it offers: {', '.join(self.fields)}")
+            raise KeyError(f"no field {field!r} in this inbox; its fields: {', '.join(self.fields)}")
         arrived = self.arrived
         if field == "sender":
             return np.where(arrived, self._sender, -1)
@@ -62,7 +62,7 @@ class Everyone(Inbox):
         return np.where(arrived.reshape(*arrived.shape, *(1,) * (value.ndim - 3)), value, np.zeros((), value.dtype))
 
     def total(self, field: str, weight: str | None = None) -> Array:
-        """Sum of `field` (times `weight`) over what arrived, in the senders' order."""
+        """Return the sum of `field` (times `weight`) over the arrivals, in the senders' order."""
         return added_up(self[field] if weight is None else self[field] * self[weight])
 
     def tally(self) -> tuple[Array, Array]:
@@ -72,7 +72,7 @@ class Everyone(Inbox):
 
 
 def added_up(value: Array) -> Array:
-    """Return the sum of ``(R, M, S, …)`` over its slots, in their order; bits are counted."""
+    """Return the sum of ``(R, M, S, …)`` over its slots, in order; True counts as 1."""
     out = np.zeros((*value.shape[:2], *value.shape[3:]), np.int64 if value.dtype == bool else value.dtype)
     for s in range(value.shape[2]):
         out += value[:, :, s]
@@ -80,7 +80,7 @@ def added_up(value: Array) -> Array:
 
 
 def tallied(arm: Array, reward: Array, arrived: Array, n_arms: int) -> tuple[Array, Array]:
-    """Return pulls and reward sums per arm, each ``(R, M, K)``, of what is in the slots ``(R, M, S)``."""
+    """Return pulls and reward sums per arm, each ``(R, M, K)``, of the arrivals in the slots ``(R, M, S)``."""
     runs, agents, _ = shape = (*arrived.shape[:2], n_arms)
     seat = (np.arange(runs * agents).reshape(runs, agents, 1) * n_arms + arm)[arrived]
     pulls, sums = np.bincount(seat, minlength=math.prod(shape)), np.bincount(seat, reward[arrived], math.prod(shape))
@@ -90,16 +90,16 @@ def tallied(arm: Array, reward: Array, arrived: Array, n_arms: int) -> tuple[Arr
 class Rounds(Env):
     """M agents play one K-armed bandit, one pull each per round, for T rounds.
 
-    A subclass may replace `arms_class` (how arms move), `_rewards` (what pulls pay), `_charge` (their regret),
-    `_transport` (who hears whom) and `report`; with one of the last two it declares `reward_free_fields`, or no promise
-    of privacy holds.
+    A subclass may replace `arms_class` (how arms move), `_rewards` (the rewards of pulls), `_charge` (their regret),
+    `_transport` (who receives which message) and `report`.  If it replaces one of the last two, it must declare
+    `reward_free_fields`; otherwise no privacy guarantee holds.
 
     Parameters
     ----------
     n_agents : int
         M.
     n_arms : int, optional
-        K; needed when `means` is drawn.  Where `means` lists its arms, another K is refused.
+        K; needed if `means` is drawn.  It must equal the length of `means` if `means` is a list.
     means : sequence of K floats or UniformMeans
         Arm locations; by default the best arm at .5 and all others at .45, whatever K is.
     rewards : str or Law
@@ -118,7 +118,7 @@ class Rounds(Env):
     Notes
     -----
     Metrics: ``regret`` (R,) group pseudo-regret against the arm that is best in each round; ``agent_regret`` (R, M);
-    ``messages`` (R,): messages that left their sender.
+    ``messages`` (R,): the number of messages sent.
 
     Examples
     --------
@@ -171,7 +171,7 @@ class Rounds(Env):
         runs: int = 1,
     ):
         self.horizon = count("horizon", horizon, 1, LONGEST)
-        #: Where the arms stand.
+        #: The arms' locations.
         self.arms = self.arms_class(
             means, rewards, n_arms=n_arms, permute=permute_arms, drift=drift, switches=switches, horizon=self.horizon
         )
@@ -179,7 +179,7 @@ class Rounds(Env):
         n_agents, runs, n_arms = count("n_agents", n_agents, 1), count("runs", runs, 1), self.arms.n_arms
         pulls = self.horizon * n_agents
         own = float(runs) * (48.0 * n_agents * n_arms + self.arms.expect(pulls))
-        if type(self)._transport is Rounds._transport:  # everybody's inbox has a slot for everybody
+        if type(self)._transport is Rounds._transport:  # each inbox has a slot per other agent
             own += (9.0 + 17.0 * runs) * n_agents**2
         affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
         super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, fields=fields, runs=runs)
@@ -189,29 +189,29 @@ class Rounds(Env):
         return {"arm": Field(dtype="i8", low=0, high=self.n_arms - 1), "reward": Field()}
 
     def _offers(self, fields: Fields) -> Fields:
-        """The sender's name travels with a message."""
+        """Return the fields that agents receive: those sent, and the sender."""
         return {**fields, "sender": Field(dtype="i8")}
 
     @property
     def reductions(self) -> tuple[str, ...]:
-        """Arms and their rewards add up to a tally."""
+        """Return the reductions that the inbox supports: a tally of arms and rewards."""
         return ("tally",) if {"arm", "reward"} <= set(self.inbox_fields) else ()
 
     # -- the arms, now ------------------------------------------------------------------------------------------
 
     @property
     def locations(self) -> Array:
-        """``(R, K)`` arm locations, now."""
+        """Current arm locations, ``(R, K)``."""
         return self.arms.at(self._t)
 
     @property
     def means(self) -> Array:
-        """``(R, K)`` arm means, now."""
+        """Current arm means, ``(R, K)``."""
         return self.arms.means(self._t)
 
     @property
     def gaps(self) -> Array:
-        """``(R, K)`` how much less than the best each arm pays, now."""
+        """Current gaps between the best mean and each arm's mean, ``(R, K)``."""
         return self.arms.gap(self._t)
 
     # -- the round ------------------------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ class Rounds(Env):
             self, rows, _luck=rng.reader((m,), REWARD), _t=np.zeros(n, np.int64), _live=np.ones(n, bool),
             _regret=np.zeros((n, m)), _messages=np.zeros(n, np.int64),
         )  # fmt: skip
-        self._abreast = rows is None  # no run is over before the others
+        self._abreast = rows is None  # all runs end together
         self._who = np.broadcast_to(np.arange(m), (self.runs, m))
 
     def _pull(self, action: Array) -> Array:
@@ -235,18 +235,18 @@ class Rounds(Env):
         return self._reward
 
     def _charge(self, arm: Array, gap: Array) -> Array:
-        """The regret of pulls, ``(R, M)``, given how much less than the best their arms pay."""
+        """Return the regret of pulls, ``(R, M)``, from the gaps of their arms."""
         return gap
 
     def _rewards(self, arm: Array, location: Array, u: Array) -> Array:
-        """What pulls pay, ``(R, M)``: arms, where these stand, and one uniform each."""
+        """Return the rewards of pulls, ``(R, M)``, from arms, their locations and one uniform each."""
         return (self.arms.tables or self.law).quantile(u, location)
 
     def _report(self) -> dict[str, Array]:
         return {"arm": self._arm, "reward": self.own_reward}
 
     def _counted(self, message: Payload) -> Payload:
-        """Count the round; runs that are over say nothing."""
+        """Count the round and its messages; runs that are over send none."""
         if not self._abreast:
             message = message.but(sent=message["sent"] & self._live[:, None])
         self._t = self._t + self._live
@@ -258,16 +258,16 @@ class Rounds(Env):
         self._messages += message["sent"].sum(1)
         return Everyone(message, self.n_arms)
 
-    # Every phase asks for them.
+    # attrgetter is fast: every phase reads these.
     t: Array = property(attrgetter("_t"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]
-    live: Array = property(attrgetter("_live"), doc="``(R,)`` bool: all runs last T rounds.")  # type: ignore[assignment]
-    who: Array = property(attrgetter("_who"), doc="``(R, M)``: everyone acts in every round.")  # type: ignore[assignment]
+    live: Array = property(attrgetter("_live"), doc="``(R,)`` bool: runs that have played fewer than T rounds.")  # type: ignore[assignment]
+    who: Array = property(attrgetter("_who"), doc="``(R, M)``: every agent acts in every round.")  # type: ignore[assignment]
 
     @property
     def agent_regret(self) -> Array:
-        """``(R, M)`` pseudo-regret of each agent, so far."""
+        """Pseudo-regret of each agent so far, ``(R, M)``."""
         return self._regret.copy()
 
     def _metrics(self) -> dict[str, Array]:
-        """``regret`` (R,), ``agent_regret`` (R, M), ``messages`` (R,)."""
+        """Return ``regret`` (R,), ``agent_regret`` (R, M) and ``messages`` (R,)."""
         return {"regret": self._regret.sum(1), "agent_regret": self.agent_regret, "messages": self._messages.copy()}

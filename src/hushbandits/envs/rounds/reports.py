@@ -1,4 +1,4 @@
-"""One report per agent and round, and what can be done to it wherever it goes."""
+"""One report per agent and round, and the operations of wrappers on it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from hushbandits.core import Array, Law, Payload, PointNoise, Streams, Uniforms, World
 
-#: Uniforms that a verb reads per agent and round.
+#: Uniforms that an operation reads per agent and round.
 _WIDTHS = {"drop": 1, "replace": 2, "add": 1}
 
 
 class Reports(Payload):
-    """Reports of agents who come back in every round: a lost one is lost to all who would have heard it."""
+    """One report per agent and round; a lost report reaches no receiver."""
 
     noun = "reports"
     verbs: ClassVar[Mapping[str, tuple[str, ...]]] = {
@@ -23,26 +23,26 @@ class Reports(Payload):
 
     @classmethod
     def luck(cls, verb: str, env: World, rng: Streams) -> Uniforms:
-        """Uniforms, one row per round, whatever is sent."""
+        """Return uniforms, one row per round; their number does not depend on what is sent."""
         cls.answers(verb)
         width = _WIDTHS[verb]
         return rng.reader((env.n_agents,) if width == 1 else (width, env.n_agents), verb)
 
     def drop(self, rate: Array | float, luck: Uniforms) -> Self:
-        """A report that is not sent."""
+        """Drop reports with probability `rate`."""
         return self.but(sent=self["sent"] & (luck.next() >= rate))
 
     def replace(self, rate: Array | float, law: Law, location: float, luck: Uniforms) -> Self:
-        """Another reward in the same report."""
+        """Replace the reward of a report with probability `rate` by a draw from `law`."""
         coin, u = np.moveaxis(luck.next(), 1, 0)
         hit, reward = coin < rate, np.array(self["reward"], float)
         reward[hit] = law.quantile(u[hit], np.array(location))
         return self.but(reward=reward)
 
     def map(self, function: Callable[[Array], Array]) -> Self:
-        """The reported reward."""
+        """Apply `function` to every reported reward."""
         return self.but(reward=function(self["reward"]))
 
     def add(self, noise: Callable[[int], PointNoise], luck: Uniforms) -> Self:
-        """Noise on each report alone."""
+        """Add independent noise to every reported reward."""
         return self.but(reward=noise(1).onto(self["reward"], luck.next()))

@@ -1,4 +1,4 @@
-"""Envs in which everyone pulls one arm in every round, as a learner meets them."""
+"""Reinforcement-learning task of envs in which every agent pulls one arm per round."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from hushbandits.core.utils import choice
 
 
 class ArmTask(Task):
-    """Everyone pulls one arm and reports it.
+    """Task in which every agent pulls one arm per round and reports it.
 
-    Action: ``Discrete(K)``.  With the env's `speech`, whose fields travel beside the standard report, bits alone make
-    it ``MultiDiscrete([K, 2, …])``, and natively it is a ``Dict`` of ``arm`` and the declared fields.
-    Further parts, per arm, over everything heard so far: ``heard_mean``, ``heard_width`` (as own); per declared field
-    ``heard_<field>``, the sum over this round's arrivals divided by M − 1.  An agent earns its own pull.
+    The action space is ``Discrete(K)``.  The env's `speech` declares fields that are sent beside the default message:
+    if all are bits, the space is ``MultiDiscrete([K, 2, …])``; natively it is a ``Dict`` of ``arm`` and these fields.
+    Further parts, per arm, over all messages so far: ``heard_mean`` and ``heard_width``, defined as the agent's own.
+    Per declared field: ``heard_<field>``, the sum over this round's arrivals divided by M − 1.  An agent's reward is
+    that of its own pull.
 
     Parameters
     ----------
     core : Rounds or its EnvView
     observation : str
-        ``"pooled"``, or ``"slots"``: also every single message of the last round, ``slot_arrived`` (S),
-        ``slot_arm`` (S·K, one bit each) and the other fields, S slots padded to the most that can arrive; so that a
-        learner may do more with them than adding up, such as trimming.
+        ``"pooled"`` shows sums of messages.  ``"slots"`` also shows every single message of the last round:
+        ``slot_arrived`` (S), ``slot_arm`` (S·K, one bit each) and the other fields.  The S slots are padded to the
+        most messages that can arrive.  A learner may then trim them, for example.
     **options
         As for `Task`.
 
@@ -48,12 +49,12 @@ class ArmTask(Task):
         self._speech = {name: (field, speech_space(name, field)) for name, field in said.items()}
         if "reward" not in core.told and not {"mean", "count"} <= set(core.told):
             raise ValueError(
-                f"a learner needs its agents' own rewards, or means and counts of them; here it is told "
+                f"a learner needs its agents' own rewards, or means and counts of them; this env returns "
                 f"{', '.join(core.told) or 'nothing'}"
             )
         self._reported = [name for name in core.report if name in core.fields]
         offered = {*core.inbox_fields, *core.reductions}
-        #: Whether the inbox holds single rewards, counted once each (else states: the means and counts of everyone).
+        #: Whether the inbox holds single rewards, each counted once, or states: means and counts of every agent.
         self._events = "tally" in offered
         self._states = {"mean", "count"} <= offered
         self._slotted: dict[str, Field] = {}
@@ -113,7 +114,7 @@ class ArmTask(Task):
         return action[..., 0]
 
     def _spoken(self, action: Array) -> dict[str, Array]:
-        """An arm and bits in a row, by their names."""
+        """Return the parts of a flat action, the arm and the bits, by name."""
         ends = np.cumsum([1, *(math.prod(field.shape) for field, _ in self._speech.values())])
         said = (action[..., a:b] for a, b in pairwise(ends))
         return {"arm": action[..., 0], **dict(zip(self._speech, said, strict=True))}
@@ -143,11 +144,11 @@ class ArmTask(Task):
         )  # fmt: skip
 
     def earned(self, before: Observation) -> Array:
-        """One's own pull; nothing yet, where own rewards are withheld."""
+        """Return the rewards of the agents' own pulls, or zeros if own rewards are withheld."""
         return np.zeros(self._seats.shape) if self.obs.reward is None else np.array(self.obs.reward)
 
     def answered(self) -> Array | None:
-        """Where own rewards are withheld: what is known of the arm's mean (0 where nothing is)."""
+        """Return the arm's known mean (0 if unknown) as the reward, if own rewards are withheld."""
         if "reward" in self.core.told:
             return None
         assert self.arm is not None
@@ -155,14 +156,14 @@ class ArmTask(Task):
         return mean / np.maximum(count, 1.0)
 
     def words(self, action: Stacked) -> dict[str, Array] | None:
-        """The standard report, and what was declared."""
+        """Return the default message and the declared fields."""
         if not self._speech:
             return None
         said = {
             name: action[name].reshape(*self._seats.shape, *field.shape).astype(field.dtype)
             for name, (field, _) in self._speech.items()
         }
-        report = self.core.standard_report()  # without what agents are not told
+        report = self.core.standard_report()  # without fields that are withheld from agents
         return {**{name: report[name] for name in self._reported if name in report}, **said}
 
     def heard(self, obs: Observation) -> None:
@@ -186,7 +187,7 @@ class ArmTask(Task):
 
     def _show_slots(self, inbox: Inbox) -> None:
         arrived = inbox.arrived
-        # first come, first shown: what has not arrived takes no slot
+        # slots hold arrivals in order; lost messages take no slot
         order = np.argsort(~arrived, axis=2, kind="stable")[:, :, : self._wide]
         shape = (*arrived.shape[:2], self._wide)
 
