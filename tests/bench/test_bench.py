@@ -126,7 +126,7 @@ def test_cells_that_cannot_meet_are_skipped_when_that_is_asked_for(tmp_path):
     # whoever looks later is told, and nothing is left to play
     page = write(Store(tmp_path / "o"), tmp_path / "page.html").read_text()
     assert "8 of 8 runs" in page
-    assert "Never played" in page
+    assert "Not run" in page
     assert run(WIDE, tmp_path / "o", options=options).played == 0
 
 

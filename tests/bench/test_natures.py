@@ -233,7 +233,7 @@ def test_a_rate_that_is_none_is_refused_where_it_is_played(hive):
 
 def test_two_that_disagree_are_refused_before_anything_runs(hive):
     agents = [Use("Random"), Use("UCB1", on="hive_here:Other")]
-    with pytest.raises(ValueError, match=r"metric 'swarmed' is declared as amount, and by another .* as rate"):
+    with pytest.raises(ValueError, match=r"metric 'swarmed' is declared as amount and as rate"):
         check([experiment(agents=agents)])
 
 

@@ -87,7 +87,7 @@ def test_run_writes_table_pictures_and_page_and_resumes(spec, capsys):
     assert {path: path.read_bytes() for path in (spec / "runs/mine").rglob("*") if path.is_file()} == files
     capsys.readouterr()
     assert main(["run", "mine.toml", "--jobs", "1", "--seed", "1"]) == 2
-    assert "it holds seed 0, asked for is 1" in capsys.readouterr().err
+    assert "it has seed 0, not 1" in capsys.readouterr().err
 
 
 def test_options_change_what_is_run(spec, capsys):

@@ -1,4 +1,4 @@
-"""The part of an experiment that results hold: its configurations, their rows, and the figure that is asked for."""
+"""The part of an experiment that results hold: configurations, their rows, and a requested figure."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ __all__ = ["Part", "among", "columns_of", "figure_of", "same"]
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """An experiment, and those of its configurations that are looked at."""
+    """An experiment with a selection of its configurations."""
 
     experiment: Experiment
     configurations: tuple[Configuration, ...]
 
     @property
     def labels(self) -> list[str]:
-        """Labels of the configurations, each once."""
+        """Return the labels of the configurations, without duplicates."""
         return list(dict.fromkeys(c.label for c in self.configurations))
 
     @property
     def sweep(self) -> dict[str, list[object]]:
-        """Swept parameters, with the values that its cells take."""
+        """Return the swept parameters with the values in these cells."""
         taken = {key: {canonical(c.cell.point[key]) for c in self.configurations} for key in self.experiment.sweep}
         return {key: [v for v in self.experiment.sweep[key] if canonical(v) in some] for key, some in taken.items()}
 
     def keep(self, test: Callable[[Configuration], bool]) -> Part:
-        """Return the part of the configurations that pass a test."""
+        """Return the part with the configurations that pass a test."""
         return replace(self, configurations=tuple(filter(test, self.configurations)))
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ def among(name: str, value: object, known: Collection[str]) -> str:
 
 
 def columns_of(experiment: Experiment, c: Configuration, alone: bool) -> Iterator[Params]:
-    """Columns of the rows of a configuration, metric by metric."""
+    """Return columns of the rows of a configuration, metric by metric."""
     head = {} if alone else {"experiment": experiment.name, "cell": c.cell.key, "agent": c.cell.line, **c.cell.point}
     for metric in c.metrics():
         values = c.final(metric)
@@ -66,7 +66,7 @@ def columns_of(experiment: Experiment, c: Configuration, alone: bool) -> Iterato
 
 
 def figure_of(part: Part, metric: str | None, asked: Params) -> Figure:
-    """Return the figure asked for: along what is swept, else over time where there is a curve, else over runs."""
+    """Return the requested figure: along the swept parameter, else over time if there is a curve, else over runs."""
     sweep = part.sweep
     finals = list(dict.fromkeys(name for c in part.configurations for name in c.metrics()))
     curves = list(dict.fromkeys(name for c in part.configurations for name in c.data.curves))
@@ -84,7 +84,7 @@ def figure_of(part: Part, metric: str | None, asked: Params) -> Figure:
 
 
 def same(one: Configuration, other: Configuration) -> bool:
-    """Whether two configurations hold the same numbers, NaN equal to NaN."""
+    """Return whether two configurations hold the same numbers, with NaN equal to NaN."""
     a, b = _numbers(one), _numbers(other)
     return a.keys() == b.keys() and all(np.array_equal(a[k], b[k], equal_nan=True) for k in a)
 

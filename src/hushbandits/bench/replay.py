@@ -1,4 +1,4 @@
-"""From a row of results to the env that it was played in, step by step."""
+"""Rebuild the env of one row of results, to step through it."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ def replay(
     at: Params | None = None, beats: int = 1, render_mode: str | None = None, info: str | None = None,
     **options: object,
 ) -> ParallelView:  # fmt: skip
-    """Return the env of one run as a PettingZoo view, reset to that run: it has the same arms, graph and rewards.
+    """Return the env of one run as a PettingZoo view, reset to that run: with the same arms, graph and rewards.
 
-    Whoever takes the same actions there gets the numbers of the row.  Each ``reset()`` without a seed begins this run
-    again, and returns its first observations.
+    The same actions give the numbers of the row.  Each ``reset()`` without a seed starts this run again and returns its
+    first observations.
 
     Parameters
     ----------
     results : Results, Outcome or path
-        What `evaluate`, `run` or `load_results` returned, or a results folder.  What a folder names is imported and
-        built.
+        Results of `evaluate`, `run` or `load_results`, or a results folder.  Classes that a folder names are imported
+        and built.
     run : int
-        The run's number: the row in `Results.final`, the column ``run`` of a table.
+        Number of the run: the row in `Results.final`, the column ``run`` of a table.
     label, experiment, at : optional
-        Which cell, where there are several: as for `Results.select`.
+        The cell, if there are several, as in `Results.select`.
     beats, render_mode, info, **options
-        As for `make`: how the view is stepped and looked at; ``beats=2`` lets a message tell of the pull just made.
+        As in `make`: stepping and display; with ``beats=2`` a message can contain the reward of the same round.
 
     Raises
     ------
     ValueError
-        There is no such run or cell, or the results do not know who played.
+        The run or cell does not exist, or the results do not name the env and agent.
 
     Notes
     -----
-    Wrappers, and what the agent's protocol asks of its env, are there as they were.  Where the env had no horizon, the
-    view has the longest that there is, since an agent of a view is told one.
+    Wrappers, and settings of the env for the agent, are those of the run.  If the env had no horizon, the view
+    has the longest one, since the agents of a view observe the horizon.
 
     Examples
     --------
@@ -71,27 +71,27 @@ def replay(
         results = load_results(results)
     found = results.results if isinstance(results, Outcome) else results
     if not isinstance(found, Results):
-        raise TypeError(f"results={shown(results)} must be what evaluate, run or load_results returned, or a folder")
+        raise TypeError(f"results={shown(results)} must be the return of evaluate, run or load_results, or a folder")
     found = found.select(label, experiment=experiment, at=at)
     one, run = found.only, integer("run", run, 0, np.inf)
     if run not in one.runs():
         raise ValueError(f"run={run} of {one.cell.label} is not among its {len(one.runs())} runs")
     met, cell = found.met, one.cell
-    if met is None and found.path is not None:  # as its team met it
+    if met is None and found.path is not None:  # with the settings for its team
         wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
         met = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
     spec = met[0].spec if met is not None else None
     drawn = one.luck if one.seed is None else (one.seed, cell.seed_text)
     if drawn is None or spec is None:
-        raise ValueError(f"{one.cell.label} was not made by its name, or its seeds are not known: evaluate it anew")
+        raise ValueError(f"{one.cell.label} was not built from a name, or its seeds are unknown: evaluate it again")
     id, params, asked = spec
-    # Who met it may have settled what the env gathers for inboxes; a view's agents see for themselves.
+    # The team may have limited what the env gathers for inboxes; the agents of a view decide for themselves.
     core = make_batched(id, wrappers=asked, **params)
     if core.horizon is None:
         core = make_batched(id, wrappers=asked, **{**params, "horizon": LONGEST})
     own, other = task_options(id, options)
     if other:
-        raise TypeError(f"replay takes no parameter {next(iter(other))!r}: the env is as it was played")
+        raise TypeError(f"replay takes no parameter {next(iter(other))!r}: the run fixes the parameters of the env")
     view = ParallelView(core, beats=beats, render_mode=render_mode, info=info, **own)
     view.repeat(spawn_seeds(drawn[0], 1, run, drawn[1]))
     view.reset()

@@ -1,4 +1,4 @@
-"""Run what a paper's claims need, judge them, and write the verdicts down."""
+"""Run the experiments behind a paper's claims, judge the claims, and write the verdicts into the page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ROW = re.compile(r"^\| \**([a-z ]+?)\** \| (.*) \|$", re.M)
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Verdicts of one experiment, and what failed on the way."""
+    """Verdicts on one experiment, and its failures."""
 
     paper: str
     experiment: Experiment
@@ -40,12 +40,12 @@ class Reproduction:
 
 
 def papers(names: Sequence[str] = ()) -> list[str]:
-    """Return the modules of experiments that make claims; those of `names` if given.
+    """Return the modules of experiments that make claims, or those named by `names`.
 
     Raises
     ------
     ValueError
-        A name is no such module.
+        A name that is no such module.
     """
     known = [name for name, (_, experiments) in modules().items() if any(e.claims for e in experiments)]
     for name in names:
@@ -57,8 +57,8 @@ def papers(names: Sequence[str] = ()) -> list[str]:
 def reproduce(
     names: Sequence[str], out: Path, *, seed: int = 0, quick: bool = False, options: RunOptions | None = None
 ) -> Iterator[Reproduction]:
-    """Run and judge, one experiment after the other; each in the folder where ``hushbandits run`` puts it."""
-    from hushbandits.bench.report.page import write  # which loads Matplotlib
+    """Run and judge the experiments one by one, each in the folder that ``hushbandits run`` uses."""
+    from hushbandits.bench.report.page import write  # this import loads Matplotlib
 
     declared = [(paper, e) for paper in names for e in modules()[paper][1] if e.claims]
     for paper, experiment in [(paper, e.quickly() if quick else e) for paper, e in declared]:
@@ -72,9 +72,9 @@ def reproduce(
 
 
 def in_words(verdict: Verdict) -> str:
-    """Say the effect, where it is nearest to failing, with its interval and the claimed region.
+    """Return the effect nearest to failing, with its interval and the claimed region.
 
-    As in ``ratio of medians 1.96 [1.94, 1.98], claimed > 1.5, at agents = 256 (worst of 3 points)``.
+    Example: ``ratio of medians 1.96 [1.94, 1.98], claimed > 1.5, at agents = 256 (worst of 3 points)``.
     """
     worst = verdict.worst
     if worst is None or not worst.runs:
@@ -89,7 +89,7 @@ def in_words(verdict: Verdict) -> str:
 
 
 def said(found: Sequence[Reproduction]) -> list[str]:
-    """Return a line per paper, and one of all: verdicts of its claims, of our readings and of own additions."""
+    """Return a line per paper, and a total: verdicts on its claims, on our readings and on own additions."""
     by = {
         paper: tally((v.claim.origin, v.verdict) for r in found if r.paper == paper for v in r.verdicts)
         for paper in dict.fromkeys(r.paper for r in found)
@@ -117,19 +117,19 @@ def _row(found: Reproduction, verdict: Verdict) -> str:
 
 
 def rows(section: str) -> list[tuple[str, list[str]]]:
-    """Return each claim's verdict in a section of the page, and the cells beside it."""
+    """Return each claim's verdict in a section of the page, with the cells beside it."""
     return [(verdict, cells.split(" | ")) for verdict, cells in _ROW.findall(section) if verdict in VERDICTS]
 
 
 def _tally(section: str) -> dict[Origin, Counter[str]]:
-    """The verdicts of a section's tables, by origin; those of a page from before there were any are not counted."""
+    """Return the verdicts of a section's tables, by origin; a page without origins gives none."""
     return tally((_ORIGINS[cells[-2]], verdict) for verdict, cells in rows(section) if cells[-2] in _ORIGINS)
 
 
 def write(path: Path, found: Sequence[Reproduction], commands: dict[str, str], quick: bool) -> list[str]:
-    """Put the papers' sections into the page, each in place of its older one.
+    """Write the papers' sections into the page, each in place of its older one.
 
-    A quick run never replaces what a full one found.
+    A quick run never replaces the section of a full run.
 
     Returns
     -------

@@ -32,7 +32,7 @@ __all__ = ["Results", "load_results", "read"]
 
 
 def load_results(path: Path | str) -> Results:
-    """Read a results folder; nothing that it names is imported.
+    """Load a results folder; classes that it names are not imported.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def load_results(path: Path | str) -> Results:
     Raises
     ------
     StoreError
-        There are no results.
+        The folder has no results.
 
     Examples
     --------
@@ -69,21 +69,21 @@ def read(store: Store) -> Results:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Results:
-    """Results of some configurations, as `evaluate`, `run` and `load_results` return them.
+    """Results of one or several configurations, returned by `evaluate`, `run` and `load_results`.
 
-    Iterating yields the results of one configuration each.  Two results are equal if their numbers are.  Results can be
-    pickled: env and agent then become their names and their table of guarantees.
+    Iterating yields the results of one configuration each.  Two results are equal if their numbers are.  Pickling
+    replaces env and agent by their names and their table of guarantees.
 
     Parameters
     ----------
     parts : tuple of Part
         Experiments with their configurations.
     path : Path, optional
-        The folder that they are from.
+        The results folder.
     met : (Env, Team), optional
         Env and agent of `evaluate`.
     tables : mapping of str to Protection
-        Tables of guarantees, by a cell's key.
+        Tables of guarantees, by the key of a cell.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class Results:
     met: tuple[Env, Team] | None = field(default=None, kw_only=True)
     tables: Mapping[str, PrivacyReport] = field(default_factory=dict, kw_only=True)
 
-    # -- what there is ------------------------------------------------------------------------------------------------
+    # -- content ------------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return sum(len(part.configurations) for part in self.parts)
@@ -127,7 +127,7 @@ class Results:
     __hash__ = None  # type: ignore[assignment]  # arrays can be written to
 
     def __getstate__(self) -> dict[str, object]:
-        # Env and agent may be of a class that no other process knows; their guarantees are data.
+        # Other processes may not know the class of the env or agent; the guarantees are plain data.
         if self.met is None:
             return dict(vars(self))
         state = {k: v for k, v in vars(self).items() if k != "privacy"}
@@ -145,32 +145,32 @@ class Results:
 
     @property
     def labels(self) -> list[str]:
-        """Labels of the configurations, each once."""
+        """Return the labels of the configurations, without duplicates."""
         return list(dict.fromkeys(c.label for c in self.configurations))
 
     @property
     def metrics(self) -> list[str]:
-        """Names of all metrics at the end of a run."""
+        """Return the names of all metrics at the end of a run."""
         return list(dict.fromkeys(name for c in self.configurations for name in c.data.finals))
 
     def select(
         self, label: str | Sequence[str] | None = None, *, experiment: str | None = None, at: Params | None = None
     ) -> Results:
-        """Return a part: configurations by their labels, an experiment by its name, a point of a sweep by its values.
+        """Return a part: configurations by label, experiment by name, and points of a sweep by value.
 
         Parameters
         ----------
         label : str or sequence of str, optional
             Labels, as in the table.
         experiment : str, optional
-            A name.
+            Name of an experiment.
         at : mapping, optional
             Values of swept parameters: ``{"env.n_agents": 4}``, or several of one: ``{"env.n_agents": [4, 16]}``.
 
         Raises
         ------
         ValueError
-            Nothing of that name.
+            No configuration matches.
         """
         labels = None if label is None else [label] if isinstance(label, str) else list(label)
         wanted = {key: v if isinstance(v, (list, tuple)) else [v] for key, v in (at or {}).items()}
@@ -189,18 +189,18 @@ class Results:
 
         parts = [part.keep(chosen) for part in self.parts if experiment in (None, part.experiment.name)]
         if not any(part.configurations for part in parts):
-            raise ValueError(f"label={shown(label)} is not there at={shown(at)} of experiment={shown(experiment)}")
+            raise ValueError(f"there is no label={shown(label)}, at={shown(at)}, experiment={shown(experiment)}")
         return replace(self, parts=tuple(part for part in parts if part.configurations))
 
     # -- numbers ------------------------------------------------------------------------------------------------------
 
     def final(self, metric: str) -> Array:
-        """Return a metric of the only configuration at the end, ``(runs,)``; of `evaluate`, per agent ``(runs, M)``.
+        """Return a metric at the end, ``(runs,)``, of the only configuration; from `evaluate`, per agent ``(runs, M)``.
 
         Raises
         ------
         ValueError
-            No such metric, or several configurations.
+            An unknown metric, or several configurations.
         """
         known = self.only.data.finals
         if metric not in known:
@@ -208,7 +208,7 @@ class Results:
         return known[metric]
 
     def curve(self, metric: str) -> tuple[Array, Array]:
-        """Return checkpoints ``(C,)`` and values ``(runs, C)`` of a metric of the only configuration.
+        """Return the checkpoints ``(C,)`` and values ``(runs, C)`` of a metric of the only configuration.
 
         Raises
         ------
@@ -242,12 +242,12 @@ class Results:
         return pd.DataFrame(frame)
 
     def table(self, metrics: Sequence[str] = ()) -> pd.DataFrame:
-        """Means and medians with their 95 % intervals, a row per configuration and metric, a ``pandas.DataFrame``.
+        """Return a ``pandas.DataFrame`` with means, medians and 95 % intervals, a row per configuration and metric.
 
         Parameters
         ----------
         metrics : sequence of str
-            Default: those that the experiments show, or all.
+            Default: the metrics that the experiments show, or all.
         """
         import pandas as pd
 
@@ -257,19 +257,19 @@ class Results:
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
     def to_latex(self, metrics: Sequence[str] = ()) -> str:
-        """Return the table in LaTeX, names escaped."""
+        """Return the table in LaTeX, with names escaped."""
         return str(self.table(metrics).to_latex(index=False, escape=True, float_format="%.4g"))
 
     def compare(self, metric: str = "regret", **how: Any) -> Comparison:
-        """Compare all configurations with each other; options as of `hushbandits.compare`."""
+        """Compare all configurations with each other; the options are those of `hushbandits.compare`."""
         return compare(self, metric=metric, **how)
 
     def ends(self, metric: str) -> list[Configuration]:
-        """Return all configurations under labels that tell them apart; each must have the metric, one number a run."""
+        """Return all configurations under unique labels; each must have the metric, with one number per run."""
         for c in self.configurations:
             if metric not in c.metrics():
                 has = ", ".join(c.metrics()) or "no runs"
-                raise ValueError(f"metric={shown(metric)} must be one number a run that all have: {c.label} has {has}")
+                raise ValueError(f"metric={shown(metric)} must be one number per run everywhere: {c.label} has {has}")
         swept = len({canonical(c.cell.point) for c in self.configurations}) > 1
         found = []
         for part in self.parts:
@@ -281,7 +281,7 @@ class Results:
 
     @cached_property
     def privacy(self) -> PrivacyReport:
-        """The table of guarantees of the only configuration, and the ε that its runs spent."""
+        """Return the guarantees of the only configuration, with the ε measured in its runs."""
         table = self._table
         return replace(table, notes=(*table.notes, *spent(self.only.data.finals)))
 
@@ -298,14 +298,14 @@ class Results:
         return self.tables[one.cell.key]
 
     def plot(self, metric: str | None = None, **figure: object) -> Picture:
-        """Draw a metric of one experiment: over time, over runs, or along ``x="env.…"``.
+        """Plot a metric of one experiment over time, over runs, or along ``x="env.…"``.
 
         Parameters
         ----------
         metric : str, optional
-            Default: the first that the experiment shows.
+            Default: the first metric that the experiment shows.
         **figure
-            Fields of a `Figure`; default: along what is swept, else over time or runs.
+            Fields of a `Figure`; default: along the swept parameter, else over time or runs.
 
         Returns
         -------
@@ -315,7 +315,7 @@ class Results:
         Raises
         ------
         ValueError
-            Several experiments are here, or what is asked for was not recorded.
+            There are several experiments, or the metric was not recorded.
         """
         from hushbandits.bench.report.figures import drawn
 
@@ -325,11 +325,11 @@ class Results:
         (part,) = self.parts
         return drawn(part.configurations, part.experiment, figure_of(part, metric, figure))
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- internal -----------------------------------------------------------------------------------------------------
 
     @property
     def only(self) -> Configuration:
-        """The only configuration; ``ValueError`` where there are several."""
+        """Return the only configuration; ``ValueError`` if there are several."""
         found = self.configurations
         if len(found) != 1:
             some = "; ".join(c.cell.label for c in found[:8]) + ("; …" if len(found) > 8 else "")
@@ -338,7 +338,7 @@ class Results:
 
 
 def spent(finals: Mapping[str, Array]) -> tuple[str, ...]:
-    """Say in words what runs measured of ε, if they did.
+    """Return in words the ε measured in the runs, if it was measured.
 
     Examples
     --------

@@ -16,11 +16,11 @@ __all__ = ["Outcome", "run"]
 
 
 class Outcome(Played):
-    """What a call of `run` did: `played` runs were added, `failures` raised; the results are those of the folder."""
+    """Outcome of `run`: the number of runs that were `played`, the `failures`, and the results in the folder."""
 
     @cached_property
     def results(self) -> Results:
-        """All that the folder holds."""
+        """Return all results in the folder."""
         return read(self.store)
 
 
@@ -28,22 +28,22 @@ def run(
     experiments: Experiment | Sequence[Experiment], out: Path | str, *, seed: int = 0, shard: str | None = None,
     options: RunOptions | None = None,
 ) -> Outcome:  # fmt: skip
-    """Play what is missing in a results folder.
+    """Play the missing runs of experiments and save them in a results folder.
 
-    Every batch of runs is a pure function of its cell, the seed and the numbers of its runs: an interrupted run
-    continues with the same call, several processes may write to one folder, and the folders of shards are merged by
-    copying their files into one.
+    Each batch of runs is a pure function of its cell, the seed and the run numbers.  The same call continues an
+    interrupted run, and several processes may write to one folder.  To merge the folders of shards, copy their files
+    into one folder.
 
     Parameters
     ----------
     experiments : Experiment or sequence of Experiment
-        What to run.
+        Experiments to run.
     out : path
         The folder: a new one, or one of the same experiments and seed.
     seed : int
-        Master seed; a run's own seed depends on it and on the env part of its cell.
+        Master seed; the seed of a run depends on it and on the env part of its cell.
     shard : str, optional
-        ``"2/5"``: play every fifth batch only, from the second on.
+        ``"2/5"``: play every fifth batch only, beginning with the second.
     options : RunOptions, optional
         Processes, progress and the like; none of them changes a number.
 
@@ -54,11 +54,11 @@ def run(
     Raises
     ------
     RunError
-        Workers cannot be used; what is done is kept.
+        Workers cannot be used; finished batches are saved.
     StoreError
-        The folder cannot be written, holds something else, or rows would be mixed.
+        The folder cannot be written, has another declaration or seed, or rows of changed code would be mixed.
     ValueError, TypeError
-        Bad input; nothing is written then.
+        Invalid input; nothing is written.
 
     Examples
     --------
@@ -78,5 +78,5 @@ def run(
         )
     several = [experiments] if isinstance(experiments, Experiment) else list(experiments)
     if not all(isinstance(e, Experiment) for e in several):
-        raise TypeError(f"experiments={shown(experiments)} must be an Experiment or a list of such")
+        raise TypeError(f"experiments={shown(experiments)} must be an Experiment or a list of Experiments")
     return Outcome(**vars(play(several, out, seed, shard, chosen)))

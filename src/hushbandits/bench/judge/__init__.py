@@ -1,1 +1,1 @@
-"""Judge: statistics of runs, their intervals, and the verdicts on claims."""
+"""Statistics of runs, their intervals, and the verdicts on claims."""

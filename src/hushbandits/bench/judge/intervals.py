@@ -1,14 +1,14 @@
-"""Intervals of effects that several lines make up, in closed form at any level: nothing is resampled.
+"""Closed-form intervals, at any level, of effects that combine several lines.
 
-Verdicts of many claims need tails of one in thousands, where a mean's own t is wrong for skewed runs and a bootstrap
-of a few thousand resamples has nothing left to read.  Two families answer there:
+Verdicts on many claims need tail probabilities of one in thousands.  There Student's t is wrong for skewed runs, and
+a bootstrap of a few thousand resamples has no resolution.  Two families of intervals remain valid:
 
-* *skewed t*: Student's t, corrected for skewness after Hall (1992), never narrower than Student's (means);
+* *skewed t*: Student's t, corrected for skewness after Hall (1992), never narrower than Student's (for means);
 * *combined*: exact intervals of each line at a divided level (Bonferroni) and the extremes of the effect over them
-  (medians, interquartile means and rates), valid whatever the law, and however the lines depend on each other.
+  (for medians, interquartile means and rates), valid for every law and every dependence between the lines.
 
-No interval of a mean is valid for all laws (Bahadur & Savage 1956): a mode that no run has met moves the mean and
-leaves no trace.  `fewest_runs` fixes how rare a mode may be.
+No interval of a mean is valid for all laws (Bahadur & Savage 1956): a mode that no run reached moves the mean and
+leaves no trace.  `fewest_runs` sets how rare a mode may be.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from hushbandits.core import Array
 
 __all__ = ["RAREST", "UNBOUNDED", "Stratum", "fewest_runs", "fieller", "log_contrast", "skewed_t"]
 
-#: A mode that one run in `RAREST` falls into must not hide from all runs; rarer ones may.
+#: A mode with a probability of at least ``1/RAREST`` must not hide from all runs; rarer modes may.
 RAREST = 7
 UNBOUNDED: Interval = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
 class Stratum:
-    """Runs that faced the same world; different strata are independent.
+    """Runs that faced the same arms, graphs and rewards; different strata are independent.
 
     Parameters
     ----------
     columns : sequence of int
-        Which lines of the effect these are.
+        Columns of the effect: indices of its lines.
     values : (n, len(columns)) array
-        Their runs.
+        Values of the runs.
     """
 
     columns: Sequence[int]
@@ -47,9 +47,9 @@ class Stratum:
 
 
 def fewest_runs(level: float) -> int:
-    """Runs below which no interval of a mean is given, ``⌈7 ln(1/(1 − level))⌉``.
+    """Return the number of runs, ``⌈7 ln(1/(1 − level))⌉``, below which a mean gets no interval.
 
-    Then a mode of probability 1/7 or more hides from all runs with a chance of at most ``1 − level``.
+    With so many runs, a mode of probability 1/7 or more hides from all of them with a chance of at most ``1 − level``.
 
     Examples
     --------
@@ -60,11 +60,11 @@ def fewest_runs(level: float) -> int:
 
 
 def _reach(t: float, bend: float, shift: float) -> tuple[float, float]:
-    """How many standard errors the interval reaches down and up.
+    """Return how many standard errors the interval extends down and up.
 
     Solves ``T + kT² + k²T³/3 + c = ±t`` for the studentised effect T (Hall 1992: for a mean k = λ/3, c = λ/6 with
     λ the skewness of the estimate).  Beyond ``|k|t = 3/8`` the solution would turn back: k (and c with it) stays
-    there, where the farther side is about 4t.  Neither side is ever nearer than Student's t.
+    there, where the farther side is about 4t.  Neither side is shorter than Student's t.
     """
     if abs(bend) * t < 1e-9:
         return t, t
@@ -75,11 +75,11 @@ def _reach(t: float, bend: float, shift: float) -> tuple[float, float]:
 
 
 def skewed_t(strata: Sequence[Stratum], weights: Array, level: float = 0.95) -> Interval:
-    """Interval of ``Σ_i w_i μ_i``, the weighted sum of the columns' means.
+    """Return the interval of ``Σ_i w_i μ_i``, the weighted sum of the columns' means.
 
-    Standard error and third cumulant of the estimate add up over strata; the freedom is that of the smallest one,
-    which is on the safe side.  The sample's skewness, too small in few runs, counts half as much again.  Unbounded
-    below `fewest_runs`.
+    Standard error and third cumulant of the estimate add up over strata; the degrees of freedom are those of the
+    smallest stratum, which is conservative.  The sample skewness, too small in few runs, is multiplied by 1.5.
+    The interval is unbounded below `fewest_runs`.
 
     Source: Student 1908; several strata: Mickey & Brown 1966; skewness: Hall 1992.
 
@@ -87,7 +87,7 @@ def skewed_t(strata: Sequence[Stratum], weights: Array, level: float = 0.95) -> 
     --------
     >>> x = np.arange(30.0)[:, None]
     >>> low, high = skewed_t([Stratum([0], x)], np.ones(1))
-    >>> round(low, 2), round(high, 2)  # Student's, as nothing is skewed
+    >>> round(low, 2), round(high, 2)  # Student's: the sample is not skewed
     (11.21, 17.79)
     """
     return _interval(strata, weights, level, lambda _: (0.0, 0.0))
@@ -100,7 +100,7 @@ def _interval(
     bends: Callable[[float], tuple[float, float]],
     estimate: float | None = None,
 ) -> Interval:
-    """See `skewed_t`; `bends` adds to (k, c) what an effect's own curvature does, given its standard error."""
+    """Compute `skewed_t`; `bends` adds the curvature of the effect to (k, c), given its standard error."""
     if min(len(s.values) for s in strata) < fewest_runs(level):
         return UNBOUNDED
     runs = [s.values @ weights[list(s.columns)] for s in strata]
@@ -119,16 +119,16 @@ def _interval(
 
 
 def fieller(strata: Sequence[Stratum], weights: Array, level: float = 0.95) -> Interval:
-    """Interval of the ratio of two means: all θ for which the interval of ``μ_0 − θ μ_1`` has 0 in it.
+    """Return the interval of the ratio of two means: all θ for which the interval of ``μ_0 − θ μ_1`` contains 0.
 
-    So the verdict on a ratio against θ is that on a mean.  Unbounded where the denominator may be 0.
+    So the verdict on a ratio against θ equals that on a mean.  The interval is unbounded if the denominator may be 0.
 
     Source: Fieller 1954, with `skewed_t` for his t.
 
     Parameters
     ----------
     weights : array
-        Not used: column 0 is divided by column 1.
+        Ignored: column 0 is divided by column 1.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def fieller(strata: Sequence[Stratum], weights: Array, level: float = 0.95) -> I
 
     def side(end: int) -> float:
         def gap(theta: float) -> float:
-            # Positive where θ is still inside.
+            # Positive while θ is inside.
             low, high = skewed_t(strata, np.sign(y) * np.array([1.0, -theta]), level)
             return high if end else -low
 
@@ -166,12 +166,12 @@ def fieller(strata: Sequence[Stratum], weights: Array, level: float = 0.95) -> I
 
 
 def log_contrast(strata: Sequence[Stratum], weights: Array, level: float = 0.95) -> Interval:
-    """Interval of ``Σ_i w_i log μ_i``, linearised at the means, with the logarithm's curvature in the correction.
+    """Return the interval of ``Σ_i w_i log μ_i``, linearised at the means and corrected for the logarithm's curvature.
 
     With z_i = x̄_i/μ_i and σ the standard error: the bend k gains ``c = −½ Σ w_i Cov(z_i, L)²/σ³`` and the shift
-    ``c − b/σ``, b = ``−½ Σ w_i Var(z_i)``.  Unbounded where one of the means may be 0 or less.
+    ``c − b/σ``, b = ``−½ Σ w_i Var(z_i)``.  The interval is unbounded if one of the means may be 0 or less.
 
-    Source: DiCiccio & Efron 1992, whose c_q and b̂ these are.
+    Source: DiCiccio & Efron 1992, who write c_q and b̂ for c and b.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Lines against each other: differences, probabilities of improvement and p-values of all pairs.
+"""All pairs of lines: differences, probabilities of improvement and p-values.
 
-Runs that drew from the same seeds are compared in pairs (common random numbers), whatever else differs between them;
-runs of other seeds are independent.
+Runs that share seeds are compared in pairs (common random numbers), whatever else differs between them; runs with
+other seeds are independent.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ from hushbandits.core.metric import Metric
 __all__ = ["Compared", "Pair", "against", "comparisons", "swapped", "wins"]
 
 _RESAMPLES = 9_999
-_BYTES = 60.0 * 10_000  # of one run in one comparison
+_BYTES = 60.0 * 10_000  # memory of one run in one comparison
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One line against another: A − B.
+    """Comparison of one line with another: A − B.
 
     Parameters
     ----------
     a, b : str
-        Their labels.
+        Labels of the two lines.
     paired : bool
-        Whether runs of one seed are compared with each other.
+        Whether runs of the same seed are compared with each other.
     runs : (int, int)
-        Runs of A and B that are compared; equal where paired.
+        Compared runs of A and B; equal if paired.
     difference : float
         Statistic of A minus that of B.
     interval : (float, float)
-        Of the difference: bootstrap of the pairs, or of each line by itself; of a rate, from two exact intervals.
+        Interval of the difference: bootstrap of the pairs or of each line; for a rate, from two exact intervals.
     improvement : float
         Probability that a run of A exceeds one of B, ties counted half.
     improvement_interval : (float, float)
-        Bootstrap; where all runs of one exceed all of the other, Clopper–Pearson's.
+        Bootstrap interval; Clopper–Pearson if all runs of one line exceed all of the other.
     p : float
-        Two-sided, of no difference of the statistics: under exchange of A and B within each pair, or of all labels
-        where the runs are independent.
+        Two-sided p-value for equal statistics: exchange of A and B within each pair, or of all labels if the runs are
+        independent.
     p_holm : float
-        The same adjusted for the number of pairs (Holm).
+        The p-value adjusted for the number of pairs (Holm).
     left_out : int
-        Runs without a value, or without a partner.
+        Runs without a value or without a partner.
     """
 
     a: str
@@ -70,20 +70,20 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """All pairs of some lines.
+    """Comparisons of all pairs of some lines.
 
     Parameters
     ----------
     metric, statistic, level
-        What is compared, and the level of each interval by itself.
+        The metric and statistic compared, and the level of each interval, not adjusted for multiplicity.
     measure : Measure
-        What the metric is.
+        Specification of the metric.
     lines : tuple of Configuration
     pairs : tuple of Pair
     where : str
         The point of a sweep, in words.
     left : int
-        Pairs that were not compared, for want of time.
+        Pairs that were not compared, to save time.
     """
 
     metric: str
@@ -100,7 +100,7 @@ def against(
     lines: Sequence[Configuration], metric: str, statistic: str = "mean", level: float = 0.95, seed: int = 0,
     where: str = "", most: int | None = None,
 ) -> Compared:  # fmt: skip
-    """Compare all pairs of lines, or the first `most`.
+    """Compare all pairs of lines, or the first `most` pairs.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def _pair(a: Configuration, b: Configuration, metric: str, rate: bool, statistic
     test = swapped if paired else stats.permutation_test
     p = test(x, y, statistic, seed=seed)
     if rate and statistic == "mean":
-        # All runs alike say little of a probability, and a bootstrap of them nothing: valid however they depend.
+        # If all runs are alike, a bootstrap has no spread: use the interval that is valid for any dependence.
         (low, high), (below, above) = (share_interval(int(v.sum()), len(v), (1 + level) / 2) for v in (x, y))
         interval = low - above, high - below
     won = wins(x, y)
@@ -150,7 +150,7 @@ def _pair(a: Configuration, b: Configuration, metric: str, rate: bool, statistic
 
 
 def _matched(a: Configuration, b: Configuration, metric: str) -> tuple[Array, Array, bool]:
-    """Values of both that can be compared, and whether run by run."""
+    """Return the comparable values of both lines, and whether they are paired."""
     known = [~np.isnan(line.final(metric)) for line in (a, b)]
     (one, x), (two, y) = ((c.runs()[k], c.final(metric)[k]) for c, k in zip((a, b), known, strict=True))
     shared, i, j = np.intersect1d(one, two, return_indices=True)
@@ -159,7 +159,7 @@ def _matched(a: Configuration, b: Configuration, metric: str) -> tuple[Array, Ar
 
 
 def wins(x: Array, y: Array) -> Array:
-    """Return which run of x exceeds which of y, ``(n, m)``, ties counted half; the mean: probability of improvement.
+    """Return which run of x exceeds which run of y, ``(n, m)``, with ties as ½; the mean is P(improvement).
 
     Source: Mann & Whitney 1947, whose U is its sum; Agarwal et al. 2021, equation 2.
 
@@ -168,7 +168,7 @@ def wins(x: Array, y: Array) -> Array:
     >>> wins(np.array([1.0, 2.0]), np.array([1.0, 0.0])).mean()
     np.float64(0.875)
     """
-    return ((x[:, None] > y).astype(float) + (x[:, None] >= y)) / 2  # no difference is taken: ∞ may meet ∞
+    return ((x[:, None] > y).astype(float) + (x[:, None] >= y)) / 2  # no subtraction: both may be ∞
 
 
 def _improvement_interval(won: Array, paired: bool, level: float, seed: int) -> Interval:
@@ -186,7 +186,7 @@ def _improvement_interval(won: Array, paired: bool, level: float, seed: int) -> 
 
 
 def _counts(indices: Array, n: int) -> Array:
-    """How often each of n runs occurs in each resample (a column), ``(B, n)``."""
+    """Return how often each of n runs occurs in each resample (a column), ``(B, n)``."""
     resamples = indices.shape[1]
     flat = indices.astype(np.int64) + n * np.arange(resamples)
     return np.bincount(flat.ravel(), minlength=n * resamples).reshape(resamples, n).astype(float)
@@ -206,13 +206,13 @@ def swapped(x: Array, y: Array, statistic: str = "mean", seed: int = 0) -> float
     turned = np.random.default_rng(seed).random((n, _RESAMPLES), np.float32) < 0.5
 
     def apart(turned: Array) -> Array:
-        if statistic == "mean":  # the same in one product
+        if statistic == "mean":  # the same result in one product
             return np.abs((x - y) @ np.where(turned, -1.0, 1.0)) / n
         a, b = np.where(turned, y[:, None], x[:, None]), np.where(turned, x[:, None], y[:, None])
         return np.abs(f(a) - f(b))
 
     observed = float(apart(np.zeros((n, 1), bool))[0])
-    # Rounding must not make an equal split look less extreme than it is.
+    # Tolerance: rounding must not make an equal split look less extreme than it is.
     extreme = int((apart(turned) >= observed * (1 - 1e-12)).sum())
     return (1 + extreme) / (1 + _RESAMPLES)
 
@@ -220,14 +220,14 @@ def swapped(x: Array, y: Array, statistic: str = "mean", seed: int = 0) -> float
 def comparisons(
     lines: Iterable[Configuration], metric: str = "", statistic: str = "mean", most: int | None = 30
 ) -> list[Compared]:
-    """Compare lines at each point of a sweep; points with fewer than two that have runs are left out.
+    """Compare lines at each point of a sweep; points with fewer than two lines that have runs are skipped.
 
     Parameters
     ----------
     metric : str
-        Default: the first that a point's first line has.
+        Default: the first metric of a point's first line.
     most : int or None
-        Pairs to compare at most; what is left is counted in `Compared.left`.
+        Maximum number of pairs; `Compared.left` counts the rest.
     """
     points: dict[str, list[Configuration]] = {}
     for line in lines:

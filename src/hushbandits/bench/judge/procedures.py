@@ -1,6 +1,6 @@
-"""Who gets which interval: the statistic and the effect decide, by one table, before any run.
+"""Choice of intervals: one table maps statistic and effect to a procedure, before any run.
 
-`PROCEDURES` is that table, which ``docs/statistics.md`` has in words.
+`PROCEDURES` is that table; ``docs/statistics.md`` describes it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _Extremes = Callable[[Array, Array], Interval]
 
 @dataclass(frozen=True)
 class Procedure:
-    """How an effect gets its interval.
+    """Procedure that computes the interval of an effect.
 
     Parameters
     ----------
     name : str
-        What the page calls it.
+        Name on pages.
     interval : callable
         ``interval(strata, weights, level)``.
     """
@@ -41,13 +41,13 @@ class Procedure:
 
 
 def linear(box: Array, weights: Array) -> Interval:
-    """Extremes of ``Σ w_i x_i``."""
+    """Return the extremes of ``Σ w_i x_i``."""
     ends = box * weights[:, None]
     return float(ends.min(1).sum()), float(ends.max(1).sum())
 
 
 def quotient(box: Array, weights: Array) -> Interval:
-    """Extremes of ``x_0/x_1``; unbounded where x_1 may be 0."""
+    """Return the extremes of ``x_0/x_1``; unbounded if x_1 may be 0."""
     if box[1, 0] <= 0 <= box[1, 1]:
         return UNBOUNDED
     ends = np.outer(box[0], 1 / box[1])
@@ -55,14 +55,14 @@ def quotient(box: Array, weights: Array) -> Interval:
 
 
 def logs(box: Array, weights: Array) -> Interval:
-    """Extremes of ``Σ w_i log x_i``; unbounded where an x_i may be 0 or less."""
+    """Return the extremes of ``Σ w_i log x_i``; unbounded if an x_i may be 0 or less."""
     return linear(np.log(box), weights) if (box > 0).all() else UNBOUNDED
 
 
 def combined(extremes: _Extremes, intervals: Sequence[Interval], weights: Array) -> Interval:
-    """Extremes of an effect over the box of its lines' intervals.
+    """Return the extremes of an effect over the box of its lines' intervals.
 
-    Each at level ``1 − α/k`` for k lines, the effect's is ``1 − α`` whatever the lines' dependence (Bonferroni).
+    With each at level ``1 − α/k`` for k lines, the effect's level is ``1 − α`` for any dependence (Bonferroni).
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def combined(extremes: _Extremes, intervals: Sequence[Interval], weights: Array)
     return extremes(box, weights) if np.isfinite(box).all() else UNBOUNDED
 
 
-#: Extremes of an effect over intervals of its lines.
+#: Extremes of an effect over intervals of its lines, by effect.
 _BOX: Mapping[type[Effect], _Extremes] = {Value: linear, Difference: linear, Ratio: quotient, Slope: logs}
 
 
@@ -90,7 +90,7 @@ def _lines(
     return combined(_BOX[of], [found[c] for c in range(len(weights))], weights)
 
 
-#: By statistic and effect.  Of a rate the statistic is ``rate``.
+#: Procedures by statistic and effect.  The statistic of a rate is ``rate``.
 PROCEDURES: Mapping[tuple[str, type[Effect]], Procedure] = {
     ("mean", Value): Procedure("skewed t", skewed_t),
     ("mean", Difference): Procedure("skewed t", skewed_t),
@@ -106,7 +106,7 @@ PROCEDURES: Mapping[tuple[str, type[Effect]], Procedure] = {
 
 
 def procedure(effect: Effect, measure: Metric) -> Procedure:
-    """Return how `effect` of a metric that is a `measure` gets its interval."""
+    """Return the procedure for the interval of `effect` of a metric with the specification `measure`."""
     found = PROCEDURES.get((statistic_of(measure, effect.statistic), type(effect)))
     if found is None:
         raise ValueError(f"{effect.words} of {effect.metric!r}: of a rate, take a value or a difference")
@@ -114,9 +114,9 @@ def procedure(effect: Effect, measure: Metric) -> Procedure:
 
 
 def contrast(effect: Effect, cells: Sequence[Cell]) -> Array | None:
-    """Weights of the cells in the effect; of a slope, least squares on the logarithm of the place.
+    """Return the weights of the cells in the effect; for a slope, least squares on the logarithm of the place.
 
-    ``None``: there is no slope through a single place.
+    ``None``: a slope through a single place is not defined.
     """
     signs = np.array([1.0, -1.0][: len(effect.lines)])
     if not isinstance(effect, Slope):
@@ -129,7 +129,7 @@ def contrast(effect: Effect, cells: Sequence[Cell]) -> Array | None:
 
 
 def estimate(effect: Effect, measure: Metric, strata: Sequence[Stratum], weights: Array) -> float:
-    """Return the effect of these runs, from the statistics of its lines."""
+    """Return the effect in these runs, computed from the statistics of its lines."""
     centre = STATISTICS["mean" if measure.rate else effect.statistic]
     values = np.empty(len(weights))
     for s in strata:

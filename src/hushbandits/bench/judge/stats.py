@@ -1,8 +1,8 @@
-"""Statistics of runs: a page, each function with its formula and source.
+"""Statistics of runs; each function gives its formula and source.
 
-Intervals are two-sided at `level` (0.95 unless told).  Nothing here draws from a global generator: resampling takes
-a `seed`.  What SciPy has is SciPy's, imported where it is called (it takes half a second); where something is our own,
-it says why.
+Intervals are two-sided at `level` (default 0.95).  No function uses a global generator: resampling takes a `seed`.
+SciPy is imported where it is called, since the import takes half a second.  A function of our own that SciPy has as
+well says why.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Interval = tuple[float, float]
 
 
 def mean_interval(x: Array, level: float = 0.95) -> Interval:
-    """Student's interval of a mean, ``x̄ ± t_{n−1} s/√n``; unbounded for a single run.
+    """Return Student's interval of a mean, ``x̄ ± t_{n−1} s/√n``; unbounded for a single run.
 
-    A law from which a run drew ∞ has the mean ∞, and that is all of the interval.
+    If a run has the value ∞, the mean of its law is ∞, and the interval is that point.
 
-    Source: Student 1908.  Our own, since ``scipy.stats.ttest_1samp`` warns of runs that are all equal, and a
-    deterministic metric has these.
+    Source: Student 1908.  Our own, since ``scipy.stats.ttest_1samp`` warns if all runs are equal, as those of a
+    deterministic metric are.
 
     Examples
     --------
@@ -50,11 +50,11 @@ def mean_interval(x: Array, level: float = 0.95) -> Interval:
 
 
 def median_interval(x: Array, level: float = 0.95) -> Interval:
-    """Interval of a median from order statistics, ``[x_(k), x_(n+1−k)]``, free of the distribution.
+    """Return the distribution-free interval of a median from order statistics, ``[x_(k), x_(n+1−k)]``.
 
-    k is the largest with ``P(Bin(n, ½) < k) < (1 − level)/2``, so it covers with at least `level`; with too few
-    runs (5 at 95 %) it is unbounded.  Source: David & Nagaraja 2003, section 7.1.  Our own, since
-    ``scipy.stats.quantile_test``, whose interval this is, takes ten times as long, and figures have one per point.
+    k is the largest with ``P(Bin(n, ½) < k) < (1 − level)/2``, so the coverage is at least `level`; with too few runs
+    (5 at 95 %) the interval is unbounded.  Source: David & Nagaraja 2003, section 7.1.  Our own, since
+    ``scipy.stats.quantile_test``, which gives this interval, takes ten times as long, and figures need one per point.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def median_interval(x: Array, level: float = 0.95) -> Interval:
 
 
 def share_interval(successes: int, n: int, level: float = 0.95) -> Interval:
-    """Clopper–Pearson interval of a probability: exact, conservative.
+    """Return the Clopper–Pearson interval of a probability: exact, conservative.
 
     ``[B(α/2; s, n−s+1), B(1−α/2; s+1, n−s)]`` with B the beta quantile.  Source: Clopper & Pearson 1934.  Our own,
     since ``scipy.stats.binomtest`` searches for these quantiles and takes a thousand times as long.
@@ -87,7 +87,7 @@ def share_interval(successes: int, n: int, level: float = 0.95) -> Interval:
 
 
 def quantile_band(x: Array, level: float = 0.95) -> tuple[Array, Array]:
-    """Quantiles of the runs (axis 0) that leave ``(1 − level)/2`` on either side: spread, not confidence.
+    """Return the quantiles of the runs (axis 0) that leave ``(1 − level)/2`` on either side: spread, not confidence.
 
     Linear interpolation between order statistics (Hyndman & Fan 1996, type 7).
 
@@ -102,10 +102,10 @@ def quantile_band(x: Array, level: float = 0.95) -> tuple[Array, Array]:
 
 
 def iqm(x: Array, axis: int = 0) -> Array:
-    """Interquartile mean: the mean of the middle half, runs at its edges counted by their share.
+    """Return the interquartile mean: the mean of the middle half, with fractional weights for runs at its edges.
 
-    ``∫_{¼}^{¾} F⁻¹ / ½`` with F the empirical law.  Source: Agarwal et al. 2021 (who drop whole runs, as
-    ``scipy.stats.trim_mean`` does, and jump as n grows: equal where 4 divides n).
+    ``∫_{¼}^{¾} F⁻¹ / ½`` with F the empirical law.  Source: Agarwal et al. 2021, who drop whole runs, as
+    ``scipy.stats.trim_mean`` does; their version jumps as n grows, and is equal where 4 divides n.
 
     Examples
     --------
@@ -120,9 +120,9 @@ def iqm(x: Array, axis: int = 0) -> Array:
 
 
 def iqm_interval(x: Array, level: float = 0.95) -> Interval:
-    """Interval of an interquartile mean, free of the distribution.
+    """Return a distribution-free interval of an interquartile mean.
 
-    The law lies within ``ε = √(ln(2/(1 − level))/(2n))`` of the empirical one everywhere, so the interval is
+    The law differs from the empirical one by at most ``ε = √(ln(2/(1 − level))/(2n))`` everywhere.  The interval is
     ``∫_{¼}^{¾} F⁻¹(u ∓ ε) du / ½``; unbounded where ε ≥ ¼ (29 runs at 95 %).
 
     Source: Dvoretzky, Kiefer & Wolfowitz 1956; the constant: Massart 1990.
@@ -144,7 +144,7 @@ def iqm_interval(x: Array, level: float = 0.95) -> Interval:
     return low, high
 
 
-#: Statistics over runs by name; each takes ``(x, axis)``.
+#: Statistics over runs, by name; each takes ``(x, axis)``.
 STATISTICS: dict[str, Callable[..., Array]] = {
     "mean": lambda x, axis=0: np.asarray(np.mean(x, axis=axis)),
     "median": lambda x, axis=0: np.asarray(np.median(x, axis=axis)),
@@ -159,13 +159,13 @@ def bootstrap(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Interval:
-    """Stratified percentile bootstrap, its tails widened for small samples.
+    """Return the interval of a stratified percentile bootstrap, with tails widened for small samples.
 
-    Each stratum (axis 0: runs) is resampled by itself.  The nominal tail a is replaced by
-    ``Φ(−√(n/(n−1)) t_{n−1}(1 − a))`` with n the smallest stratum, which undoes the narrowness of the percentile
-    interval (its variance is ``(n−1)/n`` too small, and it knows no t).  Where that tail is below what n runs
-    can resolve at all (``n^(1−n)``, the chance of a constant resample), or fewer than ten resamples lie beyond it,
-    the interval is unbounded.
+    Each stratum (axis 0: runs) is resampled separately.  The nominal tail a is replaced by
+    ``Φ(−√(n/(n−1)) t_{n−1}(1 − a))`` with n the smallest stratum.  This corrects the narrowness of the percentile
+    interval (its variance is ``(n−1)/n`` too small, and it uses no t).  The interval is unbounded if that tail is
+    below the resolution of n runs (``n^(1−n)``, the chance of a constant resample), or if fewer than ten resamples
+    lie beyond it.
 
     Source: Efron 1979; strata: Agarwal et al. 2021; the widening: Hesterberg 2015, section 3.3.  Our own, since
     ``scipy.stats.bootstrap`` pairs either all samples or none, and a stratum here may hold several paired columns.
@@ -175,7 +175,7 @@ def bootstrap(
     effect : callable
         ``effect(*samples)`` of arrays ``(n_i, B, …)``, one per stratum, with runs along axis 0; returns ``(B,)``.
     *strata : array, (n_i, …)
-        Runs of each stratum.  Paired columns belong in one stratum.
+        Runs of each stratum; paired columns belong in one stratum.
 
     Examples
     --------
@@ -197,10 +197,10 @@ def bootstrap(
 
 
 def profile(x: Array, thresholds: Array) -> Array:
-    """Performance profile: the share of runs at or above each threshold, ``F̂(τ) = Σ 1[x_i ≥ τ]/n``.
+    """Return the performance profile: the share of runs at or above each threshold, ``F̂(τ) = Σ 1[x_i ≥ τ]/n``.
 
-    Source: Dolan & Moré 2002; Agarwal et al. 2021, equation 1 (there with >, as in ``scipy.stats.ecdf``: a run that
-    meets a threshold does not count there, and metrics of whole numbers tie).
+    Source: Dolan & Moré 2002; Agarwal et al. 2021, equation 1.  They write >, as ``scipy.stats.ecdf`` does, so a run
+    equal to a threshold does not count there; integer metrics have such ties.
 
     Parameters
     ----------
@@ -218,12 +218,12 @@ def profile(x: Array, thresholds: Array) -> Array:
 
 
 def permutation_test(x: Array, y: Array, statistic: str = "mean", resamples: int = 9_999, seed: int = 0) -> float:
-    """Two-sided p-value of a difference of statistics under exchange of the labels.
+    """Return the two-sided p-value of a difference of statistics under exchange of the labels.
 
-    Of all splits where there are no more than `resamples`; else of random ones, ``(1 + #extreme)/(1 + B)``.  Valid at
-    any sample size when both samples share one law; 1 where one of them is a single run.
-    Source: Fisher 1935; Phipson & Smyth 2010 for the 1.  The splits are ``scipy.stats.permutation_test``'s; its p-value
-    is not: it lets rounding decide between splits that are equal where their difference is 0.
+    All splits are used if there are at most `resamples`, else random ones, ``(1 + #extreme)/(1 + B)``.  The p-value
+    is valid at any sample size if both samples share one law; it is 1 if one of them is a single run.  Source: Fisher
+    1935; Phipson & Smyth 2010 for the 1.  The splits are those of ``scipy.stats.permutation_test``; its p-value is not
+    used, since rounding decides there between equal splits if their difference is 0.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def permutation_test(x: Array, y: Array, statistic: str = "mean", resamples: int
         alternative="greater",
         random_state=np.random.default_rng(seed),
     )
-    # Sums of decimals depend on their order: an equal split must not look less extreme than it is.
+    # Tolerance: sums of decimals depend on their order, and an equal split must not look less extreme than it is.
     slack = 1e-12 * max(float(np.abs(x).max()), float(np.abs(y).max()))
     extreme, drawn = int((splits.null_distribution >= splits.statistic - slack).sum()), len(splits.null_distribution)
     every = math.comb(len(x) + len(y), len(x)) <= resamples
@@ -253,9 +253,9 @@ def permutation_test(x: Array, y: Array, statistic: str = "mean", resamples: int
 
 
 def holm(p_values: Sequence[float]) -> Array:
-    """Holm's step-down adjustment of m p-values: the family-wise error stays below the level.
+    """Return Holm's step-down adjustment of m p-values: the family-wise error stays below the level.
 
-    ``p̃_(i) = max_{j ≤ i} min(1, (m − j + 1) p_(j))``; NaN is no test, and not counted.  Source: Holm 1979.  Our
+    ``p̃_(i) = max_{j ≤ i} min(1, (m − j + 1) p_(j))``; NaN is no test and does not count.  Source: Holm 1979.  Our
     own: SciPy adjusts for the false discovery rate only.
 
     Examples
@@ -271,23 +271,23 @@ def holm(p_values: Sequence[float]) -> Array:
     return adjusted
 
 
-# -- one column of runs, for tables, figures and verdicts: what its metric is decides how --------------------------
+# -- one column of runs, for tables, figures and verdicts: the metric's specification decides the statistic --------
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Centre and interval of the runs of one cell.
+    """Centre of the runs of one cell, with its interval.
 
     Parameters
     ----------
     centre : float
-        NaN where there are no runs.
+        The statistic; NaN if there are no runs.
     interval : (float, float)
-        Of the centre; infinite where the runs are too few.
+        Interval of the centre; infinite if the runs are too few.
     runs : int
-        How many.
+        Number of runs.
     statistic, procedure : str
-        Of the centre (``mean``, ``median``, ``iqm``; ``rate``), and of its interval.
+        Names of the statistic (``mean``, ``median``, ``iqm``; ``rate``) and of the interval's procedure.
     """
 
     centre: float
@@ -297,7 +297,7 @@ class Summary:
     procedure: str
 
 
-#: Intervals of the statistic of one column, at a level, by name.
+#: Procedures for the interval of the statistic of one column at a level, by name.
 INTERVALS: Mapping[str, tuple[str, Callable[[Array, float], Interval]]] = {
     "mean": ("Student", mean_interval),
     "median": ("order statistics", median_interval),
@@ -307,12 +307,12 @@ INTERVALS: Mapping[str, tuple[str, Callable[[Array, float], Interval]]] = {
 
 
 def statistic_of(measure: Metric, statistic: str) -> str:
-    """Return what is really taken of a metric: of 0 and 1 nothing but the rate says anything."""
+    """Return the statistic used for a metric: ``rate`` for values of 0 and 1."""
     return "rate" if measure.rate else statistic
 
 
 def shown_interval(interval: Interval, measure: Metric, values: Array) -> Interval:
-    """Return the part of an interval in which the metric can lie, and all of it where runs contradict its nature.
+    """Return the part of an interval in which the metric can lie; all of it if a run lies outside the metric's range.
 
     Examples
     --------
@@ -327,23 +327,23 @@ def shown_interval(interval: Interval, measure: Metric, values: Array) -> Interv
 
 
 def summary(values: Array, measure: Metric, statistic: str = "mean", level: float = 0.95) -> Summary:
-    """Summarise runs: of a rate, the rate; of anything else, the statistic.  NaN is no run.
+    """Summarise runs by the rate, for a rate, or else by the statistic; NaN values are ignored.
 
     Parameters
     ----------
     values : (n,) array
         One number per run.
     measure : Measure
-        What they are.
+        Specification of the metric.
     statistic : str
         ``"mean"``, ``"median"`` or ``"iqm"``.
     level : float
-        Of the interval.
+        Level of the interval.
 
     Raises
     ------
     ValueError
-        A rate that is not 0 or 1 per run.
+        A rate with a value other than 0 or 1.
 
     Examples
     --------

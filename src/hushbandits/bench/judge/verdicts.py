@@ -1,11 +1,11 @@
-"""Claims judged: an effect with its interval, against the region in which a paper says that it lies.
+"""Verdicts on claims: the interval of an effect is compared with the region in which a paper places the effect.
 
-Every effect is a statistic of runs, a difference or ratio of two, or a slope.  What interval it gets is fixed by the
-declaration, by `procedures.PROCEDURES`: the statistic and the effect decide, never the outcomes.
+An effect is a statistic of runs, a difference or ratio of two, or a slope.  `procedures.PROCEDURES` chooses its
+interval from the declaration (statistic and effect), never from the outcomes.
 
-Several claims are judged together (Bonferroni): with m claims, one holds if its interval at level ``1 − .05/m`` lies
-in the region, at each of its P points; it does not hold if at one point the interval at level ``1 − .05/(mP)`` lies
-outside.  What that promises: see `ALPHA`.
+Several claims are judged together (Bonferroni).  With m claims, a claim holds if its interval at level ``1 − .05/m``
+lies in the region at each of its P points.  It does not hold if at one point the interval at level ``1 − .05/(mP)``
+lies outside.  See `ALPHA` for the error probability.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from hushbandits.core import Array
 
 __all__ = ["ALPHA", "VERDICTS", "Finding", "Verdict", "counted", "judge", "tally", "together", "told"]
 
-#: Runs of a cell, and their values.
+#: Runs of a cell, with their values.
 _Rows = tuple[Array, Array]
 
-#: Level of the claims judged together.  Medians, interquartile means and rates: the chance that any of the verdicts is
-#: wrong is at most this, whatever the law of the runs.  Means: it is so by simulation for runs whose law is normal,
-#: exponential, of two modes, or of a rare mode of probability 1/7 or more (table in ``docs/statistics.md``).  For a
-#: rarer mode or a much more skewed law nothing is promised: no interval of a mean can.
+#: Level of the claims judged together.  Medians, interquartile means and rates: a verdict is wrong with at most this
+#: probability, for every law of the runs.  Means: simulations confirm it for runs whose law is normal, exponential, of
+#: two modes, or has a rare mode of probability 1/7 or more (table in ``docs/statistics.md``).  For a rarer mode or a
+#: much more skewed law there is no guarantee: no interval of a mean has one.
 ALPHA = 0.05
 
 
 @dataclass(frozen=True)
 class Finding:
-    """An effect at one point of the sweep."""
+    """An effect with its interval, at one point of the sweep."""
 
     where: str
     effect: float
@@ -52,34 +52,34 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim's verdict (``holds``, ``does not hold``, ``undecided``) and what it rests on."""
+    """Verdict on a claim (``holds``, ``does not hold``, ``undecided``), with its findings."""
 
     claim: Claim
     experiment: Experiment
     verdict: str
     findings: tuple[Finding, ...]
-    #: Whether it is about a rate.
+    #: Whether the metric is a rate.
     rate: bool = False
 
     @property
     def effect(self) -> str:
-        """What its effect is, as in ``ratio of medians``."""
+        """Return the effect in words, such as ``ratio of medians``."""
         of = self.claim.effect
         return ("rate" if isinstance(of, Value) else f"{of.kind} of rates") if self.rate else of.words
 
     @property
     def worst(self) -> Finding | None:
-        """The finding that is nearest to contradicting the claim, or contradicts it most."""
+        """Return the finding that contradicts the claim most, or is nearest to doing so."""
         return min(self.findings, key=lambda f: _margin(self.claim, f.interval), default=None)
 
     @property
     def procedure(self) -> str:
-        """What its intervals are called."""
+        """Return the name of the intervals' procedure."""
         return self.findings[0].procedure if self.findings else ""
 
     @property
     def region(self) -> str:
-        """The claimed region in signs."""
+        """Return the claimed region in signs."""
         low, high = self.claim.above, self.claim.below
         if low is None:
             return f"< {high:g}"
@@ -92,18 +92,18 @@ def judge(lines: Sequence[Configuration], experiment: Experiment, claims: int | 
     Parameters
     ----------
     lines : sequence of Line
-        All of the experiment's; those without runs leave a claim undecided, and so does a sweep without its points.
+        All lines of the experiment; lines without runs, or missing points of a sweep, leave a claim undecided.
     experiment : Experiment
-        With its claims.
+        The experiment with its claims.
     claims : int, optional
-        m, how many claims are judged together; default: this experiment's.
+        m, the number of claims judged together; default: this experiment's.
     """
     m = len(experiment.claims) if claims is None else claims
     return [_judged(lines, experiment, claim, m) for claim in experiment.claims]
 
 
 def _judged(lines: Sequence[Configuration], experiment: Experiment, claim: Claim, m: int) -> Verdict:
-    """Judge a claim among m."""
+    """Judge one of m claims."""
     places, effect = points(experiment, claim), claim.effect
     by = {line.cell.key: line for line in lines}
     measure = lines[0].measures[effect.metric]
@@ -131,12 +131,12 @@ def _judged(lines: Sequence[Configuration], experiment: Experiment, claim: Claim
 
 
 def together(experiment: Experiment) -> int:
-    """Return m, how many claims are judged together with those of an experiment: all of its paper."""
+    """Return m, the number of claims judged together with those of an experiment: all claims of its paper."""
     return max(family(experiment.name), len(experiment.claims))
 
 
 def _margin(claim: Claim, interval: Interval) -> float:
-    """How far inside the region the interval ends; negative: it straddles an end, or lies outside."""
+    """Return how far inside the region the interval ends; negative if it contains an end or lies outside."""
     low, high = interval
     if math.isnan(low) or math.isnan(high):
         return -math.inf
@@ -149,7 +149,7 @@ def _outside(claim: Claim, interval: Interval) -> bool:
     return (claim.above is not None and high < claim.above) or (claim.below is not None and low > claim.below)
 
 
-# -- what they say --------------------------------------------------------------------------------------------
+# -- findings -------------------------------------------------------------------------------------------------
 
 
 def _rows(line: Configuration, effect: Effect) -> _Rows:
@@ -164,7 +164,7 @@ def _rows(line: Configuration, effect: Effect) -> _Rows:
 
 
 def _strata(cells: Sequence[Cell], samples: Sequence[_Rows]) -> list[Stratum]:
-    """Cells that faced the same runs side by side, in the runs that all of them have; others by themselves."""
+    """Return cells that share runs side by side, restricted to their common runs; others separately."""
     worlds: dict[str, list[int]] = {}
     for i, cell in enumerate(cells):
         worlds.setdefault(cell.shared_runs, []).append(i)
@@ -176,14 +176,14 @@ def _strata(cells: Sequence[Cell], samples: Sequence[_Rows]) -> list[Stratum]:
     return strata
 
 
-# -- counted --------------------------------------------------------------------------------------------------
+# -- counts ---------------------------------------------------------------------------------------------------
 
-#: Verdicts in the order of pages, and how a sentence counts several of them.
+#: Verdicts in the order of pages, with the words for a count.
 VERDICTS = {"holds": "hold", "does not hold": "do not hold", "undecided": "undecided"}
 
 
 def counted(verdicts: Mapping[str, int]) -> str:
-    """Return how many claims got each verdict, in words; a dash where there are none.
+    """Return in words how many claims got each verdict; a dash if there are none.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def counted(verdicts: Mapping[str, int]) -> str:
 
 
 def tally(found: Iterable[tuple[Origin, str]]) -> dict[Origin, Counter[str]]:
-    """Count pairs of a claim's origin and its verdict, by origin; all three stand there.
+    """Count pairs of a claim's origin and its verdict, by origin; all three origins are keys.
 
     Examples
     --------
@@ -209,7 +209,7 @@ def tally(found: Iterable[tuple[Origin, str]]) -> dict[Origin, Counter[str]]:
 
 
 def told(by: Mapping[Origin, Mapping[str, int]]) -> str:
-    """Return the counts of `tally` in words, origin by origin; empty where nothing was counted.
+    """Return the counts of `tally` in words, origin by origin; empty if there are none.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One panel of a figure: what is drawn in its axes, and along them."""
+"""One panel of a figure: its content and its axes."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ if TYPE_CHECKING:
 __all__ = ["COLOURS", "MUTED", "Panel", "draw", "finish", "panels", "short", "style", "wrapped"]
 
 _MOST = 12  # lines per panel
-#: Told apart by colour-blind eyes (after Okabe & Ito 2008).
+#: Distinguishable to colour-blind readers (after Okabe & Ito 2008).
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5508f", "#b07d00", "#3d9bd1", "#6b5fb5", "#7a7a7a")
 MUTED, PAPER = "#5c5c5c", "#ffffff"
 _MARKS = ("o", "s", "^", "D", "v", "<", ">", "p")
-#: Once all colours are used, lines differ by their dashes: lengths on and off, in widths of the line.
+#: Once all colours are used, lines differ by their dashes: lengths on and off, in line widths.
 _DASHES = ("-", (0.0, (5.0, 1.2, 1.0, 1.2)), (0.0, (2.5, 1.2)))
 
 
 @dataclass(frozen=True)
 class Panel:
-    """What stands in one panel.
+    """Content of one panel.
 
     Parameters
     ----------
     figure : Figure
-        As declared, for one value of its `by`.
+        The figure declared, for one value of its `by`.
     lines : sequence of Series
-        At most 12.
+        At most 12 series.
     left : int
-        How many more there would be.
+        Number of series that are not drawn.
     runs : int
         Runs per cell.
     time : str
-        What the env's clock counts.
+        The env's time unit.
     """
 
     figure: Figure
@@ -64,28 +64,28 @@ class Panel:
 
     @property
     def measure(self) -> Metric:
-        """What is shown."""
+        """Return the quantity shown."""
         return self.lines[0].lines[0].measures[self.figure.y]
 
     @property
     def over(self) -> Metric | None:
-        """What x is, where that is a metric."""
+        """Return the quantity along x, if that is a metric."""
         line = self.lines[0].lines[0]
         return None if self.figure.x in ("time", "runs", *line.cell.point) else line.measures[self.figure.x]
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What stands along x where that has no order, so that points are not joined: the words of all lines."""
+        """Return the categories along x if x has no order, those of all lines; points are then not joined."""
         return tuple(dict.fromkeys(x for line in self.lines for x in line.x if isinstance(x, str)))
 
     @property
     def bounds(self) -> tuple[str, ...]:
-        """Labels of the lines of theory."""
+        """Return the labels of the lines of theory."""
         return tuple(dict.fromkeys(name for line in self.lines for name in line.bounds))
 
     @property
     def caption(self) -> str:
-        """What line, band and marks are, in words."""
+        """Describe line, band and marks in words."""
         figure, rate = self.figure, self.measure.rate
         if figure.x == "runs":
             return f"share of {self.runs} runs up to x; mark: median"
@@ -97,20 +97,20 @@ class Panel:
 
     @property
     def title(self) -> str:
-        """What tells this panel from the others."""
+        """Return the title of this panel, which distinguishes it from the others."""
         by = self.figure.by
         place = ", ".join(filter(None, (self.figure.title, by and f"{symbol(by)} = {self.figure.at[by]}")))
         return ": ".join(filter(None, (short(place), f"{self.left} more lines not drawn" if self.left else "")))
 
     @property
     def xlabel(self) -> str:
-        """What stands below x."""
+        """Return the label of the x-axis."""
         along = self.over.label if self.over is not None else words(self.figure.x)
         return wrapped(self.figure.xlabel or {"time": self.time, "runs": self._what}.get(self.figure.x, along), 36)
 
     @property
     def ylabel(self) -> str:
-        """What stands beside y."""
+        """Return the label of the y-axis."""
         return self.figure.ylabel or ("share of runs" if self.figure.x == "runs" else self._what)
 
     @property
@@ -119,7 +119,7 @@ class Panel:
 
     @property
     def axes(self) -> tuple[object, ...]:
-        """Two panels have the same axes where this is equal: the same quantities on the same scales."""
+        """Return a key that is equal for panels with the same axes: the same quantities on the same scales."""
         return self.figure.x, self.figure.y, self.figure.per_time, self.figure.log, self.words
 
 
@@ -129,10 +129,10 @@ def panels(
     trusted: Collection[str] | None = None,
     wanted: Figure | None = None,
 ) -> list[Panel]:
-    """Return the panels of an experiment's lines that have something to show.
+    """Return the panels of an experiment's lines that are not empty.
 
-    `trusted`: bounds that may be called; default: those of the experiments that hushbandits ships.  `wanted`: what
-    stands in them; default: the experiment's own figures.
+    `trusted`: theory functions that may be called; default: those of the built-in experiments.  `wanted`: the figures
+    to draw; default: those of the experiment.
     """
     trusted = bounds() if trusted is None else trusted
     id = experiment.env.name
@@ -143,7 +143,7 @@ def panels(
 
 
 def style(i: int) -> Params:
-    """Return colour, dashes and mark of the i-th line, as Matplotlib takes them; 24 lines have styles of their own.
+    """Return colour, dashes and mark of the i-th line for Matplotlib; the first 24 styles differ.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def style(i: int) -> Params:
 
 
 def draw(axes: Axes, panel: Panel, places: dict[str, int]) -> None:
-    """Draw a panel; `places` says which style each label has."""
+    """Draw a panel; `places` maps each label to its style."""
     figure, lines, words = panel.figure, panel.lines, panel.words
     for i, line in enumerate(lines):
         how = style(places[line.label])
@@ -176,12 +176,12 @@ def draw(axes: Axes, panel: Panel, places: dict[str, int]) -> None:
             axes.errorbar(at, line.center, bars, ends, **how, elinewidth=1.3, zorder=4)
         else:
             axes.fill_between(at, line.low, line.high, color=hue, alpha=0.18, linewidth=0)
-            # Of a sweep every point is marked, of a curve some, a fifth of the panel's diagonal apart.
+            # Mark every point of a sweep, and some of a curve, a fifth of the panel's diagonal apart.
             some = figure.x == "time" and len(at) >= 5 and np.isfinite(line.center).any()
             axes.plot(at, line.center, **how, markevery=(0.04 + 0.05 * (i % 4), 0.2) if some else None, zorder=4)
         for y in line.bounds.values():
             axes.plot(at, y, "--", color=hue, linewidth=1.1)
-    # What a figure itself is called may hold formulas; in any other text a dollar sign is one.
+    # The figure's own labels may contain formulas; a dollar sign in any other text is literal.
     axes.set_xlabel(panel.xlabel, parse_math=bool(figure.xlabel))
     axes.set_ylabel(wrapped(panel.ylabel, 28), parse_math=bool(figure.ylabel))
     for name in figure.log.replace("x", "") if words else figure.log:
@@ -189,12 +189,12 @@ def draw(axes: Axes, panel: Panel, places: dict[str, int]) -> None:
 
 
 def _lengths(at: Array, low: Array, high: Array) -> Array:
-    """Return the lengths of bars below and above; one without end is not drawn."""
+    """Return the lengths of error bars below and above; an unbounded one is not drawn."""
     return np.nan_to_num(np.abs(np.stack([at - low, high - at])), posinf=0)
 
 
 def finish(axes: Axes, panel: Panel) -> None:
-    """Say what an axis reaches and write numbers along it, once all panels that share it are drawn."""
+    """Set the limits and ticks of an axis, once all panels that share it are drawn."""
     figure, labels = panel.figure, [wrapped(short(word), 18) for word in panel.words]
     if labels:
         axes.set_xticks(range(len(labels)), labels)
@@ -213,13 +213,13 @@ def finish(axes: Axes, panel: Panel) -> None:
 
 
 def _number(axis: Axis, log: bool, swept: Collection[float] = ()) -> None:
-    """Write numbers along an axis: few swept values of a logarithmic one, or round ones."""
+    """Set the ticks of an axis: the few swept values of a logarithmic axis, or round numbers."""
     low, high = axis.get_view_interval()
     if log and len(swept) in range(1, 11):
         axis.set_major_locator(ticker.FixedLocator(sorted(swept)))
         axis.set_minor_locator(ticker.NullLocator())
     elif log and high >= 3 * low:
-        # A narrow axis would show one power of ten, or none.
+        # A narrow axis would show at most one power of ten.
         reach = high / low if low > 0 else np.inf
         steps = (1, 1.5, 2, 3, 4, 5, 7) if reach < 5 else (1.0, 2.0, 3.0, 5.0) if reach < 50 else (1.0,)
         axis.set_major_locator(ticker.LogLocator(subs=steps, numticks=7))
@@ -231,7 +231,7 @@ def _number(axis: Axis, log: bool, swept: Collection[float] = ()) -> None:
 
 
 def plain(value: float, _: float | None = None) -> str:
-    """Write a number along an axis, in four digits.
+    """Format a number along an axis with four digits.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def plain(value: float, _: float | None = None) -> str:
 
 
 def short(text: str, most: int = 80) -> str:
-    """Return the text in one line of at most `most` letters.
+    """Return the text on one line, cut to `most` letters.
 
     Examples
     --------
@@ -257,5 +257,5 @@ def short(text: str, most: int = 80) -> str:
 
 
 def wrapped(text: str, letters: int) -> str:
-    """Return the text in lines of at most so many letters; no equation is torn, and no per cent."""
+    """Return the text wrapped to `letters` letters, with no break inside an equation or before a per cent sign."""
     return fill(text.replace(" = ", "\u00a0=\u00a0").replace(" %", "\u00a0%"), letters)

@@ -1,4 +1,4 @@
-"""A comparison in words: the rows of its table, and what they say."""
+"""A comparison in words: the rows of its table, and explanations."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["heads", "notes", "rows"]
 
 
 def heads(level: float = 0.95) -> tuple[str, ...]:
-    """Heads of the table's columns."""
+    """Return the heads of the table's columns."""
     span = f"{100 * level:g} %"
     return "A", "B", "runs", "A − B", f"{span} of A − B", "P(A > B)", f"{span} of P", "p", "p (Holm)"
 
 
 def rows(compared: Compared) -> list[tuple[str, ...]]:
-    """One row of texts per pair, under `heads`."""
+    """Return one row of texts per pair, under `heads`."""
     found: list[tuple[str, ...]] = []
     for pair in compared.pairs:
         runs = f"{pair.runs[0]} pairs" if pair.paired else f"{pair.runs[0]} + {pair.runs[1]}"
@@ -35,15 +35,15 @@ def _p(p: float) -> str:
 
 
 def _apart(lines: Sequence[Configuration]) -> list[str]:
-    """Say in which parameters the envs of lines differ, if that is known of any."""
+    """Say in which parameters the envs of lines differ, as far as they are known."""
     known = [line.faced for line in lines if line.faced]
     values = {key: dict.fromkeys(faced.get(key, "by default") for faced in known) for faced in known for key in faced}
     told = [f"{key} ({'; '.join(some)})" for key, some in values.items() if len(some) > 1]
-    return [f"Not all lines faced the same env, so a difference may be its: {', '.join(told)}."] if told else []
+    return [f"The lines have different envs, which may explain a difference: {', '.join(told)}."] if told else []
 
 
 def notes(compared: Compared | Sequence[Compared]) -> list[str]:
-    """Say what the columns are, and which sign is whose; of several comparisons of one metric, once."""
+    """Explain the columns and the sign of a difference, once for several comparisons of one metric."""
     several = [compared] if isinstance(compared, Compared) else list(compared)
     first, pairs = several[0], [pair for one in several for pair in one.pairs]
     less = smaller_is_better(first.metric)

@@ -1,4 +1,4 @@
-"""Figures: the panels of an experiment as one Matplotlib figure, in files and on a page."""
+"""Figures: the panels of an experiment as one Matplotlib figure, for files and pages."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "Picture", "compose", "drawn", "inline", "keys", "pictures"]
 
-#: Formats of a file, and what each is told: who made it, and no date, so that the same numbers give the same bytes.
+#: Formats of a file with their metadata: the program, and no date, so that equal numbers give equal bytes.
 FORMATS: dict[str, Params] = {
     "png": {"dpi": 160, "metadata": {"Software": MAKER}},
     "svg": {"metadata": {"Date": None, "Creator": MAKER}},
     "pdf": {"metadata": {"CreationDate": None, "Creator": MAKER, "Producer": None}},
 }
-#: Width of a panel in inches, in a row of so many.
+#: Width of a panel in inches, by the number of panels in a row.
 _WIDTHS = {1: 5.6, 2: 4.7, 3: 3.7}
-#: On a page: most panels in a row, and the width of a panel in inches if it is not that of a file.
+#: On a page: panels in a row at most, and the width of a panel in inches if it differs from that of a file.
 _PAGES: dict[str, tuple[int, float | None]] = {"wide": (2, None), "narrow": (1, 3.6)}
 _SHEET = Path(__file__).parent / "templates" / "figures.mplstyle"
 
 
 class Picture(Canvas):
-    """A Matplotlib figure with constrained layout, which shows itself in a notebook."""
+    """A Matplotlib figure with constrained layout that renders in a notebook."""
 
     def __init__(self, **how: object):
         super().__init__(layout="constrained", **how)  # type: ignore[arg-type]
 
     def save(self, path: Path | str) -> Path:
-        """Write it to a file of the format that the name ends in, such as PNG, SVG or PDF, without a date."""
+        """Write the figure to a file, without a date; the suffix gives the format, such as PNG, SVG or PDF."""
         path = Path(path)
         with _styled():
             self.savefig(path, **FORMATS.get(path.suffix[1:].lower(), {}))
@@ -67,14 +67,14 @@ class Picture(Canvas):
 def pictures(
     lines: Sequence[Configuration], experiment: Experiment, folder: Path, trusted: Collection[str] | None = None
 ) -> list[Path]:
-    """Draw an experiment into a file of each of the `FORMATS`; of the same rows always the same bytes.
+    """Draw an experiment into one file for each of the `FORMATS`; equal rows give equal bytes.
 
-    `trusted`: bounds that may be called; default: those of the experiments that hushbandits ships.
+    `trusted`: theory functions that may be called; default: those of the built-in experiments.
 
     Returns
     -------
     list of Path
-        Empty if there is nothing to draw.
+        The files; empty if there is nothing to draw.
     """
     shown = panels(lines, experiment, trusted)
     if not shown:
@@ -91,9 +91,9 @@ def pictures(
 def inline(
     lines: Sequence[Configuration], experiment: Experiment, trusted: Collection[str] | None = None
 ) -> dict[str, str]:
-    """Return an experiment's picture as ``<svg>``, by the page that it is laid out for: wide and narrow.
+    """Return an experiment's figure as ``<svg>`` by page layout: wide and narrow.
 
-    Its ids are those of no other picture.  Empty if there is nothing to draw.
+    No other figure has the same ids.  The result is empty if there is nothing to draw.
     """
     shown = panels(lines, experiment, trusted)
     found = {}
@@ -109,7 +109,7 @@ def inline(
 def drawn(lines: Sequence[Configuration], experiment: Experiment, figure: Figure) -> Picture:
     """Draw a figure of some lines of an experiment.
 
-    Its bounds are called: whoever asks for them here has written them.
+    Its theory functions are called: the caller wrote them.
 
     Raises
     ------
@@ -124,27 +124,27 @@ def drawn(lines: Sequence[Configuration], experiment: Experiment, figure: Figure
 
 
 def compose(shown: Sequence[Panel], title: str = "", *, columns: int = 3, width: float | None = None) -> Picture:
-    """Draw all panels in one figure, the title above, and one legend below that says what lines and bands are.
+    """Draw all panels in one figure with a title above and one legend below, which explains lines and bands.
 
-    Neither title nor explanation where no panel has a title (``None``), since a paper has a caption.
+    Title and explanation are left out if no panel has a title (``None``), since a paper has a caption.
 
     Parameters
     ----------
     shown : sequence of Panel
-        At least one.
+        At least one panel.
     title : str
-        Above all panels; default: none.
+        Title above all panels; default: none.
     columns : int
-        Panels in a row at most.
+        Maximum number of panels in a row.
     width : float, optional
-        Of a panel, in inches.
+        Width of a panel in inches.
     """
     columns = min(columns, 2 if len(shown) == 4 else len(shown))
     width = width or max(panel.figure.width or _WIDTHS[columns] for panel in shown)
     rows, wide = math.ceil(len(shown) / columns), columns * width
     bare = all(panel.figure.title is None for panel in shown)
     below = max(panel.xlabel.count("\n") for panel in shown)
-    # Of a panel: words may be slanted, and a label has lines.
+    # Tick labels of a panel may be slanted, and a label may have several lines.
     high = 1.3 + 0.36 * width + 0.5 * any(panel.words for panel in shown) + 0.17 * below
     picture = Picture(figsize=(wide, rows * high))
     _grid(picture, shown, columns, int(width * 13))
@@ -157,7 +157,7 @@ def compose(shown: Sequence[Panel], title: str = "", *, columns: int = 3, width:
 
 
 def keys(shown: Sequence[Panel]) -> dict[str, Line2D]:
-    """Return the entries of one legend of all panels: each line, and bounds, in its line's colour if it is of one."""
+    """Return the legend entries of all panels: lines, and theory in the colour of its line if it has only one."""
     places = _places(shown)
     found = {short(label): Line2D([], [], **style(i)) for label, i in places.items()}
     bounded: dict[str, set[int]] = {}
@@ -170,7 +170,7 @@ def keys(shown: Sequence[Panel]) -> dict[str, Line2D]:
 
 
 def _legend(picture: Picture, entries: Mapping[str, Line2D], caption: str) -> Legend:
-    """Write one legend below all panels, in as many columns as there is room for."""
+    """Write one legend below all panels, in as many columns as fit."""
     letters = int(picture.get_figwidth() * 13)
     labels = [wrapped(label, max(20, letters - 8)) for label in entries]
     longest = max(len(part) for label in labels for part in label.splitlines())
@@ -183,25 +183,25 @@ def _legend(picture: Picture, entries: Mapping[str, Line2D], caption: str) -> Le
 
 
 def _caption(shown: Sequence[Panel]) -> str:
-    """Say what lines and bands are; once, if it is the same in all panels."""
+    """Explain lines and bands; once, if all panels share the explanation."""
     return ". ".join(dict.fromkeys(panel.caption for panel in shown))
 
 
 def _places(shown: Sequence[Panel]) -> dict[str, int]:
-    """The same line looks the same in all panels."""
+    """Return one style index per label, the same in all panels."""
     return {label: i for i, label in enumerate(dict.fromkeys(line.label for p in shown for line in p.lines))}
 
 
 @contextmanager
 def _styled(more: Mapping[str, object] | None = None) -> Iterator[None]:
-    """Draw by the style sheet; a letter that the font lacks is a box, without a warning for each."""
+    """Draw with the style sheet, without a warning for each letter that the font lacks."""
     with warnings.catch_warnings(), matplotlib.rc_context(dict(more or {}), _SHEET):
         warnings.filterwarnings("ignore", "Glyph|constrained_layout not applied", UserWarning)
         yield
 
 
 def _grid(picture: Picture, shown: Sequence[Panel], columns: int, letters: int) -> None:
-    """Draw panels row by row; where all show the same quantities, axes are shared, and named at the edge alone."""
+    """Draw panels row by row; panels with the same quantities share axes, labelled at the edge only."""
     rows, places = math.ceil(len(shown) / columns), _places(shown)
     alike = len({panel.axes for panel in shown}) == 1
     grid = picture.subplots(rows, columns, sharex=alike, sharey=alike, squeeze=False).ravel()
@@ -221,9 +221,9 @@ def _grid(picture: Picture, shown: Sequence[Panel], columns: int, letters: int) 
 
 
 def _embedded(text: str, told: str) -> str:
-    """Return the ``<svg>`` as a part of a page, with those ids alone that are referred to."""
+    """Return the ``<svg>`` for a page, with only the ids that are referenced."""
     head = re.search(r'<svg .*?viewBox="(\S+ \S+ (\S+) [^"]+)".*?</metadata>', text, re.S)
     assert head is not None
-    most = f"max-width: {1.6 * float(head[2]):.0f}px"  # no letter larger than the page's
+    most = f"max-width: {1.6 * float(head[2]):.0f}px"  # keep letters at most as large as the page's
     body = re.sub(r'<g id="[^"]*"', "<g", text[head.end() :])
     return f'<svg viewBox="{head[1]}" style="{most}" role="img" aria-label="{escape(told)}">{body}'

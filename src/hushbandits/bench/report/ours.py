@@ -1,4 +1,4 @@
-"""Which files of a folder hushbandits made: pages and pictures say so themselves, and no others are written over."""
+"""Recognise pages and figures that hushbandits wrote, so that no other file is overwritten."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from hushbandits.bench.runner.errors import StoreError
 
 __all__ = ["MAKER", "PAGE", "check_ours"]
 
-#: What a picture names as its maker.
+#: The creator in the metadata of a figure.
 MAKER = "hushbandits"
 #: The page of a results folder.
 PAGE = "report.html"
-#: What stands in every picture that we make, by its ending.
+#: A text in each figure that hushbandits writes, by file suffix.
 _PICTURES = {
     ".png": b"tEXtSoftware\0hushbandits",
     ".svg": b"<dc:title>hushbandits</dc:title>",
@@ -22,9 +22,9 @@ _PICTURES = {
 
 
 def check_ours(folder: Path, names: Iterable[str] = ()) -> None:
-    """Raise ``StoreError`` where a page, or pictures of these names, would replace somebody else's file."""
+    """Raise ``StoreError`` if a page or a figure would overwrite a file that hushbandits did not write."""
     marks = {PAGE: b"hushbandits</title>"}
     marks |= {f"{name}{ending}": mark for name in names for ending, mark in _PICTURES.items()}
     for path, mark in ((folder / file, mark) for file, mark in marks.items()):
         if path.is_file() and mark not in path.read_bytes():
-            raise StoreError(f"{path} was not made by hushbandits: move it away, or choose another folder (--out)")
+            raise StoreError(f"{path} was not written by hushbandits: move it, or choose another folder (--out)")

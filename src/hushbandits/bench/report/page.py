@@ -1,4 +1,4 @@
-"""One self-contained HTML page per results folder: no external resource, readable on a phone and in the dark."""
+"""One self-contained HTML page per results folder: no external resource, for phones and dark mode too."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from hushbandits.guarantee_table import HEADS
 __all__ = ["UNTOLD", "guarantees", "write"]
 
 _MOST = 400  # cells per table
-#: Stands for the guarantees of a line of which the folder holds none.
+#: Guarantees of a line for which the folder has none.
 UNTOLD = (("not noted when these runs were played", *[""] * (len(HEADS) - 1)),)
 _KINDS = {"holds": "holds", "does not hold": "not", "undecided": "muted"}
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table that can be sorted, its heading, and what there is to say below; columns `left` hold texts."""
+    """A sortable table with a heading and notes below; columns in `left` hold texts."""
 
     heading: str
     heads: Sequence[str]
@@ -46,9 +46,9 @@ class Table:
 
 
 def write(store: Store, path: Path, trusted: Collection[str] | None = None) -> Path:
-    """Write the page of a store to `path`, whole or not at all; all texts are escaped.
+    """Write the page of a store to `path`, atomically; all texts are escaped.
 
-    `trusted`: bounds that may be called; default: those of the experiments that hushbandits ships.
+    `trusted`: theory functions that may be called; default: those of the built-in experiments.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -98,9 +98,9 @@ def _section(store: Store, experiment: Experiment, gone: dict[str, str], trusted
 
 
 def guarantees(store: Store, experiment: Experiment, along: Sequence[str] = ()) -> list[tuple[str, ...]]:
-    """Return what every line guarantees, each promise once: the line's name and a text per head.
+    """Return the guarantees of every line, without duplicates: the line's name and a text per head.
 
-    A line is named as in a picture that runs `along` these parameters.
+    Lines have the names of a figure `along` these parameters.
     """
     told, found = noted(store), dict[tuple[str, ...], None]()
     for cell in experiment.cells():
@@ -113,7 +113,7 @@ def guarantees(store: Store, experiment: Experiment, along: Sequence[str] = ()) 
 def _notes(experiment: Experiment, gone: dict[str, str], trusted: Collection[str]) -> Iterator[str]:
     if left := {cell.label: gone[cell.key] for cell in experiment.cells() if cell.key in gone}:
         whys = _several(list(dict.fromkeys(left.values())))
-        yield f"Never played, for env, wrappers and agent cannot meet: {_several(list(left))}. {whys}"
+        yield f"Not run, because env, wrappers and agent are incompatible: {_several(list(left))}. {whys}"
     if strange := {path for f in experiment.figures for path in f.bounds.values()} - set(trusted):
         yield f"Not drawn: {_several(sorted(strange))}. A page calls no code that a folder names; your own run does."
 
@@ -171,14 +171,14 @@ def _cell(value: object) -> Value:
 
 
 def _kinds(value: Value, left: bool) -> str:
-    """Classes of a cell."""
+    """Return the CSS classes of a cell."""
     letters = len(value) if isinstance(value, str) else 0
     kinds = ["t"] * left + ["wrap"] * (letters > 24) + ["wide"] * (letters > 60) + [_KINDS.get(value, "")]  # type: ignore[arg-type]
     return " ".join(filter(None, kinds))
 
 
 def _key(value: Value) -> float | None:
-    """What a number is sorted by; what has none sorts below everything, and texts by themselves."""
+    """Return the sort key of a cell: numbers by value, cells without one last, texts by themselves."""
     if isinstance(value, str):
         return None
     first = value[0] if isinstance(value, tuple) else value

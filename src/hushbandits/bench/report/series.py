@@ -1,4 +1,4 @@
-"""What a figure shows, as numbers: one series per line of an experiment."""
+"""Numbers of a figure: one series per line of an experiment."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _LOG = logging.getLogger("hushbandits")
 
 @dataclass(frozen=True)
 class Series:
-    """One line: centre and band over x, and what else is drawn of it.
+    """One line of a figure: centre and band over x, with runs and theory.
 
     Parameters
     ----------
     label : str
         Legend entry.
     lines : sequence of Configuration
-        Whose runs these are.
+        Configurations whose runs are drawn.
     x : (n,) array or list of str
         Times, swept values, or (``x="runs"``) the sorted values themselves.
     center, low, high : (n,) arrays
@@ -59,7 +59,7 @@ class Series:
 
 
 def figures(lines: Sequence[Configuration], experiment: Experiment) -> tuple[Figure, ...]:
-    """Return the declared figures, panel by panel, or a fitting one: along the sweep, else over time or runs."""
+    """Return the declared figures, panel by panel, or a default one: along the sweep, else over time or runs."""
     if experiment.figures:
         return tuple(panel for figure in experiment.figures for panel in panelled(experiment, figure))
     names = list(experiment.metrics) or lines[0].metrics()
@@ -72,20 +72,20 @@ def figures(lines: Sequence[Configuration], experiment: Experiment) -> tuple[Fig
 
 
 def panelled(experiment: Experiment, figure: Figure) -> list[Figure]:
-    """Return a figure panel by panel: one for each value of its `by`."""
+    """Return the panels of a figure: one for each value of its `by`."""
     if not figure.by:
         return [figure]
     return [replace(figure, at={**figure.at, figure.by: value}) for value in experiment.sweep.get(figure.by, ())]
 
 
 def series(lines: Sequence[Configuration], figure: Figure, trusted: Collection[str] = ()) -> list[Series]:
-    """Return what a figure shows of the lines of an experiment, in their order; those without runs are left out.
+    """Return the series of a figure for the lines of an experiment, in order; lines without runs are left out.
 
-    Of its bounds only those in `trusted` are called: a store may come from anyone, and `figure` with it.
+    Only theory functions in `trusted` are called: `figure` may come from an untrusted folder.
     """
     swept = list(lines[0].cell.point) if lines else []
     free = [name for name in swept if name not in figure.at]
-    # A line over a metric runs along the parameter of the metric's name, if there is one, or the first.
+    # A line over a metric has a point per value of the parameter of the metric's name, or else of the first parameter.
     named = (name for name in free if name.rpartition(".")[2] == figure.x)
     along = figure.x if figure.x in ("time", "runs", *swept) else next(named, free[0] if free else "")
     groups: dict[str, list[Configuration]] = {}
@@ -97,7 +97,7 @@ def series(lines: Sequence[Configuration], figure: Figure, trusted: Collection[s
         label = ", ".join([line.label, *rest])
         if not figure.lines or label.startswith(tuple(figure.lines)):
             groups.setdefault(label, []).append(line)
-    # By all that is swept: lines that lack some runs stand along the same axis.
+    # Use all swept values: lines that lack some runs share the axis.
     numeric = all(isinstance(line.cell.point.get(figure.x, 0), (int, float)) for line in lines)
     build = {"time": _curve, "runs": _law}.get(figure.x)
     found = (
@@ -126,7 +126,7 @@ def _law(figure: Figure, label: str, line: Configuration, _: Collection[str]) ->
 def _points(
     figure: Figure, label: str, lines: Sequence[Configuration], trusted: Collection[str], numeric: bool
 ) -> Series:
-    """A point for every cell, in the order of the sweep: over what is swept, or over another metric."""
+    """Return a point for every cell, in the order of the sweep: over the swept parameter or another metric."""
     front = figure.x not in lines[0].cell.point
     lines = [line for line in lines if len(line.final(figure.y)) and (not front or len(line.final(figure.x)))]
     x: Any = np.empty(0)
@@ -137,7 +137,7 @@ def _points(
     if front:
         at = replace(figure, per_time=False)
         x, more["left"], more["right"] = _summaries([line.final(figure.x) for line in lines], at, measures[figure.x])
-        x = np.where(np.isfinite(x), x, np.nan)  # what lies at ∞ has no place on the axes
+        x = np.where(np.isfinite(x), x, np.nan)  # a point at ∞ cannot be drawn
     else:
         swept = [line.cell.point[figure.x] for line in lines]
         x = np.array(swept, float) if numeric else [str(value) for value in swept]
@@ -149,7 +149,7 @@ def _points(
 
 
 def _summaries(columns: Iterable[Array], figure: Figure, measure: Metric) -> tuple[Array, Array, Array]:
-    """Centres, low and high ends, of columns of runs."""
+    """Return centres, low and high ends of columns of runs."""
     found = []
     for values in columns:
         one = summary(values, measure.per_time() if figure.per_time else measure, figure.center)
@@ -164,7 +164,7 @@ def _summaries(columns: Iterable[Array], figure: Figure, measure: Metric) -> tup
 def _theory(
     figure: Figure, cells: Sequence[Cell], parts: Sequence[Array], trusted: Collection[str]
 ) -> dict[str, Array]:
-    """Bounds at the x of each cell: NaN where a formula says nothing."""
+    """Return the theory at the x of each cell: NaN where a formula is not defined."""
     found = {
         name: np.concatenate([_called(path, cell, x) for cell, x in zip(cells, parts, strict=True)])
         for name, path in figure.bounds.items()
@@ -177,12 +177,12 @@ def _called(path: str, cell: Cell, x: Array) -> Array:
     try:
         bound = imported("bound", path)
         return np.broadcast_to(np.asarray(bound(cell.env.params, cell.agent.params, x), float), x.shape)
-    except Exception as error:  # a formula at parameters that it was not made for must not cost the picture
+    except Exception as error:  # a formula that fails at these parameters must not prevent the figure
         _warn(path, cell.label, words(error))
         return np.full(x.shape, np.nan)
 
 
 @cache
 def _warn(path: str, where: str, why: str) -> None:
-    """Once, however many pictures show it."""
+    """Warn once about a line of theory, however many figures show it."""
     _LOG.warning("%s is not drawn for %s: %s", path, where, why)

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Row", "Value", "columns", "frame", "interval", "number", "print_tables", "summaries", "written"]
 
-#: What stands in a table: a text, a number or an interval; ``None`` where there is none.
+#: Content of a table's cell: a text, a number or an interval; ``None`` if it is empty.
 Value = str | float | Interval | None
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table: a metric of a cell, its mean and median, each with its interval."""
+    """A row of the table: a metric of a cell, with its mean and median and their intervals."""
 
     cell: Cell
     metric: str
@@ -39,17 +39,17 @@ class Row:
 
     @property
     def numbers(self) -> tuple[float | Interval | None, ...]:
-        """Mean and median, each with its interval."""
+        """Return mean and median, each with its interval."""
         return self.mean, self.mean_interval, self.median, self.median_interval
 
 
 def columns(swept: Iterable[str]) -> list[str]:
-    """Return the heads of the table's columns: who played, where in a sweep, and what a `Row` says."""
+    """Return the heads of the table's columns: agent, point of the sweep, and the fields of a `Row`."""
     return ["agent", *map(symbol, swept), "metric", "runs", "mean", "95 % of the mean", "median", "95 % of the median"]
 
 
 def summaries(lines: Iterable[Configuration], metrics: Sequence[str] = ()) -> Iterator[Row]:
-    """Summarise every line that has runs, metric by metric; by default all that it has."""
+    """Summarise every line that has runs, metric by metric; default: all of its metrics."""
     for line in lines:
         for name in metrics or line.metrics():
             x, kind = line.final(name), line.measures[name]
@@ -74,7 +74,7 @@ def frame(lines: Iterable[Configuration], experiment: Experiment, metrics: Seque
 
 
 def number(x: float | None) -> str:
-    """Four figures, thousands apart.
+    """Format a number with four significant digits and thousands separators.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def number(x: float | None) -> str:
 
 
 def interval(bounds: Interval | None) -> str:
-    """Return the interval in brackets; empty where there is none, ``(too few runs)`` where it is unbounded.
+    """Return the interval in brackets; empty if there is none, ``(too few runs)`` if it is unbounded.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def interval(bounds: Interval | None) -> str:
 
 
 def written(value: Value) -> str:
-    """Return what a table's value is written as."""
+    """Return a table's value as text."""
     if isinstance(value, str):
         return value
     return interval(value) if isinstance(value, tuple) else number(value)

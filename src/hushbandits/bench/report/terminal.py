@@ -1,4 +1,4 @@
-"""What a run folder says, on a terminal: texts that are shown and not obeyed."""
+"""Texts of a run folder on a terminal: control characters are shown, not executed."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["escape", "print_table", "printable"]
 
 
 def printable(text: object) -> str:
-    """Return a text so that a terminal shows it and does not obey it: what steers is written as its number.
+    """Return a text with control characters replaced by their numbers, so that the terminal only shows it.
 
-    Line ends and tabs stay; escapes, other controls, marks that turn the direction, and half characters do not.
+    Line ends and tabs stay; escapes, other controls, bidirectional marks and lone surrogates do not.
     """
     return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in str(text))
 
 
 def escape(text: object) -> str:
-    r"""Return the text for a rich console: no bracket is a style, and nothing steers the terminal.
+    r"""Return the text for a rich console, without styles and control characters.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def escape(text: object) -> str:
 def print_table(
     console: Console, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], named: int, left: Collection[int]
 ) -> None:
-    """Print a table; where it is wider than the console, each row becomes a paragraph.
+    """Print a table; if it is wider than the console, each row becomes a paragraph.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ def print_table(
     rows : sequence of sequence of str
         Texts under `heads`.
     named : int
-        How many columns name what a row is about; a name that stands above already is left out.
+        Number of columns that identify a row; a value that is equal to the one above is left out.
     left : collection of int
-        Columns of words; all others are of numbers.
+        Columns of words; all others hold numbers.
     """
     from rich import box
     from rich.table import Table

@@ -1,1 +1,1 @@
-"""The runner: it plays what is missing in a results folder."""
+"""The runner: plays the missing runs of a results folder."""

@@ -1,4 +1,4 @@
-"""The unit of work: one batch of runs of one agent in one env, and what becomes of it."""
+"""The unit of work: one batch of runs of one agent in one env, and its result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hushbandits.core.rollout import begin, check_compatible, log_checkpoints, m
 from hushbandits.core.team import Team
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, assemble, make_team, make_wrapper
 
-#: Finals, curves and times of a batch.
+#: Final metrics, curves and times of a batch.
 Played = tuple[dict[str, Array], dict[str, Array], Array]
 
 
@@ -32,7 +32,7 @@ def prepare(
     params: Params,
     wrappers: Sequence[AnyWrapper],
 ) -> tuple[Env, Team]:
-    """Build env and team and let them meet; all that bad input can raise, it raises here."""
+    """Build env and team and connect them; any invalid input raises here."""
     if isinstance(agent, Team):
         team = agent
     else:
@@ -43,15 +43,15 @@ def prepare(
 
 
 def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> Sequence[int]:
-    """Return where curves are sampled: that many points up to the horizon, or these.
+    """Return the times at which curves are sampled: so many points up to the horizon, or the given ones.
 
-    ``None``: 50 where an episode lasts exactly `horizon`, else none at all (and then a team may play in one compiled
+    ``None``: 50 if an episode lasts exactly `horizon`, else none (then a team may play the episode in one compiled
     call).
 
     Raises
     ------
     ValueError
-        A point that no run reaches; points to be spread where there is no horizon.
+        A point that no run reaches, or a number of points without a horizon.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> Sequence[int]:
     if not isinstance(checkpoints, (Sequence, np.ndarray)) or isinstance(checkpoints, str):
         points = integer("checkpoints", checkpoints, 0)
         if points and horizon is None:
-            raise ValueError(f"checkpoints={points} are spread up to the horizon, and the env has none: give it one")
+            raise ValueError(f"checkpoints={points} are spread up to the horizon, and the env has none: set a horizon")
         return log_checkpoints(horizon, points) if horizon is not None else []
     listed = [integer(f"checkpoints[{i}]", point, 1) for i, point in enumerate(checkpoints)]
     for point in listed:
@@ -77,7 +77,7 @@ def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> Sequence[int]:
 
 
 def numbers_of(env: Env, team: Team) -> list[str]:
-    """Names of the metrics of one number a run that `team` will have in `env`; both are reset for it, none plays."""
+    """Return the names of metrics with one number per run for `team` in `env`; both are reset, but do not play."""
     begin(env, team, 0)
     return [name for name, value in measured(env, team, env.metrics()).items() if value.ndim == 1]
 
@@ -91,7 +91,7 @@ def play_batch(
     wrappers: Sequence[AnyWrapper],
     checkpoints: int | Sequence[int] | None,
 ) -> Played:
-    """Play one batch of runs, in as many parts as the team asks for.
+    """Play one batch of runs, split into parts if the team limits its runs.
 
     Parameters
     ----------
@@ -119,20 +119,20 @@ def play_batch(
 
 @dataclass(frozen=True)
 class Task:
-    """One batch of runs; whoever plays it, wherever, gets the same numbers.
+    """One batch of runs; the numbers do not depend on the process that plays it.
 
     Parameters
     ----------
     key, label : str
-        Of its cell: what is played, and what to call that.
+        Key and label of the cell.
     env, agent, wrappers, env_params, params, checkpoints
-        As in `play_batch`; a wrapper may be a `Use` as well.
+        As in `play_batch`; a wrapper may also be a `Use`.
     seed_text : str
-        What run seeds come from, besides `seed` and the run's number.
+        Text that enters the run seeds besides `seed` and the run's number.
     seed : int
         Master seed.
     runs : tuple of int
-        Consecutive numbers of runs.
+        Consecutive run numbers.
     """
 
     key: str
@@ -149,14 +149,14 @@ class Task:
 
     @classmethod
     def of(cls, cell: Cell, seed: int, runs: Sequence[int]) -> Task:
-        """Return the task of some runs of a cell."""
+        """Return the task for some runs of a cell."""
         return cls(
             cell.key, cell.label, cell.env.name, cell.agent.name, cell.wrappers, cell.env.params, cell.agent.params,
             cell.checkpoints, cell.seed_text, seed, tuple(runs),
         )  # fmt: skip
 
     def play(self) -> Played:
-        """Play it, here and now."""
+        """Play the batch in this process."""
         wrappers = [make_wrapper(w.name, **w.params) if isinstance(w, Use) else w for w in self.wrappers]
         drawn = spawn_seeds(self.seed, len(self.runs), self.runs[0], self.seed_text)
         return play_batch(self.env, self.agent, drawn, self.env_params, self.params, wrappers, self.checkpoints)
@@ -164,13 +164,13 @@ class Task:
 
 @dataclass(frozen=True)
 class Failed:
-    """A task raised: the traceback, and the exception itself where that is known in this process."""
+    """Error of a task: the traceback, and the exception itself if it was raised in this process."""
 
     error: str
     raised: BaseException | None = field(default=None, compare=False, repr=False)
 
     def again(self) -> BaseException:
-        """Return the exception; a ``RuntimeError`` where it was raised in another process."""
+        """Return the exception, or a ``RuntimeError`` if it was raised in another process."""
         return self.raised or RuntimeError(f"a worker failed:\n{self.error}")
 
 
@@ -178,7 +178,7 @@ Reply = Played | Failed
 
 
 def attempted(play: Callable[[], Played]) -> Reply:
-    """Play; an error is an answer, so that the rest go on."""
+    """Play a task; return an error instead of raising it, so that the other tasks continue."""
     try:
         return play()
     except RunError:

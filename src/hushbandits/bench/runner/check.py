@@ -1,4 +1,4 @@
-"""What is asked for is checked before anything runs: can it be afforded, and does everybody meet?"""
+"""Checks before anything runs: memory, and compatibility of envs, wrappers and agents."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from hushbandits.core.utils import nearest, words
 from hushbandits.guarantee_table import HEADS, protection
 from hushbandits.registry import make_wrapper
 
-# Measured bytes, rounded up: of a cell as an object, of one run's bookkeeping, of a checkpoint's number in all curves.
+# Measured bytes, rounded up: one cell object, the bookkeeping of one run, one checkpoint in all curves.
 _CELL, _RUN, _POINT = 8_000, 200, 100
 
 
 class Instance(NamedTuple):
-    """What env, agent and wrappers of a cell declare.
+    """Declarations of the env, agent and wrappers of a cell.
 
     Parameters
     ----------
     finals, curves : frozenset of str
         Metrics at the end of a run, and those with curves.
     measures : dict of Measure
-        What the metrics are.
+        Specifications of the metrics.
     privacy : list of list of str
-        The table of guarantees, a row each; empty beyond an experiment's first cells.
+        The table of guarantees, a row each; recorded for an experiment's first cells only.
     """
 
     finals: frozenset[str]
@@ -42,7 +42,7 @@ class Instance(NamedTuple):
 
 
 class Instances:
-    """Instances of the cells of some experiments, each built when it is first asked for.
+    """Instances of the cells of some experiments, built on first use.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Instances:
     ('count', True, ['nobody'])
     """
 
-    #: Cells of an experiment whose guarantees are kept.
+    #: Number of cells of an experiment whose guarantees are recorded.
     MOST = 400
 
     def __init__(self, experiments: Iterable[Experiment]):
@@ -62,19 +62,19 @@ class Instances:
         self._kinds: dict[tuple[str, ...], Instance] = {}
 
     def of(self, cell: Cell) -> Instance:
-        """Return what was declared.
+        """Return the declarations of a cell.
 
         Raises
         ------
         ValueError, TypeError
-            Whatever a run would raise at its start.
+            Any error that a run would raise at its start.
         """
         if cell.key not in self._built:
             self._built[cell.key] = self._build(cell)
         return self._built[cell.key]
 
     def measures(self, cell: Cell) -> Mapping[str, Metric]:
-        """Return what the metrics of a cell are; each combination of env, agent and wrappers is built once."""
+        """Return the metric specifications of a cell; each combination of env, agent and wrappers is built once."""
         return (self._kinds.get(_kind(cell)) or self.of(cell)).measures
 
     def _build(self, cell: Cell) -> Instance:
@@ -85,7 +85,7 @@ class Instances:
         if cell.key in self._shown:
             try:
                 privacy = [list(line.texts()) for line in protection(env, team).lines]
-            except Exception as error:  # a user-defined guarantee may fail as it likes: that must not cost the run
+            except Exception as error:  # an error in a user-defined guarantee must not stop the run
                 privacy = [[f"not known: {words(error)}", *[""] * (len(HEADS) - 1)]]
         kind = _kind(cell)
         if kind not in self._kinds:
@@ -97,25 +97,24 @@ class Instances:
 
 
 def _kind(cell: Cell) -> tuple[str, ...]:
-    # Words among parameters, such as how messages travel, decide which metrics there are.
+    # String parameters, such as the transport of messages, can change which metrics exist.
     chosen = [value for value in (*cell.env.params.values(), *cell.agent.params.values()) if isinstance(value, str)]
     return cell.env.name, cell.agent.name, *(w.name for w in cell.wrappers), *chosen
 
 
 def joined(experiment: str, instances: Iterable[Instance]) -> dict[str, Metric]:
-    """Return what the metrics of an experiment are; ``ValueError`` where its envs, agents and wrappers disagree."""
+    """Return the metric specifications of an experiment; ``ValueError`` if its parts disagree."""
     found: dict[str, Metric] = {}
     for name, measure in (item for instance in instances for item in instance.measures.items()):
         if (other := found.setdefault(name, measure)).nature != measure.nature:
             raise ValueError(
-                f"{experiment}: the metric {name!r} is declared as {measure.nature}, and by another env, agent or "
-                f"wrapper as {other.nature}; call one of them otherwise"
+                f"{experiment}: metric {name!r} is declared as {measure.nature} and as {other.nature}; rename one"
             )
     return found
 
 
 def afford_points(checkpoints: int | Sequence[int] | None, runs: int) -> None:
-    """Raise ``ValueError`` if curves at so many checkpoints, of so many runs at once, take too much memory."""
+    """Raise ``ValueError`` if the curves of so many checkpoints and runs take too much memory."""
     if isinstance(checkpoints, Sized) and not isinstance(checkpoints, str):
         points = len(checkpoints)
     else:
@@ -134,25 +133,25 @@ def afford(experiment: Experiment) -> None:
 def check(
     experiments: Sequence[Experiment], *, skip_invalid: bool = False, instances: Instances | None = None
 ) -> dict[str, str]:
-    """Let every env and team meet; of a large sweep, every line at each single value.
+    """Build every env with every team; for a large sweep, every line at each single value.
 
     Parameters
     ----------
     experiments : sequence of Experiment
     instances : Instances, optional
-        Where the instances are kept.
+        Cache of the instances.
     skip_invalid : bool
-        Put up with cells that cannot meet, as long as some of their experiment can; then all cells are looked at.
+        Accept incompatible cells, as long as some cells of their experiment are compatible; then all cells are checked.
 
     Returns
     -------
     dict of str
-        Why such cells cannot meet, by their keys.
+        Reasons of incompatibility, by the keys of the cells.
 
     Raises
     ------
     ValueError, TypeError
-        Whatever a run would stumble over at its start, with the experiment's name.
+        Any error that a run would raise at its start, with the experiment's name.
     """
     instances = Instances(experiments) if instances is None else instances
     skipped: dict[str, str] = {}
@@ -180,7 +179,7 @@ def check(
 def _met(
     experiment: Experiment, skip_invalid: bool, instances: Instances
 ) -> tuple[dict[tuple[str, str], Instance], dict[str, str]]:
-    """Let everybody meet; return what is measured by env and agent, and why cells cannot be played, by their keys."""
+    """Build all cells; return metrics by env and agent, and the reasons why cells are invalid, by key."""
     met: dict[tuple[str, str], Instance] = {}
     invalid: dict[str, str] = {}
     errors: list[ValueError | TypeError] = []
@@ -191,11 +190,11 @@ def _met(
             errors.append(error)
             invalid[cell.key] = f"{experiment.name}, {cell.label}: {error}"
         if errors and met and not skip_invalid:
-            break  # that is enough to say what is wrong, and that others meet
+            break  # enough to report one error and that other cells are compatible
     if errors and not (skip_invalid and met):
-        # What meets elsewhere is not misspelt.
+        # A name that is valid in another cell is not misspelt.
         leaves = any(cell.key in invalid and (cell.env.name, cell.agent.name) in met for cell in experiment.cells())
-        way = "; --skip-invalid (skip_invalid=True) leaves out the cells that cannot meet" if leaves else ""
+        way = "; --skip-invalid (skip_invalid=True) skips incompatible cells" if leaves else ""
         raise type(errors[0])(next(iter(invalid.values())) + way) from errors[0]
     return met, invalid
 
@@ -212,12 +211,12 @@ def _had(
         (one, other) = (f"{agent} on {env}" for env, agent in (having[0], lacking[0]))
         raise ValueError(
             f"{experiment}: {name!r} must be a metric of all lines: {one} has it, {other} does not; leave it out (each "
-            f"metric is stored all the same), or play the two in experiments of their own"
+            f"metric is stored all the same), or run the two in separate experiments"
         )
 
 
 def _telling(experiment: Experiment) -> list[Cell]:
-    """All cells, or of very many those that show a line with a value for the first time."""
+    """Return all cells, or, if they are very many, those that show a line with a value for the first time."""
     cells = experiment.cells()
     if len(cells) <= 500:
         return cells

@@ -1,4 +1,4 @@
-"""The runs of one cell in memory, and what is known of them."""
+"""The runs of one cell in memory, with their metadata."""
 
 from __future__ import annotations
 
@@ -27,16 +27,15 @@ class Configuration:
     ----------
     cell : Cell
         Env, wrappers and agent.
-    label : str
+    Its name among the configurations.
         Its name among others.
-    source : Runs or callable
+    The runs, or a function that loads them on first use.
         Its runs, or what returns them when they are first asked for.
-    measures : mapping of str to Measure
+    Specifications of the metrics; an undeclared metric may be any number.
         What the metrics are; of one that nobody declared, any number.
-    seed : int, optional
-        Master seed of its runs; without one it is not known what they drew from, unless `luck` says it.
+    Master seed of the runs; ``None``: the seed is unknown, unless `luck` gives it.
     luck : tuple, optional
-        Master seed and seed text of its runs, where these are not the cell's.
+        Master seed and seed text of the runs, if they differ from the cell's.
     """
 
     cell: Cell
@@ -49,43 +48,43 @@ class Configuration:
 
     @cached_property
     def data(self) -> Runs:
-        """Numbers of its runs and their metrics."""
+        """Return the run numbers and their metrics."""
         return self.source if isinstance(self.source, Runs) else self.source()
 
     @cached_property
     def world(self) -> tuple[int, str] | None:
-        """Master seed and a text: run r of two configurations drew from the same seed where these are equal."""
+        """Return master seed and seed text: if these are equal, run r of two configurations has the same seed."""
         if self.luck is not None or self.seed is None:
             return self.luck
         return self.seed, self.cell.shared_runs
 
     @cached_property
     def faced(self) -> dict[str, str]:
-        """The env's name and the parameters that it was given, in words; empty: unknown."""
+        """Return the env's name and given parameters in words; empty if they are unknown."""
         if self.env is None:
             return {}
         name, params = self.env
         return {"env": name, **{k: shown(list(v) if isinstance(v, tuple) else v) for k, v in params.items()}}
 
     def metrics(self) -> list[str]:
-        """Return the names of metrics of one number per run."""
+        """Return the names of metrics with one number per run."""
         return [name for name, values in self.data.finals.items() if np.ndim(values) == 1]
 
     def runs(self) -> Array:
-        """``(n,)`` numbers of its runs."""
+        """Return the run numbers, ``(n,)``."""
         return self.data.numbers
 
     def final(self, metric: str) -> Array:
-        """``(n,)`` values at the end, NaN where a run has none; empty if no run has one."""
+        """Return the values at the end, ``(n,)``, with NaN for a missing one; empty if no run has a value."""
         return np.asarray(self.data.finals.get(metric, ()), float)
 
     def curve(self, metric: str) -> tuple[Array, Array]:
-        """Checkpoints ``(C,)`` and values ``(n, C)``; empty if there are none."""
+        """Return the checkpoints ``(C,)`` and values ``(n, C)``; empty if there are none."""
         return self.data.curves.get(metric, (np.empty(0), np.empty((0, 0))))
 
 
 def configurations(store: Store, experiment: Experiment, cells: Iterable[Cell] | None = None) -> list[Configuration]:
-    """Read the configurations of an experiment from a folder, at each point of its sweep, or those of some cells."""
+    """Load the configurations of an experiment from a folder, at each point of its sweep, or those of some cells."""
     return [
         Configuration(
             cell, cell.line, partial(store.rows.runs, cell.key, experiment.runs), store.measures(cell), store.seed,
@@ -96,7 +95,7 @@ def configurations(store: Store, experiment: Experiment, cells: Iterable[Cell] |
 
 
 class _Row(NamedTuple):
-    """A row of a table of guarantees, under ``HEADS``."""
+    """Return a row of a table of guarantees, under ``HEADS``."""
 
     cells: tuple[str, ...]
 
@@ -105,13 +104,13 @@ class _Row(NamedTuple):
 
 
 def noted(store: Store) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """Return the tables that a folder holds, a text per head in each row, by their cell's key."""
+    """Return the stored tables of a folder, a text per head in each row, by the key of a cell."""
     told = [session.get("privacy", {}) for session in store.sessions()]
     return {key: tuple(map(tuple, rows)) for tables in told for key, rows in tables.items()}
 
 
 def recorded(store: Store) -> dict[str, PrivacyReport]:
-    """Return the same as tables that can be shown."""
+    """Return the same tables as `PrivacyReport` objects."""
     return {
         key: PrivacyReport(f"{cell.env.name} with {cell.label}", tuple(map(_Row, rows)))  # type: ignore[arg-type]
         for key, rows in noted(store).items()

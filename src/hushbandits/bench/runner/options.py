@@ -1,4 +1,4 @@
-"""Options of a run that change no number: who plays, what is shown, what is put up with."""
+"""Options of a run that change no number: processes, progress, and tolerance of invalid cells."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hushbandits.core.utils import extra
 
 __all__ = ["BACKENDS", "RunOptions", "workers"]
 
-#: Backends, and the package that each needs beside the harness's own.
+#: Backends with the package that each needs besides those of the harness.
 BACKENDS = {"serial": "", "loky": "", "dask": "distributed"}
 
 
@@ -22,29 +22,29 @@ class RunOptions:
     Parameters
     ----------
     jobs : int
-        Processes; −1: one per core.
+        Number of processes; −1: one per core.
     backend : str, optional
-        ``"serial"`` (this process), ``"loky"`` (processes of this machine) or ``"dask"``; default: this process for
-        one job, else processes.
+        ``"serial"`` (this process), ``"loky"`` (processes of this machine) or ``"dask"``; default: ``"serial"`` for one
+        job, else ``"loky"``.
     address : str, optional
-        Address of Dask's scheduler; default: a cluster of this machine.
+        Address of Dask's scheduler; default: a cluster on this machine.
     progress : bool
         Show a progress bar on a terminal's stderr.
     notify : callable, optional
-        Called with each remark in words: skipped cells, edited files.  Default: a warning.
+        Called with each message, such as skipped cells or edited files.  Default: a warning.
     mix : bool
-        Go on in a folder although a user's module or data file was edited since rows of it were made.
+        Continue in a folder although a user's module or data file changed since some of its rows were made.
     skip_invalid : bool
-        Leave out cells whose env, wrappers and agent cannot be combined, as long as some of their experiment can.
+        Skip cells with incompatible env, wrappers and agent, unless all cells of an experiment are incompatible.
     checkpoints : int or sequence of int, optional
-        Of `evaluate` alone, since an experiment declares its own: where curves are sampled, in the env's time unit;
-        that many points, evenly spaced in the logarithm up to the horizon, or these.  Default: 50; none where runs end
-        by themselves.
+        For `evaluate` only, since an experiment declares its own: times at which curves are sampled, in the env's time
+        unit.  A number of points, spaced evenly in the logarithm up to the horizon, or the times.  Default: 50; none if
+        runs end by themselves.
 
     Raises
     ------
     ValueError
-        An unknown backend, one whose package is missing, or an address without Dask.
+        An unknown backend, a backend whose package is missing, or an address without Dask.
     """
 
     jobs: int = 1
@@ -67,12 +67,12 @@ class RunOptions:
             raise ValueError(f"backend={self.backend!r} needs {package}: pip install 'hushbandits[{self.backend}]'")
 
     def serial(self, tasks: int) -> bool:
-        """Whether this process plays so many tasks itself."""
+        """Return whether this process plays so many tasks itself."""
         return self.backend == "serial" or (self.backend is None and min(workers(self.jobs), tasks) <= 1)
 
 
 def workers(jobs: int) -> int:
-    """Return the number of processes that `jobs` stands for.
+    """Return the number of processes for `jobs`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is left to play: batches of runs whose ends follow from the declaration alone."""
+"""Plan of the missing runs: batches whose limits follow from the declaration alone."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hushbandits.core import shown
 
 __all__ = ["Shard", "batches", "missing", "parse_shard"]
 
-#: Runs of a batch: enough to amortise a NumPy call, few enough to keep the caches warm.
+#: Runs of a batch: many enough to amortise a NumPy call, few enough to fit the caches.
 BATCH = 25
-#: Runs of a batch where an experiment has few cells, so that all cores have work.
+#: Runs of a batch if an experiment has few cells, so that all cores have work.
 SMALL, FEW_CELLS = 10, 10
 
-#: Which of how many parts, from 1.
+#: Number of a shard, from 1, and number of shards.
 Shard = tuple[int, int]
 
 
@@ -27,7 +27,7 @@ def parse_shard(text: str) -> Shard:
     Raises
     ------
     ValueError
-        The text is no shard.
+        The text is not a shard.
 
     Examples
     --------
@@ -43,8 +43,8 @@ def parse_shard(text: str) -> Shard:
 def batches(experiments: Sequence[Experiment], shard: Shard = (1, 1)) -> list[tuple[Cell, range]]:
     """Return all batches of a declaration, or every n-th of them.
 
-    A cell's runs are cut at multiples of one number, so that more runs, asked for later, lengthen the last batch and
-    add others behind it.
+    The runs of a cell are cut at multiples of one number.  If more runs are requested later, they extend the last batch
+    and add further ones.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def batches(experiments: Sequence[Experiment], shard: Shard = (1, 1)) -> list[tu
 
 
 def missing(store: Store, shard: Shard = (1, 1)) -> list[Task]:
-    """Return the batches of which some run is missing, in the order of the declaration."""
+    """Return the batches with a missing run, in the order of the declaration."""
     done = {key: set(store.rows.numbers(key).tolist()) for key in store.cells}
     return [
         Task.of(cell, store.seed, runs)

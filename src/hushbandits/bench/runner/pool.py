@@ -1,4 +1,4 @@
-"""Play tasks in this process, in processes of this machine, or on a Dask cluster, all through joblib."""
+"""Play tasks in this process, in processes of this machine, or on a Dask cluster, all with joblib."""
 
 from __future__ import annotations
 
@@ -30,10 +30,9 @@ if TYPE_CHECKING:
 
 
 def answers(tasks: Sequence[Task], options: RunOptions, bar: Bar) -> Iterator[tuple[Task, Reply]]:
-    """Play tasks, and yield each with its rows or its error, as they are done.
+    """Play tasks, and yield each with its rows or its error, as it finishes.
 
-    Where a worker dies, the batches that were under way are played last, each alone; a batch whose worker dies again is
-    a failure of that batch.
+    If a worker dies, the interrupted batches are played last, one at a time; a batch whose worker dies again fails.
 
     Raises
     ------
@@ -57,7 +56,7 @@ def answers(tasks: Sequence[Task], options: RunOptions, bar: Bar) -> Iterator[tu
 
 
 def _played(waiting: deque[Task], context: bytes, bar: Bar) -> Generator[tuple[Task, Reply], None, list[Task]]:
-    """Play what waits until it is done or the pool breaks; return the tasks that were lost then."""
+    """Play waiting tasks until they are done or the pool breaks; return the tasks that were lost."""
     with extra("bench"):
         import joblib
         from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
@@ -80,7 +79,7 @@ def _played(waiting: deque[Task], context: bytes, bar: Bar) -> Generator[tuple[T
     except died:
         pass
     finally:
-        with contextlib.suppress(Exception):  # it may complain that it was not read to its end
+        with contextlib.suppress(Exception):  # joblib may complain that its generator was not exhausted
             stream.close()
     return list(under_way.values())
 
@@ -96,7 +95,7 @@ def _backend(options: RunOptions) -> Iterator[None]:
         with _client(options) as client, joblib.parallel_config("dask", n_jobs=-1, client=client):
             yield
         return
-    # Two processes at least: with one joblib would play in this process, which a task may kill.
+    # At least two processes: with one, joblib would play in this process, which a task may kill.
     jobs = max(2, workers(options.jobs))
     over = False
     try:
@@ -111,13 +110,13 @@ def _backend(options: RunOptions) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _ctrl_c_blocked() -> Iterator[None]:
-    """Leave Ctrl-C to this process: others that are started meanwhile never see it."""
+    """Block Ctrl-C in processes that are started meanwhile; this process still handles it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     from multiprocessing.resource_tracker import ensure_running
 
-    ensure_running()  # it unblocks Ctrl-C when it starts, so it starts before
+    ensure_running()  # it unblocks Ctrl-C at its start, so start it before
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -126,7 +125,7 @@ def _ctrl_c_blocked() -> Iterator[None]:
 
 
 def _client(options: RunOptions) -> Client:
-    """Return a client of Dask's: of the scheduler at an address, or of a cluster of this machine."""
+    """Return a Dask client for a scheduler address, or for a cluster on this machine."""
     from distributed import Client
 
     how: Params = {"n_workers": workers(options.jobs), "threads_per_worker": 1, "dashboard_address": None}
@@ -143,7 +142,7 @@ def _client(options: RunOptions) -> Client:
 
 
 def _begin(parent: int) -> None:
-    """Leave Ctrl-C to the parent, and end with it."""
+    """Ignore Ctrl-C, which the parent handles, and exit with the parent."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -155,7 +154,7 @@ def _begin(parent: int) -> None:
 
 
 def _work(context: bytes, number: int, load: bytes) -> tuple[int, Reply]:
-    """Play one task; an error is an answer."""
+    """Play one task; return an error instead of raising it."""
 
     def play() -> Played:
         _enter(context)
@@ -170,17 +169,17 @@ _entered = b""
 
 
 def _enter(context: bytes) -> None:
-    """Go where the parent is, and take over its classes; once per call."""
+    """Change to the parent's folder and load its classes, once per call."""
     global _entered
     if context == _entered:
         return
     sources, folders, objects = pickle.loads(context)
     if sources != source_digest():
         raise RunError(
-            f"the workers on {platform.node()} run other source code of hushbandits than this process: install the "
-            f"same version there, and start them anew"
+            f"the workers on {platform.node()} run another version of hushbandits: install the version of this process "
+            f"there, and restart them"
         )
-    with contextlib.suppress(OSError):  # another machine may have no such folder
+    with contextlib.suppress(OSError):  # the folder may not exist on another machine
         os.chdir(folders[0])
     for folder in reversed(folders):
         registry.reach(folder)

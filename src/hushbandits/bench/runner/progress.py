@@ -1,4 +1,4 @@
-"""A progress bar on stderr: runs done, time left, the cell at work."""
+"""A progress bar on stderr: finished runs, time left, current cell."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["Bar"]
 
 
 class Bar:
-    """Runs done, time left, and the cell at work; only on a terminal.
+    """Progress bar with finished runs, time left and current cell; only on a terminal.
 
     Parameters
     ----------
     total : int
-        Runs.
+        Number of runs.
     unit : str
-        What is counted.
+        Name of the unit counted.
     shown : bool
-        Whether it may appear at all.
+        Whether to show the bar.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class Bar:
 
         columns = BarColumn(24), MofNCompleteColumn(), TextColumn(f"{unit} ·"), TimeRemainingColumn()
         what = TextColumn("left · {task.description}", markup=False)
-        # A long cell may finish nothing for minutes: keep a long window for the speed.
+        # A long cell may finish nothing for minutes: average the speed over a long window.
         how = {"console": Console(stderr=True), "transient": True, "speed_estimate_period": 1800}
         self._bar = Progress(*columns, what, disable=not (shown and sys.stderr.isatty()), **how)  # type: ignore[arg-type]
         self._task = self._bar.add_task("", total=total)
@@ -49,9 +49,9 @@ class Bar:
         self._bar.stop()
 
     def at(self, what: str) -> None:
-        """Name the work."""
+        """Set the current cell."""
         self._bar.update(self._task, description=what)
 
     def advance(self, runs: int) -> None:
-        """Count runs done."""
+        """Count finished runs."""
         self._bar.advance(self._task, runs)

@@ -1,4 +1,4 @@
-"""Rows of runs in long form, and the Parquet files that hold them."""
+"""Rows of runs in long form, and their Parquet files."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Runs:
     Parameters
     ----------
     numbers : (n,) array of int
-        Numbers of the runs, ascending.
+        Run numbers, ascending.
     finals : mapping of str to (n,) array
-        Metrics at the end of a run; NaN where a run has none.
+        Metrics at the end of a run; NaN if a run has none.
     curves : mapping of str to ((C,) array, (n, C) array)
-        Checkpoints and the metrics there.
+        Checkpoints, and the values of the metrics there.
     """
 
     numbers: Array
@@ -43,14 +43,14 @@ class Runs:
 
     @classmethod
     def of(cls, numbers: Sequence[int], finals: Mapping[str, Array], curves: Mapping[str, Array], times: Array) -> Runs:
-        """Return the runs of a batch as it was played; metrics of more than one number per run are left out."""
+        """Return the runs of a played batch; metrics with more than one number per run are left out."""
         ends = {name: np.asarray(values, float) for name, values in finals.items() if values.ndim == 1}
         ticks, order = np.unique(np.asarray(times, float), return_index=True)
         along = {name: (ticks, np.asarray(table, float)[:, order]) for name, table in curves.items() if len(ticks)}
         return cls(np.asarray(numbers, np.int64), ends, along)
 
     def long(self) -> list[tuple[str, Array, Array, Array]]:
-        """Return its rows, metric by metric: name, runs, times (NaN: at the end) and values."""
+        """Return the rows, metric by metric: name, runs, times (NaN: at the end) and values."""
         runs, nan = self.numbers, np.full(len(self.numbers), np.nan)
         ends = [(name, runs, nan, values) for name, values in sorted(self.finals.items())]
         return ends + [
@@ -65,13 +65,13 @@ class Columns(NamedTuple):
     Parameters
     ----------
     cells : mapping of str to str
-        Keys, and their labels.
+        Keys of the cells, with labels.
     metrics : sequence of str
-        Their names.
+        Names of the metrics.
     cell, metric : (n,) array of int
-        Of each row, its cell's place among `cells`, and its metric's among `metrics`.
+        For each row, the index of its cell in `cells`, and of its metric in `metrics`.
     run, time, value : (n,) array
-        Its run, time (NaN: at the end) and value.
+        Run, time (NaN: at the end) and value of each row.
     """
 
     cells: Mapping[str, str]
@@ -84,7 +84,7 @@ class Columns(NamedTuple):
 
     @classmethod
     def of(cls, cells: Sequence[tuple[str, str, Runs]]) -> Columns:
-        """Return the rows of some cells: of each its key, its label, and runs."""
+        """Return the rows of some cells, given as key, label and runs."""
         whose = {key: label for key, label, _ in cells}
         place = {key: i for i, key in enumerate(whose)}
         parts = [(place[key], *part) for key, _, runs in cells for part in runs.long()]
@@ -100,7 +100,7 @@ class Rows:
     Parameters
     ----------
     tables : sequence of pyarrow.Table
-        A run of a cell that two hold is the same in both, and counts once.
+        A run of a cell that is in several tables has the same values in all of them.
     """
 
     def __init__(self, tables: Sequence[pa.Table]):
@@ -120,23 +120,23 @@ class Rows:
         return key in self._at
 
     def numbers(self, key: str) -> Array:
-        """``(n,)`` numbers of the runs of a cell, ascending."""
+        """Return the run numbers of a cell, ``(n,)``, ascending."""
         return np.unique(self._run[self._at[key]]) if key in self else np.empty(0, np.int64)
 
     def columns(self, cells: Mapping[str, str]) -> Columns:
-        """Return all rows of some cells, given by key and label; `self` must have each."""
+        """Return all rows of some cells, given by key and label; all of them must be present."""
         at = [self._at[key] for key in cells]
         all_, cell = np.concatenate(at), np.repeat(np.arange(len(at)), list(map(len, at)))
         metric, run, time = np.argsort(np.argsort(self._names))[self._metric[all_]], self._run[all_], self._time[all_]
         final = np.isnan(time)
         keys = np.stack([np.where(final, 0, time), run, metric, ~final, cell])
-        order = np.lexsort(keys)  # stable: of what is there twice the last counts
+        order = np.lexsort(keys)  # stable: the last of equal rows counts
         order = order[np.append((np.diff(keys[:, order]) != 0).any(0), True)]
         values = self._value[all_]
         return Columns(cells, sorted(self._names), *(each[order] for each in (cell, metric, run, time, values)))
 
     def runs(self, key: str, most: float = np.inf) -> Runs:
-        """Return the runs of a cell whose numbers are below `most`."""
+        """Return the runs of a cell with numbers below `most`."""
         if key not in self:
             return Runs(np.empty(0, np.int64))
         at = self._at[key]
@@ -148,7 +148,7 @@ class Rows:
             mine, name = metric == code, self._names[code]
             times, column = np.unique(time[mine], return_inverse=True)
             table = np.full((len(numbers), len(times)), np.nan)
-            table[row[mine], column] = value[mine]  # of what is there twice the last
+            table[row[mine], column] = value[mine]  # the last of equal rows counts
             if np.isnan(times[-1]):
                 finals[name], times, table = table[:, -1], times[:-1], table[:, :-1]
             if len(times):
@@ -162,16 +162,16 @@ def digest_of(content: bytes) -> str:
 
 
 def encoded(rows: Columns, seed: int, measures: Mapping[str, Metric]) -> bytes:
-    """Return a Parquet file of rows.
+    """Return the rows as a Parquet file.
 
     Parameters
     ----------
     rows : Columns
-        Of some cells.
+        Rows of some cells.
     seed : int
-        Master seed that the runs were played with.
+        Master seed of the runs.
     measures : mapping of str to Measure
-        What the metrics are; stands in the schema's metadata.
+        Specifications of the metrics; stored in the schema's metadata.
     """
     with extra("bench"):
         import pyarrow as pa
@@ -193,14 +193,14 @@ def encoded(rows: Columns, seed: int, measures: Mapping[str, Metric]) -> bytes:
 
 
 def decoded(path: Path, seed: int) -> tuple[pa.Table, dict[str, Metric]]:
-    """Read a Parquet file of rows, after its digest; return its rows and what its metrics are.
+    """Read a Parquet file of rows and check its digest; return the rows and the metric specifications.
 
     Raises
     ------
     ValueError
-        Its content has another digest than its name says, or was made with another seed.
+        The content does not have the digest in its name, or has another seed.
     OSError
-        It cannot be read.
+        The file cannot be read.
     """
     with extra("bench"):
         import pyarrow as pa
@@ -208,10 +208,10 @@ def decoded(path: Path, seed: int) -> tuple[pa.Table, dict[str, Metric]]:
 
     content = path.read_bytes()
     if not path.stem.endswith(f"-{digest_of(content)}"):
-        raise ValueError("its content is not what was written")
+        raise ValueError("its content does not match its digest")
     table = pq.read_table(pa.BufferReader(content), read_dictionary=["cell", "metric"]).drop_columns("label")
     told = json.loads(table.schema.metadata[_META])
     if told["seed"] != seed:
-        raise ValueError(f"it was made with seed {told['seed']}, and the folder with {seed}")
+        raise ValueError(f"it has seed {told['seed']}, but the folder has seed {seed}")
     measures = {name: Metric(*measure) for name, measure in told["metrics"].items()}
     return table.replace_schema_metadata(None), measures

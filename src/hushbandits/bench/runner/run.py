@@ -1,4 +1,4 @@
-"""Play experiments into a folder: only what is missing, batch by batch."""
+"""Play experiments into a folder: only the missing runs, batch by batch."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from hushbandits.core.utils import reach, source_digest
 
 @dataclass(frozen=True)
 class Failure:
-    """A batch that raised: its cell, runs and seed, and the error's traceback."""
+    """A batch that raised an error: its cell, runs and seed, with the traceback."""
 
     cell: Cell
     runs: tuple[int, ...]
@@ -46,18 +46,18 @@ class Failure:
 
 @dataclass(frozen=True)
 class Played:
-    """What a call did.
+    """Outcome of a call.
 
     Parameters
     ----------
     store : Store
-        The folder, to be read.
+        The results folder.
     played : int
         Runs that this call added.
     failures : list of Failure
-        Batches that raised; all others are saved.
+        Batches that raised an error; all others are saved.
     changed : bool
-        Whether the folder is another one than before, rows or declaration.
+        Whether rows or declaration of the folder changed.
     """
 
     store: Store
@@ -69,7 +69,7 @@ class Played:
 def play(
     experiments: Sequence[Experiment], out: Path | str, seed: int, shard: str | None, options: RunOptions
 ) -> Played:
-    """Play what is missing in a folder; parameters, results and errors as of `hushbandits.run`."""
+    """Play the missing runs of a folder; parameters, results and errors are those of `hushbandits.run`."""
     part = parse_shard(shard or "1/1")
     seed = integer("seed", seed, 0, float("inf"))
     reach(os.getcwd())
@@ -81,7 +81,7 @@ def play(
     restyled = not store.declares()
     if restyled or options.skip_invalid:
         store.skipped = check(experiments, skip_invalid=options.skip_invalid, instances=instances)
-    notify = options.notify or partial(warnings.warn, stacklevel=3)  # where `run` was called
+    notify = options.notify or partial(warnings.warn, stacklevel=3)  # the caller of `run`
     for why in store.skipped.values():
         notify(f"skipped: {why}")
     tasks = missing(store, part)
@@ -109,7 +109,7 @@ def _versions() -> dict[str, str]:
 
 
 def _note(store: Store, own: dict[str, str], instances: Instances, shard: str | None, options: RunOptions) -> None:
-    """Write the session: versions, machine, command, digests of the user's files, and what first cells guarantee."""
+    """Write the session: versions, machine, command, digests of the user's files, guarantees of the first cells."""
     shown = (cell for e in store.experiments for cell in e.cells()[: instances.MOST] if cell.key not in store.skipped)
     about: Params = {
         **_versions(),
@@ -127,7 +127,7 @@ def _note(store: Store, own: dict[str, str], instances: Instances, shard: str | 
 def _refuse_edits(
     store: Store, own: dict[str, str], plays: bool, options: RunOptions, notify: Callable[..., object]
 ) -> None:
-    """Raise ``StoreError`` where rows were made with another version of a user's file; warn if nothing is to play."""
+    """Raise ``StoreError`` if a user's file changed since rows were made; only warn if there is nothing to play."""
     noted = {name: digest for session in store.sessions() for name, digest in session.get("own", {}).items()}
     edited = {name for name, digest in own.items() if noted.get(name, digest) != digest}
     played = (cell for cell in store.cells.values() if edited and cell.key in store.rows)
@@ -141,7 +141,7 @@ def _refuse_edits(
 
 
 def _written(store: Store, replies: Iterable[tuple[Task, Reply]], instances: Instances, bar: Bar) -> list[Failure]:
-    """Write every reply; return the failures."""
+    """Write the result of every task; return the failures."""
     failures = []
     try:
         for task, reply in replies:

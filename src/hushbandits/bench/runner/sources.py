@@ -1,4 +1,4 @@
-"""Modules and data files of the user that cells name: their digests, and how classes travel to workers."""
+"""User modules and data files named by cells: their digests, and the transfer of classes to workers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def used(*values: object) -> set[str]:
-    """Return the names, and all words in the parameters, of what is used.
+    """Return all names of envs, agents and wrappers, and all words in their parameters.
 
     Examples
     --------
@@ -46,13 +46,13 @@ def used(*values: object) -> set[str]:
 
 
 def _entry(name: str) -> object:
-    """Return what is registered under a name, or the name."""
+    """Return the object registered under a name, or the name."""
     tables = (table for table in (ENVS, AGENTS, WRAPPERS, POLICIES) if name in table)
     return next((table[name].entry for table in tables), name)
 
 
 def _home(entry: object) -> str:
-    """Return the user's top module that ``"module:Class"`` names, or that an object is from; empty: none."""
+    """Return the user's top-level module of ``"module:Class"`` or of an object; empty if there is none."""
     module = entry.partition(":")[0] * (":" in entry) if isinstance(entry, str) else getattr(entry, "__module__", "")
     top, *rest = module.split(".")
     foreign = top in (_PACKAGE, "__main__") or top in sys.stdlib_module_names
@@ -60,10 +60,10 @@ def _home(entry: object) -> str:
 
 
 def source_digests(experiments: Sequence[Experiment]) -> dict[str, str]:
-    """Return a digest of each user module and data file, by the name under which cells use it.
+    """Return a digest of each user module and data file, by the name that cells use.
 
-    A module's digest covers its file and what that imports from its own folder, a package's all of its files.  Nothing
-    is imported.
+    The digest of a module covers its file and the files of its folder that it imports; that of a package covers all of
+    its files.  Nothing is imported.
 
     Examples
     --------
@@ -81,8 +81,8 @@ def source_digests(experiments: Sequence[Experiment]) -> dict[str, str]:
 
 
 def _data(name: str) -> list[Path]:
-    """Return the data file that a word names, or the files of a trained policy; else nothing."""
-    # "grid" is a graph even where a file of that name lies about.
+    """Return the data file, or the files of a trained policy, that a word names; else nothing."""
+    # "grid" is a graph even if a file of that name exists.
     if name.startswith("sb3:") or {"/", ".", os.sep} & set(name):
         with contextlib.suppress(OSError, ValueError, RuntimeError):
             file = Path(name.removeprefix("sb3:")).expanduser()
@@ -94,7 +94,7 @@ def _data(name: str) -> list[Path]:
 
 
 def _sources(module: str) -> list[Path]:
-    """Return the files of a top module, as it is imported or would be, and of what it imports from its own folder."""
+    """Return the files of a top-level module, imported or not, and those that it imports from its folder."""
     spec = None
     with contextlib.suppress(ImportError, ValueError):
         spec = importlib.util.find_spec(module)
@@ -114,10 +114,10 @@ def _installed(file: Path) -> bool:
 
 @contextlib.contextmanager
 def sent(tasks: Sequence[Task]) -> Iterator[bytes]:
-    """Pickle the classes that tasks name, and what the user registered; within the block user modules go by value.
+    """Pickle the classes that tasks name, and the user's registrations; inside the block user modules go by value.
 
-    A user's module travels as it is in this process, with the modules of its folder that it imports: a worker imports
-    no file of the user's, so none can be out of date there.
+    A user's module is sent in its current state, with the modules of its folder that it imports.  A worker imports no
+    user file, so none can be out of date.
     """
     named: dict[str, object] = {}
     parts = [part for task in tasks for part in (task.env, task.agent, *task.wrappers)]
@@ -126,7 +126,7 @@ def sent(tasks: Sequence[Task]) -> Iterator[bytes]:
     objects = [part if isinstance(part, type) else type(part) for part in parts if not isinstance(part, (str, Use))]
     homes = set(filter(None, map(_home, [*entries, *objects])))
     for word in filter(_home, words):
-        with contextlib.suppress(ValueError):  # a word with a colon that names nothing
+        with contextlib.suppress(ValueError):  # a word with a colon may name nothing
             named[word] = imported("name", word)
     files = {str(file) for home in homes for file in _sources(home)}
     loaded = [(name, module, getattr(module, "__file__", None)) for name, module in list(sys.modules.items())]

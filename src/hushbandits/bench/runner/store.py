@@ -1,4 +1,4 @@
-"""A results folder: the declaration, a Parquet file per finished batch, and JSON for failures and sessions."""
+"""A results folder: the declaration, a Parquet file per finished batch, JSON files for failures and sessions."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from hushbandits.core.utils.files import left_behind, replacing
 
 DECLARATION = "experiment.json"
 _FORMAT = 1
-#: Small batches wait for others for so many seconds.
+#: Seconds that small batches wait for others.
 _SECONDS = 0.5
 
 
 class Measures(dict[str, Metric]):
-    """What metrics are, by name; of a metric that is not declared here: as it ships, or any number.
+    """Specifications of metrics by name; an undeclared metric has its built-in specification, or may be any number.
 
     Examples
     --------
@@ -38,29 +38,29 @@ class Measures(dict[str, Metric]):
 
 
 class Store:
-    """A results folder.
+    """Results folder.
 
-    Every file is written whole, under a name that says what it is, and nothing in it depends on who wrote it: several
-    processes may write to one folder, and folders of one declaration and seed are merged by copying their files.
+    Every file is written atomically under a name that describes it, and its content does not depend on the writer.
+    Several processes may write to one folder; to merge folders of one declaration and seed, copy their files.
 
     Parameters
     ----------
     path : path
         The folder.
     experiments : sequence of Experiment, optional
-        What it holds; default: what its ``experiment.json`` says.
+        Experiments of the folder; default: those of its ``experiment.json``.
     seed : int
-        Master seed, with `experiments`.
+        Master seed, used with `experiments`.
 
     Attributes
     ----------
     problems : list of str
-        A sentence for each file that is damaged or foreign; such files are not read.
+        A sentence for each file that is damaged or foreign; these files are ignored.
 
     Raises
     ------
     StoreError
-        There are no results, or the folder holds another declaration or seed.
+        The folder has no results, or has another declaration or seed.
     """
 
     def __init__(self, path: Path | str, experiments: Sequence[Experiment] | None = None, seed: int = 0):
@@ -77,7 +77,7 @@ class Store:
         self._waiting: list[tuple[Cell, Runs]] = []
         self._measures: dict[str, Metric] = {}
         self._flushed = 0.0
-        #: Why cells are left out, by key: env, wrappers and agent cannot meet there.
+        #: Reasons why cells are skipped, by key: env, wrappers and agent are incompatible.
         self.skipped: dict[str, str] = {}
 
     def _declared(self) -> tuple[int, tuple[Experiment, ...]] | None:
@@ -91,11 +91,11 @@ class Store:
             return None
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise StoreError(
-                f"{file} is no declaration of this version ({error}): restore it, or choose another folder"
+                f"{file} is not a declaration of this version ({error}): restore it, or choose another folder"
             ) from None
 
     def declares(self) -> bool:
-        """Whether the folder's file holds this very declaration, titles, figures and claims included."""
+        """Return whether the file in the folder holds this exact declaration, with titles, figures and claims."""
         told = self._declared() or (0, ())
         return canonical(_plain(told[1])) == canonical(_plain(self.experiments))
 
@@ -103,12 +103,12 @@ class Store:
 
     @cached_property
     def cells(self) -> dict[str, Cell]:
-        """All cells by key, in the order of the declaration."""
+        """Return all cells by key, in the order of the declaration."""
         return {cell.key: cell for experiment in self.experiments for cell in experiment.cells()}
 
     @cached_property
     def _read(self) -> tuple[Rows, dict[str, Measures], list[Path]]:
-        """All rows, what the metrics of each cell are, and the files that they are from."""
+        """Return all rows, the metric specifications of each cell, and the files that were read."""
         tables, measures, files = [], dict[str, Measures](), []
         self.problems = []
         for path in sorted((self.path / "rows").glob("*.parquet")):
@@ -118,7 +118,7 @@ class Store:
                 self.problems.append(
                     f"{path} is damaged or foreign ({error}): delete it and run the same command again"
                 )
-            except FileNotFoundError:  # merged into another in between: begin again
+            except FileNotFoundError:  # merged into another file meanwhile: start again
                 return self._read
             except OSError as error:
                 self.problems.append(f"{path} cannot be read ({error.strerror or error})")
@@ -134,28 +134,28 @@ class Store:
         return self._read[0]
 
     def numbers(self, cell: Cell, runs: int | None = None) -> Array:
-        """``(n,)`` numbers of the runs of a cell that are there, below `runs`."""
+        """Return the run numbers of a cell that are present and below `runs`, ``(n,)``."""
         found = self.rows.numbers(cell.key)
         return found if runs is None else found[found < runs]
 
     def measures(self, cell: Cell) -> Mapping[str, Metric]:
-        """Return what the metrics of a cell are, as its files say; without rows: as what ships says."""
+        """Return the metric specifications of a cell from its files; without rows, the built-in ones."""
         return self._read[1].get(cell.key) or Measures()
 
     def reread(self) -> None:
-        """Forget what was read, so that the next call reads the files again."""
+        """Clear the cache, so that the next call reads the files again."""
         self.__dict__.pop("_read", None)
 
     def never(self) -> dict[str, str]:
-        """Return why cells can never be played, by their keys, as the sessions noted it."""
+        """Return the reasons why cells are invalid, by key, as recorded by the sessions."""
         return {k: why for session in self.sessions() for k, why in session.get("skipped", {}).items()} | self.skipped
 
     def failures(self) -> list[Params]:
-        """Return cell, label, runs, seed and error of every batch that raised and was not played since."""
+        """Return cell, label, runs, seed and error of every failed batch that was not played since."""
         return [told for told in self._json("failures") if told["cell"] in self.cells]
 
     def sessions(self) -> list[Params]:
-        """Return when and where rows were made, in order of time."""
+        """Return the sessions that made rows (time and machine), in order of time."""
         return self._json("sessions")
 
     def _json(self, folder: str) -> list[Params]:
@@ -172,7 +172,7 @@ class Store:
     # -- writing ------------------------------------------------------------------------------------------------------
 
     def begin(self, versions: Mapping[str, str]) -> None:
-        """Write the declaration, and remove what killed writers left."""
+        """Write the declaration, and remove incomplete files of killed writers."""
         told = {
             "format": _FORMAT,
             "seed": self.seed,
@@ -186,21 +186,21 @@ class Store:
                 left.unlink(missing_ok=True)
 
     def note(self, started: str, about: Params) -> None:
-        """Write where the rows to come are made."""
+        """Write the session, which records where the next rows are made."""
         name = f"{time.time_ns()}-{secrets.token_hex(4)}.json"
         self._write(Path("sessions", name), _text({"started": started, **about}))
 
     def add(self, cell: Cell, runs: Runs, measures: Mapping[str, Metric]) -> None:
-        """Take a batch of consecutive runs; it is written at once, or soon together with other small ones (`flush`)."""
+        """Add a batch of consecutive runs; small batches are written together, at the next `flush` at the latest."""
         if any(self._measures.get(name, m) != m for name, m in measures.items()):
-            self.flush()  # a file says once what a metric is
+            self.flush()  # a file has one specification per metric
         self._waiting.append((cell, runs))
         self._measures |= measures
         if time.monotonic() - self._flushed > _SECONDS:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits into one file; shorter batches within it, and its failures, go."""
+        """Write the waiting batches into one file; delete files of shorter batches within it, and its failures."""
         waiting, self._waiting, self._flushed = self._waiting, [], time.monotonic()
         measures, self._measures = self._measures, {}
         spans = [(cell.key[:16], int(runs.numbers[0]), int(runs.numbers[-1])) for cell, runs in waiting]
@@ -215,7 +215,7 @@ class Store:
                     old.unlink(missing_ok=True)
 
     def fail(self, cell: Cell, runs: Sequence[int], error: str) -> None:
-        """Write that a batch raised."""
+        """Write the error of a batch."""
         told = {"cell": cell.key, "label": cell.label, "runs": [runs[0], runs[-1]], "seed": self.seed, "error": error}
         self._write(Path("failures", f"{cell.key[:16]}-{runs[0]}-{runs[-1]}.json"), _text(told))
 
@@ -235,7 +235,7 @@ class Store:
         self.reread()
 
     def _write_rows(self, stem: str, rows: Columns, measures: Mapping[str, Metric], there: Collection[str] = ()) -> str:
-        """Write a file of rows, unless it is one of those that are there and sound; return its name."""
+        """Write a file of rows unless an intact copy exists; return its name."""
         content = encoded(rows, self.seed, measures)
         name = f"{stem}-{digest_of(content)}.parquet"
         if name not in there:
@@ -257,15 +257,15 @@ def _plain(experiments: Sequence[Experiment]) -> list[Params]:
 
 
 def _text(told: Params) -> bytes:
-    """Return a table as JSON, with a digest of what it says."""
+    """Return a table as JSON, with a digest of its content."""
     return (json.dumps({**told, "digest": _stamp(told)}, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def _told(path: Path) -> Params:
-    """Read a file that `_text` wrote; ``ValueError`` where it says something else now."""
+    """Read a file that `_text` wrote; ``ValueError`` if its content has changed."""
     told = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(told, dict) or told.pop("digest", "") != _stamp(told):
-        raise ValueError("its content is not what was written")
+        raise ValueError("its content does not match its digest")
     return told
 
 
@@ -274,16 +274,16 @@ def _stamp(told: Params) -> str:
 
 
 def _difference(there: tuple[int, Sequence[Experiment]], asked: tuple[int, Sequence[Experiment]]) -> str:
-    """Say how the runs of two declarations differ; ``""``: they do not.
+    """Return how the runs of two declarations differ; ``""`` if they do not.
 
-    Titles, labels, figures and claims may differ, and so may the number of runs where nothing is claimed: run r depends
-    on r alone.
+    Titles, labels, figures and claims may differ.  Without claims, the number of runs may differ too: run r depends on
+    r alone.
     """
     if there[0] != asked[0]:
-        return f"it holds seed {there[0]}, asked for is {asked[0]}"
+        return f"it has seed {there[0]}, not {asked[0]}"
     names = [[e.name for e in experiments] for _, experiments in (there, asked)]
     if names[0] != names[1]:
-        return f"it holds {', '.join(names[0])}; asked for is {', '.join(names[1])}"
+        return f"it has {', '.join(names[0])}, not {', '.join(names[1])}"
     for mine, yours in zip(there[1], asked[1], strict=True):
         keys = ["runs"] if mine.claims or yours.claims else []
         if [c.key for c in mine.cells()] != [c.key for c in yours.cells()]:
