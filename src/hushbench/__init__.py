@@ -1,1 +1,1 @@
-"""HushBench: a fixed set of tasks, scores, submissions that anybody can check, and their leaderboard."""
+"""HushBench: fixed tasks, scores, verifiable submissions, and a leaderboard."""

@@ -1,4 +1,4 @@
-"""``hushbandits bench``: play HushBench-v1, write a submission, check one, make the leaderboard's page."""
+"""``hushbandits bench``: play HushBench-v1, write or verify a submission, build the leaderboard."""
 
 import sys
 import tomllib
@@ -28,11 +28,11 @@ def bench(
     address: str | None = None,
     shard: Annotated[str | None, arg(metavar="I/N")] = None,
 ) -> int:
-    """Play the tasks of HushBench-v1 with user-defined agents or with those that ship; say where they stand.
+    """Play the tasks of HushBench-v1 with built-in or user-defined agents, and print their scores.
 
-    Without anything, it lists the tasks. A score is 0 for what Random reaches and 1 for the best agent that ships;
-    a setting's score is the interquartile mean of all runs of its tasks. A task that an agent cannot play counts 0.
-    The same command goes on where it was stopped. Examples:
+    Without arguments, it lists the tasks. A score is 0 at the cost of Random and 1 at that of the best built-in agent;
+    the score of a setting is the interquartile mean of all runs of its tasks. A task that an agent cannot play counts
+    0. The same command continues an interrupted run. Examples:
 
       hushbandits bench
       hushbandits bench --agents Multi-UCB QuACK-UCB --tasks net-small
@@ -42,35 +42,35 @@ def bench(
       hushbandits bench --verify mine.json --agents my_module:MyAgent
       hushbandits bench --board mine.json theirs.json --out board.html
 
-    An agent that names no setting of its own plays wherever it is let in: name one with --tasks. A feedback agent for
-    another mechanism is named with its env, my_module:MyAgent@LocalDP-v0.
+    An agent that declares no setting plays in every setting that accepts it: name one with --tasks. For a feedback
+    agent for another mechanism, add its env: my_module:MyAgent@LocalDP-v0.
 
     Parameters
     ----------
     agents
-        Who plays: registered ones, user-defined ones, policies that were trained (sb3:FOLDER), what plug-ins bring.
+        Agents: registered ones, user-defined ones, trained policies (sb3:FOLDER), or those of plug-ins.
     tasks
-        Only these, or all of a setting: exploration, network, feedback.
+        Only these tasks, or all of a setting: exploration, network, feedback.
     set
         A parameter of every agent, such as agent.epsilon=0.5 (repeatable).
     submit
-        Write a submission: rows, scores, ε, versions, a digest of the agent's code; of one agent, and of all tasks of
+        Write a submission: rows, scores, ε, versions, a digest of the agent's code; it has one agent and all tasks of
         its setting.
     verify
-        Play a part of a submission's runs again, and refuse it if a number differs (exit code 1). Nothing that it
-        names is run: an agent that does not ship must be named here, with --agents.
+        Play a part of a submission's runs again, and refuse it if a number differs (exit code 1). No code that it names
+        is run: name an agent that is not built-in here, with --agents.
     board
-        Make the leaderboard's page of these submissions, or of all in a folder.
+        Build the leaderboard from these submissions, or from all in a folder.
     out
-        Where rows lie, a folder for each agent and choice of tasks; default: runs/hushbench-v1. With --board, the
-        page; default: board.html.
+        Folder of the rows, with a subfolder for each agent and choice of tasks; default: runs/hushbench-v1. With
+        --board, the page; default: board.html.
     jobs
-        Processes; -1: one per core.
+        Number of processes; -1: one per core.
     backend, address
         As in hushbandits run.
     shard
-        Play only the I-th of N parts; the folders of all parts are copied into one. With --verify, which part is played
-        again; default: one of eight, or of as many as there are tasks, drawn by lot.
+        Play only the I-th of N parts; copy the folders of all parts into one afterwards. With --verify, the part to
+        play again; default: a random one of eight, or of as many as there are tasks.
     """
     options = hb.RunOptions(jobs, backend, address, notify=_say)
     if len([x for x in (submit, verify, board or None) if x]) > 1:

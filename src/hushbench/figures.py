@@ -1,4 +1,4 @@
-"""Figures of the leaderboard: performance profiles, and what privacy costs task by task."""
+"""Figures of the leaderboard: performance profiles, and the cost of privacy by task."""
 
 import base64
 import io
@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from hushbench.submission import Submission
 from hushbench.tasks import Task
 
-#: Colours that colour-blind eyes tell apart (after Okabe & Ito 2008).
+#: Colours that are distinguishable to colour-blind readers (after Okabe & Ito 2008).
 _CYCLE = "cycler('color', ['0072b2', 'd55e00', '009e73', 'b5508f', 'b07d00', '3d9bd1', '6b5fb5', '444444'])"
 _STYLE = {"axes.prop_cycle": _CYCLE, "axes.grid": True, "grid.color": "#e3e3e3", "text.parse_math": False}
 _MARKS = "os^Dv<>p"
@@ -23,7 +23,7 @@ _GRID = np.round(np.linspace(-0.25, 1.25, 151), 2)
 
 @style.context(_STYLE)
 def profiles(setting: str, submissions: Sequence[Submission]) -> dict[str, str]:
-    """Draw the share of runs at or above each score, for some agents in a setting."""
+    """Draw the share of runs at or above each score, for agents of a setting."""
     canvas = Figure(figsize=(7, 4.8), layout="constrained")
     axes = canvas.add_subplot(ylim=(-0.03, 1.03), xlabel="score x", ylabel="share of runs at or above x")
     for one in submissions:
@@ -32,7 +32,7 @@ def profiles(setting: str, submissions: Sequence[Submission]) -> dict[str, str]:
 
 
 def pareto(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the front of (ε, score): what no other point beats with an ε that is no larger, by rising ε.
+    """Return the Pareto front of (ε, score) by rising ε: no point with at most that ε has a higher score.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def pareto(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def fronts(tasks: Sequence[Task], submissions: Sequence[Submission]) -> list[dict[str, str]]:
-    """Draw score against ε of one reward, one image for each task in which somebody has an ε."""
+    """Draw score against the ε of one reward, one image for each task in which an agent has an ε."""
     found = []
     for task in tasks:
         points: dict[str, tuple[float, float]] = {}
@@ -79,7 +79,7 @@ def _front(task: str, points: dict[str, tuple[float, float]]) -> dict[str, str]:
 
 
 def _image(canvas: Figure, told: str) -> dict[str, str]:
-    """Return a figure with its legend as the source of an ``<img>``, always the same bytes, and what it shows."""
+    """Return the source of an ``<img>`` of a figure with its legend, and a description; the bytes are reproducible."""
     canvas.legend(loc="outside lower center", ncols=2, frameon=False)
     out = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": told}):

@@ -1,4 +1,4 @@
-"""The leaderboard: a page of who reached what, made of submissions, and the same for one agent on a terminal."""
+"""The leaderboard: a page of scores made from submissions, and the table of one agent on a terminal."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ SUMMARY = ("task", "runs", "cost", "score", "95 % of the cost, or of the score")
 def summary(
     asked: Sequence[Task], admitted: Mapping[str, Row], values: Mapping[str, Mapping[str, Array]]
 ) -> list[list[str]]:
-    """Return rows under `SUMMARY`: each task that was asked for, then each setting of which all runs are there."""
+    """Return rows under `SUMMARY`: each requested task, then each setting that has all its runs."""
     found = []
     refused = {name: row["refused"] for name, row in admitted.items() if "refused" in row}
     costs = {task.name: task.costs(values[task.name]) for task in asked if values.get(task.name)}
@@ -37,12 +37,12 @@ def summary(
 
 
 def write(submissions: Sequence[Submission], path: Path) -> None:
-    """Write the page of these submissions; the same submissions give the same bytes.
+    """Write the page of these submissions; equal submissions give equal bytes.
 
     Raises
     ------
     ValueError
-        There is no submission.
+        The list of submissions is empty.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -60,13 +60,13 @@ def write(submissions: Sequence[Submission], path: Path) -> None:
 
 
 def ranked(setting: str, submissions: Sequence[Submission]) -> list[Submission]:
-    """Return those of a setting, the best first."""
+    """Return the submissions to a setting, the best first."""
     own = [one for one in submissions if setting in one.standings]
     return sorted(own, key=lambda one: (-one.standings[setting].iqm, one.agent.called))
 
 
 def row(setting: str, one: Submission) -> list[str]:
-    """Return the line of a submission in a setting, under `HEADS`."""
+    """Return the row of a submission in a setting, under `HEADS`."""
     end, own = one.standings[setting], chosen([setting])
     spent = [one.epsilon(task.name) for task in own if task.name in one.values]
     worst = [_worst([None if x is None else x[i] for x in spent]) for i in (0, 1)]
@@ -75,7 +75,7 @@ def row(setting: str, one: Submission) -> list[str]:
 
 
 def _worst(spent: Sequence[float | None]) -> str:
-    """Return the largest of what was spent; in words where there is none, or no bound, or not in all tasks."""
+    """Return the largest privacy cost; in words if there is none, no bound, or no value for some tasks."""
     known = [x for x in spent if x is not None]
     if not known:
         return "–"

@@ -1,4 +1,4 @@
-"""Play the tasks: who can play which, one results folder for each agent, and its rows."""
+"""Play the tasks: which agent can play which, one results folder for each agent, and its rows."""
 
 import math
 import re
@@ -10,23 +10,23 @@ from hushbench.tasks import SEED, Array, Row, Task
 
 
 class PlayError(RuntimeError):
-    """An agent fails in some of its runs; all others are kept."""
+    """Raised if an agent fails in some of its runs; all others are saved."""
 
 
 def admit(agent: hb.Use, tasks: Sequence[Task]) -> dict[str, Row]:
-    """Let an agent meet the env of each task once; nothing is played.
+    """Build an agent with the env of each task, to see which tasks it can play; nothing is played.
 
     Returns
     -------
     dict of str to dict
-        By task, as in a submission: ``epsilon`` of one reward and ``run_epsilon`` of a participant's whole run as they
-        are promised (``None``: nothing is; ``"inf"``: no bound), or the sentence why it is ``refused``.  Settings in
-        which all is refused are left out.
+        By task, as in a submission: ``epsilon`` of one reward and ``run_epsilon`` of a participant's whole run as
+        guaranteed (``None``: no guarantee; ``"inf"``: no bound), or the reason why it is ``refused``.  Settings in
+        which all tasks are refused are left out.
 
     Raises
     ------
     ValueError
-        It can play none of the tasks.
+        The agent can play none of the tasks.
     """
     rows: dict[str, Row] = {}
     for task in tasks:
@@ -49,7 +49,7 @@ def admit(agent: hb.Use, tasks: Sequence[Task]) -> dict[str, Row]:
 
 
 def plain(x: float | None) -> float | str | None:
-    """Return a number as a submission has it.
+    """Return a number in the form of a submission.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def plain(x: float | None) -> float | str | None:
 
 
 def folder(out: Path, agent: hb.Use, names: Sequence[str] = ()) -> Path:
-    """Return where an agent's rows lie: a folder for each choice of tasks, so that who is added plays alone.
+    """Return the folder of an agent's rows: one for each choice of tasks, so that an added agent plays alone.
 
     Examples
     --------
@@ -73,24 +73,24 @@ def folder(out: Path, agent: hb.Use, names: Sequence[str] = ()) -> Path:
 def play(
     agent: hb.Use, tasks: Sequence[Task], out: Path, options: hb.RunOptions, shard: str | None = None
 ) -> dict[str, tuple[Array, dict[str, Array]]]:
-    """Play what is missing of some tasks into a results folder; return what it holds.
+    """Play the missing runs of some tasks into a results folder; return its content.
 
     Returns
     -------
     dict of str to (array, dict of str to array)
-        By task: the numbers of the runs, ``(n,)``, and what was measured in them, ``(n,)`` each: what the task asks
-        for, and the ε that was spent, where it is measured.
+        By task: the run numbers, ``(n,)``, and their metrics, ``(n,)`` each: those that the task needs, and the
+        measured ε, if there is one.
 
     Raises
     ------
     PlayError
-        The agent fails in some of its runs; all others are kept.
+        The agent fails in some of its runs; all others are saved.
     """
     experiments = [task.experiment(agent) for task in tasks]
     outcome = hb.run(experiments, out, seed=SEED, shard=shard, options=options)
     if outcome.failures:
         first, *_ = str(outcome.failures[0]).splitlines()
-        raise PlayError(f"{first}; all other runs are kept, and --tasks leaves out what {agent.called} is not for")
+        raise PlayError(f"{first}; all other runs are saved; choose tasks for {agent.called} with --tasks")
     found = {}
     for task, experiment in zip(tasks, experiments, strict=True):
         one = outcome.results.select(experiment=experiment.name)

@@ -1,9 +1,9 @@
-"""Scores: where between `Random` and the best reference agent the runs of a task lie, and what is made of them.
+"""Scores of runs on a scale from `Random` to the best reference agent, and their aggregates.
 
-The aggregate is that of Agarwal et al. 2021 (*Deep Reinforcement Learning at the Edge of the Statistical Precipice*),
-as their library rliable has it: the interquartile mean over the runs of all tasks together, its interval by a bootstrap
-of the runs of each task by itself, and performance profiles.  Here runs at the edges of the middle half count by their
-share, and the interval's tails are widened for few runs (`hushbandits.stats`); theirs are plain percentiles.
+The aggregate is that of Agarwal et al. 2021 (*Deep Reinforcement Learning at the Edge of the Statistical Precipice*)
+and their library rliable: the interquartile mean over the runs of all tasks together, its interval by a bootstrap of
+the runs of each task, and performance profiles.  Two details differ: runs at the edges of the middle half count
+fractionally, and the interval's tails are widened for few runs (`hushbandits.stats`), where rliable uses percentiles.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ LEVEL = 0.95
 
 
 def scaled(costs: Array, random: float, best: float) -> Array:
-    """Return scores: 0 for what `Random` costs on average, 1 for what the best reference agent costs; not cut off.
+    """Return unclipped scores: 0 at the mean cost of `Random`, 1 at that of the best reference agent.
 
     Examples
     --------
@@ -35,11 +35,11 @@ class Standing:
     Parameters
     ----------
     scores : dict of (runs,) array
-        By task; of a task that the agent cannot play, 0 for each run.
+        Scores by task; 0 for each run of a task that the agent cannot play.
     iqm : float
-        Their interquartile mean.
+        Interquartile mean of the scores.
     interval : (float, float)
-        Its interval at `LEVEL`; the anchors are taken as they are frozen.
+        Interval of the mean at `LEVEL`; the anchors count as constants.
     """
 
     scores: Mapping[str, Array]
@@ -47,12 +47,12 @@ class Standing:
     interval: tuple[float, float]
 
     def profile(self, thresholds: Array) -> Array:
-        """Share of runs at or above each threshold, every task with the same weight."""
+        """Return the share of runs at or above each threshold, with equal weights of tasks."""
         return np.mean([hb.stats.profile(x, thresholds) for x in self.scores.values()], axis=0)
 
 
 def of(task: Task, costs: Mapping[str, Array]) -> Array:
-    """Return the scores of a task's runs, ``(runs,)``; `costs` has those of the tasks that were played."""
+    """Return the scores of a task's runs, ``(runs,)``; `costs` has the costs of played tasks."""
     if task.name not in costs:
         return np.zeros(task.runs)
     ends = anchors()["tasks"][task.name]
@@ -60,13 +60,13 @@ def of(task: Task, costs: Mapping[str, Array]) -> Array:
 
 
 def standing(tasks: Sequence[Task], costs: Mapping[str, Array]) -> Standing:
-    """Return where an agent stands in a setting, of all its `tasks`; `costs` as in `of`."""
+    """Return an agent's scores in a setting from all its `tasks`; `costs` as in `of`."""
     found = {task.name: of(task, costs) for task in tasks}
     return Standing(found, *aggregate(list(found.values())))
 
 
 def aggregate(strata: Sequence[Array], resamples: int = 2_000) -> tuple[float, tuple[float, float]]:
-    """Return the interquartile mean over all runs, and its interval: those of each task are resampled by themselves.
+    """Return the interquartile mean over all runs, with its interval: the runs of each task are resampled separately.
 
     Examples
     --------

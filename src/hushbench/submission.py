@@ -1,4 +1,4 @@
-"""A submission: what an agent reached, as data that anybody can check; nothing that it names is imported or run."""
+"""A submission: the results of an agent as verifiable data; no code that it names is imported or run."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hushbench.play import plain
 from hushbench.scores import Standing, standing
 from hushbench.tasks import NAME, SEED, Array, Row, Task, chosen, entry, tasks
 
-#: Numbers that differ by less than this share are equal: machines add in other orders.
+#: Relative difference up to which numbers are equal: machines add in different orders.
 SLACK = 1e-9
 
 
 class Refuted(ValueError):
-    """A number of a submission is not what the rows, or the runs, give."""
+    """Raised if a number of a submission differs from that of its rows or runs."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class Submission:
     Parameters
     ----------
     data : mapping of str
-        As in its file: ``benchmark`` and ``seed``; ``agent``, with its parameters; ``source``, a digest of its
-        user-defined code (empty: it ships); ``command`` and ``versions``; ``tasks``, each with its rows as ``values``,
-        its mean ``cost``, its ``epsilon`` of one reward and ``run_epsilon`` of a whole run, or with the sentence why it
-        is ``refused``; and ``scores`` by setting.
+        Content of the file: ``benchmark`` and ``seed``; ``agent``, with its parameters; ``source``, a digest of its
+        user-defined code (empty for a built-in agent); ``command`` and ``versions``; ``tasks``; and ``scores`` by
+        setting. Each task has its rows as ``values``, its mean ``cost``, its ``epsilon`` of one reward and
+        ``run_epsilon`` of a whole run, or the reason why it is ``refused``.
     """
 
     data: Mapping[str, Any]
@@ -48,17 +48,17 @@ class Submission:
 
     @cached_property
     def values(self) -> dict[str, dict[str, Array]]:
-        """Rows, ``(runs,)`` each, by task that was played and by metric."""
+        """Return the rows, ``(runs,)`` each, by played task and metric."""
         played = {name: row["values"] for name, row in self.data["tasks"].items() if "refused" not in row}
         return {name: {m: np.array(x, float) for m, x in values.items()} for name, values in played.items()}
 
     @property
     def tasks(self) -> list[Task]:
-        """Its tasks, in the order of the benchmark."""
+        """Return its tasks, in the order of the benchmark."""
         return [task for name, task in tasks().items() if name in self.data["tasks"]]
 
     def epsilon(self, task: str) -> tuple[float, float] | None:
-        """Return ε of one reward and of a whole run: as the runs measured it where they do, else as promised."""
+        """Return ε of one reward and of a whole run: as measured in the runs, or else as guaranteed."""
         row, spent = self.data["tasks"][task], self.values[task].get("epsilon")
         if row["epsilon"] is None:
             return None
@@ -66,12 +66,12 @@ class Submission:
         return most, max(most, float(row["run_epsilon"]))
 
     def costs(self) -> dict[str, Array]:
-        """Return what each run of each task cost."""
+        """Return the cost of each run of each task."""
         return {name: tasks()[name].costs(values) for name, values in self.values.items()}
 
     @cached_property
     def standings(self) -> dict[str, Standing]:
-        """Scores by setting.
+        """Return the scores by setting.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class Submission:
         return found
 
     def recomputed(self) -> Submission:
-        """Return it with all that its rows decide: costs, ε where it was measured, and scores."""
+        """Return the submission with everything that follows from its rows: costs, measured ε, and scores."""
         rows, costs = dict(self.data["tasks"]), self.costs()
         for name, values in self.values.items():
             one, run = self.epsilon(name) or (None, None)
@@ -101,7 +101,7 @@ class Submission:
 
 
 def make(agent: hb.Use, rows: Mapping[str, Row], values: Mapping[str, Mapping[str, Array]], command: str) -> Submission:
-    """Return the submission of an agent that was admitted with `rows`; ``ValueError`` where runs are missing."""
+    """Return the submission of an admitted agent with `rows`; ``ValueError`` if runs are missing."""
     versions = {"python": platform.python_version(), "numpy": np.__version__, "hushbandits": hb.__version__}
     header = {"benchmark": NAME, "agent": agent.to_dict(), "source": source(agent), "command": command}
     played = {name: row if "refused" in row else {**row, "values": values[name]} for name, row in rows.items()}
@@ -109,13 +109,13 @@ def make(agent: hb.Use, rows: Mapping[str, Row], values: Mapping[str, Mapping[st
 
 
 def source(agent: hb.Use) -> str:
-    """Return a digest of the files that a user-defined agent is made of; empty: it ships."""
+    """Return a digest of the source files of a user-defined agent; empty for a built-in one."""
     task = next(iter(tasks().values()))
     return hb.source_digests([task.experiment(hb.Use(agent.name, **agent.params))]).get(agent.name, "")
 
 
 def write(submission: Submission, path: Path) -> None:
-    """Write it, a line for each field and each task; of the same runs always the same rows."""
+    """Write the submission, a line for each field and each task; equal runs give equal rows."""
     encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
     rows = {name: encode(row) for name, row in submission.data["tasks"].items()}
     fields = {key: _lines(rows) if key == "tasks" else encode(value) for key, value in submission.data.items()}
@@ -127,27 +127,27 @@ def _lines(encoded: Mapping[str, str]) -> str:
 
 
 def read(path: Path) -> Submission:
-    """Read a submission, and compare each sum in it with its rows.
+    """Read a submission, and compare each of its aggregates with its rows.
 
     Raises
     ------
     Refuted
-        A cost, an ε or a score is not what the rows give; the sentence names it.
+        A cost, an ε or a score differs from the value of the rows; the message names it.
     ValueError
-        It is no submission to this benchmark.
+        The file is not a submission to this benchmark.
     """
     try:
         found = Submission(json.loads(path.read_text(encoding="utf8")))
         _check(found)
         again = found.recomputed()
     except (OSError, LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{path} is no submission to {NAME}: {type(error).__name__}: {error}") from None
+        raise ValueError(f"{path} is not a submission to {NAME}: {type(error).__name__}: {error}") from None
     compare(found.data, again.data, f"{path}:", "its rows give")
     return found
 
 
 def _check(submission: Submission) -> None:
-    """Raise ``ValueError`` where somebody plays something else, or under another's name."""
+    """Raise ``ValueError`` if benchmark, seed or agent are not allowed, or if the label is not the agent's."""
     data, agent = submission.data, submission.agent
     if data["benchmark"] != NAME or data["seed"] != SEED:
         raise ValueError(f"benchmark={data['benchmark']!r}, seed={data['seed']!r} must be {NAME!r}, {SEED}")
@@ -155,14 +155,14 @@ def _check(submission: Submission) -> None:
         if not isinstance(value, (bool, int, float)):  # a text could name code
             raise ValueError(f"agent: {name}={value!r} must be a number, true or false")
     if agent.label != (own := entry(f"{agent.name}@{agent.on}" if agent.on else agent.name, agent.params).label):
-        raise ValueError(f"agent: label={agent.label!r} must be {own!r}, so that nobody has another's name")
+        raise ValueError(f"agent: label={agent.label!r} must be {own!r}, the name of this agent")
 
 
 def compare(said: object, again: object, where: str, word: str) -> None:
-    """Raise `Refuted` for the first value of `said` that is another one `again`; `word` says where that is from."""
+    """Raise `Refuted` for the first value of `said` that differs from `again`; `word` says where that is from."""
     if isinstance(said, dict) and isinstance(again, dict):
         if odd := said.keys() ^ again.keys():
-            raise Refuted(f"{where} {sorted(odd)!r} is missing, or does not belong there")
+            raise Refuted(f"{where} {sorted(odd)!r} is missing or unexpected")
         for key in again:
             compare(said[key], again[key], f"{where} {key}", word)
     elif isinstance(said, list) and isinstance(again, list) and len(said) == len(again):

@@ -1,4 +1,4 @@
-"""The tasks of HushBench-v1: what is played, how often, and what a run costs."""
+"""The tasks of HushBench-v1: envs, numbers of runs, and the cost of a run."""
 
 import json
 import tomllib
@@ -14,32 +14,32 @@ from numpy.typing import NDArray
 import hushbandits as hb
 
 NAME, SEED = "hushbench-v1", 0
-#: Where tasks and anchors lie.
+#: Folder of tasks and anchors.
 DATA = Path(__file__).parent / NAME
 
 Array = NDArray[np.float64]
-#: What a submission says of a task.
+#: Entry of a task in a submission.
 Row = dict[str, object]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """A task: an env with frozen parameters, played for a number of runs.
+    """A task: an env with fixed parameters, played for a number of runs.
 
     Parameters
     ----------
     name, setting, level, why : str
-        What to call it, whose it is, how hard it is meant to be, and what it is for.
+        Name, setting, difficulty, and purpose.
     env : Use
-        Where it is played.
+        The env.
     wrappers : tuple of Use
-        On messages' way, outermost first.
+        Wrappers of messages, outermost first.
     runs : int
-        Runs; all agents meet the same.
+        Number of runs; all agents face the same.
     metric : str
-        What a run costs: ``"regret"``, or ``"rounds"`` until the right arm is named.
+        Metric for the cost of a run: ``"regret"``, or ``"rounds"`` until the correct arm is named.
     homes : mapping of str to str
-        Env ids on which an agent may play it instead, by the agent.
+        Other env ids on which an agent may play the task, by agent.
     """
 
     name: str
@@ -54,11 +54,11 @@ class Task:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """What must be known of a run."""
+        """Return the metrics that the cost needs."""
         return ("rounds", "correct") if self.metric == "rounds" else (self.metric,)
 
     def costs(self, values: Mapping[str, Array]) -> Array:
-        """Return what each run costs, ``(runs,)``: its regret, or its rounds (all of them where it ends wrong).
+        """Return the cost of each run, ``(runs,)``: its regret, or its rounds (the maximum if it ends wrong).
 
         Examples
         --------
@@ -72,7 +72,7 @@ class Task:
         return cost
 
     def experiment(self, agent: hb.Use) -> hb.Experiment:
-        """Return the task as an experiment of one agent, on seeds that are the benchmark's own.
+        """Return the task as an experiment of one agent, with the benchmark's seeds.
 
         Raises
         ------
@@ -109,12 +109,12 @@ def settings() -> list[str]:
 
 
 def chosen(names: Sequence[str]) -> list[Task]:
-    """Return the tasks of these names, or of these settings; of no name: all.
+    """Return the tasks of these names or settings; without names, all.
 
     Raises
     ------
     ValueError
-        No task and no setting has the name.
+        A name is neither a task nor a setting.
 
     Examples
     --------
@@ -130,13 +130,13 @@ def chosen(names: Sequence[str]) -> list[Task]:
 
 @cache
 def anchors() -> dict[str, dict[str, dict[str, dict[str, float]]]]:
-    """Return the frozen file of reference numbers: of each task what `Random` and the best reference agent cost."""
+    """Return the frozen reference numbers: for each task the costs of `Random` and of the best reference agent."""
     return json.loads((DATA / "anchors.json").read_text(encoding="utf-8"))
 
 
 @cache
 def absent() -> dict[str, tuple[str, str]]:
-    """Return the agents that ship and have no submission: why, and a command that shows it.
+    """Return the built-in agents without a submission, each with a reason and a command that shows it.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def absent() -> dict[str, tuple[str, str]]:
 
 
 def entry(text: str, params: Mapping[str, Any]) -> hb.Use:
-    """Return who is meant by ``NAME`` or ``NAME@ENV``, with its parameters in its label.
+    """Return the agent of ``NAME`` or ``NAME@ENV``, with its parameters in its label.
 
     Examples
     --------

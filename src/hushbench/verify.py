@@ -1,4 +1,4 @@
-"""Play a part of a submission's rows again."""
+"""Verify a submission by playing a part of its runs again."""
 
 import secrets
 import tempfile
@@ -11,46 +11,46 @@ from hushbench.play import admit, play
 from hushbench.submission import Refuted, Submission, compare, read, source
 from hushbench.tasks import entry
 
-#: Parts that the runs are cut into, at most; one of them is played again.
+#: Maximum number of parts of the runs; one of them is played again.
 PARTS = 8
 
 
 def verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | None = None) -> tuple[str, int]:
-    """Compare a submission with itself, then play a part of its runs again and compare each number.
+    """Compare a submission with its rows, then play a part of its runs again and compare each number.
 
-    Nothing of the submission is imported or run: who plays ships, is installed, or is named by the caller.
+    No code of the submission is imported or run: the agent is built-in, installed, or named by the caller.
 
     Parameters
     ----------
     path : Path
         The submission.
     agent : str, optional
-        The agent, where no registered one has its name: ``"module:Name"`` or ``"sb3:FOLDER"``.
+        The agent, if its name is not registered: ``"module:Name"`` or ``"sb3:FOLDER"``.
     options : RunOptions
         Processes and the like.
     shard : str, optional
-        Which part of how many, such as ``"2/8"``; default: one of `PARTS`, or of as many as there are tasks, drawn anew
-        at each call, so that who writes a submission cannot know it.
+        Part and number of parts, such as ``"2/8"``; default: one of `PARTS`, or of as many as there are tasks, drawn at
+        random at each call, so that the author of a submission cannot predict it.
 
     Returns
     -------
     str
         The part that was played.
     int
-        How many numbers were compared.
+        Number of values compared.
 
     Raises
     ------
     Refuted
-        A number is not what was played; the sentence names it.
+        A number differs from the replayed one; the message names it.
     ValueError
-        It is no submission, its agent is not named, or another one, or the part has no run.
+        The file is not a submission, its agent is not named or is another one, or the part has no run.
     """
     submission = read(path)
     use = _trusted(path, submission, agent)
     said = submission.data["tasks"]
     rows = {}
-    for name, row in admit(use, submission.tasks).items():  # why it is refused may be said in other words
+    for name, row in admit(use, submission.tasks).items():  # the words of a refusal may differ
         rows[name] = {**row, **said[name]} if "refused" in row else {**said[name], **row}
     again = Submission({**submission.data, "tasks": rows})
     compare(said, again.recomputed().data["tasks"], f"{path}:", "and here it is")
@@ -71,10 +71,10 @@ def verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | N
 
 
 def _trusted(path: Path, submission: Submission, agent: str | None) -> hb.Use:
-    """Return who plays: what is registered, or what the caller names, if it has the source that the submission says."""
+    """Return the agent: a registered one, or the one that the caller names, if its source digest agrees."""
     said = submission.agent
     if agent is None and said.name not in hb.list_agents():
-        raise ValueError(f"{path} names {said.name!r}, which does not ship: name it with --agents if you trust it")
+        raise ValueError(f"{path} names {said.name!r}, which is not built-in: name it with --agents if you trust it")
     use = hb.Use(entry(agent or said.name, {}).name, label=said.label, on=said.on, **said.params)
     if (here := source(use)) != (there := submission.data["source"]):
         raise Refuted(f"{path}: source={there!r}, and {use.name} has {here!r} here: other code, or edited")

@@ -198,7 +198,7 @@ def test_the_command_line_says_what_failed(capsys, monkeypatch, tmp_path):
     assert main(["audit", "SecAgg", "--samples", "300"]) == 0
     out = capsys.readouterr().out
     assert "passes    SecAgg: secure function" in out
-    assert "what no black box can see:" in out
+    assert "what no black-box check can detect:" in out
     (tmp_path / "mine.py").write_text(
         "from hushbandits.wrappers.local_laplace import LocalLaplace\n"
         "class Bare(LocalLaplace):\n"

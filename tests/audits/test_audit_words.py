@@ -74,7 +74,7 @@ def test_what_cannot_be_built_is_shown_by_its_name(monkeypatch, capsys):
         out = capsys.readouterr().out
         assert f"not tested  {name}" in out
         assert words in out
-        assert "1 of 1 checks could not have found anything" in out.splitlines()[-1]
+        assert "1 of 1 checks have no power" in out.splitlines()[-1]
 
 
 def make_keyed(secret):

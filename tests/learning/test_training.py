@@ -84,7 +84,7 @@ def test_an_interrupted_training_goes_on_from_its_checkpoint(tmp_path, algo):
     lost = stopped(tmp_path / "b", algo, after=steps / 2, **given)
     for damage in (lambda path: path.write_bytes(path.read_bytes()[:-100]), lambda path: path.unlink()):
         damage(lost / checkpoint)
-        with pytest.raises(StoreError, match="b cannot go on"):
+        with pytest.raises(StoreError, match="b cannot continue"):
             trained(lost, algo, **given, resume=True)
 
 

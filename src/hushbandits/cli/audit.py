@@ -1,4 +1,4 @@
-"""``hushbandits audit``: does each privacy mechanism keep its word?"""
+"""``hushbandits audit``: test whether privacy mechanisms keep their guarantees."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def audit(
     thorough: bool = False,
     verbose: bool = False,
 ) -> int:
-    """Audit promises of privacy: exact laws, noise as it is drawn, runs on neighbouring inputs.
+    """Audit privacy guarantees: exact laws, the drawn noise, and runs on neighbouring inputs.
 
-    Ends with 1 if a promise is refuted, or something cannot be built. What each check can and cannot catch:
-    docs/privacy-audits.md. Examples:
+    The exit code is 1 if a guarantee is refuted, or something cannot be built. docs/privacy-audits.md says what each
+    check can and cannot detect. Examples:
 
       hushbandits audit
       hushbandits audit DistDP-v0 --verbose
@@ -35,17 +35,17 @@ def audit(
     Parameters
     ----------
     names
-        Envs, agents and wrappers, registered or your own; default: all that promise or hide something.
+        Envs, agents and wrappers, registered or user-defined; default: all that claim a guarantee or hide something.
     level
-        Probability that an honest mechanism fails a statistical check.
+        Probability that a correct mechanism fails a statistical check.
     seed
-        Seeds the runs.
+        Seed of the runs.
     samples
-        Runs a side of a black box.
+        Runs on each of the two inputs of a black-box check.
     thorough
-        All checks in full at every ε of the grid, and longer runs: hours rather than minutes.
+        Run all checks at every ε of the grid, with longer runs: hours instead of minutes.
     verbose
-        A line per check, not only per group.
+        Print a line per check instead of per group.
     """
     real("level", level, 0, 1)
     integer("samples", samples, 100)
@@ -62,9 +62,9 @@ def audit(
 
 
 def _lines(names: Sequence[str], budget: Budget, verbose: bool) -> Iterator[tuple[str, bool]]:
-    """Run the audit; yield lines, and whether each tells of a failure.
+    """Run the audit; yield lines, and whether each reports a failure.
 
-    `verbose`: every verdict and its power, not only each group's closest.
+    `verbose`: print every verdict with its power, instead of the closest one of each group.
     """
     todo = checks(names, budget)
     found: list[Verdict] = []
@@ -76,15 +76,15 @@ def _lines(names: Sequence[str], budget: Budget, verbose: bool) -> Iterator[tupl
             found += now
             yield from _of(check, now, verbose)
     level = sum(v.level > 0 for v in found) * budget.level
-    told = ["", "what no black box can see:", *(f"  {what}: {why}" for what, why in UNSEEN.items())]
-    told.append(f"an honest registry fails with probability at most {level:.1g}")
+    told = ["", "what no black-box check can detect:", *(f"  {what}: {why}" for what, why in UNSEEN.items())]
+    told.append(f"a correct registry fails with probability at most {level:.1g}")
     if untested := sum(v.word == "not tested" for v in found):
-        told.append(f"{untested} of {len(found)} checks could not have found anything: not tested")
+        told.append(f"{untested} of {len(found)} checks have no power at this size: not tested")
     yield from ((line, False) for line in told)
 
 
 def _of(check: Check, found: Sequence[Verdict], verbose: bool) -> Iterator[tuple[str, bool]]:
-    """One check's lines: all of it, or what failed, what was not tested, and how close the rest came."""
+    """Yield the lines of one check: all, or the failed and untested ones with the closest of the rest."""
     by = {word: [v for v in found if v.word == word] for word in ("FAILS", "other law", "not tested", "passes")}
     for v in found if verbose else [*by["FAILS"], *by["other law"][:1]]:
         values = f"measured {v.measured:.4g}, claimed {v.claimed:.4g}"

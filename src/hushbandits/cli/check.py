@@ -1,4 +1,4 @@
-"""``hushbandits check FOLDER``: what a results folder holds, and whether it is whole."""
+"""``hushbandits check FOLDER``: summarise a results folder and verify its files."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hushbandits.cli.console import note
 
 
 def check(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
-    """Say what a results folder holds, and whether every file is whole.
+    """Summarise a results folder, and verify that every file is intact.
 
-    Each file of rows is compared with the digest in its name. Nothing is run, imported or written. Ends with 0 if all
-    files are whole (runs may be missing: the command that began them goes on), and with 1 if a disk or a copy has
-    changed some: delete those and run the command again. Examples:
+    The digest in the name of each file of rows is verified. Nothing is run, imported or written. The exit code is 0 if
+    all files are intact; runs may be missing, and the command that made the folder adds them. The exit code is 1 if
+    a file is damaged: delete it and run the command again. Examples:
 
       hushbandits check runs/quickstart
       for folder in runs/*; do hushbandits check $folder || echo $folder; done
@@ -26,7 +26,7 @@ def check(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
     Parameters
     ----------
     folder
-        Such as runs/quickstart.
+        A results folder, such as runs/quickstart.
     """
     store = Store(folder)
     for line in _said(store):

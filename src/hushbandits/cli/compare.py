@@ -1,4 +1,4 @@
-"""``hushbandits compare FOLDER``: its configurations against each other."""
+"""``hushbandits compare FOLDER``: compare the configurations of a results folder."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def compare(
     at: Annotated[Several, arg(metavar="KEY=VALUE")] = (),
     statistic: Annotated[str, arg(metavar="mean|median|iqm")] = "mean",
 ) -> int:
-    """Compare the configurations of a results folder: every pair A − B, point by point.
+    """Compare all pairs A − B of configurations in a results folder, point by point of a sweep.
 
-    Runs of one seed faced the same arms, graphs and rewards, and are compared run by run. A row has the difference
-    with its 95 % interval, the probability that a run of A exceeds one of B, and a p-value, alone and adjusted for all
-    pairs of the table (Holm). The last lines say which sign speaks for whom. Examples:
+    Runs with the same seed face the same arms, graphs and rewards, and are compared run by run. A row has the
+    difference with its 95 % interval, the probability that a run of A exceeds one of B, and the p-value, plain and
+    adjusted for all pairs of the table (Holm). The last lines explain the sign of a difference. Examples:
 
       hushbandits compare runs/quickstart
       hushbandits compare runs/quickstart --experiment quickstart-network --lines Multi-UCB UCB1
@@ -35,13 +35,13 @@ def compare(
     Parameters
     ----------
     folder
-        Such as runs/quickstart.
+        A results folder, such as runs/quickstart.
     metric
-        By default the first that an experiment shows.
+        Default: the first metric that an experiment shows.
     lines
-        Only these, by their labels in the table.
+        Only these lines, by their labels in the table.
     experiment
-        Only this one.
+        Only this experiment.
     at
         Only this point of a sweep, such as env.n_agents=64 (repeatable).
     statistic

@@ -1,4 +1,4 @@
-"""What the commands have in common: shared options, values of ``--set``, and what is written on a terminal."""
+"""Shared parts of the commands: options, values of ``--set``, and output on a terminal."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 __all__ = ["Game", "Played", "Players", "Several", "Workers", "assignment", "assignments", "by_owner", "make_console",
            "note", "print_pairs"]  # fmt: skip
 
-#: An option that may be given several times.
+#: An option that may be repeated.
 Several = Annotated[tuple[str, ...], UseAppendAction]
 
 
 @dataclass(frozen=True)
 class Workers:
-    """Options of every command that plays much.
+    """Options of every command that plays many runs.
 
     Parameters
     ----------
     jobs
-        Processes; -1: one per core.
+        Number of processes; -1: one per core.
     backend
         serial (this process), loky (processes of this machine) or dask; default: loky, serial for one job.
     address
-        Of Dask's scheduler; default: a cluster of this machine.
+        Address of Dask's scheduler; default: a cluster on this machine.
     """
 
     jobs: int = -1
@@ -53,11 +53,11 @@ class Game:
     Parameters
     ----------
     seed
-        Seeds the runs.
+        Seed of the runs.
     set
         A parameter of the env, or of every agent, such as env.n_agents=8 or agent.epsilon=0.5 (repeatable).
     wrappers
-        On messages' way, outermost first (repeatable).
+        A wrapper of messages, outermost first (repeatable).
     """
 
     seed: int = 0
@@ -65,11 +65,11 @@ class Game:
     wrappers: Annotated[Several, arg(metavar="NAME|MODULE:CLASS")] = ()
 
 
-#: The options of `Workers` and of `Game`, without a prefix.
+#: The options of `Workers` and of `Game` as flags without a prefix.
 Played = Annotated[Workers, OmitArgPrefixes]
 Players = Annotated[Game, OmitArgPrefixes]
 
-#: Words as Python and JSON write them; TOML's own are among them.
+#: Words as Python and JSON write them, with those of TOML.
 _WORDS = {"none": None, "null": None, "true": True, "false": False}
 
 
@@ -83,23 +83,23 @@ def assignment(text: str, option: str = "--set") -> tuple[str, object]:
     try:
         return key, tomllib.loads(f"x = {value}")["x"]
     except tomllib.TOMLDecodeError:
-        pass  # it may be Python's: .5 or (1, 2)
+        pass  # perhaps Python's notation: .5 or (1, 2)
     except (ValueError, RecursionError):
-        why = "is too long a number, or has too many brackets in each other"
+        why = "has too long a number, or too deeply nested brackets"
         raise ValueError(f"{option} {shown(text)} {why}") from None
     try:
         return key, ast.literal_eval(value)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
-        pass  # it is a word
+        pass  # a plain word
     if value[:1] in ("[", "{", "("):
         raise ValueError(
-            f"{option} {shown(text)} is no list and no table: write lists as [0.5, 0.4], tables as {{a = 1}}"
+            f"{option} {shown(text)} is not a list or a table: write lists as [0.5, 0.4], tables as {{a = 1}}"
         )
     return key, value
 
 
 def assignments(option: str, texts: Sequence[str]) -> dict[str, object]:
-    """Read several ``key=value`` of an option, each key once.
+    """Read several ``key=value`` of an option; a repeated key raises ``ValueError``.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def assignments(option: str, texts: Sequence[str]) -> dict[str, object]:
 
 
 def by_owner(texts: Sequence[str], owners: Iterable[str]) -> dict[str, dict[str, object]]:
-    """Read the ``--set`` of several owners: the parameters of each, by its name.
+    """Read ``--set`` options: the parameters of each owner, by its name.
 
     Examples
     --------
@@ -150,15 +150,15 @@ def make_console(stderr: bool = False) -> Console:
 
     class Plain(Console):
         def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # the program's own business, not rich's
+            raise BrokenPipeError  # handled by the program, not by rich
 
-    # Piped output has no width of its own unless somebody gives it one: leave the table whole.
+    # Piped output has no width, unless COLUMNS sets one: do not cut the table.
     piped = not (sys.stderr if stderr else sys.stdout).isatty() and "COLUMNS" not in os.environ
     return Plain(stderr=stderr, width=140 if piped else None, soft_wrap=piped)
 
 
 def print_pairs(name: str, found: Sequence[Compared]) -> None:
-    """Print comparisons of one metric, a table each, and what their columns say."""
+    """Print comparisons of one metric, a table each, with an explanation of their columns."""
     from hushbandits.bench.report.compared import heads, notes, rows
     from hushbandits.bench.report.terminal import escape, print_table
 

@@ -1,4 +1,4 @@
-"""``hushbandits evaluate ID AGENT ...``: what agents reach in one env, without an experiment or a folder."""
+"""``hushbandits evaluate ID AGENT ...``: evaluate agents in one env, without an experiment or a folder."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def evaluate(
     metric: str | None = None,
     game: Players = Game(),  # noqa: B008 - frozen
 ) -> int:
-    """Play agents in one env: what each reaches, and the differences of all pairs.
+    """Evaluate agents in one env, and compare all pairs.
 
-    Numbers stand with 95 % intervals. It is hb.evaluate of each, and hb.compare of all: the same numbers, whatever
-    --jobs. All agents meet the same arms, graphs and rewards. Nothing is written; hushbandits run keeps what it plays,
-    and can be stopped. Examples:
+    The output has means with 95 % intervals: the numbers of hb.evaluate and hb.compare, for any --jobs. All agents
+    face the same arms, graphs and rewards. Nothing is saved; use hushbandits run to keep runs and to continue them
+    later. Examples:
 
       hushbandits evaluate CoopNetwork-v0 Multi-UCB UCB1 --runs 50 --set env.graph=grid --set env.n_agents=9
       hushbandits evaluate DPMASE-Train-v0 Gap-Vote ES-DPMASE sb3:runs/mine --metric correct
@@ -37,15 +37,15 @@ def evaluate(
     Parameters
     ----------
     id
-        An environment; see hushbandits list envs.
+        Id of an env; see hushbandits list envs.
     agents
-        Who plays, all seats: registered ones, policies that were trained (sb3:FOLDER), or your own.
+        Agents for all seats: registered ones, trained policies (sb3:FOLDER), or user-defined ones.
     runs
-        Of each agent.
+        Number of runs of each agent.
     jobs
-        Processes; -1: one per core.
+        Number of processes; -1: one per core.
     metric
-        Only this one, which all agents have; default: all of one number a run, and the first of all agents is compared.
+        Only this metric, which all agents must have; default: all with one number per run, and the first is compared.
     """
     given = by_owner(game.set, ("env", "agent"))
     parameters = given["env"], given["agent"], game.wrappers
@@ -53,7 +53,7 @@ def evaluate(
         raise ValueError(f"no agent is named: hushbandits evaluate {id} AGENT …, such as UCB1")
     if twice := [agent for agent in agents if agents.count(agent) > 1]:
         raise ValueError(f"agents: {twice[0]} is named twice")
-    # A slip in the last name is told before the first one plays.
+    # Check all names before the first agent plays.
     offered = [numbers_of(*prepare(id, agent, 1, *parameters)) for agent in agents]
     common = [name for name in offered[0] if all(name in names for names in offered)]
     asked = [] if metric is None else [choice("metric", metric, common)]

@@ -1,4 +1,4 @@
-"""What docstrings say of a part: its first words, and its parameters."""
+"""Parse docstrings of envs, agents and wrappers: the first words, and the parameters."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["parts", "said_of_parameters", "settings"]
 
 
 def parts(it: Callable[..., object]) -> dict[str, str]:
-    """Return a docstring in its parts: what stands before the sections as "", then each section by its title."""
+    """Return the parts of a docstring: the text before the sections under "", then each section by its title."""
     found = re.split(r"^(\w[\w ]*)\n-{3,}\n", inspect.cleandoc(it.__doc__ or ""), flags=re.M)
     return {"": found[0].strip()} | dict(zip(found[1::2], found[2::2], strict=True))
 
 
 def said_of_parameters(entry: Callable[..., object]) -> dict[str, str]:
-    """Return what the docstrings of a class and its bases say of each parameter, there where they say it."""
+    """Return the description of each parameter in the docstrings of a class and its bases."""
     said: dict[str, str] = {}
     for it in inspect.getmro(entry)[::-1] if inspect.isclass(entry) else [entry]:
         names: list[str] = []
@@ -36,9 +36,9 @@ def said_of_parameters(entry: Callable[..., object]) -> dict[str, str]:
 
 
 def settings(spec: Spec, wrappers: Sequence[str] = ()) -> Iterator[tuple[str, object, str]]:
-    """Return name, default and meaning of what may be given by name, the parameters of `wrappers` included.
+    """Return name, default and description of each keyword parameter, with those of `wrappers`.
 
-    A parameter that several take stands once, with the words of the first that has some; one without a default has
+    A parameter that several classes take appears once, with the first description found.  One without a default has
     ``inspect.Parameter.empty``.
     """
     found: dict[str, tuple[object, str]] = {}

@@ -1,4 +1,4 @@
-"""``hushbandits list``: all that has a name, or one of it."""
+"""``hushbandits list``: list all names, or explain one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KINDS = (*_TABLES, "experiments")
 def list_(
     what: Annotated[Positional[str], arg(metavar="envs|agents|policies|wrappers|experiments|NAME")] = "all",
 ) -> int:
-    """List all that has a name, with a line about each, or explain one of it.
+    """List all names with a line about each, or explain one.
 
     Such as:
 
@@ -34,8 +34,8 @@ def list_(
     Parameters
     ----------
     what
-        One of the five, default: all; or a name, such as DPMASE-v0: what it is, and its parameters with their defaults;
-        or a parameter: who takes it.
+        A kind of names (default: all); a name such as DPMASE-v0, to see its description and its parameters with
+        defaults; or a parameter, to see what takes it.
     """
     if what in ("all", *_KINDS):
         for kind in _KINDS if what == "all" else [what]:
@@ -59,14 +59,14 @@ def list_(
 
 
 def _named(table: Registry) -> Iterator[tuple[str, str]]:
-    """Each name of a table, and a line about it."""
+    """Return each name of a table with a line about it."""
     for name, spec in sorted(table.items()):
         inside = f" ({', '.join(spec.wrappers)})" if spec.wrappers else ""
         yield name, f"of {spec.source}" if spec.source else spec.about() + inside
 
 
 def _experiments() -> Iterator[tuple[str, str]]:
-    """Each module of experiments and, indented, what it declares."""
+    """Return each module of experiments and, indented, its experiments."""
     for module, (line, declared) in modules().items():
         yield module, line
         yield from ((f"  {e.name}", e.title) for e in declared)
@@ -74,7 +74,7 @@ def _experiments() -> Iterator[tuple[str, str]]:
 
 
 def _declared(what: str) -> tuple[Experiment, ...]:
-    """The experiments of that name; none where there is no such name."""
+    """Return the experiments of a name; none if the name is unknown."""
     shipped = (what in (module, *(e.name for e in declared)) for module, (_, declared) in modules().items())
     return find(what) if any(shipped) or what.partition("-")[0] in plugged() else ()
 

@@ -25,7 +25,7 @@ from hushbandits.core.utils import Registry, Spec, nearest, words
 __all__ = ["COMMANDS", "main"]
 
 _HELP = """\
-hushbandits: multi-agent bandits that must keep quiet
+hushbandits: multi-agent bandits with privacy and limited communication
 
 {commands}
 
@@ -33,15 +33,15 @@ Begin with three small experiments, one per setting (about half a minute), into 
 
   hushbandits run quickstart
 
-Then a paper's figure, first small, then with an agent of your own:
+Then a paper's figure, first small, then with a user-defined agent:
 
   hushbandits run rio2023-fig1 --quick
   hushbandits run dubey2020-fig1a --quick --agents my_module:MyAgent --out runs/mine
 
-hushbandits COMMAND --help explains a command's options; --version says which hushbandits this is."""
+hushbandits COMMAND --help explains the options of a command; --version prints the version."""
 
-#: The commands: functions whose signatures and docstrings are their options and help, imported when they are named.
-#: Packages add some by entry points of the group ``hushbandits.commands``.
+#: The commands: functions whose signatures and docstrings give their options and help, imported on use.
+#: Packages add commands by entry points of the group ``hushbandits.commands``.
 COMMANDS = Registry("command", "a function", lambda cls: False, {
     "run": Spec("hushbandits.cli.run:run"),
     "list": Spec("hushbandits.cli.listing:list_"),
@@ -56,10 +56,10 @@ COMMANDS = Registry("command", "a function", lambda cls: False, {
     "train": Spec("hushbandits.cli.train:train"),
 }, "commands")  # fmt: skip
 
-#: What a stopped command has kept.
+#: What is saved when a command is interrupted.
 _KEPT = {
-    **dict.fromkeys(("run", "reproduce", "bench"), "; finished batches are kept, and the same command goes on"),
-    "train": "; the last checkpoint is kept, and --resume goes on from there",
+    **dict.fromkeys(("run", "reproduce", "bench"), "; finished batches are saved, run the same command to continue"),
+    "train": "; the last checkpoint is saved, continue with --resume",
 }
 
 
@@ -69,12 +69,12 @@ def main(args: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0: done; 1: some cells failed; 2: bad input, a folder that cannot be used, or a defect; 130: stopped by ctrl-C.
+        0: success; 1: some cells failed; 2: invalid input, an unusable folder, or a defect; 130: interrupted by ctrl-C.
     """
     name, *rest = (sys.argv[1:] if args is None else args) or ["--help"]
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # letters that its encoding lacks
+            stream.reconfigure(errors="backslashreplace")  # escape letters that the encoding lacks
     try:
         with _warnings_are_notes():
             code = _obey(name, rest)
@@ -83,7 +83,7 @@ def main(args: Sequence[str] | None = None) -> int:
         note(f"stopped{_KEPT.get(name, '')}")
         return 130
     except BrokenPipeError:
-        _let_go()  # the reader of the pipe has gone
+        _let_go()  # the reader closed the pipe
         return 0
     except Exception as error:
         _let_go()
@@ -117,7 +117,7 @@ def _obey(name: str, args: Sequence[str]) -> int:
 
 
 def _meant(function: Callable[..., int], option: str, value: str) -> str:
-    """What stands in an unknown option's place, to end a sentence."""
+    """Return a hint for an unknown option, as the end of a sentence."""
     from hushbandits.registry import owners
 
     if not option.startswith("--"):
@@ -133,7 +133,7 @@ def _meant(function: Callable[..., int], option: str, value: str) -> str:
 
 @contextmanager
 def _warnings_are_notes() -> Iterator[None]:
-    """What is warned of becomes a line on stderr, said once."""
+    """Print each warning once, as a line on stderr."""
     said: set[str] = set()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
@@ -148,7 +148,7 @@ def _warnings_are_notes() -> Iterator[None]:
 
 
 def _let_go() -> None:
-    """Flush standard output; if nobody takes it any more, keep the interpreter from trying again as it ends."""
+    """Flush standard output; if its pipe is closed, prevent a second attempt at exit."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -156,7 +156,7 @@ def _let_go() -> None:
 
 
 def _told(error: Exception) -> int:
-    """Say in one line what went wrong, and return the exit code; bad input has a sentence of its own."""
+    """Print the error in one line and return the exit code."""
     if os.environ.get("HUSHBANDITS_TRACEBACK"):
         traceback.print_exception(error)
     foreseen = isinstance(error, (StoreError, RunError, ValueError, TypeError, ImportError))

@@ -1,4 +1,4 @@
-"""``hushbandits reproduce``: does each of the papers' claims hold?"""
+"""``hushbandits reproduce``: check whether the papers' claims hold."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def reproduce(
     page: Path = Path("docs/reproduction.md"),
     workers: Played = Workers(),  # noqa: B008 - frozen
 ) -> int:
-    """Run what the papers' claims need, and say of each whether it holds.
+    """Run the experiments behind the papers' claims, and judge each claim.
 
-    The verdicts are written to a page, where a paper's new ones take the place of its old ones. Examples:
+    The verdicts are written to a page, where they replace older ones of the same paper. Examples:
 
       hushbandits reproduce feraud2019 --quick
       hushbandits reproduce
@@ -35,11 +35,11 @@ def reproduce(
     papers
         Such as rio2023; default: all.
     quick
-        Small versions: most claims stay undecided, and full verdicts on the page are kept.
+        Run small versions: most claims stay undecided, and full verdicts on the page are kept.
     seed
         Master seed.
     out
-        Where run folders are; those that exist already are used.
+        Folder of the run folders; existing ones are continued.
     page
         The page.
     """

@@ -39,19 +39,19 @@ def run(
     skip_invalid: bool = False,
     shard: Annotated[str | None, arg(metavar="I/N")] = None,
 ) -> int:
-    """Run an experiment, or continue one; show a table, draw pictures, write a page.
+    """Run or continue an experiment; print a table, draw figures, write a page.
 
-    Results go to the folder of --out, one Parquet file per finished batch. A stopped run continues with the same
-    command, and an experiment without claims gets more runs with a larger --runs; no option of the workers, no shard
-    and no interruption changes a number. Examples:
+    Results go to the folder of --out, one Parquet file per finished batch. The same command continues an interrupted
+    run, and a larger --runs adds runs to an experiment without claims. Worker options, shards and interruptions
+    change no number. Examples:
 
       hushbandits run quickstart
       hushbandits run rio2023-fig1 --quick
       hushbandits run dubey2020-fig1a --quick --set env.n_agents=30 --out runs/small
       hushbandits run quickstart-network --agents my_module:MyAgent --out runs/mine
 
-    On more than one machine: let a Dask cluster play, or let each machine play a part, in one shared folder or in
-    folders that are then copied into one:
+    On several machines, use a Dask cluster, or run one shard per machine, in a shared folder or in folders that you
+    copy into one afterwards:
 
       hushbandits run rio2023 --backend dask --address tcp://scheduler:8786
       hushbandits run rio2023 --shard 1/2 --out runs/rio2023       (on one machine)
@@ -60,25 +60,25 @@ def run(
     Parameters
     ----------
     name
-        An experiment, or all of a paper's; see hushbandits list.
+        An experiment, or all experiments of a paper; see hushbandits list.
     runs
-        Runs per cell; by default as declared.
+        Runs per cell; default: as declared.
     seed
         Master seed.
     out
-        Folder of the results; default: runs/NAME (with --quick: runs/NAME-quick).
+        Results folder; default: runs/NAME (with --quick: runs/NAME-quick).
     quick
-        A small version, for a first look.
+        Run a small version, for a first look.
     set
         A parameter, such as env.n_agents=128, agent.epsilon=0.5, checkpoints=20 (repeatable; a list replaces a sweep).
     agents
-        One more agent that joins in: a registered one, or your own (repeatable).
+        Add an agent: a registered or a user-defined one (repeatable).
     mix
-        Go on in a folder although own code or a data file was edited since: old and new rows mix.
+        Continue in a folder although user code or a data file changed since: old and new rows mix.
     skip_invalid
-        Leave out cells whose env, wrappers and agent cannot be combined, with a line about each.
+        Skip incompatible cells (env, wrappers and agent), with a line about each.
     shard
-        Play every N-th batch only, from the I-th on.
+        Play every N-th batch only, beginning with the I-th.
     """
     experiments = asked(name, runs, quick, set, agents)
     names = [e.name for e in experiments]
@@ -89,23 +89,23 @@ def run(
     print_tables(outcome.store, make_console())
     pages = [folder / PAGE, *(folder / f"{name}.png" for name in names)]
     if outcome.changed or outcome.failures or not all(page.exists() for page in pages):
-        _publish(outcome.store, bounds(experiments))  # what was asked for is the user's own
+        _publish(outcome.store, bounds(experiments))  # theory functions of the user's experiments may be called
     for failure in outcome.failures:
         note(f"failed: {failure}")
     if outcome.failures:
-        note(f"{len(outcome.failures)} batches failed (tracebacks: {folder / PAGE}); the rest is done")
+        note(f"{len(outcome.failures)} batches failed (tracebacks: {folder / PAGE}); all others are saved")
     elif shard is not None:
         note(f"shard {shard} is done; copy the folders of all shards into one, and run it without --shard")
     return 1 if outcome.failures else 0
 
 
 def report(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
-    """Show the table of a results folder, and write its pictures and page anew.
+    """Print the table of a results folder, and rebuild its figures and page.
 
     Parameters
     ----------
     folder
-        Such as runs/quickstart.
+        A results folder, such as runs/quickstart.
     """
     store = Store(folder)
     print_tables(store, make_console())
@@ -116,17 +116,17 @@ def report(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
 def asked(
     name: str, runs: int | None, quick: bool, set: Sequence[str], agents: Sequence[str]
 ) -> tuple[Experiment, ...]:
-    """Return the experiments that the arguments describe; one whose cells are not those of its claims judges none.
+    """Return the experiments that the arguments describe; without their claims if parameters differ.
 
     Raises
     ------
     ValueError
-        Among others, where claims would be judged in more runs than they are declared for, and nobody says so.
+        Among others, if more runs are requested than the claims are declared for.
     """
     changes = assignments("--set", set) | ({} if runs is None else {"runs": runs})
     found = []
     for known in find(name):
-        # Who joins in is one of all agents: agent.… is for them too.
+        # An added agent is one of all agents: agent.… applies to it too.
         declared = (known.quickly() if quick else known).joined_by(map(Use, agents))
         e = declared.overriding(changes)
         if e.claims and {cell.key for cell in e.cells()} != {cell.key for cell in declared.cells()}:
@@ -136,15 +136,15 @@ def asked(
             e = replace(e, claims=(), source="; ".join(filter(None, (e.source, why))), varied=True)
         if e.claims and e.runs > known.runs:
             raise ValueError(
-                f"runs={e.runs}: the claims of {e.name} are judged once, at {known.runs} runs; more runs need a "
-                f"declaration of their own (a TOML file)"
+                f"runs={e.runs}: the claims of {e.name} are judged once, at {known.runs} runs; declare more runs in an "
+                f"experiment of your own (a TOML file)"
             )
         found.append(e)
     return tuple(found)
 
 
 def _publish(store: Store, trusted: Collection[str] | None = None) -> None:
-    """Write pictures and page, and say where; `trusted`: bounds that may be called, default: the shipped ones."""
+    """Write figures and page, and print their paths; `trusted`: theory functions that may be called."""
     from hushbandits.bench.report.figures import pictures
     from hushbandits.bench.report.page import write
 

@@ -1,4 +1,4 @@
-"""``hushbandits new KIND NAME``: a part of one's own in a page of code, and a test of it that passes."""
+"""``hushbandits new KIND NAME``: write a template of a user-defined part, with a passing test."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def new(
     name: Annotated[Positional[str], arg(metavar="NAME")],
     folder: Path = Path(),
 ) -> int:
-    """Write a template of a part of your own, and a test of it that passes.
+    """Write a template of a user-defined part, with a passing test.
 
-    What a contract asks of all parts of its kind is asked by a command that is printed. Examples:
+    The command also prints a second command, which checks the contract of that kind of part. Examples:
 
       hushbandits new agent Bold
       hushbandits new env Tides --folder my_package
@@ -40,9 +40,9 @@ def new(
     kind
         What to write: env, agent, policy, wrapper, mechanism or experiment.
     name
-        The name of its class, such as Bold; an experiment's title.
+        Class name, such as Bold; for an experiment, its title.
     folder
-        Where to write; default: here.
+        Folder of the files; default: the current one.
     """
     parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)
     title, module = "".join(part[0].upper() + part[1:] for part in parts), "_".join(parts).lower()
@@ -54,17 +54,17 @@ def new(
     print(f"{file}\n{test}\ntry it: python -m pytest {test}")
     if kind != "experiment":
         suite = "python -m pytest -p hushbandits.testing.plugin --pyargs hushbandits.testing"
-        print(f"and all that it owes: {suite} --of {module}:{title}")
+        print(f"and the whole contract: {suite} --of {module}:{title}")
     return 0
 
 
 def _refuse(name: str, title: str, module: str, *written: Path) -> None:
-    """Raise ``ValueError`` for a name that no class and no module can have, or a file that is there."""
+    """Raise ``ValueError`` if the name cannot name a class or module, or if a file exists already."""
     if not re.fullmatch(r"[A-Za-z][\w -]*", name) or not title.isidentifier():
         raise ValueError(f"name={shown(name)} must be a name for a class, such as Bold")
     for word in (module, title):
         if keyword.iskeyword(word):
-            raise ValueError(f"name={name!r} would be written as {word!r}, a word of Python's: choose another name")
+            raise ValueError(f"name={name!r} gives {word!r}, a keyword of Python: choose another name")
     plain_name("name", module)
     for path in written:
         if path.exists():

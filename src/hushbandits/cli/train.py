@@ -1,4 +1,4 @@
-"""``hushbandits train ID``: a policy that learns, and plays wherever an agent does."""
+"""``hushbandits train ID``: train a policy that plays like any agent."""
 
 from __future__ import annotations
 
@@ -29,18 +29,17 @@ def train(
     resume: bool = False,
     logger: Annotated[str | None, arg(metavar="tensorboard|mlflow|wandb")] = None,
 ) -> int:
-    """Train a policy that all agents of an env share; sb3:FOLDER then plays it.
+    """Train a policy that all agents of an env share; its name as an agent is sb3:FOLDER.
 
-    Stable-Baselines3 or evolution strategies train it. The folder of --out then is an agent: sb3:FOLDER stands wherever
-    an agent's name may. It holds card.json (what was trained how, with the curve on held-out episodes beside uniform
-    play) and weights.npz, plain arrays, and is played without PyTorch. After each evaluation a checkpoint is written:
-    a training that was stopped goes on from there with --resume, in other episodes. Needs pip install
-    'hushbandits[sb3]'. Begin with (a minute):
+    Stable-Baselines3 or evolution strategies train it. The folder of --out contains card.json (settings of the
+    training, and returns on held-out episodes beside those of uniform play) and weights.npz (plain arrays). To play
+    it, PyTorch is not needed. Each evaluation writes a checkpoint; --resume continues an interrupted training from
+    there, with other episodes. Install 'hushbandits[sb3]' first. Start with this example, which takes a minute:
 
       hushbandits train CoopNetwork-v0 --steps 50000 --set env.n_agents=4 --set env.horizon=100 --out runs/ppo
       hushbandits run quickstart-network --agents sb3:runs/ppo --out runs/with-ppo
 
-    What was trained behind wrappers sees what they let through; masks are for votes and servers that count for nothing:
+    A policy trained behind wrappers observes their output. Masks remove votes and servers that have no effect:
 
       hushbandits train CoopNetwork-v0 --wrappers Huber --set Huber.rate=0.1 --set env.horizon=100 --out runs/huber
       hushbandits train DPMASE-v0 --algo maskable-ppo --set env.horizon=500 --set env.n_agents=16 --out runs/votes
@@ -49,33 +48,33 @@ def train(
     Parameters
     ----------
     id
-        An env, such as CoopNetwork-v0; hushbandits list envs.
+        Id of an env, such as CoopNetwork-v0; see hushbandits list envs.
     out
-        Folder of the policy: a new one, or with --resume that of the same training.
+        Folder of the policy: a new one, or with --resume that of an interrupted training.
     algo
-        maskable-ppo comes from sb3-contrib; es, evolution strategies, needs 'hushbandits[es]' alone, and its policy
-        plays with any number of arms and agents.
+        Algorithm. maskable-ppo needs sb3-contrib; es (evolution strategies) needs only 'hushbandits[es]', and its
+        policy plays with any number of arms and agents.
     steps
-        Steps of single agents, at least: R runs of M agents make R·M of them at once.
+        Minimum number of steps of single agents; a step of R runs with M agents counts as R·M.
     seed
-        Of everything: two trainings with one seed that nobody stops end with the same bits.
+        Seed; uninterrupted trainings with the same seed give identical results.
     runs
-        R, the runs that are played at once.
+        R, the number of runs played in parallel.
     set
-        A parameter (repeatable): env.n_agents=4 of the env, task.agent_id=true of what the learner sees and does,
+        A parameter (repeatable): env.n_agents=4 of the env, task.agent_id=true of the observations and actions,
         algo.learning_rate=1e-3 of the algorithm, algo.net_arch=[32,32] of its network, Huber.rate=0.1 of a wrapper;
         algo.policy=equivariant: one small net scores each choice, and plays with any number of arms and agents.
     wrappers
-        A wrapper on messages' way, outermost first (repeatable).
+        A wrapper of messages, outermost first (repeatable).
     evaluations
-        How often held-out episodes are played, and a checkpoint is written.
+        Number of evaluations on held-out episodes; each writes a checkpoint.
     held_out
-        Episodes of an evaluation; no training episode is among them.
+        Episodes of an evaluation; they are never used for training.
     resume
-        Go on with the training in --out.
+        Continue the training in --out.
     logger
-        Write the returns of episodes, and of held-out ones, to one file of events in OUT/tensorboard, to MLflow or to
-        Weights & Biases, where these are installed; they go by their own variables of the environment.
+        Write training and held-out returns to TensorBoard (one file in OUT/tensorboard), MLflow or Weights & Biases, if
+        installed; the latter two read their environment variables.
     """
     from rich.progress import Progress
 
@@ -106,7 +105,7 @@ def train(
 
 
 def _show(told: Params) -> None:
-    """Print the held-out curve beside uniform play."""
+    """Print the held-out returns beside those of uniform play."""
     training = told["training"]
     names = list(training["curve"][-1]["metrics"])
     rows = []

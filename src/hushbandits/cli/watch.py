@@ -1,4 +1,4 @@
-"""``hushbandits watch ID --agent NAME``: one run as moving pictures."""
+"""``hushbandits watch ID --agent NAME``: animate one run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hushbandits.core.task import Task
 from hushbandits.core.utils.files import replacing
 
 _MOST = 300  # frames
-_STILL = 2  # seconds that the last one stays
+_STILL = 2  # seconds that the last frame stays
 
 
 def watch(
@@ -35,10 +35,10 @@ def watch(
     overwrite: bool = False,
     game: Players = Game(),  # noqa: B008 - frozen
 ) -> int:
-    """Watch an agent play one run: in a window, as a GIF or as a film.
+    """Watch one run of an agent: in a window, as a GIF or as a film.
 
-    A film (.mp4) is made by ffmpeg. It is run 0 of hb.evaluate under the same seed. A frame shows the env's own
-    picture: who pulls which arm and what is told, who has voted what, or what a server has decoded. Examples:
+    A film (.mp4) needs ffmpeg. The run is run 0 of hb.evaluate with the same seed. A frame shows the env's drawing:
+    arms and messages, votes, or the sums that a server decoded. Examples:
 
       hushbandits watch CoopNetwork-v0 --agent Multi-UCB --set env.graph=grid --set env.horizon=500 --out grid.gif
       hushbandits watch DPMASE-v0 --agent DP-MASE --set env.n_agents=8 --set agent.epsilon=0.5 --out vote.gif
@@ -47,17 +47,17 @@ def watch(
     Parameters
     ----------
     env
-        An environment; see hushbandits list envs.
+        Id of an env; see hushbandits list envs.
     agent
-        Who plays, all seats: a registered agent, or your own; see hushbandits list agents.
+        Agent for all seats: a registered or a user-defined one; see hushbandits list agents.
     out
-        A file; default: a window.
+        File to write; default: show a window.
     rounds
-        Stop after so many rounds (blocks of users, in the feedback setting); default: to the end of the run.
+        Stop after this many rounds (blocks of users, in the feedback setting); default: at the end of the run.
     frames
-        At most so many, spread over the run, the first ones denser.
+        Maximum number of frames, spread over the run, denser at its start.
     fps
-        Frames per second; the last one stays a while.
+        Frames per second; the last frame stays longer.
     overwrite
         Replace the file if it exists.
     """
@@ -68,7 +68,7 @@ def watch(
     given = by_owner(game.set, ("env", "agent"))
     seed = int(integer("seed", game.seed, 0, float("inf")))
     core, team = prepare(env, agent, 1, given["env"], given["agent"], game.wrappers)
-    core.task()  # what a picture needs is there, and a game that cannot be won says so
+    core.task()  # prepares what the drawing needs, and raises if no arm is best
 
     def play() -> Iterator[Task]:
         return islice(watched(core, team, seed), None if rounds is None else rounds + 1)
@@ -77,10 +77,10 @@ def watch(
         return render.title(core, f"{env} · {agent}", over=not core.live[0])
 
     def draw(task: Task | None) -> None:
-        if task is not None:  # else what is drawn stays
+        if task is not None:  # else keep the last frame
             render.draw(task, title(), figure)
 
-    drawn = frozenset(moments(sum(1 for _ in play()) - 1, frames))  # the first time to see how long it is
+    drawn = frozenset(moments(sum(1 for _ in play()) - 1, frames))  # play once to count the frames
     tasks = (task for i, task in enumerate(play()) if i in drawn)
     still = round(_STILL * fps)
     console = make_console(stderr=True)
@@ -106,15 +106,15 @@ def watch(
 
 
 def _check(out: Path | None, overwrite: bool) -> None:
-    """Raise ``ValueError`` where pictures can be neither shown nor written."""
+    """Raise ``ValueError`` if frames can be neither shown nor written."""
     if out is None:
         if not render.has_windows():
-            raise ValueError("there is no display here: --out FILE.gif writes the pictures to a file")
+            raise ValueError("there is no display: write a file with --out FILE.gif")
     elif out.suffix.lower() not in (".gif", ".mp4"):
         raise ValueError(f"out={shown(str(out))} must end with .gif or .mp4")
     elif out.suffix.lower() == ".mp4" and not writers.is_available("ffmpeg"):
-        raise ValueError(f"out={shown(str(out))} needs ffmpeg on the path, which makes the film; a .gif needs nothing")
+        raise ValueError(f"out={shown(str(out))} needs ffmpeg on the path; a .gif needs nothing")
     elif not out.parent.is_dir():
-        raise ValueError(f"out={shown(str(out))}: there is no folder {out.parent}")
+        raise ValueError(f"out={shown(str(out))}: folder {out.parent} does not exist")
     elif out.exists() and not overwrite:
-        raise ValueError(f"{out} exists already; --overwrite replaces it, --out names another file")
+        raise ValueError(f"{out} exists already; replace it with --overwrite, or choose another --out")

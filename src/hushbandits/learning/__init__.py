@@ -1,1 +1,1 @@
-"""Training a policy: what ``hushbandits train`` does."""
+"""Training of policies, as used by ``hushbandits train``."""

@@ -1,8 +1,8 @@
-"""Policies of Stable-Baselines3 that score choices one by one: whoever renames arms renames what they do.
+"""Permutation-equivariant policies for Stable-Baselines3: they score choices one by one.
 
-A small net, shared by all choices, reads the numbers that describe one of them (`hushbandits.baselines.sb3_choices`).
-So it knows no number of arms.  Actions are drawn by the softmax of the scores.  A second net reads the choices for the
-value, which takes the mean and the largest of what it says.
+A small net, shared by all choices, reads the features of one choice (`hushbandits.baselines.sb3_choices`), so it
+works for any number of arms.  Actions are drawn from the softmax of the scores.  A second net reads the choices for the
+value; its outputs are pooled by mean and maximum.
 """
 
 from __future__ import annotations
@@ -24,40 +24,40 @@ from hushbandits.core import Array
 
 
 class Described(VecEnvWrapper):
-    """Shows each sub-env the numbers that describe its choices, ``(C, F)``, in place of its observation.
+    """Wrapper that replaces each sub-env's observation by the features of its choices, ``(C, F)``.
 
-    Lots are drawn anew in each step, from the seed of `seed`.
+    Random features are drawn again in each step, from the seed given to `seed`.
 
     Raises
     ------
     ValueError
-        An action is more than one choice.
+        An action consists of more than one choice.
     """
 
     def __init__(self, venv: RowsVecEnv):
         self._task = venv.rows.task
         setting, space = venv.rows.core.setting, venv.action_space
         if setting not in CHOICES or not isinstance(space, spaces.Discrete):
-            raise ValueError(f"algo.policy='equivariant' scores one choice at a time, and here actions are {space}")
-        #: What describes a choice.
+            raise ValueError(f"algo.policy='equivariant' needs actions of one choice each, not {space}")
+        #: Names of the features of a choice.
         self.features = CHOICES[setting]
         self._rng = np.random.default_rng()
         shape = int(space.n), len(self.features)
         super().__init__(venv, spaces.Box(-np.inf, np.inf, shape, np.float32))
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Seed the episodes, and the lots."""
+        """Seed the episodes and the random features."""
         self._rng = np.random.default_rng(seed if seed is None else [seed, 1])
         return super().seed(seed)
 
     def reset(self) -> Array:
-        """Start everyone's episode; return ``(R·M, C, F)``."""
+        """Reset all episodes; return ``(R·M, C, F)``."""
         seen = self.venv.reset()
         assert isinstance(seen, np.ndarray)
         return self._described(seen)
 
     def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, object]]]:
-        """Play a step; last observations of episodes are described as well."""
+        """Play a step; final observations of episodes are replaced by features too."""
         seen, reward, over, infos = self.venv.step_wait()
         assert isinstance(seen, np.ndarray)
         for info in infos:
@@ -72,7 +72,7 @@ class Described(VecEnvWrapper):
 
 
 class _Head(nn.Linear):
-    """One score a choice."""
+    """Head that gives one score per choice."""
 
     def forward(self, latent: torch.Tensor) -> torch.Tensor:
         return super().forward(latent).squeeze(-1)
@@ -83,7 +83,7 @@ def _head(latent_dim: int) -> nn.Module:
 
 
 class _Nets(nn.Module):
-    """What of a choice goes to its score, and of all of them to the value."""
+    """Feature extractor: the features of each choice for its score, and of all choices for the value."""
 
     def __init__(self, shape: tuple[int, int], widths: list[int], activation: type[nn.Module]):
         super().__init__()
@@ -112,7 +112,7 @@ class _Nets(nn.Module):
 
 
 class _Scores:
-    """What makes a policy of the library one that scores choices one by one."""
+    """Mixin that turns a policy of the library into one that scores choices one by one."""
 
     observation_space: spaces.Box
     net_arch: list[int] | dict[str, list[int]]
@@ -127,7 +127,7 @@ class _Scores:
 
 
 class Equivariant(_Scores, ActorCriticPolicy):
-    """For PPO and A2C."""
+    """Policy for PPO and A2C."""
 
 
 class MaskableEquivariant(_Scores, MaskableActorCriticPolicy):

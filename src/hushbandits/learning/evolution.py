@@ -1,4 +1,4 @@
-"""Evolution strategies: a policy of few numbers that scores choices one by one, trained by what whole episodes earn."""
+"""Evolution strategies: train a small policy that scores choices one by one, by the returns of whole episodes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from hushbandits.core.random.names import TRAINED, agent
 from hushbandits.learning.models import mixed, widths_of
 from hushbandits.learning.record import Score, earned
 
-#: Where a search begins, a rule for each setting: a Thompson index, a vote by the gap, a block for each arm and then
-#: for those that are close, the longer the surer.  From zeros a server asks one user at a time, and every candidate
-#: earns the same.
+#: Initial weights, a rule for each setting: a Thompson index; a vote by the gap; a block for each arm, then for the
+#: close ones, longer as estimates become precise.  From zero weights a server asks one user at a time, and every
+#: candidate has the same return.
 _STARTS = {
     "network": {"mean": 4.0, "prior": 4.0, "late_spread": 1.0, "lot": 0.4, "late_lot": 0.4},
     "exploration": {"vote": -1.0, "score": 1.0, "likely": 0.7, "worst": 0.5, "few": -3.0},
@@ -32,19 +32,19 @@ _STARTS = {
 
 
 class Evolution:
-    """CMA-ES (Hansen & Ostermeier 2001) over a policy's numbers, all of whose candidates meet the same episodes.
+    """CMA-ES (Hansen & Ostermeier 2001) on the weights of a policy; all candidates play the same episodes.
 
     Parameters
     ----------
     rows : Rows
-        R runs, in which a candidate plays an episode.
+        R runs; a candidate plays one episode in each.
     seed : int
     sigma : float
-        The first step's size.
+        Initial step size.
     population : int, optional
-        Candidates of a generation; default: the library's.
+        Candidates per generation; default: the library's.
     net_arch : sequence of int
-        Widths of hidden layers; default: none, a score is linear.
+        Widths of hidden layers; default: none, so that scores are linear.
     """
 
     checkpoint = "checkpoint.npz"
@@ -60,12 +60,12 @@ class Evolution:
         self._rows, self._seed, self.steps, self._generation = rows, seed, 0, 0
         setting, space = rows.core.setting, rows.task.action_space
         if setting not in CHOICES or heads_of(space) != (choices(rows.task),):
-            raise ValueError(f"es scores one choice at a time, and here actions are {space}")
+            raise ValueError(f"es needs actions of one choice each, not {space}")
         widths = [len(CHOICES[setting]), *widths_of(net_arch)]
         self._shapes: dict[str, tuple[int, ...]] = {}
         for i, (before, width) in enumerate(pairwise(widths)):
             self._shapes |= {f"layer{i}.weight": (width, before), f"layer{i}.bias": (width,)}
-        self._shapes["head.weight"] = (1, widths[-1])  # a bias would move all scores alike
+        self._shapes["head.weight"] = (1, widths[-1])  # no bias: it would shift all scores alike
         self._luck = np.random.RandomState(seed % 2**32)  # the library's own, apart from the global one
         first = [self._luck.randn(math.prod(shape)) / math.sqrt(shape[-1]) for shape in self._shapes.values()]
         if len(widths) == 1:
@@ -76,7 +76,7 @@ class Evolution:
         self._search = cma.CMAEvolutionStrategy(np.concatenate(first), real("algo.sigma", sigma, 0), options)
 
     def network(self) -> tuple[dict[str, Array], str]:
-        """Return the mean of the search as weights, and the activation."""
+        """Return the mean of the search as weights, with the activation."""
         return self._weights(self._search.mean), "tanh"
 
     def _weights(self, numbers: Array) -> dict[str, Array]:
@@ -85,9 +85,9 @@ class Evolution:
         return {**{name: part.reshape(shape) for (name, shape), part in parts}, "head.bias": np.zeros(1)}
 
     def learn(self, steps: int, updated: Callable[[], None], notify: Callable[[int], None]) -> None:
-        """Go on until `steps` steps of single agents are done; call `updated` before each generation and at the end.
+        """Train until `steps` steps of single agents are done; call `updated` before each generation and at the end.
 
-        A generation's seed follows from its number alone.
+        The seed of a generation depends only on its number.
         """
         search = self._search
         while self.steps < steps:
@@ -120,14 +120,14 @@ class Evolution:
         )  # fmt: skip
 
     def restore(self, path: Path, steps: int) -> None:
-        """Go on from a checkpoint, with other candidates than an uninterrupted search would try."""
+        """Continue from a checkpoint; the candidates differ from those of an uninterrupted search."""
         search, self.steps = self._search, steps
         with path.open("rb") as file, np.load(file, allow_pickle=False) as told:
             search.mean, search.sigma, self._generation = told["mean"], float(told["sigma"]), int(told["generation"])
             search.pc, search.adapt_sigma.ps = told["path"], told["sigma_path"]
             search.sm.C[:] = told["covariance"]
-        search.sm.update_now(-1)  # its axes
+        search.sm.update_now(-1)  # update the axes
         self._luck.seed([self._seed % 2**32, self._generation])
 
     def log(self, found: Score) -> None:
-        """Its curve is in ``card.json`` alone."""
+        """Do nothing: the curve is in ``card.json``."""

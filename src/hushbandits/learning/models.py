@@ -1,4 +1,4 @@
-"""Training by Stable-Baselines3: which of its algorithms there are, with which defaults, and how one is watched."""
+"""Training with Stable-Baselines3: algorithms, their defaults, and logging."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Algorithm(NamedTuple):
-    """An algorithm: its class, its policy that scores choices one by one, and what differs from its defaults."""
+    """An algorithm: its class, its equivariant policy, and the defaults that differ from the library's."""
 
     module: str
     cls: str
@@ -33,7 +33,7 @@ class Algorithm(NamedTuple):
     hyper: Params
 
 
-# The bonus for entropy: without it a policy soon plays one arm for ever, and learns nothing more.
+# Entropy bonus: without it a policy soon plays one arm only and stops learning.
 _PPO = {"n_steps": 128, "n_epochs": 4, "learning_rate": 1e-3, "ent_coef": 0.01}
 _A2C = {"n_steps": 8, "learning_rate": 1e-3, "ent_coef": 0.01}
 MODELS = {
@@ -51,7 +51,7 @@ def build(algo: str, venv: VecEnv, hyper: Params, seed: int) -> BaseAlgorithm:
     ImportError
         The extra ``sb3`` is not installed.
     ValueError
-        A hyperparameter that it does not take, or a bad value.
+        An unknown hyperparameter, or an invalid value.
     """
     kind = MODELS[algo]
     try:
@@ -70,10 +70,10 @@ def build(algo: str, venv: VecEnv, hyper: Params, seed: int) -> BaseAlgorithm:
             raise ValueError(f"algo.{name}={shown(value)} must be a {type(usual).__name__}, such as {usual}")
     if "ppo" in algo and "batch_size" not in given:
         rollout = integer("algo.n_steps", given["n_steps"], 1) * venv.num_envs
-        given["batch_size"] = next(rollout // parts for parts in (4, 3, 2, 1) if rollout % parts == 0)  # equal ones
+        given["batch_size"] = next(rollout // parts for parts in (4, 3, 2, 1) if rollout % parts == 0)  # equal batches
     try:
         return cls(policy, venv, seed=seed % 2**32, device="cpu", policy_kwargs=network, **given)
-    except Exception as error:  # what the library says of a bad value takes many forms
+    except Exception as error:  # the library raises various errors for invalid values
         raise ValueError(f"algo: {algo} with {shown(dict(hyper))}: {words(error)}") from error
 
 
@@ -85,7 +85,7 @@ def widths_of(layers: object) -> list[int]:
 
 
 class Gradient:
-    """A model of Stable-Baselines3 in training; `logs` is a logger of the library's."""
+    """A Stable-Baselines3 model in training; `logs` is one of the library's loggers."""
 
     checkpoint = "checkpoint.zip"
 
@@ -99,22 +99,22 @@ class Gradient:
         if logs is not None:
             from stable_baselines3.common.vec_env import VecMonitor
 
-            venv = VecMonitor(venv)  # which adds up the returns of episodes
+            venv = VecMonitor(venv)  # records the returns of episodes
         self.model = build(algo, venv, hyper, seed)
         if logs is not None:
             self.model.set_logger(logs)
 
     @property
     def steps(self) -> int:
-        """How many steps of single agents are done."""
+        """Return the number of steps of single agents done."""
         return self.model.num_timesteps
 
     def network(self) -> tuple[dict[str, Array], str]:
-        """Return its weights and its activation."""
+        """Return the weights and the activation."""
         return weights_of(self.model)
 
     def learn(self, steps: int, updated: Callable[[], None], notify: Callable[[int], None]) -> None:
-        """Go on until `steps` steps are done; call `updated` before each rollout and at the end."""
+        """Train until `steps` steps are done; call `updated` before each rollout and at the end."""
         import torch
         from stable_baselines3.common.callbacks import BaseCallback
 
@@ -127,15 +127,15 @@ class Gradient:
                 return True
 
         threads = torch.get_num_threads()
-        torch.set_num_threads(1)  # so that sums keep their order, and small networks are faster
+        torch.set_num_threads(1)  # sums keep their order, and small networks are faster
         try:
             self.model.learn(steps - self.steps, callback=Watch(), reset_num_timesteps=False)
             updated()
-        except (ValueError, RuntimeError):  # PyTorch's, or ours, where numbers are NaN
+        except (ValueError, RuntimeError):  # from PyTorch or the checks below, if numbers are NaN
             if all(parameter.isfinite().all() for parameter in self.model.policy.parameters()):
                 raise
             raise ValueError(
-                "the training has diverged: weights are not finite; a smaller algo.learning_rate may help"
+                "the training has diverged: weights are not finite; try a smaller algo.learning_rate"
             ) from None
         finally:
             torch.set_num_threads(threads)
@@ -143,17 +143,17 @@ class Gradient:
                 self._logs.close()
 
     def save(self, file: IO[bytes]) -> None:
-        """Write what it needs to go on, as the library does."""
+        """Save the model in the library's format."""
         self.model.save(file)
 
     def restore(self, path: Path, steps: int) -> None:
-        """Go on from a checkpoint, of which weights and the optimizer are read, and in other episodes."""
+        """Continue from the weights and optimizer of a checkpoint, with other episodes."""
         self.model.set_parameters(str(path), device="cpu")
         self.model.num_timesteps = steps
         self.model.set_random_seed(mixed(self._seed, steps))
 
     def log(self, found: Score) -> None:
-        """Write what was found in held-out episodes to the logs, if they are asked for."""
+        """Write held-out results to the logs, if there are any."""
         if self._logs is not None:
             for name, value in {"return": found["return"], **found["metrics"]}.items():
                 self._logs.record(f"held_out/{name}", value)
@@ -161,33 +161,33 @@ class Gradient:
 
 
 def mixed(seed: int, part: int) -> int:
-    """Return the seed of a part of a training."""
+    """Return the seed of one part of a training."""
     return int(np.random.SeedSequence([seed, part]).generate_state(1)[0])
 
 
-#: Where curves may go, and what has to be installed for it.
+#: Loggers, with the package that each needs.
 LOGGERS = {"tensorboard": "torch.utils.tensorboard", "mlflow": "mlflow", "wandb": "wandb"}
 
 
 def logs_of(kind: str, folder: Path, asked: Mapping[str, object]) -> Logger:
-    """Return a ``Logger`` of Stable-Baselines3 that writes there; a run is opened at the first number.
+    """Return a Stable-Baselines3 ``Logger`` for the given service; its run starts with the first number.
 
     Parameters
     ----------
     kind : str
-        One of `LOGGERS`.  MLflow and Weights & Biases go by their own variables of the environment, such as
-        ``MLFLOW_TRACKING_URI`` and ``WANDB_MODE``; a training that goes on opens another run.
+        One of `LOGGERS`.  MLflow and Weights & Biases read their environment variables, such as ``MLFLOW_TRACKING_URI``
+        and ``WANDB_MODE``; a resumed training starts a new run.
     folder : Path
-        Of the training: TensorBoard writes one file of events into it, and a run is named after it.
+        Folder of the training: TensorBoard writes one file into it, and the run has its name.
     asked : mapping
-        What the training was asked for; a run keeps it as its parameters.
+        Settings of the training, stored as the parameters of the run.
 
     Raises
     ------
     ValueError
-        Another logger.
+        An unknown logger.
     ImportError
-        It is not installed.
+        The logger's package is not installed.
     """
     try:
         module = importlib.import_module(LOGGERS[choice("logger", kind, LOGGERS)])
@@ -199,7 +199,7 @@ def logs_of(kind: str, folder: Path, asked: Mapping[str, object]) -> Logger:
         return configure(str(folder / kind), [kind])
 
     class Curves(KVWriter):
-        """Numbers by their names and steps, for a run of MLflow's or of Weights & Biases'."""
+        """Writer of numbers by name and step to a run of MLflow or Weights & Biases."""
 
         run: Any = None
 

@@ -1,4 +1,4 @@
-"""What a training writes down: what its policy earns, its folder, and the README that the folder is shared with."""
+"""Records of a training: returns of its policy, the files of its folder, and a README for sharing it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from hushbandits.core.rollout import rollout
 from hushbandits.core.utils.files import PART, replacing
 from hushbandits.registry import make_team
 
-#: What ``card.json`` says: how a policy is played (`hushbandits.baselines.learned.learned`), and its ``training``.
+#: Content of ``card.json``: how to play the policy (`hushbandits.baselines.learned.learned`), and its ``training``.
 Card = dict[str, Any]
-#: What was earned in held-out episodes: mean and standard error of the return, and the mean of each metric.
+#: Results on held-out episodes: mean and standard error of the return, and the mean of each metric.
 Score = TypedDict("Score", {"return": float, "se": float | None, "metrics": dict[str, float]})
 
-#: Added to a training's seed: its own episodes' seeds are below.
+#: Offset added to a training's seed; seeds of training episodes are below it.
 HELD_OUT = 1 << 64
 _TEMPLATE = files("hushbandits") / "data" / "templates" / "model_card.txt"
 
@@ -47,9 +47,9 @@ def score(player: Network, rows: Rows, seed: int) -> Score:
 
 
 def uniform(rows: Rows, seed: int) -> Score:
-    """Return the same of uniform play: its return is of uniform choices among those that count.
+    """Play uniformly, and return the same; its return is that of uniform choices among those with an effect.
 
-    Its metrics are those of the agent ``Random``, which plays as the env says that somebody without a mind would.
+    Its metrics are those of the agent ``Random``, which follows the env's random policy.
     """
     scores, seen = sum(heads_of(rows.task.action_space)), rows.task.observation_space.shape[0]
     alike = {"head.weight": np.zeros((scores, seen)), "head.bias": np.zeros(scores)}
@@ -59,7 +59,7 @@ def uniform(rows: Rows, seed: int) -> Score:
 
 
 def earned(rows: Rows, seed: int, choose: Callable[[], Array]) -> Array:
-    """Play one episode in every run; return what an agent earned on average, ``(R,)``."""
+    """Play one episode in every run; return the mean return of an agent, ``(R,)``."""
     rows.reset(seed)
     returns = np.zeros(rows.runs)
     going = np.ones(rows.runs, bool)
@@ -78,7 +78,7 @@ def _means(metrics: dict[str, Array]) -> dict[str, float]:
 
 
 def versions(algo: str) -> dict[str, str]:
-    """Return the versions of what trains by `algo`, as far as they are installed."""
+    """Return the versions of the packages used to train with `algo`, as far as they are installed."""
     theirs = ("cma",) if algo == "es" else ("stable-baselines3", "torch", "sb3-contrib")
     return {name: it.version for name in ("hushbandits", "numpy", *theirs) for it in [*distributions(name=name)][:1]}
 
@@ -86,7 +86,7 @@ def versions(algo: str) -> dict[str, str]:
 def save(
     out: Path, card: Card, weights: Mapping[str, Array], name: str, checkpoint: Callable[[IO[bytes]], None]
 ) -> None:
-    """Write a policy, and a checkpoint of that name; one whose training is complete needs none, and it goes."""
+    """Write a policy with its checkpoint; a complete training needs no checkpoint, which is then deleted."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         _write(out / WEIGHTS, lambda file: np.savez(file, **weights))  # type: ignore[arg-type]
@@ -105,28 +105,28 @@ def _write(path: Path, content: Callable[[IO[bytes]], object]) -> None:
 
 
 def begun(out: Path, asked: Mapping[str, object], resume: bool) -> Card | None:
-    """Return the card of a training that goes on; ``None``: the folder is free for a new one.
+    """Return the card of a training to continue; ``None`` if the folder is free for a new one.
 
     Raises
     ------
     StoreError
-        The folder holds something else, or another training.
+        The folder contains other files, or another training.
     """
     if not (out / CARD).exists():
         if resume:
-            raise StoreError(f"{out} holds no training to go on with; leave out --resume to begin one")
-        # What a training that was stopped as it began has left is none of others.
+            raise StoreError(f"{out} has no training to continue; start one without --resume")
+        # Files of a training that was stopped at its start do not count as others'.
         names = (path.name for path in out.glob("*"))
         if others := sorted(name for name in names if name != "tensorboard" and not PART.fullmatch(name)):
             raise StoreError(f"--out {out} holds {shown(others[0])} and no training; choose another --out")
         return None
     if not resume:
-        raise StoreError(f"{out} holds a training already; --resume goes on with it, or choose another --out")
+        raise StoreError(f"{out} has a training already; continue it with --resume, or choose another --out")
     try:
         card = dict(read(out).card)
         before = card["training"]["asked"]
     except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{out} holds no training to go on with: {error}; choose another --out") from None
+        raise StoreError(f"{out} has no training to continue: {error}; choose another --out") from None
     for name in {**before, **asked}:
         if before.get(name) != asked.get(name):
             raise StoreError(
@@ -140,26 +140,26 @@ def begun(out: Path, asked: Mapping[str, object], resume: bool) -> Card | None:
 
 
 def card(folder: str | Path, license: str | None = None) -> str:
-    """Return a model card in Markdown: how a policy is played, what it scored, and which command made it.
+    """Return a model card in Markdown: how to play a policy, its scores, and the command that made it.
 
-    It begins with the fields that Hugging Face's hub reads.
+    It begins with the metadata for Hugging Face's hub.
 
     Parameters
     ----------
     folder : str or Path
-        Of a training.
+        Folder of a training.
     license : str, optional
-        As the hub spells it, such as ``"mit"``; default: the card names none.
+        License identifier of the hub, such as ``"mit"``; default: the card names none.
 
     Raises
     ------
     ValueError
-        No policy, or one that does not say how it was trained.
+        The folder has no policy, or no record of the training.
     """
     path = Path(folder)
     policy = read(path)
     if "training" not in policy.card:
-        raise ValueError(f"policy {path} does not say how it was trained: a card would have nothing to tell")
+        raise ValueError(f"policy {path} has no record of its training; a card needs one")
     training, id = policy.card["training"], policy.env["use"]
     last, random = training["curve"][-1], training["random"]
     mine, theirs = ({"return": score["return"], **score["metrics"]} for score in (last, random))
@@ -181,7 +181,7 @@ def card(folder: str | Path, license: str | None = None) -> str:
 
 
 def _fields(policy: Learned, means: dict[str, float]) -> dict[str, str]:
-    """The hub's own, on top: JSON, which is YAML."""
+    """Return the metadata block for the hub: JSON, which is valid YAML."""
     id = policy.env["use"]
     task = {"type": "reinforcement-learning", "name": "reinforcement-learning"}
     metrics = [{"type": "mean_reward" if k == "return" else k, "name": k, "value": x} for k, x in means.items()]
@@ -206,10 +206,10 @@ def _notes(policy: Learned) -> list[str]:
     options = ", ".join(f"{key}={value!r}" for key, value in policy.options.items())
     notes = {
         "It scores each choice by a few numbers, and plays with any number of arms and agents.": policy.by_choice,
-        "An env that shows something else, such as another number of arms, is refused.": not policy.by_choice,
+        "An env with other observations, such as another number of arms, is refused.": not policy.by_choice,
         f"It was trained with {options}.": options,
-        "It was trained behind the wrappers above, and sees what they let through.": policy.card["wrappers"],
-        "The training is not complete: its checkpoint is for going on with it, and need not be shared.": (
+        "It was trained behind the wrappers above, and observes their output.": policy.card["wrappers"],
+        "The training is not complete: its checkpoint serves to continue it, and need not be shared.": (
             not policy.card["training"]["complete"]
         ),
     }

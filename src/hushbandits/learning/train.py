@@ -1,4 +1,4 @@
-"""Train a policy, and evaluate it in held-out episodes on the way."""
+"""Train a policy, with evaluations on held-out episodes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hushbandits.learning.record import HELD_OUT, Card, begun, save, score, unif
 from hushbandits.registry import make_wrapper
 
 ALGORITHMS = (*MODELS, "es")
-#: Called with the steps that are done, and after an evaluation with what ``card.json`` says of the training.
+#: Called with the number of steps done, and after an evaluation with the ``training`` entry of ``card.json``.
 Notify = Callable[[int, Params | None], None]
 
 
@@ -34,36 +34,36 @@ def train(
     hyper: Params | None = None, evaluations: int = 10, held_out: int = 32, resume: bool = False,
     logger: str | None = None, notify: Notify = lambda steps, training: None,
 ) -> Card:  # fmt: skip
-    """Train a policy that all agents share, and leave it in a folder, where ``sb3:FOLDER`` plays it.
+    """Train a policy that all agents share, and save it in a folder; ``sb3:FOLDER`` plays it.
 
-    What ``hushbandits train`` takes by name means the same here; its ``--set`` is three mappings.
+    Parameters have the meaning of the options of ``hushbandits train``; ``--set`` is split into three mappings.
 
     Parameters
     ----------
     env, task, hyper : mapping
-        Parameters of the env, of what the learner sees (``actions``, ``agent_id``, …), and of the algorithm.
+        Parameters of the env, of the learning task (``actions``, ``agent_id``, …), and of the algorithm.
     wrappers : sequence of Use or str
-        On messages' way, outermost first.
+        Wrappers of messages, outermost first.
     logger : str, optional
-        Where curves go: ``"tensorboard"``, ``"mlflow"`` or ``"wandb"``.
+        Service for the curves: ``"tensorboard"``, ``"mlflow"`` or ``"wandb"``.
     notify : callable
-        Called with the steps done, and after an evaluation with what was found.
+        Called with the number of steps done, and after an evaluation with its results.
 
     Returns
     -------
     dict
-        What ``card.json`` says; its ``training`` has the curve.
+        Content of ``card.json``; its ``training`` has the curve.
 
     Raises
     ------
     ValueError, TypeError, ImportError
-        Bad input, or a missing extra; nothing was written.
+        Invalid input, or a missing extra; nothing was written.
     StoreError
-        The folder holds another training, or one that cannot go on.
+        The folder has another training, or one that cannot continue.
     """
     choice("algo", algo, ALGORITHMS)
     if algo == "es" and logger is not None:
-        raise ValueError(f"logger={shown(logger)} is not for es, whose curve is in card.json")
+        raise ValueError(f"logger={shown(logger)} is not available for es, whose curve is in card.json")
     if not isinstance(id, str):
         raise ValueError(f"id={shown(id)} must be the id of an env")
     uses = Use.several("wrappers", tuple(wrappers))
@@ -83,7 +83,7 @@ def train(
 
 
 class _Training:
-    """One training: its learner, its held-out episodes, and what ``card.json`` says of it."""
+    """One training: its learner, its held-out episodes, and the content of ``card.json``."""
 
     def __init__(
         self, folder: Path, asked: Card, uses: Sequence[Use], hyper: Params, logger: str | None, notify: Notify
@@ -123,7 +123,7 @@ class _Training:
         return Gradient(self.asked["algo"], venv, hyper, self.asked["seed"], logs)
 
     def play(self, before: Card | None) -> Card:
-        """Train from where the folder stands to the end."""
+        """Train to the end, from the current state of the folder."""
         training = self.card["training"]
         if before is None:
             training["random"] = uniform(self.rows, HELD_OUT + self.asked["seed"])
@@ -132,8 +132,8 @@ class _Training:
             training = before["training"]
             try:
                 self.learner.restore(self.folder / self.learner.checkpoint, training["steps"])
-            except Exception as error:  # damage takes many forms
-                raise StoreError(f"the training in {self.folder} cannot go on: {error}") from error
+            except Exception as error:  # damaged files raise various errors
+                raise StoreError(f"the training in {self.folder} cannot continue: {error}") from error
             self.notify(training["steps"], None)
         legs, steps = self.asked["evaluations"], self.asked["steps"]
         ends = np.array([-(-steps * leg // legs) for leg in range(legs + 1)])
@@ -146,7 +146,7 @@ class _Training:
         return self.card
 
     def _evaluate(self) -> None:
-        """Evaluate the policy, and write down how far it is."""
+        """Evaluate the policy, and record the progress."""
         training, done = self.card["training"], self.learner.steps
         weights = {name: array.astype(np.float32) for name, array in self.learner.network()[0].items()}
         policy = learned(self.card, {name: array.astype(float) for name, array in weights.items()})
@@ -160,7 +160,7 @@ class _Training:
 
 
 def _command(asked: Card) -> str:
-    """The command that makes this policy, but for its folder."""
+    """Return the command that makes this policy, without its folder."""
     words = ["hushbandits", "train", asked["id"]]
     for name in ("algo", "steps", "seed", "runs", "evaluations", "held_out"):
         words += [f"--{name.replace('_', '-')}", str(asked[name])]

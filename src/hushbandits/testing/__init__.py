@@ -1,4 +1,4 @@
-"""Checkers for parts of one's own: what a contract promises is played, and said in a sentence where it breaks."""
+"""Checkers for user-defined parts: they play short runs and report each broken rule in a sentence."""
 
 from hushbandits.testing.env import Actor, check_env
 from hushbandits.testing.parts import check_agent, check_policy, check_wrapper

@@ -1,4 +1,4 @@
-"""A checker for parallel envs that goes further than PettingZoo's: whole episodes, and against the array core."""
+"""A checker for parallel envs: PettingZoo's checks, whole episodes, and a comparison with the batched env."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from hushbandits.core.validation import stacked
 from hushbandits.registry import make_team, takes
 from hushbandits.testing.games import FIRST, built, calling, check_rows, difference, repeatable, required, same
 
-#: Steps after which an episode is cut, unless it has ended before, and the horizon of an env that is given none.
+#: Steps after which an episode is cut if it has not ended, and the horizon of an env without one.
 STEPS, ROUNDS = 60, 12
-#: ``policy(agent, observation, space)`` → an action; the space is a seeded copy of the agent's own.
+#: ``policy(agent, observation, space)`` → an action; the space is a seeded copy of the agent's space.
 Actor = Callable[[str, object, Space], object]
 Built = Callable[[], ParallelEnv]
-#: All that was seen, by step.
+#: All observations, rewards and flags, by step.
 Seen = dict[str, Params]
 _PARTS = ("observations", "rewards", "terminations", "truncations", "infos")
 
@@ -41,21 +41,19 @@ def check_env(
     steps: int = STEPS,
     **kwargs: object,
 ) -> None:
-    """Raise ``AssertionError``, with the step and the agent, unless a parallel env keeps its promises.
+    """Raise ``AssertionError``, with the step and the agent, unless a parallel env fulfils its contract.
 
-    Episodes are played several times, each to its end or for `steps` steps.  What is checked:
+    Episodes are played several times, each to its end or for `steps` steps.  The checks are:
 
-    * PettingZoo's ``parallel_api_test``, whose checks are assertions, which ``python -O`` turns off; what follows is
-      checked in any case;
-    * every agent's spaces are its own; every observation lies in its space; rewards are finite floats; flags are
-      bools; nobody leaves before the joint end; what was returned is not written to later; ``state()`` lies in
-      ``state_space``;
-    * the seed decides the whole episode, whatever the global random generators hold, and leaves them alone; other
+    * PettingZoo's ``parallel_api_test``, which uses assertions that ``python -O`` turns off; all other checks run in
+      any case;
+    * every agent has separate spaces; every observation lies in its space; rewards are finite floats; flags are bools;
+      no agent leaves before the joint end; returned values are not changed later; ``state()`` lies in ``state_space``;
+    * the seed determines the whole episode, independent of the global random generators, which stay unchanged; other
       seeds, and no seed, give other episodes;
-    * an episode remembers nothing: the second one of an env equals the first one of a fresh env;
-    * an env that is pickled in mid-episode goes on as if nothing had happened;
-    * for a view of an array core: stepped phase by phase it equals its row of the core, reward for reward, inbox slot
-      for inbox slot, metric for metric.
+    * episodes are independent: the second one of an env equals the first one of a fresh env;
+    * an env that is pickled in mid-episode continues unchanged;
+    * a view of a batched env, stepped phase by phase, equals its row there: rewards, inbox slots and metrics.
 
     Parameters
     ----------
@@ -63,16 +61,16 @@ def check_env(
         An id, ``"my_module:MyEnv"`` or an `Env` class; a *fresh* env (it is copied, not played); or a function that
         builds one.
     seed : int
-        Episodes are played under `seed` and a few seeds after it.
+        First seed; further episodes use the next seeds.
     policy : callable, optional
-        How agents act; by default they sample their action spaces.
+        Policy of the agents; default: they sample their action spaces.
     random_rewards : bool
-        Set to false for an env without luck: then seeds need not make a difference.
+        Set to false for a deterministic env: then different seeds may give equal episodes.
     steps : int
-        After how many steps an episode is cut that goes on.
+        Number of steps after which an episode is cut.
     **kwargs
-        For an id or a class: parameters of the env.
-        One that takes a ``horizon`` and is given none plays twelve rounds.
+        Parameters of the env, for an id or a class.  An env that takes a ``horizon`` gets twelve rounds if none is
+        given.
 
     Examples
     --------
@@ -114,7 +112,7 @@ def _builder(env: str | type[Env] | ParallelEnv | Built, kwargs: Params) -> Buil
         make = pkgutil.resolve_name("hushbandits.adapters.make:make")  # by name: a view may use the checker
         return partial(make, env, **{**short, **kwargs})
     if kwargs:
-        raise TypeError(f"parameters ({', '.join(kwargs)}) go with an id, not with an env that is built already")
+        raise TypeError(f"parameters ({', '.join(kwargs)}) need an id or a class, not an env that is already built")
     if isinstance(env, ParallelEnv):
         return partial(copy.deepcopy, copy.deepcopy(env))
     if callable(env):
@@ -123,9 +121,9 @@ def _builder(env: str | type[Env] | ParallelEnv | Built, kwargs: Params) -> Buil
 
 
 def _episode(env: ParallelEnv, seed: int | None, steps: int, policy: Actor, pickled: int = 0) -> Seen:
-    """Play one episode, or its first steps, checking every step; return all that was seen.
+    """Play one episode, or its first steps, with checks of every step; return all that was observed.
 
-    Whatever the seed, action spaces are seeded alike.  Before each of the first `pickled` steps the env is pickled.
+    Action spaces are seeded alike for every seed.  Before each of the first `pickled` steps the env is pickled.
     """
     own = {agent: copy.deepcopy(env.action_space(agent)) for agent in env.possible_agents}
     for m, space in enumerate(own.values()):
@@ -187,7 +185,7 @@ def _check_member(space: Space, value: object, what: str) -> None:
 
 
 def _check_row(view: ParallelEnv, played: Sequence[Params], seed: int) -> None:
-    """Play what a view has played again, in a row of its core with a task of its own."""
+    """Replay the actions of a view in a row of its batched env, with a new task."""
     row, names = copy.deepcopy(view.core).task(**view.options), list(view.possible_agents)
     row.reset(seed)
     for i, step in enumerate(played):

@@ -1,4 +1,4 @@
-"""How checkers play: where a team or a wrapper has a game, what is seen of it, and what every game is asked."""
+"""Shared code of the checkers: where a team or wrapper can play, traces of runs, and checks of every run."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from hushbandits.registry import AnyEnv, AnyWrapper, assemble, list_envs, takes
 
 _Seen = TypeVar("_Seen")
 ROUNDS = 24
-#: Of a game that is pickled: rounds, and how many of them begin with what a pickle has made of it.
+#: For a run that is pickled: its rounds, and the number of rounds that begin with a pickle.
 PICKLED, FIRST = 60, 8
 
-#: What builds an env and a team for a number of runs.
+#: Builds an env and a team for a number of runs.
 Built = Callable[[int], tuple[Env, Team]]
-#: What was seen: ``"round 1"`` and so on, and at last ``"metrics"``.
+#: A trace: ``"round 1"`` and so on, and ``"metrics"`` at the end.
 Trace = dict[str, dict[str, Array]]
 
 
@@ -39,17 +39,17 @@ Trace = dict[str, dict[str, Array]]
 
 
 def required(promise: bool, broken: str) -> None:
-    """Raise ``AssertionError(broken)`` unless a promise holds."""
-    # Not an assert statement: python -O would make the checker agree with everything.
+    """Raise ``AssertionError(broken)`` unless the condition holds."""
+    # Not an assert statement, which python -O would remove.
     if not promise:
         raise AssertionError(broken)
 
 
 def repeatable(play: Callable[[bool], _Seen], whose: str) -> _Seen:
-    """Return what ``play(False)`` shows: a new instance plays; by ``play(True)`` it has played something else before.
+    """Return the trace of ``play(False)``, a new instance; ``play(True)`` plays an instance that was used before.
 
-    Raise ``AssertionError`` where a play moves a global random generator, where a second new instance shows something
-    else when these hold something else, or where a used one does.  The generators are put back.
+    Raise ``AssertionError`` if a run changes a global random generator, if a second new instance gives another trace
+    after the generators were reseeded, or if a used instance does.  The generators are restored afterwards.
     """
     before, games = _generators(), []
     try:
@@ -74,13 +74,13 @@ def _generators() -> Params:
 
 
 def same(one: object, two: object, what: str) -> None:
-    """Raise ``AssertionError`` where two nested values differ."""
+    """Raise ``AssertionError`` if two nested values differ."""
     found = difference(one, two)
     required(found is None, f"{what} differ at {found}")
 
 
 def difference(one: object, two: object) -> str | None:
-    """Where two nested values first differ and how, or ``None``; NaN equals NaN."""
+    """Return where two nested values first differ and how, or ``None``; NaN equals NaN."""
     one, two = (dict(enumerate(value)) if isinstance(value, (list, tuple)) else value for value in (one, two))
     if isinstance(one, Mapping) and isinstance(two, Mapping):
         for key in {**one, **two}:
@@ -103,7 +103,7 @@ def difference(one: object, two: object) -> str | None:
 
 
 def trace(env: Env, team: Team, seeds: int | Seeds, rounds: float = math.inf, pickled: int = 0) -> Trace:
-    """Play by the phases; return what was done, said, told and heard, round by round, and the final metrics.
+    """Play phase by phase; return actions, messages, own rewards and inboxes by round, and the final metrics.
 
     At most `rounds` are played; in the first `pickled` ones env, team and observation are pickled after each phase.
     """
@@ -121,13 +121,13 @@ def trace(env: Env, team: Team, seeds: int | Seeds, rounds: float = math.inf, pi
             env, team, obs = after(env.pull(action))
         parts = action if isinstance(action, tuple) else (action,)
         done = {f"act {name}": np.array(part) for name, part in zip(env.actions, parts, strict=True)}
-        told = {} if obs.reward is None else {"own reward": obs.reward.copy()}  # else withheld
+        told = {} if obs.reward is None else {"own reward": obs.reward.copy()}  # None: withheld
         for value in told.values():
             check_paid(f"{type(env).__name__}, {at}", value, env)
         with calling(cls, "speak", at):
             message = team.speak(obs.reward)
             said: Message = {}
-            if env.payload.named:  # none is the standard report, and whoever is not named as silent speaks
+            if env.payload.named:  # None is the default message; an agent that is not named as silent sends one
                 said = env.standard_report() if message is None else message
                 said = {"sent": np.ones(who.shape, bool), **said}
             if "reward" in said:
@@ -142,7 +142,7 @@ def trace(env: Env, team: Team, seeds: int | Seeds, rounds: float = math.inf, pi
         with calling(cls, "hear", at):
             team.hear(inbox)
         for value in done.values():
-            value[~live] = 0  # where a run has ended, nobody reads it
+            value[~live] = 0  # values of ended runs are not used
         told |= {f"own {field}": value.copy() for field, value in inbox.own.items()}
         heard = {"arrived": inbox.arrived.copy(), **{field: np.array(inbox[field]) for field in inbox.fields}}
         seen[at] = {"live": live, "who": who, **done, **told, **heard}
@@ -156,14 +156,14 @@ def trace(env: Env, team: Team, seeds: int | Seeds, rounds: float = math.inf, pi
 
 
 def written(team: Team) -> type:
-    """Return the class that somebody wrote: the agent's, where `PerAgent` lifts it."""
+    """Return the user-defined class: the agent's class, if `PerAgent` lifts it."""
     factory: object = team.factory if isinstance(team, PerAgent) else type(team)
     return factory if isinstance(factory, type) else PerAgent
 
 
 @contextmanager
 def calling(cls: type, hook: str, when: str = "") -> Iterator[None]:
-    """Turn what a hook raises into an ``AssertionError`` that names class, hook and time."""
+    """Turn an error of a hook into an ``AssertionError`` that names class, hook and time."""
     try:
         yield
     except AssertionError:
@@ -173,29 +173,29 @@ def calling(cls: type, hook: str, when: str = "") -> Iterator[None]:
 
 
 def check_paid(whose: str, reward: Array, env: Env) -> None:
-    """Raise ``AssertionError`` where a reward that was seen lies beyond the declared range."""
+    """Raise ``AssertionError`` if an observed reward lies outside the declared range."""
     low, high = env.told.get("reward", Field()).range
     beyond = reward[(reward < low) | (reward > high)]
     required(not beyond.size, f"{whose}: a reward is {beyond[:1]}; arms pay from {low:g} to {high:g}")
 
 
 def check_inbox(inbox: Inbox, fields: Fields, n_arms: int) -> None:
-    """Raise ``ValueError`` unless an inbox offers the fields that are declared, finite and of their shapes."""
+    """Raise ``ValueError`` unless an inbox has the declared fields, with finite values of their shapes."""
     if {*inbox.fields} != {*fields}:
         raise ValueError(f"the inbox offers {inbox.fields}, declared are {(*fields,)}")
     for name, field in fields.items():
-        if name != "users":  # as many as there are, and NaN behind them
-            form = Field(field.sized(n_arms).shape)  # a sum may be decoded to another dtype than that of its messages
+        if name != "users":  # as many as there are, then NaN
+            form = Field(field.sized(n_arms).shape)  # a decoded sum may have another dtype than its messages
             checked(name, np.asarray(inbox[name], float), form, inbox.arrived.shape, "the inbox")
 
 
-# -- what a class is asked ------------------------------------------------------------------------------------
+# -- checks of a class ----------------------------------------------------------------------------------------
 
 
 def check_hooks(cls: type, base: type, hooks: Collection[str]) -> None:
-    """Raise ``AssertionError`` where a method has almost the name of a hook, and the class lacks that hook.
+    """Raise ``AssertionError`` if a method's name resembles a hook that the class lacks.
 
-    What `base`, where the contract stands, declares is no misprint; `hooks` are the methods that somebody calls.
+    Methods of `base`, which declares the contract, are no misspellings; `hooks` are the methods that are called.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def check_hooks(cls: type, base: type, hooks: Collection[str]) -> None:
 
 @contextmanager
 def remembering(cls: type) -> Iterator[None]:
-    """Raise ``AssertionError`` where data of a class changes meanwhile: its next instance would begin with it."""
+    """Raise ``AssertionError`` if class attributes change during a run: the next instance would begin with them."""
     before = _data(cls)
     yield
     for name, value in _data(cls).items():
@@ -238,10 +238,10 @@ def _data(cls: type) -> dict[str, str]:
 
 
 def check_promises(cls: type, env: Env, who: GuaranteeSource) -> None:
-    """Raise ``AssertionError`` unless promises are whole, and noise, or an ε that is not the env's, makes one."""
+    """Raise ``AssertionError`` unless guarantees are complete; noise, or a separate ε, needs at least one."""
     whose = f"{cls.__name__}.claimed_guarantees"
     with calling(cls, "claimed_guarantees"):
-        who.guarantees(env)  # which refuses what is no tuple of them
+        who.guarantees(env)  # raises unless it is a tuple of guarantees
         for guarantee in who.claimed_guarantees(env):
             for name in ("mechanism", "view", "source"):
                 required(bool(getattr(guarantee, name).strip()), f"{whose} leaves {name} empty")
@@ -255,9 +255,9 @@ def check_promises(cls: type, env: Env, who: GuaranteeSource) -> None:
 def check_metrics(
     cls: type, metrics: Mapping[str, Array], runs: int, infinite: Collection[str] = (), taken: Collection[str] = ()
 ) -> None:
-    """Raise ``AssertionError`` unless metrics are finite numbers, a row per run, and none is measured already.
+    """Raise ``AssertionError`` unless metrics are finite numbers, a row per run, under new names.
 
-    Those in `infinite` may be ∞; `taken` are the metrics of others.
+    Metrics in `infinite` may be ∞; `taken` are the names of existing metrics.
     """
     whose = f"{cls.__name__}.metrics"
     required(isinstance(metrics, Mapping), f"{whose} must return a dict of arrays by name, not {metrics!r}")
@@ -272,7 +272,7 @@ def check_metrics(
         required(not bad.any(), f"{whose}, {name!r}: must be finite numbers, and holds {array[bad][:1]}")
 
 
-# -- what a game is asked -------------------------------------------------------------------------------------
+# -- checks of a run ------------------------------------------------------------------------------------------
 
 
 def check_games(
@@ -283,10 +283,10 @@ def check_games(
     named: bool,
     watch: Callable[[Env], None] = lambda core: None,
 ) -> None:
-    """Raise ``AssertionError`` unless a class plays as it should, wherever it was built.
+    """Raise ``AssertionError`` unless a class passes all checks, wherever it was built.
 
-    The seeds decide a game, a second game forgets the first, a run alone is its row, promises are whole, and what has a
-    name is pickled.
+    The checks cover determinism, batch invariance, reset and guarantees; a class that can be imported by name is
+    pickled too.
     """
 
     def watched(build: Built, runs: int) -> tuple[Env, Team]:
@@ -298,7 +298,7 @@ def check_games(
         for build in builds:
             core, team = build(1)
             check_promises(cls, core, who(core, team))
-            # a number of runs that is no other size, so that no axis can stand for another
+            # a number of runs that differs from all other sizes, so that no axis can be mistaken for another
             runs = next(n for n in range(2, 5) if n not in (core.n_agents, core.n_arms))
             check_rows(partial(watched, build), spawn_seeds(seed, runs), cls.__name__)
             if named:
@@ -306,7 +306,7 @@ def check_games(
 
 
 def check_rows(build: Built, seeds: Seeds, whose: str = "a game", rounds: float = math.inf) -> None:
-    """Raise ``AssertionError`` unless seeds alone decide a game, and each run alone is its row of a batch."""
+    """Check determinism and batch invariance; raise ``AssertionError`` if one fails."""
 
     def play(used: bool) -> Trace:
         game = build(len(seeds))
@@ -321,7 +321,7 @@ def check_rows(build: Built, seeds: Seeds, whose: str = "a game", rounds: float 
 
 
 def _row(game: Trace, r: int) -> dict[str, object]:
-    """What a trace says of one run, while it goes on: slots are padded to the widest run, and cut to its own."""
+    """Return the part of a trace about one run, until it ends; padded slots are cut to the run's width."""
     row: dict[str, object] = {}
     for at, told in game.items():
         if at == "metrics":
@@ -334,12 +334,12 @@ def _row(game: Trace, r: int) -> dict[str, object]:
 
 
 def check_pickle(build: Built) -> None:
-    """Raise ``AssertionError`` unless a game goes on as it was where all that there is is pickled after every phase."""
+    """Raise ``AssertionError`` unless a run continues unchanged if everything is pickled after every phase."""
     one, two = (trace(*build(2), 7, PICKLED, pickled) for pickled in (0, FIRST))
     same(one, two, "a game that is pickled after every phase, and one that is not,")
 
 
-# -- where to play --------------------------------------------------------------------------------------------
+# -- envs to play in ------------------------------------------------------------------------------------------
 
 
 def grounds(
@@ -348,10 +348,10 @@ def grounds(
     env: Params | None = None,
     wrappers: Sequence[AnyWrapper] = (),
 ) -> list[Built]:
-    """Return where a team can play, as functions of the number of runs: in one env of every setting.
+    """Return envs in which a team can play, as functions of the number of runs: one env of every setting.
 
-    Without an id the envs of the registry are tried; a horizon that nobody gives is short.  ``ValueError``: it can play
-    nowhere; the last refusal is told.
+    Without an id the envs of the registry are tried, with a short horizon unless one is given.  ``ValueError``: the
+    team can play in none of them; the message gives the last error.
     """
     found: dict[str, Built] = {}
     refusal: Exception | None = None
@@ -370,9 +370,9 @@ def grounds(
 def built(
     make: Callable[[], Team], env_id: AnyEnv, env: Params, wrappers: Sequence[AnyWrapper], runs: int
 ) -> tuple[Env, Team]:
-    """Build what `assemble` makes of a team and an env that fit, for so many runs."""
+    """Build a compatible env and team with `assemble`, for so many runs."""
     team = make()
-    with warnings.catch_warnings():  # of votes that cannot remove an arm in so short a game
+    with warnings.catch_warnings():  # votes cannot remove an arm in so short a run
         warnings.simplefilter("ignore")
         core = assemble(env_id, team, runs=runs, env=copy.deepcopy(env), wrappers=copy.deepcopy(wrappers))
         check_compatible(core, team)

@@ -1,4 +1,4 @@
-"""Checkers of agents, wrappers and policies: what is written is what is declared, in every game that they play."""
+"""Checkers for agents, wrappers and policies: their behaviour must match their declarations."""
 
 from __future__ import annotations
 
@@ -34,43 +34,42 @@ def check_agent(
     wrappers: Sequence[AnyWrapper] = (),
     **kwargs: object,
 ) -> None:
-    """Raise ``AssertionError``, in a sentence with class and hook, unless an agent keeps what every agent promises.
+    """Raise ``AssertionError``, with class and hook, unless an agent fulfils the contract of all agents.
 
-    A few short games are played, with a number of runs that is neither that of the agents nor that of the arms.
-    What is checked:
+    A few short episodes are played; the number of runs differs from the numbers of agents and arms.  The checks are:
 
-    * names: no method is called almost as a hook (``heer``, ``speeks``), and what is data in `Team` (``hears``) is no
-      method;
-    * one agent's class has `speak` or `hear`, without which it never learns, or says ``blind = True``;
-    * actions and messages: shape, dtype and range, ``(R, A, …)``; runs and agents exchanged are noticed, and so are
-      rewards that no arm pays;
-    * the seed decides all actions, messages and metrics, whatever the global random generators hold, and leaves these
-      alone;
-    * a run alone plays as its row of a batch;
-    * `reset` forgets: an instance that has played plays again as a new one, and no data of the class changes;
+    * names: no method is a misspelt hook (``heer``, ``speeks``), and no method replaces a data attribute of `Team`
+      (``hears``);
+    * the class of a single agent has `speak` or `hear`, since it cannot learn without, or has ``blind = True``;
+    * actions and messages: shape, dtype and range, ``(R, A, …)``; swapped axes of runs and agents are detected, and so
+      are rewards that no arm pays;
+    * the seed determines all actions, messages and metrics, independent of the global random generators, which stay
+      unchanged;
+    * a single run equals its row of a batch;
+    * `reset` restores the initial state: a used instance plays like a new one, and no class attribute changes;
     * metrics are finite numbers, a row per run;
-    * whoever has an ``epsilon`` meets a promise: its own (``claimed_guarantees``, which returns ``()`` where that ε is
-      no privacy), or its env's.
+    * an agent with an ``epsilon`` has a guarantee: its own (``claimed_guarantees``, which returns ``()`` if that ε is
+      no privacy parameter), or its env's.
 
     Parameters
     ----------
     agent : str, class or callable
-        As in `make_team`; every game gets a new one.
+        As in `make_team`; every episode gets a new one.
     env_id : str or class, optional
-        Where it plays; default: the first env of `list_envs` that takes it.
+        Env to play in; default: the first env of `list_envs` that accepts the agent.
     seed : int
-        Seeds the runs.
+        Seed of the runs.
     env : dict, optional
-        Parameters of the env; by default it is short.
+        Parameters of the env; default: a short episode.
     wrappers : sequence of Wrapper, of their names or classes
-        On messages' way.
+        Wrappers of messages.
     **kwargs
         The agent's parameters.
 
     Raises
     ------
     ValueError, TypeError
-        Unknown names, bad parameters, or no env takes it.
+        Unknown names, invalid parameters, or no env accepts the agent.
 
     Examples
     --------
@@ -109,39 +108,39 @@ def check_wrapper(
     before: Sequence[AnyWrapper] = (),
     **kwargs: object,
 ) -> None:
-    """Raise ``AssertionError``, in a sentence with class and hook, unless a wrapper keeps what every wrapper promises.
+    """Raise ``AssertionError``, with class and hook, unless a wrapper fulfils the contract of all wrappers.
 
-    Short games are played by the agent ``Random``, in one env of every setting that takes the wrapper.  Checked are:
+    The agent ``Random`` plays short episodes, in one env of every setting that accepts the wrapper.  The checks are:
 
-    * names: no method is called almost as a hook (``sent``, ``delivers``);
-    * what leaves it, what is heard behind it and what agents are told are what `sends`, `hears` and `tells` declare:
-      fields, shapes, dtypes and ranges; `send` changes no message in place, but returns a new one;
-    * `drop_prob`, `max_drop_fraction` and `reach` are numbers; nothing is sent that was not said where `drop_prob` is a
-      rate, and at rate 0 nothing gets lost;
-    * the seed decides everything, whatever the global random generators hold, and leaves these alone;
-    * a run alone goes as its row of a batch;
-    * an instance that was used elsewhere works as a new one, and no data of the class changes;
-    * metrics are finite numbers, a row per run (what is spent, `spends`, may be ∞);
-    * what has an ``epsilon``, or adds noise, makes its promise (``claimed_guarantees``, which returns ``()`` for none).
+    * names: no method is a misspelt hook (``sent``, ``delivers``);
+    * messages behind it, inboxes behind it and agents' own rewards match `sends`, `hears` and `tells`: fields, shapes,
+      dtypes and ranges; `send` returns a new message and changes none in place;
+    * `drop_prob`, `max_drop_fraction` and `reach` are numbers; if `drop_prob` is a rate, the wrapper adds no message,
+      and at rate 0 it drops none;
+    * the seed determines everything, independent of the global random generators, which stay unchanged;
+    * a single run equals its row of a batch;
+    * an instance that was used in another env works like a new one, and no class attribute changes;
+    * metrics are finite numbers, a row per run (privacy costs, `spends`, may be ∞);
+    * a wrapper with an ``epsilon`` or with noise has a guarantee (``claimed_guarantees`` returns ``()`` for none).
 
     Parameters
     ----------
     wrapper : Wrapper, its name or class
     env_id : str or class, optional
-        Where it works; default: one env of every setting that takes it.
+        Env to play in; default: one env of every setting that accepts the wrapper.
     seed : int
-        Seeds the runs.
+        Seed of the runs.
     env : dict, optional
-        Parameters of the env; by default it is short.
+        Parameters of the env; default: a short episode.
     before : sequence of Wrapper, of their names or classes
-        In front of it, where it cannot stand alone.
+        Wrappers in front of it, if it needs any.
     **kwargs
-        The wrapper's parameters, where it is not built yet.
+        Parameters of the wrapper, if it is not built yet.
 
     Raises
     ------
     ValueError, TypeError
-        Unknown names, bad parameters, or no env takes it.
+        Unknown names, invalid parameters, or no env accepts the wrapper.
 
     Examples
     --------
@@ -173,7 +172,7 @@ def check_wrapper(
 
 
 def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
-    """Return the hooks of a wrapper in an env, each of which holds what it returns against what is declared."""
+    """Return the hooks of a wrapper in an env, with checks of their return values against the declarations."""
     name, at = type(wrapper).__name__, core.wrappers.index(wrapper)
     sends = outward(core.wrappers[: at + 1], core.fields, core.payload, core)[-1]
     hears = inward(core.wrappers[at:], core._offers(core.sent_fields), core)[-1]
@@ -198,7 +197,7 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
 
     def tell(reward: Array, out: Array) -> None:
         field = replace(tells.get("reward", Field()), shape=reward.shape[2:])
-        if np.shape(out) == reward.shape:  # where nothing was seen, nothing is told
+        if np.shape(out) == reward.shape:  # nothing observed, so nothing is published
             out = np.where(np.isnan(reward), max(0.0, field.range[0]), out)
         checked("reward", out, field, reward.shape[:2])
 
@@ -209,7 +208,7 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
             checked(field, value, tells[field], core.who.shape)
 
     def metrics(_: World, out: Mapping[str, Array]) -> None:
-        taken = () if wrapper.ships("metrics") else core._metrics()  # mechanisms that ship share names
+        taken = () if wrapper.ships("metrics") else core._metrics()  # built-in mechanisms share names
         games.check_metrics(type(wrapper), out, core.runs, wrapper.spends, taken)
         for curve in wrapper.curve_metrics:
             measured = np.ndim(out.get(curve, 0)) == 1
@@ -222,7 +221,7 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
 
 
 def _held(wrapper: Wrapper, check: Callable[..., None]) -> Callable[..., object]:
-    """A hook, of the name of `check`: named where it raises, changes what it was given, or returns what fails it."""
+    """Return a hook under the name of `check`, with errors for exceptions, changed arguments and failed checks."""
     cls, hook, function = type(wrapper), check.__name__, getattr(wrapper, check.__name__)
 
     def call(given: object, *rest: object) -> object:
@@ -239,32 +238,32 @@ def _held(wrapper: Wrapper, check: Callable[..., None]) -> Callable[..., object]
 
 
 def check_policy(policy: AnyPolicy, *, n_arms: int = 4, seed: int = 0, **params: object) -> None:
-    """Raise ``AssertionError``, in a sentence with class and rule, unless a policy keeps what every policy promises.
+    """Raise ``AssertionError``, with class and method, unless a policy fulfils the contract of all policies.
 
-    What is checked:
+    The checks are:
 
-    * names: no method is called almost as a rule (``chose``, ``updated``);
-    * `state` returns a named tuple, whose arrays have a leading axis of learners;
-    * ``choose`` answers an arm, an integer in 0..K − 1;
-    * rows: a learner's update touches no other learner's row, and a learner alone plays as its row among others;
-    * the seed decides all arms, whatever the global random generators hold, and leaves these alone;
-    * a new state knows nothing of an old one, and no data of the class changes.
+    * names: no method is a misspelt hook (``chose``, ``updated``);
+    * `state` returns a named tuple of arrays with a leading axis of learners;
+    * ``choose`` returns an arm, an integer in 0..K − 1;
+    * rows: an update of a learner changes no other learner's row, and a single learner plays like its row of a batch;
+    * the seed determines all arms, independent of the global random generators, which stay unchanged;
+    * a new state is independent of old ones, and no class attribute changes.
 
     Parameters
     ----------
     policy : str, class or Policy
         As in `make_policy`.
     n_arms : int
-        K; a square, for policies that play duels.
+        K; a square number, for policies that play duels.
     seed : int
-        Seeds its luck, and the rewards in [0, 1].
+        Seed of the random numbers, and of the rewards in [0, 1].
     **params
-        The policy's.
+        Parameters of the policy.
 
     Raises
     ------
     ValueError, TypeError
-        Unknown names or bad parameters.
+        Unknown names or invalid parameters.
 
     Examples
     --------
@@ -272,7 +271,7 @@ def check_policy(policy: AnyPolicy, *, n_arms: int = 4, seed: int = 0, **params:
     """
     n_arms = integer("n_arms", n_arms, 2)
     cls = policy if isinstance(policy, type) else type(make_policy(policy, **params))
-    check_hooks(cls, Policy, _POLICY)  # before one is made: a rule that is misspelt is missing
+    check_hooks(cls, Policy, _POLICY)  # before the policy is built: a misspelt method is missing
     made = make_policy(policy, **params)
     learners = _LEARNERS + (n_arms == _LEARNERS)
     luck = Streams(spawn_seeds(seed, 1)).cursors(learners) if made.random else None

@@ -13,25 +13,25 @@ from hushbandits.testing import check_agent, check_env, check_policy, check_wrap
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Ask for what is to be played, and where."""
+    """Add the options for the part to check and its env."""
     group = parser.getgroup("hushbandits")
-    of = "what the tests of hushbandits.testing play: an env, agent, policy or wrapper; may be given again"
+    of = "part that the tests of hushbandits.testing check: an env, agent, policy or wrapper; may be repeated"
     group.addoption("--of", action="append", default=[], metavar="NAME|module:Class", help=of)
-    group.addoption("--where", metavar="ENV", help="the env where --of is played (default: one that fits)")
+    group.addoption("--where", metavar="ENV", help="the env in which --of is played (default: one that fits)")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make a case for each ``--of`` and each kind that it is of."""
+    """Make a test case for each ``--of`` and each kind of part that it is."""
     if "check" in metafunc.fixturenames:
         options = metafunc.config.option
         if not options.of:
-            raise pytest.UsageError("say what to play: --of my_module:MyAgent")
+            raise pytest.UsageError("name the part to check: --of my_module:MyAgent")
         cases = [case for of in options.of for case in _cases(of, options.where)]
         metafunc.parametrize("check", cases)
 
 
 def _cases(of: str, where: str | None) -> list[object]:
-    """Return what checks something that is known by a name, or stands in a module: as an env, an agent, and so on."""
+    """Return the checkers of a registered name or ``module:Class``: as an env, an agent, and so on."""
     cases: list[object] = []
     refused = ""
     checks: tuple[Callable[..., None], ...] = (check_env, check_policy, check_wrapper, check_agent)
