@@ -203,7 +203,7 @@ def privacy_report(
     <BLANKLINE>
     1. DP-MASE: Laplace(1/(εR)) on an arm's mean of the R rewards of an epoch
        protected:                one reward of one agent on one arm replaced
-       against:                  whoever sees all votes
+       against:                  an observer of all votes
        one reward:               ε = 0.1
        a participant, whole run: no bound: all rewards of a participant: nothing adds them up
     ...

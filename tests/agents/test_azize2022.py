@@ -137,7 +137,7 @@ def test_what_is_said_of_the_pair(agent):
         == of_sums.protects
         == "one user's reward replaced by any other in [0, 1]; a user takes part once"
     )
-    assert of_actions.against.startswith("whoever sees all actions")
+    assert of_actions.against.startswith("an observer of all actions")
     team = hb.make_team(agent)
     (promise,) = team.guarantees(home(team))
     assert (promise.adjacency.replaced, promise.run.times) == ("reward", 1)

@@ -151,7 +151,7 @@ def test_a_confidence_outside_its_interval_is_an_error_that_says_what_is_allowed
 
 @pytest.mark.parametrize("agent", ["Decentralized-SER3", "Decentralized-UGapEc"])
 def test_too_few_players_end_by_their_own_eliminations(agent):
-    with pytest.warns(UserWarning, match="16 agents act: each goes by its own samples alone"):
+    with pytest.warns(UserWarning, match="16 agents act: each agent uses its own samples alone"):
         results = hb.evaluate(ID, agent, runs=20, env={"n_agents": 16, "strict": False, "permute_arms": True})
     assert (results.final("arms") == 10).all()
     assert (results.final("messages") == 16 * 9).all()

@@ -93,7 +93,7 @@ def test_an_agent_that_never_acts_cannot_vote():
 @pytest.mark.parametrize("agent", ["Decentralized-SER3", "Decentralized-SER4"])
 def test_where_players_go_by_their_own_eliminations_a_warning_says_so(agent):
     env = {"n_agents": 8, "strict": False, "horizon": 500}
-    with pytest.warns(UserWarning, match=rf"{agent} needs 28 votes .* 8 agents act: each goes by its own samples"):
+    with pytest.warns(UserWarning, match=rf"{agent} needs 28 votes .* 8 agents act: each agent uses its own samples"):
         hb.evaluate(ID, agent, runs=1, env=env)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,7 +1,7 @@
 """Azize & Basu 2022, "When Privacy Meets Partial Information: A Refined Analysis of Differentially Private Bandits".
 
-AdaP (NeurIPS): an optimistic index of the last episode's noised mean alone, and episodes that double arm by arm.  Every
-reward counts in one mean, and every mean gets noise once, so that the actions are ε-globally private.
+AdaP (NeurIPS) uses an optimistic index of the last episode's noised mean alone, and episodes that double arm by arm.
+Every reward enters one mean, and every mean gets noise once, so the actions are ε-globally private.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class AdaP(Calibrated):
     """Base of AdaP-UCB and AdaP-KLUCB (Azize & Basu 2022, algorithm 1 with one index or the other).
 
     Each arm is pulled once; then episodes follow.  At ``s = t + 1`` the arm of the largest index is pulled N_a times,
-    where N_a is how often it was pulled in all, so that each of its episodes is as long as those before it together
-    (the first is one pull).  Then ``μ̃_a ← mean of these n_a = N_a rewards + Lap(1/(ε n_a))``: earlier rewards are
-    forgotten.  The noise is the mechanism's, Lap(1/ε) on an episode's sum.
+    where N_a is its number of pulls so far.  Each of its episodes is thus as long as all earlier ones together (the
+    first is one pull).  Then ``μ̃_a ← mean of these n_a = N_a rewards + Lap(1/(ε n_a))``: earlier rewards are
+    forgotten.  The mechanism adds the noise, Lap(1/ε) on an episode's sum.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class AdaP(Calibrated):
     alpha : float
         α > 0: the theorems take α > 3, the experiments 3.1.
     calibrated : bool
-        As in `Calibrated`: False plays beside a mechanism that the index was not made for.
+        As in `Calibrated`: False allows a mechanism that the index was not made for.
 
     Raises
     ------
@@ -45,15 +45,15 @@ class AdaP(Calibrated):
 
     Notes
     -----
-    Where the text leaves something open: ties are broken at random (they are common where a KL index is 1); before an
-    arm's first episode its index has n_a = 1, where the text has ½N_a; an episode that the horizon cuts is the last.
-    Where users get lost, n_a counts those who are left, and an episode that is lost whole is asked for again.
+    The text leaves some choices open.  Ties are broken at random (they are common where a KL index is 1).  Before an
+    arm's first episode its index has n_a = 1, where the text has ½N_a.  An episode that the horizon cuts is the last.
+    If users get lost, n_a counts the remaining ones, and an episode that is lost completely is repeated.
     """
 
     measures: Mapping[str, Metric] = {
         "noised_means": Metric("noised means that actions were made of", "count"),
     }
-    #: An index is made of the mechanism's sums alone, and the mechanism is asked what it promises.
+    #: An index uses the mechanism's sums alone, so the guarantee is the mechanism's.
     free_hooks = ("index", "mechanisms", "wrappers", "fixed", "shared")
     mechanisms = ("CentralLaplace",)
     fixed: ClassVar[Params] = {"discrete": False}
@@ -64,11 +64,11 @@ class AdaP(Calibrated):
         self.alpha = real("alpha", alpha, 0)
 
     def index(self, mean: Array, n: Array, s: Array) -> Array:
-        """Indices of noised means of `n` users each, all ``(R, M, K)``, at times s ``(R, M, 1)``."""
+        """Return the indices of noised means of `n` users each, all ``(R, M, K)``, at times s ``(R, M, 1)``."""
         raise NotImplementedError(f"{type(self).__name__} must define index(mean, n, s)")
 
     def reset(self, env: World, rng: Streams) -> None:
-        self.validate_env(env)  # a team may be started without a meeting
+        self.validate_env(env)  # `reset` may be called without `check_compatible`
         shape = (len(rng), env.n_agents, env.n_arms)
         self._env = env
         self._mean = np.zeros(shape)  # μ̃
@@ -97,14 +97,14 @@ class AdaP(Calibrated):
         self._next[at] *= np.where(first, 1, 2)
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """``noised_means`` (R,): one for each arm's first pull, and one for each episode.
+        """Return ``noised_means`` (R,): one for each arm's first pull, and one for each episode.
 
         With ``calibrated=False`` also ``uncalibrated`` (R,): the index is not made for the mechanism's noise.
         """
         return {"noised_means": self._noised.copy(), **self._marks(len(self._n))}
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        """What the env's mechanism promises, of the actions: these are made of its sums, and of nothing else."""
+        """Return the mechanism's guarantees, for the actions: these depend on its sums alone."""
         mechanism = getattr(env, "mechanism", None)
         if mechanism is None:
             return ()
@@ -112,7 +112,7 @@ class AdaP(Calibrated):
             replace(
                 promise,
                 mechanism=f"actions are made of {mechanism.name}'s sums alone, of which each reward is in one",
-                view="whoever sees all actions: every arm that is pulled, and how often",
+                view="an observer of all actions: every arm that is pulled, and how often",
                 source="Azize & Basu 2022: AdaP is ε-globally private",
                 run=ONCE,
             )
@@ -120,7 +120,7 @@ class AdaP(Calibrated):
         )
 
     def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
-        """What it promises, less what does not hold of the env's mechanism."""
+        """Return the claimed guarantees that hold for the env's mechanism."""
         held, mechanism = super()._borne_out(env), getattr(env, "mechanism", None)
         for standing in () if mechanism is None else mechanism.guarantees(env):
             words, known = standing.claimed_by, standing.assumptions
@@ -148,7 +148,7 @@ class AdaPUCB(AdaP):
     alpha : float
         α > 0: the theorems take α > 3, the experiments 3.1.
     calibrated : bool
-        False: it plays beside a mechanism that the index was not made for, and the metric ``uncalibrated`` says so.
+        False allows a mechanism that the index was not made for; the metric ``uncalibrated`` then marks the runs.
 
     Examples
     --------
@@ -175,8 +175,8 @@ class AdaPKLUCB(AdaP):
     """AdaP-KLUCB (Azize & Basu 2022): ``I_a(s) = max{q ∈ [0, 1] : kl(m_a, q) ≤ α ln s/n_a}``.
 
     Here ``m_a = min(max(μ̃_a + α ln s/(εn_a), 0), 1)``, and kl is the Bernoulli divergence.  On `CentralDP-v0`, for
-    Bernoulli rewards; its regret matches the lower bound (`azize2022_theory.least_regret`) up to constants that the
-    text does not name.
+    Bernoulli rewards.  Its regret matches the lower bound (`azize2022_theory.least_regret`) up to constants that the
+    text does not state.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class AdaPKLUCB(AdaP):
     alpha : float
         α > 0: the theorems take α > 3, the experiments 3.1.
     calibrated : bool
-        False: it plays beside a mechanism that the index was not made for, and the metric ``uncalibrated`` says so.
+        False allows a mechanism that the index was not made for; the metric ``uncalibrated`` then marks the runs.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What Azize & Basu 2022 prove: AdaP-UCB's regret, and the least that any ε-globally private agent has."""
+"""Bounds of Azize & Basu 2022: AdaP-UCB's regret, and lower bounds for all ε-globally private agents."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from hushbandits.policies.kl import kl
 
 
 def regret_bound(gaps: Sequence[float], horizon: float, epsilon: float, alpha: float) -> float:
-    """Regret of AdaP-UCB after T pulls, at most: ``Σ_{Δ > 0} (16 α ln T/min(Δ, ε) + α/(α − 3))`` for α > 3.
+    """Return the upper bound ``Σ_{Δ > 0} (16 α ln T/min(Δ, ε) + α/(α − 3))``, α > 3, on AdaP-UCB's regret.
 
-    Source: Azize & Basu 2022, regret bound of AdaP-UCB; we count its last term once for every arm with a gap.
+    It holds after T pulls.  Source: Azize & Basu 2022, regret bound of AdaP-UCB; here its last term counts once for
+    every arm with a gap.
     """
     alpha = real("alpha", alpha, 3)
     terms = (16 * alpha * math.log(horizon) / min(gap, epsilon) + alpha / (alpha - 3) for gap in gaps if gap > 0)
@@ -20,7 +21,7 @@ def regret_bound(gaps: Sequence[float], horizon: float, epsilon: float, alpha: f
 
 
 def least_regret(means: Sequence[float], epsilon: float) -> float:
-    """Regret per ln T of any consistent ε-globally private agent on Bernoulli arms, at least, as T grows.
+    """Return the lower bound on regret per ln T of consistent ε-globally private agents on Bernoulli arms.
 
     ``Σ_{Δ > 0} Δ/min(kl(μ, μ*), 6εΔ)``: the total variation of two Bernoulli arms is their gap.  Source: Azize & Basu
     2022, problem-dependent lower bound.
@@ -31,7 +32,7 @@ def least_regret(means: Sequence[float], epsilon: float) -> float:
 
 
 def minimax_regret(n_arms: int, horizon: float, epsilon: float) -> float:
-    """Regret of any ε-globally private agent on its worst instance, at least: ``max(√(T(K − 1))/27, (K − 1)/(131ε))``.
+    """Return the minimax lower bound ``max(√(T(K − 1))/27, (K − 1)/(131ε))`` for ε-globally private agents.
 
     Source: Azize & Basu 2022, minimax lower bound.
     """

@@ -1,7 +1,7 @@
 """Azize, Jourdan, Al Marjani & Basu 2023, "On the Complexity of Differentially Private Best-Arm Identification".
 
-AdaP-TT (NeurIPS): one learner looks for the best arm at fixed confidence, by top two sampling on noised means of
-phases that double arm by arm.
+AdaP-TT (NeurIPS) identifies the best arm at fixed confidence, by top-two sampling on noised means of phases that double
+arm by arm.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from hushbandits.routines.top_two import top_two
 
 
 class Identifier(VotingTeam):
-    """Base of a learner that identifies the best arm by itself, privately, one arm in a round.
+    """Base of learners that privately identify the best arm by themselves, with one pull per round.
 
-    When it stops it votes out all arms but the one that it recommends, and the run is over.  There is one learner,
-    N = 1, unless the env is given another number; then each goes by its own rewards, and the first that stops decides.
+    When a learner stops, it votes out all arms except the one that it recommends, and the run is over.  There is one
+    learner, N = 1, unless the env sets another number; then each uses its own rewards, and the first to stop decides.
 
     Parameters
     ----------
     epsilon : float
         ε > 0: actions, stopping and recommendation are ε-differentially private in its rewards.
     delta : float
-        δ, the failure probability that it is set to.
+        δ, the target failure probability.
 
     Raises
     ------
@@ -31,7 +31,7 @@ class Identifier(VotingTeam):
         A parameter out of its range.
     """
 
-    #: Where the promise stands.
+    #: The source of the guarantee.
     source = ""
 
     def __init__(self, epsilon: float = 1.0, delta: float = 0.01):
@@ -39,7 +39,7 @@ class Identifier(VotingTeam):
         self.delta = real("delta", delta, 0, 1)
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """One learner, if nobody says how many, and whose word is final."""
+        """Require one learner by default, whose single vote decides."""
         final = {"threshold": 1, "comparison": ">=", "single": True, "idle": "stays", "stop": "coordinator"}
         return Protocol(env=final if "n_agents" in settings else {**final, "n_agents": 1})
 
@@ -50,7 +50,7 @@ class Identifier(VotingTeam):
                 epsilon=self.epsilon,
                 delta=0.0,
                 adjacency=Adjacency("one reward of a learner replaced by any other in [0, 1]", "reward"),
-                view="whoever sees all actions, when it stops and what it recommends",
+                view="an observer of all actions, the stopping time and the recommendation",
                 assumptions=("rewards in [0, 1]", "idealised floating point", "seeded noise is a simulation"),
                 source=self.source,
             ),
@@ -58,24 +58,23 @@ class Identifier(VotingTeam):
 
 
 class AdaPTT(Identifier):
-    """AdaP-TT with the empirical stopping threshold (Azize et al. 2023), as its authors' experiments have it.
+    """AdaP-TT with the empirical stopping threshold of its authors' experiments (Azize et al. 2023).
 
     After one pull of each arm, with N_a pulls in closed phases, s_a of them in the last, and P_a in the open one: the
     leader is ``B = argmax μ̃_a + ln n/(εs_a) + √(ln n/(2s_a))``, n = Σ N_a; the challenger ``C = argmin (μ̃_B − μ̃_j +
     κ)/√(1/(N_B + P_B) + 1/(N_j + P_j))``, κ = 1/(1 + √n).  B is pulled with probability β, else C.  A phase closes
-    where P_a = N_a, with ``μ̃_a = its mean + Lap(1/(εP_a))``.  Then it stops where, for all j but the leader b,
-    ``½(μ̃_b − μ̃_j)₊²/(1/s_b + 1/s_j) ≥ c``, and recommends b.
+    when P_a = N_a, with ``μ̃_a = its mean + Lap(1/(εP_a))``.  AdaP-TT then stops and recommends the leader b if
+    ``½(μ̃_b − μ̃_j)₊²/(1/s_b + 1/s_j) ≥ c`` for all j ≠ b.
 
-    The threshold ``c = ln(1/δ) + ln(1 + ln s_b) + ln(1 + ln s_j) + (1/s_b + 1/s_j) ln²(1/δ)/ε²`` is *empirical*: it is
-    not the one for which the paper proves a failure probability of δ, which has constants that the text at hand does
-    not name.
+    The threshold ``c = ln(1/δ) + ln(1 + ln s_b) + ln(1 + ln s_j) + (1/s_b + 1/s_j) ln²(1/δ)/ε²`` is *empirical*.  The
+    paper proves a failure probability of δ for another threshold, whose constants the text does not state.
 
     Parameters
     ----------
     epsilon : float
         ε > 0: actions, stopping and recommendation are ε-differentially private in its rewards.
     delta : float
-        δ, the failure probability that the threshold is set to; nothing proves it.
+        δ, the target failure probability of the threshold; it is not proven.
     beta : float
         β ∈ (0, 1), how often the leader is pulled.
 
@@ -86,8 +85,8 @@ class AdaPTT(Identifier):
 
     Notes
     -----
-    Two slips of the released code are not copied: its stopping time leaves out the pulls of open phases (here
-    ``rounds`` counts every pull), and it squares gaps that may be negative (here their positive part).
+    Two errors of the released code are not copied.  Its stopping time omits the pulls of open phases; here ``rounds``
+    counts every pull.  It squares gaps that may be negative; here the positive part is squared.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What agents of the feedback setting share whose radius is made for the noise of one mechanism."""
+"""Base of feedback agents whose confidence radius is calibrated to the noise of one mechanism."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from hushbandits.core import Array, Metric, Params, Protocol, Team, World, Wrapp
 
 
 class Calibrated(Team):
-    """Base: an agent whose radius holds for one mechanism's noise, and which shares ε with that mechanism.
+    """Base of agents whose confidence radius holds for one mechanism's noise; agent and mechanism share ε.
 
     Parameters
     ----------
     epsilon : float, optional
         ε of the env's mechanism; left out, the env's own.  The same ε sets the radius.
     calibrated : bool
-        A radius is proven for one mechanism's noise (`mechanisms`); with any other the agent would decide too late or
-        too boldly, and is refused.  False: it plays all the same, and the metric ``uncalibrated`` says where.
+        A radius is proven for the noise of certain mechanisms (`mechanisms`); with any other mechanism, the agent
+        would decide too late or too early, and raises an error.  False allows any mechanism; the metric
+        ``uncalibrated`` then marks the runs.
 
     Raises
     ------
@@ -28,8 +29,8 @@ class Calibrated(Team):
 
     Notes
     -----
-    A mechanism of one's own whose noise on a block's sum has tails no heavier than that of a shipped one says so by a
-    class attribute, ``noise_as = "DiscreteLaplace"``.
+    A user-defined mechanism may add noise to a block's sum whose tails are no heavier than those of a built-in one.
+    It then declares this by a class attribute, such as ``noise_as = "DiscreteLaplace"``.
     """
 
     setting = "feedback"
@@ -37,14 +38,13 @@ class Calibrated(Team):
     measures: Mapping[str, Metric] = {
         "uncalibrated": Metric("share of runs with a radius made for another mechanism", "rate"),
     }
-    #: The mechanism's parameters that enter the radius, and belong to agent and mechanism alike.
+    #: Parameters that agent and mechanism share, because they enter the radius.
     shared: tuple[str, ...] = ("epsilon",)
     _epsilon: float
     _t_min: float
-    #: Mechanisms (classes by name, or what they call themselves in ``noise_as``) that its radius holds for; empty: it
-    #: makes no statement.
+    #: Mechanisms that the radius holds for, by class name or by ``noise_as``; empty: no statement.
     mechanisms: ClassVar[tuple[str, ...]] = ()
-    #: Whether its radius follows the mechanism where noise is calibrated to some of a block's users (``t_min``).
+    #: Whether the radius remains valid if noise is calibrated to some of a block's users (``t_min``).
     counts_survivors: ClassVar[bool] = False
     #: Parameters of the mechanism that the algorithm fixes.
     fixed: ClassVar[Params] = {}
@@ -56,12 +56,12 @@ class Calibrated(Team):
         self.calibrated = flag("calibrated", calibrated)
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """The mechanism gets the agent's ε and p; an env without a mechanism gets it from the agent."""
+        """Require a mechanism with the agent's ε and p; an env without a mechanism gets the agent's."""
         given = {name: getattr(self, name) for name in self.shared if getattr(self, name) is not None}
         there = settings.get("mechanism", True)
         if isinstance(there, str) and there and there not in self.wrappers and not self._fits(there):
             self._uncalibrated(there)
-            return Protocol(env=given)  # what it fixes is another mechanism's
+            return Protocol(env=given)  # the fixed parameters belong to another mechanism
         given |= self.fixed
         if there:
             return Protocol(env=given)
@@ -76,7 +76,7 @@ class Calibrated(Team):
         if self.calibrated:
             raise ValueError(
                 f"{self.name} has a radius for the noise of {' and '.join(self.mechanisms)}, not for that of {noise}; "
-                f"calibrated=False plays it all the same, and marks the result"
+                f"calibrated=False runs it anyway and marks the result"
             )
 
     def _validate_env(self, mechanism: Wrapper) -> bool:
@@ -94,7 +94,7 @@ class Calibrated(Team):
         return True
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` where the env's mechanism is missing, set differently, or not what the radius is for."""
+        """Raise ``ValueError`` if the env's mechanism is missing, set differently, or not one that the radius fits."""
         mechanism = env.mechanism
         if mechanism is None:
             raise ValueError(f"{self.name} needs an env with a privacy mechanism, such as DistDP-v0")
@@ -109,5 +109,5 @@ class Calibrated(Team):
         self._t_min = getattr(mechanism, "t_min", 1.0)
 
     def _marks(self, runs: int) -> dict[str, Array]:
-        """With ``calibrated=False``, the metric ``uncalibrated`` (runs,): the radius is not the mechanism's."""
+        """Return the metric ``uncalibrated`` (runs,) if ``calibrated=False`` and the radius does not fit."""
         return {} if self.calibrated else {"uncalibrated": np.full(runs, not self._own_radius)}

@@ -1,7 +1,7 @@
 """Chawla, Sankararaman, Ganesh & Shakkottai 2020, "The Gossiping Insert-Eliminate Algorithm" (AISTATS): GosInE.
 
-Every agent plays UCB on a short list of arms.  At the end of a phase it asks one neighbour for the name of a good arm,
-which takes the place of the worse of two.
+Every agent plays UCB on a short list of arms.  At the end of a phase it asks one neighbour for a good arm, which
+replaces the worse of two arms on its list.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from hushbandits.core.utils import Message
 
 
 def first_lists(agents: int, arms: int) -> Array:
-    """Lists that the agents begin with, ``(M, c + 2)``: c sticky arms, then U, then L.
+    """Return the agents' initial lists, ``(M, c + 2)``: c sticky arms, then U, then L.
 
-    ``c = ⌈K/M⌉``; agent p has the arms ``(pc + q) mod K``, q = 0 … c + 1, so that each arm is sticky somewhere.  Where
-    there are not so many arms, everyone has all of them.
+    ``c = ⌈K/M⌉``; agent p has the arms ``(pc + q) mod K``, q = 0 … c + 1, so each arm is sticky for some agent.  If
+    there are fewer arms, every agent has all of them.
 
     Examples
     --------
@@ -54,15 +54,15 @@ def _learn(n: Array, s: Array, phase: Array, arms: Array, rewards: Array) -> Non
 
 
 class GosInE(Team):
-    """GosInE, with phases that end together or on clocks of one's own (Chawla et al. 2020).
+    """GosInE, with phases that are synchronous or asynchronous (Chawla et al. 2020).
 
-    In round t an agent pulls ``argmax μ̂_k + √(α ln t/n_k)`` over its list, by its own samples of all time; the first of
-    the list wins ties.  Phase j ends at ``t = j³``.  Then U and L change places if U was pulled less than L in this
-    phase; a uniform neighbour names the arm that it pulled most in its own; and this arm takes the place of L, if the
-    list does not have it.  The first ⌈K/M⌉ arms of a list stay (`first_lists`).
+    In round t an agent pulls ``argmax μ̂_k + √(α ln t/n_k)`` over its list, from all of its own samples; the first arm
+    of the list wins ties.  Phase j ends at ``t = j³``.  Then U and L are swapped if U was pulled less than L in this
+    phase.  A uniform neighbour recommends the arm that it pulled most in its own phase; this arm replaces L, unless it
+    is on the list already.  The first ⌈K/M⌉ arms of a list stay (`first_lists`).
 
-    With a `slack` d, a phase ends after a uniform number of rounds in ``{D, …, ⌈(1 + d)D⌉}``, ``D = j³ − (j − 1)³``,
-    and the neighbour names an arm by its last phase; before its first has ended, the first of its list.
+    With a `slack` d, a phase lasts a uniform number of rounds in ``{D, …, ⌈(1 + d)D⌉}``, ``D = j³ − (j − 1)³``.  The
+    neighbour then recommends an arm by its last complete phase, or the first of its list if none is complete.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class GosInE(Team):
     slack : float, optional
         d ≥ 0 of the asynchronous form; default: all phases end together.
     shares : bool
-        False: everybody has all arms, and nobody says anything, the line that the paper compares with.
+        False: every agent has all arms and sends nothing, the baseline of the paper.
 
     Raises
     ------
@@ -80,10 +80,10 @@ class GosInE(Team):
 
     Notes
     -----
-    Messages are names of arms, and promise no privacy of rewards.  In the paper an agent asks one neighbour; here a
-    post goes to all of them, and its receiver picks one at random, which is the same law.  So ``messages`` counts posts
-    over every edge, and the metric ``recommendations`` the names that were asked for, one per agent and phase.  What
-    has not arrived by the end of a phase (lost, or late) leaves the neighbour's last name standing.
+    Messages are arm indices and give rewards no privacy.  In the paper an agent asks one neighbour.  Here a post goes
+    to all of them and its receiver picks one at random, which has the same distribution.  So ``messages`` counts posts
+    over every edge, and the metric ``recommendations`` counts requests, one per agent and phase.  If a post has not
+    arrived by the end of a phase (lost, or late), the neighbour's previous recommendation is used.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class GosInE(Team):
         return "GosInE" if self.slack is None else "GosInE-async"
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """Names go to neighbours and no further."""
+        """Require messages that reach neighbours only."""
         return Protocol(env={"life": 1})
 
     def reset(self, env: World, rng: Streams) -> None:
@@ -129,7 +129,7 @@ class GosInE(Team):
         self._asked = np.zeros(runs, np.int64)
         self._rngs = rng.generators()
         graph = np.arange(runs) % len(env.slots.sender)
-        #: (R, M, S) neighbours, −1 where there are no more, and the arm that each named last.
+        #: (R, M, S) neighbours (padded with −1), and each neighbour's last recommendation.
         self._near, self._degree = env.slots.sender[graph], env.slots.degree[graph]
         self._heard = first[:, 0][self._near]
         self._end = np.full((runs, agents), LONGEST)
@@ -138,14 +138,14 @@ class GosInE(Team):
             self._schedule(np.ones((runs, agents), bool), self._drawn(range(runs))[..., 1])
 
     def _drawn(self, runs: Iterable[int]) -> Array:
-        """Two uniforms for every agent of these runs, ``(R, M, 2)``: whom it asks, and how long its next phase is."""
+        """Return two uniforms per agent, ``(R, M, 2)``: for its choice of neighbour and its next phase's length."""
         u = np.zeros((*self._arm.shape, 2))
         for r in runs:
             u[r] = self._rngs[r].random(u.shape[1:])
         return u
 
     def _schedule(self, due: Array, u: Array) -> None:
-        """Say when the phases j of those who are `due` end; `u` (R, M) is their luck."""
+        """Set the ends of the phases j of the agents that are `due`, from uniforms `u` (R, M)."""
         length = self._j**3 - (self._j - 1) ** 3
         if self.slack is not None:
             more = np.ceil((1 + self.slack) * length).astype(np.int64) - length
@@ -164,7 +164,7 @@ class GosInE(Team):
         if self._due.any():
             pulls = np.take_along_axis(self._phase, self._lists, 2)
             most = np.take_along_axis(self._lists, pulls.argmax(2)[..., None], 2)[..., 0]
-            best = np.where(self._due, most, 0)  # who does not speak says the same in any batch
+            best = np.where(self._due, most, 0)  # a silent agent's value must not depend on the batch
         return {"best": best, "sent": self._due}
 
     def hear(self, inbox: Inbox) -> None:
@@ -193,5 +193,5 @@ class GosInE(Team):
         self._schedule(due, u[..., 1])
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """``recommendations`` (R,): names of arms that were asked for."""
+        """Return ``recommendations`` (R,): the number of requested recommendations."""
         return {"recommendations": self._asked.copy()}

@@ -1,7 +1,7 @@
 """Chowdhury & Zhou 2023, "Distributed Differential Privacy in Multi-Armed Bandits" (ICLR).
 
-Algorithm 1: successive elimination on blocks of users, whose sums a privacy protocol carries; one agent per protocol,
-which differ in what the protocol's noise adds to a sum.
+Algorithm 1: successive elimination on blocks of users, whose sums arrive through a privacy protocol.  There is one
+agent per protocol; they differ in the radius for the protocol's noise.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from hushbandits.routines.successive import batch_radius
 
 
 class BatchedSE(SuccessiveElimination):
-    """Algorithm 1 of Chowdhury & Zhou 2023: batches of ``l(b) = ⌈η^b⌉`` users, radius ``β(b)`` of lemma 2.
+    """Base of algorithm 1 of Chowdhury & Zhou 2023: batches of ``l(b) = ⌈η^b⌉`` users, radius ``β(b)`` of lemma 2.
 
-    Drop a where ``μ̂_a + β(b) < max_a' (μ̂_a' − β(b))``; only this batch's data counts.
+    It drops arm a if ``μ̂_a + β(b) < max_a' (μ̂_a' − β(b))``, and uses this batch's data alone.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class BatchedSE(SuccessiveElimination):
         self.batch_base = real("batch_base", batch_base, 1)
 
     def noise(self) -> tuple[float, float]:
-        """``(σ, h)``: with probability 1 − p the protocol's noise on a sum stays below ``σ√ln(2/p) + h ln(2/p)``."""
+        """Return ``(σ, h)``: noise on a sum is below ``σ√ln(2/p) + h ln(2/p)`` with probability 1 − p."""
         raise NotImplementedError(f"{type(self).__name__} must define noise()")
 
     def length(self, m: int, b: int) -> float:
@@ -56,14 +56,14 @@ class BatchedSE(SuccessiveElimination):
         return batch_radius(m, b, self._p, n, *self.noise())
 
     def _counted(self, m: int, b: int) -> tuple[int, int]:
-        """Users of phase b's blocks as planned, and to how many of them the mechanism's noise is calibrated."""
+        """Return the planned users of phase b's blocks, and the number that the mechanism's noise is calibrated to."""
         planned = self._block(m, b)
         return planned, guaranteed(self._t_min, planned)
 
 
 @lru_cache(maxsize=4096)
 def _surplus_tail(n: int, sure: int, epsilon: float, p: float) -> float:
-    """What the noise of n users exceeds with probability p, per unit of reward, where `sure` of them are enough."""
+    """Return the quantile that n users' noise exceeds with probability p, if `sure` users suffice for privacy."""
     g = precision(n, epsilon)
     return tail_quantile(PolyaDifference(1 / sure, g / epsilon), n, p) / g
 
@@ -71,9 +71,9 @@ def _surplus_tail(n: int, sure: int, epsilon: float, p: float) -> float:
 class DistDPSE(BatchedSE):
     """Dist-DP-SE: pure DP in the distributed model (theorem 1), ``σ = √2/ε``, ``h = 1/ε``.
 
-    Where the mechanism's noise is calibrated to some of a block's users (its `t_min`), all n of them may bring more:
-    σ stands for the rounding alone then, and qg, the ``1 − p/(mb²)`` quantile of n users' noise, takes the place of
-    h: ``+ q/n``, as in `LDPSE`.  A mean is of those who are left, and so is n.
+    The mechanism's noise may be calibrated to some of a block's users (its `t_min`), so that all n of them add more.
+    Then σ covers the rounding alone, and ``+ q/n`` replaces the term of h, as in `LDPSE`; qg is the ``1 − p/(mb²)``
+    quantile of n users' noise.  Means and n count the remaining users.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class DistDPSE(BatchedSE):
     counts_survivors = True
 
     def noise(self) -> tuple[float, float]:
-        """Rounding and Lap_ℤ(g/ε)."""
+        """Return (σ, h) of the rounding and of Lap_ℤ(g/ε)."""
         return math.sqrt(2) / self._epsilon, 1 / self._epsilon
 
     def width(self, m: int, b: int, n: int) -> float:
@@ -103,8 +103,8 @@ class DistDPSE(BatchedSE):
 class DistRDPSE(BatchedSE):
     """Dist-RDP-SE: Rényi DP in the distributed model (theorem 2), ``σ = 2/ε + √2/(sε)``, ``h = 1/(sε)``.
 
-    Where the mechanism's noise is calibrated to t of a block's n users (its `t_min`), it has n/t times the variance,
-    and the 2/ε in σ becomes ``2√(n/t)/ε``.
+    If the mechanism's noise is calibrated to t of a block's n users (its `t_min`), it has n/t times the variance, and
+    the 2/ε in σ becomes ``2√(n/t)/ε``.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class DistRDPSE(BatchedSE):
         self.scale = scale if scale is None else real("scale", scale, 1, closed="low")
 
     def noise(self) -> tuple[float, float]:
-        """Rounding at precision ⌈sε√n⌉ and the tail of Skellam noise (proposition 1)."""
+        """Return (σ, h) of the rounding at precision ⌈sε√n⌉ and of Skellam noise (proposition 1)."""
         s, epsilon = self._scale, self._epsilon
         return 2 / epsilon + math.sqrt(2) / (s * epsilon), 1 / (s * epsilon)
 
@@ -154,7 +154,7 @@ class DistCDPSE(DistRDPSE):
     wrappers = ("DiscreteGaussian", "SecAgg")
 
     def noise(self) -> tuple[float, float]:
-        """Rounding and a sub-Gaussian sum."""
+        """Return (σ, h) of the rounding and of a sub-Gaussian sum."""
         s, epsilon = self._scale, self._epsilon
         return (math.sqrt(2) + math.sqrt(2) / s) / epsilon, 0.0
 
@@ -177,9 +177,10 @@ def _local_tail(n: int, epsilon: float, p: float) -> float:
 class LDPSE(BatchedSE):
     """LDP-SE: pure DP in the local model (theorem 6).
 
-    ``β(b) = √(ln(4mb²/p)/(2n)) + (√2/ε)√ln(2mb²/p)/n + q/n`` for m active arms: Hoeffding, the rounding at precision
-    ``g = ⌈ε√n⌉``, and the noise, where qg is the ``1 − p/(mb²)`` quantile of n summed Lap_ℤ(g/ε), computed from its
-    characteristic function (`privacy.noise.tail_quantile`); the paper leaves a constant unnamed there.
+    ``β(b) = √(ln(4mb²/p)/(2n)) + (√2/ε)√ln(2mb²/p)/n + q/n`` for m active arms.  The terms are Hoeffding's inequality,
+    the rounding at precision ``g = ⌈ε√n⌉``, and the noise.  Here qg is the ``1 − p/(mb²)`` quantile of n summed
+    Lap_ℤ(g/ε), computed from its characteristic function (`privacy.noise.tail_quantile`); the paper leaves a constant
+    of this term open.
     """
 
     name = "LDP-SE"
@@ -187,7 +188,7 @@ class LDPSE(BatchedSE):
     wrappers = ("LocalDiscreteLaplace",)
 
     def noise(self) -> tuple[float, float]:
-        """Rounding alone."""
+        """Return (σ, h) of the rounding alone."""
         return math.sqrt(2) / self._epsilon, 0.0
 
     def width(self, m: int, b: int, n: int) -> float:
@@ -196,7 +197,7 @@ class LDPSE(BatchedSE):
 
 
 class ShuffleDPSE(BatchedSE):
-    """Shuffle-DP-SE: `DistDPSE` through a shuffler; batches start at 32 users, for split-and-mix needs 19.
+    """Shuffle-DP-SE: `DistDPSE` through a shuffler; batches start at 32 users, as split-and-mix needs 19.
 
     Parameters
     ----------
@@ -225,13 +226,13 @@ class ShuffleDPSE(BatchedSE):
         self.shuffle = shuffle if shuffle is None else choice("shuffle", shuffle, ("split-and-mix", "pure"))
 
     def _validate_env(self, mechanism: Wrapper) -> bool:
-        self.noise()  # what it says of binary sums is more to the point
+        self.noise()  # its error on binary sums is more specific
         return super()._validate_env(mechanism)
 
     def noise(self) -> tuple[float, float]:
         share = {"split-and-mix": 1.0, "pure": 0.5}.get(self._shuffle)
         if share is None:
-            raise ValueError(f"{self.name} needs shuffle='split-and-mix' or 'pure'; 'binary-sum' is VB-SDP-AE's")
+            raise ValueError(f"{self.name} needs shuffle='split-and-mix' or 'pure'; 'binary-sum' is for VB-SDP-AE")
         epsilon = share * self._epsilon
         return math.sqrt(2) / epsilon, 1 / epsilon
 

@@ -1,6 +1,6 @@
-"""Successive elimination on blocks of users behind a privacy mechanism: what the feedback agents share.
+"""Successive elimination on blocks of users behind a privacy mechanism: the base of the feedback agents.
 
-Algorithm 1 of Chowdhury & Zhou 2023 without its batches and radius; `chowdhury2023` and the baselines bring these.
+It is algorithm 1 of Chowdhury & Zhou 2023 without batches and radius, which `chowdhury2023` and the baselines add.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from hushbandits.routines.successive import eliminate
 
 
 class SuccessiveElimination(Calibrated):
-    """Base: in phase b every active arm gets a block of new users; then arms are dropped; old data is forgotten.
+    """Base of agents that eliminate arms in phases: phase b gives every active arm a block of new users.
 
-    Once one arm is left it is played to the end.  A subclass gives a phase's block length and width.
+    After a phase, arms are dropped and the data is forgotten.  The last arm is played to the end.  A subclass defines
+    the block length and the width of a phase.
 
     Parameters
     ----------
@@ -27,7 +28,7 @@ class SuccessiveElimination(Calibrated):
     confidence : float or "1/T", optional
         p; left out, the mechanism's.
     calibrated : bool
-        As in `Calibrated`: False plays beside a mechanism that the width was not made for.
+        As in `Calibrated`: False allows a mechanism that the width was not made for.
 
     Raises
     ------
@@ -48,11 +49,11 @@ class SuccessiveElimination(Calibrated):
             confidence_level(confidence, 2)
 
     def length(self, m: int, b: int) -> float:
-        """Users per arm in phase b with m active arms."""
+        """Return the users per arm in phase b with m active arms."""
         raise NotImplementedError(f"{type(self).__name__} must define length(m, b)")
 
     def width(self, m: int, b: int, n: int) -> float:
-        """Half width of an arm's interval after n users, in phase b with m active arms."""
+        """Return the half width of an arm's interval after n users, in phase b with m active arms."""
         raise NotImplementedError(f"{type(self).__name__} must define width(m, b, n)")
 
     def validate_env(self, env: World) -> None:
@@ -60,12 +61,12 @@ class SuccessiveElimination(Calibrated):
         self._p = confidence_level(self._confidence, env.horizon)
 
     def reset(self, env: World, rng: Streams) -> None:
-        self.validate_env(env)  # a team may be started without a meeting
+        self.validate_env(env)  # `reset` may be called without `check_compatible`
         shape = (len(rng), env.n_agents)
         self._horizon = env.horizon
         self._active = np.ones((*shape, env.n_arms), bool)
         self._mean = np.zeros((*shape, env.n_arms))
-        # where every decision so far put an arm's mean: its truth is not known here
+        # bounds on an arm's mean from all decisions so far; the true mean is unknown here
         self._least, self._most = np.full((*shape, env.n_arms), -np.inf), np.full((*shape, env.n_arms), np.inf)
         self._phase = np.ones(shape, np.int64)
         self._arm = np.zeros(shape, np.int64)
@@ -73,15 +74,15 @@ class SuccessiveElimination(Calibrated):
         self._heard = np.full(shape, env.horizon, np.int64)  # fewest users behind a mean of this phase
 
     def _block(self, m: int, b: int) -> int:
-        # Longer than the horizon is as long as the horizon: the env cuts there.
+        # The env cuts a block at the horizon.
         return int(min(self.length(m, b), self._horizon)) if m > 1 else self._horizon
 
     def estimate(self, r: int, i: int, k: int, total: float, n: int) -> float:
-        """Mean of arm k of agent i in run r, after its block of n users with sum `total`: this phase's data only."""
+        """Return the mean of arm k of agent i in run r from a block of n users with sum `total` (this phase only)."""
         return total / n
 
     def interval(self, r: int, i: int, m: int, b: int) -> float:
-        """Half width of m active arms' intervals in phase b (run r, agent i): `width` at the phase's shortest block."""
+        """Return the half width in phase b with m active arms (run r, agent i): `width` at the shortest block."""
         return self.width(m, b, int(self._heard[r, i]))
 
     def act(self, obs: Observation) -> tuple[Array, Array]:
@@ -108,7 +109,7 @@ class SuccessiveElimination(Calibrated):
             self._n[r, i] = self._block(m, b + 1)
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """``covered`` (R,): whether all means that decided anything were within their width of the truth.
+        """Return ``covered`` (R,): whether all means behind decisions were within their width of the true mean.
 
         With ``calibrated=False`` also ``uncalibrated`` (R,): the width is not that of the mechanism's noise.
         """

@@ -1,7 +1,7 @@
 """Demirel, Yıldırım & Tekin 2022, "Federated Multi-Armed Bandits Under Byzantine Attacks": Fed-MoM-UCB.
 
-The phases of Fed1-UCB, with a median of means at the server: clients stand in groups, each group has an average, and
-the median of these is what counts.  Some of the clients lie.
+Fed-MoM-UCB has the phases of Fed1-UCB, with a median of means at the server: it averages the clients of each group and
+takes the median over groups.  Some of the clients lie.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _GROWTHS: dict[str, Callable[[Array], Array]] = {"linear": lambda p: 10 * p, "do
 
 
 def _shares(fraction: float, mapping: str) -> tuple[float, float]:
-    """a(λ), and e = (a − λ)/a, which is above ½."""
+    """Return a(λ), and e = (a − λ)/a, which is above ½."""
     a = MAPPINGS[mapping](fraction)
     return a, (a - fraction) / a
 
 
 def clients_needed(n_arms: int, horizon: int, fraction: float, mapping: str, failure: float = 1e-3) -> int:
-    """``M = ⌈4 ln(KT/δ)/(ln 2 · (4e − 1) a)⌉``: clients with which the rule fails with probability δ at most.
+    """Return ``M = ⌈4 ln(KT/δ)/(ln 2 · (4e − 1) a)⌉``: clients for a failure probability of at most δ.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def clients_needed(n_arms: int, horizon: int, fraction: float, mapping: str, fai
 
 
 def group_size(clients: int, fraction: float, mapping: str) -> int:
-    """``B = ⌊M/⌈Ma⌉⌋``: clients of a group.
+    """Return ``B = ⌊M/⌈Ma⌉⌋``: the number of clients in a group.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def group_size(clients: int, fraction: float, mapping: str) -> int:
 
 
 def tolerance(clients: int, fraction: float, mapping: str, sigma_c: float) -> float:
-    """``ω = 8σ_c √(ln 2 · (4e − 1)/(B(2e − 1)))``: β must lie above it, so that phases can end.
+    """Return ``ω = 8σ_c √(ln 2 · (4e − 1)/(B(2e − 1)))``; phases can end only if β is larger.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def tolerance(clients: int, fraction: float, mapping: str, sigma_c: float) -> fl
 
 @jit
 def _medians(due: Array, table: Array, size: int, estimate: Array) -> None:
-    """Medians of the averages of groups of `size` clients in the order of names; the last group takes the rest."""
+    """Write the medians over groups of `size` clients, in index order, of group averages; the last takes the rest."""
     runs, agents, arms = estimate.shape
     groups = agents // size
     total, heard, found = np.empty(groups), np.empty(groups), np.empty(groups)
@@ -84,7 +84,7 @@ def _medians(due: Array, table: Array, size: int, estimate: Array) -> None:
                         total[g] += table[r, m, c, k]
                         heard[g] += 1.0
                 some = 0
-                for g in range(groups):  # a group of which nobody was heard has no average
+                for g in range(groups):  # a group without any message has no average
                     if heard[g] > 0.0:
                         found[some] = total[g] / heard[g]
                         some += 1
@@ -94,44 +94,44 @@ def _medians(due: Array, table: Array, size: int, estimate: Array) -> None:
 
 
 class FedMoMUCB(Federated):
-    """Fed-MoM-UCB: medians of the averages of groups of clients, of whom some lie (Demirel et al. 2022).
+    """Fed-MoM-UCB: the median over groups of clients of their average, robust to lying clients (Demirel et al. 2022).
 
-    With ``e = (a − λ)/a`` and groups of ``B = ⌊M/⌈Ma⌉⌋`` clients, the last of which takes the rest, a phase that ends
-    at s pulls of each arm that is left has ``E = 2(σ/√s + σ_c) √(ln 2 · (4e − 1)/((2e − 1)B))``; U_k is the median over
+    Let ``e = (a − λ)/a``, with groups of ``B = ⌊M/⌈Ma⌉⌋`` clients, the last of which takes the rest.  A phase that ends
+    at s pulls of each remaining arm has ``E = 2(σ/√s + σ_c) √(ln 2 · (4e − 1)/((2e − 1)B))``; U_k is the median over
     groups of the group's average.  Arm k is dropped if ``U_k ≤ max U − 2E``.  Phases are over once ``E ≤ β/4`` or one
-    arm is left, and what is left is pulled by turns.
+    arm is left; the remaining arms are then pulled in turn.
 
     Parameters
     ----------
     fraction : float
-        λ in (0, ½): clients who may lie.
+        λ in (0, ½): the share of clients that may lie.
     mapping : str
         a(λ): ``"arithmetic"`` (1 + 2λ)/2, ``"geometric"`` √(2λ), ``"harmonic"`` 4λ/(1 + 2λ), ``"polynomial"``
         λ(2.5 − λ).
     growth : str
         Pulls of an arm up to the end of phase p: ``"linear"`` 10p, ``"doubling"`` 2^p.
     beta : float
-        β > 0: what an arm may lack to the best one.  Phases end by it only above ω (`tolerance`).
+        β > 0: the tolerated gap to the best arm.  It ends phases only above ω (`tolerance`).
     sigma : float
         σ > 0, sub-Gaussian constant of a reward.
     sigma_c : float
-        σ_c ≥ 0, that of clients' means around the global one.
+        σ_c ≥ 0, sub-Gaussian constant of clients' means around the global one.
     cost : float
-        C ≥ 0, regret that a client's post to the server costs.
+        C ≥ 0, the cost of a client's post to the server in units of regret.
     failure : float, optional
-        δ in (0, 1): the env has as many clients as the paper's confidence 1 − δ takes (`clients_needed`), for which its
-        n_arms and horizon must be given.  Default: any number, of whom nothing is promised.
+        δ in (0, 1): the env gets the number of clients that confidence 1 − δ needs (`clients_needed`); n_arms and
+        horizon must then be given.  Default: any number of clients, without a guarantee.
 
     Raises
     ------
     ValueError
-        A parameter out of its range, a graph that is not complete, or another number of clients than `failure` takes.
+        A parameter out of its range, a graph that is not complete, or a number of clients other than `failure` needs.
 
     Notes
     -----
-    As in the authors' code.  The regret that the paper counts is that of
-    `hushbandits.envs.network.federated.FederatedNetwork` with a ``margin`` of β, which knows nothing of `beta` here.
-    Messages are exact means, and promise no privacy.  The attacks are the readings ``invert`` and ``hide`` of
+    The rule follows the authors' code.  The paper's regret is that of
+    `hushbandits.envs.network.federated.FederatedNetwork` with a ``margin`` of β, a parameter separate from `beta`.
+    Messages are exact means and give no privacy.  The attacks are the readings ``invert`` and ``hide`` of
     `hushbandits.wrappers.false_means.FalseMeans`.
 
     Examples
@@ -172,18 +172,18 @@ class FedMoMUCB(Federated):
         self.failure = failure if failure is None else real("failure", failure, 0, 1)
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """A server hears everybody within a round; so many clients as the confidence takes, if there is to be one.
+        """Require a complete graph, and the number of clients that `failure` needs, if it is given.
 
         Raises
         ------
         ValueError
-            A confidence is asked for, but ``n_arms`` or ``horizon`` is not given.
+            `failure` is given, but ``n_arms`` or ``horizon`` is not.
         """
         asked = super().protocol(settings)
         if self.failure is None:
             return asked
         if missing := [name for name in ("n_arms", "horizon") if name not in settings]:
-            raise ValueError(f"failure={self.failure!r} needs {missing[0]} of the env to be given")
+            raise ValueError(f"failure={self.failure!r} needs the env's {missing[0]}: give it to the env")
         n_arms, horizon = (count(name, settings[name], 1) for name in ("n_arms", "horizon"))
         needed = clients_needed(n_arms, horizon, self.fraction, self.mapping, self.failure)
         return Protocol(env={**asked.env, "n_agents": needed})

@@ -1,7 +1,7 @@
 """Dubey & Pentland 2020, "Private and Byzantine-Proof Cooperative Decision-Making" (AAMAS).
 
-`Private-UCB` is algorithm 2, `Byzantine-UCB` algorithm 3.  The noise of algorithm 1 lives in the wrapper `PrivateMeans`
-and the contamination in `Huber`; here are the decision rules.
+`Private-UCB` is algorithm 2, `Byzantine-UCB` algorithm 3.  This module has the decision rules.  The wrapper
+`PrivateMeans` adds the noise of algorithm 1, and `Huber` the contamination.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hushbandits.estimators.running import follow, kind, values_kept
 from hushbandits.policies.policy import sums
 from hushbandits.policies.ucb import UCB1
 
-_AHEAD = 512  # values of an arm that there is room for before a block of rounds begins
+_AHEAD = 512  # values of an arm that fit before a block of rounds begins
 
 
 class _Private(NamedTuple):
@@ -38,7 +38,7 @@ _best = UCB1.choose
 
 @jit
 def _act(own, t, r, arms):
-    """Round-robin, then arms of the largest index (alg. 2, lines 3–10)."""
+    """Choose arms round-robin, then by the largest index (alg. 2, lines 3–10)."""
     agents = arms.shape[1]
     for m in range(agents):
         arms[r, m] = (t - 1) % own.n.shape[1] if t <= own.warm_up else _best(own, r * agents + m)
@@ -59,7 +59,7 @@ def _learn_nothing(own, r, arms, rewards):
 
 @jit
 def _hear(own, r, heard, t):
-    """Own sums plus the latest released mean of every origin, weighted by its count (alg. 1, lines 22–33)."""
+    """Add the latest released mean of every origin, weighted by its count, to own sums (alg. 1, lines 22–33)."""
     agents, n_arms, _ = heard.shape
     for m in range(agents):
         learner = r * agents + m
@@ -78,10 +78,10 @@ class PrivateUCB(NetworkTeam):
 
     First ``K⌈1/ε⌉`` rounds round-robin; then ``argmax_k μ̃_k + √(2 ln t / N_k)`` with
     ``N_k = n_k + Σ n′_k`` and ``μ̃_k = (s_k + Σ n′_k v̂′_k)/N_k`` over the latest message of each origin within γ.
-    In the paper own sums are exact, and the messages' means private: then nothing is promised about a run, since the
-    published counts follow exact rewards (`PrivateMeans`); that is the id ``Private-UCB-exact``.  With
-    ``own="noised"``, the id ``Private-UCB``, n_k and s_k are replaced by what the agent itself has published, and the
-    whole message is covered.  That is another algorithm than the paper's, and may have less than half of its regret.
+    In the paper own sums are exact, and the messages' means are private.  Then no guarantee covers a run, because the
+    published counts depend on exact rewards (`PrivateMeans`); this is the id ``Private-UCB-exact``.  With
+    ``own="noised"``, the id ``Private-UCB``, the agent's published values replace n_k and s_k, and the guarantee covers
+    the whole message.  This algorithm differs from the paper's, and may have less than half of its regret.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class PrivateUCB(NetworkTeam):
 
     @property
     def rules(self) -> Rules:  # type: ignore[override]
-        """Own rewards are taken in where the agents are told of them."""
+        """Compiled rules; they use own rewards if the env returns them to the agents."""
         return _EXACT if self.own == "exact" else _NOISED
 
     def begin(self, env: World, rng: Streams) -> _Private:
@@ -120,9 +120,9 @@ class _Robust(NamedTuple):
     samples: NamedTuple  # `Samples.state`
     n: Array  # (R, M, K) |S_k|
     mean: Array  # (R, M, K) μ̂_R
-    own_arm: Array  # (R, M) of the round, until the arrivals are there
+    own_arm: Array  # (R, M) of the round, until the arrivals are added
     own_reward: Array
-    arms: Array  # (1 + slots,) room for one agent's values of a round
+    arms: Array  # (1 + slots,) buffer for one agent's values of a round
     rewards: Array
     sigma: float
     epsilon: float
@@ -164,7 +164,7 @@ def _byzantine(of: SampleRules) -> Rules:
             arms[0], rewards[0], count = own.own_arm[r, m], own.own_reward[r, m], 1
             for s in range(mail.degree[g, m]):
                 t = posted - mail.delay[g, m, s] + 1
-                if t < 1:  # slots come nearest first: all further ones are still on their way
+                if t < 1:  # slots come nearest first: messages of all further ones have not arrived yet
                     break
                 i, w = t % depth, mail.sender[g, m, s]
                 if mail.sent[i, r, w]:
@@ -178,15 +178,15 @@ def _byzantine(of: SampleRules) -> Rules:
 class ByzantineUCB(NetworkTeam):
     """Byzantine-Proof Multi-Agent UCB (Dubey & Pentland 2020, algorithm 3).
 
-    After one pull of each arm, ``argmax_k μ̂_R(S_k, δ) + σ√ϵ + σ√(ln(1/δ)/|S_k|)`` with ``δ = 1/t²``; S_k holds the
-    agent's own rewards of arm k, always clean, and those of every report that reached it, as if all agents were
-    byzantine.  μ̂_R is the trimmed mean of Prasad et al., or any other estimator.  Within a round the own reward comes
-    first and reports in the order of their slots (nearest sender first).
+    After one pull of each arm, ``argmax_k μ̂_R(S_k, δ) + σ√ϵ + σ√(ln(1/δ)/|S_k|)`` with ``δ = 1/t²``.  S_k holds the
+    agent's own rewards of arm k, always clean, and those of every report that reached it.  All senders are treated as
+    possibly byzantine.  μ̂_R is the trimmed mean of Prasad et al., or any other estimator.  Within a round the own
+    reward comes first, then reports in the order of their slots (nearest sender first).
 
     Parameters
     ----------
     epsilon : float
-        Contamination ϵ that it expects, in [0, ½).
+        Expected contamination ϵ, in [0, ½).
     sigma : float
         σ, outside the root (theorem 4.1 prints it inside); ½ for rewards in [0, 1].
     mean : str or Estimator
@@ -208,22 +208,22 @@ class ByzantineUCB(NetworkTeam):
         self.mean = make_estimator(mean, self.epsilon)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        """Nothing: its ε is a share of false reports, no privacy."""
+        """Return no guarantees: its ε is a share of false reports, not a privacy parameter."""
         return ()
 
     @property
     def rules(self) -> Rules:  # type: ignore[override]
-        """Those of its estimator."""
+        """Compiled rules of its estimator."""
         return _byzantine(kind(self.mean).rules)
 
     def runs_at_once(self, env: World) -> int | None:
-        """As many as keep their samples within some 8 MB."""
+        """Return the number of runs whose samples fit in about 8 MB."""
         most, log_inverse_delta = env.n_agents * int(env.horizon), 2 * math.log(max(2, env.horizon))
         values = values_kept(self.mean, most, log_inverse_delta)
         return max(1, 2**20 // (env.n_agents * env.n_arms * values))
 
     def begin(self, env: World, rng: Streams) -> _Robust:
-        """No samples."""
+        """Return a state without samples."""
         shape = (len(rng), env.n_agents, env.n_arms)
         values = env.slots.degree[np.arange(shape[0]) % len(env.slots.degree)] + 1  # (R, M) of a round, at most
         each, horizon = int(values.max()), int(env.horizon)
@@ -235,7 +235,7 @@ class ByzantineUCB(NetworkTeam):
         return _Robust(self._samples.state, np.zeros(shape), np.zeros(shape), *own, *room, self.sigma, self.epsilon)
 
     def ahead(self) -> int:
-        """As many rounds as there is room for."""
+        """Return the number of rounds that the sample buffers have room for."""
         self._samples.reserve(self._room)
         self._refresh()
         return self._ahead
@@ -244,7 +244,7 @@ class ByzantineUCB(NetworkTeam):
         self.state = self.state._replace(samples=self._samples.state)
 
     def hear(self, inbox: Inbox) -> None:
-        """Add the own reward, then what arrived (lines 14–28)."""
+        """Add the own reward, then the arrivals (lines 14–28)."""
         own = self.state.own_arm[..., None], self.state.own_reward[..., None]
         arm, reward = (np.concatenate([x, inbox[name]], 2) for x, name in zip(own, ("arm", "reward"), strict=True))
         self._samples.add(arm, reward, np.concatenate([np.ones((*arm.shape[:2], 1), bool), inbox.arrived], 2))

@@ -1,4 +1,4 @@
-"""Regret bounds of Dubey & Pentland 2020, in the form that their proofs give (for dashed lines and tests).
+"""Regret bounds of Dubey & Pentland 2020, in the form of their proofs (for dashed lines and tests).
 
 χ̄ is the clique cover number of the power graph 𝒢_γ (`hushbandits.envs.network.graphs`); any cover is a valid upper
 value.
@@ -20,7 +20,7 @@ def _positive(gaps: Array) -> Array:
 
 
 def private_regret(gaps: Array, t: Array, agents: int, life: int, cover: int, epsilon: float) -> Array:
-    """Group regret of Private Multi-Agent UCB after t rounds (theorem of section 3.3).
+    """Return the bound on the group regret of Private Multi-Agent UCB after t rounds (theorem of section 3.3).
 
     ``χ̄ Σ_k 8 ln t/Δ_k + Σ_k Δ_k (χ̄(Mγ + 2) + M(1/ε + ζ(1.5)))``, sums over the arms with Δ_k > 0
     (`gaps`); M `agents`, γ `life`, χ̄ `cover`; ε = ``inf`` is the algorithm without noise.
@@ -33,7 +33,7 @@ def private_regret(gaps: Array, t: Array, agents: int, life: int, cover: int, ep
 def byzantine_regret(
     gaps: Array, t: Array, agents: int, life: int, cover: int, epsilon: float, sigma: float = 0.5
 ) -> Array:
-    """Group regret of Byzantine-Proof Multi-Agent UCB after t rounds (theorem of section 4.2).
+    """Return the bound on the group regret of Byzantine-Proof Multi-Agent UCB after t rounds (section 4.2).
 
     ``χ̄ Σ_k Δ_k 8σ² ln t/(Δ_k − 2σ√ϵ)² + (3M + γχ̄(M − 1)) Σ_k Δ_k``; infinite unless ``√ϵ < Δ_min/(2σ)``.  The printed
     bound lacks the factor Δ_k, the 2 that ``ln(1/δ) = 2 ln t`` brings, and the root in its condition.

@@ -1,4 +1,4 @@
-"""`PerAgent` makes a team of a plain class of one agent."""
+"""`PerAgent` builds a team from a plain class of one agent."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from hushbandits.core.validation import checked, checked_message
 
 
 class Unlearning(ValueError):
-    """Neither rewards nor messages reach an agent, and it does not say that it is blind."""
+    """Raised for an agent that receives neither rewards nor messages and does not declare ``blind = True``."""
 
 
 class PerAgent(Team):
-    """One object per seat and run, exactly as if each agent ran on its own machine.
+    """A team of one independent object per agent and run.
 
-    Where an object returns what its hook may not return, a ``ValueError`` names it.
+    If an object's hook returns an invalid value, a ``ValueError`` names the object.
 
     Parameters
     ----------
     factory : callable
-        ``factory(m, rng)`` builds agent m; `rng` is its own seeded ``numpy.random.Generator``.  If it has
-        a parameter ``n_arms``, it is told K by that name.  The object has
+        ``factory(m, rng)`` builds agent m; `rng` is its own seeded ``numpy.random.Generator``.  If it has a parameter
+        ``n_arms``, K is passed by that name.  The object has
 
         * ``act(t)`` → its action in round t = 1, 2, …: a value of the env's one action field (network: an arm;
           exploration: K bools), or a tuple of several (feedback: ``(arm, n)``),
-        * ``speak(reward)`` → a dict of its message's fields, or ``None`` for the standard report; where a message has
-          one field, its bare value will do (exploration: K bools of votes),
+        * ``speak(reward)`` → a dict of its message's fields, or ``None`` for the default message; if a message has
+          one field, its bare value is enough (exploration: K bools of votes),
         * ``hear(messages)`` ← a list of dicts, one per message that arrived.
 
-        `speak` brings it its own rewards, and `hear` what others say: where both are missing it can learn nothing, and
-        is refused unless it says so, ``blind = True``.
+        `speak` receives the agent's own rewards, and `hear` the others' messages.  An agent without both cannot learn;
+        it raises an error unless it declares ``blind = True``.
     setting : str, optional
         ``"network"`` etc.; default: any.
     fields : Fields, optional
-        Fields of its messages, where it does not send the standard report.
+        Fields of its messages, if it does not send the default message.
     name : str
         Names its random streams.
 
     Raises
     ------
     ValueError
-        What is given is a `Team`, an agent that is built already, or cannot be built from ``(m, rng)``; or its agents
-        can learn nothing.
+        `factory` is a `Team` or a single built agent, cannot be called as ``factory(m, rng)``, or builds agents that
+        cannot learn.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class PerAgent(Team):
             name = getattr(factory, "__name__", type(factory).__name__)
             raise ValueError(
                 f"PerAgent({name}): factory={shown(factory)} must be the class of one agent, with act(t), or a "
-                f"function of (m, rng) that builds one; a Team plays all seats already"
+                f"function of (m, rng) that builds one; a Team already plays all agents"
             )
         if isinstance(factory, type):
             _learning(factory)
@@ -88,7 +88,7 @@ class PerAgent(Team):
         self.name = name or str(getattr(factory, "__name__", "PerAgent"))
         self.setting = setting
         self.fields = fields
-        # Where its agents do not speak, the standard report is all that they send.
+        # Agents without `speak` send the default message.
         self.improvises = not isinstance(factory, type) or hasattr(factory, "speak")
 
     def reset(self, env: World, rng: Streams) -> None:
@@ -101,7 +101,7 @@ class PerAgent(Team):
         _learning(self._seats[0][0])
 
     def _acting(self, hook: str) -> list[tuple[int, int]]:
-        """Run and row of all who act now and have a hook."""
+        """Return run and row of all agents that act now and have the hook."""
         runs = [r for r in range(len(self._who)) if self._face.live[r]]
         return [(r, a) for r in runs for a, m in enumerate(self._who[r]) if hasattr(self._seats[r][m], hook)]
 
@@ -109,7 +109,7 @@ class PerAgent(Team):
         return f"agent {self._who[r, a]} of {self.name} in round {int(self._t[r]) + 1} of run {r}"
 
     def _asked(self, r: int, a: int, hook: str, told: object, hint: str = "") -> object:
-        """What an agent answers; where its code raises, ``RuntimeError`` says whose and when."""
+        """Return an agent's answer; if its code raises, raise ``RuntimeError`` with the agent, round and run."""
         try:
             return getattr(self._seats[r][self._who[r, a]], hook)(told)
         except Exception as error:
@@ -139,15 +139,15 @@ class PerAgent(Team):
             return None
         fields = self._face.fields
         message = {k: np.zeros((*self._who.shape, *f.shape), f.dtype) for k, f in fields.items()}
-        # Whoever says nothing of its own sends the standard report, if that is what the team sends at all.
+        # An agent that returns None sends the default message, if the team sends it.
         standard = {} if self.fields is not None else self._face.standard_report()
         message |= {"sent": np.full(self._who.shape, self.fields is None), **standard}
         for r, a in self._acting("__init__") if self.fields is None else said:
             if not self._face.agents_speak:
-                raise ValueError(f"{self._name_of(r, a)}: speak must return None, for here users speak, not servers")
+                raise ValueError(f"{self._name_of(r, a)}: speak must return None, as only users send messages here")
             own = said.get((r, a), {})
             if not isinstance(own, dict) and len(fields) == 1:
-                own = dict.fromkeys(fields, own)  # the only one needs no name
+                own = dict.fromkeys(fields, own)  # a single field needs no name
             if isinstance(own, dict):
                 own = {"sent": True, **{k: v[r, a] for k, v in standard.items()}, **own}
             for k, value in checked_message(f"what {self._name_of(r, a)} says", own, fields, ()).items():
@@ -165,22 +165,22 @@ class PerAgent(Team):
         for r, a in listening:
             heard = [{k: v[r, a, s] for k, v in gathered.items()} for s in np.flatnonzero(arrived[r, a])]
             for message in heard if wide else ():
-                message.update((k, message[k].copy()) for k in wide)  # an array would lead to everybody's
+                message.update((k, message[k].copy()) for k in wide)  # a view would expose all agents' values
             self._asked(r, a, "hear", heard, f"; a message here has: {', '.join(gathered)}")
 
 
 def _learning(agent: object) -> None:
-    """Raise `Unlearning` unless an agent, or its class, is told of rewards or messages, or says that it is blind."""
+    """Raise `Unlearning` unless an agent, or its class, receives rewards or messages, or declares itself blind."""
     if not (hasattr(agent, "speak") or hasattr(agent, "hear") or getattr(agent, "blind", False) is True):
         cls = agent if isinstance(agent, type) else type(agent)
         raise Unlearning(
-            f"PerAgent({cls.__name__}): without speak(reward), which brings an agent its own rewards, and "
-            f"hear(messages), which brings what others say, it never learns; where that is meant, it says blind = True"
+            f"PerAgent({cls.__name__}): without speak(reward) for its own rewards or hear(messages) for the others' "
+            f"messages, an agent never learns; if that is intended, set blind = True"
         )
 
 
 def _an(field: Field) -> str:
-    """One value of an action's field, in words."""
+    """Return a description of one value of an action's field."""
     low, high = field.range
     if field.form.kind == "b":
         return f"{field.shape[0]} bools" if field.shape else "a bool"

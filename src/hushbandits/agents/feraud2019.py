@@ -1,8 +1,8 @@
 """Féraud, Alami & Laroche 2019, "Decentralized Exploration in Multi-Armed Bandits" (ICML).
 
-Decentralized Elimination (algorithm 2) plays any best-arm routine at the low confidence 1 − η: whatever a player
-gives up is a vote, and ``M = ⌊ln δ/ln η⌋`` votes remove an arm for everybody.  The routines are in `policies`; here
-is what the vote needs of its env.
+Decentralized Elimination (algorithm 2) plays any best-arm routine at the low confidence 1 − η.  A player votes against
+every arm that its routine eliminates, and ``M = ⌊ln δ/ln η⌋`` votes remove an arm for all players.  The routines are in
+`hushbandits.routines`; this module states what the vote requires of its env.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ class ArmSelection(VotingTeam):
     routine : str
         One of `hushbandits.routines.best_arm.ROUTINES`.
     epsilon, delta : float
-        ε, an arm within ε of the best will do; and δ, failure probability of the whole.
+        ε: an arm within ε of the best is correct; and δ: failure probability of the whole.
     phi : float, optional
-        φ of SER4 (``ValueError`` with another routine), which plays on to the horizon: probability of a reset per
-        activation, 1e-4 unless given; theorem 4 wants it near the number of switches over the horizon.
+        φ of SER4 (``ValueError`` with another routine), which plays to the horizon: probability of a reset per
+        activation, 1e-4 by default.  Theorem 4 asks for about the number of switches over the horizon.
     """
 
-    #: What stands before the routine's name.
+    #: The prefix of the routine's name.
     role: ClassVar[str]
     plays_on = True
 
@@ -51,7 +51,7 @@ class ArmSelection(VotingTeam):
         return ROUTINES[self.routine_name](n_arms, failure, self.epsilon, **own)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        """Return none: ε says how far below the best an arm may lie."""
+        """Return no guarantees: its ε is the tolerated gap to the best arm, not a privacy parameter."""
         return ()
 
 
@@ -59,12 +59,11 @@ class Decentralized(ArmSelection):
     """Decentralized Elimination (Féraud et al. 2019, algorithm 2) over one arm-selection routine.
 
     The active player reads 𝒦 (lines 4–12: ``𝒦_n ← 𝒦_n ∩ 𝒦``, or 𝒦 itself once that is one arm), plays one arm of
-    𝒦_n (line 13), and votes out the arms that the routine gives up (lines 14–20).  The run ends when every player
-    holds one arm (line 22); activations of players who already do count.
+    𝒦_n (line 13), and votes out the arms that the routine eliminates (lines 14–20).  The run ends when every player
+    holds one arm (line 22); activations of players that already hold one count too.
 
-    Over SER4 it is DSER4 (section 4), for best arms that change: in every activation in which it pulls, the player
-    resets with probability φ, that is its routine, everybody else's, all votes and 𝒦.  It plays on to the env's
-    horizon, and is judged by its regret.
+    Over SER4 it is DSER4 (section 4), for best arms that change.  In every activation with a pull, the player resets
+    with probability φ: all routines, all votes and 𝒦.  It plays to the env's horizon and is judged by its regret.
 
     Parameters
     ----------
@@ -96,9 +95,9 @@ class Decentralized(ArmSelection):
         self.eta = real("eta", eta, 0, 1)
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """M votes suffice; finished players stay; the end is when every player holds one arm, or the horizon."""
+        """Require a vote in which M votes suffice and finished players stay; SER4 also requires resets."""
         end = {"comparison": ">=", "idle": "stays", "stop": "players", "single": True}
-        if self.phi is not None:  # a vote that may be reset is never over
+        if self.phi is not None:  # a vote with resets never ends before the horizon
             end |= {"stop": "horizon", "resets": True}
         strict = settings.get("strict", True)
         vote = {"delta": self.delta, "eta": self.eta, "precision": self.epsilon, "strict": strict}

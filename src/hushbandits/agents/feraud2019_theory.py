@@ -1,9 +1,9 @@
-"""What Féraud et al. 2019 prove, with explicit constants.
+"""Bounds of Féraud et al. 2019 with explicit constants.
 
-Theorems 2 and 3 and the corollaries give orders; the constants here are those that their arguments lead to, and said
-so.  A player's own samples T_Py are counted pull by pull, not in orders.  Theorem 2, the samples until the M most
-likely players have T_Py each, has an order too: by Hoeffding's inequality it is `rio2023_theory.mase_rounds`, and its
-confidence `rio2023_theory.mase_confidence`.
+Theorems 2 and 3 and the corollaries state orders; the constants here follow from their arguments, and the docstrings
+say so.  A player's own samples T_Py are counted exactly.  Theorem 2 bounds the samples until the M most likely players
+have T_Py each: by Hoeffding's inequality this is `rio2023_theory.mase_rounds`, with confidence
+`rio2023_theory.mase_confidence`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hushbandits.routines.racing import pass_gap
 
 
 def failure(delta: float, eta: float) -> float:
-    """Theorem 1: ``η^⌊ln δ/ln η⌋``, the failure probability of M fixed players.
+    """Return ``η^⌊ln δ/ln η⌋``, the failure probability of M fixed players (theorem 1).
 
     It lies *above* δ, because M is rounded down; and any M of N players can outvote an arm, not M fixed ones.
     """
@@ -25,12 +25,12 @@ def failure(delta: float, eta: float) -> float:
 
 
 def message_bound(delta: float, eta: float, n_arms: int) -> int:
-    """Theorem 1: at most ``MK − 1`` messages are sent."""
+    """Return the bound ``MK − 1`` on the number of messages (theorem 1)."""
     return vote_threshold(delta, eta) * n_arms - 1
 
 
 def median_samples(n_arms: int, eta: float, epsilon: float) -> int:
-    """T_Py of corollary 1: the pulls of median elimination, which are the same in every run."""
+    """Return T_Py of corollary 1: the number of pulls of median elimination, equal in every run."""
     total, epoch = 0, 1
     while n_arms > 1:
         total += n_arms * int(median_length(epoch, eta, epsilon))
@@ -39,7 +39,7 @@ def median_samples(n_arms: int, eta: float, epsilon: float) -> int:
 
 
 def elimination_samples(gaps: Sequence[float], eta: float, epsilon: float) -> int:
-    """T_Py of corollary 2 (SE) and theorem 3 (SER3): pulls until only the best arm is left, with probability 1 − η.
+    """Return T_Py of corollary 2 (SE) and theorem 3 (SER3): pulls until the best arm is left, w.p. 1 − η.
 
     While every mean is within ``pass_gap/2`` of its estimate, arm k has left once ``2·pass_gap ≤ Δ_k + ε``; the best
     arm is pulled as often as the second.  For SER3, gaps are those of assumption 4, averaged over passes.

@@ -1,7 +1,7 @@
 """Howson, Filippi & Pike-Burke 2024, "QuACK: A Multipurpose Queuing Algorithm for Cooperative k-Armed Bandits".
 
-One leader runs a single-agent algorithm π on everybody's rewards, which wait in a queue per arm; the others
-repeat its arms as the instructions reach them.
+One leader runs a single-agent algorithm π on all agents' rewards, which wait in a queue per arm.  The followers repeat
+the leader's arms as its instructions reach them.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _around(choose: Callable[..., int], update: Callable[..., None], turned: Tur
 
 
 def guess(rngs: Sequence[np.random.Generator], n_arms: int, told: Array, arms: Array) -> None:
-    """Write a uniform arm to `arms`, (R, M), for everyone to whom nobody has told one yet."""
+    """Write a uniform arm to `arms`, (R, M), for every agent that has not received an instruction yet."""
     if told.all():
         return
     for r, rng in enumerate(rngs):
@@ -98,11 +98,11 @@ def guess(rngs: Sequence[np.random.Generator], n_arms: int, told: Array, arms: A
 
 
 def search_messages(adjacency: Array, distance: Array) -> int:
-    """How many messages find the graph median and the ways to it, without anybody who oversees it (appendix A).
+    """Return the number of messages of the distributed search for the graph median and the paths to it (appendix A).
 
-    All sources at once, where the paper takes them one after the other: 3M rounds instead of some 2M².  Bellman–Ford
-    tells all neighbours for M − 1 rounds, and then each parent that it is one; for M rounds what everyone knows goes to
-    its parents; for M rounds everyone tells its neighbours the least (cost, name) that it knows.
+    All sources are searched at once, while the paper takes one after the other: 3M rounds instead of about 2M².  In
+    M − 1 rounds of Bellman–Ford every agent informs all neighbours, and then each parent.  For M rounds an agent's
+    knowledge goes to its parents.  For M rounds it sends its neighbours the least (cost, name) that it knows.
     """
     linked = np.zeros_like(adjacency)  # w and its parents: of the neighbours one hop nearer to a source, the lowest
     for hops in distance:
@@ -119,11 +119,10 @@ class QuACK(PolicyTeam):
     The leader v appends every reward that arrives to its arm's queue Q_a.  In round t it asks π for an arm a;
     while Q_a is not empty, π takes a reward from it and is asked again; then v plays a, and π takes its own
     reward.  A follower w plays ``A^v_{t−d}`` once t > d = d(v, w), a uniform arm before that; where messages get
-    lost, the last instruction that reached it.
-    π plays Mn times in all over a horizon of n rounds, and its clock counts its own updates: QuACK-UCB has
-    ``δ = 1/(Mn)²``.
+    lost, it plays the last instruction that reached it.
+    π plays Mn times over a horizon of n rounds, and its time counts its own updates: QuACK-UCB has ``δ = 1/(Mn)²``.
 
-    Everyone's standard report floods the graph, so the life γ must reach from the leader to everyone.
+    All agents' default messages flood the graph, so γ must cover the distance from the leader to every agent.
 
     Parameters
     ----------
@@ -132,21 +131,22 @@ class QuACK(PolicyTeam):
     leader : int or str
         An agent, or ``"median"``: the graph median, ``argmin_v Σ_w d(v, w)``.
     routing : str
-        ``"flood"``, or ``"tree"``: one instruction down a shortest-path tree from the leader, reports up (section 3.1).
-        Its metric ``messages_most``: what the busiest agent sends in a round, the reports that it passes on as one.
+        ``"flood"``, or ``"tree"``: instructions go down a shortest-path tree from the leader, reports go up (section
+        3.1).  Its metric ``messages_most`` counts the busiest agent's messages in a round; all reports that it passes
+        on count as one.
     elects : bool
-        Whether the run begins with the search for the leader, the graph median, and for the ways to it (appendix A):
-        3M rounds of uniform play without reports.  Metrics ``setup_rounds`` and ``setup_messages`` say what it took.
+        Whether the run begins with a search for the leader, the graph median, and for the paths to it (appendix A):
+        3M rounds of uniform play without reports.  The metrics ``setup_rounds`` and ``setup_messages`` count its cost.
 
     Raises
     ------
     ValueError
-        γ is shorter than the way from the leader to somebody.
+        γ is smaller than the distance from the leader to some agent.
     """
 
     hears = ("sender", "arm", "reward")
     around = staticmethod(_around)
-    rules = PolicyTeam.rules  # said here again, because the phases below are those of these rules
+    rules = PolicyTeam.rules  # repeated, because the phases below follow these rules
     measures: Mapping[str, Metric] = {
         "setup_rounds": Metric("rounds before the leader is known", "count"),
         "setup_messages": Metric("messages of the search for the leader", "count"),
@@ -179,11 +179,11 @@ class QuACK(PolicyTeam):
         return Protocol(env={**super().protocol(settings).env, **(tree if self.routing == "tree" else {})})
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` where nobody can lead, or π cannot play; of a graph that is drawn, `reset` says it."""
+        """Raise ``ValueError`` if no agent can lead or π cannot play; for random graphs `reset` raises it."""
         if self.leader is not None and self.leader >= env.n_agents:
             raise ValueError(f"leader={self.leader} must be an agent: 0..{env.n_agents - 1}")
         if self.elects and (pause := 3 * env.n_agents) >= env.horizon:
-            raise ValueError(f"horizon={env.horizon} is over before the leader is found: 3M = {pause} rounds")
+            raise ValueError(f"horizon={env.horizon} is too short: the search for the leader takes 3M = {pause} rounds")
         tried(self.policy, env, env.n_agents * env.horizon, heard=True)
         if hasattr(env, "slots"):
             self._leaders(env)
@@ -193,13 +193,13 @@ class QuACK(PolicyTeam):
         leaders: Array = graph_median(distance) if self.leader is None else np.full(len(distance), self.leader)
         if env.routing == "tree" and (leaders != env.root).any():
             raise ValueError(
-                f"leader={int(leaders[0])} must be the root of the tree, {int(env.root[0])}, or route by flood"
+                f"leader={int(leaders[0])} must be the root of the tree, {int(env.root[0])}; or use routing='flood'"
             )
         reach = distance[np.arange(len(distance)), leaders].max(1)
         life: Array = env.slots.life
         if (life < reach).any():
             raise ValueError(
-                f"life={int(life.min())} is too short for QuACK: the leader is {int(reach.max())} hops from somebody"
+                f"life={int(life.min())} is too short for QuACK: an agent is {int(reach.max())} hops from the leader"
             )
         return leaders
 
@@ -227,13 +227,13 @@ class QuACK(PolicyTeam):
             found |= {"setup_rounds": np.full(len(self._paid), self._pause), "setup_messages": self._paid}
         if env.routing == "tree":
             trees = map(shortest_path_tree, env.adjacency, env.distance, env.root)
-            # an instruction to every child and one message to the parent: as many as there are edges at the agent
+            # an instruction to every child and one message to the parent: the agent's degree
             most = np.array([tree.sum(1).max() for tree in trees])
             found["messages_most"] = most[np.arange(len(self.state.leader)) % len(most)]
         return found
 
     def act(self, obs: Observation) -> Array:
-        """Leaders ask π; followers repeat their last instruction, or guess until the first."""
+        """Return π's arm for leaders, and for followers their last instruction, or a uniform arm before the first."""
         guess(self._rngs, self._n_arms, self._told, self._arm)
         self._t = int(obs.t[0]) + 1
         return self._arm if self._looks else super().act(obs)
@@ -271,7 +271,7 @@ class QuACK(PolicyTeam):
         self.state = own._replace(queue=queue, head=np.zeros_like(own.head))
 
     def ahead(self) -> int:
-        """How many rounds may be compiled: 0 until all agents know their leader, and where π is one's own."""
+        """Return how many rounds may be compiled: 0 until all agents know their leader, or if π is user-defined."""
         if not (self._told.all() and self._ships):
             return 0
         return int(self.state.queue.shape[2] - self.state.size.max()) // self._slots if self._slots else LONGEST

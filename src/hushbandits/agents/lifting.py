@@ -1,4 +1,4 @@
-"""Teams that see and do what a learner does: `FromFunction` lifts a function of observations."""
+"""Teams with a learner's observations and actions: `FromFunction` lifts a function of observations."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from hushbandits.core.validation import Space, Stacked, fits
 
 
 class TaskTeam(Team):
-    """Base of teams that look through an env's task for learners, and answer with its actions.
+    """Base of teams that use an env's reinforcement-learning task: its observations and its actions.
 
     Parameters
     ----------
     beats : int
-        1: arms and message of a round are chosen at once; 2: the message after the own reward was seen.  The metric
-        ``beats`` says which.
+        1: the team chooses arms and message of a round at once; 2: it chooses the message after it has seen its own
+        reward.  The metric ``beats`` reports the number.
     """
 
     measures: Mapping[str, Metric] = {"beats": Metric("beats of a step of the policy", "count")}
-    told = ()  # its task sees what there is
+    told = ()  # its task adapts to the fields that the env returns
     #: Its task writes the message.
     improvises = True
 
@@ -37,7 +37,7 @@ class TaskTeam(Team):
         self.beats = integer("beats", beats, 1, 2)
 
     def look(self, its: EnvView) -> Task:
-        """Return the task through which it looks at an env (`its` view); a ``ValueError`` says why there is none."""
+        """Return the task of an env (`its` view); raise ``ValueError`` if the env has no suitable one."""
         raise NotImplementedError(f"{type(self).__name__} must define look(its)")
 
     def begin(self, rng: Streams) -> None:
@@ -45,24 +45,24 @@ class TaskTeam(Team):
         raise NotImplementedError(f"{type(self).__name__} must define begin(rng)")
 
     def choose(self, task: Task, pull: bool, talk: bool) -> Stacked:
-        """Everyone's action in the next step of `task`, ``(R, M, …)``; `pull`, `talk`: whether it has that phase."""
+        """Return all agents' actions in the next step of `task`, ``(R, M, …)``; `pull`, `talk`: its phases."""
         raise NotImplementedError(f"{type(self).__name__} must define choose(task, pull, talk)")
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` where `env` has no task, or none that can be looked at so."""
+        """Raise ``ValueError`` if `env` has no task, or its task does not accept these options."""
         self.look(view_of(env))
 
     def looking(self, its: EnvView, options: Params) -> Task:
-        """Return the task of an env (`its` view) with `options`; ``ValueError`` says what is missing."""
+        """Return the task of an env (`its` view) with `options`; raise ``ValueError`` if the env lacks one."""
         if its.horizon is None:
-            raise ValueError(f"{self.name} needs to know how long a run may last: give the env a horizon")
+            raise ValueError(f"{self.name} needs the length of a run: give the env a horizon")
         if its.learner is None:
-            raise ValueError(f"{self.name} needs an env with a task for learners, and this one declares no learner")
+            raise ValueError(f"{self.name} needs an env with a task for learners; this env declares none")
         task: Task = its.learner.asked(its, options)
         return task
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """Which game it played."""
+        """Return the metric that tells the number of phases of a step."""
         return {"beats": np.full(env.runs, self.beats)}
 
     def reset(self, env: World, rng: Streams) -> None:
@@ -93,46 +93,46 @@ class TaskTeam(Team):
 
 
 def given_options(task: object) -> dict[str, object]:
-    """Return what decides what is seen and how an action is written, checked as far as possible without an env."""
+    """Return the options of observations and actions, checked as far as possible without an env."""
     if task is None:
         return {}
     if not isinstance(task, Mapping):
         raise ValueError(f"task={shown(task)} must be a dict of a task's options, such as {{'agent_id': True}}")
     for name in task:
         if name in EARNED:
-            raise ValueError(f"task: {name}={shown(task[name])} is about what a learner earns, and agents earn nothing")
+            raise ValueError(f"task: {name}={shown(task[name])} sets a learner's reward; leave it out")
     return dict(task)
 
 
 class FromFunction(TaskTeam):
-    """A function of observations as an agent: all agents of all runs ask it at once.
+    """A team that one function of observations controls: one call decides for all agents of all runs.
 
-    It sees what a learner sees in the env (`hb.make`), and its actions are written as a learner's are.
+    Observations and actions are those of a learner in the env (`hb.make`).
 
     Parameters
     ----------
     function : callable
         ``function(observations)`` → actions.  Observations are ``(R, A, D)`` float32, of the A agents that act (one in
-        exploration, all elsewhere), their parts as ``env.layout`` of a view says; actions are ``(R, A)`` or
-        ``(R, A, parts)``, of the task's action space, or a dict of such arrays where that space is one.  Rows of runs
-        that are over count for nothing.  If it has a parameter of one of these names, it is told that as well:
+        exploration, all elsewhere); ``env.layout`` of a view names their parts.  Actions are ``(R, A)`` or
+        ``(R, A, parts)`` in the task's action space, or a dict of such arrays if that space is a dict.  Rows of runs
+        that are over are ignored.  Parameters with these names are passed as well:
 
-        * ``mask`` — ``(R, A, C)`` bools, which choices count, as ``action_mask`` of a view,
-        * ``who`` — ``(R, A)``, the agents' numbers,
-        * ``rngs`` — R seeded generators, one per run: with these, and row by row, a run plays alone as in a batch.
+        * ``mask`` — ``(R, A, C)`` bools, the valid choices, as ``action_mask`` of a view,
+        * ``who`` — ``(R, A)``, the agents' indices,
+        * ``rngs`` — R seeded generators, one per run, so that a run has the same results alone and in a batch.
 
-        If it has a method ``reset``, that is called without arguments when runs begin.
+        A method ``reset`` is called without arguments when runs begin.
     task : mapping, optional
         Options of the task, as for `hb.make`: ``{"actions": "multidiscrete", "agent_id": True}``.
     beats : int
         1 or 2, as for `hb.make`.
     name : str, optional
-        What it is called, and its random stream; default: the function's name.
+        Name of the team and of its random stream; default: the function's name.
 
     Raises
     ------
     ValueError
-        `function` cannot be called, or is a class; an option of `task` is about what a learner earns.
+        `function` cannot be called, or is a class; or an option of `task` sets a learner's reward.
 
     Examples
     --------
@@ -159,20 +159,20 @@ class FromFunction(TaskTeam):
         self.name = str(name or getattr(function, "__name__", type(function).__name__))
 
     def look(self, its: EnvView) -> Task:
-        """The env's task, with the options that were given; ``ValueError`` where it has none such."""
+        """Return the env's task with the given options; raise ``ValueError`` if the env has no such task."""
         try:
             return self.looking(its, self._options)
         except TypeError as error:
-            raise ValueError(f"{self.name} cannot look at this env: {error}") from None
+            raise ValueError(f"{self.name} cannot observe this env: {error}") from None
 
     def begin(self, rng: Streams) -> None:
-        """Open a generator per run where the function draws, and let it forget."""
+        """Open a generator per run if the function draws, and call the function's `reset`."""
         self._rngs = rng.generators() if "rngs" in self._wants else []
         if callable(reset := getattr(self._function, "reset", None)):
             reset()
 
     def choose(self, task: Task, pull: bool, talk: bool) -> Stacked:
-        """Ask the function for those whose action counts; the others' is 0."""
+        """Return the function's actions for agents whose action counts, and 0 for the others."""
         seen, who = task.observe(pull, talk), task.obs.who
         rows = np.arange(len(who))[:, None]
         more: dict[str, object] = {"who": who.copy(), "rngs": self._rngs}
@@ -190,14 +190,14 @@ class FromFunction(TaskTeam):
         return {name: spread(value) for name, value in asked.items()} if isinstance(asked, dict) else spread(asked)
 
     def _read(self, space: Space, answer: object, lead: tuple[int, ...]) -> Stacked:
-        """The function's answer as stacked actions of `space`, ``(R, A, …)``."""
+        """Return the function's answer as stacked actions of `space`, ``(R, A, …)``."""
         if isinstance(space, spaces.Dict):
             if not isinstance(answer, Mapping) or set(answer) != set(space):
                 raise ValueError(f"{self.name} must return a dict of {', '.join(space)}, not {shown(answer)}")
             return {name: self._read(part, answer[name], lead) for name, part in space.items()}
         try:
             action = np.asarray(answer)
-        except Exception as error:  # a tensor that must be detached first, ragged lists
+        except Exception as error:  # for example a tensor that must be detached, or ragged lists
             raise ValueError(f"{self.name} must return an array of actions: {error}") from error
         if isinstance(space, spaces.Box) and action.dtype.kind == "f":
             action = action.astype(space.dtype)

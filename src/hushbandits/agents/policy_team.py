@@ -1,4 +1,4 @@
-"""What network agents around a single-agent policy share: the policy, its rules compiled or not, its learners."""
+"""Base of network agents around a single-agent policy: the policy, its rules and its learners."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hushbandits.envs.network.rules import Rules, interpreted
 from hushbandits.policies.shelf import AnyPolicy, given_to, make_policy
 from hushbandits.policies.start import started
 
-#: What turns a rule into the one that is played: compiles it, or leaves it as plain Python.
+#: Turns a rule into the one that is played: compiles it, or leaves it as plain Python.
 Turned = Callable[[Callable[..., None]], Callable[..., None]]
 #: ``around(choose, update, turned)``: a team's rules around the two of a policy.
 Around = Callable[[Callable[..., int], Callable[..., None], Turned], Rules]
@@ -25,16 +25,16 @@ def _compiled(around: Around, choose: Callable[..., int], update: Callable[..., 
 
 
 class PolicyTeam(NetworkTeam):
-    """Base of network agents around a policy: compiled where the policy ships, else plain Python.
+    """Base of network agents around a policy: compiled for a built-in policy, plain Python otherwise.
 
-    A subclass gives `around`, and `begin`, whose state has the policy's from `learners`.
+    A subclass defines `around` and `begin`; the state that `begin` returns contains the policy's, from `learners`.
 
     Parameters
     ----------
     policy : str, class or Policy
         One of `list_policies`, ``"my_module:MyPolicy"``, a class or a policy.
     **params
-        The policy's.
+        The policy's parameters.
     """
 
     around: Around
@@ -47,16 +47,16 @@ class PolicyTeam(NetworkTeam):
 
     @property
     def rules(self) -> Rules:  # type: ignore[override]
-        """Compiled around the policy's; a user-defined policy's are called as they are."""
+        """Rules around the policy's: compiled, or plain Python for a user-defined policy."""
         if self._ships:
             return _compiled(self.around, self.policy.choose, self.policy.update)
         return self.around(self.policy.choose, self.policy.update, lambda rule: rule)
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """The mechanism gets the policy's ε."""
+        """Require a mechanism with the policy's ε."""
         return Protocol(env=given_to(self.policy, settings))
 
     def learners(self, env: World, rng: Streams, each: int, plays: int) -> NamedTuple:
-        """Return the policy's state in `env`: `each` learners for every run of `rng`, of so many `plays`."""
+        """Return the policy's state in `env`: `each` learners for every run of `rng`, with `plays` plays each."""
         luck = rng.cursors(each, POLICY) if self.policy.random else None
         return started(self.policy, env, len(rng) * each, plays, luck)

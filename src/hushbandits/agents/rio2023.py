@@ -1,9 +1,9 @@
 """Rio, Barlier, Colin & Soare 2023, "Multi-Agent Best Arm Identification with Private Communications" (ICML).
 
-Both algorithms are the same scheme (algorithm 1): every agent eliminates arms by its own samples and votes out what
-it eliminates; they differ in the local rule.  `DP-MASE` (algorithm 2) runs differentially private successive
-elimination (Sajed & Sheffet 2019); `Corrupted-Elimination` (algorithm 3) plain successive elimination at a low
-confidence, and loses votes on purpose.
+Both algorithms follow one scheme (algorithm 1): every agent eliminates arms by its own samples and votes against them.
+They differ in the local rule.  `DP-MASE` (algorithm 2) runs differentially private successive elimination (Sajed &
+Sheffet 2019).  `Corrupted-Elimination` (algorithm 3) runs plain successive elimination at a low confidence and loses
+votes on purpose.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class DPMASE(VotingTeam):
         self.beta = real("beta", beta, 0, 1)
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """Votes exceed ⌊ln δ/ln β⌋ (an env's own η would take the place of β); finished agents leave."""
+        """Require that votes exceed ⌊ln δ/ln β⌋ (an env's own η would replace β) and finished agents leave."""
         vote = {"delta": self.delta, "beta": self.beta, "eta": None}
         return Protocol(env={**vote, "comparison": ">", "idle": "leaves"})
 
@@ -51,7 +51,7 @@ class DPMASE(VotingTeam):
                 epsilon=self.epsilon,
                 delta=0.0,
                 adjacency=Adjacency("one reward of one agent on one arm replaced", "reward"),
-                view="whoever sees all votes",
+                view="an observer of all votes",
                 assumptions=(
                     "rewards in [0, 1]",
                     "idealised floating point",
@@ -92,7 +92,7 @@ class CorruptedElimination(VotingTeam):
         self.xi = real("xi", xi, 0, 1, closed="low")
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """Votes exceed ⌊ln δ/ln η_ξ⌋, get lost at rate ξ; finished agents leave."""
+        """Require that votes exceed ⌊ln δ/ln η_ξ⌋ and are lost at rate ξ, and finished agents leave."""
         return Protocol(env={"delta": self.delta, "eta": self.eta, "xi": self.xi, "comparison": ">", "idle": "leaves"})
 
     def routine(self, n_arms: int) -> Routine:

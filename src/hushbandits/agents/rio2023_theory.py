@@ -1,6 +1,6 @@
-"""What Rio et al. 2023 prove, with explicit constants.
+"""Bounds of Rio et al. 2023 with explicit constants.
 
-The propositions give orders; where a constant is needed to draw a line it is the one of the proof, and said so.
+The propositions state orders; a constant that a figure needs is that of the proof, and the docstring says so.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hushbandits.routines.successive import epoch_length
 
 
 def dp_local_samples(gaps: Sequence[float], epsilon: float, beta: float) -> int:
-    """T(β): activations after which DP successive elimination has found the best arm, with probability ≥ 1 − β.
+    """Return T(β): activations after which DP successive elimination has the best arm w.p. at least 1 − β.
 
     ``Σ_e R(e)`` over epochs ``e = 1..⌈log₂(1/Δ₂)⌉``, each with the arms whose gap is below ``Δ_{e−1}``: R(e) makes
     h and c at most Δ_e/8 each, so epoch e drops every arm with ``Δ_k ≥ Δ_e`` (Sajed & Sheffet 2019, lemma 4.2).
@@ -31,7 +31,7 @@ def dp_local_samples(gaps: Sequence[float], epsilon: float, beta: float) -> int:
 
 
 def elimination_local_samples(gaps: Sequence[float], failure: float) -> int:
-    """T(η): activations after which successive elimination has found the best arm, with probability ≥ 1 − η.
+    """Return T(η): activations after which successive elimination has the best arm w.p. at least 1 − η.
 
     The smallest t whose elimination gap ``2√(ln(Kt²/η)/t)`` is at most Δ₂/2: empirical means are then within a
     quarter of Δ₂ (Even-Dar et al. 2006, theorem 8).
@@ -41,7 +41,7 @@ def elimination_local_samples(gaps: Sequence[float], failure: float) -> int:
 
 
 def first_below(radius: Callable[[int], float], bound: float) -> int:
-    """Smallest t ≥ 1 at which `radius`, which falls (but for its first steps), is at most `bound`."""
+    """Return the smallest t ≥ 1 at which `radius`, which falls after its first steps, is at most `bound`."""
     high = 1
     while radius(high) > bound:
         high *= 2
@@ -49,12 +49,12 @@ def first_below(radius: Callable[[int], float], bound: float) -> int:
 
 
 def most_likely(weights: Sequence[float], m: int) -> float:
-    """p*: the probability of the m-th most likely agent, or of the least likely one of fewer."""
+    """Return p*, the probability of the m-th most likely agent (or of the least likely of fewer agents)."""
     return sorted(weights, reverse=True)[min(max(m, 1), len(weights)) - 1]
 
 
 def mase_rounds(local_samples: float, weights: Sequence[float], threshold: int, delta: float) -> float:
-    """Proposition 4.3: rounds until the M most likely agents have T(β) samples each, up to probability δ.
+    """Return the rounds until the M most likely agents have T(β) samples each, up to probability δ (prop. 4.3).
 
     The root of the proof's quadratic ``p*T − √(T ln(1/δ)/2) = T(β)`` (its eq. 4):
     ``T = ((a + √(a² + 4p*T(β)))/(2p*))²`` with ``a = √(ln(1/δ)/2)``; p* is the probability of the M-th most likely
@@ -68,16 +68,16 @@ def mase_rounds(local_samples: float, weights: Sequence[float], threshold: int, 
 def mase_confidence(
     rounds: float, local_samples: float, weights: Sequence[float], threshold: int, delta: float
 ) -> float:
-    """Proposition 4.3: ``(1 − δ)(1 − I_{1−p*}(T − T(β), 1 + T(β)))^M``, the probability that it comes with."""
+    """Return the confidence ``(1 − δ)(1 − I_{1−p*}(T − T(β), 1 + T(β)))^M`` of proposition 4.3."""
     late = scipy.special.betainc(rounds - local_samples, 1 + local_samples, 1 - most_likely(weights, threshold))
     return float((1 - delta) * (1 - late) ** threshold)
 
 
 def corrupted_failure(delta: float, eta_xi: float, xi: float, alpha: int = 0) -> float:
-    """Proposition 5.2 at one α: ``(1 − I_ξ(α + 1, M)) η_ξ^(M+α)`` with ``M = ⌊ln δ/ln η_ξ⌋``.
+    """Return ``(1 − I_ξ(α + 1, M)) η_ξ^(M+α)`` with ``M = ⌊ln δ/ln η_ξ⌋`` (proposition 5.2 at one α).
 
-    The proposition takes the minimum over all α ∈ ℕ, but the expression falls to 0 as α grows, and no failure
-    probability does: the proof multiplies the chance of M + α wrong eliminations, which a failure does not need.
+    The proposition takes the minimum over all α ∈ ℕ.  But the expression falls to 0 as α grows, which no failure
+    probability does: the proof multiplies by the chance of M + α wrong eliminations, which a failure does not need.
     `failure_by_count` with ``p = η_ξ(1 − ξ)`` is a bound that holds.
     """
     m = vote_threshold(delta, eta_xi)
@@ -86,15 +86,15 @@ def corrupted_failure(delta: float, eta_xi: float, xi: float, alpha: int = 0) ->
 
 
 def failure_by_count(n_agents: int, local_failure: float, votes_needed: int) -> float:
-    """``P[Bin(N, p) ≥ votes needed]``: any M of N agents can outvote the best arm, not M fixed ones.
+    """Return ``P[Bin(N, p) ≥ votes needed]``: any M of N agents can outvote the best arm, not M fixed ones.
 
-    The bound that the independence of the agents does prove; above the papers' ``p^M``.
+    Independence of the agents proves this bound; it is above the papers' ``p^M``.
     """
     return float(scipy.stats.binom.sf(votes_needed - 1, n_agents, local_failure))
 
 
 def corrupted_rounds(local_samples: float, n_agents: int, threshold: int, probability: float = 0.5) -> float:
-    """Proposition 5.3: ``T ≈ N Q⁻¹(T(η_ξ), 1 − α^(1/M))`` rounds with probability α, for uniform agents.
+    """Return ``T ≈ N Q⁻¹(T(η_ξ), 1 − α^(1/M))`` rounds w.p. α, for uniform agents (proposition 5.3).
 
     Q is the regularised upper gamma function, inverted in its second argument.
     """

@@ -1,7 +1,8 @@
-"""Shi & Shen 2021, "Federated Multi-Armed Bandits" (AAAI): Fed1-UCB, and the phases that other federated rules share.
+"""Shi & Shen 2021, "Federated Multi-Armed Bandits" (AAAI): Fed1-UCB, and the phases of federated rules.
 
-Clients pull the arms that are left equally often and tell a server their running means.  The server averages them,
-drops arms, and all go on with the rest.  Here every client plays the server: it hears all means, and computes the same.
+Clients pull the remaining arms equally often and send a server their running means.  The server averages them and drops
+arms; all clients continue with the rest.  Here every client acts as the server: it receives all means and computes the
+same result.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from hushbandits.core.messages import Observation
 
 
 class Books(NamedTuple):
-    """Where all clients stand, ``(R, M)`` or ``(R, M, K)``."""
+    """The state of all clients, ``(R, M)`` or ``(R, M, K)``."""
 
     n: Array  # pulls of each arm
     s: Array  # sums of their rewards
-    order: Array  # the arms that are left, then the others
-    left: Array  # how many are left
+    order: Array  # the remaining arms, then the others
+    left: Array  # number of remaining arms
     place: Array  # pulls of this phase
     each: Array  # pulls of this phase per arm; 0: all phases are over
     phase: Array  # 1, 2, …
-    pulls: Array  # of each arm that is left, up to the end of this phase
+    pulls: Array  # of each remaining arm, up to the end of this phase
 
 
 @jit
@@ -34,7 +35,7 @@ def _choose(books: Books, arms: Array) -> None:
     for r in range(arms.shape[0]):
         for m in range(arms.shape[1]):
             place, each = books.place[r, m], books.each[r, m]
-            # behind the phases, what is left by turns
+            # after the phases, the remaining arms in turn
             at = place // each if each else place % books.left[r, m]
             arms[r, m] = books.order[r, m, at]
 
@@ -52,7 +53,7 @@ def _learn(books: Books, arms: Array, rewards: Array, due: Array) -> None:
 
 @jit
 def _table(due: Array, sender: Array, mean: Array, count: Array, own: Array, table: Array) -> None:
-    """Write to `table`, ``(R, M, M, K)`` of NaN, what the seats that are due know of client c's arm k."""
+    """Write what each client that is due knows of client c's arm k to `table`, ``(R, M, M, K)``, NaN if unknown."""
     runs, agents, slots = sender.shape
     for r in range(runs):
         for m in range(agents):
@@ -68,7 +69,7 @@ def _table(due: Array, sender: Array, mean: Array, count: Array, own: Array, tab
 
 @jit
 def _averages(due: Array, table: Array, estimate: Array, heard: Array) -> None:
-    """Average what each seat that is due knows of an arm, (R, M, K); `heard`: of how many clients."""
+    """Write the averages of the means known to each client that is due, (R, M, K); `heard`: of how many clients."""
     runs, agents, arms = estimate.shape
     for r in range(runs):
         for m in range(agents):
@@ -84,7 +85,7 @@ def _averages(due: Array, table: Array, estimate: Array, heard: Array) -> None:
 
 
 def best_left(values: Array, books: Books) -> Array:
-    """The largest of the arms that are left, ``(R, M, 1)``."""
+    """Return the largest value over the remaining arms, ``(R, M, 1)``."""
     ordered = np.take_along_axis(values, books.order, 2)
     left = np.arange(values.shape[2]) < books.left[..., None]
     best: Array = np.where(left, ordered, -np.inf).max(2, keepdims=True)
@@ -93,7 +94,7 @@ def best_left(values: Array, books: Books) -> Array:
 
 @jit
 def _proceed(due: Array, kept: Array, over: Array, books: Books, each: Array) -> None:
-    """Begin the next phase of those who are due: with the arms that are kept, `each` of them so often."""
+    """Begin the next phase of the clients that are due: `each` pulls of every arm that is kept."""
     for r in range(due.shape[0]):
         for m in range(due.shape[1]):
             if not due[r, m]:
@@ -110,22 +111,22 @@ def _proceed(due: Array, kept: Array, over: Array, books: Books, each: Array) ->
 
 
 class Federated(Team):
-    """Base of rules that clients follow in phases, while a server drops arms by their means.
+    """Base of federated rules: clients pull arms in phases, and a server drops arms by their means.
 
-    In phase p every client pulls each arm that is left equally often, arm after arm, and posts its running means.
-    Every client then applies the server's rule to all that was posted, in the order of names, so that all go on alike.
-    At the end one arm is left, or several, which are pulled by turns; nothing more is sent.
+    In phase p every client pulls each remaining arm equally often, arm after arm, and posts its running means.  Every
+    client then applies the server's rule to all posts, in index order, so that all reach the same result.  After the
+    last phase the remaining arms are pulled in turn, and nothing more is sent.
 
     Parameters
     ----------
     cost : float
-        C ≥ 0, regret that a client's post to the server costs.
+        C ≥ 0, the cost of a client's post to the server in units of regret.
 
     Notes
     -----
-    A subclass says by `schedule` how often an arm is pulled in a phase, and by `judge` which arms are kept.
+    A subclass defines `schedule`, the pulls of an arm in a phase, and `judge`, the arms that are kept.
 
-    What is lost leaves a client's last word standing, and then seats may go different ways.
+    If a post is lost, a client's previous post is used, and clients may then differ.
     """
 
     setting = "network"
@@ -142,33 +143,33 @@ class Federated(Team):
         self.cost = real("cost", cost, 0, closed="low")
 
     def schedule(self, phase: Array) -> Array:
-        """Return how often each arm is pulled in the phases `phase` ``(R, M)``, as whole numbers of at least 1."""
+        """Return the pulls of each arm in the phases `phase` ``(R, M)``, as integers of at least 1."""
         raise NotImplementedError(f"{type(self).__name__} must define schedule(phase)")
 
     def judge(self, due: Array, table: Array, books: Books) -> tuple[Array, Array]:
         """Return which arms are kept, ``(R, M, K)`` bool, and whether all phases are over, ``(R, M)`` bool.
 
-        `table` holds what every seat knows of client c's arm k, ``(R, M, M, K)``, NaN where it is nothing; only of
-        seats that are `due` anything is asked.  Of the arms that `books` have left, one at least must be kept.
+        `table` holds what every client knows of client c's arm k, ``(R, M, M, K)``, NaN if unknown; only the results of
+        clients that are `due` are used.  At least one of the arms left in `books` must be kept.
         """
         raise NotImplementedError(f"{type(self).__name__} must define judge(due, table, books)")
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """A server hears everybody within a round."""
+        """Require a complete graph, so that a server receives all posts within a round."""
         return Protocol(env={"graph": "complete", "life": 1})
 
     def runs_at_once(self, env: World) -> int | None:
-        """Tables of what everybody knows of everybody stay within the caches."""
+        """Return the number of runs whose tables fit in the caches."""
         return max(1, (1 << 18) // (env.n_agents**2 * env.n_arms))
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` unless all hear each other at once; of a graph that is drawn, `reset` says it."""
+        """Raise ``ValueError`` unless all clients hear each other at once; for random graphs `reset` raises it."""
         if hasattr(env, "slots"):
             self._needs_all(env)
 
     def _needs_all(self, env: World) -> None:
         if env.slots.depth > 1 or env.slots.degree.min() < env.n_agents - 1:
-            raise ValueError(f"{self.name} needs graph='complete' without delay: its server hears everybody at once")
+            raise ValueError(f"{self.name} needs graph='complete' without delay: its server receives all posts at once")
 
     def reset(self, env: World, rng: Streams) -> None:
         runs, agents, arms = len(rng), env.n_agents, env.n_arms
@@ -210,25 +211,25 @@ class Federated(Team):
         _proceed(due, kept, over, books, self.schedule(books.phase + 1))
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """``uploads`` (R,), posts of all clients; ``total_regret`` (R,), their regret and C for each post."""
+        """Return ``uploads`` (R,), posts of all clients, and ``total_regret`` (R,), their regret plus C per post."""
         regret: Array = env.agent_regret
         return {"uploads": self._uploads.copy(), "total_regret": regret.sum(1) + self.cost * self._uploads}
 
 
 class Fed1UCB(Federated):
-    """Fed1-UCB: a fixed set of clients, whose average is the model to learn (Shi & Shen 2021).
+    """Fed1-UCB: learns the average model of a fixed set of clients (Shi & Shen 2021).
 
-    In every phase a client pulls each arm that is left f times.  After F pulls of each the server knows the average
+    In every phase a client pulls each remaining arm f times.  After F pulls of each, the server knows the average
     ``μ̂_k`` over M clients up to ``B = √(4σ² ln T/(M F))``, and drops k if ``μ̂_k + B < max μ̂ − B``.
 
     Parameters
     ----------
     pulls : int, optional
-        f of a phase; default ``⌊10 ln T⌋``, the authors'.
+        f of a phase; default ``⌊10 ln T⌋``, as in the authors' code.
     sigma : float
         σ > 0, sub-Gaussian constant of a reward.
     cost : float
-        C ≥ 0, regret that a client's post to the server costs.
+        C ≥ 0, the cost of a client's post to the server in units of regret.
 
     Raises
     ------
@@ -237,9 +238,9 @@ class Fed1UCB(Federated):
 
     Notes
     -----
-    As in the authors' code.  With one client it is the line that they compare with.  Messages are exact means, and
-    promise no privacy.  Posts go to everybody, so that ``messages`` counts them over every edge; ``uploads`` counts
-    what a server would get, one post per client and phase, and ``total_regret`` adds their cost C.
+    The rule follows the authors' code.  With one client it is their baseline.  Messages are exact means and give no
+    privacy.  Posts go to all clients, so ``messages`` counts them over every edge.  ``uploads`` counts the posts to a
+    server, one per client and phase, and ``total_regret`` adds their cost C.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Zhu, Koppel, Velasquez & Liu 2023, "Byzantine-Resilient Decentralized Multi-Armed Bandits": resilient UCB.
 
-Agents tell their neighbours every arm's empirical mean and how often they pulled it.  A receiver trusts those who have
+Agents send their neighbours every arm's empirical mean and number of pulls.  A receiver uses the neighbours that have
 pulled an arm about as often as itself, and drops the largest and the smallest of their means.
 """
 
@@ -17,7 +17,7 @@ from hushbandits.core.messages import Observation
 
 @jit
 def _estimates(n: Array, mean: Array, counts: Array, means: Array, f: int, kappa: float, z: Array, g: Array) -> None:
-    """Lines 2–4: means and their variances' factor g, from what S neighbours last said, ``(R, M, S, K)``."""
+    """Write means and variance factors g from the last messages of S neighbours, ``(R, M, S, K)`` (lines 2–4)."""
     runs, agents, slots, arms = counts.shape
     near = np.empty(slots)
     for r in range(runs):
@@ -50,20 +50,20 @@ def _highest(z: Array, g: Array, n: Array, log_t: Array, arms: Array) -> None:
 
 
 class ResilientUCB(Team):
-    """Byzantine-resilient UCB (Zhu et al. 2023): the neighbours' means, without the f largest and the f smallest.
+    """Byzantine-resilient UCB on neighbours' means without the f largest and the f smallest (Zhu et al. 2023).
 
-    Every arm is pulled once; then, in round t = 1, 2, …, agent i goes by what its neighbours h said of arm k up to
-    round t − 1: ``A = {h : κ n_hk ≥ n_ik}``.  If ``|A| ≤ 2f``, ``z = x̄_ik`` and g = 1.  Else ``z = η(x̄_ik + Σ_A x̄_hk −
-    the f largest − the f smallest)`` with ``η = 1/(|A| − 2f + 1)``, and ``g = (4η² + κη + κ)/4``.  It pulls
+    Every arm is pulled once.  In round t = 1, 2, …, agent i uses the messages of its neighbours h about arm k up to
+    round t − 1: ``A = {h : κ n_hk ≥ n_ik}``.  If ``|A| ≤ 2f``, then ``z = x̄_ik`` and g = 1.  Otherwise ``z = η(x̄_ik +
+    Σ_A x̄_hk − the f largest − the f smallest)`` with ``η = 1/(|A| − 2f + 1)``, and ``g = (4η² + κη + κ)/4``.  It pulls
     ``argmax_k z + √(2g ln t/n_ik)``, the first on ties.
 
     Parameters
     ----------
     f : int
-        f ≥ 0, Byzantine neighbours that an agent bears.  The paper asks for 3f + 1 neighbours at least; with 2f or
-        fewer an agent goes by itself, which is UCB1.
+        f ≥ 0, the number of Byzantine neighbours that an agent tolerates.  The paper asks for at least 3f + 1
+        neighbours; with 2f or fewer, an agent uses its own rewards alone, as UCB1.
     kappa : float
-        κ > 0: how much less often than itself a neighbour may have pulled an arm.
+        κ > 0: by which factor less often than itself a neighbour may have pulled an arm.
 
     Raises
     ------
@@ -72,9 +72,10 @@ class ResilientUCB(Team):
 
     Notes
     -----
-    As in the authors' code, but for its updates of one agent after the other within a round: here all go by what was
-    said up to the round before.  What is lost leaves a neighbour's last word standing.  Messages are exact means, and
-    promise no privacy.  The attack of the paper is the wrapper `hushbandits.wrappers.false_means.FalseMeans`.
+    The rule follows the authors' code with one exception.  Their agents update one after the other within a round; here
+    all use the messages up to the previous round.  If a message is lost, the neighbour's previous message is used.
+    Messages are exact means and give no privacy.  The attack of the paper is the wrapper
+    `hushbandits.wrappers.false_means.FalseMeans`.
 
     Examples
     --------
@@ -101,7 +102,7 @@ class ResilientUCB(Team):
         self.kappa = real("kappa", kappa, 0)
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """Means go to neighbours and no further."""
+        """Require messages that reach neighbours only."""
         return Protocol(env={"life": 1})
 
     def reset(self, env: World, rng: Streams) -> None:
