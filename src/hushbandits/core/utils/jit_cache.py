@@ -36,7 +36,7 @@ _KEPT = 3  # folders
 @functools.cache
 def folder() -> str:
     """Return the folder of the compiled code, made where it can be written, or ``""``; those not used of late go."""
-    name = f"hushbandits-{source_digest(words=(b'@jit', b'(NamedTuple)'))[:16]}"
+    name = f"hushbandits-{source_digest(words=(b'@jit', b'@inlined', b'(NamedTuple)'))[:16]}"
     for place in (numba.config.CACHE_DIR or ROOT / "__pycache__", AppDirs("numba", appauthor=False).user_cache_dir):
         with contextlib.suppress(OSError):
             made = Path(place, name)
