@@ -19,10 +19,10 @@ import numpy as np
 from scipy import special, stats
 
 from hushbandits.audits import uniforms
+from hushbandits.audits.bounds import epsilon_lower_bound, one_run_bound, smallest_refuted
 from hushbandits.audits.cases import Case, Verdict
 from hushbandits.audits.events import refuted, telling
 from hushbandits.core import Array
-from hushbandits.privacy.audit import epsilon_lower_bound, one_run_bound, smallest_refuted
 
 _FEW = 16  # labels of a group, up to which it is looked for events as well
 _MODULI = (2, 3, 4, 5, 8, 10, 16)  # whose multiples are counted among the steps of a grid

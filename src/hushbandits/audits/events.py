@@ -14,10 +14,10 @@ from functools import partial
 
 import numpy as np
 
+from hushbandits.audits.bounds import best_event, one_run_bound, one_run_least, smallest_refuted
 from hushbandits.audits.cases import Case, Verdict
 from hushbandits.audits.play import around, seen, shown, stage
 from hushbandits.core import Array, Guarantee
-from hushbandits.privacy.audit import best_event, one_run_bound, one_run_least, smallest_refuted
 
 #: A reward beyond [0, 1], such as a sender's own report or a wrapper that scales may bring about; and its words.
 _BEYOND, ABOVE = (-2.0, 3.0), "a reward beyond [0, 1]"

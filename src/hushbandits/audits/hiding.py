@@ -7,11 +7,11 @@ from functools import partial
 
 import numpy as np
 
+from hushbandits.audits.bounds import critical_share
 from hushbandits.audits.cases import Budget, Verdict, fits
 from hushbandits.audits.play import Tap, Told, around, rounds, seen
 from hushbandits.core import Array, Env, Wrapper
 from hushbandits.envs.feedback.env import Feedback
-from hushbandits.privacy.audit import critical_share
 from hushbandits.registry import make_batched, make_team
 from hushbandits.wrappers.loss import Loss
 

@@ -1,1 +1,1 @@
-"""Samplers, accounting and audits of privacy mechanisms: pure functions that know no env."""
+"""Samplers and accounting of privacy mechanisms: pure functions that know no env."""
