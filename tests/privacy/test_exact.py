@@ -17,9 +17,9 @@ from hushbandits.privacy.samplers import (
     Laplace,
     PolyaDifference,
     Skellam,
+    TruncatedGeometric,
     bernoulli_exp,
 )
-from hushbandits.wrappers.local_dp import TruncatedGeometric
 
 LAWS = [
     DiscreteLaplace(3.5), DiscreteLaplace(0.4), Skellam(3.0), DiscreteGaussian(6.0), DiscreteGaussian(0.3),

@@ -11,8 +11,14 @@ from scipy import special, stats
 from hushbandits.privacy.divergence import law_profile
 from hushbandits.privacy.noise import NoiseLaw, tail_quantile
 from hushbandits.privacy.plans import ExtraBits
-from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference, Skellam
-from hushbandits.wrappers.local_dp import TruncatedGeometric
+from hushbandits.privacy.samplers import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Laplace,
+    PolyaDifference,
+    Skellam,
+    TruncatedGeometric,
+)
 
 
 def polya_pmf(law):

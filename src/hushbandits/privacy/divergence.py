@@ -269,8 +269,7 @@ def _discounted(p: Array, step: float) -> Array:
     """``Σ_{j ≥ i} p_j e^(−(j − i)·step)`` for every i."""
     from scipy.signal import lfilter  # read where something is composed: it takes its time
 
-    out: Array = lfilter([1.0], [1.0, -math.exp(-step)], p[::-1])[::-1]
-    return out
+    return lfilter([1.0], [1.0, -math.exp(-step)], p[::-1])[::-1]
 
 
 # -- Rényi curves -----------------------------------------------------------------------------------------------------

@@ -7,12 +7,14 @@ their transforms.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from scipy import fft, special
 
 from hushbandits.core import RESOLVED, Array, integer, jit, real
+from hushbandits.privacy import samplers
 from hushbandits.privacy.divergence import smallest_epsilon
 
 _TAIL = 35.0  # −ln of what may lie outside the window
@@ -56,8 +58,29 @@ def discrete_laplaces(u: Array, b: float) -> Array:
     scale = math.log1p(math.exp(-1 / b))
     low = np.ceil(b * (np.log(u) + scale))
     high = np.ceil(-b * (np.log1p(-np.minimum(u, 1 - 2.0**-53)) + scale) - 1)
-    out: Array = np.where(low < 0, low, np.maximum(high, 0)).astype(np.int64)
-    return out
+    return np.where(low < 0, low, np.maximum(high, 0)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class RewardNoise:
+    """Laplace noise on a reward: in doubles, or discrete in units of 1/grid."""
+
+    law: samplers.Laplace | samplers.DiscreteLaplace
+    grid: int = 1
+    integer = False
+
+    def draw(self, rng: np.random.Generator, size: int) -> Array:
+        return self.law.draw(rng, size) / self.grid
+
+    def total(self, rng: np.random.Generator, n: int) -> float:
+        return self.law.total(rng, n) / self.grid
+
+    def onto(self, x: Array, u: Array) -> Array:
+        if isinstance(self.law, samplers.Laplace):
+            return x + laplaces(u, self.law.b)
+        # One division: a sum of two quotients might miss the grid by its last bit.
+        steps: Array = np.rint(x * self.grid) + discrete_laplaces(u, self.law.b)
+        return steps / self.grid
 
 
 # -- what releases cost together --------------------------------------------------------------------------------------
@@ -186,6 +209,12 @@ def release_counts(epsilon: float, v: float, horizon: int) -> Array:
     """
     out = np.zeros(horizon, np.int64)
     return out[: _releases(float(epsilon), float(v), int(horizon), out)]
+
+
+@lru_cache(maxsize=256)
+def composed_releases(epsilon: float, v: float, horizon: int, times: int, delta: float) -> float:
+    """Return the ε at δ of `times` rewards, each in all releases of an arm."""
+    return composed_laplaces(release_counts(epsilon, v, horizon).astype(float) ** (-v / 2), delta, times)
 
 
 def compose_releases(pure: Array, squares: Array, delta: float) -> Array:

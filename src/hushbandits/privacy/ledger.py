@@ -6,13 +6,15 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Generic, TypeVar
 
 import numpy as np
 
 from hushbandits.core import RESOLVED, Array, Noise, integer, real
-from hushbandits.privacy.divergence import composed_epsilon, pure_profile, to_epsilon, worst_profile
+from hushbandits.privacy import divergence, samplers
 from hushbandits.privacy.noise import Curve, Profile, halved
+from hushbandits.privacy.plans import Plan
 
 #: Blocks that are written down before they are counted.
 _LONG = 1 << 15
@@ -49,8 +51,7 @@ class Kinds(Generic[_Kind]):
     def of(self, kinds: Sequence[_Kind]) -> Array:
         """Return the rows of these kinds, ``(n, width)``."""
         at = self._at(kinds)  # it may make another table
-        rows: Array = self._table[at]
-        return rows
+        return self._table[at]
 
     def by_size(self, sizes: Array) -> Array:
         """Return the rows of the kinds that are numbers ≥ 0, ``(…, width)``."""
@@ -62,8 +63,7 @@ class Kinds(Generic[_Kind]):
             small = np.unique(sizes)
             self._rows[small] = self._at(small.tolist())
             at = self._rows[sizes]
-        rows: Array = self._table[at]
-        return rows
+        return self._table[at]
 
     def _at(self, kinds: Sequence[_Kind]) -> list[int]:
         if new := [*{*kinds} - self._row.keys()]:
@@ -131,7 +131,16 @@ class Spent:
     def exact(self) -> Profile:
         """Its profile, or what (ε, δ) alone say of it."""
         known = self.profile() if self.profile is not None else None
-        return known if known is not None else pure_profile(self.epsilon, self.delta)
+        return known if known is not None else divergence.pure_profile(self.epsilon, self.delta)
+
+
+def polya_price(plan: Plan, epsilon: float, survivors: int) -> Spent:
+    """Return ε where at least as many survive as the noise was calibrated to, else what the noise left over gives."""
+    law = plan.noise
+    assert isinstance(law, samplers.PolyaDifference)
+    left = survivors * law.r
+    cost = epsilon if left >= 1 - 1e-9 else max(epsilon, samplers.polya_epsilon(left, law.b, plan.g))
+    return Spent(cost, 0.0, divergence.pure_curve(cost), partial(divergence.law_profile, law, survivors, plan.g))
 
 
 class Ledger:
@@ -248,9 +257,10 @@ class Ledger:
         bounds = [added[0]] if added[1] <= delta else []
         curves = [k.curve for k in kinds if k.curve is not None]
         if len(curves) == len(kinds) and delta > 0:
-            bounds.append(to_epsilon(lambda alpha: blocks * max(curve(alpha) for curve in curves), delta))
+            bounds.append(divergence.to_epsilon(lambda alpha: blocks * max(curve(alpha) for curve in curves), delta))
         if delta >= RESOLVED and all(math.isfinite(k.epsilon) for k in kinds):
-            bounds.append(composed_epsilon(worst_profile([k.exact() for k in kinds]), blocks, delta))
+            worst = divergence.worst_profile([k.exact() for k in kinds])
+            bounds.append(divergence.composed_epsilon(worst, blocks, delta))
         best = min(bounds, default=math.inf)
         if math.isinf(best):
             return added

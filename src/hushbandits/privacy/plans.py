@@ -216,6 +216,11 @@ def shares_security(k: int, n: int, m: int) -> float:
     return ((k - 2) * (math.log2(n) - math.log2(math.e)) - math.log2(m)) / 2
 
 
+def split_delta(epsilon: float, security: float) -> float:
+    """Return the δ that shares of this statistical `security` add to an ε-DP sum: ``(1 + e^ε) 2^(−σ)``."""
+    return min(1.0, (1 + math.exp(min(epsilon, 700))) * math.pow(2.0, -security))
+
+
 def split_and_mix(y: Array, k: int, m: int, rng: np.random.Generator) -> Array:
     """Every message becomes k uniform shares in ℤ_m that sum to it; all of them, in one uniform order."""
     shares = rng.integers(m, size=(len(y), k))

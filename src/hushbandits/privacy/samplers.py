@@ -215,6 +215,29 @@ class DiscreteLaplace(PolyaDifference):
         return math.tanh(1 / (2 * self.b)) * np.exp(-np.abs(x) / self.b)
 
 
+@dataclass(frozen=True)
+class TruncatedGeometric(Positive):
+    """``P(x) ∝ e^(−|x|/b)`` on the integers from −B to B."""
+
+    b: float
+    bound: int
+
+    def pmf(self, x: Array) -> Array:
+        norm = 1 - 2 * math.expm1(-self.bound / self.b) / math.expm1(1 / self.b)
+        return np.where(np.abs(x) <= self.bound, np.exp(-np.abs(x) / self.b), 0.0) / norm
+
+    def far(self, tilt: float = 0.0) -> int:
+        return self.bound
+
+    def exactly(self) -> int:
+        while abs(x := discrete_laplace(*self.b.as_integer_ratio())) > self.bound:
+            pass
+        return x
+
+    def profile(self, n: int, shift: int) -> Profile | None:
+        return divergence.shift_profile(self.pmf(np.arange(-self.bound, self.bound + 1)), shift) if n == 1 else None
+
+
 def polya_epsilon(shape: float, b: float, g: int) -> float:
     """ε of a difference of two Pólya(shape, e^(−1/b)) draws on an integer sum of sensitivity g.
 
@@ -318,8 +341,7 @@ class DiscreteGaussian(Positive):
         return self.sigma2 * t * t / 2
 
     def pmf(self, x: Array) -> Array:
-        top = math.ceil(12 * math.sqrt(self.sigma2)) + 12
-        k = np.arange(1, top + 1)
+        k = np.arange(1, self.far() + 1)
         norm = 1 + 2 * np.exp(-(k**2) / (2 * self.sigma2)).sum()
         return np.exp(-(np.asarray(x, float) ** 2) / (2 * self.sigma2)) / norm
 

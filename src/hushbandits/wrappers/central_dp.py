@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hushbandits.core import Fields, Guarantee, Inbox, Payload, World, flag
@@ -9,10 +11,10 @@ from hushbandits.envs.feedback.cohort import BlockInbox, blocks
 from hushbandits.privacy import plans, samplers
 from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.privacy.plans import Plan, Release
-from hushbandits.wrappers.mechanism import Mechanism
+from hushbandits.wrappers.mechanism import Standalone
 
 
-class CentralLaplace(Mechanism):
+class CentralLaplace(Standalone):
     """Users send their rewards as they are, clipped to [0, 1]; the analyzer adds one Laplace draw to a block's sum.
 
     Continuous: ``Lap(1/ε)`` on Σx, that is ``Lap(1/(εn))`` on the mean (Sajed & Sheffet 2019).  Discrete: rewards
@@ -24,16 +26,8 @@ class CentralLaplace(Mechanism):
         Integer noise on encoded rewards.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        confidence: float | str = 0.1,
-        discrete: bool = False,
-        *,
-        noise: str = "simulated",
-        name: str | None = None,
-    ):
-        super().__init__(epsilon, confidence, noise=noise, name=name)
+    def __init__(self, epsilon: float = 1.0, *, discrete: bool = False, **rest: Any):
+        super().__init__(epsilon, **rest)
         self.discrete = flag("discrete", discrete)
 
     hidden_by = "server"

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from hushbandits.core import Guarantee, World, real
-from hushbandits.privacy import divergence, plans, samplers
-from hushbandits.privacy.ledger import Spent
+from hushbandits.privacy import divergence, plans
+from hushbandits.privacy.ledger import Spent, polya_price
 from hushbandits.privacy.noise import Curve
 from hushbandits.privacy.plans import Plan, precision
 from hushbandits.wrappers.mechanism import ALONE, SIZES, Mechanism
@@ -31,15 +32,6 @@ class _Distributed(Mechanism):
             f"no user tells the server its own noise {ALONE}",
         )
         return self._promise(mechanism, "the server alone: modular sums of blocks", self.source, sure)
-
-
-def polya_price(plan: Plan, epsilon: float, survivors: int) -> Spent:
-    """ε where at least as many survive as the noise was calibrated to, else what the noise left over gives."""
-    law = plan.noise
-    assert isinstance(law, samplers.PolyaDifference)
-    left = survivors * law.r
-    cost = epsilon if left >= 1 - 1e-9 else max(epsilon, samplers.polya_epsilon(left, law.b, plan.g))
-    return Spent(cost, 0.0, divergence.pure_curve(cost), partial(divergence.law_profile, law, survivors, plan.g))
 
 
 class DiscreteLaplace(_Distributed):
@@ -95,19 +87,8 @@ class Skellam(_Distributed):
 
     source = "Chowdhury & Zhou 2023, theorem 2; Agarwal, Kairouz & Liu 2021, theorem 3.5"
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        confidence: float | str = 0.1,
-        scale: float = 10.0,
-        delta: float = 1e-6,
-        t_min: float = 1.0,
-        *,
-        honest: float = 1.0,
-        noise: str = "simulated",
-        name: str | None = None,
-    ):
-        super().__init__(epsilon, confidence, t_min, honest=honest, noise=noise, name=name)
+    def __init__(self, epsilon: float = 1.0, *, scale: float = 10.0, delta: float = 1e-6, **rest: Any):
+        super().__init__(epsilon, **rest)
         self.scale = real("scale", scale, 1, closed="low")
         self.delta = real("delta", delta, 0, 1)
 

@@ -12,11 +12,6 @@ from hushbandits.core.random.names import SAMPLES
 from hushbandits.core.rows import set_rows
 from hushbandits.wrappers.huber import drawn
 
-#: What the agents who lie say of the arms.
-READINGS = ("zero", "swap", "invert", "hide")
-#: What rounding may make of a gap of 0.
-_NOTHING = 1e-12
-
 
 def swapped(means: Array) -> Array:
     """Means ``(R, K)`` that make the second best arm look best, and the best one like the third.
@@ -78,7 +73,7 @@ class FalseMeans(Wrapper):
 
     def __init__(self, reading: str = "zero", fraction: float = 0.1, *, name: str | None = None):
         super().__init__(name=name)
-        self.reading = choice("reading", reading, READINGS)
+        self.reading = choice("reading", reading, ("zero", "swap", "invert", "hide"))
         self.fraction = real("fraction", fraction, 0, 1, closed="low")
 
     def sends(self, fields: Fields, env: World) -> Fields:
@@ -88,14 +83,13 @@ class FalseMeans(Wrapper):
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         byzantine = drawn(rng.generators(), env.n_agents, self.fraction)
         made, sums = np.zeros((2, *byzantine.shape, env.n_arms))
-        samples = rng.reader((env.n_agents,), SAMPLES)
-        set_rows(self, rows, byzantine=byzantine, _made=made, _sums=sums, _samples=samples)
+        set_rows(self, rows, byzantine=byzantine, _made=made, _sums=sums, _samples=rng.reader((env.n_agents,), SAMPLES))
 
     def tell(self, reward: Array, env: World) -> Array:
         if self.reading not in ("invert", "hide"):
             return reward
         arm = env.standard_report()["arm"]
-        costs_nothing = np.take_along_axis(env.gaps, arm, 1) < _NOTHING
+        costs_nothing = np.take_along_axis(env.gaps, arm, 1) < 1e-12  # but for rounding
         sample = np.where(costs_nothing, 0.0, 0.9) + 0.1 * self._samples.next()
         lies = self.byzantine & (costs_nothing if self.reading == "hide" else True)
         runs, agents = np.nonzero(lies)

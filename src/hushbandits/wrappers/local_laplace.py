@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,7 +12,7 @@ from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, Run
 from hushbandits.core.payload import Luck
 from hushbandits.core.utils import Array, choice, divisor, integer
 from hushbandits.privacy import divergence, samplers
-from hushbandits.privacy.laplace import composed_laplaces, discrete_laplaces, laplaces
+from hushbandits.privacy.laplace import RewardNoise, composed_laplaces
 from hushbandits.wrappers.mechanism import SIMULATED
 
 #: Widest noise in steps of the grid: beyond it, values are missing where an observer may well look.
@@ -30,28 +30,6 @@ def _together(epsilon: float, grid: int | None, times: int, delta: float) -> flo
     if grid is None:
         return composed_laplaces(np.array([epsilon]), delta, times)
     return divergence.composed_epsilon(divergence.discrete_laplace_profile(grid / epsilon, grid), times, delta)
-
-
-@dataclass(frozen=True)
-class _Noise:
-    """Laplace noise: in doubles, or discrete in units of 1/grid."""
-
-    law: samplers.Laplace | samplers.DiscreteLaplace
-    grid: int = 1
-    integer = False
-
-    def draw(self, rng: np.random.Generator, size: int) -> Array:
-        return self.law.draw(rng, size) / self.grid
-
-    def total(self, rng: np.random.Generator, n: int) -> float:
-        return self.law.total(rng, n) / self.grid
-
-    def onto(self, x: Array, u: Array) -> Array:
-        if isinstance(self.law, samplers.Laplace):
-            return x + laplaces(u, self.law.b)
-        # One division: a sum of two quotients might miss the grid by its last bit.
-        steps: Array = np.rint(x * self.grid) + discrete_laplaces(u, self.law.b)
-        return steps / self.grid
 
 
 class LocalLaplace(Wrapper):
@@ -128,8 +106,8 @@ class LocalLaplace(Wrapper):
     @property
     def _noise(self) -> PointNoise:
         if self.grid is None:
-            return _Noise(samplers.Laplace(1.0 / self.epsilon))
-        return _Noise(samplers.DiscreteLaplace(self.grid / self.epsilon), self.grid)
+            return RewardNoise(samplers.Laplace(1.0 / self.epsilon))
+        return RewardNoise(samplers.DiscreteLaplace(self.grid / self.epsilon), self.grid)
 
     def tell(self, reward: Array, env: World) -> Array:
         return self._noise.onto(np.clip(reward, 0.0, 1.0), self._luck.next()) if self._first(env) else reward

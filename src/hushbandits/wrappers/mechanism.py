@@ -30,8 +30,6 @@ from hushbandits.privacy.samplers import Exact
 SIMULATED = "seeded noise is a simulation"
 #: Ends what a promise against the server alone assumes of the users.
 ALONE = "(honest= counts on fewer)"
-#: From where blocks of thousands drown in noise to where nothing is private, and every number is still finite.
-EPSILONS = 1e-3, 1e9
 #: Block sizes at which a promise is held against the law of its noise, and what rounding may add to δ.
 SIZES = (2, 3, 19, 64, 1000, 1024, 10_000, 100_000, 1_000_000, 10_000_000)
 _RESOLUTION = 1e-12
@@ -102,7 +100,8 @@ class Mechanism(Privatizer):
         self.honest = real("honest", honest, 0, 1, closed="high")
         if self.honest < 1 and self.hidden_by != "sum":
             raise ValueError(f"honest={honest!r} of {self.name}, which counts on no other user's noise: allowed is 1")
-        self.epsilon = real("epsilon", epsilon, *EPSILONS, closed="both")
+        # Below, blocks of thousands drown in noise; above, nothing is private; between, every number is finite.
+        self.epsilon = real("epsilon", epsilon, 1e-3, 1e9, closed="both")
         self.confidence = confidence
         self._p = confidence_level(confidence, 2)
         self.t_min = plans.checked_t_min(t_min)
@@ -320,8 +319,7 @@ class Mechanism(Privatizer):
     def _dropped(self, claim: Guarantee, sizes: list[int], opened: Callable[[int], int], secure: str) -> Guarantee:
         epsilon, delta, n = self._worst(sizes, opened)
         if math.isinf(epsilon):
-            why = f"{secure} opens blocks of {n} of which {opened(n)} are left, whose noise hides nothing"
-            return invalid(claim, why)
+            return invalid(claim, f"{secure} opens blocks of {n} with {opened(n)} left, whose noise hides nothing")
         whose = f"{secure} opens no block of fewer than {opened(n)} of {n} users, whose noise is what counts"
         return replace(claim, epsilon=epsilon, delta=delta, exact=None, assumptions=(whose, *claim.assumptions[1:]))
 
@@ -366,6 +364,15 @@ class Mechanism(Privatizer):
             if exact < math.inf:
                 return (min(exact, spent.epsilon) if spent.delta <= self.delta else exact), self.delta
         return spent.epsilon, spent.delta
+
+
+class Standalone(Mechanism):
+    """Base of mechanisms that count on no user's noise but its own, or a server's."""
+
+    def __init__(
+        self, epsilon: float = 1.0, confidence: float | str = 0.1, *, noise: str = "simulated", name: str | None = None
+    ):
+        super().__init__(epsilon, confidence, noise=noise, name=name)
 
 
 def _unprotected(n: int, survivors: int) -> Spent:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -19,12 +19,6 @@ from hushbandits.privacy.laplace import laplace
 from hushbandits.wrappers.mechanism import SIMULATED
 
 _FINEST = 30  # bits behind the point of a released mean, where there is room for sums
-
-
-@lru_cache(maxsize=256)
-def _releases_together(epsilon: float, v: float, horizon: int, times: int, delta: float) -> float:
-    """ε at δ of so many rewards, each in all releases of an arm."""
-    return costs.composed_laplaces(costs.release_counts(epsilon, v, horizon).astype(float) ** (-v / 2), delta, times)
 
 
 class _Means(NamedTuple):
@@ -198,7 +192,7 @@ class PrivateMeans(Wrapper):
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         counts = costs.release_counts(self.epsilon, self.v, int(env.horizon)).astype(float)
         each = counts ** (-self.v / 2)
-        pure, exact = float(each.sum()), partial(_releases_together, self.epsilon, self.v, int(env.horizon))
+        pure, exact = float(each.sum()), partial(costs.composed_releases, self.epsilon, self.v, int(env.horizon))
         noise = f"Laplace(n^({self.v / 2 - 1:g})) on a mean of n rewards"
         text, inputs = f"{noise}, released at {len(counts)} counts", "one reward of one agent on one arm replaced"
         words = "rewards in [0, 1]", "idealised floating point", SIMULATED

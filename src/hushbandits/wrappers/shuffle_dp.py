@@ -6,15 +6,13 @@ Three protocols send it: split-and-mix (Balle et al. 2020), theorem 3 of Chowdhu
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from hushbandits.core import Adjacency, Fields, Guarantee, World, Wrapper, choice, integer, real
 from hushbandits.privacy import divergence, plans
-from hushbandits.privacy.ledger import Spent
+from hushbandits.privacy.ledger import Spent, polya_price
 from hushbandits.privacy.plans import SMALLEST, Plan, Release
-from hushbandits.wrappers.distributed_dp import polya_price
 from hushbandits.wrappers.mechanism import ALONE, Mechanism
 from hushbandits.wrappers.shuffled_sum import PROTOCOLS, ShuffledSum
 
@@ -96,7 +94,7 @@ class ShuffledNoise(Mechanism):
         self.security = integer("security", security, 1, 128)
         self.smallest = SMALLEST if shuffle == "split-and-mix" else 2  # smaller blocks have too few shares to hide
         self._share = self.epsilon / 2 if shuffle == "pure" else self.epsilon
-        split = 0.0 if shuffle == "pure" else _split_delta(self.epsilon, self.security)
+        split = 0.0 if shuffle == "pure" else plans.split_delta(self.epsilon, self.security)
         self.delta = real("delta", delta, 0, 1) if bits else split
 
     def sends(self, fields: Fields, env: World) -> Fields:
@@ -114,15 +112,14 @@ class ShuffledNoise(Mechanism):
         """As `DiscreteLaplace`, plus what the shuffled sum gives away; of bits ε, and the δ of those that are left."""
         bits = self.planned(n).noise
         if isinstance(bits, plans.ExtraBits):
-            cost, delta = self.epsilon, self.delta
-            if survivors < n:
-                delta = plans.binomial_delta(survivors * bits.k, bits.q, cost)
-        else:
-            cost = polya_price(self.planned(n), self._share, survivors).epsilon
-            if self.shuffle == "pure":
-                cost += 2 * (self.epsilon / 4)
-                return Spent(cost, 0.0, divergence.pure_curve(cost))
-            delta = _split_delta(cost, self._secure(n, survivors))
+            lost = survivors < n
+            delta = plans.binomial_delta(survivors * bits.k, bits.q, self.epsilon) if lost else self.delta
+            return Spent(self.epsilon, delta, profile=partial(self.seen, n, survivors))
+        cost = polya_price(self.planned(n), self._share, survivors).epsilon
+        if self.shuffle == "pure":
+            cost += 2 * (self.epsilon / 4)
+            return Spent(cost, 0.0, divergence.pure_curve(cost))
+        delta = plans.split_delta(cost, self._secure(n, survivors))
         return Spent(cost, delta, profile=partial(self.seen, n, survivors))
 
     def _secure(self, n: int, survivors: int) -> float:
@@ -160,7 +157,3 @@ class ShuffledNoise(Mechanism):
         text = f"Lap_ℤ on a block's sum as n Pólya shares: {total}, ε = {self.epsilon:g}"
         sure = secure, *shuffler, f"{present} take part", f"no user tells the server its own messages {ALONE}"
         return (self._promise(text, "the server alone: shuffled messages of blocks", source, sure),)
-
-
-def _split_delta(epsilon: float, security: float) -> float:
-    return min(1.0, (1 + math.exp(min(epsilon, 700))) * math.pow(2.0, -security))
