@@ -1,1 +1,1 @@
-"""What `hushbandits audit` drives: every promise held against laws, draws and runs."""
+"""Checks behind `hushbandits audit`: every privacy guarantee is compared with laws, draws and runs."""

@@ -1,4 +1,4 @@
-"""What is audited: registered envs, wrappers and agents that promise, and classes of one's own; and what is found."""
+"""Cases of an audit (registered and user-defined parts with guarantees), and verdicts on them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hushbandits.wrappers.shuffle import Shuffle
 from hushbandits.wrappers.shuffled_sum import PROTOCOLS, ShuffledSum
 
 _BINARY = {"shuffle": "binary-sum"}
-#: Parameters to audit, by registered env, wrapper or agent; by default its own defaults alone.
+#: Parameters to audit, by registered env, wrapper or agent; by default only its default parameters.
 VARIANTS: dict[str, list[Params]] = {
     "CentralDP-v0": [{}, {"discrete": True}],
     "DistDP-v0": [{}, {"t_min": 0.75}, {"noise": "exact"}],
@@ -30,37 +30,37 @@ VARIANTS: dict[str, list[Params]] = {
     "PrivateNetwork-v0": [{}, {"own": "exact"}],
     "LocalLaplace": [{}, {"grid": 64}, {"own": "exact"}, {"own": "exact", "grid": 64}],
 }
-#: Why nothing could have been found, where nobody says more.
+#: Default reason why a check has no power.
 _TOO_LARGE = "too few runs for so large an ε or δ"
-#: Why what passes says nothing of a promise whose neighbours nobody can play.
+#: Reason why a passed check says nothing about a guarantee: its neighbouring inputs cannot be played.
 _WORDS = "its adjacency is in words alone, and only one reward was changed: say what is `replaced`"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One check of one promise.
+    """Outcome of one check of one guarantee.
 
     Parameters
     ----------
     subject, check : str
-        What was audited, and how.
+        The audited part, and the check.
     claimed, measured : float
-        The claim stands where ``measured ≤ claimed``.
+        The claim is refuted if ``measured > claimed``.
     unit : str
-        What the two numbers are.
+        Unit of the two numbers.
     power : str
-        What the check could have caught; empty: everything that its law can show.
+        What the check can detect; empty: every deviation from the law.
     level : float
-        Probability that an honest mechanism fails it; 0: it is exact.
+        Probability that a correct mechanism fails it; 0: it is exact.
     promise : Guarantee or None
-        The promise that it bears on.
+        The guarantee that is checked.
     least : float
-        The smallest true ε that it refutes, with 90 % power where it is statistical; ``inf``: none; NaN: it is not
-        about an ε.
+        The smallest true ε that it refutes, with 90 % power for a statistical check; ``inf``: none; NaN: the check
+        is not about an ε.
     untested : str
-        Why nothing could have been found; ``""``: something could.
+        Why the check has no power; ``""``: it has power.
     other : bool
-        What it finds is no ε or δ, only that something is not as planned: that refutes no promise.
+        Whether it only compares laws: a deviation then refutes no guarantee, since it gives no ε or δ.
 
     Examples
     --------
@@ -82,13 +82,13 @@ class Verdict:
 
     @property
     def why(self) -> str:
-        """Why nothing could have been found; ``""``: something could."""
+        """Return why the check has no power; ``""`` if it has."""
         words = self.promise is not None and self.promise.adjacency.replaced == "unknown"
         return self.untested or (_WORDS if words else _TOO_LARGE if math.isinf(self.least) else "")
 
     @property
     def word(self) -> str:
-        """``FAILS``, ``other law``, ``not tested`` (nothing could have been found), or ``passes``."""
+        """Return ``FAILS``, ``other law``, ``not tested`` (no power), or ``passes``."""
         slack = self.claimed if self.unit.startswith("δ") else max(1.0, self.claimed)  # a δ may be tiny
         if self.measured > self.claimed + 1e-9 * slack:
             return "other law" if self.other else "FAILS"
@@ -96,25 +96,25 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing refutes the claim."""
+        """Return whether the claim is not refuted."""
         return self.word != "FAILS"
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How much is run.
+    """Amount of computation of an audit.
 
     Parameters
     ----------
     level : float
-        Probability that an honest mechanism fails a statistical check.
+        Probability that a correct mechanism fails a statistical check.
     seed : int
     samples : int
-        Runs a side of a black box.
+        Runs on each of the two inputs of a black-box check.
     largest, runs : int
-        Laws, and drawn ones: every block size up to `largest`, drawn in so many runs.
+        For drawn noise: every block size up to `largest`, in so many runs.
     grid, full : tuple of float
-        Each ε at which laws are looked at, and those at which all is played.
+        Each ε at which laws are computed, and those at which all runs are played.
     """
 
     level: float = 1e-6
@@ -128,9 +128,9 @@ class Budget:
 
 @dataclass(frozen=True)
 class Case:
-    """Something that promises, in an env that suits it, and how much of it is run.
+    """A part with a guarantee, in a suitable env, and the amount of its checks.
 
-    ``make(epsilon=…)``: the team, if any, and the env anew; `claim`: which of its promises, by default the first one.
+    ``make(epsilon=…)`` returns a new team (or ``None``) and env; `claim`: index of the guarantee, by default the first.
     """
 
     subject: str
@@ -142,56 +142,56 @@ class Case:
 
     @property
     def promises(self) -> tuple[Guarantee, ...]:
-        """What it claims there, and is finite, whatever the base lets stand of it."""
+        """Return its finite claims, including those that its base class would not preserve."""
         return tuple(g for g in self.owner.claimed_guarantees(self.env) if math.isfinite(g.epsilon))
 
     @property
     def promise(self) -> Guarantee:
-        """What it is held against."""
+        """Return the guarantee that is checked."""
         return self.claim or self.promises[0]
 
     @property
     def team(self) -> Team | None:
-        """The agent that promises, where it is one."""
+        """Return the agent, if an agent claims the guarantee."""
         return self.owner if isinstance(self.owner, Team) else None
 
     @property
     def watched(self) -> str:
-        """Who is watched: ``"users"`` of blocks, ``"agents"`` on a graph, or an agent's ``"actions"`` elsewhere."""
+        """Return what is observed: ``"users"`` of blocks, ``"agents"`` on a graph, or an agent's ``"actions"``."""
         acts = self.team is not None and self.env.setting != "network"
         return "actions" if acts else "agents" if self.env.payload.named else "users"
 
     def within(self, env: Env) -> Case:
-        """The same in another env that carries it."""
+        """Return the case in another env that accepts the part."""
         owner = self.team or next(w for w in env.wrappers if w.name == self.owner.name)
         return replace(self, env=env, owner=owner)
 
     def over(self, *epsilons: float) -> Iterator[Case]:
-        """The same at each of these ε, in envs that have begun; where it cannot be made so, once as it is."""
+        """Return the case at each of these ε, with envs reset; if it has no such parameter, once as it is."""
         for epsilon in epsilons if self.make else (self.promise.epsilon,):
             team, env = self.make(epsilon=epsilon) if self.make else (self.team, self.env)
             env.reset(0)
             yield replace(self, subject=f"{self.subject} ε={epsilon:g}", owner=team or self.owner).within(env)
 
 
-#: Cases, and verdicts on what could not be looked at.
+#: Cases, and verdicts on parts that cannot be audited.
 Found = list[Case | Verdict]
 
 
 def everything() -> list[str]:
-    """Registered names that promise something, or hide something; and all that cannot be looked at."""
-    brought = {wrapper for spec in ENVS.values() for wrapper in spec.wrappers}  # they are audited in its name
+    """Return the cases of registered names that guarantee or hide something, with those that cannot be audited."""
+    brought = {wrapper for spec in ENVS.values() for wrapper in spec.wrappers}  # they are audited with their env
     names = [(name, kind) for kind, (table, _) in _KINDS.items() for name in sorted(table)]
     return [name for name, kind in names if hider(name) or (name not in brought and _of(name, kind))]
 
 
 def named(name: str) -> Found:
-    """All cases of a registered env, wrapper or agent, or of a ``module:Name`` of one's own.
+    """Return all cases of a registered env, wrapper or agent, or of a user-defined ``module:Name``.
 
     Raises
     ------
     ValueError
-        An unknown name; something else than a class; or a class that promises nothing.
+        An unknown name, an object that is not a class, or a class without guarantees.
     """
     own = _imported(name) if ":" in name else ()
     kinds = [kind for kind, (table, _) in _KINDS.items() if name in table or (own and issubclass(own, kind))]
@@ -199,12 +199,12 @@ def named(name: str) -> Found:
         raise ValueError(f"no env, wrapper or agent is named {name!r}{nearest(name, everything())}")
     cases = _of(name, kinds[0])
     if not cases and hider(name) is None:
-        raise ValueError(f"{name} has no privacy mechanism: it promises nothing that an audit could refute")
+        raise ValueError(f"{name} has no privacy mechanism, so there is no guarantee to audit")
     return cases
 
 
 def hider(name: str) -> tuple[Callable[..., Wrapper], str] | None:
-    """Return what makes a secure function of this name, and which one it is; ``None`` for another name."""
+    """Return the constructor of a secure function and the name of its kind; ``None`` for any other name."""
     for kind, base in (("SecAgg", SecAgg), ("Shuffle", Shuffle)):
         if name == kind or (":" in name and issubclass(_imported(name), base)):
             return partial(make_wrapper, name), kind
@@ -215,26 +215,26 @@ _PROMISING = Registry("mechanism", "a Wrapper, Env or Team", lambda cls: issubcl
 
 
 def _imported(path: str) -> type:
-    """Import ``module:Name``, and look at it before anything of it is called."""
+    """Import ``module:Name``, and check its type before any of its code is called."""
     found: Any = _PROMISING.find(path).load()
     if missing := _needed(found, {}):
-        raise ValueError(f"{path} needs arguments ({', '.join(missing)}); give them defaults to have it audited")
+        raise ValueError(f"{path} needs arguments ({', '.join(missing)}); give them defaults to audit it")
     return found
 
 
 def _needed(entry: Callable[..., object], given: Params) -> list[str]:
-    """Return the names of what it must be given by name, and is not."""
+    """Return the names of missing required arguments."""
     return [name for name, p in parameters(entry).items() if p.default is p.empty and name not in given]
 
 
 def _of(name: str, kind: type) -> Found:
-    """What is found of every variant of a name; where one cannot be built, why."""
+    """Return the cases of every variant of a name, or the reason why one cannot be built."""
     table, look = _KINDS[kind]
     spec = table.find(name)
     entry = spec.load()
     cases: Found = []
     if isinstance(entry, type) and not issubclass(entry, kind):
-        return cases  # one agent's code, for `PerAgent`, which promises nothing
+        return cases  # the code of one agent, for `PerAgent`, has no guarantee
     for given in VARIANTS.get(name, [{}]):
         subject = " ".join([name, *(f"{k}={v}" for k, v in given.items())])
         if missing := _needed(entry, {**spec.defaults, **given}):
@@ -245,13 +245,13 @@ def _of(name: str, kind: type) -> Found:
             cases += look(name, entry, subject, given)
         except NotImplementedError as error:
             cases.append(Verdict(subject, str(error), 0, 0, "errors", untested=str(error)))
-        except Exception as error:  # a stranger's code may raise anything: it is shown, not hidden
+        except Exception as error:  # third-party code may raise any error: report it
             cases.append(Verdict(subject, f"cannot be built: {type(error).__name__}: {error}", 0, 1, "errors"))
     return cases
 
 
 def _cases(subject: str, make: Callable[..., tuple[Team | None, Env]], at: bool) -> Found:
-    """Whatever promises of what `make` builds: at ε = 1 where it has an ε."""
+    """Return the cases of all guarantees of what `make` builds, at ε = 1 if it has an ε."""
     team, env = make(epsilon=1.0) if at else make()
     owners = env.wrappers if team is None else [team]
     cases = [Case(subject, owner, env, make if at else None) for owner in owners]
@@ -260,16 +260,16 @@ def _cases(subject: str, make: Callable[..., tuple[Team | None, Env]], at: bool)
 
 def _env(name: str, entry: Callable[..., object], subject: str, given: Params) -> Found:
     if name in ENVS and not ENVS[name].wrappers and ships(entry):
-        return []  # it has no wrapper of its own
+        return []  # it has no wrapper in front of its mechanism
     return _cases(subject, lambda **at: (None, make_batched(name, **given, **at)), takes(name, "epsilon"))
 
 
-#: The env where a team's promise is audited, by its setting; of other settings, those who vote by a routine.
+#: Envs in which the guarantees of a team are audited, by setting; in other settings, teams that vote by a routine.
 _HOMES: dict[str, type[Env] | str] = {"feedback": Feedback, "network": "CoopNetwork-v0"}
 
 
 def home(team: Team) -> Env:
-    """Where a team's promise is audited: among votes, on a graph, or where its server has the mechanism it brings."""
+    """Return the env for a team's guarantee: with votes, on a graph, or with the mechanism that its server expects."""
     if team.setting in _HOMES:
         return assemble(_HOMES[team.setting], team, runs=1)
     if isinstance(team, VotingTeam):
@@ -284,7 +284,7 @@ def _agent(name: str, entry: Callable[..., object], subject: str, given: Params)
 
     if type(make_team(name, **given)).claimed_guarantees is Team.claimed_guarantees:
         return []
-    promises = bool(_cases(subject, make, False))  # else its ε means a tolerance, or liars
+    promises = bool(_cases(subject, make, False))  # else its ε is a tolerance or a share of liars
     return _cases(subject, make, promises and "epsilon" in parameters(entry))
 
 
@@ -303,7 +303,7 @@ def _wrapper(name: str, entry: Callable[..., object], subject: str, given: Param
 
 
 def fits(build: Callable[..., Env], wrapper: Wrapper) -> bool:
-    """Whether the env that is built takes the wrapper."""
+    """Return whether the built env accepts the wrapper."""
     try:
         build(wrappers=[wrapper])
     except ValueError:
@@ -312,7 +312,7 @@ def fits(build: Callable[..., Env], wrapper: Wrapper) -> bool:
 
 
 def _behind(wrapper: Wrapper) -> list[Wrapper]:
-    """The secure function that a wrapper's promise stands on."""
+    """Return the secure function on which a wrapper's guarantee relies."""
     if not isinstance(wrapper, Mechanism) or wrapper.hidden_by != "sum":
         return []
     sums: list[Wrapper] = [SecAgg(), *(ShuffledSum(p, getattr(wrapper, "security", 40)) for p in PROTOCOLS)]
@@ -320,12 +320,12 @@ def _behind(wrapper: Wrapper) -> list[Wrapper]:
     return [s for s in sums if wrapper.seals(s) and (own is None or getattr(s, "shuffle", None) == own)][:1]
 
 
-#: Where wrappers are audited.
+#: Envs in which wrappers are audited.
 _SETTINGS: dict[str, Callable[..., Env]] = {
     "feedback": partial(Feedback, users="each"),
     "network": partial(make_batched, "CoopNetwork-v0", n_agents=4, horizon=3),
 }
-#: What is registered, and how one of them is looked at.
+#: Registries, with the function that audits an entry of each.
 _KINDS: dict[type, tuple[Registry, Callable[[str, Callable[..., object], str, Params], Found]]] = {
     Env: (ENVS, _env), Team: (AGENTS, _agent), Wrapper: (WRAPPERS, _wrapper),
 }  # fmt: skip

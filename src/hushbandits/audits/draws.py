@@ -1,9 +1,9 @@
-"""One test of all that is drawn, on blocks and on graphs: views of two rewards are told apart, and noise has its law.
+"""Tests of drawn noise, on blocks and graphs: which ε the draws refute, and whether they have their planned law.
 
-Every draw has a canary: a reward that is one of two, by a fair bit.  So the same draws say what ε they refute, whatever
-the law is, and whether noise is as planned: uniform by its own law, and new each time.  What refutes a promise is an ε
-or a δ; another law than planned is only told.  Where there are canaries, whatever is done to what is released (rounded,
-clipped) is accused no more often than the level: what refutes is how well their bits are guessed.
+Every draw has a canary: a reward that takes one of two values by a fair bit.  So the same draws show which ε they
+refute, for any law, and whether the noise is as planned: uniform under its law, and independent between draws.  Only
+an ε or a δ refutes a guarantee; another law than planned is reported.  Postprocessing of releases (rounding, clipping)
+does not raise the rate of false alarms where there are canaries: a refutation counts correct guesses of their bits.
 """
 
 from __future__ import annotations
@@ -24,42 +24,42 @@ from hushbandits.audits.cases import Case, Verdict
 from hushbandits.audits.events import refuted, telling
 from hushbandits.core import Array
 
-_FEW = 16  # labels of a group, up to which it is looked for events as well
-_MODULI = (2, 3, 4, 5, 8, 10, 16)  # whose multiples are counted among the steps of a grid
-_ROUNDS, _NARROWEST = 12, 1e4  # of a search for a scale, and how far it goes
-_LEAST = 100  # draws of a part, from where on they say which law they fit
-_DOUBT = 1000.0  # noise that fits no better than once in so many times is not of the kind that is tried
+_FEW = 16  # number of labels in a group up to which events are searched too
+_MODULI = (2, 3, 4, 5, 8, 10, 16)  # multiples of these are counted among the steps of a grid
+_ROUNDS, _NARROWEST = 12, 1e4  # steps of the search for a scale, and its limit
+_LEAST = 100  # minimum number of draws of a part for a statement on its law
+_DOUBT = 1000.0  # a fit with p < 1/1000 rejects the kind of law tried
 
 
 @dataclass
 class Draws:
-    """Draws of one kind of noise, of all blocks or rounds, runs and seats, and the promise that they are held against.
+    """Draws of one kind of noise, from all blocks or rounds, runs and seats, with the guarantee to check.
 
     Parameters
     ----------
     case : Case
     where : str
-        Of which run.
+        Name of the run, for reports.
     noise : (B, R, A) array
-        Around the truth; NaN where nothing was seen.
+        Noise around the true sum; NaN if nothing was observed.
     parts : list of (mask, callable)
-        Which draws have which law: ``law(times)``, of noise so many times narrower than planned; ``None`` where it has
-        no scale.
+        Parts of the draws with their law: ``law(times)``, for noise so many times narrower than planned; ``None`` if
+        the law has no scale.
     rng : Generator
-        Luck of the audit's own: it spreads an atom of a law.
+        Generator of the audit: it randomises the atoms of a law.
     bits : (B, R, A) bool
-        Which of the two rewards each canary had.
+        Which of its two values each canary had.
     epsilon : float or (B, R, A) array, optional
-        Of the promise, where it is another one for these draws.
+        ε of the guarantee, if it differs for these draws.
     moved, full : (B, R, A) arrays
-        How far the canary's reward has moved the truth, and how far the one of the two that is no 0 would; 0: the
-        canary is lost.
+        Shift of the true sum by the canary's reward, and by the one of its two values that is not 0; 0: the canary's
+        message is lost.
     groups : dict
-        Per name, labels of noise's shape (or ``(B,)``): every group is looked at by itself.
+        By name, labels with the shape of the noise (or ``(B,)``): every group is tested separately.
     rewards : (B′, R, A′) array, optional
-        Luck of the rewards, row by row of the run: later ones no noise can know.
+        Uniforms behind the rewards, in the rows of the run: noise cannot depend on later ones.
     coins : bool
-        Whether what is seen is tossed: then nothing can be missing.
+        Whether the release is a coin: then noise cannot be missing.
     """
 
     case: Case
@@ -83,7 +83,7 @@ class Draws:
         self.there = ~np.isnan(self.noise)
         labels = {k: np.broadcast_to(x.reshape(x.shape + (1,) * (3 - x.ndim)), shape) for k, x in self.groups.items()}
         parts = [[(f"{k} {v:g}", self.there & (x == v)) for v in np.unique(x[self.there])] for k, x in labels.items()]
-        #: Every group, in words; and those of few labels, in which events are looked for.
+        #: Every group, in words; and those with few labels, in which events are searched.
         self.kinds = [("", self.there), *chain(*parts)]
         self.coarse = list(chain(*(groups for groups in parts if len(groups) <= _FEW)))
         self.parts = [(at, lru_cache(law)) for at, law in self.parts]
@@ -97,7 +97,7 @@ class Draws:
             self.mistaken[at] = law.silent((self.noise + 2 * self.moved - self.full)[at])
             self.known[at] = law.known(self.full[at])
         self.alike = max((law.alike for _, law in laws), default=0.0)
-        if self.alike:  # Laplace noise, which may be wide beside what it must hide
+        if self.alike:  # Laplace noise may be wide beside the rewards that it hides
             self.costs = np.minimum(self.costs, -2 * np.log(2 * (1 - self.known)))
         self._multiples = []
         for m in () if self.alike else _MODULI:
@@ -115,7 +115,7 @@ class Draws:
         return u
 
     def verdicts(self) -> Iterator[Verdict]:
-        """Hold the draws against the promise, and against their law."""
+        """Test the draws against the guarantee and against their law."""
         if not self.there.any():
             yield self._say(self.where, 1, 0, "× critical", untested="no noise was seen whose law is known")
             return
@@ -137,13 +137,13 @@ class Draws:
         yield self._say(check, 1.0, max(evidence - math.log(2), 0.0) / critical, "× critical", "any law", other=True)
 
     def _many(self, part: Array) -> bool:
-        """Whether a part has many draws, and its canaries, if any, have either reward: their bits are fair in it."""
+        """Return whether a part has many draws, and canaries of both values, if any: their bits are fair in it."""
         return int(part.sum()) >= _LEAST and (not self.bits.any() or len(np.unique(self.bits[part])) > 1)
 
     # -- the law of a part ----------------------------------------------------------------------------------------
 
     def _odd(self, part: Array) -> float:
-        """How unlikely noise of this part is by its law."""
+        """Return the evidence against the law of the noise in this part."""
         u = self.u[part]
         if self.coins:
             return uniforms.distance(u)
@@ -151,25 +151,25 @@ class Draws:
         return max(*found, uniforms.share(self.silent[part], self.at_zero[part])) - math.log(5)
 
     def _atoms(self, u: Array, part: Array) -> float:
-        """Of values that occur again, or of multiples of a number."""
+        """Return the evidence of repeated values, or of multiples of a number."""
         if self.alike:
             return uniforms.repeats(u, self.alike)
         found = max(uniforms.share(hits[part], rate[part]) for hits, rate in self._multiples)
         return found - math.log(len(self._multiples))
 
-    # -- which ε they refute ----------------------------------------------------------------------------------------
+    # -- refuted ε --------------------------------------------------------------------------------------------------
 
     def _fit(self, u: Array, part: Array) -> bool:
-        """Whether uniforms have their law, each coarse group and each reward by itself, but for chance."""
+        """Return whether uniforms have their law in each coarse group and for each reward, within chance."""
         beside = [*(at for _, at in self.coarse), self.bits, ~self.bits]
         groups = [part, *(both for group in beside if (both := part & group).any())]
         return max(uniforms.distance(u[group]) for group in groups) < math.log(_DOUBT * len(groups))
 
     def _missing(self, kinds: list[tuple[str, Array]]) -> Verdict:
-        """The ε of guesses that what is seen has no noise, wherever it is then made of one of the two rewards.
+        """Return the ε refuted by guesses that a release has no noise, if its value then comes from one of two rewards.
 
-        Who knows all other rewards guesses which one it is.  Whatever is done to what is released afterwards, such a
-        guess is right with probability ``e^ε/(1 + e^ε)`` at most (Steinke, Nasr & Jagielski 2023).
+        An observer who knows all other rewards guesses which of the two it is.  After any postprocessing of the
+        release, such a guess is right with probability ``e^ε/(1 + e^ε)`` at most (Steinke, Nasr & Jagielski 2023).
         """
         delta, level = self.promise.delta, self.level / len(self.kinds)
         worst, words, claim = 0.0, "", self.cost
@@ -178,22 +178,22 @@ class Draws:
             at = there & part & (self.silent | self.mistaken)
             n = int(at.sum())
             found = one_run_bound(int((self.silent & at).sum()), n, delta, level, int((there & part).sum()))
-            # of several ε, guesses are right most often where all have the mean chance (Hoeffding 1956)
+            # with several ε, guesses are right most often if all have the mean probability (Hoeffding 1956)
             said = self.cost if delta or not n else float(special.logit(special.expit(self.costs[at]).mean()))
             if found - said > worst - claim:
                 worst, words, claim = found, f" ({name})" if name else "", said
         n, p = int(there.sum()), float(self.at_zero[there].mean())
         rate = -math.log(level) * (1 + math.exp(min(self.cost, 700.0))) / max(n, 1)
-        share = 1.3 * (math.sqrt(2 * rate * p) + rate)  # beside noise that is 0 by chance
+        share = 1.3 * (math.sqrt(2 * rate * p) + rate)  # besides noise that is 0 by chance
         least = self.cost if share < 1 else math.inf
         check, power = f"{self.where}: noise that is missing{words}", f"noise missing in {share:.2%}"
         return self._say(check, claim, worst, "ε", power, least=least)
 
     def _scale(self, kinds: list[tuple[str, Array]]) -> Verdict:
-        """The ε of noise of the planned kind that is narrower than planned: what is c times narrower is for cε.
+        """Return the ε refuted by noise of the planned kind that is too narrow: a factor of 1/c corresponds to cε.
 
-        Where there are canaries, their bits must be guessed more often than planned noise lets anyone guess them,
-        whatever is done to what is released.  In pools of users there are none: the fit alone speaks.
+        With canaries, their bits must be guessed more often than planned noise allows, for any postprocessing.  Pools
+        of users have none: there only the fit counts.
         """
         worst, words, level = 0.0, "", self.level / len(self.kinds)
         right = (self.noise + self.moved > self.full / 2) == self.bits
@@ -210,7 +210,7 @@ class Draws:
         return self._say(check, self.cost, worst, "ε", power, least=self.cost * off)
 
     def _fitted(self, part: Array, times: float, level: float) -> float:
-        """How many times narrower it is at least; 0 where it has no scale, or none makes the draws fit."""
+        """Return the least factor by which the noise is too narrow; 0 if it has no scale or none fits the draws."""
         if any(law(times) is None for at, law in self.parts if (at & part).any()):
             return 0.0
         low, high, u = 1.0, min(2 * times, _NARROWEST), self.u
@@ -221,7 +221,7 @@ class Draws:
         return high * uniforms.scale_between(u[part], level)[1] if self._fit(u, part) else 0.0
 
     def _events(self, pair: tuple[float, str, Array]) -> Verdict:
-        """The ε that an event refutes, of one draw or of two; a third of the runs chooses it, the others test it."""
+        """Return the ε that an event of one or two draws refutes; a third of the runs chooses it, the rest test it."""
         delta, level, runs = self.promise.delta, self.level / 2, self.noise.shape[1]
         learning = np.broadcast_to((np.arange(runs) < max(runs // 3, 1))[:, None], self.noise.shape)
         parts = [("", self.there), *((f", {words}", part) for words, part in self.coarse)]
@@ -239,8 +239,8 @@ class Draws:
         return self._say(check, self.cost, found[0], "ε", power, least=least)
 
     def _features(self, learning: Array) -> dict[str, Array]:
-        """What an observer sees of a draw who knows all other rewards."""
-        seen = np.round(self.noise + self.moved, 11)  # sums of rewards are rounded too, which tells nothing
+        """Return the features of a draw that an observer sees who knows all other rewards."""
+        seen = np.round(self.noise + self.moved, 11)  # rounding errors of sums of rewards reveal nothing
         found = {"by its law": self._uniform(seen), "as it is": seen}
         if self.alike:
             for k in (1, 10, 100):
@@ -259,7 +259,7 @@ class Draws:
     # -- two draws -----------------------------------------------------------------------------------------------
 
     def _pair(self) -> tuple[float, str, Array]:
-        """Two draws that may be one: how unlikely, in words, and where the other one is, NaN where there is none."""
+        """Return the evidence that two draws are one, in words too, with the index of the other draw (NaN: none)."""
         b, r, a = self.u.shape
         evidence, (later, on, i, j) = uniforms.at_any_distance(self.u)
         self._tried = math.log(2.0 * b * r * a * a)
@@ -269,7 +269,7 @@ class Draws:
         return evidence, f"{later} later, {on} runs on, seats {i} and {j}", np.where(mine, other, -1)
 
     def _together(self, other: Array) -> dict[str, Array]:
-        """What an observer sees of two draws, of which the second one's reward is known."""
+        """Return the features of two draws that an observer sees who knows the second one's reward."""
         mine, where = other[0] >= 0, tuple(np.maximum(other, 0))
         if self.coins:
             both = 4 * self.noise + 2 * self.noise[where] + self.bits[where]
@@ -284,7 +284,7 @@ class Draws:
         }
 
     def _later(self) -> Verdict:
-        """Noise that knows rewards yet to come is made of what they are made of."""
+        """Test whether noise depends on later rewards: on the uniforms that these come from."""
         assert self.rewards is not None
         (b, r, a), (c, _, d) = self.u.shape, self.rewards.shape
         mine, theirs = (x.transpose(0, 2, 1).reshape(-1, r) for x in (self.u, self.rewards))
@@ -295,7 +295,7 @@ class Draws:
 
 
 def _guessed_off(n: int, wrong: float, level: float) -> float:
-    """How many times too narrow Laplace noise must be so that n guesses tell: as planned, this share is wrong."""
+    """Return the factor by which Laplace noise must be too narrow for n guesses to detect it."""
     times = np.geomspace(1.0, _NARROWEST, 1000)
     seen = 0.5 * (2 * wrong) ** times
     far = n * (special.rel_entr(seen, wrong) + special.rel_entr(1 - seen, 1 - wrong))
@@ -304,7 +304,7 @@ def _guessed_off(n: int, wrong: float, level: float) -> float:
 
 
 def _cut(epsilon: float, delta: float, n: int, level: float) -> str:
-    """Which tails are seen to be cut off: those that a neighbour's noise often exceeds."""
+    """Describe which cut tails are detected: those that a neighbour's noise often exceeds."""
     for hits in np.unique(np.geomspace(10, max(n, 11), 60).astype(int)).tolist():
         if epsilon_lower_bound(hits, 0, max(n, hits), delta, level) > epsilon:
             p = (hits + 1.3 * math.sqrt(hits)) / n * math.exp(-epsilon)

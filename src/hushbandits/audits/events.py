@@ -1,8 +1,8 @@
-"""What an observer tells apart: neighbours, features of what was seen, and the ε that an event of these refutes.
+"""Distinguish neighbouring inputs: features of releases, and the ε that an event of them refutes.
 
-Of many runs, or of one: many canaries at once, each with a fair bit for its reward, and an observer who guesses as
-many as it likes (Steinke, Nasr & Jagielski 2023).  What a part declares says what may be a canary (`_apart`): nothing
-else of it is asked.
+The bounds come from many runs, or from one run with many canaries, each with a fair bit for its reward; an observer
+guesses as many of the bits as it likes (Steinke, Nasr & Jagielski 2023).  `_apart` decides from the declarations of a
+part what may be a canary.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from hushbandits.audits.cases import Case, Verdict
 from hushbandits.audits.play import around, seen, shown, stage
 from hushbandits.core import Array, Guarantee
 
-#: A reward beyond [0, 1], such as a sender's own report or a wrapper that scales may bring about; and its words.
+#: Rewards outside [0, 1], which a user-defined message or a scaling wrapper can produce, and a description.
 _BEYOND, ABOVE = (-2.0, 3.0), "a reward beyond [0, 1]"
-#: What stands for a value that was not there.
+#: Value that replaces a missing one.
 _NOTHING = -1e9
-_CHOICE = 1e-3  # level by which an event is chosen: as if there were as many draws as those that test it
+_CHOICE = 1e-3  # level at which an event is chosen, as if there were as many draws as those that test it
 
 
 def refuted(
@@ -35,20 +35,20 @@ def refuted(
     parts: Sequence[tuple[str, Array | bool]] = (("", True),),
     together: bool = False,
 ) -> tuple[float, str]:
-    """Return the ε that features refute by an event, and the event in words; ``""``: nothing varies.
+    """Return the ε that an event of the features refutes, and the event in words; ``""`` if nothing varies.
 
-    All arrays have one shape.  Events are thresholds and values of single features, in all of it or in a part.  Those
-    that are `learning` choose the event; all others test it once.
+    All arrays have one shape.  Events are thresholds and values of single features, in all draws or in a part.  The
+    draws with `learning` choose the event; all others test it once.
 
     Parameters
     ----------
     features : dict of array
     bits : bool array
-        Which of the two inputs each was.
+        Which of the two inputs each draw had.
     parts : sequence of (str, mask)
-        Circumstances, the same on both sides, in words.
+        Conditions that are the same for both inputs, in words.
     together : bool
-        Whether a likelihood ratio of all features, as if they were independent, is a feature as well.
+        Whether to add the likelihood ratio of all features, as if they were independent.
     """
     known = telling(features)
     names, values = list(known), np.array(list(known.values()))
@@ -73,25 +73,25 @@ def refuted(
 
 
 def telling(features: dict[str, Array]) -> dict[str, Array]:
-    """Features that vary, each once; what was not there is a number too."""
+    """Return the features that vary, without duplicates; a missing value counts as a number."""
     known = {k: np.where(np.isnan(v), _NOTHING, v) for k, v in features.items()}
     once = {v.tobytes(): k for k, v in reversed(known.items()) if v.size and np.ptp(v)}
     return {k: known[k] for k in reversed(once.values())}
 
 
 def ratios(values: Array, bits: Array, learn: Array, use: Array, bins: int = 8) -> Array:
-    """Logarithms of likelihood ratios of some, feature by feature, and last their sum: ``(F + 1, ·)``.
+    """Return log likelihood ratios of some draws, feature by feature, and their sum last: ``(F + 1, ·)``.
 
-    They are learned from others, in so many bins; a ratio that chance may bring about counts as 1.
+    Other draws give the ratios, in so many bins; a ratio within chance counts as 1.
     """
     found = []
     for x in values:
         one, other = (x[learn & (bits == bit)] for bit in (False, True))
         edges = np.unique(np.quantile(np.concatenate([one, other]), np.linspace(0, 1, bins + 1)))
-        cuts = edges[:-1] if len(edges) <= bins else edges[1:-1]  # few values: each its own bin
+        cuts = edges[:-1] if len(edges) <= bins else edges[1:-1]  # few values: a bin for each
         counts = [np.bincount(np.searchsorted(cuts, x, "left"), minlength=len(cuts) + 1) + 2.0 for x in (one, other)]
         ratio = np.log(counts[1] / counts[0] * (sum(counts[0]) / sum(counts[1])))
-        ratio[np.abs(ratio) < 2 * np.sqrt(1 / counts[0] + 1 / counts[1])] = 0.0  # as chance has it
+        ratio[np.abs(ratio) < 2 * np.sqrt(1 / counts[0] + 1 / counts[1])] = 0.0  # within chance
         found.append(ratio[np.searchsorted(cuts, x[use], "left")])
     return np.array([*found, np.sum(found, 0)])
 
@@ -102,7 +102,7 @@ _Measure = Callable[[dict[str, Array]], tuple[float, str]]
 
 @dataclass(frozen=True)
 class Change:
-    """What two neighbours differ in: a reward on either side, or `every` one of a participant."""
+    """Difference of two neighbouring inputs: one reward, or `every` one of a participant."""
 
     words: str
     values: tuple[float, float] = (0.0, 1.0)
@@ -110,9 +110,9 @@ class Change:
 
 
 def neighbours(promise: Guarantee) -> Iterator[Change]:
-    """What the adjacency makes neighbours.
+    """Yield the changes that the adjacency allows.
 
-    A participant whose run has one reward is met once; unless a promise says so, participants come back.
+    A participant with one reward per run appears once; participants come back unless a guarantee excludes it.
     """
     run, whole = promise.run, promise.adjacency.replaced == "participant"
     every = whole and (run is None or run.times > 1)
@@ -122,7 +122,7 @@ def neighbours(promise: Guarantee) -> Iterator[Change]:
 
 
 def features(views: dict[str, Array], differences: bool = True) -> dict[str, Array]:
-    """All coordinates of what was seen ``(T, N, …)``, their changes in time, and how neighbours differ: ``(N,)``."""
+    """Return coordinates of releases ``(T, N, …)``, their changes in time, and neighbours' differences: ``(N,)``."""
     found = {}
     for name, value in views.items():
         x = value.reshape(*value.shape[:2], -1)
@@ -138,9 +138,9 @@ def features(views: dict[str, Array], differences: bool = True) -> dict[str, Arr
 def judged(
     case: Case, check: str, least: float, play: _Play, measure: _Measure, why: str = "", refusing: bool = False
 ) -> Verdict:
-    """Play, and measure by its features the ε that is refuted, unless nothing can be: it says `why`.
+    """Play, and measure the ε that features refute, unless nothing can be refuted: then report `why`.
 
-    `least`: the smallest true ε that is refuted.  `refusing`: whether rewards may be none that it takes.
+    `least`: the smallest true ε that is refuted.  `refusing`: whether the part may reject the rewards.
     """
     found, told, power = 0.0, "", f"a true ε of {least:.3g}"
     try:
@@ -159,9 +159,9 @@ def judged(
 def apart(
     case: Case, check: str, bits: Array, play: _Play, groups: Array | None = None, refusing: bool = False
 ) -> Verdict:
-    """Bound ε from below by an event: `bits` say which of two neighbours each run has played, as features show.
+    """Bound ε from below by an event: `bits` say which of two neighbouring inputs each run had.
 
-    `groups`: the runs' circumstances.
+    `groups`: conditions of the runs.
     """
     delta, level, learning = case.promise.delta, case.budget.level, np.arange(len(bits)) % 3 == 0
     parts = [("", np.ones(len(bits), bool))]
@@ -173,30 +173,29 @@ def apart(
 
 
 def fair(shape: int | tuple[int, ...], *seed: int) -> Array:
-    """Fair bits: which of the two rewards each canary has."""
+    """Return fair bits: the value of each canary."""
     return np.random.default_rng(seed).random(shape) < 0.5
 
 
-#: Canaries for each run a side of a black box; half of them teach the observer, and half are guessed.
+#: Canaries per run of a black-box check on one input; half of them train the observer, and half are guessed.
 _EACH = 4
-#: Canaries of a game, at most, and runs in which blocks are played; agents and rounds on a graph.
+#: Canaries of a run at most; runs for blocks; agents and rounds on a graph.
 _MOST, _RUNS, _AGENTS, _ROUNDS = 4000, 100, 10, 16
 _BINS, _CUTS = 16, 64
 
 
-#: Name of what no observer sees: which of the two rewards each canary had.
+#: Name of the bits of the canaries, which no observer sees.
 _BITS = "bits"
 
 
 def guessed(bits: Array, features: dict[str, Array], level: float) -> tuple[int, int, int]:
-    """Guess half of the canaries, by what the other half has taught: how many there are, are guessed, and right.
+    """Guess half of the canaries after training on the other half; return the numbers of canaries, guesses and hits.
 
-    Learned are the likelihood ratios of every feature by itself and of all together, which of them to go by, and from
-    which ratio on to guess at all.  The bits of the other half are given away for it: (ε, δ)-privacy of the rest does
-    not know them.
+    Training gives the likelihood ratios of every feature and of all together, chooses one of them, and a threshold
+    for guessing at all.  It reveals the bits of that half; (ε, δ)-privacy of the other half is independent of them.
     """
     values, n = np.array(list(telling(features).values())), len(bits)
-    rank = np.random.default_rng(n).permutation(n)  # not by time or agent, which may matter
+    rank = np.random.default_rng(n).permutation(n)  # independent of time and agent, which may matter
     first, second, rest = rank < n // 4, (rank >= n // 4) & (rank < n // 2), rank >= n // 2
     if not len(values):
         return n - n // 2, 0, 0
@@ -209,7 +208,7 @@ def guessed(bits: Array, features: dict[str, Array], level: float) -> tuple[int,
 
 
 def _cut(score: Array, bits: Array, level: float) -> tuple[float, float]:
-    """The largest bound (Hoeffding's) on the share of right guesses, and from which ratio on they are made for it."""
+    """Return the largest bound (Hoeffding's) on the share of right guesses, and its threshold."""
     size = np.abs(score)
     if not size.any():
         return -math.inf, math.inf
@@ -221,21 +220,21 @@ def _cut(score: Array, bits: Array, level: float) -> tuple[float, float]:
 
 
 def one_run(case: Case) -> Iterator[Verdict]:
-    """Bound ε from below by right guesses about many canaries, wherever what is declared makes many independent ones.
+    """Bound ε from below by right guesses of many canaries, if the declarations make them independent.
 
-    Of a wrapper in the feedback setting a user of each block is one; on a graph each reward of each agent.  Where a
-    promise is about a message by itself, and nothing says that messages have luck of their own, each has a run of its
-    own.
+    For a wrapper in the feedback setting a user of each block is a canary; on a graph each reward of each agent.  If
+    a guarantee is about a single message, and no declaration says that messages have separate random numbers, each
+    canary has a separate run.
     """
     for made in case.over(*case.budget.full):
-        # integers only, user by user: slow
+        # integer arithmetic only, user by user: slow
         n = case.budget.samples // (20 if getattr(made.owner, "noise", "") == "exact" else 1)
         why = _unfit(made)
-        if made.watched == "agents" and not why:  # a graph's promise may depend on how long games are
+        if made.watched == "agents" and not why:  # a guarantee on a graph may depend on the length of runs
             made = stage(made, *_game(made))
         promise, level = made.promise, case.budget.level
         for i, change in enumerate(neighbours(promise)):
-            most = _EACH * n // (1 + i)  # half as many on what lies beyond [0, 1]
+            most = _EACH * n // (1 + i)  # half as many for rewards outside [0, 1]
             least = one_run_least(promise.epsilon, promise.delta, most - most // 2, level)
             play = partial(_played, made, most, change.values, case.budget.seed + i)
             measure = partial(_bound, level=level, delta=promise.delta)
@@ -250,7 +249,7 @@ def _bound(features: dict[str, Array], level: float, delta: float) -> tuple[floa
 
 
 def _unfit(case: Case) -> str:
-    """Why nothing of it can be a canary among others; ``""``: something can."""
+    """Return why no reward can be a canary among others; ``""`` if some can."""
     promise = case.promise
     if case.watched == "actions":
         return "an agent's actions tell of all rewards so far together, and of none by itself"
@@ -261,20 +260,20 @@ def _unfit(case: Case) -> str:
 
 
 def _apart(case: Case) -> bool:
-    """Whether every canary needs a run of its own: a promise of one message by itself lets others share its luck.
+    """Return whether every canary needs a separate run: messages with a guarantee each may share random numbers.
 
-    Who declares `preserves_guarantees` says that each message goes by luck of its own.
+    A part that declares `preserves_guarantees` draws separate random numbers for each message.
     """
     return case.promise.alone and not case.owner.declares
 
 
 def _game(case: Case) -> tuple[int, int]:
-    """Rounds and agents of a game on a graph."""
+    """Return numbers of rounds and agents of a run on a graph."""
     return (1, 2) if _apart(case) else (_ROUNDS, _AGENTS)
 
 
 def _played(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[str, Array]:
-    """As many canaries, in as few games as there may be."""
+    """Play so many canaries in as few runs as possible."""
     play = _posts if case.watched == "agents" else _users
     sizes = [_MOST] * (n // _MOST) + [n % _MOST] * bool(n % _MOST)
     games = [play(case, size, values, seed + 1000 * i) for i, size in enumerate(sizes)]
@@ -282,7 +281,7 @@ def _played(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[
 
 
 def _users(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[str, Array]:
-    """One user of each block, the last of as few as are opened; the others earn nothing."""
+    """Return one user of each block, the last of as few as are opened; the others have reward 0."""
     size = 1 if getattr(case.owner, "hidden_by", "noise") == "noise" else case.owner.smallest
     runs = n if _apart(case) else min(n, _RUNS)
     bits = fair((n // runs, runs, 1), seed, 8)
@@ -293,7 +292,7 @@ def _users(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[s
 
 
 def _posts(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[str, Array]:
-    """Each reward of each agent."""
+    """Return each reward of each agent."""
     (rounds, agents), mine = _game(case), slice(1 if _apart(case) else None)
     bits = fair((rounds, n if _apart(case) else -(-n // (agents * rounds)), agents), seed, 8)
     staged = stage(case, rounds, agents, runs=bits.shape[1])
@@ -304,7 +303,7 @@ def _posts(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[s
 
 
 def _windows(bits: Array, views: dict[str, Array]) -> dict[str, Array]:
-    """What is seen of each, ``(T, R, A, …)``: with what came before it and what is beside it."""
+    """Return the features of each canary, ``(T, R, A, …)``: with the values before it and beside it."""
     found = {}
     for name, value in views.items():
         x = value.reshape(*value.shape[:3], -1)

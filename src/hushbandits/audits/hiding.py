@@ -1,4 +1,4 @@
-"""What secure functions must hide: the order of messages, their senders, and sums of too few."""
+"""Checks of secure functions: they hide the order of messages, their senders, and sums of too few."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hushbandits.wrappers.loss import Loss
 
 
 def routes(make: Callable[..., Wrapper], subject: str, kind: str, budget: Budget) -> Iterator[Verdict]:
-    """All that a secure function of this kind must hide, in every setting that takes it."""
+    """Check all that a secure function of this kind must hide, in every setting that accepts it."""
     if kind == "SecAgg":
         yield from _cohorts(make, subject, min(budget.samples // 3, 400), budget.seed)
     yield from _windows(make, subject, min(budget.samples // 3, 200), budget.seed)
@@ -26,7 +26,7 @@ def routes(make: Callable[..., Wrapper], subject: str, kind: str, budget: Budget
 
 
 def _order(shuffle: Wrapper, subject: str, runs: int, level: float, seed: int) -> Iterator[Verdict]:
-    """Check that messages come in a uniform order, without their senders, and in one that no reward changes."""
+    """Check that messages come without senders in a uniform order that does not depend on rewards."""
     names = (np.arange(4) + 1) / 5
     if fits(partial(make_batched, "CoopNetwork-v0"), shuffle):
         env, places = _meeting(runs, 4, [shuffle]), []
@@ -43,7 +43,7 @@ def _order(shuffle: Wrapper, subject: str, runs: int, level: float, seed: int) -
 
 
 def _uniform(check: str, places: Array, subject: str, level: float) -> Verdict:
-    """Whether every sender stands in every place equally often: ``places (R, S)`` has the sender of each slot."""
+    """Check that every sender has every place equally often: ``places (R, S)`` has the sender of each slot."""
     kinds, size = np.unique(places), places.shape[1]
     most = max(float(np.mean(places[:, slot] == who)) for slot in range(size) for who in kinds)
     share = critical_share(1 / len(kinds), len(places), level / len(kinds) / size)
@@ -51,19 +51,19 @@ def _uniform(check: str, places: Array, subject: str, level: float) -> Verdict:
 
 
 def _meeting(runs: int, n: int, wrappers: list[Wrapper]) -> Env:
-    """Agents who all hear each other, and earn what they are told."""
+    """Build agents who all hear each other, on a given reward law."""
     settings = {"n_agents": n, "graph": "complete", "means": [0.5, 0.5], "rewards": Told(), "horizon": 12}
     return make_batched("CoopNetwork-v0", runs, wrappers=wrappers, **settings)
 
 
 def _cohorts(make: Callable[..., Wrapper], subject: str, runs: int, seed: int) -> Iterator[Verdict]:
-    """Check that nothing of a cohort below `min_cohort` is opened: users of a block, arrivals of a round."""
+    """Check that no sum of fewer than `min_cohort` is opened: users of a block, arrivals of a round."""
     least = 5
     env = Feedback(users="each", wrappers=[make(min_cohort=least)])
     fields = seen(env, [np.ones(8)] * 20, runs, seed, "before").fields
     left = fields["message's users left"]
     told = (fields["arrived"] > 0) | (np.nan_to_num(fields["reward"]) != 0) | (fields["n"] > 0)
-    # what is left after sealing is 0 where it is closed: users that were there are counted by the sum of ones
+    # the survivors after aggregation are 0 in a closed block: count the users that were there by the sum of ones
     small = told & (np.where(left > 0, left, np.nan_to_num(fields["reward"])) < least)
     yield Verdict(subject, f"blocks of fewer than {least} users opened", 0, int(small.sum()), "blocks")
     n, least = 5, 3
@@ -80,7 +80,7 @@ def _cohorts(make: Callable[..., Wrapper], subject: str, runs: int, seed: int) -
 
 
 def _windows(make: Callable[..., Wrapper], subject: str, runs: int, seed: int) -> Iterator[Verdict]:
-    """Check that votes are summed over at least `min_cohort` different agents, and that no ballot stands alone."""
+    """Check that votes are summed over at least `min_cohort` different agents, and that no single ballot is opened."""
     least, window = 3, 2
     wrappers = [make(window=window, min_cohort=least), Tap(name="audit: tap")]
     core = make_batched("DPMASE-v0", runs, n_agents=6, threshold=100, horizon=80, wrappers=wrappers)

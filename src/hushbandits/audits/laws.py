@@ -1,8 +1,8 @@
-"""Noise held against its law: what is promised, by exact computation, and what is really drawn, by tests.
+"""Checks of noise against its law: guarantees by exact computation, drawn noise by tests.
 
-Drawn noise is that of blocks of users and of agents on a graph.  Every block has a canary among its users, and on a
-graph every reward is one.  Noise is held against the planned law of those who are left (`planned_law`), so that blocks
-of all sizes are looked at together (`Draws`).
+Drawn noise comes from blocks of users and from agents on a graph.  Every block has a canary among its users, and on
+a graph every reward is one.  Noise is compared with the planned law of the survivors (`planned_law`), so that blocks
+of all sizes are tested together (`Draws`).
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from hushbandits.wrappers.private_means import PrivateMeans
 LARGE = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 _SIZES = (2, 19, 64, 1000)
 _HORIZONS = 3, 16, 100
-_RESOLUTION = 1e-12  # what rounding may add to a δ
+_RESOLUTION = 1e-12  # rounding error of a δ
 
 
-# -- promises ---------------------------------------------------------------------------------------------------------
+# -- guarantees -------------------------------------------------------------------------------------------------------
 
 
 def _mechanism(case: Case) -> Iterator[Verdict]:
-    """All of a mechanism on blocks, at every ε of the grid."""
+    """Run all exact checks of a mechanism on blocks, at every ε of the grid."""
     for made in case.over(*case.budget.grid):
         mechanism, epsilon = made.owner, made.promise.epsilon
         least, most = mechanism.smallest, 256 if case.make is None or epsilon == 1 else 64
@@ -55,7 +55,7 @@ def _mechanism(case: Case) -> Iterator[Verdict]:
 
 
 def _held(case: Case, law: Profile, epsilon: float, delta: float, check: str) -> Verdict:
-    """Hold (ε, δ) against a law: by ε where δ is 0, and rounding has the last word on it, else by the δ at this ε."""
+    """Compare (ε, δ) with a law: by ε if δ is 0, up to rounding, else by the δ at this ε."""
     say = partial(Verdict, case.subject, f"white box, {check}", least=epsilon)
     if not delta:
         return say(epsilon, epsilon_at(law, _RESOLUTION))
@@ -65,10 +65,10 @@ def _held(case: Case, law: Profile, epsilon: float, delta: float, check: str) ->
 
 
 def white_box(case: Case, n: int, survivors: int) -> Iterator[Verdict]:
-    """Audit the law of a block's noise: for n users planned, of whom some take part.
+    """Audit the law of a block's noise: n users are planned, and some of them take part.
 
-    The promise (which speaks of as many survivors as the mechanism is sure of), the block's price, and what the
-    mechanism says that an observer sees (`Mechanism.seen`).
+    The checks cover the guarantee (for the number of survivors that the mechanism assumes), the cost of the block, and
+    the observer's view that the mechanism declares (`Mechanism.seen`).
     """
     mechanism, where = case.owner, f"n = {n}" + (f", {survivors} left" if survivors < n else "")
     law, said = Mechanism.seen(mechanism, n, survivors), mechanism.seen(n, survivors)
@@ -86,7 +86,7 @@ def white_box(case: Case, n: int, survivors: int) -> Iterator[Verdict]:
 
 
 def every_size(case: Case, sizes: Sequence[int]) -> Iterator[Verdict]:
-    """Hold the promise against blocks of all these sizes, with as many survivors as the mechanism is sure of."""
+    """Compare the guarantee with blocks of all these sizes, at the number of survivors that the mechanism assumes."""
     promise, sure = case.promise, case.owner.sure
     laws = {n: Mechanism.seen(case.owner, n, max(sure(n), case.owner.smallest)) for n in sizes}
     known = {n: law for n, law in laws.items() if law is not None}
@@ -100,7 +100,7 @@ def every_size(case: Case, sizes: Sequence[int]) -> Iterator[Verdict]:
 
 
 def _composed(case: Case, mixture: Sequence[tuple[int, int]]) -> Iterator[Verdict]:
-    """Hold the ledger, per δ and of any one block, against users of all blocks (planned, survivors) of a mixture."""
+    """Compare the ledger, per δ and of any one block, with users of all blocks (planned, survivors) of a mixture."""
     releases = [case.owner.release(n, s) for n, s in mixture]
     laws = [law for n, s in mixture if (law := Mechanism.seen(case.owner, n, s)) is not None]
     if None in releases or len(laws) < len(mixture):
@@ -125,7 +125,7 @@ def _composed(case: Case, mixture: Sequence[tuple[int, int]]) -> Iterator[Verdic
 
 
 def _coins_by_law(case: Case) -> Iterator[Verdict]:
-    """Largest ratio of the chances that the mechanism gives any two rewards, either side of the coin."""
+    """Compare the guarantee with the largest ratio of the probabilities of any two rewards, for either coin side."""
     promise, p = case.promise, case.owner.chance(np.linspace(0.0, 1.0, 1001))
     with np.errstate(divide="ignore"):
         found = max(float(np.ptp(np.log(side))) for side in (p, 1.0 - p))
@@ -134,7 +134,7 @@ def _coins_by_law(case: Case) -> Iterator[Verdict]:
 
 
 def _releases_by_law(case: Case) -> Iterator[Verdict]:
-    """All releases of a run, of which an arm's first reward differs, by their exact laws; over several horizons."""
+    """Check all releases of a run whose first reward of an arm differs, by their exact laws; for several horizons."""
     for horizon in _HORIZONS:
         counts = release_counts(case.owner.epsilon, case.owner.v, horizon).astype(float)
         costs = counts ** (-case.owner.v / 2)  # a shift of 1/n, in units of n^(v/2 − 1)
@@ -150,15 +150,15 @@ def _releases_by_law(case: Case) -> Iterator[Verdict]:
             yield Verdict(case.subject, check, claimed, found, unit, promise=promise, least=promise.epsilon)
 
 
-#: Parts whose promise is held against an exact law.
+#: Parts whose guarantee has an exact law.
 EXACT = {Mechanism: _mechanism, LocalBernoulli: _coins_by_law, PrivateMeans: _releases_by_law}
 
 
-_AGAIN = 8  # blocks of one size, half of them in a row, then the other half
+_AGAIN = 8  # blocks of one size: half of them in a row, then the other half
 _STRETCH = 100
 _POOLED, _LARGE = (2, 19, 64, 100, 1000), (10_000, 100_000)
 _SHORT = (2, 2, 2, 2, 3, 5, 8, 2)
-#: A reward between the ends, which lies on no grid.
+#: A reward between the ends that lies on no grid.
 _BETWEEN = (math.sqrt(5) - 1) / 2
 _AGENTS, _ROUNDS, _RUNS, _LONG = 5, 6, 9, 1500
 
@@ -167,10 +167,10 @@ _AGENTS, _ROUNDS, _RUNS, _LONG = 5, 6, 9, 1500
 
 
 def drawn_on_blocks(case: Case) -> Iterator[Verdict]:
-    """In full at ε = 1 (or its own ε), and shorter at the others of the grid."""
+    """Run all checks at ε = 1 (or the part's ε), and shorter ones at the others of the grid."""
     grid, full, largest, runs = case.budget.grid, case.budget.full, case.budget.largest, max(3, case.budget.runs)
     for made in case.over(*full):
-        if made.owner.noise == "exact":  # integers only, user by user: slow
+        if made.owner.noise == "exact":  # integer arithmetic only, user by user: slow
             yield from long_run(made, 24, 3)
             return
         yield from long_run(made, largest, runs)
@@ -180,7 +180,7 @@ def drawn_on_blocks(case: Case) -> Iterator[Verdict]:
 
 
 def long_run(case: Case, largest: int, runs: int, every: int = 1) -> Iterator[Verdict]:
-    """Every block size up to `largest` (or each `every`-th), eight blocks each, in random orders."""
+    """Play every block size up to `largest` (or each `every`-th), eight blocks each, in random orders."""
     rng = np.random.default_rng([case.budget.seed, 1])
     of = rng.permutation(np.arange(case.owner.smallest, largest + 1))[::every]
     sizes = np.concatenate([np.repeat(rng.permutation(of), _AGAIN // 2) for _ in range(2)]).tolist()
@@ -188,10 +188,10 @@ def long_run(case: Case, largest: int, runs: int, every: int = 1) -> Iterator[Ve
 
 
 def _more_runs(case: Case, largest: int, runs: int) -> Iterator[Verdict]:
-    """Runs in which users get lost, many short ones on the env's own rewards to their end, and pools of users.
+    """Play runs in which users are lost, many short ones on the env's rewards to their end, and pools of users.
 
-    Short runs begin with like blocks: what a first noise has to do with the luck of the rewards is blurred later, since
-    draws take as many numbers of a generator as they need.
+    Short runs begin with equal blocks.  A dependence of the first noise on the random numbers of rewards blurs later,
+    since the number of values that a draw takes from a generator varies.
     """
     rng, smallest = np.random.default_rng([case.budget.seed, 3]), case.owner.smallest
     some = [int(x * smallest) for x in (1, 1.5, 2.5, 4, 10, 16, 32) if x * smallest <= max(largest, 4 * smallest)]
@@ -206,11 +206,11 @@ def _more_runs(case: Case, largest: int, runs: int) -> Iterator[Verdict]:
 
 
 def drawn(case: Case, what: str, sizes: Sequence[int], runs: int, turn: int = 0, how: str = "") -> Iterator[Verdict]:
-    """Play blocks of the given sizes in this order; hold their noise against its law, and the canaries' views.
+    """Play blocks of the given sizes in this order; test their noise against its law, and the canaries' views.
 
-    A canary earns nothing or something, among a background.  Where the noise is no integer, that of every fourth block
-    may earn what is on no grid.  `turn`: which of several such runs it is, each with its own luck.  `how`: as `seen`
-    has it; or users draw 0 or 1 by the env's ``"own"`` luck, and the first of a block is its canary.
+    A canary has reward 0 or another one, among a background.  If the noise is no integer, the reward in every fourth
+    block may lie off the grid.  `turn`: index of several such runs, each with separate seeds.  `how`: as in `seen`; or
+    ``"own"``: users draw 0 or 1 by the env's random numbers, and the first of a block is its canary.
     """
     own, pooled = how == "own", how == "pooled"
     seed, shape = case.budget.seed + turn, (len(sizes), runs, 1 if pooled else 2)
@@ -226,9 +226,9 @@ def drawn(case: Case, what: str, sizes: Sequence[int], runs: int, turn: int = 0,
     it = seen(case.env, told, runs, seed, how, shape[2])
     canary = np.zeros(shape) if pooled else np.array([x[..., i] for x, i in zip(it.earned, at, strict=True)])
     lost, canary = np.isnan(canary), np.nan_to_num(canary)
-    # the mechanism as it was in these runs: it knows their horizon
+    # the mechanism of these runs, which knows their horizon
     mechanism, planned = it.env.mechanism, np.broadcast_to(np.array(sizes)[:, None, None], shape)
-    noise = np.where(own & lost, np.nan, it.fields["reward"] - it.sums)  # what a lost one earned is not known
+    noise = np.where(own & lost, np.nan, it.fields["reward"] - it.sums)  # rewards of lost users are unknown
     kept = np.unique(np.array([planned, it.left])[:, ~np.isnan(noise)], axis=1).T.tolist()
     parts, cost = [], np.full(shape, case.promise.epsilon)
     for n, k in kept:
@@ -271,13 +271,13 @@ def _groups(it: Seen, sizes: Array, own: bool, third: Array) -> dict[str, Array]
 
 
 def _decoded(it: Seen, mechanism: Mechanism, sizes: Sequence[int], subject: str, where: str) -> Verdict:
-    """A decoded sum lies where the analyzer puts one: no more than τ above all rewards, and less than m below that."""
+    """Check the range of decoded sums: at most τ above all rewards, and less than m below that."""
     wrong = 0
     for b, n in enumerate(sizes):
         plan = mechanism.planned(n)
         steps = np.rint(it.fields["reward"][b] * plan.g)
-        top = it.left[b] * plan.g + plan.tau  # and up to a reward beyond, if it is rounded
-        wrong += int(((steps > top + plan.g) | (steps <= top - plan.modulus - plan.g)).sum())  # NaN is neither
+        top = it.left[b] * plan.g + plan.tau  # up to one more reward, if it is rounded
+        wrong += int(((steps > top + plan.g) | (steps <= top - plan.modulus - plan.g)).sum())  # NaN counts as neither
     return Verdict(subject, f"{where}: sums decoded out of range", 0, wrong, "sums")
 
 
@@ -285,7 +285,7 @@ def _decoded(it: Seen, mechanism: Mechanism, sizes: Sequence[int], subject: str,
 
 
 def drawn_on_graph(case: Case) -> Iterator[Verdict]:
-    """Long runs on rewards that are told, and short ones to their end on rewards of the env's own."""
+    """Play long runs on fixed rewards, and short ones to their end on the env's rewards."""
     rng, means = np.random.default_rng([case.budget.seed, 9]), [0.5] * 3
     fine = not isinstance(case.owner, LocalBernoulli) and getattr(case.owner, "grid", None) is None
     full = np.where(fine & (rng.random((_LONG, 1, 1)) < 0.25), _BETWEEN, 1.0)
@@ -323,7 +323,7 @@ def _reports(wrapper: LocalLaplace, it: Seen, x: Array, full: Array) -> Params:
 
 
 def _releases(wrapper: PrivateMeans, it: Seen, x: Array, full: Array) -> Params:
-    """In units of the noise's scale, where a count is due."""
+    """Return noise in units of its scale where a count is released."""
     mine = it.arms[..., None] == np.arange(it.fields["mean"].shape[-1])
     n, sums = np.cumsum(mine, 0), np.cumsum(mine * x[..., None], 0)
     count, total, mean = (np.take_along_axis(v, it.arms[..., None], 3)[..., 0] for v in (n, sums, it.fields["mean"]))
@@ -334,7 +334,7 @@ def _releases(wrapper: PrivateMeans, it: Seen, x: Array, full: Array) -> Params:
 
 
 def _coins(wrapper: LocalBernoulli, it: Seen, x: Array, full: Array) -> Params:
-    """By the chances at the ε that is promised."""
+    """Return noise as uniforms, by the probabilities at the guaranteed ε."""
     bits, lean = it.fields["reward"], math.exp(-wrapper.epsilon)
     chances = {0.0: lean / (1.0 + lean), 1.0: 1.0 / (1.0 + lean)}
     laws = ((value, OnGrid(np.array([1 - p, p]), 0, 0, 1)) for value, p in chances.items())
@@ -342,9 +342,9 @@ def _coins(wrapper: LocalBernoulli, it: Seen, x: Array, full: Array) -> Params:
     return {"noise": bits, "parts": parts, "coins": True}
 
 
-#: Wrappers on a graph whose law is known here, and how their draws are read.
+#: Wrappers on a graph whose law is known, and how to read their draws.
 KNOWN: dict[type, Callable[..., Params]] = {
     LocalBernoulli: _coins, LocalLaplace: _reports, PrivateMeans: _releases,
 }  # fmt: skip
-#: Parts whose draws are held against their law.
+#: Parts whose draws are compared with their law.
 DRAWN = {Mechanism: drawn_on_blocks, **dict.fromkeys(KNOWN, drawn_on_graph)}

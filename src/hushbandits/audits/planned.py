@@ -1,4 +1,4 @@
-"""Laws that noise is held against, in cells and on grids, and what several of them give away together."""
+"""Planned laws of noise, in cells and on grids, and what several draws reveal together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hushbandits.core import Array
 from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.wrappers.mechanism import Mechanism
 
-#: Points of a law that draws are held against.
+#: Grid points of a law.
 _WIDEST = 1 << 20
 
 
@@ -27,13 +27,13 @@ class OnGrid:
     ----------
     pmf : (m,) array
     first : int
-        Where it begins.
+        First integer of the support.
     modulus : int
-        Noise is known mod m only; 0: it is known.
+        Noise is known only mod m; 0: it is known exactly.
     per : int
-        Steps of the grid per unit reward.
+        Grid steps per unit reward.
     mean : float
-        What the analyzer subtracts.
+        Mean that the analyzer subtracts.
     """
 
     pmf: Array
@@ -44,52 +44,52 @@ class OnGrid:
     alike = 0.0
 
     def steps(self, noise: Array) -> Array:
-        """Noise in steps of the grid, 0 where nobody adds anything; NaN where the law has no such value."""
+        """Return noise in grid steps, 0 where nobody adds any; NaN where the law has no such value."""
         steps = noise * self.per + self.mean
         whole = np.rint(steps)
         k = (whole - self.first) % self.modulus if self.modulus else whole - self.first
         return np.where((np.abs(steps - whole) < 1e-6) & (k >= 0) & (k < len(self.pmf)), k + self.first, np.nan)
 
     def uniform(self, noise: Array, luck: Array) -> Array:
-        """Noise as uniforms, ``F(k − 1) + luck·p(k)``; an impossible value is a 1."""
+        """Return noise as uniforms, ``F(k − 1) + luck·p(k)``; an impossible value gives 1."""
         k = self.steps(noise) - self.first
         at = np.nan_to_num(k).astype(np.int64)
         below = np.append(0.0, np.cumsum(self.pmf))
         return np.where(np.isnan(k), 1.0, np.minimum(below[at] + luck * self.pmf[at], 1.0))
 
     def silent(self, noise: Array) -> Array:
-        """Which are those of nobody adding anything."""
+        """Return which draws equal those without any noise."""
         return self.steps(noise) == 0
 
     @property
     def at_zero(self) -> float:
-        """Probability that nobody adds anything, or that it cancels."""
+        """Return the probability that nobody adds noise, or that it cancels."""
         return float(self.pmf[-self.first]) if 0 <= -self.first < len(self.pmf) else 0.0
 
     def known(self, far: Array) -> Array:
-        """How often it is guessed at best which of two truths so far apart it is around: half of Σ max of both laws."""
+        """Return the best chance of guessing which of two sums so far apart is true: half of Σ max of both laws."""
         steps, where = np.unique(np.rint(far * self.per).astype(np.int64), return_inverse=True)
         both = [np.maximum(np.pad(self.pmf, (k, 0)), np.pad(self.pmf, (0, k))).sum() for k in steps.tolist()]
         return np.minimum(np.array(both)[where.reshape(far.shape)] / 2, 1.0)
 
     def multiples(self, number: int) -> float:
-        """Probability of a multiple of a number of steps."""
+        """Return the probability of a multiple of a number of steps."""
         return float(self.pmf[-self.first % number :: number].sum())
 
 
 @dataclass(frozen=True)
 class Continuous:
-    """A law of the reals by its distribution function, and its scale."""
+    """A continuous law, given by its distribution function and its scale."""
 
     cdf: Callable[[Array], Array]
     scale: float = 1.0
-    #: How often noise may be 0 that was rounded after it was added: no missing noise.
+    #: Probability that correct noise is 0 after rounding.
     at_zero = 1e-3
     per = 0
 
     @property
     def alike(self) -> float:
-        """How near two uniforms never come by chance: a few times what rounding a sum of rewards does."""
+        """Return the distance of two uniforms below which chance cannot explain it: a few rounding errors of a sum."""
         return 1e-13 * max(1.0, 4.0 / self.scale)
 
     def uniform(self, noise: Array, luck: Array) -> Array:
@@ -97,11 +97,11 @@ class Continuous:
         return self.cdf(noise)
 
     def silent(self, noise: Array) -> Array:
-        """Zeros, up to what rounding leaves when rewards are added up."""
+        """Return which draws are 0, up to the rounding error of sums of rewards."""
         return np.abs(noise) < 1e-12
 
     def known(self, far: Array) -> Array:
-        """How often it is guessed at best which of two truths so far apart it is around: it falls to both sides."""
+        """Return the best probability of guessing which of two sums so far apart is true, for a unimodal law."""
         return self.cdf(far / 2)
 
 
@@ -109,7 +109,7 @@ PlannedLaw = OnGrid | Continuous
 
 
 def narrowed(law: NoiseLaw, times: float) -> NoiseLaw | None:
-    """Return the same kind of law, so many times narrower; ``None``: it has no scale."""
+    """Return the same kind of law, so many times narrower; ``None`` if it has no scale."""
     if times == 1.0:
         return law
     powers = {"b": 1, "sigma2": 2}
@@ -121,9 +121,9 @@ def narrowed(law: NoiseLaw, times: float) -> NoiseLaw | None:
 
 
 def planned_law(mechanism: Mechanism, n: int, survivors: int, times: float = 1.0) -> PlannedLaw | None:
-    """The law that the decoded sum of a block has around the truth; ``None``: no law to hold it against.
+    """Return the planned law of a block's decoded sum around the truth; ``None`` if it is not known.
 
-    `times`: of noise that is so many times narrower than planned; ``None`` where it has no scale.
+    `times`: for noise that is so many times narrower than planned; ``None`` if it has no scale.
     """
     plan, release = mechanism.planned(n), mechanism.release(n, survivors)
     if release is None:
@@ -136,7 +136,7 @@ def planned_law(mechanism: Mechanism, n: int, survivors: int, times: float = 1.0
     if (line := law.line(draws)) is not None:
         return OnGrid(line, 0, 0, g, survivors * law.mean)
     try:
-        # all of the circle, or as far as noise ever gets
+        # the whole circle, or the range that noise can reach
         near = m if wrong else min(m, 2 * math.ceil(45 * math.sqrt(draws * law.variance) + g) + 65)
         if near > _WIDEST:
             return None
@@ -147,12 +147,12 @@ def planned_law(mechanism: Mechanism, n: int, survivors: int, times: float = 1.0
 
 
 def log_pair(law: NoiseLaw, draws: int, shift: int) -> tuple[Array, Array]:
-    """Logarithms of the laws of two views, so many draws around sums that lie `shift` apart, where they are resolved.
+    """Return log probabilities of two views, each of so many draws, whose sums lie `shift` apart.
 
-    What is left out, and what is lifted to 1e-12 of the largest, makes a divergence smaller (or larger by 1e-9): what
-    it refutes is refuted.
+    Points are left out, or lifted to 1e-12 of the largest, only where a divergence becomes smaller (or larger by
+    1e-9 at most): a refutation stays valid.
     """
-    if not law.integer:  # in cells, which can only hide more
+    if not law.integer:  # in cells, which only lose information
         cells = max(1, math.ceil(40 / math.sqrt(law.variance)))
         far = math.ceil(30 * math.sqrt(law.variance)) * cells
         pmf, shift = np.diff(law.cdf(np.arange(-far, far + 1) / cells)), shift * cells
@@ -173,9 +173,9 @@ def _on_circle(law: NoiseLaw, draws: int, m: int) -> Array:
 
 
 def composed_delta(pairs: Sequence[tuple[Array, Array]], epsilon: float, step: float = 2e-4) -> float:
-    """δ at ε of several views together, one pair of laws (in logarithms) each; never too large.
+    """Return δ at ε of several views together, given a pair of laws (in logarithms) each; never too large.
 
-    Losses ``ln p/q`` are rounded down to a grid and their laws convolved, so that whoever promises less is refuted.
+    Losses ``ln p/q`` are rounded down to a grid and their laws convolved, so that a refutation is valid.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Play an env on rewards that are told, and write down all that an observer sees."""
+"""Play an env on fixed rewards, and record everything that an observer sees."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from hushbandits.envs.feedback.env import Feedback
 from hushbandits.registry import assemble
 from hushbandits.wrappers.loss import Loss
 
-#: Blocks by what others earn (nothing, 1, or either in turn) and where a user stands (first, in the middle, last).
+#: Blocks by the rewards of others (all 0, all 1, or alternating) and the place of a user (first, middle, last).
 BACKGROUNDS = range(9)
 
-#: Share of users, or of messages, that get lost where some do.
+#: Share of lost users or messages, where losses are simulated.
 _LOST = 0.3
 _nothing = partial(np.empty, 0)
-#: In how many rounds what agents hear is written down.
+#: Number of rounds in which inboxes are recorded.
 HEARD = 3
 
 
 class Told(Law):
-    """A reward law that returns what it is told, whatever the luck: `now`, or what this returns."""
+    """A reward law with given values that ignores its random numbers: `now`, or what this returns."""
 
     now: ArrayLike | Callable[[], ArrayLike] = 0.0
 
     def __post_init__(self) -> None: ...
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """`now`, at the shape of u."""
+        """Return `now`, broadcast to the shape of u."""
         now = self.now() if callable(self.now) else self.now
         return np.broadcast_to(np.asarray(now, float), np.shape(u)).copy()
 
 
 class Tap(Wrapper):
-    """Keeps what passed last: messages, users one by one where they can be seen, and agents' own rewards."""
+    """Wrapper that keeps the last messages, users' messages if visible, and agents' own rewards."""
 
     message: dict[str, Array]
     users: Array | None
@@ -68,8 +68,8 @@ class Tap(Wrapper):
 class Round:
     """One round of all runs.
 
-    `told` is what agents are told of their own rewards (``None``: these are withheld), `said` what the team says
-    (``None``: the standard report), `acting` who acted, ``(R, A)``.
+    `told` are the published own rewards of agents (``None``: withheld), `said` the team's messages (``None``: the
+    default message), `acting` the active agents, ``(R, A)``.
     """
 
     t: int
@@ -81,9 +81,9 @@ class Round:
 
 
 def rounds(env: Env, team: Team, seed: int | Seeds = 0, told: Sequence[ArrayLike] | None = None) -> Iterator[Round]:
-    """Begin, and play rounds until every run is over, or rewards are no longer told.
+    """Reset, and play rounds until every run ends, or no more rewards are given.
 
-    `told`: each round's rewards, where the env's law is `Told`.
+    `told`: rewards of each round, for envs with the law `Told`.
     """
     obs = begin(env, team, seed)
     t = 0
@@ -103,7 +103,7 @@ def rounds(env: Env, team: Team, seed: int | Seeds = 0, told: Sequence[ArrayLike
 
 
 class Script(Team):
-    """Plays what is written, whatever it earns: ``plays(t, shape, n_arms)`` is the action of round t."""
+    """Agent with fixed actions: ``plays(t, shape, n_arms)`` is the action of round t."""
 
     told = ()
 
@@ -119,14 +119,14 @@ class Script(Team):
 
 
 def around() -> Team:
-    """Return a team that plays the arms in turn; every agent begins with another one."""
+    """Return a team that plays the arms in turn; every agent begins with another arm."""
     return Script(lambda t, shape, k: (t + np.arange(shape[1]) + np.zeros(shape, int)) % k)
 
 
 class Mirror(Team):
-    """Shows by its arms whatever it is told of its own rewards: who promises a run must bear such an agent.
+    """Agent whose arms show its published own rewards: a guarantee about a run must cover it.
 
-    Its next arm is 1 where the last own reward, or the mean over all that it was told instead, is above ½.
+    Its next arm is 1 if the last own reward, or the mean of all published ones, is above ½.
     """
 
     told = ()
@@ -149,23 +149,23 @@ class Mirror(Team):
 
 @dataclass(frozen=True)
 class Seen:
-    """What was seen, each array ``(T, R, M, …)`` of T blocks or rounds.
+    """Record of a run, each array ``(T, R, M, …)`` with T blocks or rounds.
 
     Parameters
     ----------
     env : Env
     fields : dict of array
-        All that an observer sees, NaN where nothing was sent.
+        Everything that an observer sees, NaN if no message was sent.
     earned : array, or list of ``(R, M, n)``
-        Rewards; of blocks NaN of users whose message did not get through.
+        Rewards; for blocks, NaN for users whose message was lost.
     arms : array, optional
-        On a graph.
+        Arms, on a graph.
     sums, left : arrays, optional
-        Of blocks: Σx of those users, and how many they are.
+        For blocks: Σx of the surviving users, and their number.
     users : list of ``(R, M, n)``
-        Users' messages, where nobody hides them.
+        Users' messages, if no part hides them.
     luck : array, optional
-        Uniforms that a block's own rewards are made of.
+        Uniforms behind a block's rewards, if the env draws them.
     """
 
     env: Any
@@ -179,18 +179,18 @@ class Seen:
 
 
 def place(kind: int, n: int) -> int:
-    """Where the user stands."""
+    """Return the index of the user with the changed reward."""
     return (0, n // 2, n - 1)[kind % 3]
 
 
 def block(kind: int, n: int, reward: ArrayLike) -> Array:
-    """Rewards of a block of such a background, ``(…, n)``, in which one user earns `reward` ``(…)``."""
+    """Return rewards of a block with this background, ``(…, n)``, in which one user has `reward` ``(…)``."""
     others = (np.zeros(n), np.ones(n), np.arange(n) % 2)[kind // 3]
     return np.where(np.arange(n) == place(kind, n), np.asarray(reward)[..., None], others)
 
 
 def stage(case: Case, horizon: int, n_agents: int, runs: int = 1, **more: object) -> Case:
-    """Build a graph's env again, small, with its own wrappers between two taps; or as a team that promises asks."""
+    """Build a small env on a graph, with the part's wrappers between two recording wrappers; or as a team requires."""
     first, last = Tap(name="audit: earned"), Tap(name="audit: left")
     settings = {"n_agents": n_agents, "horizon": horizon, "means": [0.5, 0.5], "rewards": Told(), **more}
     if case.team is not None:
@@ -206,14 +206,14 @@ def _tap(env: Env, name: str) -> Tap:
 
 
 def shown(case: Case, team: Team, seed: int, told: Sequence[Array] | None = None) -> Seen:
-    """Play what `stage` has built, and see all that is sent, what is first heard, and what agents are told."""
+    """Play the env of `stage`, and record messages, inboxes and own rewards."""
     rows, earned, arms = [], [], []
     for played in rounds(case.env, team, seed, told):
         first, message = _tap(case.env, "earned"), _tap(case.env, "left").message
         sent = message["sent"].astype(bool)
         row = {k: np.where(sent.reshape(sent.shape + (1,) * (x.ndim - 2)), x, np.nan) for k, x in message.items()}
         row["sent"] = sent
-        if played.t < HEARD:  # whatever is done on the way in
+        if played.t < HEARD:  # inboxes are limited to the first rounds
             row |= {f"heard {name}": np.asarray(played.inbox[name]) for name in played.inbox.fields}
         if played.told is not None and not np.array_equal(played.told, first.earned):
             row["told reward"] = np.array(played.told)
@@ -224,11 +224,11 @@ def shown(case: Case, team: Team, seed: int, told: Sequence[Array] | None = None
 
 
 def seen(env: Env, blocks: Sequence[int | Array], runs: int, seed: int = 0, how: str = "", servers: int = 1) -> Seen:
-    """Play blocks of users through the wrappers of an env, and write down what was seen.
+    """Play blocks of users through the wrappers of an env, and record what an observer sees.
 
     Blocks are rewards ``(n,)``, the same in all runs, or ``(R, M, n)``; or sizes alone, where users draw 0 or 1 by the
-    env's own luck.  `how`: 3 in 10 users get lost ``"before"`` the mechanism, or ``"behind"`` it; or they are
-    ``"pooled"`` and alike, and earn 0 and 1 by turns.
+    env's random numbers.  `how`: 3 in 10 users are lost ``"before"`` the mechanism, or ``"behind"`` it; or they are
+    ``"pooled"`` and alike, with rewards 0 and 1 in turn.
     """
     sizes = [x if isinstance(x, int) else x.shape[-1] for x in blocks]
     told = None
@@ -262,13 +262,13 @@ def seen(env: Env, blocks: Sequence[int | Array], runs: int, seed: int = 0, how:
 
 
 def _stacked(rows: list[dict[str, Array]]) -> dict[str, Array]:
-    """Each field of all blocks or rounds that have it, as numbers."""
+    """Return each field of all blocks or rounds that have it, as numbers."""
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: np.array([row[name] for row in rows if name in row], float) for name in names}
 
 
 def _planted(env: Env, how: str, **settings: object) -> Feedback:
-    """The protocol between taps: what users earn, what they send to a secure function, what leaves it."""
+    """Build the protocol with recording wrappers: users' rewards, messages to a secure function, and its output."""
     wrappers, kind = env.wrappers, type(env)
     build: Callable[..., Feedback] = Feedback
     if issubclass(kind, Feedback) and kind._report is not Feedback._report:

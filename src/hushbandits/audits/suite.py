@@ -1,7 +1,7 @@
-"""The audit: which checks every promise gets, and those from outside.
+"""The audit: the checks of every guarantee, and black-box checks.
 
-From outside there is a lower bound on ε from runs on neighbouring inputs.  Nothing of what a mechanism says of itself
-is believed: blocks of users, agents on a graph, actions and votes.
+Black-box checks bound ε from below by runs on neighbouring inputs: blocks of users, agents on a graph, actions and
+votes.  They rely on no declaration of the mechanism.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from hushbandits.registry import assemble
 from hushbandits.routines.successive import epoch_length, radii
 from hushbandits.wrappers.mechanism import Mechanism
 
-#: Every background; the user in the middle of a mixed block; the first of zeros, and the last of ones.
+#: Backgrounds of blocks, with the changed user in the middle of a mixed block, first of zeros, and last of ones.
 _WHERE, _ONE, _ENDS = tuple(BACKGROUNDS), (7,), (0, 5)
-#: Agents on a graph, and a round in which a reward changes that is not the first one.
+#: Agents on a graph, and a later round in which a reward changes.
 _AGENTS, _MIDDLE = 2, 1
 #: Users of a run, or its rounds.
 USERS = 64
-#: Arms of a server, and of a learner, of whose two arms the better is pulled no more often than the other.
+#: Arms of a server, and of a learner with two arms.
 _ARMS, _RIVALS = 2, 3
-#: How many noise scales the sums of the neighbours stand short of where a noiseless rule votes; 0: across it.
+#: Distance of the neighbours' sums from the threshold of a noiseless vote, in noise scales; 0: they straddle it.
 _SHORT = (0.0, 1.0, 3.0, -1.5)
 
 
@@ -43,7 +43,7 @@ _SHORT = (0.0, 1.0, 3.0, -1.5)
 
 
 def on_blocks(case: Case) -> Iterator[Verdict]:
-    """A mechanism in large and in small blocks, and with users lost; what else promises, alone and among others."""
+    """Check a mechanism on large and small blocks, and with lost users; and guarantees of other parts."""
     if not isinstance(case.owner, Mechanism):
         for change in neighbours(case.promise):
             yield black_box(case, change, 1, _ENDS[:1])
@@ -66,13 +66,13 @@ def on_blocks(case: Case) -> Iterator[Verdict]:
 def black_box(
     case: Case, change: Change, n: int = 64, where: Sequence[int] = _ONE, how: str = "", share: int = 1
 ) -> Verdict:
-    """Run a protocol on neighbouring blocks of n users and bound its ε from below, whatever it claims.
+    """Run a protocol on neighbouring blocks of n users and bound its ε from below, independent of its claims.
 
-    The budget's samples (over `share`) are runs a side: 1,500 catch a mechanism that is two times off at ε = 1, 40,000
-    at ε = .1.  `where`: backgrounds, among which they are shared out.  `how`: where users get lost.
+    The budget's samples (over `share`) are runs per input: 1,500 detect a mechanism that is two times off at ε = 1,
+    40,000 at ε = .1.  `where`: backgrounds, which share the runs.  `how`: where users are lost.
     """
     samples = 2 * (case.budget.samples // share)
-    length = 3 if change.every else 2  # of an episode: the user is in its first block, or in all
+    length = 3 if change.every else 2  # blocks of an episode: the user is in the first one, or in all
     runs = min(-(-samples // len(where)), 1000)
     kinds = list(where) * -(-samples // (runs * len(where)))
     seed = case.budget.seed + n + 1000 * (change.words == ABOVE)
@@ -86,7 +86,7 @@ def black_box(
         views: dict[str, Array] = {k: x.reshape(len(kinds), length, runs) for k, x in it.fields.items()}
         views["reward"] -= np.array([block(kind, n, 0.0).sum() for kind in kinds])[:, None, None]
         views = {k: x.transpose(1, 0, 2).reshape(length, -1) for k, x in views.items()}
-        if it.users:  # a message by itself, where nobody hides it, and another one
+        if it.users:  # a single message, if no part hides it, and another one
             at = [(it.users[i * length][:, 0], place(kind, n)) for i, kind in enumerate(kinds)]
             views["users' message"] = np.concatenate([x[:, [k - 1, k]] for x, k in at])[None]
         return features(views)
@@ -96,12 +96,12 @@ def black_box(
 
 
 def _grid(case: Case, n: int, runs: int = 400) -> Verdict:
-    """How many decoded sums lie off the grid of 1/g of an integer-coded protocol, and of how many."""
+    """Check how many decoded sums lie off the grid of 1/g of an integer-coded protocol."""
     it = seen(case.env, [block(kind, n, reward) for kind in (2, 5, 8) for reward in (0.0, 1.0)], runs)
     plan = it.env.mechanism.planned(n)
     steps = (it.fields["reward"] + n * getattr(plan.noise, "mean", 0.0)) * plan.g
     steps = steps[~np.isnan(steps)]
-    # what division and multiplication by g may round: an ulp or two
+    # rounding error of division and multiplication by g: an ulp or two
     off = int((np.abs(steps - np.rint(steps)) > 4 * np.spacing(np.maximum(np.abs(steps), n * 1.0))).sum())
     check = f"lowest bits: sums off the grid, of {steps.size:,}"
     return Verdict(case.subject, check, 0, off, "sums", promise=case.promise)
@@ -111,12 +111,12 @@ def _grid(case: Case, n: int, runs: int = 400) -> Verdict:
 
 
 def on_graph(case: Case, horizons: Sequence[int] = (3, 16)) -> Iterator[Verdict]:
-    """Play neighbours of every promise, and judge all that is posted and heard.
+    """Play the neighbours of every guarantee, and test everything that is posted and heard.
 
-    In short runs as much is seen as there is; in longer ones what is not accounted for adds up.  A promise about a run
-    must bear agents that show what they are told (`Mirror`).  Where a wrapper tells them something else than their
-    rewards, all of that counts as seen: whatever they do is made of it.  A promise about a message `alone` is played
-    with arms that follow nothing, and judged by that message.  An agent that promises plays itself.
+    Short runs show as much as possible; in longer ones unaccounted costs add up.  A guarantee about a run must cover
+    agents that show their published own rewards (`Mirror`).  If a wrapper publishes other values than the rewards, all
+    of these count as seen, since actions depend on them.  A guarantee about a message `alone` is played with fixed
+    arms, and tested on that message.  An agent with a guarantee plays itself.
     """
     bits = fair(case.budget.samples, case.budget.seed, 2)
     for horizon in horizons[:1] if case.promise.alone else horizons:
@@ -140,7 +140,7 @@ def _posted(case: Case, told: Array, seed: int) -> dict[str, Array]:
 
 
 def _sequences(promise: Guarantee) -> Iterator[tuple[str, Change, int, int | slice]]:
-    """What the adjacency makes neighbours: in words, whose reward changes, and when."""
+    """Yield the neighbours that the adjacency allows: words, the agent, and the rounds of the changed rewards."""
     within, beyond = neighbours(promise)
     whole = promise.adjacency.replaced == "participant"
     when = slice(None) if whole else 0
@@ -152,7 +152,7 @@ def _sequences(promise: Guarantee) -> Iterator[tuple[str, Change, int, int | sli
 
 
 def promised(case: Case) -> Iterator[Case]:
-    """Each of its finite claims, of one reward; and then of all of a participant's over the run."""
+    """Yield each finite claim of a part, for one reward; and then for all rewards of a participant in the run."""
     yield from (replace(case, claim=g) for g in case.promises)
     for g in case.promises:
         if g.run is not None and not g.alone and g.adjacency.replaced != "participant":
@@ -165,14 +165,14 @@ def promised(case: Case) -> Iterator[Case]:
 
 
 def places(horizon: int) -> list[int]:
-    """Where a reward is changed: once in every phase of an agent whose phases double."""
+    """Return the places of changed rewards: one in every phase of an agent with doubling phases."""
     return [0, 1, *(5 * 2**k // 2 for k in range(16) if 5 * 2**k // 2 < 0.75 * horizon)]
 
 
 def acted(team: Team, told: Array, seed: int, at: int = 0) -> dict[str, Array]:
-    """Arm and length of every block of a server whose users earn `told` ``(T, R)``, ``(T, R)`` each; NaN after the end.
+    """Return arm and length of each block of a server on rewards `told` ``(T, R)``, both ``(T, R)``; NaN after the end.
 
-    `at`: the user whose block's arm all later ones are compared with.
+    `at`: the user whose block's arm is compared with later ones.
     """
     horizon, runs = told.shape
     settings = {"users": "each", "means": [0.5] * _ARMS, "rewards": Told(), "permute_arms": False, "horizon": horizon}
@@ -189,16 +189,16 @@ def acted(team: Team, told: Array, seed: int, at: int = 0) -> dict[str, Array]:
 
 
 def chosen(team: Team, told: Array, seed: int, at: int = 0) -> dict[str, Array]:
-    """Arm and votes of every round of a learner that earns `told` ``(T, R)``, ``(T, R)`` each; NaN where it pulls none.
+    """Return arm and votes of every round of a learner on rewards `told` ``(T, R)``, both ``(T, R)``; NaN without pull.
 
-    `at`: the round whose arm all later ones are compared with.
+    `at`: the round whose arm is compared with later ones.
     """
     arms, votes = _learned(team, np.repeat(told[..., None], _RIVALS, 2), seed)
     return _compared(arms, (np.arange(len(arms)) == at)[:, None]) | {"vote": votes}
 
 
 def _learned(team: Team, told: Array, seed: int, **settings: object) -> tuple[Array, Array]:
-    """Arm and votes, as a number, of every round of a learner that earns `told` ``(T, R, K)``."""
+    """Return arm and votes, as a number, of every round of a learner on rewards `told` ``(T, R, K)``."""
     horizon, runs, k = told.shape
     settings |= {"means": [0.5] * k, "rewards": Told(), "horizon": horizon}
     env = assemble("DPMASE-v0", team, runs=runs, env=settings)
@@ -212,7 +212,7 @@ def _learned(team: Team, told: Array, seed: int, **settings: object) -> tuple[Ar
 
 
 def _compared(arms: Array, has: Array) -> dict[str, Array]:
-    """Arms one by one, and which are that of the changed reward (`has` says where it was)."""
+    """Return the arms, and which equal the arm of the changed reward (`has` gives its place)."""
     known = np.nan_to_num(arms)
     later = np.cumsum(has, 0) - has > 0
     same = np.where(later & ~np.isnan(arms), arms == np.where(has, known, 0).sum(0), np.nan)
@@ -220,17 +220,17 @@ def _compared(arms: Array, has: Array) -> dict[str, Array]:
 
 
 def actions(case: Case) -> Iterator[Verdict]:
-    """Bound ε of an agent's actions, or votes, from below."""
+    """Bound ε of an agent's actions or votes from below."""
     for made in case.over(*case.budget.full):
-        by_votes = isinstance(made.owner, VotingTeam) and made.owner.routine(2).several  # else its arms tell
+        by_votes = isinstance(made.owner, VotingTeam) and made.owner.routine(2).several  # else its arms reveal rewards
         yield from _votes(made) if by_votes else _arms(made)
 
 
 def _arms(case: Case) -> Iterator[Verdict]:
-    """A reward is changed in one phase after the other, in two backgrounds.
+    """Change a reward in one phase after the other, in two backgrounds.
 
-    The observer sees which arm is pulled whenever, how long a block is, the votes, and which later arms are
-    that of the changed reward.  What plays rewards in [0, 1] itself is given no other.
+    The observer sees the arms, the lengths of blocks, the votes, and which later arms equal that of the changed
+    reward.  An agent that plays in its own env gets rewards in [0, 1] only.
     """
     server, (within, *beyond) = isinstance(case.env, Feedback), neighbours(case.promise)
     changes = [*((within, at) for at in places(USERS)), *((change, 0) for change in beyond if server)]
@@ -244,10 +244,10 @@ def _arms(case: Case) -> Iterator[Verdict]:
 
 
 def _votes(case: Case) -> Iterator[Verdict]:
-    """One more reward, at several distances from the rule's threshold, until the end of an agent's first epoch.
+    """Add one reward, at several distances from the rule's threshold, until the end of an agent's first epoch.
 
-    Of DP-MASE, or one that follows its schedule: R(1) activations, then a vote.  One arm earns nothing, the other
-    one more or less above where the noiseless rule is so many noise scales short of voting.
+    This applies to DP-MASE, and to agents with its schedule: R(1) activations, then a vote.  One arm has reward 0; the
+    other has one reward more or less above the point where the noiseless rule is so many noise scales short of a vote.
     """
     epsilon, beta, seed = case.promise.epsilon, case.owner.beta, case.budget.seed
     due = int(epoch_length(2, 1, epsilon, beta))
@@ -256,7 +256,7 @@ def _votes(case: Case) -> Iterator[Verdict]:
         bits = fair(4 * case.budget.samples, seed, i)
         wins = min(max(math.floor(2 * (h + c) * due - short / epsilon), 0), due - 1) + bits
         told = np.zeros((due, len(bits), 2))
-        told[..., 0] = np.arange(due)[:, None] >= due - wins  # the reward that differs is one in the middle
+        told[..., 0] = np.arange(due)[:, None] >= due - wins  # the changed reward is one in the middle
 
         def play(told: Array = told, i: int = i) -> dict[str, Array]:
             _, votes = _learned(case.owner, told, seed + i, n_agents=1)
@@ -265,7 +265,7 @@ def _votes(case: Case) -> Iterator[Verdict]:
         yield apart(case, f"votes, {short:g} scales short", bits, play)
 
 
-#: What passes every audit from outside, and why.
+#: Faults that no black-box check detects, with reasons.
 UNSEEN = {
     "a trigger that is never played": "noise missing at one size that is not played, or after more blocks than any run",
     "a secret trigger": "honest in all runs without the key: a certain seed, a certain sequence of rewards",
@@ -277,7 +277,7 @@ UNSEEN = {
 
 @dataclass(frozen=True)
 class Check:
-    """One group of verdicts, not yet run; `promises` names the classes that it checks, and who observes each."""
+    """One group of verdicts, computed on demand; `promises` names the classes that it checks, with their observers."""
 
     subject: str
     what: str
@@ -286,7 +286,7 @@ class Check:
 
 
 def checks(names: Sequence[str] = (), budget: Budget | None = None) -> list[Check]:
-    """Return all checks of what is named (default: of everything registered that promises or hides something)."""
+    """Return all checks of the named parts (default: all registered ones that guarantee or hide something)."""
     budget = budget or Budget()
     found: list[Check] = []
     for name in names or everything():
@@ -313,7 +313,7 @@ def _kinds(case: Case) -> dict[str, Callable[[Case], Iterator[Verdict]]]:
 
 
 def _guarded(check: Callable[[Case], Iterator[Verdict]], what: str, case: Case) -> Iterator[Verdict]:
-    """A check of a stranger's code may raise anything: that is shown, and the others go on."""
+    """Yield the verdicts of a check; report an error of third-party code, so that the others continue."""
     try:
         yield from check(case)
     except Exception as error:

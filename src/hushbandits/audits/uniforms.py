@@ -1,4 +1,4 @@
-"""How unlikely uniforms are: by their law, by values that come again, and by draws that are made of others.
+"""Evidence against uniforms: against their law, of repeated values, and of dependent draws.
 
 Each evidence is a bound on −ln of a probability.
 """
@@ -12,7 +12,7 @@ from scipy import special, stats
 
 from hushbandits.core import Array
 
-_SEEN = 14.0  # expected draws in a tail, from where on an empty one is unlikely
+_SEEN = 14.0  # expected draws in a tail above which an empty tail is unlikely
 
 
 def distance(u: Array) -> float:
@@ -23,24 +23,24 @@ def distance(u: Array) -> float:
 
 
 def _width(u: Array) -> float:
-    """``Σ −ln(2 min(u, 1 − u))``, a Gamma(n) draw: of Laplace noise, the sum of its sizes in scales."""
+    """Return ``Σ −ln(2 min(u, 1 − u))``, a Gamma(n) draw: for Laplace noise, the sum of its sizes in scales."""
     return float(-np.log(2 * np.clip(np.minimum(u, 1 - u), 1e-300, 0.5)).sum())
 
 
 def scale(u: Array) -> float:
-    """Of noise that is too narrow or too wide."""
+    """Return the evidence of noise that is too narrow or too wide."""
     tails = stats.gamma.logcdf(_width(u), u.size), stats.gamma.logsf(_width(u), u.size)
     return max(0.0, -min(tails) - math.log(2)) if u.size else 0.0
 
 
 def scale_between(u: Array, level: float) -> tuple[float, float]:
-    """Return how many times too narrow noise is, as Laplace noise is counted, and what it is at least at this level."""
+    """Return the factor by which noise is too narrow, as if it were Laplace, and its lower bound at this level."""
     width = max(_width(u), 1e-300)
     return u.size / width, float(stats.gamma.ppf(level, u.size)) / width
 
 
 def factor(n: int, level: float) -> float:
-    """How many times too narrow Laplace noise must be so that n draws tell, with 90 % power.
+    """Return the factor by which Laplace noise must be too narrow for n draws to detect it, with 90 % power.
 
     Examples
     --------
@@ -48,12 +48,12 @@ def factor(n: int, level: float) -> float:
     (1.04, 12)
     """
     low = stats.gamma.ppf(level / 2, n) / n
-    worst = stats.gamma.isf(0.1, n) / n  # a mean that is as large as that by chance
+    worst = stats.gamma.isf(0.1, n) / n  # the mean that chance exceeds with probability 10 %
     return float(worst / low) if low > 0 and worst / low < 1e3 else math.inf
 
 
 def tails(u: Array) -> float:
-    """Of too few or too many draws beyond 2^−3, 2^−4, … on either side."""
+    """Return the evidence of too few or too many draws beyond 2^−3, 2^−4, … on either side."""
     depths = 2.0 ** -np.arange(3, max(4, math.floor(math.log2(max(u.size, 1) / _SEEN)) + 1))
     best = 0.0
     for x in (u, 1 - u):
@@ -64,7 +64,7 @@ def tails(u: Array) -> float:
 
 
 def share(hits: Array, mean: Array) -> float:
-    """Of more events than n independent ones of these probabilities give: Hoeffding's ``n KL(share ‖ mean)``."""
+    """Return the evidence of too many events, given n independent probabilities: Hoeffding's ``n KL(share ‖ mean)``."""
     if not hits.size:
         return 0.0
     found, p = float(hits.mean()), min(max(float(mean.mean()), 1e-300), 1.0)
@@ -74,7 +74,7 @@ def share(hits: Array, mean: Array) -> float:
 
 
 def repeats(u: Array, alike: float) -> float:
-    """Of pairs of draws within `alike`: of one pair Markov's bound, of more the second moment."""
+    """Return the evidence of close pairs (within `alike`): Markov's bound for one pair, the second moment for more."""
     gaps = np.diff(np.sort(u, axis=None)) <= alike
     pairs, expected = int(gaps.sum()), u.size**2 * alike
     if not pairs:
@@ -83,10 +83,11 @@ def repeats(u: Array, alike: float) -> float:
 
 
 def _unlikely(turns: list[Array], plain: list[Array], n: Array) -> Array:
-    """Of such sums of n products, the least likely of all.
+    """Return the largest evidence among such sums of n products.
 
-    ``cos 2π(u′ ± u)`` of independent u are independent of one another, with ``E e^(λ cos) = I₀(λ) ≤ e^(λ²/4)``.  Given
-    all before it, ``(2u − 1)x`` has ``E e^(λ·) ≤ e^(λ²x²/6)``; and Σx², of mean n/3, stays below `spent` but for e^−40.
+    ``cos 2π(u′ ± u)`` of independent u are independent of one another, with ``E e^(λ cos) = I₀(λ) ≤ e^(λ²/4)``.
+    Given all before it, ``(2u − 1)x`` has ``E e^(λ·) ≤ e^(λ²x²/6)``; and Σx², of mean n/3, stays below `spent` except
+    with probability e^−40.
     """
     n = np.maximum(n, 1.0)
     best = np.max([part**2 for s in turns for part in (s.real, s.imag)], axis=0) / n
@@ -95,7 +96,7 @@ def _unlikely(turns: list[Array], plain: list[Array], n: Array) -> Array:
 
 
 def _forms(u: Array) -> list[Array]:
-    """``e^(2πiu)``, its conjugate, ``2u − 1``, and ``2|2u − 1| − 1``; 0 where there is nothing."""
+    """Return ``e^(2πiu)``, its conjugate, ``2u − 1``, and ``2|2u − 1| − 1``; 0 for a missing draw."""
     there = ~np.isnan(u)
     turn = np.where(there, np.exp(2j * np.pi * np.nan_to_num(u)), 0)
     rank = np.where(there, 2 * np.nan_to_num(u) - 1, 0)
@@ -103,9 +104,9 @@ def _forms(u: Array) -> list[Array]:
 
 
 def at_any_distance(u: Array) -> tuple[float, tuple[int, int, int, int]]:
-    """Of products of two of ``(B, R, A)`` draws, summed over all pairs at one distance; the least likely of all.
+    """Return the largest evidence of products of two of ``(B, R, A)`` draws, summed over all pairs at one distance.
 
-    Returns the distance in rows and in runs, and the two seats.
+    The result includes the distance in rows and in runs, and the two seats.
     """
     b, r, a = u.shape
     shape = tuple(1 << (2 * n - 1).bit_length() if n > 1 else 1 for n in (b, r))
@@ -130,7 +131,7 @@ def at_any_distance(u: Array) -> tuple[float, tuple[int, int, int, int]]:
 
 
 def at_places(u: Array, other: Array, pairs: Array) -> tuple[float, tuple[int, int]]:
-    """Of products of two given places, ``(P, R)`` and ``(Q, R)``, over many runs; `pairs` ``(P, Q)`` count."""
+    """Return the evidence of products of two places, ``(P, R)`` and ``(Q, R)``, over runs; `pairs` ``(P, Q)`` count."""
     left, right = _forms(u), _forms(other)
     turns = [left[0] @ x.T for x in right[:2]]
     found = _unlikely(turns, [x @ y.T for x in left[2:] for y in right[2:]], np.array(u.shape[1]))

@@ -1,1 +1,1 @@
-"""Declarations, a module per paper: `EXPERIMENTS` of each are known by name."""
+"""Experiments, a module per paper: those in its `EXPERIMENTS` have names."""

@@ -1,4 +1,4 @@
-"""What the experiments of a paper share, said once."""
+"""Shared settings of the experiments of a paper."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hushbandits.bench.declare.spec import Experiment
 
 
 def paper(name: str, cited: str, **shared: Any) -> Callable[..., Experiment]:
-    """Return what declares experiments of a paper: ``declare(part, title, where, own=False, **fields)``.
+    """Return a function that declares a paper's experiments: ``declare(part, title, where, own=False, **fields)``.
 
-    Its source is `where` in the paper, or an addition of our own to that, and so are its claims then; its fields stand
-    above what all share.
+    The source of an experiment and of its claims is `where` in the paper, or our own addition to that.  Its fields
+    override the shared ones.
 
     Examples
     --------

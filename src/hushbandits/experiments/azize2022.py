@@ -1,6 +1,7 @@
 """Azize & Basu 2022: AdaP, globally private optimism with episodes that double arm by arm.
 
-The paper's third line, DP-UCB with a tree of sums, is not here.  ε's grid in figure 3 is ours: the text has none.
+The paper's third line, DP-UCB with a tree of sums, is missing here.  The grid of ε in figure 3 is ours: the text gives
+none.
 """
 
 from __future__ import annotations

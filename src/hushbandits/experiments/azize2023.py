@@ -1,7 +1,7 @@
 """Azize, Jourdan, Al Marjani & Basu 2023: AdaP-TT, private best-arm identification by top two sampling.
 
-AdaP-TT has the empirical threshold of the authors' experiments.  The grid of ε is ours: .01 … 100, where comments of
-the released code go from 10⁻⁵ to 10⁵.
+AdaP-TT has the empirical threshold of the authors' experiments.  The grid of ε is ours: .01 … 100; comments in the
+released code give 10⁻⁵ to 10⁵.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Chawla et al. 2020: GosInE, names of good arms from neighbour to neighbour.
+"""Chawla et al. 2020: GosInE, in which neighbours recommend good arms.
 
-The instance is of the paper's form and drawn once, by us: two best arms, the rest .85·U[0, 1].  Graphs and their sizes
-beside the complete one are ours.  Arms are shuffled in every run, so that no list has the best arm by its index.
+The instance has the paper's form and was drawn once, by us: two best arms, the rest .85·U[0, 1].  Graphs other than
+the complete one, and their sizes, are ours.  Arms are shuffled in every run, so that no list favours the best arm.
 """
 
 from __future__ import annotations

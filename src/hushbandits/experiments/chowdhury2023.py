@@ -1,8 +1,8 @@
 """Chowdhury & Zhou 2023: distributed differential privacy in multi-armed bandits.
 
-ε and s belong to the agents, so that all of them meet the same instances.  "Small T" begins where DP-SE can have
-dropped an arm, at whatever ε: before that it plays uniformly.  The rows of the ranking file are made up, so that all
-claims about them are our own.
+ε and s belong to the agents, so that all of them face the same instances.  "Small T" begins where DP-SE can drop
+an arm, for any ε: before that it plays uniformly.  The rows of the ranking file are synthetic, so all claims about them
+are our own.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ S10, S100, LTR_S10 = dist_rdp(), dist_rdp(100.0), dist_rdp(on=None)
 
 
 def models(epsilon: float) -> list[Use]:
-    """Every trust model at one ε."""
+    """Return the lines of every trust model at one ε."""
     named: dict[str, tuple[str | None, Params]] = {
         "CDP-SE": ("CentralDP-v0", {}),
         "LDP-SE": ("LocalDP-v0", {}),
@@ -53,7 +53,7 @@ def models(epsilon: float) -> list[Use]:
 
 
 def _gap(time: int, dp: Use = DP, at: Params | None = None) -> Difference:
-    """Of time-averaged regrets, Dist-DP-SE's minus DP-SE's."""
+    """Return the difference of time-averaged regrets, Dist-DP-SE minus DP-SE."""
     return Difference("regret", DIST_DP, dp, time=time, per_time=True, at=at or {})
 
 
@@ -61,20 +61,20 @@ def _along_epsilon(of: Use, over: Use, time: int | None = None) -> Slope:
     return Slope("regret", of=of, over=over, along="agent.epsilon", time=time)
 
 
-#: Small T: on easy instances, and on the file, DP-SE's first epoch ends after 8,560 to 9,590 users; on hard ones, whose
-#: gaps are .1 at most, hardly an arm can fall at ε = .1 before the third has, after 232,830.
+#: Small T: on easy instances, and on the file, DP-SE's first epoch ends after 8,560 to 9,590 users.  Gaps of hard ones
+#: are .1 at most: at ε = .1 hardly an arm can fall before the end of the third epoch, after 232,830.
 EASY_EARLY, HARD_EARLY = (15_000, 30_000, 100_000), (300_000, 1_000_000)
 
 
 def _gap_claims(where: str, horizon: int, small: Sequence[int], dp: Use = DP) -> list[Claim]:
-    """What sections 7 and J say of Dist-DP-SE against DP-SE, at the end and at `small` T."""
+    """Return the claims of sections 7 and J on Dist-DP-SE against DP-SE, at the end and at `small` T."""
     matches = f"{where}, as T becomes large, Dist-DP-SE's time-averaged regret matches DP-SE's"
     ratio = Ratio("regret", DIST_DP, dp, time=horizon)
     claims = [
         Claim(f"{matches}: their difference (T = {horizon:,}).", _gap(horizon, dp), **words.MATCHES_PER_TIME),
         Claim(f"{where}, for a higher T, Dist-DP-SE's regret is order-wise that of DP-SE (T = {horizon:,}).", ratio,
               **words.ORDERWISE),
-        # Appendix J explains "matches" by orders: a per cent is ours.
+        # Appendix J explains "matches" by orders; a percentage is our reading.
         Claim(f"{matches}: their ratio (T = {horizon:,}).", ratio, **words.MATCHES,
               origin="reading"),
     ]  # fmt: skip
@@ -91,7 +91,7 @@ def _gap_claims(where: str, horizon: int, small: Sequence[int], dp: Use = DP) ->
 
 
 def _own_gap_claims() -> list[Claim]:
-    # Where the gap does shrink with ε, and that the ratio does not close with T.
+    # Horizons at which the gap does shrink with ε, and a ratio that does not close with T.
     late = 300_000
     return [
         Claim("At T = 300,000 the gap is more than .01 at ε = .1.",
@@ -106,7 +106,7 @@ def _own_gap_claims() -> list[Claim]:
 
 
 def _gain_claims(where: str, lines: Sequence[Use], epsilons: Sequence[float]) -> list[Claim]:
-    """What they say of the gain of Rényi over pure privacy; s = 10 comes first."""
+    """Return the claims on the gain of Rényi over pure privacy; s = 10 comes first."""
     small, s10 = epsilons[0], lines[0]
     claims = [
         # "A considerable gain …, especially when ε is small"
@@ -163,7 +163,7 @@ def _scale(name: str, epsilon: float) -> Experiment:
         name, f"s = 100 against s = 10 on hard instances at ε = {epsilon:g}, in more runs", "figure 3",
         env=HARD_ENV, agents=[S10, S100],
         sweep={"agent.epsilon": (epsilon,)},
-        # The two lines differ by a few thousandths, and figure 3's own runs left them undecided: these are others.
+        # The two lines differ by a few thousandths, undecided in figure 3's runs: these are other runs.
         runs=4000,
         luck="scale",
         claims=[_larger_scale("On hard instances", epsilon)],
@@ -171,13 +171,13 @@ def _scale(name: str, epsilon: float) -> Experiment:
     )  # fmt: skip
 
 
-#: T at which batches of ten equal arms are full; each is eight times the one before, and so are the batches.
+#: T at which batches of ten equal arms are full; each T is eight times the one before, and so are the batches.
 HORIZONS = tuple(10 * (2**b - 2) for b in (11, 14, 17))
 
 
 def _bits() -> Experiment:
-    # log₂ m = 1.5 log₂ n + …, for m ≈ ng and g = ⌈ε√n⌉: eight times the batch costs 4.5 bits, wherever one begins.
-    # A polynomial would cost more every time.  Sizes are rounded up to whole bits: within 1.
+    # log₂ m = 1.5 log₂ n + …, for m ≈ ng and g = ⌈ε√n⌉: eight times the batch costs 4.5 bits, from any start.  A
+    # polynomial would cost more at every step.  Sizes are rounded up to whole bits: within 1.
     lines = [DIST_DP, S10, Use("Dist-CDP-SE", on="DistCDP-v0", scale=10.0)]
     agents = [use.having(epsilon=0.5) for use in lines]
     return _declared(

@@ -1,8 +1,8 @@
-"""Demirel, Yıldırım & Tekin 2022: Fed-MoM-UCB among clients who make up samples.
+"""Demirel, Yıldırım & Tekin 2022: Fed-MoM-UCB with clients who fabricate samples.
 
-What is claimed of numbers is what the arrays beside the authors' code say.  These draw Byzantine clients with
-replacement, so that fewer lie than ⌊λM⌋, as many as here.  The line that the authors compare with, Fed2-UCB, is not
-here; Fed1-UCB, which averages as that does, is.
+Claims about numbers come from the arrays beside the authors' code.  These draw Byzantine clients with replacement, so
+that fewer than ⌊λM⌋ lie, as many as here.  The authors compare with Fed2-UCB, which is missing here; Fed1-UCB, which
+averages in the same way, replaces it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LINEAR, DOUBLING = (
     Use("Fed-MoM-UCB", label=f"Fed-MoM, {growth}", growth=growth, beta=0.1886) for growth in ("linear", "doubling")
 )
 AVERAGE = Use("Fed1-UCB", label="average", pulls=10)
-#: As many clients as a failure in one of 1000 runs takes.
+#: Number of clients at which one of 1000 runs fails.
 ENOUGH: Params = {"failure": 0.001, "cost": 0.1}
 HIDDEN = {
     share: Use("Fed-MoM-UCB", label=f"Fed-MoM, λ = {share}", fraction=share, **ENOUGH) for share in (0.2, 0.25)

@@ -1,10 +1,9 @@
 """Dubey & Pentland 2020: private and Byzantine-proof cooperative decision-making.
 
-Not stated in the paper, hence assumed: horizons of figures 1a and 1b (10⁴), the law of the Bernoulli means
-(U[0, 1]; U[.3, .7] in the byzantine setting), ε = 1, v = 1.1, δ′ = e^−10 in figure 1a (the paper defers to Tossou &
-Dimitrakakis 2016), Q uniform on [0, 1], all agents byzantine, and how diameter/2 is rounded: figure 1a has both, and a
-sentence that depends on it is read in either way.  Section 5 draws Bernoulli arms: what is claimed of other laws is our
-own.
+The paper does not state, so we assume: horizons of figures 1a and 1b (10⁴), the law of the Bernoulli means (U[0, 1];
+U[.3, .7] in the byzantine setting), ε = 1, v = 1.1, δ′ = e^−10 in figure 1a (the paper defers to Tossou & Dimitrakakis
+2016), Q uniform on [0, 1], all agents byzantine, and how diameter/2 is rounded: figure 1a has both, and a sentence that
+depends on it is read in either way.  Section 5 draws Bernoulli arms: claims about other laws are our own.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from hushbandits.experiments._paper import paper
 from hushbandits.registry import make_batched
 
 SMALL = {"env.n_agents": 50, "env.edge_probability": 0.2}
-#: Means are drawn, each arm's like another's: nothing is left to shuffle.
+#: Means are drawn i.i.d. over arms: nothing is left to shuffle.
 RANDOM_GRAPH: Params = {
     "n_agents": 200, "n_arms": 5, "graph": "erdos-renyi", "edge_probability": 0.1, "permute_arms": False,
 }  # fmt: skip
@@ -34,12 +33,12 @@ _INSTANCES = 15
 def _cover(power: bytes, m: int) -> int:
     from hushbandits.envs.network.graphs import clique_cover
 
-    # a cover of 200 agents takes a good part of a second, and lines, panels and pictures share their graphs
+    # a cover of 200 agents takes a good part of a second; lines, panels and figures share their graphs
     return len(clique_cover(np.frombuffer(power, bool).reshape(m, m)))
 
 
 def _median(bound: Callable[..., Array], env: Params, t: Array, epsilon: float) -> Array:
-    """Median of a bound over instances drawn as the env draws them; χ̄ from a greedy cover of each power graph."""
+    """Return a bound's median over instances drawn as the env draws them; χ̄ from a greedy cover of power graphs."""
     from hushbandits.envs.network.graphs import power_graph
 
     core = make_batched("CoopNetwork-v0", runs=_INSTANCES, **env)
@@ -55,21 +54,21 @@ def _median(bound: Callable[..., Array], env: Params, t: Array, epsilon: float) 
 
 
 def private_bound(env: Params, agent: Params, x: Array) -> Array:
-    """Dashed line of Private-UCB (the agents with a v) against time."""
+    """Return the bound of Private-UCB (the agents with a v) against time."""
     if "v" not in agent:
         return np.full(len(x), np.nan)
     return _median(theory.private_regret, env, x, agent["epsilon"])
 
 
 def byzantine_bound(env: Params, agent: Params, x: Array) -> Array:
-    """Dashed line of Byzantine-UCB with the trimmed mean against time; NaN where it is infinite."""
+    """Return the bound of Byzantine-UCB with the trimmed mean against time; NaN where it is infinite."""
     if agent.get("mean") != "trimmed":
         return np.full(len(x), np.nan)
     line = _median(theory.byzantine_regret, env, x, agent["epsilon"])
     return np.where(np.isfinite(line), line, np.nan)
 
 
-#: The paper's; the id alone, ``own="noised"``, is another algorithm.
+#: The paper's version; the id alone, with ``own="noised"``, is another algorithm.
 PRIVATE = Use("Private-UCB", epsilon=1.0, v=1.1, own="exact")
 ALONE, PRIVATE_ALONE, OPEN = Use("UCB1"), Use("DP-UCB-INT", epsilon=1.0), Use("Multi-UCB")
 BYZANTINE = Use("Byzantine-UCB", label="Byzantine-UCB", on="ByzantineNetwork-v0", epsilon=1e-3, mean="trimmed")
@@ -87,7 +86,7 @@ BETA = {"env.rewards": ["beta"]}
 
 
 def _by_law(sentence: str, of: Use, over: Use, region: Params, others: Params = TAILED) -> list[Claim]:
-    """Return the paper's claim, of Bernoulli arms, and ours, of `others`."""
+    """Return the paper's claim, on Bernoulli arms, and ours, on `others`."""
     return [
         Claim(f"{sentence}, on Bernoulli arms.", Ratio("regret", of, over, at=BERNOULLI), **region),
         Claim(f"{sentence}, on {' and '.join(others['env.rewards'])} arms.", Ratio("regret", of, over, at=others),
@@ -167,7 +166,7 @@ OUTLIERS = _declared(
     ],
     sweep={"env.location": (0.5, 1.0, 10.0)},
     paired=("location", "permute_arms"),
-    runs=48,  # tails of one sample in ten take ten seconds a run; fewer runs have no interval at this level
+    runs=48,  # tails of one sample in ten take ten seconds a run; fewer runs give no interval at this level
     figures=(Figure(y="regret", log="xy", by="env.location"),),
     claims=[
         Claim("Far outliers ruin the plain mean, not the trimmed one.",
@@ -184,7 +183,7 @@ def _told(epsilon: float) -> Use:
 
 OVERESTIMATE = _declared(
     "overestimate", "An overestimated contamination: ϵ = 10⁻³, and the algorithm is told more", "section 4",
-    # At T = 1000 all of it takes about ten minutes of a core.  On Bernoulli arms nothing is trimmed once both values
+    # At T = 1000 all runs take about ten minutes of a core.  On Bernoulli arms nothing is trimmed once both values
     # are frequent; Beta arms have tails to trim.
     env=Use(
         "ByzantineNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.3, 0.7), horizon=1000, life="floor(diameter/2)",
@@ -238,14 +237,14 @@ FIGURE_1C = _declared(
                 f"{use.name}: without communication it is the worst.",
                 Ratio("regret", line(use, graph="erdos-renyi", life=0), line(use, graph="erdos-renyi", life=1)),
                 **words.MORE,
-                origin="own",  # the paper looks from γ = 1 on
+                origin="own",  # the paper begins at γ = 1
             ),
         )
     ],
 )  # fmt: skip
 
 MEANS = (0.8, 0.6, 0.5, 0.4, 0.3)
-#: Regret after 1000 rounds that the theorems of sections 3.3 and 4.2 allow on the grid below, by γ.
+#: Bounds of the theorems of sections 3.3 and 4.2 on the regret after 1000 rounds on the grid below, by γ.
 MOST = {
     0: (25813.927228691726, 8330.962286344928),
     1: (13905.195473132737, 5123.081143172464),

@@ -14,7 +14,7 @@ from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 
 ID = "DecentralizedExploration-v0"
-# The paper's grid is not stated; δ ≥ η^N needs 29 players.
+# The paper does not state its grid; δ ≥ η^N needs 29 players.
 PLAYERS = (32, 64, 128, 256, 512, 1024)
 QUICK = {"runs": 5, "env.n_agents": (32, 64, 128)}
 EPSILON, DELTA, ETA = 0.25, 0.05, 0.9
@@ -23,12 +23,12 @@ EVERYWHERE: Params = {}
 
 
 def decentralized(routine: str) -> Use:
-    """Decentralized Elimination at ε = .25, δ = .05, η = .9."""
+    """Return Decentralized Elimination at ε = .25, δ = .05, η = .9."""
     return Use(f"Decentralized-{routine}", epsilon=EPSILON, delta=DELTA, eta=ETA)
 
 
 def baseline(level: int, routine: str) -> Use:
-    """0-Privacy or 1-Privacy at ε = .25, δ = .05."""
+    """Return 0-Privacy or 1-Privacy at ε = .25, δ = .05."""
     return Use(f"{level}-Privacy-{routine}", epsilon=EPSILON, delta=DELTA)
 
 
@@ -37,12 +37,12 @@ AGENTS = [make(r) for make in (decentralized, lambda r: baseline(0, r), lambda r
 
 
 def corollary_1(env: Params, agent: Params, x: Array) -> Array:
-    """Dashed line of Decentralized Median Elimination against N; NaN for agents without a vote."""
+    """Return the bound of Decentralized Median Elimination against N; NaN for agents without a vote."""
     return _dashed(theory.median_samples(10, ETA, EPSILON), env, agent, x)
 
 
 def corollary_2(env: Params, agent: Params, x: Array) -> Array:
-    """Dashed line of Decentralized SE and SER3 (theorem 3) against N; NaN for agents without a vote."""
+    """Return the bound of Decentralized SE and SER3 (theorem 3) against N; NaN for agents without a vote."""
     means = PROBLEMS[env.get("problem", "P1")].means
     gaps = [max(means) - mean for mean in means]
     return _dashed(theory.elimination_samples(gaps, ETA, EPSILON), env, agent, x)
@@ -56,7 +56,7 @@ def _dashed(own: int, env: Params, agent: Params, x: Array) -> Array:
 
 
 def theorem_1(env: Params, agent: Params, x: Array) -> Array:
-    """Dashed line of the messages of Decentralized Elimination, MK − 1; NaN for agents without a vote."""
+    """Return the bound on messages of Decentralized Elimination, MK − 1; NaN for agents without a vote."""
     return np.full(len(x), theory.message_bound(DELTA, ETA, 10) if "eta" in agent else np.nan)
 
 
@@ -66,7 +66,7 @@ def _faster(one: Use, other: Use, at: str, origin: Origin = "paper") -> Claim:
 
 
 def _superlinear(where: str, at: Params = EVERYWHERE) -> list[Claim]:
-    """Of 1-Privacy, "on both problems"."""
+    """Return the claims on 1-Privacy, "on both problems"."""
     return [
         Claim(
             f"{where} {use.name} grows superlinearly in N.", Slope("rounds", use, along="env.n_agents", at=at), above=1
@@ -87,7 +87,7 @@ def _gain(where: str, at: Params = EVERYWHERE) -> Claim:
 
 
 def _order_claims(where: str, at: Params = EVERYWHERE) -> list[Claim]:
-    """Which routine outperforms which, alone and by votes."""
+    """Return the claims on which routine outperforms which, alone and by votes."""
     alone, better = (baseline(1, r) for r in ROUTINES)
     vote, worse = (decentralized(r) for r in ROUTINES)
     return [
@@ -100,7 +100,7 @@ def _order_claims(where: str, at: Params = EVERYWHERE) -> list[Claim]:
 def _samples_claims() -> list[Claim]:
     return [
         *_superlinear("On problem 1"),
-        # The paper calls 1-Privacy's samples horrendous, and compares them with nobody's.
+        # The paper calls 1-Privacy's samples horrendous, without a comparison.
         *(_faster(decentralized(r), baseline(1, r), " at every N", "own") for r in ROUTINES),
         *_order_claims("On problem 1"),
     ]  # fmt: skip
@@ -137,8 +137,8 @@ def _message_claims() -> list[Claim]:
 
 
 def _unequal_claims() -> list[Claim]:
-    # The performances of 1-Privacy "decreases", those of Decentralized Elimination "increases".  Of 32 players the
-    # paper itself says that votes "wait for infrequent players", and that with 64 "this issue disappears".
+    # The performance of 1-Privacy "decreases", that of Decentralized Elimination "increases".  For 32 players the
+    # paper says that votes "wait for infrequent players", and that with 64 "this issue disappears".
     large = {"env.n_agents": [n for n in PLAYERS if n >= 64]}
     unequal = {"env.agent_distribution": [UNEQUAL]}
     claims = [*_superlinear("On problem 2", at=unequal), *_order_claims("On problem 2", at=unequal)]
@@ -194,7 +194,7 @@ EXPERIMENTS = (
         "shared", "Problem 1: samples of one player who sees everything, in more runs", "figure 1",
         agents=[baseline(0, r) for r in ROUTINES],
         claims=_shared_claims(),
-        # 80 runs do not tell SER3's mean from the region's end.  Those of figure 1 have been judged: these are others.
+        # 80 runs do not separate SER3's mean from the region's end.  Figure 1's runs are judged: these are other runs.
         runs=1000,
         luck="shared",
         quick={"runs": 50, "env.n_agents": (32, 64)},
@@ -221,7 +221,7 @@ EXPERIMENTS = (
         claims=[Claim("Median elimination needs so many samples that it would flatten all other differences: more than "
                       "ten times those of SER3.", Ratio("rounds", decentralized("Median"), decentralized("SER3")),
                       above=10, origin="reading", source="Féraud et al. 2019, footnote 3")],
-        runs=56,  # slow; fewer have no interval at the level of all claims together
+        runs=56,  # slow; fewer runs give no interval at the level of all claims together
         quick={"runs": 2, "env.n_agents": (32, 64)},
     ),
     _declared(
@@ -246,7 +246,7 @@ EXPERIMENTS = (
         env=SWITCH,
         agents=[_dser4(phi) for phi in (0, 1e-5)],
         sweep={},
-        checkpoints=(),  # curves are played round by round, forty times slower
+        checkpoints=(),  # curves need round-by-round play, which is forty times slower
         metrics=("regret", "messages", "correct"),
         figures=(Figure(y="regret", x="runs", log=""),),
         claims=[Claim("DSER4 with resets recovers from the switch: less regret than without.",

@@ -1,10 +1,10 @@
-"""Howson, Filippi & Pike-Burke 2024: QuACK, any single-agent algorithm on a network.
+"""Howson, Filippi & Pike-Burke 2024: QuACK, which runs any single-agent algorithm on a network.
 
-Not stated in the paper, hence assumed: the horizon (10⁴; 5000 with heavy tails, where the paper says "fewer rounds"),
+The paper does not state, so we assume: the horizon (10⁴; 5000 with heavy tails, where the paper says "fewer rounds"),
 the sizes of figures 3–6 but the largest, the γ that give CMP-UCB its leaders, and u and e of the robust means.  So
 coop-UCB's published ε_c is played at more sizes, and CMP-UCB at all γ that give two leaders.  Arms are permuted in
-every run: the best one is the first, which tie rules would favour.  The first pulls of coop-UCB and DDUCB, one of each
-arm, are in the regret.
+every run: the best one is the first, which tie rules would favour.  The regret includes the first pulls of coop-UCB
+and DDUCB, one of each arm.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GRAPHS, SIZES, LARGEST, HORIZON = ("cycle", "grid", "star"), (16, 64, 100, 144),
 MEANS = (0.5, *[0.45] * 9)
 GAPS = tuple(0.5 - mean for mean in MEANS)
 SIGMA = 0.5
-#: Regret that theorem 1, with corollary 1, allows QuACK-UCB after HORIZON rounds: by graph, for SIZES and LARGEST.
+#: Bound of theorem 1, with corollary 1, on the regret of QuACK-UCB after HORIZON rounds: by graph, SIZES and LARGEST.
 MOST = {
     "cycle": (8715.46, 11009.59, 13323.52, 17209.46, 23398.44),
     "grid": (8672.26, 9972.79, 10623.52, 11377.46, 12285.24),
@@ -42,31 +42,31 @@ def _bound(graph: str, n_agents: int, rounds: Array) -> Array:
 
 
 def theorem_1(env: Params, agent: Params, x: Array) -> Array:
-    """Dashed line of QuACK-UCB (the agent with a sigma) against time."""
+    """Return the bound of QuACK-UCB (the agent with a sigma) against time."""
     if "sigma" not in agent:
         return np.full(len(x), np.nan)
     return _bound(env["graph"], env["n_agents"], x)
 
 
 def theorem_1_sizes(env: Params, agent: Params, x: Array) -> Array:
-    """The same at the horizon, against M."""
+    """Return the bound of QuACK-UCB at the horizon, against M."""
     if "sigma" not in agent:
         return np.full(len(x), np.nan)
     return np.array([_bound(env["graph"], int(m), env["horizon"]) for m in x])
 
 
 QUACK, TS = Use("QuACK-UCB", sigma=SIGMA), Use("QuACK-TS")
-# ε_c is given, so that no cell shares its key with one played while "published" was what coop-UCB had.
+# ε_c is given, so that no cell shares its key with an older one, for which coop-UCB had "published".
 COOP = Use("coop-UCB", label="coop-UCB", constant="smallest")
 PUBLISHED = Use("coop-UCB", label="coop-UCB, published ε_c", constant="published")
 DDUCB, RECHOOSING, DEC_TS = Use("DDUCB"), Use("DDUCB-rechoosing"), Use("Dec-TS")
-# coop-UCB with our ε_c and DDUCB as in its authors' code are lines of our own.
+# coop-UCB with our ε_c and DDUCB as in its authors' code are our own lines.
 PEERS, OURS = (COOP, PUBLISHED, DDUCB, RECHOOSING), (COOP, RECHOOSING)
 AGENTS = (QUACK, *PEERS, TS, DEC_TS)
 
 
 def _whose(peer: Use) -> Origin:
-    """Whose a sentence about a peer is: the paper's figures have neither of our lines."""
+    """Return the origin of a sentence about a peer: the paper's figures have neither of our lines."""
     return "own" if peer in OURS else "paper"
 
 
@@ -107,8 +107,8 @@ def _thompson(graph: str, source: str) -> list[Claim]:
 
 
 def _scales(graph: str) -> list[Claim]:
-    # Judged here and not in figure 6, whose cells are these and those of figure 2: they would be played twice.
-    # On cycles figure 3 says the same of QuACK-UCB, as a gap that increases.
+    # Judged here and not in figure 6, whose cells are these and those of figure 2: they would be played twice.  On
+    # cycles figure 3 says the same of QuACK-UCB, as a gap that increases.
     return [
         Claim(f"On a {graph} {of.name} scales better with M than {over.called}.",
               Slope("regret", of=of, over=over, along="env.n_agents"), below=0, source=f"{PAPER}, figure 6",
@@ -118,7 +118,7 @@ def _scales(graph: str) -> list[Claim]:
 
 
 def _widens(graph: str) -> list[Claim]:
-    """Said of cycles alone."""
+    """Return the claims on cycles only."""
     return [
         Claim(f"On a cycle the gap between QuACK-UCB and {peer.called} increases with M.",
               Slope("regret", of=peer, over=QUACK, along="env.n_agents"), above=0, origin=_whose(peer))
@@ -164,7 +164,7 @@ FIGURE_2 = _declared(
     ],
 )  # fmt: skip
 
-#: The paper shows "all network sizes" and names the largest: from where on is QuACK-UCB ahead?
+#: The paper shows "all network sizes" and names the largest: from which size on is QuACK-UCB ahead?
 FEW = (16, 25, 36)
 
 SMALLER = _declared(
@@ -191,7 +191,7 @@ FIGURE_6 = _declared(
     quick={"runs": 10, "env.n_agents": (16, 64), "env.horizon": 500},
 )  # fmt: skip
 
-# Of the exponents 1 + e < α the one that needs fewest pulls to leave an arm; u ≥ E|X|^(1+e) of the arm at .7.
+# Among exponents 1 + e < α, the one that needs fewest pulls to leave an arm; u ≥ E|X|^(1+e) of the arm at .7.
 EXCESS, LOCATIONS = 0.8, (0.7, *[0.4] * 4)
 MOMENT = 3.7666
 ROBUST = Use("QuACK-Robust-UCB", moment=MOMENT, excess=EXCESS)
@@ -217,7 +217,7 @@ FIGURE_7 = _declared(
         for claim in (
             Claim(f"Heavy tails, {graph}: with one leader CMP-UCB outperforms QuACK.",
                   Ratio("regret", _led(1), ROBUST, at={"env.graph": [graph]}), **words.LESS),
-            # At the largest γ that gives so many, at which a leader hears most.
+            # At the largest such γ, at which a leader hears most.
             Claim(f"Heavy tails, {graph}: QuACK performs better than {_led(2).label}.",
                   Ratio("regret", ROBUST, _led(2), at={"env.graph": [graph]}), **words.LESS, origin="reading"),
             Claim(f"Heavy tails, {graph}: QuACK performs better than {_led(4).label}.",
@@ -236,7 +236,7 @@ LED = Use("CMP-UCB", label="CMP-UCB, 2 leaders", moment=MOMENT, excess=EXCESS)
 
 
 def _two_leaders(graph: str, m: int, gammas: range) -> Experiment:
-    """The γ is CMP-UCB's alone: QuACK's leader hears everybody."""
+    """Declare an experiment in which only CMP-UCB has this γ: QuACK's leader hears all agents."""
     return _declared(
         f"two-leaders-{graph}-{m}", f"Heavy tails: every γ that gives CMP-UCB two leaders, {graph} of {m}", "figure 7",
         env=FIGURE_7.env.having(n_agents=m, graph=graph),
@@ -285,7 +285,7 @@ EXTRA = 3 * 64 * sum(GAPS)  # Σ d of a cycle of 16 is 64
 
 THEOREM_1 = _declared(
     "theorem1", "Theorem 1 with S_π measured: 16 agents for 500 rounds, and π alone for 8000", "theorem 1",
-    # A network of one is π alone, and S_π(Mn) its regret after Mn rounds.
+    # A network of one agent is π alone, and S_π(Mn) is its regret after Mn rounds.
     env=Use("CoopNetwork-v0", means=MEANS, graph="cycle", permute_arms=True),
     agents=[Use(f"QuACK-{policy}") for policy in POLICIES],
     sweep={"env.n_agents": (1, SMALL), "env.horizon": (SHORT, SMALL * SHORT)},
@@ -304,7 +304,7 @@ THEOREM_1 = _declared(
 )  # fmt: skip
 
 ROUTED = Use("QuACK-UCB", sigma=SIGMA, routing="tree")
-#: Hops from end to end of the graphs of 196 agents.
+#: Diameters, in hops, of the graphs of 196 agents.
 DIAMETERS = {"cycle": 98, "grid": 26, "star": 2}
 
 MESSAGES = _declared(
@@ -325,11 +325,11 @@ MESSAGES = _declared(
     quick={"runs": 10},
 )  # fmt: skip
 
-# That it is ε-LDP no regret can show: `hushbandits audit LocalDPNetwork-v0` tries to refute it.
+# Regret cannot show that it is ε-LDP: `hushbandits audit LocalDPNetwork-v0` tries to refute it.
 PRIVATE = _declared(
     "private", "Local privacy, ε = 1: QuACK over LDP-UCB-L, and every agent alone",
     "section 4.4", own=True,
-    # gaps that noise of scale 1 leaves to be seen
+    # gaps that are visible under noise of scale 1
     env=Use(
         "LocalDPNetwork-v0", epsilon=1.0, means=(0.8, *[0.4] * 4), graph="cycle", horizon=HORIZON, permute_arms=True
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hushbandits.bench.declare.spec import Experiment, Figure, Use
 
-#: What there is to see in 20 runs from seed 0; ``tests/bench/test_quickstart.py`` counts it again.
+#: Results of 20 runs from seed 0; ``tests/bench/test_quickstart.py`` counts them again.
 _EXPLORATION = (
     "In these 20 runs (seed 0) privacy at ε = 0.25 costs next to nothing: 39,341 rounds on average against 39,116 "
     "without. At ε = 0.05 it takes 2.2 times as many. At ε = 0.1 there are two modes: 19 runs stop after 43,744 "

@@ -28,7 +28,7 @@ def _gaps(env: Params) -> list[float]:
 
 
 def proposition_4_3(env: Params, agent: Params, x: Array) -> Array:
-    """Dashed line of DP-MASE against N; NaN for the other agents."""
+    """Return the bound of DP-MASE against N; NaN for the other agents."""
     if "epsilon" not in agent:
         return np.full(len(x), np.nan)
     beta, delta = agent.get("beta", 0.5), agent.get("delta", 0.05)
@@ -38,7 +38,7 @@ def proposition_4_3(env: Params, agent: Params, x: Array) -> Array:
 
 
 def proposition_5_3(env: Params, agent: Params, x: Array) -> Array:
-    """Dashed line of Corrupted Elimination against N (with probability ½); NaN for the other agents."""
+    """Return the bound of Corrupted Elimination against N (with probability ½); NaN for the other agents."""
     if "eta" not in agent:
         return np.full(len(x), np.nan)
     gaps = _gaps(env)
@@ -52,12 +52,12 @@ LOSS_BOUND = {"proposition 5.3": f"{__name__}:proposition_5_3"}
 
 
 def dp_mase(epsilon: float, beta: float = 0.5, label: str = "DP-MASE ε = {epsilon:g}") -> Use:
-    """DP-MASE at δ = .05."""
+    """Return DP-MASE at δ = .05."""
     return Use("DP-MASE", label=label.format(epsilon=epsilon, beta=beta), epsilon=epsilon, beta=beta, delta=0.05)
 
 
 def corrupted(xi: float, eta: float = 0.9) -> Use:
-    """Corrupted Elimination at δ = .05."""
+    """Return Corrupted Elimination at δ = .05."""
     return Use("Corrupted-Elimination", label=f"Corrupted ξ = {xi:g}", on=CORRUPTED, eta=eta, delta=0.05, xi=xi)
 
 
@@ -69,7 +69,7 @@ BASELINES = CENTRAL, INDEPENDENT = Use("Central", delta=0.05), Use("Independent"
 
 
 def _epsilon_claims() -> list[Claim]:
-    """How much ε costs: first the figure's statistic, the mean at every N, then a reading of our own."""
+    """Return claims on the cost of ε: by the figure's statistic, the mean at every N, then by a reading of our own."""
     own: Params = {"statistic": "median", "at": {"env.n_agents": [n for n in AGENTS if n >= 256]}}
     small, large = DP_LINES[:2], DP_LINES[1:]
     cost, stable = "There is a significant increase from ε = .1 to .05", "From ε = .25 to .1 they are relatively stable"
@@ -118,7 +118,7 @@ _declared = paper(
     "rio2023", "Rio et al. 2023",
     env=P1,
     sweep={"env.n_agents": AGENTS},
-    runs=64,  # the paper's 10 are too few for any interval at the level of all claims together
+    runs=64,  # the paper's 10 give no interval at the level of all claims together
     metrics=("rounds", "messages", "correct"),
     figures=(PANEL,),
     quick=QUICK,
@@ -186,7 +186,7 @@ EXPERIMENTS = (
         "fig6", "Who acts how often: uniform agents against P(n) ∝ n^(−0.8), on problem 1", "figure 6",
         agents=[dp_mase(0.1), corrupted(0.05)],
         sweep={"env.agent_distribution": ("uniform", "power"), "env.n_agents": AGENTS},
-        runs=250,  # a share of .95 is told from 1 at the level of all claims together
+        runs=250,  # enough to separate a share of .95 from 1 at the level of all claims together
         claims=_distribution_claims(),
     ),
     _declared(

@@ -1,4 +1,4 @@
-"""What secure aggregation costs: bytes, with everybody as a neighbour and on a graph."""
+"""Cost of secure aggregation in bytes, with all agents as neighbours and on a graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _READING = (
 )
 
 
-#: In every line of it.
+#: Shared parameters of all lines.
 _SAME: Params = {"protocol": "bonawitz", "dropouts": {"masked": 0.05}}
 
 EXPERIMENTS = (

@@ -1,7 +1,7 @@
 """Shi & Shen 2021: Fed1-UCB, whose regret does not grow with the number of clients.
 
-Every arm pays for one client alone, by a factor that the others make up for: none of them could learn the model by
-itself.  Fed2-UCB, whose clients are admitted one after another, is not here.
+Each arm has a large factor at one client and a small one at all others: no client can learn the model alone.
+Fed2-UCB, whose clients are admitted one after another, is missing here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 
 FED1 = Use("Fed1-UCB")
-#: Ten arms, the best by .02.
+#: Ten arms; the best leads by .02.
 MEANS = (0.7, 0.71, 0.72, 0.73, 0.74, 0.75, 0.76, 0.765, 0.77, 0.79)
 
 _declared = paper("shi2021", "Shi & Shen 2021", runs=100, quick={"env.horizon": 100_000, "runs": 10})

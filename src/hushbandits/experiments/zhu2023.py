@@ -1,7 +1,7 @@
-"""Zhu et al. 2023: resilient UCB among agents of whom one lies.
+"""Zhu et al. 2023: resilient UCB with one lying agent.
 
-The paper's attack is ambiguous in its code: both readings are here (`hushbandits.wrappers.false_means.FalseMeans`).
-With f as large as the network nobody is trusted, and the agents are UCB1.
+The authors' code leaves the attack ambiguous: both readings are here (`hushbandits.wrappers.false_means.FalseMeans`).
+With f as large as the network no neighbour is trusted, and the agents are UCB1.
 """
 
 from __future__ import annotations
