@@ -1,1 +1,1 @@
-"""What the package costs, and how the numbers of its pages are made: ``python -m benchmarks --help``."""
+"""Speed of the package, and the scripts behind the numbers of its pages: ``python -m benchmarks --help``."""

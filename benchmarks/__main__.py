@@ -1,4 +1,4 @@
-"""``python -m benchmarks``: what a pull costs, and how that compares with before; and every other benchmark by name."""
+"""``python -m benchmarks``: measure the cost of a pull, compare it with a saved table, or run a named benchmark."""
 
 import argparse
 import ast
@@ -7,7 +7,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-#: The others, each a module with a `main`, which takes the words behind its name.
+#: Other benchmarks: modules with a `main` that takes the words behind their name.
 SCRIPTS = (
     "peers",
     "views",
@@ -29,43 +29,43 @@ SCRIPTS = (
 )
 
 _HELP = """\
-Without a name: play small games of every setting and print what a pull costs, in nanoseconds of CPU time and as a
-multiple of the same game's loop by hand, compiled (benchmarks/loops.py); where there is none, of UCB1's. Cells take
-turns in one process and the best turn counts, so that a busy machine hits all alike: ratios may be compared between
-days, and between machines of one kind. About a minute, and another where nothing is compiled yet.
+Without a name: play small runs of every setting and print the cost of a pull, in nanoseconds of CPU time and as a
+multiple of a compiled loop for the same game (benchmarks/loops.py), or of UCB1's loop if there is none. Cells take
+turns in one process and the best turn counts, so that load affects all alike: ratios are comparable between days and
+between machines of one kind. This takes about a minute, and another one for compilation.
 
   python -m benchmarks             the table
-  python -m benchmarks --compare   and which ratio has moved by more than a tenth since benchmarks/ratios.json was made
-  python -m benchmarks --write     make benchmarks/ratios.json anew: once a change of speed is meant
+  python -m benchmarks --compare   the table, and ratios that differ by more than a tenth from benchmarks/ratios.json
+  python -m benchmarks --write     write benchmarks/ratios.json, after an intended change of speed
 
-Exit code: 0; 1 where --compare finds one that moved; 2 for a slip.
+Exit code: 0; 1 if --compare finds a changed ratio; 2 for invalid arguments.
 
-With a name (and its own words behind it), the numbers of another page:
+With a name (and its arguments), the numbers of another page:
 
 """
 
 
 def scripts():
-    """Each name and what its first line says it is."""
+    """Yield each name with the first line of its docstring."""
     for name in SCRIPTS:
         told = ast.get_docstring(ast.parse(Path(__file__).with_name(f"{name}.py").read_text(encoding="utf8")))
         yield f"  python -m benchmarks {name:<12}{told.splitlines()[0].partition(': ``')[0].rstrip('.')}"
 
 
 def parser():
-    """The options of the table."""
+    """Return the parser of the table's options."""
     made = argparse.ArgumentParser(
         "python -m benchmarks", description=_HELP + "\n".join(scripts()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    made.add_argument("--compare", action="store_true", help="say which ratio moved, and exit with 1 where one did")
-    made.add_argument("--write", action="store_true", help="save the table as the one to compare with")
-    made.add_argument("--turns", type=int, default=12, metavar="N", help="turns of which the best counts (12)")
+    made.add_argument("--compare", action="store_true", help="report changed ratios, and exit with 1 if there are any")
+    made.add_argument("--write", action="store_true", help="save the table for later comparisons")
+    made.add_argument("--turns", type=int, default=12, metavar="N", help="number of turns; the best counts (12)")
     return made
 
 
 def main(words):
-    """Print the table, or do what is named; return the exit code."""
+    """Print the table, or run the named benchmark; return the exit code."""
     if words and words[0] in SCRIPTS:
         import_module(f"benchmarks.{words[0]}").main(*words[1:])
         return 0
@@ -75,7 +75,7 @@ def main(words):
     if asked.turns < 1:
         parser().error(f"--turns {asked.turns} must be at least 1")
     os.environ["OMP_NUM_THREADS"] = (
-        "1"  # before NumPy comes: threads of its algebra would count, and wait for the machine
+        "1"  # set before NumPy is imported: threads of its linear algebra would count and depend on the load
     )
     from benchmarks import ratios
     from benchmarks.cells import CELLS

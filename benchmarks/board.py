@@ -1,10 +1,10 @@
-"""HushBench-v1: every agent that ships on it, and the frozen ends of its scores.
+"""Scores of all built-in agents on HushBench-v1, and the frozen anchors of its scores.
 
-Run: ``python -m benchmarks board`` (some ten minutes of one core, half of them for `QuACK-BESA`, and more where nothing
-is compiled yet; it goes on where it was stopped).  Rows lie in runs/hushbench-v1, submissions in
-reference/hushbench-v1.  What `Random` and the best agent cost is written once, into
-src/hushbench/hushbench-v1/anchors.json: a version of the benchmark keeps it.  That file was played on the old random
-streams, whose submissions were withdrawn; HushBench-v2 is being made.
+Run: ``python -m benchmarks board`` (about ten minutes of one core, half of them for `QuACK-BESA`, and more with
+compilation; an interrupted run continues).  Rows lie in runs/hushbench-v1, submissions in reference/hushbench-v1.  The
+costs of `Random` and of the best agent are written once, into src/hushbench/hushbench-v1/anchors.json: a version of
+the benchmark keeps them.  That file was played on the old random streams, whose submissions were withdrawn;
+HushBench-v2 is in preparation.
 """
 
 import json
@@ -21,7 +21,7 @@ from hushbench.tasks import DATA, NAME, SEED, absent, chosen, entry, tasks
 
 FOLDER = Path(__file__).parents[1] / "reference" / NAME
 ROWS = Path("runs") / NAME
-#: Players beyond the defaults of those that ship: what more, or less, privacy does.
+#: Entries besides the built-in agents at their defaults: with more, or less, privacy.
 FURTHER = (
     *(("DP-MASE", {"epsilon": epsilon}) for epsilon in (0.5, 1.0, 5.0)),
     *(("Private-UCB", {"epsilon": epsilon}) for epsilon in (0.1, 0.5)),
@@ -29,13 +29,13 @@ FURTHER = (
 
 
 def entries():
-    """Who is played: all agents that ship, but for those whose absence has a reason."""
+    """Return all built-in agents, except those whose absence has a reason."""
     plain = [(name, {}) for name in hb.list_agents() if name not in absent()]
     return [entry(name, params) for name, params in [*plain, *FURTHER]]
 
 
 def rows(use):
-    """How an agent was admitted to the tasks, and what was measured where it can play."""
+    """Return an agent's admission to the tasks, with the metrics of those that it can play."""
     admitted = admit(use, chosen(()))
     playable = [task for task in chosen(()) if "epsilon" in admitted.get(task.name, ())]
     played = play(use, playable, folder(ROWS, use), hb.RunOptions(progress=False))
@@ -43,7 +43,7 @@ def rows(use):
 
 
 def anchored(costs):
-    """What the file says: of each task what `Random` and the best agent cost, and what was played."""
+    """Return the content of the file: for each task the costs of `Random` and of the best agent, and their agents."""
     ends = {}
     for name in tasks():
         cost = {label: x[name] for label, x in costs.items() if name in x}
@@ -64,7 +64,7 @@ def anchored(costs):
 
 
 def main():
-    """Play what is missing, freeze the ends of the scores if there are none, write the submissions."""
+    """Play the missing runs, freeze the anchors if there are none, write the submissions."""
     played = []
     for use in entries():
         played.append((use, *rows(use)))

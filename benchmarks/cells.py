@@ -1,4 +1,4 @@
-"""The games of the table: small ones, of each setting, and who plays them."""
+"""Cells of the table: small runs of each setting, with their agents."""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,17 +10,17 @@ from hushbandits.registry import assemble
 
 
 class Cell(NamedTuple):
-    """A game, and who plays it."""
+    """A small run with its agents."""
 
     name: str
-    #: Makes the game; what it returns plays it from its start, and says how many pulls that took.
+    #: Builds the run; the returned function plays it from its start and returns the number of pulls.
     made: Callable[[], Callable[[], float]]
-    #: The cell whose pulls its own are counted in.
+    #: The cell whose pull is the unit of the ratio.
     unit: str
 
 
 def package(env_id, agent, runs, env, beats=False, **params):
-    """An agent of the package, by compiled rounds or by phases."""
+    """Return a function that plays an agent of the package, by compiled rounds or by phases."""
     team = hb.make_team(agent, **params)
     if beats:
         team.episode = lambda *_: False
@@ -37,7 +37,7 @@ def package(env_id, agent, runs, env, beats=False, **params):
 
 
 def hand(agent, m, horizon, runs, compile=True):
-    """UCB1 or Multi-UCB by hand."""
+    """Return the cell of a hand-written loop, UCB1 or Multi-UCB."""
 
     def play():
         by_hand(agent, GRAPHS[m], m, horizon, runs, compile)
@@ -47,30 +47,30 @@ def hand(agent, m, horizon, runs, compile=True):
 
 
 def loop(agent, m):
-    """The name of a compiled loop by hand."""
+    """Return the name of a compiled hand-written loop."""
     return f"{agent}, M = {m}, by hand"
 
 
 UNIT, VOTELESS = loop("UCB1", 16), "DP-MASE by hand, without votes and random streams"
-#: By the number of agents: their graph, and rounds and runs.
+#: By number of agents: graph, rounds and runs.
 GRAPHS = {16: "cycle", 196: "grid"}
 SIZES = {16: (1000, 16), 196: (250, 4)}
 
 
 def network(env_id, agent, m, horizon, runs, told="", unit=UNIT, beats=False, **env):
-    """A cell of the network."""
+    """Return a cell of the network setting."""
     env = {"n_agents": m, "graph": GRAPHS[m], "means": MEANS, "permute_arms": False, "horizon": horizon} | env
     return Cell(f"{agent}, M = {m}{told}", partial(package, env_id, agent, runs, env, beats), unit)
 
 
 def exploration(env_id, agent, runs, told="", unit=UNIT, beats=False, n_agents=None, **params):
-    """A cell of exploration."""
+    """Return a cell of exploration."""
     env = {} if n_agents is None else {"n_agents": n_agents}
     return Cell(f"{agent}{told}", partial(package, env_id, agent, runs, env, beats, **params), unit)
 
 
 def feedback(env_id, agent):
-    """A cell of feedback."""
+    """Return a cell of feedback."""
     return Cell(agent, partial(package, env_id, agent, 4, {"horizon": 100_000}), UNIT)
 
 
@@ -87,7 +87,7 @@ CELLS = (
     ),
     *(network("PrivateNetwork-v0", "Private-UCB", m, horizon, 1) for m, horizon in ((16, 1000), (196, 100))),
     *(network("ByzantineNetwork-v0", "Byzantine-UCB", m, horizon, 1) for m, horizon in ((16, 1000), (196, 50))),
-    # two arms: enough pulls of each for the law's tables
+    # two arms: enough pulls of each to fill the tables of the law
     network("ByzantineNetwork-v0", "Byzantine-UCB", 16, 2500, 1, ", beta", rewards="beta", means=(0.7, 0.5)),
     Cell(VOTELESS, lambda: lambda: least_of_dp_mase(0, 64), VOTELESS),
     exploration("DPMASE-v0", "DP-MASE", 2, unit=VOTELESS, n_agents=64, epsilon=0.05),

@@ -1,4 +1,4 @@
-"""Time, as the benchmarks take it: of this process's CPU, and in turns."""
+"""CPU time of this process, measured in turns."""
 
 import math
 import time
@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 
 
 def spent(play: Callable[[], object]) -> float:
-    """CPU-seconds of one call: what else the machine does counts little."""
+    """Return the CPU seconds of one call; other load on the machine counts little."""
     start = time.process_time()
     play()
     return time.process_time() - start
 
 
 def least(plays: Mapping[str, Callable[[], object]], turns: int) -> dict[str, float]:
-    """CPU-seconds of each, the least of so many turns.  All take turns, so that a busy machine hits all alike."""
+    """Return the CPU seconds of each function, the least of so many turns; in turns, so that load affects all alike."""
     found = dict.fromkeys(plays, math.inf)
     for _ in range(turns):
         for name, play in plays.items():

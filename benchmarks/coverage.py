@@ -1,8 +1,8 @@
-"""How often an interval covers the truth, by procedure, law, number of runs and level.
+"""Coverage of intervals, by procedure, law, number of runs and level.
 
-Run: ``python -m benchmarks coverage`` (some minutes; a table of docs/statistics.md); words after it pick rows
-by their names.  The intervals are those of tables, figures and comparisons; what verdicts promise together is the table
-of ``python -m benchmarks verdicts``.
+Run: ``python -m benchmarks coverage`` (some minutes; a table of docs/statistics.md); words after it select rows by
+their names.  The intervals are those of tables, figures and comparisons; ``python -m benchmarks verdicts`` makes the
+table on verdicts.
 """
 
 import numpy as np
@@ -15,9 +15,9 @@ from hushbandits.core.metric import Metric
 LEVELS, SIZES = (0.95, 0.99), (10, 20, 50, 100)
 
 
-#: Five of them, and their draws.
+#: Five laws, with their draws.
 LAWS = {law: draw for law, (draw, _) in laws.LAWS.items() if law != "mode of 1/20"}
-#: Shares, one per column of the laws.
+#: Shares, one per law (column).
 SHARES = dict(zip(LAWS, (0.5, 0.2, 0.05, 0.95, 0.99), strict=True))
 
 
@@ -25,7 +25,7 @@ TRUTH = {(statistic, law): laws.centre(statistic, law) for statistic in STATISTI
 
 
 def of_summary(statistic):
-    """The interval of a table or figure."""
+    """Return the interval of a table or figure."""
 
     def covered(rng, law, n, level):
         low, high = summary(LAWS[law](rng, n), Metric("x"), statistic, level).interval
@@ -35,7 +35,7 @@ def of_summary(statistic):
 
 
 def of_rate(law, n, level):
-    """Exactly: every outcome of n runs, by its probability."""
+    """Return the exact coverage: over every outcome of n runs, by its probability."""
     p, rate = SHARES[law], Metric("x", "rate")
     chance = binom.pmf(np.arange(n + 1), n, p)
     ends = (summary((np.arange(n) < s).astype(float), rate, level=level).interval for s in range(n + 1))
@@ -43,7 +43,7 @@ def of_rate(law, n, level):
 
 
 def of_pairs(statistic):
-    """The paired difference of a comparison: the law against a normal line, in worlds that they share."""
+    """Return the paired difference of a comparison: the law against a normal line, on shared seeds."""
     f = STATISTICS[statistic]
 
     def covered(rng, law, n, level):
@@ -62,12 +62,12 @@ ROWS = {
 
 
 def percent(x):
-    """As in the table."""
+    """Format a share as in the table."""
     return f"{100 * x:.1f}"
 
 
 def row(name, n, level):
-    """One line of the table."""
+    """Return one line of the table."""
     if name == "Clopper–Pearson: rate":
         return [percent(of_rate(law, n, level)) for law in LAWS]
     covered, trials = ROWS[name]
@@ -79,7 +79,7 @@ def row(name, n, level):
 
 
 def main(*words):
-    """Print the rows whose names have one of the words in them; default: all."""
+    """Print the rows whose names contain one of the words; default: all."""
     print("| procedure | n | level | " + " | ".join(LAWS) + " |")
     print("|---|---|---|" + "---|" * len(LAWS))
     for name in [*ROWS, "Clopper–Pearson: rate"]:

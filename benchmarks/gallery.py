@@ -1,7 +1,7 @@
 """The pictures of docs/gallery.md: ``python -m benchmarks gallery FOLDER [NAME ...]``.
 
-Plays the commands of docs/images/gallery/commands.json, or those of the names alone, each into a folder of its own in
-FOLDER, where one that was stopped goes on; then each picture that it drew takes the place of the gallery's.
+It plays the commands of docs/images/gallery/commands.json, or those of the names only, each into a separate folder of
+FOLDER, where an interrupted one continues; then it replaces the gallery's figures by the new ones.
 """
 
 import json
@@ -15,7 +15,7 @@ IMAGES = Path(__file__).parents[1] / "docs" / "images" / "gallery"
 
 
 def main(folder, *names):
-    """Play, and convert what was drawn."""
+    """Play, and convert the figures."""
     commands = json.loads((IMAGES / "commands.json").read_text(encoding="utf8"))
     for name in names or commands:
         out = Path(folder) / name

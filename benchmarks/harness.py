@@ -1,9 +1,9 @@
-"""CPU seconds that 10,000 cells take to be played, opened, read and resumed, in this process and in its children.
+"""CPU seconds to play, open, read and resume 10,000 cells, in this process and in its children.
 
-First the least that can be declared, two agents with two arms who play 10 rounds; then four private ones, and a sweep
-over up to 102 agents.  Last: a page of 500 lines.
+First the smallest cells, two agents with two arms for 10 rounds; then four private agents, and a sweep over up to 102
+agents; last, a page of 500 lines.
 
-Run: ``python -m benchmarks harness [JOBS]``; two processes unless told otherwise.
+Run: ``python -m benchmarks harness [JOBS]``; default: two processes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LEAST = Experiment(
     title="The least cells",
     env=Use("CoopNetwork-v0", n_agents=2, n_arms=2, horizon=10),
     agents=[Use("UCB1")],
-    # A cycle does not draw its edges: all cells play alike, each with arms and luck of its own.
+    # A cycle does not draw its edges: all cells play alike, with separate seeds for arms and rewards.
     sweep={"env.edge_probability": tuple(np.round(np.linspace(0.1, 0.9, 10_000), 6).tolist())},
     runs=1,
 )
@@ -59,7 +59,7 @@ WIDE = Experiment(
 
 
 def told(what: str, call: Callable[[], object]) -> None:
-    """Do something, and say what it took."""
+    """Call a function and print its times."""
     before = os.times()
     call()
     user, system, users, systems, clock = np.subtract(os.times(), before)

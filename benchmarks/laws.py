@@ -1,4 +1,4 @@
-"""Laws of runs, on which intervals and verdicts are tried."""
+"""Laws of runs, for tests of intervals and verdicts."""
 
 import math
 
@@ -8,11 +8,11 @@ BASE, SPREAD = 0.2, 0.05
 
 
 def modes(p):
-    """Runs at .2, with probability p at 1.2."""
+    """Return a law with values near .2, and near 1.2 with probability p."""
     return (lambda rng, size: BASE + (rng.random(size) < p) + SPREAD * rng.normal(size=size)), BASE + p
 
 
-#: Draws, and the mean.
+#: Draws and mean of each law.
 LAWS = {
     "normal": (lambda rng, size: rng.normal(5, 1, size), 5.0),
     "exponential": (lambda rng, size: rng.exponential(1, size), 1.0),
@@ -24,7 +24,7 @@ LAWS = {
 
 
 def centre(statistic, law):
-    """The statistic of a law: its mean where that is it, else that of four million draws."""
+    """Return the statistic of a law: its exact mean, or the statistic of four million draws."""
     draw, mean = LAWS[law]
     if statistic == "mean" or law in ("normal", "two modes"):
         return mean

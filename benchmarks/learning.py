@@ -1,12 +1,12 @@
-"""What trained policies reach on held-out seeds: the tables of docs/learning.md.
+"""Results of trained policies on held-out seeds: the tables of docs/learning.md.
 
-Run: ``python -m benchmarks learning`` (a minute or two) plays the policies that ship, each beside the short rule of its
-setting and uniform play, in the same episodes, and prints the table of what ships.
+Run: ``python -m benchmarks learning`` (a minute or two) plays the built-in policies, each beside the rule of its
+setting and uniform play, on the same episodes, and prints the table of built-in policies.
 
-``python -m benchmarks learning FOLDER [ID ...]`` (needs the extra es; an hour or two of one core for all ids) makes the
-study over five training seeds.  It trains what FOLDER lacks with ``hushbandits train``, draws ``learning.png`` there,
-and plays everybody in the same fresh episodes: where the policies were trained, and for the three short ids with twice
-the arms and agents.
+``python -m benchmarks learning FOLDER [ID ...]`` (needs the extra es; an hour or two of one core for all ids) runs
+the study over five training seeds.  It trains the missing policies in FOLDER with ``hushbandits train``, draws
+``learning.png`` there, and plays all policies on the same fresh episodes: at the size of their training, and for the
+three short ids at twice the number of arms and agents.
 """
 
 import json
@@ -24,18 +24,18 @@ import hushbandits as hb
 
 SEEDS = range(5)
 HELD_OUT = 500
-#: Of the fresh episodes: not those of a training or of a rule's tuning; features were chosen after a look at some.
+#: Seed of the fresh episodes: not used for training or for tuning a rule; features were chosen after a look at some.
 SEED = 1
 
 
 class Studied(NamedTuple):
-    """How an id is trained, its scores, who is beside it with which parameters, in how many fresh episodes."""
+    """Study of an id: its training, its scores, the other agents with parameters, the number of fresh episodes."""
 
     how: tuple[str, ...]
     metrics: tuple[str, ...]
-    others: dict[str, dict[str, float]]  # the rule of its setting first, as tuned for the id
+    others: dict[str, dict[str, float]]  # the rule of its setting first, tuned for the id
     runs: int
-    twice: dict[str, int]  # twice the size, where it is played there as well
+    twice: dict[str, int]  # twice the size, if it is played there too
 
 
 _REGRET, _VERDICTS = ("regret",), ("return", "correct", "rounds")
@@ -68,7 +68,7 @@ STUDY = {
 }  # fmt: skip
 
 
-#: Policies that ship: where they were trained, by what they are scored, and the rule beside them.
+#: Built-in policies: their training id, their score, and the rule beside them.
 SHIPPED = {
     "ES-CoopNetwork": ("CoopNetwork-Train-v0", "regret", "Index-TS"),
     "PPO-CoopNetwork": ("CoopNetwork-Train-v0", "regret", "Index-TS"),
@@ -82,7 +82,7 @@ RUNS = 400
 
 
 def trained(id, seed, folder):
-    """The folder of a training, which is made where it is missing."""
+    """Return the folder of a training; train if it is missing."""
     out = folder / f"{id}-{seed}"
     if not (out / "card.json").exists():
         how = ["--algo", "es", *STUDY[id].how, "--seed", str(seed), "--evaluations", "4", "--held-out", str(HELD_OUT)]
@@ -92,13 +92,13 @@ def trained(id, seed, folder):
 
 @cache
 def played(id, agent, params, runs, env):
-    """What is known of every run; `params` and `env` as pairs."""
+    """Return the results of every run; `params` and `env` as pairs."""
     results = hb.evaluate(id, agent, runs=runs, seed=SEED, env=dict(env), agent_kwargs=dict(params))
     return {metric: results.final(metric).astype(float) for metric in STUDY[id].metrics if metric != "return"}
 
 
 def scores(id, agent, metric, runs, env):
-    """A metric of every run, or what a learner earns in exploration: the verdict minus the share of rounds used."""
+    """Return a metric of every run, or the return in exploration: the verdict minus the share of rounds used."""
     params = STUDY[id].others.get(agent, {})
     found = played(id, agent, tuple(params.items()), runs, tuple(env.items()))
     if metric != "return":
@@ -107,12 +107,12 @@ def scores(id, agent, metric, runs, env):
 
 
 def said(values):
-    """A mean and the half-width of its 95 % interval over runs."""
+    """Return a mean and the half-width of its 95 % interval over runs."""
     return f"{values.mean():.3g} ± {1.96 * values.std(ddof=1) / len(values) ** 0.5:.2g}"
 
 
 def row(id, folders, metric, runs, env, others):
-    """A line of a table: each training seed, the mean of the five with its interval over seeds, and the others."""
+    """Return a line of a table: each training seed, the mean of the five with its interval, and the others."""
     found = [scores(id, f"sb3:{folder}", metric, runs, env) for folder in folders]
     means = np.array([values.mean() for values in found])
     half = t.ppf(0.975, len(means) - 1) * means.std(ddof=1) / len(means) ** 0.5
@@ -122,7 +122,7 @@ def row(id, folders, metric, runs, env, others):
 
 
 def curves(folder, all_folders):
-    """Draw the curves on held-out seeds: a thin line per training seed, and dashed the rule of that setting."""
+    """Draw the curves on held-out seeds: a thin line per training seed, and the rule of that setting dashed."""
     figure, panels = plt.subplots(
         -(-len(all_folders) // 3), 3, figsize=(11, 3.4 * -(-len(all_folders) // 3)), layout="constrained"
     )
@@ -144,7 +144,7 @@ def curves(folder, all_folders):
 
 
 def shipped():
-    """The table of what ships: each policy as it is, taking its likeliest action, and speaking after its reward."""
+    """Print the table of built-in policies: as they are, deterministic, and with messages sent after the reward."""
 
     @cache
     def cell(id, metric, agent, **how):

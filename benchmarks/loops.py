@@ -1,7 +1,7 @@
-"""UCB1 and Multi-UCB by hand: one loop over scalars, as one writes it for one game and nothing else.
+"""UCB1 and Multi-UCB as hand-written loops over scalars, for one run and nothing else.
 
-Python plays it over lists, Numba the same text over arrays.  It draws the package's luck, so that its regret is the
-package's, bit for bit.
+Python runs the loop over lists, Numba the same code over arrays.  It uses the package's random numbers, so its regret
+is identical to the package's.
 """
 
 import math
@@ -19,10 +19,10 @@ MEANS = (0.5, *[0.45] * 9)
 
 
 def game(rounds, means, gaps, luck, first, receiver, delay, n, s, arms, rewards, regret):
-    """Play one run: everyone pulls the arm of the largest index, then what arrives is taken in.
+    """Play one run: every agent pulls the arm with the largest index, then takes in the messages that arrive.
 
-    All is flat: arm k of agent m stands at ``m K + k``, its round t at ``t M + m``.  It is heard by
-    ``receiver[i]``, ``delay[i]`` rounds late, for i from ``first[m]`` on, up to ``first[m + 1]``.
+    All arrays are flat: arm k of agent m has index ``m K + k``, and its round t has ``t M + m``.  It is received by
+    ``receiver[i]``, ``delay[i]`` rounds late, for i from ``first[m]`` up to but not including ``first[m + 1]``.
     """
     agents, n_arms = len(regret), len(means)
     for t in range(rounds):
@@ -54,14 +54,14 @@ compiled = cache(numba.njit)
 
 @cache
 def slots(graph, n_agents, hears):
-    """Where each agent's slots begin, who hears it there, and how late; none where nobody hears."""
+    """Return the start of each agent's slots, the receivers, and the delays; empty without communication."""
     distance = hop_distances(adjacency(graph, n_agents)) * hears
     sender, receiver = np.nonzero(distance)
     return np.searchsorted(sender, np.arange(n_agents + 1)), receiver, distance[sender, receiver]
 
 
 def rng_of(graph, n_agents, horizon, runs):
-    """The random streams of the env's runs."""
+    """Return the random streams of the env's runs."""
     env = {"n_agents": n_agents, "graph": graph, "means": MEANS, "permute_arms": False, "horizon": horizon}
     world = hb.make_batched("CoopNetwork-v0", **env).seed_text
     return Streams(spawn_seeds(0, runs, world=world))
@@ -97,7 +97,7 @@ def by_hand(agent, graph, n_agents, horizon, runs, compile=True):
 
 @numba.njit
 def least_of_dp_mase(seed, n_agents):
-    """The least that DP-MASE must do until five agents have 1,403 activations: pick one, draw its rewards, add up."""
+    """Run the minimum work of DP-MASE for 1,403 activations of five agents: select one, draw its rewards, add up."""
     np.random.seed(seed)
     sums, pulls, rounds, done = np.zeros((n_agents, 10)), np.zeros(n_agents), 0.0, 0
     while done < 5:

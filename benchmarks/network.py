@@ -1,13 +1,13 @@
 """Speed of the delayed graph: ``python -m benchmarks network [gossip|memory|speeds|robust|flood]``.
 
-``gossip``  agent-pulls per second of QuACK over other policies, and of the gossip that it is compared with, on one core
-            (14 × 14 grid, K = 10, 32 runs of 1,000 rounds, γ unlimited); target: 10 M.
+``gossip``  agent-pulls per second of QuACK over other policies, and of the gossip methods beside it, on one core
+          (14 × 14 grid, K = 10, 32 runs of 1,000 rounds, γ unlimited); target: 10 M.
 ``memory``  peak MiB of 100 runs × 196 agents × 10⁴ rounds, a process each; target: under 1 GiB.
-``speeds``  µs per round by the phases and by episodes, one after the other, the least of five; and their ratio.
+``speeds``  µs per round by phases and by compiled episodes, alternating, the least of five; and their ratio.
 ``robust``  seconds of one run of Byzantine-UCB, M = 200, T = 1000, by estimator, rewards and γ.
-``flood``   cost and memory of one round's messages over M and γ.  A round hands Σ_m |{m′ : 0 < d(m, m′) ≤ γ}| reports
-            over, so its time grows as M·S with S the size of a γ-neighbourhood; the ring keeps γ rounds of M posts and
-            the slots M·S names: nothing is stored per copy.
+``flood``   cost and memory of one round's messages over M and γ.  A round delivers Σ_m |{m′ : 0 < d(m, m′) ≤ γ}|
+          reports, so its time grows as M·S with S the size of a γ-neighbourhood; the ring buffer keeps γ rounds of M
+          posts, and the slots keep M·S names: no copy is stored.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ COMPARED = ("QuACK-UCB", "QuACK-UCB1", "QuACK-MOSS", "QuACK-TS", "coop-UCB", "DD
 def gossip() -> None:
     runs, horizon = 32, 1000
     for agent in COMPARED:
-        seconds(agent, runs, 50, **GRID)  # compile: until nobody guesses any more
+        seconds(agent, runs, 50, **GRID)  # compile
         best = min(seconds(agent, runs, horizon, **GRID) for _ in range(3))
         print(f"{agent:16} {runs * GRID['n_agents'] * horizon / best / 1e6:6.2f} M agent-pulls/s")
 

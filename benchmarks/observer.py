@@ -1,4 +1,4 @@
-"""How often watching c players' votes names a good arm, the table of docs/exploration.md.
+"""Probability that an observer of c players' votes names a good arm: the table of docs/exploration.md.
 
 Run: ``python -m benchmarks observer``.
 """
@@ -16,10 +16,10 @@ LINES = (
 
 
 def observe(env_id, agent, watched=(1, 2, 4, 8), *, runs=100, seed=0, **params):
-    """Play an exploration agent to its end, and let an observer who knows the algorithm name an arm.
+    """Play an exploration agent to its end; an observer who knows the algorithm then names an arm.
 
     For each c in `watched`: how often that arm is within the env's precision of the best, for c random agents and for
-    the c that told most.  The runs are those of `hushbandits.evaluate`.
+    the c whose votes reveal most.  The runs are those of `hushbandits.evaluate`.
     """
     team = make_team(agent, **params)
     core = assemble(env_id, team, runs=runs)

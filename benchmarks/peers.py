@@ -1,10 +1,10 @@
-"""Nanoseconds of CPU time per pull of UCB1 and Thompson sampling, side by side with other libraries.
+"""Nanoseconds of CPU time per pull of UCB1 and Thompson sampling, beside other libraries.
 
-Run: ``python -m benchmarks peers`` (some minutes; the table of docs/comparison.md).  What follows it is
-``LIBRARY=INTERPRETER`` for each library that has an environment of its own, such as ``pymab=/tmp/peers/bin/python``; a
-library that its interpreter cannot import is left out, and said so.  Each plays the same game by its own fastest loop:
-ten Bernoulli arms, 10⁴ rounds, some runs.  Libraries take turns, a process each time, and the best of the turns counts:
-imports, compilation and a first game are not in it.
+Run: ``python -m benchmarks peers`` (some minutes; the table of docs/comparison.md).  Its arguments are
+``LIBRARY=INTERPRETER`` for each library in a separate environment, such as ``pymab=/tmp/peers/bin/python``; a library
+that its interpreter cannot import is reported and left out.  Each plays the same game with its fastest loop: ten
+Bernoulli arms, 10⁴ rounds, some runs.  Libraries take turns, a process each time, and the best turn counts, without
+imports, compilation and a first run.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ def pymab(policy, runs):
 
 
 def native(policy, runs):
-    """Pymab's loop in Rust by itself, without the validation of all that it returns: a function of its own inside."""
+    """Play pymab's Rust loop alone, without the validation of its return values: an internal function of pymab."""
     import numpy as np
     from pymab import BanditEnvironment, BernoulliReward
     from pymab._backend import run_native_experiment
@@ -89,7 +89,7 @@ def mabwiser(policy, runs):
     return regret / runs + sum(max(ARMS) - mean for mean in ARMS)
 
 
-#: How each plays, and how many runs: fewer where one takes a second.
+#: Function and number of runs of each library: fewer runs if one takes a second.
 LIBRARIES = {
     "hushbandits": (hushbandits, 100), "hushbandits, 64 agents": (crowd, 10), "pymab": (pymab, 100),
     "pymab, its native loop": (native, 100), "SMPyBandits": (SMPyBandits, 10), "mabwiser": (mabwiser, 2),
@@ -97,7 +97,7 @@ LIBRARIES = {
 
 
 def timed(library):
-    """What a process of its own says: nanoseconds per pull and regret per run and agent, by policy."""
+    """Return nanoseconds per pull and regret per run and agent, by policy, measured in this process."""
     play, runs = LIBRARIES[library]
     pulls = runs * HORIZON * (64 if play is crowd else 1)
     found = {}
@@ -111,7 +111,7 @@ def timed(library):
 
 
 def asked(library, interpreter):
-    """The same, asked of another process; the last line of its complaint where there is one."""
+    """Return the same from another process, or the last line of its error."""
     alone = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run([interpreter, __file__, library], capture_output=True, text=True, env=alone, check=False)
     if done.returncode:
@@ -141,5 +141,5 @@ def main(*where):
             print(f"| {library} | {LIBRARIES[library][1]} | {policy} | {spent:,.0f} | {ratio:.2g} | {regret:.0f} |")
 
 
-if __name__ == "__main__":  # in an environment that may have nothing but one library
+if __name__ == "__main__":  # in an environment that may contain a single library only
     print(json.dumps(timed(sys.argv[1])))

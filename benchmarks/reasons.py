@@ -1,4 +1,4 @@
-"""Numbers behind reasons why claims do not hold (src/hushbandits/experiments/reasons.toml).
+"""Numbers behind the reasons why claims do not hold (src/hushbandits/experiments/reasons.toml).
 
 Run: ``python -m benchmarks reasons`` (seconds).
 """
@@ -12,18 +12,18 @@ from hushbandits.experiments.azize2022 import MEANS
 from hushbandits.experiments.azize2023 import INSTANCES
 from hushbandits.routines.successive import epoch_length, radii
 
-GRID = 4001  # where the shortest interval may begin
+GRID = 4001  # candidates for the start of the shortest interval
 
 
 def kept(n, epsilon, t=1000):
-    """Share of the Y that the shortest interval of `TrimmedMean` holds, of n samples in round t (δ = 1/t²)."""
+    """Return the share of Y in the shortest interval of `TrimmedMean`, of n samples in round t (δ = 1/t²)."""
     half, log = n / 2, 2 * math.log(t)
     alpha, rest = max(epsilon, log / half), (log + math.log(4)) / half
     return 1 - 2 * alpha - math.sqrt(2 * alpha * rest) - rest
 
 
 def trimmed(mean, share, concentration=4.0):
-    """Mean of a Beta law inside the shortest interval that holds `share` of it."""
+    """Return the mean of a Beta law inside the shortest interval with mass `share`."""
     a, b = mean * concentration, (1 - mean) * concentration
     p = np.linspace(0, 1 - share, GRID)
     low, high = scipy.special.betaincinv(a, b, p), scipy.special.betaincinv(a, b, np.minimum(p + share, 1))
@@ -32,13 +32,13 @@ def trimmed(mean, share, concentration=4.0):
 
 
 def stretched(best, other, n, told=(0.001, 0.05)):
-    """Pulls that the second ϵ needs to tell two Beta arms apart, over those of the first: gaps⁻²."""
+    """Return the ratio of the pulls that two ϵ need to separate two Beta arms, second over first: gaps⁻²."""
     first, second = (trimmed(best, kept(n, e)) - trimmed(other, kept(n, e)) for e in told)
     return (first / second) ** 2
 
 
 def identified(means, epsilon, delta, keeps_counts, rng):
-    """Pulls until `DP-SE-alone` has one arm left; `keeps_counts`: as its comparison's code has it, which sets values to
+    """Return the pulls until `DP-SE-alone` has one arm left; `keeps_counts`: as in the code of its comparison, which sets values to
     0 at the start of an epoch and divides by the pulls of all epochs.
     """
     left, counts, epoch = np.arange(len(means)), np.zeros(len(means)), 0
@@ -54,7 +54,7 @@ def identified(means, epsilon, delta, keeps_counts, rng):
 
 
 def main(*_):
-    """Print them all."""
+    """Print all numbers."""
     print("told ϵ = .05 on Beta arms: pulls needed, over those of .001, by means and samples held")
     for pair in ((0.65, 0.55), (0.6, 0.5), (0.55, 0.45), (0.7, 0.6), (0.7, 0.5), (0.5, 0.3)):
         print(*pair, *(f"{stretched(*pair, n):.2f}" for n in (4_000, 20_000, 100_000)))

@@ -1,6 +1,6 @@
-"""Reference numbers: what each agent reaches on a fixed instance, from ``reference/*.toml`` into ``reference/*.json``.
+"""Reference numbers: results of each agent on fixed instances, from ``reference/*.toml`` into ``reference/*.json``.
 
-Run: ``python -m benchmarks reference`` (some minutes); names after it pick instances.  The page is
+Run: ``python -m benchmarks reference`` (some minutes); names after it select instances.  The page is
 docs/reference-numbers.md; ``tests/bench/test_reference_numbers.py`` plays some of them again.
 """
 
@@ -20,13 +20,13 @@ SEED, LEVEL = 0, 0.95
 
 
 def declared(name):
-    """The experiment that an instance is."""
+    """Return the experiment of an instance."""
     (experiment,) = read_toml(FOLDER / f"{name}.toml")
     return experiment
 
 
 def played(experiment):
-    """Of each line: the agent with its parameters, the env that it plays on, and its numbers by metric."""
+    """Return for each line the agent with its parameters, its env, and its numbers by metric."""
     lines = {}
     with tempfile.TemporaryDirectory() as folder:
         results = hb.run(experiment, folder, seed=SEED, options=hb.RunOptions(jobs=-1)).results
@@ -43,7 +43,7 @@ def played(experiment):
 
 
 def artefact(experiment):
-    """What the file says: what was played, by what, and what came out."""
+    """Return the content of the file: the experiment, the versions, and the results."""
     return {
         "title": experiment.title,
         "command": f"python -m benchmarks reference {experiment.name}",
@@ -57,7 +57,7 @@ def artefact(experiment):
 
 
 def main(*names):
-    """Make the files of the instances that are named; default: of all."""
+    """Write the files of the named instances; default: all."""
     for name in names or sorted(path.stem for path in FOLDER.glob("*.toml")):
         made = json.dumps(artefact(declared(name)), indent=1, ensure_ascii=False, allow_nan=False)
         (FOLDER / f"{name}.json").write_text(made + "\n", encoding="utf8")

@@ -1,18 +1,18 @@
-"""Nanoseconds of an agent's step where runs end apart: ``python -m benchmarks resets [TURNS]``.
+"""Nanoseconds of an agent's step if runs end at different times: ``python -m benchmarks resets [TURNS]``.
 
-Random play of the short ids in `hb.make_vec`, 256 runs each, in turns; the least of them counts, and the ratio is to
-the id whose runs all end together.
+Random play of the short ids in `hb.make_vec`, 256 runs each, in turns; the least counts, and the ratio is to the id
+whose runs all end together.
 """
 
 import hushbandits as hb
 from benchmarks.clock import least
 
-IDS = {"CoopNetwork-Train-v0": 200, "DPMASE-Train-v0": 20, "DistDP-Train-v0": 20}  # steps of a turn
+IDS = {"CoopNetwork-Train-v0": 200, "DPMASE-Train-v0": 20, "DistDP-Train-v0": 20}  # steps per turn
 RUNS, ACTIONS, WARM = 256, 64, 400
 
 
 def game(env_id, steps):
-    """A turn of random play, and how many steps of single agents it is."""
+    """Return the time of a turn of random play, and its number of steps of single agents."""
     env = hb.make_vec(env_id, RUNS)
     env.reset(seed=0)
     env.action_space.seed(0)

@@ -1,8 +1,8 @@
-"""How the cost of a pull grows with M, K, T and runs: ``python -m benchmarks scale [agents|arms|rounds|runs]``.
+"""Growth of the cost of a pull with M, K, T and runs: ``python -m benchmarks scale [agents|arms|rounds|runs]``.
 
-Each line is a process of its own: seconds to build the env, CPU nanoseconds of a pull (an activation, in exploration),
-and the peak of memory beyond that of a small game.  Below stand the exponents that fit the nanoseconds and, for agents,
-the building: 0 is no growth, 1 is growth in proportion.
+Each line is a separate process: seconds to build the env, CPU nanoseconds of a pull (an activation, in exploration),
+and peak memory beyond that of a small run.  Fitted exponents of the nanoseconds and, for agents, of the building time
+follow: 0 is no growth, 1 is linear growth.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NETWORK, EXPLORATION = "CoopNetwork-v0", "DPMASE-v0"
 _ARMS = {k: {"n_arms": k, "means": hb.UniformMeans(0.2, 0.8), "horizon": 400_000 // k + 2 * k} for k in (10, 100, 1000)}
 _TINY = {"n_agents": 2, "means": (0.5, 0.4), "horizon": 5}
 
-#: By part: who plays where, and its games by size.
+#: By part: agent, env, and runs by size.
 LAWS: dict[str, list[tuple[str, str, Mapping[int, Mapping[str, object]]]]] = {
     "agents": [
         *[
@@ -37,7 +37,7 @@ LAWS: dict[str, list[tuple[str, str, Mapping[int, Mapping[str, object]]]]] = {
 
 
 def cost(team: str, core: str, game: Mapping[str, object]) -> tuple[float, float, float]:
-    """Seconds to build, nanoseconds of a pull, and MiB."""
+    """Return seconds to build, nanoseconds of a pull, and MiB."""
     small = {"n_agents": 16, "horizon": 50, **{name: game[name] for name in ("graph", "life") if name in game}}
     hb.rollout(hb.make_batched(core, **small), hb.make_team(team), 0)  # compile
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,4 +1,4 @@
-"""What agents reach in the ids for training: a table of docs/to-beat.md.
+"""Scores of agents in the training ids: a table of docs/to-beat.md.
 
 Run: ``python -m benchmarks scores`` (about a minute); a rate of 0 or 1 gets Clopper-Pearson's interval.
 """
@@ -6,7 +6,7 @@ Run: ``python -m benchmarks scores`` (about a minute); a rate of 0 or 1 gets Clo
 import hushbandits as hb
 from hushbandits.bench.judge.stats import mean_interval, share_interval
 
-#: Of each id: its agents and what they are scored by.
+#: For each id: its agents and their metrics.
 SCORES = {
     "CoopNetwork-Train-v0": (
         ("Random", "UCB1", "Multi-UCB", "QuACK-UCB", "coop-UCB", "QuACK-TS", "Dec-TS", "Index-TS"),
@@ -18,7 +18,7 @@ SCORES = {
 
 
 def interval(metric, values):
-    """A metric's mean and its interval, in words."""
+    """Return a metric's mean and its interval, in words."""
     rate = metric == "correct"
     low, high = share_interval(int(values.sum()), len(values)) if rate else mean_interval(values)
     return f"{metric} {values.mean():.3g} [{low:.3g}, {high:.3g}]"

@@ -1,8 +1,8 @@
-"""What hand-made agents reach in the ids for training, at settings made for episodes that short: docs/to-beat.md.
+"""Scores of agents in the training ids, with settings tuned to such short episodes: docs/to-beat.md.
 
-Run: ``python -m benchmarks tuned [ID ...]`` (some minutes; without names, all ids).  One rule for all: of each agent's
-grid, every point plays 400 runs of seed 10⁶, 100 in the hard ids; the point of the best mean plays 400 fresh runs of
-seed 0, which are the score.
+Run: ``python -m benchmarks tuned [ID ...]`` (some minutes; without names, all ids).  One rule applies to all: every
+point of an agent's grid plays 400 runs of seed 10⁶, 100 in the hard ids; the point with the best mean plays 400 fresh
+runs of seed 0, which give the score.
 """
 
 from itertools import product
@@ -11,7 +11,7 @@ import hushbandits as hb
 from benchmarks.scores import interval
 
 RUNS, TUNING, FRESH = 400, 10**6, 0
-HARD = 100  # runs of a point of the grid in the hard ids
+HARD = 100  # runs per point of the grid in the hard ids
 _EXPLORATION = {
     "Gap-Vote": {"width": (0.3, 0.4, 0.5, 0.6, 0.7), "least": (2, 3, 5, 8, 12)},
     "Central": {"delta": (0.05, 0.5, 0.9, 0.99)},
@@ -28,14 +28,14 @@ _LED = {
     "QuACK-KL-UCB": {},
     "Multi-UCB": {},
 }
-#: Among many agents, and many arms, settings lie lower.
+#: With many agents and many arms, the best settings are lower.
 _MANY = {
     "Index-TS": {"sigma": (0.02, 0.05, 0.1, 0.15, 0.2), "prior": (0.1, 0.25, 0.5, 0.75, 1.0)},
     **_LED,
     "Random": {},
 }
 _VOTES = {**_EXPLORATION, "Random": {}, "Gap-Vote": {"width": (0.1, 0.2, 0.3, 0.4, 0.5), "least": (2, 3, 5, 8, 12)}}
-#: By id and score (with + where more is better): agents and their grids, of which all combinations are tried.
+#: By id and score (with + if more is better): agents and their grids; all combinations are tried.
 GRIDS = {
     ("CoopNetwork-Train-v0", "regret"): {
         "Index-TS": {"sigma": (0.1, 0.15, 0.2, 0.25, 0.3), "prior": (0.5, 0.75, 1.0, 1.25)},
@@ -45,7 +45,7 @@ GRIDS = {
     },
     ("DPMASE-Train-v0", "+correct"): _EXPLORATION,
     ("DistDP-Train-v0", "regret"): _FEEDBACK,
-    # Dec-TS and coop-UCB average within the round, which neighbours who hear late do not allow.
+    # Dec-TS and coop-UCB average within the round, which delayed messages do not allow.
     ("CoopNetwork-Train-Grid-v0", "regret"): _MANY,
     ("CoopNetwork-Train-Lossy-v0", "regret"): {
         **_MANY,
@@ -64,14 +64,14 @@ GRIDS = {
 
 
 def played(env_id, agent, metric, seed, params, runs=RUNS):
-    """The score of each run."""
-    env = {name: value for name, value in params.items() if name == "confidence"}  # the mechanism's as well
+    """Return the score of each run."""
+    env = {name: value for name, value in params.items() if name == "confidence"}  # for the mechanism as well
     found = hb.evaluate(env_id, agent, runs=runs, seed=seed, env=env, agent_kwargs=params)
     return found.final(metric)
 
 
 def best(env_id, agent, metric, grid):
-    """The point of a grid with the best mean."""
+    """Return the point of a grid with the best mean."""
     name, sign = metric.lstrip("+"), 1 if metric.startswith("+") else -1
     points = [dict(zip(grid, point, strict=True)) for point in product(*grid.values())]
     if len(points) == 1:

@@ -1,8 +1,8 @@
-"""Chance that any of m claims gets a wrong verdict, by procedure, law, number of runs and m.
+"""Probability that any of m claims gets a wrong verdict, by procedure, law, number of runs and m.
 
-Run: ``python -m benchmarks verdicts`` (some minutes; the table of docs/statistics.md).  Every claim sits exactly at its
-boundary, so that each verdict but "undecided" is wrong; claims are independent.  With p the chance that the interval of
-one misses the truth, on either side, the table holds ``1 − (1 − p)^m``.
+Run: ``python -m benchmarks verdicts`` (some minutes; the table of docs/statistics.md).  Every claim lies exactly at
+its boundary, so that each verdict but "undecided" is wrong; claims are independent.  If p is the probability that one
+interval misses the truth, on either side, the table has ``1 − (1 − p)^m``.
 """
 
 import math
@@ -26,20 +26,20 @@ def value(rng, law, n, statistic):
 
 
 def difference(rng, law, n, statistic):
-    """A line of the law against one of another, in worlds of their own."""
+    """Return a line of the law minus one of another law, on separate seeds."""
     x, y = LAWS[law][0](rng, (n, 1)), rng.normal(0, 0.5, (n, 1))
     strata = [Stratum([0], x), Stratum([1], y)]
     return strata, np.array([1.0, -1.0]), centres[statistic, law]
 
 
 def ratio(rng, law, n, statistic):
-    """A line of the law over a normal one around 1, on the same runs."""
+    """Return a line of the law over a normal one around 1, on the same runs."""
     x, y = LAWS[law][0](rng, n), rng.normal(1, 0.3, n)
     return [Stratum([0, 1], np.stack([x, y], 1))], np.array([1.0, -1.0]), centres[statistic, law]
 
 
 def slope(rng, law, n, statistic):
-    """Five lines that grow linearly, each in its own world."""
+    """Return five lines that grow linearly, each on separate seeds."""
     x = np.log(PLACES) - np.log(PLACES).mean()
     draw = LAWS[law][0]
     strata = [Stratum([i], place * draw(rng, (n, 1))) for i, place in enumerate(PLACES)]
@@ -47,7 +47,7 @@ def slope(rng, law, n, statistic):
 
 
 def scaling(rng, law, n, statistic):
-    """Two lines, of the law and of a normal one, which share their runs at each of two places."""
+    """Return two lines, of the law and of a normal one, which share their runs at each of two places."""
     draw = LAWS[law][0]
     strata = [
         Stratum([i, i + 2], place * np.stack([draw(rng, n), rng.normal(2, 0.5, n)], 1))
@@ -62,12 +62,12 @@ centres = {(s, law): centre(s, law) for s in ("mean", "iqm", "median") for law i
 
 
 def missed(procedure, effect, law, n, level, statistic, trials, seed=0):
-    """Share of intervals that miss the truth."""
+    """Return the share of intervals that miss the truth."""
     rng, misses = np.random.default_rng(seed), 0
     for _ in range(trials):
         strata, weights, truth = EFFECTS[effect](rng, law, n, statistic)
         if effect == "ratio" and statistic == "mean":
-            # All θ inside are those whose interval of μ_0 − θ μ_1 has 0 in it.
+            # The interval contains all θ for which that of μ_0 − θ μ_1 contains 0.
             weights, truth = np.array([1.0, -truth]), 0.0
         low, high = procedure(strata, weights, level)
         misses += not low <= truth <= high
@@ -75,12 +75,12 @@ def missed(procedure, effect, law, n, level, statistic, trials, seed=0):
 
 
 def student(strata, weights, level):
-    """Student's interval, for comparison."""
+    """Return Student's interval, for comparison."""
     return mean_interval(strata[0].values[:, 0], level)
 
 
 def row(name, procedure, effect, statistic, trials, sizes=((1, 0), (20, 0), (60, 0), (60, 100))):
-    """Print the chances for each m and n; n = 0: the fewest runs that decide on a mean."""
+    """Print the probabilities for each m and n; n = 0: the fewest runs that allow a verdict on a mean."""
     for m, n in sizes:
         n = n or fewest_runs(1 - ALPHA / m)
         cells = []
@@ -94,7 +94,7 @@ ROWS = {
     "Student: mean": (student, "value", "mean", 60_000),
     **{
         f"{PROCEDURES[statistic, KINDS[effect]].name}: {of or effect} of {statistic}s": (
-            # A ratio θ has in its interval what that of μ_0 − θ μ_1 has 0 in.
+            # The interval contains the ratio θ if that of μ_0 − θ μ_1 contains 0.
             PROCEDURES[statistic, KINDS["difference" if (statistic, effect) == ("mean", "ratio") else effect]].interval,
             of or effect,
             statistic,
@@ -115,7 +115,7 @@ ROWS = {
 
 
 def main(*words):
-    """Print the rows whose names have one of the words in them; default: all."""
+    """Print the rows whose names contain one of the words; default: all."""
     print("| procedure | n | m | " + " | ".join(LAWS) + " |")
     print("|---|---|---|" + "---|" * len(LAWS))
     for name, (procedure, effect, statistic, trials) in ROWS.items():

@@ -1,7 +1,7 @@
 """Agent-steps per CPU-second of every view, side by side: ``python -m benchmarks views [ID]``.
 
-Actions are fixed, so that what is timed is the view and the core below it, not the sampling.  The core is timed with
-what a learner reads of its inbox (the tally).  What is not installed is left out, and said so.
+Actions are fixed, so that the view and the batched env below it are timed, not the sampling.  The batched env is timed
+with a learner's reading of its inbox (the tally).  A library that is not installed is reported and left out.
 """
 
 import itertools
@@ -12,12 +12,12 @@ import numpy as np
 import hushbandits as hb
 
 SLICES, SECONDS = 20, 0.1
-RUNS = 32  # of what plays many at once
+RUNS = 32  # for views that play many runs at once
 LONG = {"horizon": 10**6}
 
 
 def rate(step):
-    """Calls per second of this process's CPU time."""
+    """Return calls per second of this process's CPU time."""
     start = time.process_time()
     for calls in itertools.count(1):
         step()
@@ -93,8 +93,8 @@ VIEWS = {
 
 
 def measured(env_id, m):
-    """Millions of agent-steps per CPU-second by view: the best of many slices, taken in turns, so that a busy machine
-    counts little, and alike for all; or the sentence that says why there are none.
+    """Return millions of agent-steps per CPU-second by view: the best of many slices, taken in turns, so that load
+    affects all alike; or a sentence that says why there are none.
     """  # fmt: skip
     found, built = {}, {}
     for view, build in VIEWS.items():
@@ -103,7 +103,7 @@ def measured(env_id, m):
         except (ImportError, AttributeError) as missing:
             found[view] = f"{view} is left out: {missing}"
     for step, _ in built.values():
-        for _ in range(m + 1):  # every message is on its way
+        for _ in range(m + 1):  # until every message is on its way
             step()
     for _ in range(SLICES):
         for view, (step, agents) in built.items():
