@@ -38,8 +38,10 @@ def stretched(best, other, n, told=(0.001, 0.05)):
 
 
 def identified(means, epsilon, delta, keeps_counts, rng):
-    """Return the pulls until `DP-SE-alone` has one arm left; `keeps_counts`: as in the code of its comparison, which sets values to
-    0 at the start of an epoch and divides by the pulls of all epochs.
+    """Return the pulls until `DP-SE-alone` has one arm left.
+
+    `keeps_counts`: as in the code of its comparison, which sets values to 0 at the start of an epoch and divides by the
+    pulls of all epochs.
     """
     left, counts, epoch = np.arange(len(means)), np.zeros(len(means)), 0
     while len(left) > 1:

@@ -71,6 +71,6 @@ def test_compare_says_what_moved(saved, capsys):
     assert capsys.readouterr().out.splitlines()[-4:] == [
         "UCB1: 2.5 times by hand, 2 before (+25 %)",
         "Multi-UCB: 1.7 times by hand, 2 before (-15 %)",
-        "QuACK-UCB: not saved; --write makes the file anew",
-        "DP-MASE: saved, but not played; --write makes the file anew",
+        "QuACK-UCB: not saved; --write saves the table",
+        "DP-MASE: saved, but not played; --write saves the table",
     ]
