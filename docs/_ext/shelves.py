@@ -21,8 +21,7 @@ from hushbandits.cli.console import assignments
 from hushbandits.cli.explained import parts
 from hushbandits.core.env_view import EnvView, World
 from hushbandits.core.payload import Payload
-from hushbandits.core.random.law import Law
-from hushbandits.core.random.rewards import Bernoulli
+from hushbandits.core.random.rewards import Bernoulli, Law
 from hushbandits.core.random.streams import Uniforms
 from hushbandits.core.task import Task
 from hushbandits.envs.rounds.env import Rounds

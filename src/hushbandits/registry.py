@@ -6,7 +6,7 @@ What is built in stands in `hushbandits.builtin`; entries are imported when they
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import gymnasium
 import numpy as np
@@ -14,7 +14,7 @@ import pettingzoo
 
 from hushbandits import builtin
 from hushbandits.core import Env, Params, Privatizer, Team, Wrapper, shown
-from hushbandits.core.env_view import known_settings
+from hushbandits.core.env_view import SHOWN
 from hushbandits.core.utils import Registry, Spec, parameters
 from hushbandits.core.utils.registry import Entry
 from hushbandits.policies.shelf import POLICIES
@@ -253,6 +253,12 @@ def make_batched(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper]
     return assemble(id, None, runs=runs, env=kwargs, wrappers=wrappers)
 
 
+def _known_settings(entry: Callable[..., object], given: Mapping[str, object], brought: Iterable[str]) -> Params:
+    """Return those of an env's parameters that a team may know before it is built; `brought`: its wrappers' own."""
+    known = {*SHOWN, *getattr(entry, "public", ()), *getattr(entry, "settings", ()), *brought}
+    return {name: value for name, value in given.items() if name in known}
+
+
 def takes(id: AnyEnv, name: str) -> bool:
     """Whether an env has a parameter, and its id leaves it open."""
     spec = ENVS.find(id)
@@ -286,7 +292,7 @@ def assemble(
         setting = getattr(entry, "setting", team.setting)
         if team.setting and setting != team.setting:
             raise ValueError(f"{team.name} plays the {team.setting} setting; {title(env_id)} is {setting}")
-        known = known_settings(entry, {**spec.defaults, **given}, taken)
+        known = _known_settings(entry, {**spec.defaults, **given}, taken)
         protocol = team.protocol({**known, "mechanism": _mechanism(brought, made)})
         implied = dict(protocol.env)
         for name, params in protocol.wrappers:  # one that the env's id brings already is set, not doubled

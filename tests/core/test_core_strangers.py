@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hushbandits.bench.report.terminal import printable
-from hushbandits.core.utils.files import left_behind, replacing
+from hushbandits.bench.runner.store import left_behind
+from hushbandits.core.utils.files import replacing
 
 WRITER = """
 import sys

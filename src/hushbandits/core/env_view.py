@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,11 +11,11 @@ import numpy as np
 
 from hushbandits.core.messages import Fields
 from hushbandits.core.random.rewards import LAWS, Law
-from hushbandits.core.utils import Array, Params
+from hushbandits.core.utils import Array
 from hushbandits.core.validation import handed
 
 #: What every env shows.
-_SHOWN = (
+SHOWN = (
     "setting", "clock", "n_agents", "n_arms", "runs", "horizon", "actions", "fields", "inbox_fields", "sent_fields",
     "told", "reductions", "report", "learner",
 )  # fmt: skip
@@ -82,7 +82,7 @@ class EnvView(World):
 
     def __init__(self, env: World):
         self._env = env
-        self._shown = frozenset((*_SHOWN, *env.public, "law", "wrappers", "live", "t"))
+        self._shown = frozenset((*SHOWN, *env.public, "law", "wrappers", "live", "t"))
 
     def __deepcopy__(self, memo: object) -> EnvView:
         return self  # it is no part of a team that keeps it
@@ -145,25 +145,3 @@ def revealed(env: World) -> Iterator[EnvView]:
         yield its
     finally:
         its._shown = shown
-
-
-def known_settings(entry: Callable[..., object], given: Mapping[str, object], brought: Iterable[str]) -> Params:
-    """Return those of an env's parameters that a team may know before there is an env: none that says what arms pay.
-
-    Parameters
-    ----------
-    entry : callable
-        What builds the env: what its view shows, and the parameters that it lists in `Env.settings`.
-    given : mapping
-    brought : iterable of str
-        Parameters of the wrappers that are part of it.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> network = type(hb.make_batched("CoopNetwork-v0"))
-    >>> known_settings(network, {"means": [0.9, 0.1], "graph": "star", "n_agents": 4}, ())
-    {'graph': 'star', 'n_agents': 4}
-    """
-    known = {*_SHOWN, *getattr(entry, "public", ()), *getattr(entry, "settings", ()), *brought}
-    return {name: value for name, value in given.items() if name in known}

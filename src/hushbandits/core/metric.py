@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-import numpy as np
-
-from hushbandits.core.utils import Array, choice, shown
+from hushbandits.core.utils import choice, shown
 from hushbandits.core.utils.validate import names_all
 
 #: The natures, from the narrowest to the one that promises nothing: beyond these ends lies neither a run nor a mean.
@@ -95,26 +93,3 @@ def gathered(*parts: object) -> dict[str, Metric]:
                 raise ValueError(f"{whose} must map names of metrics to Metric(label, nature)")
             found |= measures
     return found
-
-
-def agree(metrics: Mapping[str, Array], measures: Mapping[str, Metric]) -> None:
-    """Raise ``ValueError`` where a metric that is declared a rate holds something else than 0 and 1 (or NaN).
-
-    A rate's interval would be wrong then, not merely wide; the other natures only bound what is shown.
-
-    Examples
-    --------
-    >>> agree({"found": np.array([0.0, 0.5])}, {"found": Metric("share of runs that found it", "rate")})
-    Traceback (most recent call last):
-        ...
-    ValueError: metric 'found' is declared a rate, 0 or 1 per run, and a run has 0.5; declare it a 'share' or 'measure'
-    """
-    for name, values in metrics.items():
-        if name in measures and measures[name].rate:
-            x = np.asarray(values, float)
-            strange = x[~(np.isnan(x) | (x == 0) | (x == 1))]
-            if len(strange):
-                raise ValueError(
-                    f"metric {name!r} is declared a rate, 0 or 1 per run, and a run has {strange[0]:g}; "
-                    f"declare it a 'share' or 'measure'"
-                )

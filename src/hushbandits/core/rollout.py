@@ -9,69 +9,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from hushbandits.core.env import Env
+from hushbandits.core.env import Env, check_compatible
 from hushbandits.core.env_view import EnvView, revealed
-from hushbandits.core.messages import Fields, Observation, require
-from hushbandits.core.metric import agree, gathered
+from hushbandits.core.messages import Observation
 from hushbandits.core.random.names import agent
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.team import Team
-from hushbandits.core.utils import Array, Message, Seeds, shown
-
-
-def check_compatible(env: Env, team: Team) -> None:
-    """Raise ``ValueError`` unless a team can play in an env: same setting, fields sent, fields heard, and an end.
-
-    Parameters
-    ----------
-    env : Env
-        Built, and not started.
-    team : Team
-        It is asked as well (`Team.meets`).
-    """
-    if not isinstance(env, Env) or not isinstance(team, Team):
-        raise TypeError(
-            f"env={shown(env)} must be a built env (make_batched), team={shown(team)} a built Team (make_team)"
-        )
-    if team.setting and team.setting != env.setting:
-        raise ValueError(f"{team.name} plays the {team.setting} setting; this env is {env.setting}")
-    _speaks(env, team)
-    require(f"the inbox of {team.name}", team.hears, sorted({*env.inbox_fields, *env.reductions}))
-    if untold := [name for name in team.told if name not in env.told]:
-        raise ValueError(
-            f"{team.name} goes by its agents' own {untold[0]}s, and here these are told {', '.join(env.told)} alone"
-        )
-    if not team.ships("episode"):
-        raise ValueError(
-            f"{team.name} defines episode(env), which plays the env's side as well: that is for what ships"
-        )
-    team.validate_env(EnvView(env))
-    env.admit(team)
-
-
-def _speaks(env: Env, team: Team) -> None:
-    """Raise ``ValueError`` unless what the team says is what the env expects, field by field."""
-    if team.fields is None and team.improvises:
-        return
-    own = env.report if team.fields is None else team.fields
-    said = {name: field.sized(env.n_arms) for name, field in own.items()}
-    if said != dict(env.fields):
-        what, instead = "its own fields", f"build the env with fields={team.name}.fields"
-        if team.fields is None:
-            what, instead = (
-                "the standard report",
-                "leave out its speech= and fields=, or let the team declare its fields",
-            )
-        raise ValueError(
-            f"{team.name} sends {what} ({_listed(said)}), the env expects {_listed(env.fields)}; {instead}"
-        )
-
-
-def _listed(fields: Fields) -> str:
-    forms = (
-        f"{name} {field.form}{list(field.shape) or ''}{' latest' * field.latest}" for name, field in fields.items()
-    )
-    return ", ".join(forms) or "nothing"
+from hushbandits.core.utils import Array, Message, Seeds
 
 
 @lru_cache
@@ -109,11 +53,10 @@ def rollout(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None
 
 
 def measured(env: Env, team: Team, finals: dict[str, Array]) -> dict[str, Array]:
-    """Return the final metrics of an env, and what the team says of itself, held against what is declared of them."""
+    """Return the final metrics of an env, and those of the team."""
     if type(team).metrics is not Team.metrics:
         with revealed(env) as its:
             finals = {**finals, **copy.deepcopy(team).metrics(its)}
-    agree(finals, gathered(env, team))
     return finals
 
 

@@ -9,11 +9,13 @@ from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
-from hushbandits.core import Params
+import numpy as np
+
+from hushbandits.core import Array, Params
 from hushbandits.core.metric import Metric, gathered
 from hushbandits.registry import builtin_classes
 
-__all__ = ["PARAMETERS", "place", "shipped", "short", "smaller_is_better", "symbol", "words"]
+__all__ = ["PARAMETERS", "agree", "place", "shipped", "short", "smaller_is_better", "symbol", "words"]
 
 
 #: Parameters: the symbol beside a value, and the words along an axis.
@@ -40,6 +42,29 @@ def shipped() -> Mapping[str, Metric]:
     They apply to folders that do not declare their metrics.
     """
     return MappingProxyType(gathered(*builtin_classes()))
+
+
+def agree(metrics: Mapping[str, Array], measures: Mapping[str, Metric]) -> None:
+    """Raise ``ValueError`` where a metric that is declared a rate holds something else than 0 and 1 (or NaN).
+
+    A rate's interval would be wrong then, not merely wide; the other natures only bound what is shown.
+
+    Examples
+    --------
+    >>> agree({"found": np.array([0.0, 0.5])}, {"found": Metric("share of runs that found it", "rate")})
+    Traceback (most recent call last):
+        ...
+    ValueError: metric 'found' is declared a rate, 0 or 1 per run, and a run has 0.5; declare it a 'share' or 'measure'
+    """
+    for name, values in metrics.items():
+        if name in measures and measures[name].rate:
+            x = np.asarray(values, float)
+            strange = x[~(np.isnan(x) | (x == 0) | (x == 1))]
+            if len(strange):
+                raise ValueError(
+                    f"metric {name!r} is declared a rate, 0 or 1 per run, and a run has {strange[0]:g}; "
+                    f"declare it a 'share' or 'measure'"
+                )
 
 
 #: Metrics of which less is better, and of which more is better; the direction of all others is unknown.

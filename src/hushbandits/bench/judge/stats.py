@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from hushbandits.bench.declare.vocabulary import agree
 from hushbandits.core import Array
-from hushbandits.core.metric import Metric, agree
+from hushbandits.core.metric import Metric
 
 __all__ = [
     "INTERVALS", "STATISTICS", "Interval", "Summary", "bootstrap", "holm", "iqm", "iqm_interval", "mean_interval",

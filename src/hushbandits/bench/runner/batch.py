@@ -11,12 +11,14 @@ import numpy as np
 
 from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.declare.spec import Cell
+from hushbandits.bench.declare.vocabulary import agree
 from hushbandits.bench.runner.errors import RunError
 from hushbandits.core import Array, Params, Seeds, integer
-from hushbandits.core.env import Env
+from hushbandits.core.env import Env, check_compatible
 from hushbandits.core.env_view import EnvView
+from hushbandits.core.metric import gathered
 from hushbandits.core.random.streams import spawn_seeds
-from hushbandits.core.rollout import begin, check_compatible, log_checkpoints, measured, record
+from hushbandits.core.rollout import begin, log_checkpoints, measured, record
 from hushbandits.core.team import Team
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, assemble, make_team, make_wrapper
 
@@ -110,10 +112,12 @@ def play_batch(
     asked = team.runs_at_once(EnvView(built))
     most = len(seeds) if asked is None else integer(f"runs_at_once of {team.name}", asked, 1)
     if most >= len(seeds):
-        return *record(built, team, seeds, points, curves), np.asarray(points)
-    parts = [seeds[i : i + most] for i in range(0, len(seeds), most)]
-    found = [record(copy.deepcopy(built), copy.deepcopy(team), part, points, curves) for part in parts]
-    finals, lines = ({k: np.concatenate([p[i][k] for p in found]) for k in found[0][i]} for i in (0, 1))
+        finals, lines = record(built, team, seeds, points, curves)
+    else:
+        parts = [seeds[i : i + most] for i in range(0, len(seeds), most)]
+        found = [record(copy.deepcopy(built), copy.deepcopy(team), part, points, curves) for part in parts]
+        finals, lines = ({k: np.concatenate([p[i][k] for p in found]) for k in found[0][i]} for i in (0, 1))
+    agree(finals, gathered(built, team))
     return finals, lines, np.asarray(points)
 
 

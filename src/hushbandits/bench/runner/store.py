@@ -16,7 +16,7 @@ from hushbandits.bench.runner.errors import StoreError, unwritable
 from hushbandits.bench.runner.rows import Columns, Rows, Runs, decoded, digest_of, encoded
 from hushbandits.core import Array, Params, shown
 from hushbandits.core.metric import Metric
-from hushbandits.core.utils.files import left_behind, replacing
+from hushbandits.core.utils.files import PART, replacing
 
 DECLARATION = "experiment.json"
 _FORMAT = 1
@@ -293,3 +293,9 @@ def _difference(there: tuple[int, Sequence[Experiment]], asked: tuple[int, Seque
             if canonical(old.get(key)) != canonical(new.get(key)):
                 return f"{mine.name} has {key}={shown(old.get(key))} there, {shown(new.get(key))} here"
     return ""
+
+
+def left_behind(folder: Path) -> list[Path]:
+    """Return what killed writers have left in a folder: parts of files that nobody has written to for a day."""
+    found = [path for path in folder.glob(".*.part") if PART.fullmatch(path.name) and not path.is_symlink()]
+    return [path for path in found if path.is_file() and time.time() - path.stat().st_mtime > 86_400.0]

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core.random.quantiles import TABLE, WORTH, Smooth, tabled
-from hushbandits.core.random.rewards import Law, UniformMeans, draw_locations, draw_means, make_law
+from hushbandits.core.random.quantiles import TABLE, WORTH, tabled
+from hushbandits.core.random.rewards import Law, Smooth, UniformMeans, draw_locations, draw_means, make_law
 from hushbandits.core.random.streams import LONGEST, Streams
 from hushbandits.core.utils import Array, count, flag, real
 

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from hushbandits.core.random.law import Law
+from hushbandits.core.random.rewards import Law, Smooth
 from hushbandits.core.utils import Array, jit
 
 _OCTAVES, _PIECES, _DEGREE = 20, 16, 5  # 2⁻²¹ ≤ min(u, 1 − u) ≤ ½, each octave in 16 pieces
@@ -18,14 +18,6 @@ _NEAR = 5e-11  # a table is at most this far from the quantile function, or ther
 TABLE = 2 * _OCTAVES * _PIECES * (_DEGREE + 1) * 8
 #: Pulls of an arm that are worth one, which takes 6 ms.
 WORTH = 20_000
-
-
-class Smooth(Law):
-    """A law whose quantile function is smooth inside (0, 1): its draws can be looked up."""
-
-    def upper(self, v: Array, location: Array) -> Array:
-        """The quantile at ``1 − v``, for small v exactly."""
-        raise NotImplementedError(f"{type(self).__name__} must define upper(v, location)")
 
 
 @lru_cache(maxsize=1024)

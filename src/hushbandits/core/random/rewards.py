@@ -6,23 +6,72 @@ that pull in the same round of the same run face the same luck whatever the law 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
 import scipy
 
-from hushbandits.core.random.law import WIDEST
-from hushbandits.core.random.law import Law as Law
 from hushbandits.core.random.names import INSTANCE
-from hushbandits.core.random.quantiles import Smooth
-from hushbandits.core.random.stable import Stable as Stable
+from hushbandits.core.random.stable import stable_quantile
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.utils import Array, Params, Registry, Spec, nearest
-from hushbandits.core.utils.validate import affordable, integer, real, reals, shown
+from hushbandits.core.utils.validate import LARGEST_NUMBER, affordable, integer, real, reals, shown
 
 _TINY = 2.0**-54  # keeps the quantile of u = 0 finite
+WIDEST = LARGEST_NUMBER / 100  # of locations and widths: rewards stay below LARGEST_NUMBER
+
+
+class Law(ABC):
+    """A family of reward laws, indexed by a location in the arm's own units."""
+
+    #: Whether rewards lie in [0, 1] (what the privacy statements need).
+    unit_interval = True
+    #: What `quantile` may be given as a location: closed interval.
+    locations: tuple[float, float] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        assert is_dataclass(self)  # a stand-in for a law has no parameters to check: it overrides this
+        for field in fields(self):
+            real(field.name, getattr(self, field.name), 0, WIDEST)
+
+    @property
+    def drifts(self) -> bool:
+        """Whether a location is a level in [0, 1] that can fall, and no name of an arm."""
+        return self.unit_interval and self.locations == (0.0, 1.0)
+
+    @abstractmethod
+    def quantile(self, u: Array, location: Array) -> Array:
+        """Rewards at the uniforms `u` ∈ [0, 1), broadcast against `location`."""
+
+    def mean(self, location: Array) -> Array:
+        """Exact mean at each location."""
+        return np.asarray(location, float)
+
+    def shortfall(self, x: Array, location: float) -> Array | None:
+        """``E (x − X)₊`` for x ∈ [0, 1], where there is a formula and rewards lie in [0, 1]."""
+        return None
+
+    def rounding(self, location: float, g: int) -> Array | None:
+        """``(g + 1,)`` law of ``⌊Xg⌋ + Ber(Xg − ⌊Xg⌋)``: ``P(j) = E (1 − |Xg − j|)₊``; ``None`` without a formula."""
+        under = self.shortfall(np.arange(g + 1) / g, location)
+        if under is None:
+            return None
+        # (1 − |t|)₊ is a second difference of ramps; the top cell's outer ramp ends at X ≤ 1.
+        beyond = (g + 1) / g - float(self.mean(np.array(location)))
+        pmf: Array = np.maximum(g * np.diff(np.concatenate([[0.0], under, [beyond]]), 2), 0.0)
+        pmf /= pmf.sum()
+        return pmf
+
+
+class Smooth(Law):
+    """A law whose quantile function is smooth inside (0, 1): its draws can be looked up."""
+
+    def upper(self, v: Array, location: Array) -> Array:
+        """The quantile at ``1 − v``, for small v exactly."""
+        raise NotImplementedError(f"{type(self).__name__} must define upper(v, location)")
 
 
 @dataclass(frozen=True)
@@ -176,6 +225,32 @@ class Constant(Law):
     def quantile(self, u: Array, location: Array) -> Array:
         """The location, whatever u."""
         return np.broadcast_to(np.asarray(location, float), np.broadcast_shapes(np.shape(u), np.shape(location)))
+
+
+@dataclass(frozen=True)
+class Stable(Law):
+    """Symmetric α-stable around its location, with characteristic function ``exp(−|st|^α)``: no variance.
+
+    Parameters
+    ----------
+    alpha : float
+        α in (1, 2), so that there is a mean.
+    scale : float
+        s.
+    """
+
+    alpha: float = 1.9
+    scale: float = 1.0
+    unit_interval = False
+    locations = (-WIDEST, WIDEST)
+
+    def __post_init__(self) -> None:
+        real("alpha", self.alpha, 1, 2)
+        real("scale", self.scale, 0, WIDEST)
+
+    def quantile(self, u: Array, location: Array) -> Array:
+        """μ + s q(u)."""
+        return location + self.scale * stable_quantile(u, self.alpha)
 
 
 def _normal(u: Array) -> Array:

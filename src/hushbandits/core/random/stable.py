@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushbandits.core.random.law import WIDEST, Law
-from hushbandits.core.utils import Array, real
+from hushbandits.core.utils import Array
 
 if TYPE_CHECKING:
     from scipy.interpolate import CubicSpline
@@ -61,29 +59,3 @@ def stable_quantile(u: Array, alpha: float) -> Array:
     size = np.sinh(_inverse(alpha)(np.log(tail)))
     value: Array = np.where(u < 0.5, -size, size)
     return np.where(u == 0.5, 0.0, value)
-
-
-@dataclass(frozen=True)
-class Stable(Law):
-    """Symmetric α-stable around its location, with characteristic function ``exp(−|st|^α)``: no variance.
-
-    Parameters
-    ----------
-    alpha : float
-        α in (1, 2), so that there is a mean.
-    scale : float
-        s.
-    """
-
-    alpha: float = 1.9
-    scale: float = 1.0
-    unit_interval = False
-    locations = (-WIDEST, WIDEST)
-
-    def __post_init__(self) -> None:
-        real("alpha", self.alpha, 1, 2)
-        real("scale", self.scale, 0, WIDEST)
-
-    def quantile(self, u: Array, location: Array) -> Array:
-        """μ + s q(u)."""
-        return location + self.scale * stable_quantile(u, self.alpha)

@@ -8,7 +8,6 @@ import hashlib
 import os
 import re
 import secrets
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +16,6 @@ from typing import IO, Any
 ROOT = Path(__file__).parent.parent.parent  # the package's folder
 #: The name of a file while it is written.
 PART = re.compile(r"\.[0-9a-f]{16}\.part")
-_DAY = 86_400.0
 
 
 @functools.cache
@@ -61,9 +59,3 @@ def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-
-
-def left_behind(folder: Path) -> list[Path]:
-    """Return what killed writers have left in a folder: parts of files that nobody has written to for a day."""
-    found = [path for path in folder.glob(".*.part") if PART.fullmatch(path.name) and not path.is_symlink()]
-    return [path for path in found if path.is_file() and time.time() - path.stat().st_mtime > _DAY]

@@ -10,8 +10,8 @@ import numpy as np
 import scipy
 
 from hushbandits.core import Arms, Array, Law, Standing, Streams, UniformMeans, choice, draw_locations, set_rows
-from hushbandits.core.random.law import WIDEST
 from hushbandits.core.random.names import CLIENTS
+from hushbandits.core.random.rewards import WIDEST
 from hushbandits.core.utils import real, reals, shown
 from hushbandits.envs.network.env import CoopNetwork
 
