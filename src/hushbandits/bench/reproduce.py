@@ -23,7 +23,6 @@ from hushbandits.core.utils.files import replacing
 
 __all__ = ["Reproduction", "in_words", "papers", "reproduce", "rows", "said", "write"]
 
-_ORIGINS: Mapping[str, Origin] = {words: origin for origin, words in ORIGINS.items()}
 #: A paper's section of the page, and a row of its tables.
 _MARK = re.compile(r"<!-- (\w+) (full|quick) -->\n(.*?)\n<!-- end -->", re.S)
 _ROW = re.compile(r"^\| \**([a-z ]+?)\** \| (.*) \|$", re.M)
@@ -105,15 +104,26 @@ def _of_papers(counts: Iterable[Mapping[Origin, Counter[str]]]) -> Counter[str]:
 
 def _row(found: Reproduction, verdict: Verdict) -> str:
     cells = (
-        verdict.verdict if verdict.verdict == "undecided" else f"**{verdict.verdict}**",
+        f"**{verdict.verdict}**" if verdict.verdict == "does not hold" else verdict.verdict,
         verdict.claim.sentence,
         in_words(verdict),
-        verdict.procedure,
         str(min((f.runs for f in verdict.findings), default=0)),
-        ORIGINS[verdict.claim.origin],
-        verdict.claim.source or found.experiment.source,
+        verdict.claim.origin,
+        _place(verdict.claim.source or found.experiment.source, found.experiment.source),
     )
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def _place(source: str, experiment: str) -> str:
+    """Return the place in the paper: a source without the paper's name, which the section's title has.
+
+    Examples
+    --------
+    >>> _place("Else 1999, figure 2", "own addition to Else 1999, table 1"), _place("More 2000, page 1", "Else 1999, x")
+    ('figure 2', 'More 2000, page 1')
+    """
+    cited = experiment.removeprefix("own addition to ").partition(", ")[0]
+    return source.removeprefix("own addition to ").removeprefix(f"{cited}, ")
 
 
 def rows(section: str) -> list[tuple[str, list[str]]]:
@@ -122,8 +132,8 @@ def rows(section: str) -> list[tuple[str, list[str]]]:
 
 
 def _tally(section: str) -> dict[Origin, Counter[str]]:
-    """Return the verdicts of a section's tables, by origin; a page without origins gives none."""
-    return tally((_ORIGINS[cells[-2]], verdict) for verdict, cells in rows(section) if cells[-2] in _ORIGINS)
+    """Count the verdicts of a section's tables by origin."""
+    return tally((origin, verdict) for verdict, cells in rows(section) for origin in ORIGINS if origin == cells[-2])
 
 
 def write(path: Path, found: Sequence[Reproduction], commands: dict[str, str], quick: bool) -> list[str]:
@@ -161,7 +171,7 @@ def write(path: Path, found: Sequence[Reproduction], commands: dict[str, str], q
         total=of_papers.total(),
         verdicts=counted(of_papers),
         overview=[
-            (text.splitlines()[0].removeprefix("## "), size, map(counted, tallies[name].values()))
+            (text.splitlines()[0].removeprefix("## ").partition(":")[0], size, map(counted, tallies[name].values()))
             for name, (size, text) in sorted(sections.items())
         ],
         sections=sorted(sections.items()),
