@@ -1,4 +1,4 @@
-"""The turn-based env: PettingZoo's own conversion and tests, and the modules that Farama's envs have."""
+"""The turn-based env passes PettingZoo's conversion and tests, and has the modules of Farama's envs."""
 
 import importlib
 from functools import partial

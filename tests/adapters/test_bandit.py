@@ -1,4 +1,4 @@
-"""Bandit-v0: Gymnasium's checker, and a network of one."""
+"""Bandit-v0 passes Gymnasium's checker and equals a network of one agent."""
 
 import gymnasium
 import numpy as np

@@ -1,4 +1,4 @@
-"""The scripts for other libraries are real: they compile, name ids and parameters that exist, and have a session."""
+"""The scripts for other libraries compile, use existing ids and parameters, and have a session."""
 
 import ast
 from pathlib import Path
@@ -14,7 +14,7 @@ NOX = ast.parse((ROOT / "noxfile.py").read_text())
 
 
 def assigned(tree, name):
-    """What a script binds to a name, of literals and of what the package has."""
+    """Return the values that a script assigns to a name, from literals and objects of the package."""
     (value,) = (n.value for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == name)
     return eval(ast.unparse(value), {"hb": hb})
 
@@ -37,7 +37,7 @@ def test_a_script_steps_an_env_of_each_setting(library):
 
 
 def test_a_pettingzoo_without_a_registry_does(monkeypatch):
-    """As its releases before 1.27 are."""
+    """A library as its releases before 1.27 are."""
     monkeypatch.delattr(pettingzoo, "register", raising=False)
     monkeypatch.delattr(pettingzoo, "make", raising=False)
     monkeypatch.setattr(ENVS, "entries", dict(ENVS.entries))

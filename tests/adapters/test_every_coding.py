@@ -1,4 +1,4 @@
-"""Every env, however its actions are written: PettingZoo's checks, and what Gymnasium asks of a vector env's resets."""
+"""Every env passes PettingZoo's checks, and Gymnasium's rules for vector resets, with every action format."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ every = pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 
 @each_once
 @every
-@pytest.mark.filterwarnings("ignore:Action space for each agent probably should be")  # PettingZoo's taste
+@pytest.mark.filterwarnings("ignore:Action space for each agent probably should be")  # advice of PettingZoo
 @pytest.mark.parametrize("actions", CODINGS)
 def test_pettingzoo_finds_nothing_however_actions_are_written(env_id, actions):
     parallel_api_test(hb.make(env_id, actions=actions, **small(env_id)), num_cycles=30)
@@ -43,7 +43,7 @@ def test_a_vector_env_resets_as_its_mode_says(env_id, actions):
             assert not (terminated & truncated).any()
             over = terminated | truncated
             assert ("final_obs" in infos) == (mode is AutoresetMode.SAME_STEP and bool(over.any()))
-            if mode is AutoresetMode.NEXT_STEP:  # the step that starts an episode pays nothing and ends none
+            if mode is AutoresetMode.NEXT_STEP:  # the step that starts an episode has no reward and no end
                 assert not reward[before].any()
                 assert not over[before].any()
             before, ended = over, ended + over.sum()

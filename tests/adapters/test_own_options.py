@@ -1,4 +1,4 @@
-"""An option of one's own task goes through every way to make an env, to whoever was trained under it."""
+"""An option of a user-defined task reaches every way to make an env, and policies trained with it."""
 
 import json
 
@@ -19,7 +19,7 @@ from hushbandits.registry import ENVS
 
 
 class Recent(NetworkTask):
-    """Shows the last `window` rewards too, and may turn the arms round."""
+    """Task that also shows the last `window` rewards, and may reverse the arms."""
 
     def __init__(self, core, *, window=2, turned=False, **options):
         self._window, self._turned = window, turned
@@ -98,7 +98,7 @@ def test_a_view_wrapped_or_reset_keeps_it():
 
 
 def test_who_was_trained_under_it_looks_so(tmp_path):
-    """A folder and a model know it; what is asked for otherwise is refused."""
+    """A folder and a model store the option; a different value is refused."""
     task = {"window": 4, "turned": True}
     venv = hb.make_sb3(Shown, 2, **NET, **task)
     model = build("ppo", venv, HYPER["ppo"], 0)

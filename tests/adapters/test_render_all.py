@@ -1,4 +1,4 @@
-"""Every env in every mode: its picture is drawn, is the same for the same state, and says what it shows."""
+"""Every env renders in every mode: equal states give equal frames, which show the state."""
 
 import copy
 
@@ -31,14 +31,14 @@ def begun(env_id, mode="rgb_array", rounds=3, **kwargs):
     return env
 
 
-@pytest.mark.parametrize(  # one of each setting: pictures are drawn by that
+@pytest.mark.parametrize(  # one of each setting, which decides the drawing
     "env_id", weekly_but([("CoopNetwork-v0",), ("DPMASE-v0",), ("DistDP-v0",)], *((id,) for id in hb.list_envs()))
 )
 def test_every_mode_of_every_env(env_id):
     env = begun(env_id)
     image = env.render()
     assert (image.dtype, image.shape) == (np.uint8, (HIGH, WIDE, 3))
-    assert (image != begun(env_id, rounds=0).render()).any()  # what happened is seen
+    assert (image != begun(env_id, rounds=0).render()).any()  # the rounds are visible
     np.testing.assert_array_equal(begun(env_id).render(), image)  # another object in the same state
     env.render_mode = "ansi"
     name, *lines = env.render().splitlines()
@@ -47,7 +47,7 @@ def test_every_mode_of_every_env(env_id):
     assert max(map(len, lines)) < 200
     env.render_mode = "human"
     assert env.render() is None
-    copy.deepcopy(env)  # a window does not travel
+    copy.deepcopy(env)  # a window is not copied
     env.step({agent: env.action_space(agent).sample() for agent in env.agents})
     env.close()
 

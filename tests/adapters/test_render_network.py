@@ -1,4 +1,4 @@
-"""Pictures of the delayed graph: what they show is what is there."""
+"""Frames of the delayed graph show its state."""
 
 import numpy as np
 import pytest
@@ -59,9 +59,9 @@ def test_what_was_told_is_what_was_heard():
     np.testing.assert_array_equal(count, expected)
     said = arms_played(8, 6)
     for u, v in np.argwhere(count):
-        behind = [u] if count[u, v] == 1 else [u, u - (v - u)]  # its own, and that of who stands behind it
+        behind = [u] if count[u, v] == 1 else [u, u - (v - u)]  # u's report, and that of the agent behind u
         arms = [said[-1 - i, w] for i, w in enumerate(behind)]
-        assert arm[u, v] == min(arms)  # the most frequent, on a tie the lowest
+        assert arm[u, v] == min(arms)  # the most frequent, the lowest in a tie
     assert (arm[count == 0] == -1).all()
     private = played("PrivateNetwork-v0", n_agents=6, graph="path", means=[0.6, 0.5, 0.4])
     assert (told(private.core)[1] == -1).all()  # means and counts name no arm

@@ -1,4 +1,4 @@
-"""What a learner earns is what its env charges: returns order policies as regret does, in every setting."""
+"""Returns of a learner order policies as the env's regret does, in every setting."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ RUNS = 32
 
 
 def played(id, choose, seed=0, wrappers=(), **kwargs):
-    """Every run's return by agent, and the core's metrics at its end; `choose(rng, t, shape)` picks native actions."""
+    """Return every run's return by agent, and the final metrics; `choose(rng, t, shape)` gives native actions."""
     core = learners_core(id, RUNS, wrappers, None, {"permute_arms": False, **kwargs})
     rows, rng = Rows(core, actions="multidiscrete"), np.random.default_rng(seed)
     rows.reset(seed)
@@ -26,7 +26,7 @@ def played(id, choose, seed=0, wrappers=(), **kwargs):
 @settings(max_examples=12, deadline=None)
 @given(arm=st.integers(0, 2), share=st.sampled_from([0.0, 0.5, 1.0]), seed=st.integers(0, 3))
 def test_network_returns_are_what_the_best_arm_pays_less_the_regret(arm, share, seed):
-    """A policy that plays at random in a share of rounds, else one arm."""
+    """A policy that plays at random in a share of rounds, else a fixed arm."""
     means, horizon = np.array([0.8, 0.5, 0.1]), 100
 
     def choose(rng, t, shape):
@@ -43,7 +43,7 @@ def test_network_returns_are_what_the_best_arm_pays_less_the_regret(arm, share, 
     id=st.sampled_from(["DistDP-v0", "CentralDP-v0", "LocalDP-v0"]),
 )  # fmt: skip
 def test_feedback_returns_weigh_blocks_by_their_users(id, arm, power, share, seed):
-    """Whatever the blocks: the mean of a short one counts as little as it costs."""
+    """For any block sizes, the mean of a short block counts in proportion to its cost."""
     means, horizon = np.array([0.8, 0.5, 0.1]), 500
 
     def choose(rng, t, shape):
@@ -52,7 +52,7 @@ def test_feedback_returns_weigh_blocks_by_their_users(id, arm, power, share, see
         return np.stack([arms, powers], -1)
 
     given = {"means": means, "rewards": "bernoulli", "epsilon": 20.0, "horizon": horizon, "n_agents": 2}
-    if id != "CentralDP-v0":  # a modular sum wraps with probability p, and what wraps is no mean
+    if id != "CentralDP-v0":  # a modular sum wraps with probability p, and a wrapped sum is no mean
         given["confidence"] = 1e-9
     total, metrics = played(id, choose, seed, **given)
     expected = 0.8 - metrics["regret"] / (2 * horizon)
@@ -108,7 +108,7 @@ def test_a_price_is_paid_when_it_is_spent():
         assert (dear.core.metrics()["messages"] > before).all()
         before = dear.core.metrics()["messages"]
     np.testing.assert_allclose(plain - paid, 0.25 * np.repeat(before[:, None], 3, 1))
-    dear.reset(rows=np.array([3]))  # a fresh episode has spent nothing
+    dear.reset(rows=np.array([3]))  # a new episode has no cost
     assert (dear.step(np.zeros((RUNS, 3, 1), int)).reward[3] >= -0.25 * dear.core.metrics()["messages"][3] - 1e-9).all()
     ledger = Rows(learners_core("DistDP-v0", 2, (), None, {"horizon": 64}), price={"epsilon": 1.0})
     free = Rows(learners_core("DistDP-v0", 2, (), None, {"horizon": 64}))

@@ -1,4 +1,4 @@
-"""The VecEnv of Stable-Baselines3: rows of the core, what a learner bootstraps from, and that its algorithms learn."""
+"""The VecEnv of Stable-Baselines3: rows equal the batched env, bootstrapping is correct, and algorithms learn."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ def one_thread():
 
 
 def drawn(venv, rng):
-    """Any action that counts."""
+    """Return a random action that has an effect."""
     masks = np.stack(venv.env_method("action_masks"))
     return np.where(masks, rng.random(masks.shape), -1.0).argmax(1)
 
@@ -90,7 +90,7 @@ def test_a_seed_counts_once_and_the_stream_goes_on():
 
 
 def test_rewards_are_the_learners_own():
-    """A learner adds to them in place; nothing else may change by that."""
+    """A learner adds to rewards in place; this must change nothing else."""
     one, two = (make_sb3("CoopNetwork-v0", 2, **NET) for _ in range(2))
     for venv in (one, two):
         venv.seed(1)

@@ -1,4 +1,4 @@
-"""How a learner's actions are written, what counts, and what it may be shown."""
+"""Actions of a learner: their formats, masks and observations."""
 
 import warnings
 
@@ -26,7 +26,7 @@ CODED = [(id, actions) for id in GAMES for actions in ("discrete", "multidiscret
 
 @pytest.mark.parametrize(("id", "actions"), CODED)
 def test_samples_within_the_mask_are_actions_and_the_rest_is_void(id, actions):
-    """An agent whose choices are all masked but one does nothing with it; masked samples lie in the space."""
+    """Actions of an agent with one unmasked choice have no effect; masked samples lie in the space."""
     view = hb.make(id, actions=actions, info="metrics", **GAMES[id])
     space = view.action_space("agent_0")
     _, infos = view.reset(seed=1)
@@ -51,7 +51,7 @@ def test_samples_within_the_mask_are_actions_and_the_rest_is_void(id, actions):
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 99), id=st.sampled_from(sorted(GAMES)))
 def test_one_game_however_it_is_written(seed, id):
-    """A discrete action and what it stands for, natively: the same rewards, observations and metrics."""
+    """A discrete action equals its native form: the same rewards, observations and metrics."""
     env = {**GAMES[id], "permute_arms": True}
     one, two = (hb.make_batched(id, 3, **env).task(actions=actions) for actions in ("discrete", "native"))
     one.reset(seed), two.reset(seed)
@@ -68,7 +68,7 @@ def test_one_game_however_it_is_written(seed, id):
 
 
 def written(task, action):
-    """A discrete action natively, as the docstrings have it."""
+    """Return the native form of a discrete action, by the docstrings."""
     core, k = task.core, task.core.n_arms
     if core.setting == "network":
         return action
@@ -183,7 +183,7 @@ def test_masks_fit_gymnasium():
 
 @pytest.mark.parametrize("id", sorted(GAMES))
 def test_a_team_that_looks_through_the_face_sees_what_a_learner_sees(id):
-    """The observing side of a task needs nothing that a team may not know."""
+    """The observations of a task need nothing that a team may not see."""
     core = hb.make_batched(id, 3, **GAMES[id])
     task = core.task(agent_id=True)
     task.reset(5)

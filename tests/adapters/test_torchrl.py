@@ -1,4 +1,4 @@
-"""TorchRL's view: its own check, rows against the core bit for bit, what truncation means, a short training."""
+"""TorchRL's view: its check, rows equal to the batched env, truncation, a short training."""
 
 import copy
 import runpy
@@ -78,7 +78,7 @@ def test_the_mask_is_the_one_that_torchrl_samples_with(env_id, coding):
 
 @pytest.mark.parametrize("env_id", ["DPMASE-v0", "CoopNetwork-v0", "DistDP-v0"])
 def test_a_rollout_is_the_rows_of_the_core(env_id):
-    """Over many episodes that end at different times; what an episode showed last is its own."""
+    """Over many episodes that end at different times, the last observation of an episode is its own."""
     sizes = small(env_id) | ({"n_agents": 4, "n_arms": 3, "delta": 0.5} if env_id == "DPMASE-v0" else {})
     env = make_torchrl(env_id, 3, **sizes)
     env.set_seed(5)
@@ -116,7 +116,7 @@ def test_only_what_is_asked_for_starts_anew():
     state = env.reset(state)
     assert state["done"][:, 0].tolist() == state["truncated"][:, 0].tolist() == [True, False, True]
     assert state["agents", "observation"][[0, 2]].equal(last[[0, 2]])
-    after = env.step(env.rand_action(state))["next"]  # who is over stays so, and earns nothing
+    after = env.step(env.rand_action(state))["next"]  # an ended run stays ended, with reward 0
     assert after["done"][:, 0].tolist() == [True, False, True]
     assert (after["agents", "reward"][[0, 2]] == 0).all()
     assert after["agents", "observation"][[0, 2]].equal(last[[0, 2]])
@@ -140,7 +140,7 @@ def test_the_seed_decides_and_the_stream_goes_on():
     assert (episodes(one, 3) == episodes(two, 3)).all()
     assert (sampled(one, 20) == sampled(two, 20)).all()  # without a new seed
     assert not (episodes(one, 4) == episodes(two, 3)).all()
-    assert (episodes(one, 3) == episodes(made("CoopNetwork-v0", **NET), 3)).all()  # whatever was played before
+    assert (episodes(one, 3) == episodes(made("CoopNetwork-v0", **NET), 3)).all()  # independent of earlier episodes
     with pytest.raises(ValueError, match="seed=-1"):
         one.set_seed(-1)
 
@@ -165,7 +165,7 @@ def test_a_copy_goes_its_own_way():
 @pytest.mark.parametrize("estimator", [TD0Estimator, GAE])
 @pytest.mark.parametrize("bound", [4, 6])
 def test_a_reward_of_one_is_worth_one_over_one_minus_gamma(estimator, bound, monkeypatch):
-    """With a critic that says so already, the target is the same at the horizon, where an episode is only cut."""
+    """With a critic that has the true value, the target is the same at the horizon, which only truncates."""
     gamma, runs = 0.9, 2
     env = make_torchrl("CoopNetwork-v0", runs, n_agents=3, horizon=bound, means=[1.0, 1.0], actions="discrete")
     critic = TensorDictModule(
@@ -187,7 +187,7 @@ def test_a_reward_of_one_is_worth_one_over_one_minus_gamma(estimator, bound, mon
     value.set_keys(done=("agents", "done"), terminated=("agents", "terminated"))
     target = value(played)["agents", "value_target"]
     torch.testing.assert_close(target, torch.full_like(target, 1 / (1 - gamma)))
-    played["next", "agents", "terminated"] = played["next", "agents", "done"]  # what it would be, were it an end
+    played["next", "agents", "terminated"] = played["next", "agents", "done"]  # as if truncation were termination
     assert (value(played)["agents", "value_target"] < 9.9).any()
 
 

@@ -1,4 +1,4 @@
-"""The Gymnasium vector view: row by row the core's own runs, episodes that end each in their own way."""
+"""The Gymnasium vector view: rows equal the batched env's runs, and episodes end independently."""
 
 import gymnasium
 import numpy as np
@@ -35,7 +35,7 @@ TASK = ("actions", "agent_id", "observation", "price")
 
 
 class Alone:
-    """One run of the core by itself, started with the seeds that a row of a view is said to have."""
+    """One run of the batched env, started with the seeds of a row of a view."""
 
     def __init__(self, id, kwargs, protocol, seed, row, runs):
         params = {k: v for k, v in kwargs.items() if k not in (*TASK, "speech")}
@@ -119,7 +119,7 @@ def test_runs_that_are_started_by_hand_are_the_cores_too(case, seed, data):
             mask = np.repeat(start, env.n_agents)
             options = {"reset_mask": mask}
             seen, infos = env.reset(options=options)
-            assert options == {"reset_mask": mask}  # somebody else's dict
+            assert options == {"reset_mask": mask}  # the caller's dict is unchanged
             expected = [run.start() if start[r] else run.task.observe()[0] for r, run in enumerate(alone)]
             np.testing.assert_array_equal(run_by_run(env, seen), expected)
         actions = env.action_space.sample()
@@ -141,7 +141,7 @@ def test_two_views_with_one_seed_are_equal_and_go_on(env_id, kwargs, protocol, a
     def played():
         env = make_vec(env_id, 3, autoreset=autoreset, **kwargs)
         out = []
-        for seed in (7, None, 7):  # a stream goes on, and can be begun again
+        for seed in (7, None, 7):  # a stream continues, and a seed restarts it
             out.append([env.reset(seed=seed)[0]])
             env.action_space.seed(3)
             for _ in range(20):
@@ -179,7 +179,7 @@ def test_a_run_may_wait_a_step_for_its_next_episode():
 @pytest.mark.parametrize("gamma", [0.9, 0.98])
 @pytest.mark.parametrize("env_id", ["CoopNetwork-v0", "Bandit-v0"])
 def test_a_reward_of_one_for_ever_is_worth_what_it_is_worth(env_id, gamma):
-    """TD on what has been seen of the arms: the horizon is none of the env's."""
+    """TD on observations of the arms: the horizon is not part of the env."""
     alone = {} if env_id == "Bandit-v0" else {"n_agents": 3}
     env = gymnasium.make_vec(f"hushbandits/{env_id}", num_envs=12, means=[1.0, 1.0], horizon=5, **alone)
     value, key = {}, lambda seen: tuple(seen[env.layout["own_mean"]])

@@ -1,4 +1,4 @@
-"""Vector envs as Gymnasium makes them: by name, from their spec, under its wrappers."""
+"""Vector envs made by Gymnasium: by name, from a spec, in its wrappers."""
 
 import gymnasium
 import numpy as np

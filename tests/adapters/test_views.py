@@ -1,4 +1,4 @@
-"""The PettingZoo view: PettingZoo's own tests, wrap and the registry, pictures."""
+"""The PettingZoo view passes PettingZoo's tests; `wrap`, the registry and rendering work on it."""
 
 import runpy
 from functools import partial
@@ -29,7 +29,7 @@ WRAPPED = {
 
 
 def wrapped(env_id):
-    """Tuples of wrappers that fit: an id that brings its own takes none that ask for what those replace."""
+    """Return compatible tuples of wrappers: an id with built-in wrappers takes none that need what those replace."""
     env = hb.make_batched(env_id)
     if env.wrappers and env.setting != "feedback":
         return [(), (Loss(0.2, name="loss of ours"),)]

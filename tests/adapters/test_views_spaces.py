@@ -1,4 +1,4 @@
-"""The PettingZoo view's spaces, seeds and cycles, and what it says to bad input."""
+"""The PettingZoo view's spaces, seeds and cycles, and its errors for invalid input."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_reset_with_and_without_a_seed():
     for seed in (3, None, None, 3, None, None, None):
         env.reset(seed=seed, options={"options": 1})  # PettingZoo's tests say so
         means.append(env.core.means[0].tolist())
-    assert means[:3] == means[3:6]  # the stream goes on, and a seed repeats all of it
+    assert means[:3] == means[3:6]  # the stream continues, and a seed repeats it
     assert len({tuple(m) for m in means}) == 4
     row = hb.make_batched("CoopNetwork-v0", n_agents=4, n_arms=5, means=hb.UniformMeans(0.1, 0.9), permute_arms=True)
     row.reset(3)
@@ -73,7 +73,7 @@ def test_an_episode_can_be_cut_at_any_time():
     *_, cuts, _ = env.step(act(env))
     assert all(cuts.values())
     assert env.agents == []
-    assert env.core.t[0] == 5  # the last round had its talk
+    assert env.core.t[0] == 5  # the last round had its communication phase
     env.max_cycles = None
     env.reset(seed=0)
     steps = 0

@@ -1,4 +1,4 @@
-"""The PettingZoo view's steps: the core's rows phase by phase, and the merged step."""
+"""Steps of the PettingZoo view: rows of the batched env phase by phase, and the merged step."""
 
 import math
 
@@ -42,7 +42,7 @@ def slots(inbox):
 
 
 def script(env, team, seeds):
-    """Play a batch by the phases; keep row 0's actions, messages, rewards and inboxes while it is live."""
+    """Play a batch by phases; keep row 0's actions, messages, rewards and inboxes while it runs."""
     obs = env.reset(seeds)
     team.reset(env, own_streams(env, team))
     rounds = []
@@ -70,7 +70,7 @@ def test_two_phases_replay_a_row_of_a_batch(case, monkeypatch):
     view = hb.make(name, wrappers=given, beats=2, **{**kwargs, "actions": "native", "normalize": False})
     k, setting = batch.n_arms, batch.setting
     heard, kind = [], type(view.core)
-    talk = kind.talk  # of the class: on the object it would be a hook of the user's, which voids guarantees
+    talk = kind.talk  # set on the class: on the object it would be a user's hook, which invalidates guarantees
     monkeypatch.setattr(kind, "talk", lambda core, message=None: heard.append(talk(core, message)) or heard[-1])
     view.reset(seed=11)
     pulls = np.zeros((batch.n_agents, k))
@@ -176,7 +176,7 @@ def test_merged_exploration_names_who_acts_and_speaks():
         assert actor == f"agent_{obs.who[0, 0]}"
         assert flagged(view, observations, "speaks") == [actor]
         arms = np.random.default_rng(3).random(20) < 0.5
-        actions = {agent: np.ones(20, np.int8) for agent in view.agents}  # all but the actor's: void
+        actions = {agent: np.ones(20, np.int8) for agent in view.agents}  # without effect, except the active agent's
         actions[actor][:] = [*arms[:10], 0, 0, 1, *[0] * 7]
         observations, paid, *_ = view.step(actions)
         voted.add(actor)
@@ -208,7 +208,7 @@ def test_exploration_ends_when_everyone_has_left_and_at_its_horizon():
     for step in range(1, 5):
         _, paid, ends, cuts, infos = view.step({agent: np.zeros(20, np.int8) for agent in view.agents})
         assert all(ends.values()) == (step == 4)
-        assert set(paid.values()) == {-1.0 if step == 4 else 0.0}  # leaving is no round
+        assert set(paid.values()) == {-1.0 if step == 4 else 0.0}  # the step that ends a run is no round
     assert infos["agent_0"]["metrics"]["inconclusive"] is True
     view, _ = exploration(idle="stays")
     total = 0.0

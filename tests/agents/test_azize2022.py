@@ -1,4 +1,4 @@
-"""AdaP (Azize & Basu 2022) against its naive twin, its bounds, and an observer of its actions."""
+"""AdaP (Azize & Basu 2022) equals its naive twin, respects its bounds, and hides rewards from its observer."""
 
 import math
 
@@ -23,7 +23,7 @@ MEANS = (0.75, 0.625, 0.5, 0.375, 0.25)
 
 
 def episodes(env, team, seed):
-    """(arm, users) of every block of every run's first server."""
+    """Return (arm, users) of every block of every run's first server."""
     found = [[] for _ in range(env.runs)]
     obs = env.reset(seed)
     team.reset(env, own_streams(env, team))
@@ -145,7 +145,7 @@ def test_what_is_said_of_the_pair(agent):
 
 def test_a_mechanism_that_promises_nothing_leaves_nothing_of_the_actions():
     class Bare(hb.Wrapper):
-        """One's own wrapper, of which nothing is known."""
+        """A user-defined wrapper without declarations."""
 
         def send(self, message, env):
             return message

@@ -1,4 +1,4 @@
-"""AdaP-TT (Azize et al. 2023) against its naive twin, and what an observer of its arms can tell."""
+"""AdaP-TT (Azize et al. 2023) equals its naive twin, and its arms reveal no more than guaranteed."""
 
 import math
 
@@ -19,7 +19,7 @@ MEANS = (0.1, 0.85, 0.5, 0.3)
 
 
 def by_phases(env, team, seeds):
-    """Arms of every run's rounds, −1 after its end."""
+    """Return the arms of every run's rounds, −1 after the end."""
     obs, found = env.reset(seeds), []
     team.reset(env, own_streams(env, team))
     while obs.live.any():
@@ -95,7 +95,7 @@ def test_what_is_said_of_it():
 
 
 class Bare(AdaPTT):
-    """Next to no noise, and the promise of much."""
+    """Almost no noise, with a strong guarantee."""
 
     def routine(self, n_arms):
         return super().routine(n_arms)._replace(params=(1e6, self.delta, self.beta))

@@ -1,4 +1,4 @@
-"""A radius is one mechanism's: every agent on every feedback env, and on mechanisms of one's own."""
+"""A radius fits one mechanism: every agent on every feedback env, and on user-defined mechanisms."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from hushbandits.wrappers.central_dp import CentralLaplace
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
 from hushbandits.wrappers.secagg import SecAgg
 
-AGENTS = {  # and the env whose mechanism is theirs
+AGENTS = {  # with the env of their mechanism
     "DP-SE": "CentralDP-v0",
     "CDP-SE": "CentralDP-v0",
     "AdaP-UCB": "CentralDP-v0",
@@ -27,23 +27,23 @@ AGENTS = {  # and the env whose mechanism is theirs
     "VB-SDP-AE": "ShuffleDP-v0",
 }
 ENVS = [id for id in hb.list_envs() if getattr(hb.make_batched(id), "setting", "") == "feedback"]
-ENVS = [id for id in ENVS if id != "LTR-v0" and "-Train-" not in id]  # they bring the mechanism of another id
+ENVS = [id for id in ENVS if id != "LTR-v0" and "-Train-" not in id]  # these have the mechanism of another id
 SMALL = {"horizon": 3000, "n_arms": 3, "means": (0.9, 0.5, 0.1)}
 
 
 class Mine(DiscreteLaplace):
-    """One's own noise, of which nobody knows."""
+    """A user-defined noise of unknown law."""
 
 
 class Declared(DiscreteLaplace):
-    """One's own noise, with tails no heavier than the shipped mechanism's."""
+    """A user-defined noise with tails no heavier than the built-in mechanism's."""
 
     noise_as = "DiscreteLaplace"
 
 
 @pytest.fixture(autouse=True)
 def strangers(registries):
-    """Two mechanisms of one's own, each with an env."""
+    """Two user-defined mechanisms, each with an env."""
     core = type(hb.make_batched("DistDP-v0"))
     for name, wrapper in (("Mine-calibrated-test", Mine), ("Declared-calibrated-test", Declared)):
         hb.register_wrapper(name, wrapper)
@@ -82,7 +82,7 @@ def test_an_agent_meets_its_own_mechanism_and_no_other(agent, id):
     with pytest.raises(ValueError, match=needs):
         hb.rollout(core, hb.make_team(agent))
     given = {"env": SMALL, "agent_kwargs": {"calibrated": False}}
-    if lacks := LACKS.get((agent, id)) or LACKS.get((agent, "")):  # its radius is a function of what is not there
+    if lacks := LACKS.get((agent, id)) or LACKS.get((agent, "")):  # its radius needs a missing parameter
         with pytest.raises(ValueError, match=lacks):
             hb.evaluate(id, agent, runs=2, **given)
     else:
@@ -118,7 +118,7 @@ def test_a_mechanism_is_known_by_its_parameters_too(mechanism, agent, fits):
 @pytest.mark.parametrize("t_min", [0.7, 0.8])
 @pytest.mark.parametrize("agent", ["Dist-DP-SE", "Dist-RDP-SE", "Dist-CDP-SE"])
 def test_a_fifth_of_the_users_may_drop_out(agent, t_min):
-    """Noise for the survivors' share, a radius for it, and an ε that the ledger keeps to."""
+    """Noise for the surviving share, a radius for it, and an ε that the ledger respects."""
     env = {**SMALL, "horizon": 20_000, "t_min": t_min, "rewards": "bernoulli"}
     lost = [hb.make_wrapper("Loss", rate=0.2)]
     results = hb.evaluate(AGENTS[agent], agent, runs=10, env=env, wrappers=lost)
@@ -131,7 +131,7 @@ def test_a_fifth_of_the_users_may_drop_out(agent, t_min):
 
 
 def test_more_noise_has_a_wider_radius():
-    """What is there for noise is the 1 − p quantile of n users' noise, where t of them would be enough."""
+    """The radius reserves the 1 − p quantile of n users' noise, where that of t would suffice."""
     env, team = hb.make_batched("DistDP-v0", t_min=0.7, horizon=1024, confidence=0.1), hb.make_team("Dist-DP-SE")
     env.reset(0)
     team.reset(env, own_streams(env, team))

@@ -1,4 +1,4 @@
-"""GosInE (Chawla et al. 2020) against a twin that asks its neighbours, and what its lists keep."""
+"""GosInE (Chawla et al. 2020) equals a twin that asks its neighbours, and its lists keep the right arms."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def test_it_equals_its_naive_twin(graph, m, slack):
     arms = arms_pulled(env, team, spawn_seeds(3, 6))
     edges = [np.flatnonzero(row).tolist() for row in adjacency(graph, m)]
     asked = team.metrics(env)["recommendations"]
-    assert (team._lists != first_lists(m, len(MEANS))).any() or m < 3  # names were taken over
+    assert (team._lists != first_lists(m, len(MEANS))).any() or m < 3  # recommendations were accepted
     for r, seed in enumerate(spawn_seeds(3, 6)):
         played, lists, names = naive_gosine(seed, edges, T, 0.5, slack)
         assert arms[r].tolist() == played

@@ -1,4 +1,4 @@
-"""Agents of Chowdhury & Zhou 2023 against naive twins and the paper's statements."""
+"""Agents of Chowdhury & Zhou 2023 equal naive twins and satisfy the paper's statements."""
 
 import math
 
@@ -18,14 +18,14 @@ from hushbandits.wrappers.loss import Loss
 
 
 def sums_heard(team, runs):
-    """Per run the block sums that reach the team, in order; they fill up as it plays."""
+    """Return per run the block sums that reach the team, in order; the lists grow during play."""
     estimate, heard = team.estimate, [[] for _ in range(runs)]
     team.estimate = lambda r, i, k, total, n: heard[r].append(total) or estimate(r, i, k, total, n)
     return heard
 
 
 def assert_twin(env, team, heard, final, twin):
-    """Each run has the sums (or radii) of its twin, pays its regret and keeps its arms; some arm was dropped."""
+    """Each run has the sums (or radii), regret and arms of its twin; some arm was dropped."""
     for r in range(env.runs):
         regret, active, sums = twin(r)
         assert heard[r] == pytest.approx(sums, rel=1e-12)
@@ -74,7 +74,7 @@ def local_noise(m, b, n, epsilon, p):
     return plan.tau / plan.g
 
 
-#: (σ, h) of the table's rows at ε and s, and what else a sum's noise adds.
+#: (σ, h) of the table's rows at ε and s, and the other noise of a sum.
 RADII = {
     ("DistDP-v0", "Dist-DP-SE"): ({}, lambda e, s: (math.sqrt(2) / e, 1 / e), None),
     ("CentralDP-v0", "CDP-SE"): ({"discrete": True}, lambda e, s: (math.sqrt(2) / e, 1 / e), None),
@@ -120,14 +120,14 @@ def test_a_phase_counts_as_many_users_as_its_shortest_block():
         team.hear(BlockInbox(np.array([[0.5 * n]]), np.array([[n]]), arrived))
         return team._arm.item()
 
-    assert [hears(2), hears(0, no), hears(1), hears(2)] == [1, 1, 2, 0]  # what is lost is asked for again
+    assert [hears(2), hears(0, no), hears(1), hears(2)] == [1, 1, 2, 0]  # a lost block is requested again
     assert [hears(4), hears(3), hears(4)] == [1, 2, 0]
     assert asked == [(3, 1, 1), (3, 2, 3)]
 
 
 @pytest.mark.parametrize("t_min", [0.5, 0.9])
 def test_a_radius_counts_on_the_noise_of_all_who_may_be_left(t_min):
-    """Noise is calibrated to t_min of the users, and all of them may bring it: the quantile of what n shares sum to."""
+    """Noise is calibrated to t_min of the users, and all of them may add it: the quantile of the sum of n shares."""
     core, team = build("DistDP-v0", "Dist-DP-SE", 1, {"epsilon": 0.4, "confidence": 0.05, "t_min": t_min})
     core.reset(0)
     team.reset(core, own_streams(core, team))
@@ -150,7 +150,7 @@ def test_regret_stays_below_lemma_2(epsilon):
     regret = hb.rollout(env, team, 3)["regret"]
     bound = np.array(regret_bound(env.gaps, epsilon, p, 10**6))
     assert stats.binom.sf((regret > bound).sum() - 1, runs, 3 * p) > 1e-7
-    assert np.median(regret / bound) > 0.1  # and says something
+    assert np.median(regret / bound) > 0.1  # the bound is informative
 
 
 @pytest.mark.parametrize("confidence", [0.1, "1/T"])
@@ -175,7 +175,7 @@ def test_shuffle_batches_start_at_32_and_small_blocks_are_refused():
 
 
 def test_a_relaxed_sum_is_wrong_with_probability_one_over_2t():
-    # At ε = 10⁶ noise is far below one user: what is not 0 is a relaxed sum, uniform on ℤ_m.
+    # At ε = 10⁶ noise is far below one user: a nonzero value is a relaxed sum, uniform on ℤ_m.
     runs, servers, n = 1000, 10, 32
     env = hb.make_batched(
         "ShuffleDP-v0", shuffle="pure", horizon=n, runs=runs, n_agents=servers, means=(0.0, 1.0), rewards="bernoulli",

@@ -1,4 +1,4 @@
-"""Fed-MoM-UCB (Demirel et al. 2022) among clients who make up samples, against its naive twin; and the attack."""
+"""Fed-MoM-UCB (Demirel et al. 2022) among lying clients equals its naive twin; and the attack."""
 
 import math
 
@@ -60,7 +60,7 @@ def test_sizes_are_the_papers(mapping):
 
 
 def played(reading, runs, rounds=40):
-    """Arms of all rounds (T, R, M), what agents are told of them, and what they hear at the end."""
+    """Return the arms of all rounds (T, R, M), the agents' own rewards, and their last inbox."""
     core = hb.make_batched(
         "FederatedNetwork-v0", runs=runs, n_agents=10, means=MEANS, spread=0.0, margin=0.1, horizon=rounds,
         graph="complete", life=1, fields=FedMoMUCB.fields, wrappers=[FalseMeans(reading, 0.3)],
@@ -77,7 +77,7 @@ def played(reading, runs, rounds=40):
 
 @pytest.mark.parametrize("reading", ["invert", "hide"])
 def test_a_liar_goes_by_its_own_lies(reading):
-    """What it is told of a pull is the sample that it makes up, and the mean that others hear is that of these."""
+    """A liar's own reward is the sample that it fabricates, and others receive the mean of these."""
     core, arms, told, heard, sender = played(reading, 20)
     lies = core.wrappers[0].byzantine
     assert lies.sum(1).tolist() == [3] * 20

@@ -1,4 +1,4 @@
-"""Dubey & Pentland 2020: twins of algorithms 1-3, what must hold, the ledger and the audit."""
+"""Dubey & Pentland 2020: algorithms 1-3 equal their twins; invariants, the ledger and the audit."""
 
 import itertools
 import math
@@ -51,7 +51,7 @@ def test_with_any_estimator_it_equals_its_twin(mean):
 
 @pytest.mark.weekly
 def test_a_byzantine_agents_own_statistics_stay_clean():
-    """Everybody reports 0, whatever the arm: those that hear nobody are not fooled, the others are."""
+    """All report 0 for every arm: agents without neighbours are not fooled, the others are."""
     env = {
         "n_agents": 6,
         "graph": "complete",
@@ -72,7 +72,7 @@ def test_a_byzantine_agents_own_statistics_stay_clean():
     assert heard.mean() > 3 * clean.mean()
 
 
-# -- what must hold -------------------------------------------------------------------------------------------------
+# -- invariants -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("agent", "alone", "kwargs"), [
@@ -170,10 +170,10 @@ def test_the_ledger_follows_a_run():
         np.testing.assert_allclose(metrics["epsilon_delta"], np.minimum(np.max(worst, 1), strong), rtol=1e-12)
         t = int(core.t[0])
         assert (metrics["epsilon"] <= 0.5 * t**0.45 / 0.45).all()
-        # what a neighbour knows is a round old
+        # a neighbour's knowledge is one round old
         second = 2 * 0.5 * ZETA + math.sqrt(2 * 0.5 * ZETA * 4)
         np.testing.assert_allclose(metrics["epsilon_lemma"], min(0.5 * (t - 1) ** 0.45 / 0.45, second), rtol=1e-9)
-    assert (metrics["epsilon"] > metrics["agent_epsilon"].T).any(1).all()  # whoever spends most differs by run
+    assert (metrics["epsilon"] > metrics["agent_epsilon"].T).any(1).all()  # the largest spender differs by run
     results = hb.evaluate("PrivateNetwork-v0", "Private-UCB", runs=2, seed=5, env=env, agent_kwargs={"epsilon": 0.5})
     assert {"epsilon", "epsilon_delta", "epsilon_lemma"} <= set(results.only.data.curves)
     guarantee = core.guarantees()[0]
@@ -198,7 +198,7 @@ def test_sums_of_released_means_are_the_same_in_any_order(m, horizon, v):
 
 
 def published(own, first, runs=50, seed=0):
-    """Messages of an agent with two arms whose rewards are `first`, ½, ½: by field (rounds, runs, agent, arm)."""
+    """Return messages of an agent with two arms and rewards `first`, ½, ½: by field (rounds, runs, agent, arm)."""
     env = hb.make_batched("PrivateNetwork-v0", own=own)
     told = [np.full(1, x) for x in (first, 0.5, 0.5)]
     case = stage(Case("means", env.wrappers[0], env), 3, 1, runs=runs)

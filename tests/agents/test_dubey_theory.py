@@ -1,4 +1,4 @@
-"""Graph numbers against brute force, and the regret bounds against runs."""
+"""Graph numbers equal brute force, and regret stays below the bounds."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Féraud et al. 2019: every routine against its twin, compiled episodes against the phases, and the vote's corners."""
+"""Féraud et al. 2019: every routine equals its twin, compiled episodes equal the phases; edge cases of votes."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from hushbandits.envs.exploration.votes import NOTHING
 ID = "DecentralizedExploration-v0"
 ROLES = ("Decentralized", "0-Privacy", "1-Privacy")
 MEANS = [0.3, 0.9, 0.1, 0.5]
-#: Routines that differ little from another of the same module.
+#: Routines that differ little from another one in the same module.
 NEAR = ("SE", "LUCB")
 SETTING = {"delta": 0.3, "epsilon": 0.35}  # with η = .7: M = 3 votes of at least 4 players
 
@@ -122,7 +122,7 @@ def test_a_player_that_lost_its_arm_waits_for_the_last_one():
 
 
 def test_a_vote_that_nobody_can_move_ends_inconclusive():
-    """Two players give up everything but different arms, the third loses all: 𝒦 keeps two arms for ever."""
+    """Two players give up all but different arms, the third loses all messages: 𝒦 keeps two arms."""
     env, obs = lone_env(3, threshold=3)
     for n, arms in ((0, [1, 2]), (1, [0, 2]), (2, [0, 1, 2])):
         while obs.who[0, 0] != n:

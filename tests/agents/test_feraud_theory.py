@@ -1,4 +1,4 @@
-"""What Féraud et al. 2019 prove, against what happens; and the observer that their privacy speaks of."""
+"""Theorems of Féraud et al. 2019 hold in simulation, as does privacy against their observer."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_theorem_2_bounds_the_stopping_time_and_says_how_surely():
 
 @pytest.mark.parametrize(("m", "p"), [(32, 0.8 / 32), (33, 0.2 / 32), (99, 0.2 / 32)])
 def test_theorem_2_counts_on_the_most_likely_players(m, p):
-    """p* is the probability of the M-th most likely player, or of the last where there are fewer."""
+    """p* is the probability of the M-th most likely player, or of the last if there are fewer."""
     weights = [0.2 / 32] * 32 + [0.8 / 32] * 32
     t = mase_rounds(500, weights, m, 0.05)
     assert p * t - np.sqrt(t * np.log(1 / 0.05) / 2) == pytest.approx(500)  # Hoeffding's inequality

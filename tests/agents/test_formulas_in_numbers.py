@@ -1,4 +1,4 @@
-"""What the papers' formulas give, in numbers: those that no other test calls by name."""
+"""Values of the papers' formulas that no other test calls."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Averaging with the neighbours: the matrix, the mixing, and the agents that gossip against their twins."""
+"""Gossip: the matrix, the mixing, and agents that equal their twins."""
 
 import math
 
@@ -57,7 +57,7 @@ def test_the_matrix_is_doubly_stochastic(edges):
     assert not p[~edges & ~np.eye(len(p), dtype=bool)].any()
     second = second_eigenvalue(p[None])[0]
     assert second == pytest.approx(sorted(abs(np.linalg.eigvals(p)))[-2] if len(p) > 1 else 0.0, abs=1e-9)
-    assert 0 <= second < 1  # it is connected, and nobody gives all away
+    assert 0 <= second < 1  # connected, and every agent keeps a share
 
 
 @pytest.mark.parametrize(("graph", "m"), GRAPHS, ids=str)
@@ -82,7 +82,7 @@ def test_an_inbox_mixes_as_a_matrix_does(graph, shape):
             for r in range(3):
                 heard = p[r % len(p)] * sent[r]
                 np.fill_diagonal(heard, 0)
-                heard += np.diag(1 - heard.sum(1))  # what was lost counts as one's own
+                heard += np.diag(1 - heard.sum(1))  # the weight of a lost message stays with the agent
                 np.testing.assert_allclose(mixed[r], np.tensordot(heard, value[r], 1), atol=1e-12)
 
 
@@ -166,7 +166,7 @@ def excess(p, pulls, k):
 
 @pytest.mark.parametrize(("graph", "m"), [("cycle", 8), ("star", 7), ("grid", 9), (TAIL, 5), ("complete", 4)], ids=str)
 def test_no_smaller_constant_is_valid(graph, m):
-    """Who pulls just where a pull weighs more than its share comes as near to it as one likes."""
+    """Pulling only where a pull counts more than its share comes arbitrarily close."""
     p, rounds = gossip_matrix(adjacency(graph, m)[None])[0], 250
     bound = smallest_exploration(p)
     powers = np.stack([np.linalg.matrix_power(p, s) for s in range(rounds, 0, -1)])  # of pulls in round 1, 2, …
@@ -175,7 +175,7 @@ def test_no_smaller_constant_is_valid(graph, m):
 
 
 def rotated(p, seed):
-    """P from other eigenvectors: those of a repeated eigenvalue turned at random."""
+    """P from other eigenvectors: those of a repeated eigenvalue are rotated at random."""
     values, vectors = np.linalg.eigh(p)
     rng, start = np.random.default_rng(seed), 0
     for stop in range(1, len(values) + 1):
@@ -188,7 +188,7 @@ def rotated(p, seed):
 
 @pytest.mark.parametrize(("graph", "m"), [("cycle", 8), ("grid", 16), ("star", 7), ("complete", 5)])
 def test_exploration_does_not_hang_on_who_finds_the_eigenvectors(graph, m, monkeypatch):
-    """Where eigenvalues are repeated, any rotation of their vectors leads to the same."""
+    """With repeated eigenvalues, every rotation of their vectors gives the same result."""
     p = gossip_matrix(adjacency(graph, m)[None])[0]
     found = {constant: rule(p) for constant, rule in CONSTANTS.items()}
     turned = rotated(p, 5)

@@ -1,4 +1,4 @@
-"""QuACK over every policy: against its twin, over a tree, from an election on; and the lemmas of the paper."""
+"""QuACK over every policy equals its twin, over a tree and from an election on; lemmas of the paper."""
 
 import math
 from collections import Counter
@@ -85,14 +85,14 @@ def test_a_tree_takes_the_same_decisions_with_fewer_messages(m, graph, leader):
         hb.rollout(*network("QuACK-UCB1", 2, m, graph, leader=leader, routing=way), seed=1) for way in ("flood", "tree")
     )
     np.testing.assert_array_equal(flood["agent_regret"], tree["agent_regret"])
-    # a round: an instruction along every edge of the tree, and everyone's report along its way to the root
+    # a round: an instruction along every edge of the tree, and every agent's report on its way to the root
     assert tree["messages"].tolist() == [T * (m - 1 + int(distance[root].sum()))] * 2
     if m > 2:
         assert (tree["messages"] < flood["messages"]).all()
 
 
 def sent_by_everyone(m, graph, root, rounds):
-    """Section 3.1, message by message: what each agent sends in each round, and the reports that reached the root."""
+    """Section 3.1, message by message: messages of each agent in each round, and the reports that reach the root."""
     tree = nx.bfs_tree(nx.from_numpy_array(adjacency(graph, m)), root)
     parent = {w: v for v, w in tree.edges}
     told, held, sent, arrived = {root}, {w: [] for w in tree}, np.zeros((rounds, m), int), Counter()
@@ -102,7 +102,7 @@ def sent_by_everyone(m, graph, root, rounds):
             if w in told:  # the action goes down to every child
                 sent[t, w] += tree.out_degree(w)
                 news |= set(tree.successors(w))
-            if w != root:  # one's own pair goes up, with what the children sent in the last round
+            if w != root:  # an agent's pair goes up, with those of its children from the last round
                 sent[t, w] += 1
                 mail[parent[w]] += [(w, t), *held[w]]
         told, held = news, mail
@@ -164,7 +164,7 @@ def test_lemma_2_on_every_path(policy, m, graph, leader):
                 np.add.at(plays, (runs[:, 0], arms[:, s, w]), 1)
         assert (plays <= fed[t - 1] + 2 * far.sum()).all()
     assert max(queued) <= 2 * far.sum() + m
-    assert team.state.queue.shape[2] <= 16 * m + 4 * (far.sum() + m)  # nor do they keep room for more
+    assert team.state.queue.shape[2] <= 16 * m + 4 * (far.sum() + m)  # nor is more allocated
 
 
 # -- policies of one's own ------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def ucb1_update(state, r, arm, reward):
 
 
 class Plain(UCB1):
-    """The same in plain Python, and below compiled by somebody else: by the phases, with the same results."""
+    """The same policy in plain Python, and compiled by a third party, by phases: the results are equal."""
 
     choose, update = staticmethod(ucb1_choose), staticmethod(ucb1_update)
     name = "UCB1"

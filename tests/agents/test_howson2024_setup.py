@@ -1,4 +1,4 @@
-"""Bellman–Ford, leader election and the best leader, by messages: equal to networkx, and what they take."""
+"""Bellman–Ford, leader election and the best leader by messages equal networkx; their cost."""
 
 import networkx as nx
 import numpy as np
@@ -47,11 +47,11 @@ def test_on_random_graphs_they_are_networkxs(graph, data):
 
 
 def test_counts_by_hand():
-    """A path of three: 4 directed edges; everyone's parents, whatever the source, are its neighbours."""
+    """A path of three: 4 directed edges; an agent's parents, for every source, are its neighbours."""
     path = adjacency("path", 3)
     ways = bellman_ford(path, np.arange(3))
     assert ways.parent.tolist() == [[-1, 0, 1], [1, -1, 1], [1, 2, -1]]
     assert (ways.rounds, ways.messages) == (3, 2 * 4 + 4)
     assert tuple(elect(path, np.array([2, 2, 1]))) == (2, 3, 3 * 4)
-    # Bellman–Ford; what everyone knows to its parents, for M rounds; the election
+    # Bellman–Ford; every agent's table to its parents, for M rounds; the election
     assert tuple(best_leader(path)) == (1, 9, 12 + 3 * 4 + 12)

@@ -1,4 +1,4 @@
-"""Rio et al. 2023 beyond DP-MASE: Corrupted Elimination and the two baselines, against twins."""
+"""Rio et al. 2023 beyond DP-MASE: Corrupted Elimination and the two baselines equal their twins."""
 
 import math
 
@@ -35,7 +35,7 @@ def test_corrupted_elimination_equals_its_twin(xi):
 
 @pytest.mark.parametrize(("agent", "needed"), [("Central", 1), ("Independent", 99)])
 def test_agents_at_the_ends_equal_their_twins(agent, needed):
-    """One server sees every pull, or nobody hears of anybody."""
+    """One server sees every pull, or no agent receives messages."""
     env, team = build("DPMASE-v0", agent, 4, {"n_agents": 5, "means": MEANS}, {"delta": DELTA})
     seeds, central = spawn_seeds(3, 4), agent == "Central"
     metrics = rollout(env, team, seeds)

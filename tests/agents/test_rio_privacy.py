@@ -1,4 +1,4 @@
-"""What an observer of one agent's DP-MASE messages can tell: an audit, and mutants that it must reject."""
+"""One agent's DP-MASE messages reveal no more than ε: an audit, and mutants that it must reject."""
 
 import numpy as np
 import pytest
@@ -12,15 +12,15 @@ LEVEL = 1e-6
 
 
 def refutes(epsilon, hits, other, runs):
-    """Whether the counts of one event on two neighbours contradict ε, in either direction."""
+    """Return whether the counts of one event on two neighbouring inputs contradict ε, in either direction."""
     return any(epsilon_lower_bound(a, b, runs, 0.0, LEVEL / 2) > epsilon for a, b in ((hits, other), (other, hits)))
 
 
 def votes(epsilon, shift, runs, seed, *, noise_epsilon=None, shared=False):
-    """How often arm 1 is voted out at the end of epoch 1, run by run on the agent's own rule.
+    """Return how often arm 1 is voted out at the end of epoch 1, run by run with the agent's rule.
 
-    Two arms; the difference of their sums stands `shift` rewards beyond the point where the noiseless rule is
-    three noise scales short of voting: an event of the tail, where Laplace noise tells the most.
+    Two arms; the difference of their sums lies `shift` rewards beyond the point where the noiseless rule is three noise
+    scales short of a vote: a tail event, where Laplace noise reveals most.
     """
     noise_epsilon = noise_epsilon or epsilon
     routine = hb.make_team("DP-MASE", epsilon=epsilon, beta=BETA).routine(2)
@@ -31,7 +31,7 @@ def votes(epsilon, shift, runs, seed, *, noise_epsilon=None, shared=False):
     rng = np.random.default_rng(seed)
     hits = 0
     p = np.array([noise_epsilon, BETA])
-    # whole rewards, the last one of arm 0 being the one that differs between the neighbours
+    # integer rewards; the last one of arm 0 differs between the neighbours
     base = np.floor((2 * (h + c) - short) * due) + shift
     luck = rng.random((runs, 2))
     if shared:
@@ -54,7 +54,7 @@ def test_messages_keep_their_epsilon(epsilon, runs):
     assert 0 < theirs < runs
 
 
-#: Of the noise that is due: none, half, and Lap(1/R) where Lap(1/(εR)) is due (ε = 1 behind a claim of .1).
+#: Thinned noise: none, half, and Lap(1/R) instead of Lap(1/(εR)) (ε = 1 with a claim of .1).
 THIN = {"no noise": (1.0, 1e12, 2000), "half": (1.0, 2.0, 24_000), "a scale that forgets epsilon": (0.1, 1.0, 24_000)}
 
 
@@ -76,7 +76,7 @@ def test_mutant_with_one_draw_for_all_arms_is_rejected():
 
 
 def test_an_epoch_never_looks_at_the_global_set():
-    """Parallel composition needs it: within an epoch nothing that others did may change what is pulled."""
+    """Parallel composition needs this: within an epoch, other agents must not change which arms are pulled."""
     routine = hb.make_team("DP-MASE").routine(4)
     state = routine.state(1, 1, 4)
     for active in ([True] * 4, [False, True, False, True], [False] * 4):

@@ -1,4 +1,4 @@
-"""The propositions of Rio et al. 2023 as functions, against simulation and closed forms."""
+"""The propositions of Rio et al. 2023 as functions equal simulations and closed forms."""
 
 import math
 
@@ -23,7 +23,7 @@ def test_dp_local_samples_by_hand():
 
 @pytest.mark.parametrize("agent", ["DP-MASE", "Independent"])
 def test_one_agent_finishes_within_its_local_samples(agent):
-    """Alone, an agent must be done after T(β) rounds in at least 1 − β of the runs."""
+    """A single agent ends within T(β) rounds in at least 1 − β of the runs."""
     failure = 0.3
     if agent == "DP-MASE":
         bound, team = theory.dp_local_samples(GAPS, 0.5, failure), hb.make_team(agent, epsilon=0.5, beta=failure)
@@ -34,7 +34,7 @@ def test_one_agent_finishes_within_its_local_samples(agent):
     metrics = rollout(env, team, 0)
     late = int((~metrics["correct"] | (metrics["rounds"] > bound)).sum())
     assert stats.binomtest(late, 300, failure, alternative="greater").pvalue > 1e-6
-    assert metrics["rounds"].max() > bound / 50  # the bound is about this algorithm, not vacuous
+    assert metrics["rounds"].max() > bound / 50  # the bound is not vacuous
 
 
 def test_elimination_local_samples_is_the_smallest():

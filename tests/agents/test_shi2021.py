@@ -1,4 +1,4 @@
-"""Fed1-UCB (Shi & Shen 2021) against its naive twin, and what its posts cost."""
+"""Fed1-UCB (Shi & Shen 2021) equals its naive twin, and its posts have the right cost."""
 
 import math
 
@@ -54,7 +54,7 @@ def test_what_is_lost_leaves_the_last_word_standing():
         played, _ = naive_phases(pull, 3, 4, T, lambda p: 7, fed1(T, 3), lost=lambda t, i, u=lost: u[t - 1, i] < 0.5)
         assert arms[r].tolist() == played
         apart += len({tuple(column) for column in arms[r].T.tolist()}) > 1
-    assert apart  # seats that heard different things
+    assert apart  # agents received different messages
 
 
 def test_posts_cost_as_often_as_a_server_gets_them():

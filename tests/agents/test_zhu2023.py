@@ -1,4 +1,4 @@
-"""Resilient UCB (Zhu et al. 2023) among liars, against its naive twin; and the wrapper that lies."""
+"""Resilient UCB (Zhu et al. 2023) among liars equals its naive twin; and the lying wrapper."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Audits: every promise is reached, every shipped mechanism passes, and the statistics are what they say."""
+"""Audits reach every guarantee, pass every built-in mechanism, and compute correct statistics."""
 
 import dataclasses
 import math
@@ -25,7 +25,7 @@ from hushbandits.wrappers.shuffled_sum import ShuffledSum
 
 
 def case(mechanism, *more, samples=6000):
-    """The mechanism in an env of its own, reset."""
+    """Return the mechanism in a separate env, reset."""
     env = hb.envs.feedback.Feedback(wrappers=[mechanism, *more], users="each")
     env.reset(0)
     return Case("mine", env.mechanism, env, budget=Budget(samples=samples))
@@ -36,7 +36,7 @@ def made(mechanism, *more):
 
 
 def promise(n, mechanism, *more, survivors=None):
-    """The verdict on what the class promises, whatever the base lets stand."""
+    """Return the verdict on the class's claim, whether or not its base would preserve it."""
     verdicts = white_box(case(mechanism, *more), n, n if survivors is None else survivors)
     return next(v for v in verdicts if v.check.endswith("promise"))
 
@@ -95,7 +95,7 @@ def test_black_box_passes_the_honest_mechanism_and_is_not_far_below():
 
 
 class Loud(DiscreteLaplace):
-    """Promises half of the ε that it has."""
+    """Claims half of its ε."""
 
     def claimed_guarantees(self, env):
         return tuple(dataclasses.replace(g, epsilon=g.epsilon / 2) for g in super().claimed_guarantees(env))
@@ -119,17 +119,17 @@ def test_the_law_of_everything_shipped_holds(name):
         if check.what not in ("black box", "one run")
         for v in check.run()
     ]
-    assert verdicts or name in ("DP-MASE", "AdaP-UCB", "AdaP-KLUCB", "AdaP-TT", "DP-SE-alone")  # a black box alone
+    assert verdicts or name in ("DP-MASE", "AdaP-UCB", "AdaP-KLUCB", "AdaP-TT", "DP-SE-alone")  # black box only
     assert [v for v in verdicts if not v.passed] == []
 
 
 def test_every_promise_that_can_be_uttered_has_an_audit():
-    """Registry × variants, as users build them: a finite ε whose class and view no check bears on is a gap."""
+    """Registry × variants, as users build them: a finite ε whose class and view no check covers is a gap."""
     covered = {pair for name in everything() for check in checks([name]) for pair in check.promises}
     uttered = set()
     for id in hb.list_envs():
         for variant in VARIANTS.get(id, [{}]):
-            if id != "LTR-v0":  # it has no wrapper of its own, and would say that its data are made up
+            if id != "LTR-v0":  # it has no wrapper, and would warn about its synthetic data
                 env = hb.make_batched(id, **variant)
                 uttered |= {(type(w).__name__, g.view) for w in env.wrappers for g in w.guarantees(env) if finite(g)}
     homes = [hb.make_batched(id) for id in ("DPMASE-v0", "CoopNetwork-v0", "DistDP-v0")]
@@ -166,7 +166,7 @@ def test_compositions_by_hand():
 
 
 def test_learned_events_keep_their_level():
-    """On neighbours that are the same law, nothing is refuted; nor beyond ε on randomized response."""
+    """Nothing is refuted on inputs with equal laws, nor above ε on randomized response."""
     rng = np.random.default_rng(0)
     keep = math.e / (1 + math.e)
     bounds = []
@@ -225,7 +225,7 @@ def test_the_command_line_says_what_failed(capsys, monkeypatch, tmp_path):
 
 
 def test_the_audit_of_an_env_is_of_its_own_mechanism():
-    """Once it was Private-UCB that was played in the name of every env with a mechanism on a graph."""
+    """Formerly Private-UCB was played for every env with a mechanism on a graph."""
     found = {(c.subject, c.what) for c in checks(["LocalDPNetwork-v0"])}
     kinds = {"white box", "drawn law", "black box", "one run"}
     assert {what for subject, what in found if "bernoulli" in subject} == kinds
@@ -253,7 +253,7 @@ def test_promises_hold_in_blocks_of_up_to_ten_million(mechanism, t_min):
     assert "from 1000 to 10,000,000" in verdict.check
 
 
-# Slow: twelve reduced audits of what differs most, some 35 CPU-seconds each.
+# Slow: twelve reduced audits of the most different parts, some 35 CPU-seconds each.
 @pytest.mark.weekly
 @pytest.mark.parametrize("seed", range(12))
 def test_nothing_honest_fails_whatever_the_seed(seed):

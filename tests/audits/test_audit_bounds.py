@@ -1,4 +1,4 @@
-"""The statistics of an audit against brute force and SciPy's own intervals: an audit that errs accuses, or is blind."""
+"""Statistics of an audit equal brute force and SciPy's intervals: errors would accuse correct parts, or miss faults."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""One test of what is drawn: it holds its level, sees what it is made for, and accuses nobody of another law."""
+"""The test of draws keeps its level, detects its faults, and refutes nothing because of another law."""
 
 import math
 from functools import partial
@@ -19,7 +19,7 @@ PROMISE = hb.Guarantee("Laplace", 1.0, 0.0, hb.Adjacency("a reward", "reward"), 
 
 
 def verdicts(u, level=1e-6, after=None, **more):
-    """Of Laplace noise that is made of uniforms, on fair bits; by the last words of each check."""
+    """Return verdicts on Laplace noise made of uniforms, with fair bits; by the last words of each check."""
     bits = np.random.default_rng(99).random(u.shape) < 0.5
     noise = stats.laplace.ppf(u)
     if after is not None:
@@ -35,7 +35,7 @@ def draws(seed=0, shape=SHAPE):
 
 
 def test_fresh_draws_pass_at_their_level():
-    """At a level of 1/5 no check fails in more than a fifth of 60 tries, but for chance."""
+    """At a level of 1/5 no check fails in more than a fifth of 60 tries, up to chance."""
     failed = {}
     for seed in range(60):
         u = draws(seed, (60, 4, 2))
@@ -49,7 +49,7 @@ def test_fresh_draws_pass_at_their_level():
 
 @pytest.mark.parametrize("after", [np.rint, lambda z: np.clip(z, 0, 1), lambda z: np.clip(z, 0, 4)])
 def test_what_is_done_to_what_is_released_is_accused_at_the_level(after):
-    """At a level of 1/5, and in small groups, where draws fit many a law."""
+    """The same at a level of 1/5 in small groups, which fit many laws."""
     failed = {}
     for seed in range(60):
         found = verdicts(draws(seed, (60, 4, 2)), 0.2, after, groups={"size": np.arange(60) // 15})
@@ -96,7 +96,7 @@ def test_a_place_that_repeats_another_and_one_that_knows_a_later_reward():
     for place, word in (
         (3, "FAILS"),
         (0, "passes"),
-    ):  # of its own luck, or of an earlier one, what is clipped tells too
+    ):  # the random numbers of the same or an earlier reward: clipped noise reveals them too
         one = u.copy()
         one[0 if place else 2] = rewards[place]
         assert verdicts(one, rewards=rewards)["noise that knows a later reward"].word == word
@@ -148,7 +148,7 @@ def test_single_statistics_tell_what_they_say():
 
 
 def test_noise_that_has_no_scale_is_not_too_narrow():
-    """Coins that are counted: they are as they are planned, or of another law."""
+    """Counted coins have their planned law, or another one."""
     env = hb.make_batched("ShuffleDP-v0", shuffle="binary-sum")
     env.reset(0)
     coins, law = env.mechanism.planned(19).noise, partial(planned_law, env.mechanism, 19, 19)

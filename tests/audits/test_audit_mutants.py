@@ -1,4 +1,4 @@
-"""Broken mechanisms (`mutants`): each is refuted, by a check that has a name."""
+"""Broken mechanisms (`mutants`) are each refuted by a named check."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ BUDGET = Budget(samples=1800, largest=150, runs=10)
 
 
 def failures(mutant, what, budget):
-    """Checks that refute a mutant, of kinds that begin with `what`, one by one."""
+    """Yield the checks that refute a mutant, of kinds that begin with `what`."""
     for check in checks([f"{mutant.__module__}:{mutant.__name__}"], budget):
         if check.what.startswith(what):
             yield from (v.check for v in check.run() if not v.passed)
@@ -47,7 +47,7 @@ def test_a_named_check_refutes_it(mutant, what, words, samples, runs):
     others = []
     for check in failures(mutant, what, replace(BUDGET, samples=samples, runs=runs)):
         if words in check:
-            return  # what other checks would say is not asked
+            return  # other checks are not run
         others.append(check)
     pytest.fail(f"only {others} refute it")
 
@@ -60,7 +60,7 @@ def test_noise_missing_in_one_block_of_a_hundred_shows_in_a_longer_run():
 
 
 def test_tails_that_are_cut_too_far_out_are_beyond_the_power_that_is_stated():
-    """At eight scales a tail of e^-8/2 is left: either it is refuted, or more than that had to be cut off."""
+    """At eight scales a tail of e^-8/2 is left: it is refuted, or a larger cut would be needed."""
     (case,) = named("fresh_mutants:CutAtEight")
     verdict = next(v for v in long_run(case, 64, 6) if "two rewards tell" in v.check)
     left = float(verdict.power.partition("cut off where ")[2].partition(" ")[0])
@@ -79,7 +79,7 @@ def test_what_keeps_its_word_by_another_law_is_not_accused(variant, seed):
 
 
 def test_released_means_tell_by_themselves_which_arm_was_better():
-    """Two arms, three rounds: where agents go by exact rewards, a mean moves in round 3 or not, as the first was."""
+    """Two arms, three rounds: with exact own rewards, the first reward decides whether a mean moves in round 3."""
     env = hb.make_batched("CoopNetwork-v0", wrappers=[graph_mutants.ReleasedMeansOnly()], horizon=3)
     verdicts = list(on_graph(Case("means", env.wrappers[0], env, budget=Budget(samples=3600)), (3,)))
     assert verdicts[0].measured > 1.5 * verdicts[0].claimed
@@ -94,7 +94,7 @@ def test_the_honest_ones_that_they_are_made_of_pass():
             assert [v for v in check.run() if not v.passed] == []
 
 
-# -- what no black box can see ---------------------------------------------------------------------------------------
+# -- undetectable by black boxes ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.weekly

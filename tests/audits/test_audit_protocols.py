@@ -1,4 +1,4 @@
-"""What must be hidden is hidden by the protocols too: no small cohort, no order that says who sent."""
+"""Protocols hide small cohorts and the order of senders."""
 
 from functools import partial
 
@@ -10,7 +10,7 @@ from hushbandits.audits.hiding import routes
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 
-#: Nobody drops out inside: the audit counts who has acted since a window was opened, and knows of none who stays on.
+#: No dropouts inside the protocol: the audit counts active agents since a window opened, not those who stay.
 PROTOCOLS = {
     "SecAgg": partial(SecAgg, protocol="bonawitz", threshold=1),
     "Shuffle": partial(Shuffle, protocol="mixnet", hops=2),

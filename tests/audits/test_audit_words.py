@@ -1,4 +1,4 @@
-"""What could not have been found is not passed, and what cannot be looked at is not left out."""
+"""A check without power is not reported as passed, and a part that cannot be audited is reported."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ from hushbandits.wrappers.secagg import SecAgg
 
 
 def played(mechanism, samples, promised=None):
-    """The black box of a mechanism that promises its ε, or another one."""
+    """Return the black-box verdict on a mechanism that claims its ε, or another one."""
     env = hb.envs.feedback.Feedback(wrappers=[mechanism, SecAgg()], users="each")
     case = Case("mine", env.mechanism, env, budget=Budget(samples=samples))
     claim = replace(case.promise, epsilon=promised or mechanism.epsilon)
@@ -56,7 +56,7 @@ def fresh(monkeypatch, table, name, entry, **defaults):
 
 
 def test_what_cannot_be_built_is_shown_by_its_name(monkeypatch, capsys):
-    """Once an env that raised a TypeError was left out, as if it promised nothing."""
+    """Formerly an env that raised a TypeError was left out, as if it had no guarantee."""
     fresh(monkeypatch, ENVS, "Works-v0", Works)
     fresh(monkeypatch, ENVS, "Broken-v0", Works, broken=True)
     fresh(monkeypatch, ENVS, "NeedsMore-v0", NeedsMore)

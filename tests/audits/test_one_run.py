@@ -1,4 +1,4 @@
-"""One run with many canaries: its level, its power, and who can be audited so."""
+"""Audits with one run and many canaries: level, power, and eligible parts."""
 
 import math
 from dataclasses import replace
@@ -22,7 +22,7 @@ from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 @settings(deadline=None)
 @given(st.floats(0, 6), st.integers(1, 3000), st.floats(1e-9, 0.2))
 def test_what_is_exactly_as_private_as_it_says_is_refuted_no_more_often_than_the_level(epsilon, guesses, level):
-    """Randomized response is the edge: each guess is right with probability e^ε/(1 + e^ε)."""
+    """Randomized response is the boundary: each guess is right with probability e^ε/(1 + e^ε)."""
     q = 1 / (1 + math.exp(-epsilon))
     first = int(stats.binom.isf(level, guesses, q)) + 1  # where its tail falls below the level, up to rounding
     for correct in range(max(first - 2, 0), min(first + 2, guesses) + 1):
@@ -34,7 +34,7 @@ def test_what_is_exactly_as_private_as_it_says_is_refuted_no_more_often_than_the
 @settings(deadline=None)
 @given(st.floats(0.1, 4), st.floats(1e-6, 0.2), st.integers(1, 40))
 def test_no_probability_of_so_many_right_guesses_exceeds_the_p_value(epsilon, delta, m):
-    """Of two (ε, δ)-private games: each bit is given away with probability δ by itself, or all of them together."""
+    """Two (ε, δ)-private mechanisms: with probability δ each bit is revealed separately, or all together."""
     q, v = 1 / (1 + math.exp(-epsilon)), np.arange(m + 1)
     p = np.array([one_run_p_value(k, m, epsilon, delta, m) for k in v])
     assert (stats.binom.sf(v - 1, m, delta + (1 - delta) * q) <= p + 1e-12).all()
@@ -51,13 +51,13 @@ def test_the_p_value_is_that_of_the_papers_appendix(correct, guesses, canaries):
 
 
 def laplace(epsilon, n, rng):
-    """Bits behind Laplace noise, and a number that has nothing to do with them."""
+    """Return bits behind Laplace noise, and an independent number."""
     bits = rng.random(n) < 0.5
     return bits, {"x": bits + rng.laplace(0, 1 / epsilon, n), "idle": rng.random(n)}
 
 
 def refuted(true, claimed, n, level, times, seed):
-    """How often what has this ε is refuted, where another is claimed."""
+    """Return how often a mechanism with this ε is refuted, given another claim."""
     rng, found = np.random.default_rng(seed), 0
     for _ in range(times):
         canaries, guesses, correct = guessed(*laplace(true, n, rng), level)
@@ -75,7 +75,7 @@ def test_learned_guesses_keep_their_level_at_the_edge(epsilon, seed):
 @settings(deadline=None, max_examples=4)
 @given(st.floats(0.2, 3), st.integers(0, 1000))
 def test_the_epsilon_that_is_said_to_be_refuted_is(epsilon, seed):
-    """The observer learns what the power assumes: where noise leads beyond either reward."""
+    """The observer learns the threshold that the power assumes: noise beyond either reward."""
     n, level, times = 8000, 1e-3, 12
     least = one_run_least(epsilon, 0.0, n // 2, level)
     assert epsilon < least < math.inf
@@ -88,9 +88,9 @@ def test_an_observer_who_sees_nothing_guesses_nothing():
     assert guessed(bits, {"x": np.where(bits, 1.0, np.nan)}, 1e-6) == (200, 200, 200)
 
 
-# -- who is audited so -----------------------------------------------------------------------------------------------
+# -- eligible parts ---------------------------------------------------------------------------------------------------
 
-#: By what promises: the true one, and the one with half of the noise.
+#: Pairs of parts: with correct noise, and with half of it.
 PAIRS = {
     "a promise about one message by itself": (own.OwnNoise, own.HalfNoise),
     "each message with luck of its own": (own.OwnLuck, own.HalfLuck),
@@ -100,7 +100,7 @@ PAIRS = {
 
 
 def verdicts(part, epsilon, samples=4000, seed=0):
-    """Of a class of anybody's, in every setting that takes it."""
+    """A user-defined class, in every setting that accepts it."""
     budget = Budget(samples=samples, seed=seed, full=(epsilon,))
     for case in named(f"{part.__module__}:{part.__name__}"):
         yield from one_run(replace(case, budget=budget))
@@ -121,7 +121,7 @@ def test_half_the_noise_is_refuted_and_all_of_it_is_not(pair, epsilon, seed):
 
 
 def test_a_promise_of_one_message_accuses_nobody_whose_messages_share_their_luck():
-    """In one game the guesses would be right or wrong together; so each canary has a run of its own."""
+    """In one run the guesses would be right or wrong together, so each canary has a separate run."""
     for seed in range(3):
         assert {v.word for v in verdicts(own.OneDraw, 1.0, 600, seed)} == {"passes"}
 

@@ -1,4 +1,4 @@
-"""A model in memory, and the zip that it was saved to, as agents: what they play, what is refused, what is not run."""
+"""A model in memory, and its zip, as agents: their actions, refused models, and code that is not run."""
 
 import base64
 import json
@@ -45,7 +45,7 @@ def same(one, other):
     )
 
 
-# -- what they play --------------------------------------------------------------------------------------------------
+# -- actions ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("algo", "case", "task"), FORMS)
@@ -83,7 +83,7 @@ def test_workers_play_a_model_as_it_is_played_here():
 
 @pytest.mark.parametrize(("algo", "case"), [("ppo", "network"), ("dqn", "network"), ("ppo", "exploration")])
 def test_it_does_what_its_own_predict_does(algo, case):
-    """The library's own answers, played by `hb.FromFunction` and in the learner's env, against the network in NumPy."""
+    """The library's actions, with `hb.FromFunction` and in the learner's env, equal the network in NumPy."""
     id, env = HOMES[case]
     model = model_of(algo, case)
 
@@ -155,7 +155,7 @@ def test_it_stands_in_an_experiment_and_its_digest_is_its_contents(tmp_path, mon
     assert hb.source_digests([experiment]) != before
 
 
-# -- what is not played ------------------------------------------------------------------------------------------------
+# -- refused -----------------------------------------------------------------------------------------------------------
 
 
 class Halved(FlattenExtractor):
@@ -211,7 +211,7 @@ class Bomb:
 
 
 def rezipped(path, **members):
-    """Write a zip anew, with some of its members changed."""
+    """Rewrite a zip with some of its members changed."""
     with zipfile.ZipFile(path) as archive:
         content = {name: archive.read(name) for name in archive.namelist()}
     with zipfile.ZipFile(path, "w") as archive:
@@ -231,7 +231,7 @@ def test_nothing_of_a_zip_is_run(tmp_path, monkeypatch):
     model = model_of()
     path = saved(model, tmp_path / "my.zip")
     PPO.load(rezipped(path, data=armed), device="cpu")
-    (tmp_path / "boom").rmdir()  # so it does go off where the library reads all of the file
+    (tmp_path / "boom").rmdir()  # the bomb works if the library reads the whole file
     mine = hb.evaluate("CoopNetwork-v0", model, runs=2, env=NET)
     assert same(mine, hb.evaluate("CoopNetwork-v0", f"sb3:{path}", runs=2, env=NET))
     with pytest.raises(ValueError, match=r"my\.zip"):

@@ -1,4 +1,4 @@
-"""The three short rules play as their formulas say: against twins in plain Python, game by game."""
+"""The three short rules equal their formulas: twins in plain Python, run by run."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A trained policy as an agent: the network in NumPy, the games that it plays, and its folder."""
+"""A trained policy as an agent: the network in NumPy, its runs, and its folder."""
 
 import json
 import subprocess
@@ -65,12 +65,12 @@ def test_actions_are_drawn_as_the_softmax_says_and_what_is_masked_never():
     assert drawn(np.broadcast_to(scores, (3, 3)), edges).tolist() == [0, 1, 1]
 
 
-# -- the game ------------------------------------------------------------------------------------------------------
+# -- runs --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", ["network", "exploration", "feedback", "bits", "huber"])
 def test_the_agent_plays_what_was_scored_in_training(folders, case):
-    """The harness's own loop leads to the learner's metrics, to the last bit of the mean."""
+    """The harness's loop gives the learner's metrics exactly."""
     told = read(folders[case]).card
     asked, last = told["training"]["asked"], told["training"]["curve"][-1]
     wrappers = [hb.make_wrapper(w["use"], **{k: v for k, v in w.items() if k != "use"}) for w in told["wrappers"]]

@@ -1,4 +1,4 @@
-"""Running experiments: rows are those of a play with their seeds, at a fixed cost of memory and of calls."""
+"""Experiments run: rows equal direct runs with their seeds, with bounded memory and numbers of calls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hushbandits.cli.main import main
 
 def test_a_row_is_what_a_play_gives_with_its_seeds(tmp_path):
     experiment = small(runs=12)
-    assert len(batches([experiment])) == 2 * len(experiment.cells())  # the second batch goes on where the first ends
+    assert len(batches([experiment])) == 2 * len(experiment.cells())  # the second batch begins where the first ends
     results = run(experiment, tmp_path, seed=5).results
     for cell in experiment.cells():
         protocol = hb.make_team(cell.agent.name, **cell.agent.params).protocol({})
@@ -37,7 +37,7 @@ def test_a_row_is_what_a_play_gives_with_its_seeds(tmp_path):
 
 @pytest.mark.weekly
 def test_many_cells_are_listed_and_resumed_at_a_fixed_cost_per_cell(tmp_path):
-    """Counted in calls, which a busy machine does not change; ``python -m benchmarks harness`` has the seconds."""
+    """Counted in calls, which do not depend on the load; ``python -m benchmarks harness`` has the seconds."""
 
     def calls_per_cell(values):
         def many():
@@ -57,7 +57,7 @@ def test_many_cells_are_listed_and_resumed_at_a_fixed_cost_per_cell(tmp_path):
         profile.disable()
         return sum(entry.callcount for entry in profile.getstats()) / (50 * values)
 
-    calls_per_cell(1)  # imports what is imported once
+    calls_per_cell(1)  # imports everything first
     few, lots = calls_per_cell(10), calls_per_cell(60)
     assert lots < 1.1 * few
     assert lots < 1000
@@ -108,7 +108,7 @@ def test_a_new_title_is_on_the_page(tmp_path, monkeypatch, capsys):
     assert "As it was" not in page
 
 
-#: Half of these graphs there are.
+#: Half of these graphs are connected.
 WIDE = small(runs=2, sweep={"env.n_agents": (3, 4), "env.graph": ("complete", "nowhere")}, agents=["UCB1", "Random"])
 
 
@@ -123,7 +123,7 @@ def test_cells_that_cannot_meet_are_skipped_when_that_is_asked_for(tmp_path):
     assert {c.cell.point["env.graph"] for c in outcome.results.configurations if len(c.runs())} == {"complete"}
     assert len(said) == 4
     assert all("nowhere" in line for line in said)
-    # whoever looks later is told, and nothing is left to play
+    # later calls report it too, and nothing is left to play
     page = write(Store(tmp_path / "o"), tmp_path / "page.html").read_text()
     assert "8 of 8 runs" in page
     assert "Not run" in page
@@ -171,4 +171,4 @@ def test_what_one_of_two_agents_lacks_is_said_to_be_lacking_there(tmp_path, monk
         run(one, tmp_path / "o")
 
 
-# -- the house --------------------------------------------------------------------------------------------------
+# -- results rows -------------------------------------------------------------------------------------------------

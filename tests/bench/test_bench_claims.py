@@ -1,4 +1,4 @@
-"""Claims: verdicts on rows whose truth is known."""
+"""Claims: verdicts on rows with known truth."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def claim(**fields):
 
 
 def judged(one, values, metric="regret", m=1, **changes):
-    """Verdict on `one` where ``values(line, N, rng)`` are the rows."""
+    """Return the verdict on `one` for rows ``values(line, N, rng)``."""
     whole = experiment(one, **changes)
     lucks = {cell.key: np.random.default_rng(i) for i, cell in enumerate(whole.cells())}
     found = lines(
@@ -107,7 +107,7 @@ def test_runs_on_other_seeds_are_not():
 
 
 def test_a_slope_of_a_ratio_takes_shared_luck_out():
-    """A/B = N^0.1, in worlds whose luck is worth ten times as much."""
+    """A/B = N^0.1, with shared noise of ten times that size."""
 
     def shared(line, n, rng):
         luck = np.exp(np.random.default_rng(n).normal(0, 1, RUNS))
@@ -138,7 +138,7 @@ def test_missing_rows_leave_a_claim_undecided():
         return None if n == 16 else grows(line, n, rng)
 
     assert judged(claim(effect="ratio", over="B", below=1), without_16).verdict == "undecided"
-    # A failure seen elsewhere still counts.
+    # A failure at another point still counts.
     assert judged(claim(effect="ratio", over="B", above=1), without_16).verdict == "does not hold"
 
 
@@ -163,7 +163,7 @@ def test_pairs_are_those_of_runs_that_both_lines_have():
 
 @pytest.mark.parametrize(("a", "b"), [(35, 60), (60, 35)])
 def test_lines_in_worlds_of_their_own_have_the_runs_of_the_fewer(a, b):
-    """What a finding says of its runs is what its interval rests on: the smallest stratum."""
+    """The runs of a finding are those of its interval: the smallest stratum."""
     points = {"of": {"agent": "A", "env.n_agents": 4}, "over": {"agent": "A", "env.n_agents": 8}}
     one = claim(effect="difference", above=-100, **points)
     whole = experiment(one, sweep={"env.n_agents": (4, 8)}, runs=60, agents=[Use("Multi-UCB", label="A")])
@@ -199,7 +199,7 @@ def test_the_finding_that_is_shown_is_the_worst_one():
 
 
 def test_more_points_need_wider_intervals_to_reject():
-    """One of 20 points lies below the region by 2.5 standard errors: rejected by itself, undecided among 20."""
+    """One of 20 points lies below the region by 2.5 standard errors: rejected alone, undecided among 20."""
 
     def low_at_4(line, n, rng):
         x = rng.normal(0, 1, RUNS)

@@ -1,4 +1,4 @@
-"""What the papers' files declare: one reading per word, own additions named, one run count per figure."""
+"""Declarations of the papers: one reading per word, own additions marked, one number of runs per figure."""
 
 import re
 
@@ -15,7 +15,7 @@ from hushbandits.experiments import _words as words
 
 PAPERS = papers()
 DECLARED = [(e, c) for paper in PAPERS for e in modules()[paper][1] for c in e.claims]
-#: Numbers of a sentence's own, which stand where no word does.
+#: Numbers in sentences, instead of a word.
 EXPLAINED = ("orders of magnitude", "more than ten times", "less than half", "10 times lower", "of the order of N")
 
 
@@ -28,7 +28,7 @@ def found(word, sentence):
 
 
 def reading(claim):
-    """The word that decides: the first of the table, where adverbs stand before the comparisons that they go with."""
+    """Return the deciding word: the first of the table, where adverbs precede their comparisons."""
     compares = isinstance(claim.effect, Ratio) and not any(part in claim.sentence for part in EXPLAINED)
     plain = ({"below": 1}, {"above": 1})
     known = {word for word, regions in words.WORDS.items() if compares or dict(regions[0]) not in plain}
@@ -47,10 +47,10 @@ def test_a_word_has_the_same_region_in_all_papers(word):
 
 
 def test_a_region_of_a_word_is_quoted_by_a_word():
-    """A claim that takes a region by how much is about a word of that reading."""
+    """A claim with a region by amount uses a word of that reading."""
     by_word = {word: [dict(r) for r in regions] for word, regions in words.WORDS.items()}
     plain = [{"below": 1}, {"above": 1}]
-    silent = ("ruin", "less than half", "needs 800")  # of our own, or a number of the paper's
+    silent = ("ruin", "less than half", "needs 800")  # our own words, or a number of the paper
     regions = [r for rs in by_word.values() for r in rs if r not in plain]
     for experiment, claim in DECLARED:
         if region(claim) in regions and not any(part in claim.sentence for part in silent):
@@ -59,7 +59,7 @@ def test_a_region_of_a_word_is_quoted_by_a_word():
 
 
 def test_a_difference_of_averages_over_time_that_matches_says_its_ratio_as_well():
-    """Both averages go to 0, so that a difference within .01 can hardly fail."""
+    """Both averages go to 0, so a difference within .01 is almost certain."""
     close = [(e, c) for e, c in DECLARED if region(c) == dict(words.MATCHES_PER_TIME)]
     assert len(close) == 3
     for experiment, claim in close:
@@ -70,7 +70,7 @@ def test_a_difference_of_averages_over_time_that_matches_says_its_ratio_as_well(
 
 
 def test_a_word_is_the_same_up_and_down():
-    """Each reading of more is the reverse of that of less, so that it does not matter which line is divided."""
+    """Each reading of more is the reverse of that of less, so the choice of denominator does not matter."""
     for less, more in (
         (words.LESS, words.MORE), (words.MUCH_LESS, words.MUCH_MORE), (words.CLEARLY_LESS, words.CLEARLY_MORE)
     ):  # fmt: skip

@@ -1,4 +1,4 @@
-"""`hb.evaluate`: the same numbers however it is run, and a bar only where somebody waits."""
+"""`hb.evaluate`: equal numbers with all options, and a progress bar on terminals only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENV = {"n_agents": 4, "horizon": 30}
 
 
 class Slow(hb.Team):
-    """Takes its time."""
+    """A slow agent."""
 
     setting = "network"
 
@@ -25,7 +25,7 @@ class Slow(hb.Team):
 
 
 class Terminal(io.StringIO):
-    """A terminal as far as anybody asks."""
+    """A fake terminal."""
 
     def isatty(self):
         return True
@@ -84,7 +84,7 @@ def test_a_bar_names_the_work_on_a_terminal_alone(monkeypatch):
 
 
 def test_a_team_may_ask_for_fewer_runs_at_once():
-    """Parts of a batch are played one after the other; no number depends on it."""
+    """Parts of a batch are played in turn; no number depends on it."""
     sizes = []
 
     class Few(hb.make_team("Multi-UCB").__class__):

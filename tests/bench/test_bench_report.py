@@ -1,4 +1,4 @@
-"""What figures and tables show, as numbers."""
+"""Numbers in figures and tables."""
 
 from __future__ import annotations
 

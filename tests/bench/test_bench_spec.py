@@ -39,7 +39,7 @@ def test_laws_and_graphs_survive_the_way_to_json_and_back():
 
 @dataclass(frozen=True)
 class Stable(Law):
-    """A law of one's own, called as one that ships."""
+    """A user-defined law with the name of a built-in one."""
 
     alpha: float = 2.0
 

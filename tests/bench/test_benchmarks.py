@@ -1,4 +1,4 @@
-"""The table of ``python -m benchmarks``: its loops by hand are the package's game, and what moved is said."""
+"""The table of ``python -m benchmarks``: hand-written loops play the package's game, and changed ratios are reported."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_turns_are_taken_and_the_least_counts():
 
 @pytest.fixture
 def saved(tmp_path, monkeypatch):
-    """A file of what the command would measure, and nothing measured."""
+    """Write a file as the command would, without measuring."""
     found = {name: {"ns": 100.0, "times": 2.0} for name in ("UCB1", "Multi-UCB", "DP-MASE")}
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setattr(ratios, "measured", lambda cells, turns: found)

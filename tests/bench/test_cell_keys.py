@@ -1,4 +1,4 @@
-"""The keys of all cells that ship: a folder of today's runs is one that a later version goes on with."""
+"""Keys of all built-in cells: a later version continues a folder of today's runs."""
 
 import hashlib
 import json
@@ -8,8 +8,8 @@ from refusals import rows
 
 from hushbandits.bench.declare.catalog import modules
 
-#: By experiment, SHA-256 of its cells' keys, sorted, a line each.  A digest that changes abandons what was played:
-#: declare a new experiment instead.
+#: By experiment, SHA-256 of its cells' keys, sorted, a line each.  A changed digest abandons stored runs: declare a new
+#: experiment instead.
 KEYS = json.loads(Path(__file__).with_name("cell_keys.json").read_text())
 SHIPPED = {e.name: e for _, declared in modules().values() for e in declared}
 

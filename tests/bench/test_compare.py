@@ -1,4 +1,4 @@
-"""Comparisons: pairs where runs share their seeds, tests that keep their level, and one table wherever it is shown."""
+"""Comparisons: pairs of runs with shared seeds, tests that keep their level, and one table in all places."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_p_values_are_adjusted_over_all_pairs():
 
 @pytest.mark.parametrize("law", ["normal", "lognormal", "integers"])
 def test_the_exchange_within_pairs_keeps_its_level(law):
-    """All sign patterns of six pairs, enumerated: the sampled p-values are theirs."""
+    """All sign patterns of six pairs, enumerated, give the sampled p-values."""
     rng = np.random.default_rng(3)
     draw = {
         "normal": rng.normal,

@@ -1,4 +1,4 @@
-"""A declaration of the wrong shape: one sentence that names the key, the value and what is expected."""
+"""An invalid declaration gives one sentence with the key, the value and the expected form."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_any_value_anywhere_is_an_experiment_or_a_sentence(changes):
             else:
                 table = value
         except (KeyError, IndexError, TypeError):
-            continue  # the other change took its place away
+            continue  # the other change removed its place
     said = ""
     try:
         experiment = Experiment.from_dict(table)

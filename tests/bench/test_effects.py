@@ -1,4 +1,4 @@
-"""Claims as effects: agents named by the declaration's object, the flat form that stores and TOML files keep."""
+"""Claims as effects: agents given as objects of the declaration, and the flat form in stores and TOML files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Results` are the same object in memory and from a folder: the same numbers, pictures and sentences."""
+"""`Results` in memory equal those from a folder: numbers, figures and sentences."""
 
 from __future__ import annotations
 

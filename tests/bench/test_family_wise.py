@@ -1,4 +1,4 @@
-"""What verdicts promise: of m claims that sit exactly at their boundary, all stay undecided in 95 % of the families."""
+"""Error rate of verdicts: of m claims at their boundary, all stay undecided in 95 % of the families."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def modes(rng, n, p):
     return 0.2 + (rng.random(n) < p) + 0.05 * rng.normal(size=n)
 
 
-#: Draws and the mean.
+#: Draws, and the mean of each law.
 LAWS = {
     "normal": (lambda rng, n: rng.normal(5, 1, n), 5.0),
     "exponential": (lambda rng, n: rng.exponential(1, n), 1.0),
     "two modes": (lambda rng, n: modes(rng, n, 0.5), 0.7),
     "mode of 1/7": (lambda rng, n: modes(rng, n, 1 / 7), 0.2 + 1 / 7),
 }
-#: The means' effect, whose truth is the boundary: fields of the claim, given the law's mean.
+#: Effects on means whose truth is the boundary: fields of the claim, given the law's mean.
 EFFECTS = {
     "value": lambda mean: {"above": mean},
     "difference": lambda mean: {"effect": "difference", "over": "B", "below": mean - 2},
@@ -39,7 +39,7 @@ EFFECTS = {
 
 
 class Luck:
-    """Draws anew each time: line A follows the law, times the place; B is normal around 2."""
+    """Draw new rows each time: line A follows the law, times the place; B is normal around 2."""
 
     def __init__(self, law, runs, seed=0):
         self.law, self.runs, self.rng = law, runs, np.random.default_rng(seed)
@@ -83,7 +83,7 @@ def test_too_few_runs_decide_no_claim_on_means(law, runs, effect):
 @pytest.mark.parametrize("law", LAWS)
 def test_of_twenty_claims_at_their_boundary_none_is_decided(law, effect):
     draw, mean = LAWS[law]
-    families, runs = 50, 42  # ⌈7 ln(20/.05)⌉: the fewest that can decide
+    families, runs = 50, 42  # ⌈7 ln(20/.05)⌉: the fewest runs for a verdict
     wrong = wrong_families(family(EFFECTS[effect](mean)), Luck(draw, runs), families)
     assert at_most_alpha(wrong, families), f"{wrong} of {families} families have a wrong verdict"
 

@@ -1,4 +1,4 @@
-"""Figures: shared axes, one legend that covers no axes, and the same bytes from the same rows."""
+"""Figures: shared axes, a legend that covers no axes, and equal bytes for equal rows."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_a_logarithmic_axis_has_three_numbers_at_least_which_do_not_touch(tmp_pa
 
 
 def test_the_same_rows_give_the_same_bytes(tmp_path):
-    """In another process too, whose hashes differ."""
+    """The bytes are equal in another process with other hashes."""
     whole = known()
     here = pictures(configurations(filled(tmp_path, whole), whole), whole, tmp_path)
     assert [path.suffix[1:] for path in here] == list(FORMATS)

@@ -1,4 +1,4 @@
-"""Ctrl-C is one line and exit code 130, late where something is being compiled."""
+"""Ctrl-C gives one line and exit code 130, after the end of a compilation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ env = {{ use = "{}", horizon = 30000 }}
 agents = [{{ use = "{}" }}]
 """
 
-#: Says when the interpreter has come so far, and goes on slowly enough to be hit there.
+#: Prints when the interpreter reaches an import, and waits there for the signal.
 HOOK = """
 import sys, time
 class Slow:
@@ -52,7 +52,7 @@ def test_ctrl_c_in_a_command_is_one_line(tmp_path, env, agent, module):
     assert err.count("\n") == 1
 
 
-#: Presses Ctrl-C each time that LLVM calls Python, which loses what is raised there.
+#: Sends Ctrl-C whenever LLVM calls Python, which drops exceptions raised there.
 COMPILES = """
 import os, signal, sys
 from llvmlite.binding.executionengine import ExecutionEngine

@@ -1,4 +1,4 @@
-"""Intervals of effects: against textbook formulas where they are special cases, and what they may never do."""
+"""Intervals of effects equal textbook formulas in special cases, and keep their guarantees."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ONE, MINUS = np.ones(1), np.array([1.0, -1.0])
 
 
 def symmetric(n=40, scale=1.0, seed=0):
-    """Runs whose sample is not skewed at all."""
+    """Return runs with an unskewed sample."""
     half = np.abs(np.random.default_rng(seed).normal(0, scale, n // 2))
     return np.concatenate([half, -half])
 
@@ -142,7 +142,7 @@ def test_a_slope_is_the_delta_method_where_runs_vary_little():
     error = math.hypot(*(v.std(ddof=1) / v.mean() / math.sqrt(60) for v in (x, y)))
     assert high - low == pytest.approx(2 * 1.98 * error, rel=0.1)
     assert log_contrast(apart(x, y - 50), MINUS) == UNBOUNDED  # a logarithm of what may be 0
-    # Any unit will do.
+    # Units do not matter.
     assert log_contrast(apart(9 * x, 9 * y), MINUS) == pytest.approx((low, high))
 
 
@@ -177,7 +177,7 @@ def test_what_may_be_zero_divides_nothing(effect):
 
 
 def test_rates_of_pairs_are_covered_even_where_one_wins_what_the_other_loses():
-    """Exactly: of n runs, Bin(n, p) are won by the first, and the second wins all the others."""
+    """Return the exact coverage: the first line wins Bin(n, p) of n runs, and the second the rest."""
     n, level, take = 30, 0.9, PROCEDURES["rate", EFFECTS["difference"]].interval
     for p in (0.1, 0.5, 0.8):
         covered = 0.0

@@ -1,4 +1,4 @@
-"""Whatever kills a run, the same command afterwards gives the same table, and leaves neither processes nor parts."""
+"""After any kind of kill, the same command gives the same table, and leaves no processes or partial files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc"),
 ]
 
-#: Sixteen batches of some hundredths of a second.
+#: Sixteen batches of about 0.02 seconds.
 SPEC = """
 title = "Slow"
 runs = 80
@@ -46,7 +46,7 @@ def command(spec, *args, **kwargs):
 
 
 def descendants(pid):
-    """All processes below one, from the system's table."""
+    """Return all descendants of a process, from the system's table."""
     parents = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -70,7 +70,7 @@ def alive(pid):
 
 
 def gone(pids, seconds=60):
-    """Whether all of these processes end in time."""
+    """Return whether all of these processes end in time."""
     deadline = time.monotonic() + seconds
     while any(map(alive, pids)) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -105,7 +105,7 @@ def test_kills_at_random_moments_leave_the_table_as_it_was(tmp_path, spec, kills
 
 
 def test_ctrl_c_from_a_terminal_is_one_line_and_no_worker_speaks(tmp_path, spec):
-    """A terminal sends it to all processes of the command, also to those that are just being started."""
+    """A terminal sends the signal to all processes of the command, also to those that are starting."""
     with command(spec[0], "--jobs", "2", "--set", "env.horizon=20000", cwd=tmp_path) as process:
         deadline = time.monotonic() + 300
         while not (tmp_path / "o" / "rows").exists():

@@ -1,4 +1,4 @@
-"""A declaration means what its labels say, or is refused in one sentence, by whichever way it enters."""
+"""A declaration means what its labels say, or is refused in one sentence, in every entry point."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_text_is_a_name_in_python_and_in_a_file(tmp_path):
     check([plain])
 
 
-# -- the other doors --------------------------------------------------------------------------------------------
+# -- other entry points -----------------------------------------------------------------------------------------
 
 
 def test_a_parameter_for_all_agents_reaches_those_who_join(tmp_path, monkeypatch):
@@ -72,7 +72,7 @@ def test_a_parameter_for_all_agents_reaches_those_who_join(tmp_path, monkeypatch
 
 
 def test_a_sweep_reaches_the_env_that_an_agent_plays_on():
-    """One who plays on another env is swept as the others are, or the sweep is refused."""
+    """A line on another env is swept like the others, or the sweep is refused."""
     agents = [Use("Dist-DP-SE"), Use("DP-SE", on="CentralDP-v0")]
     base = Experiment(name="x", title="x", env=Use("DistDP-v0", horizon=1000), agents=agents, runs=1)
     check([replace(base, sweep={"env.horizon": (1000, 2000)}, env="DistDP-v0")])

@@ -1,4 +1,4 @@
-"""What a metric is: declared where it is measured, kept with the run, and read without importing anything."""
+"""Metric specifications: declared with the metric, stored with the run, read without imports."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def small(id):
 
 
 def holds(metrics, declared):
-    """Every metric is declared, and its runs are what it is declared to be."""
+    """Every metric is declared, and its values match the declaration."""
     assert metrics
     for name, values in metrics.items():
         measure, x = declared[name], np.asarray(values, float)
@@ -62,7 +62,7 @@ def test_every_metric_of_every_env_and_wrapper_is_declared_and_true(id):
     assert met | brought >= {None, "Loss"}
 
 
-#: Of QuACK's policies two stand for all: a policy has no part in what the team measures.
+#: Two of QuACK's policies represent all: the policy does not affect the team's metrics.
 #: Trained policies play in one env each: tests/baselines/test_trained.py.
 AGENTS = [name for name in hb.list_agents() if not name.startswith("QuACK-") or name in ("QuACK-UCB", "QuACK-RUCB")]
 AGENTS = [name for name in AGENTS if "PPO-" not in name]
@@ -71,7 +71,7 @@ AGENTS = [name for name in AGENTS if "PPO-" not in name]
 @pytest.mark.parametrize("agent", one_per_class(AGENTS))
 def test_every_metric_of_every_agent_is_declared_and_true(agent):
     team = hb.make_team(agent)
-    if type(team).metrics is hb.Team.metrics:  # it measures nothing
+    if type(team).metrics is hb.Team.metrics:  # it has no metrics
         assert not gathered(team)
         return
     env = home(team)
@@ -81,7 +81,7 @@ def test_every_metric_of_every_agent_is_declared_and_true(agent):
 
 
 def home(team):
-    """The first env that it fits in, LTR where that is one."""
+    """Return the first env that accepts the agent, LTR if that is one."""
     for id in sorted(hb.list_envs(), key=lambda id: id != "LTR-v0"):
         try:
             env = assemble(id, team, runs=2, env=small(id))
@@ -116,7 +116,7 @@ def test_an_agent_with_another_mechanisms_radius_says_so_in_a_rate():
     holds(final, gathered(env, team))
 
 
-# -- one's own ------------------------------------------------------------------------------------------------------
+# -- user-defined ---------------------------------------------------------------------------------------------------
 
 MODULE = """
 import numpy as np, hushbandits as hb
@@ -182,7 +182,7 @@ def test_a_rate_of_ones_own_is_one_in_tables_figures_and_verdicts(hive):
     assert (rows["swarmed"].mean_interval, rows["swarmed"].median) == (exact, None)
     assert rows["swarmed"].label == "share of runs that swarmed"
     bees = store.rows.runs(one.cells()[0].key).finals["bees"]
-    assert mean_interval(bees)[0] < 0  # of a count it is cut there
+    assert mean_interval(bees)[0] < 0  # for a count the interval is cut at 0
     assert rows["bees"].mean_interval[0] == 0.0
     assert rows["height"].mean_interval[0] < 0
     drawn = series(configurations(store, one), Figure(y="swarmed", x="env.n_agents"))[0]

@@ -1,4 +1,4 @@
-"""Experiments declare: importing them plays nothing, and calls nothing of a theory, an env or an array."""
+"""Importing experiments only declares them: it plays nothing, and calls no theory, env or array code."""
 
 from __future__ import annotations
 

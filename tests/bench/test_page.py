@@ -1,4 +1,4 @@
-"""The page: whole by itself, and opened in a real browser where there is one, wide and on a phone."""
+"""The page is self-contained, and works in a real browser, on a desktop and on a phone."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _browser():
 
 
 def opened(page, tmp_path, width, dark, ask):
-    """What a script finds in the page: in a frame, since a window may not be as narrow as a phone."""
+    """Return the result of a script in the page: in a frame, since a window cannot be as narrow as a phone."""
     probed = tmp_path / "probed.html"
     answer = (
         "<script>addEventListener('load', function () {"
@@ -148,7 +148,7 @@ MEASURED = """function () {
 
 @pytest.mark.parametrize(("width", "letters"), [(390, 11), (320, 9), (768, 9), (1280, 11)])
 def test_nothing_runs_out_of_the_page(page, tmp_path, width, letters):
-    """On a phone every number is in sight without scrolling sideways, and axes can be read."""
+    """On a phone every number is visible without horizontal scrolling, and axes are readable."""
     answer = opened(page, tmp_path, width, False, MEASURED)
     assert answer["problems"] == []
     assert answer["inner"] == width
@@ -161,11 +161,11 @@ def test_nothing_runs_out_of_the_page(page, tmp_path, width, letters):
         assert answer["cells"] > 60
 
 
-# -- who is protected ------------------------------------------------------------------------------------------------
+# -- guarantees ------------------------------------------------------------------------------------------------------
 
 
 def test_every_line_of_a_figure_has_its_guarantee(tmp_path):
-    """However many cells there are; a line that guarantees the same all along its figure says so once."""
+    """For any number of cells, a line with one guarantee along its figure has one row."""
     experiment = Experiment(
         name="told", title="Told", env=Use("DistDP-v0"), runs=1, metrics=("regret",),
         agents=[Use("Dist-DP-SE"), Use("DP-SE", on="CentralDP-v0", label="central")],

@@ -1,4 +1,4 @@
-"""One player: the same runs from `evaluate` and `run`, whatever is played."""
+"""`evaluate` and `run` give the same runs for all agents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hushbandits.bench.run import run
 from hushbandits.core.random.rewards import Gaussian, UniformMeans
 from hushbandits.envs.network.env import CoopNetwork
 
-#: An agent for an env of each class, and parameters that keep it short.
+#: An agent for an env of each class, with parameters for short runs.
 PLAYS = {
     "DPMASE-v0": ("DP-MASE", {"n_agents": 8}),
     "CoopNetwork-v0": ("Multi-UCB", {"n_agents": 4, "horizon": 30, "graph": nx.path_graph(4)}),
@@ -55,7 +55,7 @@ def test_what_no_experiment_can_hold_counts_by_name():
     assert told == world("CoopNetwork-v0", {"limit": float("-inf"), "means": [type(local)(), 1], "graph": max})
     assert "builtins:max" in told
     assert "Local" in told
-    assert "0x" not in told  # no address of an object
+    assert "0x" not in told  # no memory address of an object
     own = hb.core.env.Env
     assert world(own, {}) == world("hushbandits.core.env:Env", {})
 

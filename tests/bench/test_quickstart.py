@@ -1,4 +1,4 @@
-"""What the first command says of its pictures, counted again."""
+"""The first command's statements about its figures, counted again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXPLORATION, NETWORK, FEEDBACK = find("quickstart")
 
 
 def finals(experiment):
-    """Runs of every line as the command plays them from seed 0."""
+    """Return the runs of every line as the command plays them from seed 0."""
     found = {}
     for cell in experiment.cells():
         seeds = cell.seeds(0, 0, experiment.runs)
@@ -25,7 +25,7 @@ def finals(experiment):
 
 
 def numbers(experiment):
-    """Every number of its readings, as written."""
+    """Return every number of its readings, as written."""
     (reading,) = {figure.reading for figure in experiment.figures}
     return re.findall(r"(?<![A-Za-z])\d(?:[\d,.]*\d)?", reading)
 
@@ -63,7 +63,7 @@ def test_sharing_pays_and_hiding_is_a_gamble():
     said = numbers(NETWORK)
     low, high = bootstrap(
         lambda s: s[..., 0].mean(0) - s[..., 1].mean(0), np.stack([private, multi], 1)
-    )  # as the table of lines against each other has it
+    )  # as in the table of comparisons
     assert said[3:5] == [f"{100 * x.mean() / alone.mean():.0f}" for x in (multi, quack)]
     spent = [found["Private-UCB"][name].max() for name in ("epsilon", "epsilon_delta")]
     never = 3000 * 16 * 0.05

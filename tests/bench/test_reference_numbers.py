@@ -1,4 +1,4 @@
-"""The reference numbers are of every agent, of what is declared beside them, and what the code still gives."""
+"""Reference numbers exist for every agent, match their declaration, and are reproduced by the code."""
 
 import json
 from dataclasses import replace
@@ -12,7 +12,7 @@ NAMES = sorted(path.stem for path in reference.FOLDER.glob("*.toml"))
 DECLARED = {name: reference.declared(name) for name in NAMES}
 SAVED = {name: json.loads((reference.FOLDER / f"{name}.json").read_text(encoding="utf8")) for name in NAMES}
 LINES = [(name, line) for name in NAMES for line in SAVED[name]["lines"]]
-#: Of so many lines one is played again by default, and weekly all.
+#: By default one of so many lines is played again, weekly all.
 TURNS = 400
 
 
@@ -24,7 +24,7 @@ def only(name, line):
 
 
 def assert_unmoved(again, saved):
-    """Whether numbers are those that are saved, up to the order in which a machine adds."""
+    """Return whether numbers equal the saved ones, up to the order of additions."""
     assert again.keys() == saved.keys()
     for metric, numbers in again.items():
         assert {key: pytest.approx(value, rel=1e-9) for key, value in numbers.items()} == saved[metric], metric

@@ -1,4 +1,4 @@
-"""`hb.replay`: the env of a row, in which the same actions give the same numbers."""
+"""`hb.replay`: in the env of a row, the same actions give the same numbers."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_the_same_actions_give_the_numbers_of_the_row(game, beats):
     wrappers = ["Loss"] if game == "network" else []
     results = hb.evaluate(id, hb.FromFunction(rule, beats=beats), runs=3, seed=5, env=env, wrappers=wrappers)
     view = hb.replay(results, 2, beats=beats)
-    for _ in range(2):  # a reset begins the same run again
+    for _ in range(2):  # a reset restarts the same run
         seen, _ = view.reset()
         while view.agents:
             seen, *_ = view.step({agent: int(rule(seen[agent])) for agent in view.agents})
@@ -35,7 +35,7 @@ def test_the_same_actions_give_the_numbers_of_the_row(game, beats):
 
 
 class Turns:
-    """Plays the arms by turns."""
+    """Agent that plays the arms in turn."""
 
     blind = True
 

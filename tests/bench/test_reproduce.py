@@ -20,7 +20,7 @@ from hushbandits.cli.main import main
 
 @pytest.fixture
 def papers(monkeypatch, tmp_path):
-    """Two papers of one small experiment each."""
+    """Two papers with one small experiment each."""
     told = []
     for name, below in (("alpha1999", 1), ("beta2001", 0.5)):
         one = Claim(f"Sharing pays in {name}.", Ratio("regret", of="A", over="B", at={"env.n_agents": 4}), below=below)

@@ -1,4 +1,4 @@
-"""What secure sums cost, as an experiment measures it."""
+"""The cost of secure sums, as an experiment measures it."""
 
 import hushbandits as hb
 from hushbandits.bench.declare.catalog import modules
@@ -7,7 +7,7 @@ from hushbandits.secure.bonawitz import traffic
 
 
 def test_the_experiment_measures_what_was_planned(tmp_path):
-    """Each of twelve agents hears eleven, of twenty numbers each: pulls and rewards of ten arms."""
+    """Each of twelve agents receives from eleven, twenty numbers each: pulls and rewards of ten arms."""
     (declared,) = (e for _, found in modules().values() for e in found if e.name == "secagg-cost")
     small = declared.overriding({"runs": 1, "env.n_agents": [12], "SecAgg.dropouts": {}})
     run(small, tmp_path / "cost")

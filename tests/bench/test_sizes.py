@@ -1,4 +1,4 @@
-"""What would need more memory than there is is refused before anything is allocated."""
+"""Input that needs too much memory is refused before anything is allocated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HUGE = {
 
 
 def quickly(call, message):
-    """`call` raises at once, in little memory."""
+    """Check that `call` raises at once, with little memory."""
     tracemalloc.start()
     begun = time.process_time()
     try:
@@ -86,7 +86,7 @@ def test_the_limit_can_be_raised_and_lowered(monkeypatch):
 
 
 def test_the_estimates_are_no_less_than_what_is_needed(tmp_path):
-    """Bytes per cell and per run, as measured."""
+    """Return the measured bytes per cell and per run."""
     from hushbandits.bench.runner import check
     from hushbandits.bench.runner.plan import missing
 

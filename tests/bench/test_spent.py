@@ -1,4 +1,4 @@
-"""What runs spent of privacy where that is infinite."""
+"""Infinite privacy costs of runs."""
 
 import numpy as np
 

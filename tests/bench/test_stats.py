@@ -1,4 +1,4 @@
-"""Statistics against closed forms and published values."""
+"""Statistics equal closed forms and published values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hushbandits.bench.judge.stats import (
 
 
 def paired_difference(x, y, statistic="mean"):
-    """As lines on common random numbers are compared."""
+    """Compare as lines on common random numbers."""
     f, pairs = STATISTICS[statistic], np.stack([x, y], axis=1)
     return float(f(x) - f(y)), bootstrap(lambda s: f(s[..., 0]) - f(s[..., 1]), pairs)
 
@@ -126,7 +126,7 @@ def test_ten_thousand_resamples_are_drawn_unless_told():
 
 
 def test_bootstrap_resamples_each_stratum_by_itself():
-    # Two constant strata: any mixture across them would spread.
+    # Two constant strata: any mixing across them would add spread.
     low, high = bootstrap(lambda a, b: a.mean(0) - b.mean(0), np.full(30, 5.0), np.full(40, 2.0))
     assert (low, high) == (3.0, 3.0)
 
@@ -169,7 +169,7 @@ def test_rounding_makes_no_difference_out_of_none():
     unit=st.sampled_from([1.0, 0.1, 1e-9, 1e9]),
 )
 def test_of_few_runs_every_split_is_counted_exactly(x, y, unit):
-    """In integers nothing is rounded: the p-value is that of the naive count, in any unit."""
+    """In integers there is no rounding: the p-value is that of the naive count, in any unit."""
     both, n, m = [*x, *y], len(x), len(y)
     scaled = [abs(m * sum(part) - n * (sum(both) - sum(part))) for part in combinations(both, n)]
     naive = sum(v >= abs(m * sum(x) - n * sum(y)) for v in scaled) / len(scaled)

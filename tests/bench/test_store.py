@@ -1,4 +1,4 @@
-"""A results folder: what is read is what was played, whatever became of its files."""
+"""A results folder: reading returns exactly the played runs, whatever happened to its files."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from hushbandits.bench.runner.rows import Columns, Runs, digest_of, encoded
 from hushbandits.bench.runner.store import Store
 from hushbandits.cli.main import main
 
-#: Four cells of one batch each, with curves; played in two shards, so that nothing is compacted.
+#: Four cells of one batch each, with curves; played in two shards, so that they are not compacted.
 FEW = small(env=Use("CoopNetwork-v0", horizon=20), agents=["Multi-UCB", "UCB1"], runs=4, checkpoints=(1, 10, 20))
 SHARDS = ("1/2", "2/2")
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """A finished folder before compaction, and the fingerprint of what it holds."""
+    """Return a finished folder before compaction, with a fingerprint of its content."""
     folder = tmp_path_factory.mktemp("whole")
     for shard in SHARDS:
         run(FEW, folder, shard=shard)
@@ -41,14 +41,14 @@ def copied(whole, folder):
 
 
 def numbers(folder):
-    """Every number that can be read, by where it belongs."""
+    """Return every readable number by its place."""
     frame = hb.load_results(folder).to_frame()
     if frame.empty:
         return {}
     return {tuple(row[:-1]): row[-1] for row in frame[["cell", "run", "metric", "time", "value"]].fillna(-1).values}
 
 
-# -- going on -------------------------------------------------------------------------------------------------------
+# -- continuing -----------------------------------------------------------------------------------------------------
 
 
 def test_a_complete_folder_resumes_to_nothing_and_keeps_its_bytes(tmp_path):
@@ -131,7 +131,7 @@ def test_experiments_that_share_a_cell_share_its_runs(tmp_path):
     assert np.array_equal(one.final("regret"), other.final("regret")[:3])
 
 
-# -- files that are not what was written ----------------------------------------------------------------------------
+# -- damaged and foreign files --------------------------------------------------------------------------------------
 
 
 def _foreign(path):
@@ -139,7 +139,7 @@ def _foreign(path):
 
 
 def _other_seed(path):
-    """A sound file of our own, of the same cell, whose runs were drawn from another seed."""
+    """Write a valid file of the same cell whose runs have another seed."""
     cell = FEW.cells()[0]
     content = encoded(Columns.of([(cell.key, cell.label, Runs(np.arange(4), {"regret": np.zeros(4)}))]), 1, {})
     path.unlink()
@@ -282,7 +282,7 @@ def test_the_parts_of_killed_writers_go_and_those_of_living_ones_stay(tmp_path):
     assert (dead.exists(), alive.exists()) == (False, True)
 
 
-# -- what rows hold -------------------------------------------------------------------------------------------------
+# -- content of rows ------------------------------------------------------------------------------------------------
 
 
 def test_rows_are_plain_parquet_without_times_hosts_or_versions(whole):

@@ -1,4 +1,4 @@
-"""One summary for tables, figures and verdicts: centre, interval and runs, by what the metric is."""
+"""One summary for tables, figures and verdicts: centre, interval and runs, by the metric's specification."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_what_is_no_number_is_no_run():
 
 
 def test_our_own_are_scipys_where_scipy_has_them():
-    """Kept for their speed (and for runs that are all equal), not for other numbers."""
+    """Our own versions exist for speed (and for equal runs); the numbers are SciPy's."""
     rng = np.random.default_rng(0)
     for n in (6, 17, 40, 101):
         x = rng.exponential(size=n)

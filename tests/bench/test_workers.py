@@ -1,4 +1,4 @@
-"""Who plays changes no number: this process, processes, a cluster, shards; what dies with a worker is named."""
+"""Numbers do not depend on the backend: this process, processes, a cluster, shards; lost batches are named."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DASK = pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reaso
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """A working folder for modules of one's own, which are forgotten afterwards."""
+    """A working folder for user modules, which are unloaded afterwards."""
     monkeypatch.chdir(tmp_path)
     before = set(sys.modules)
     yield tmp_path
@@ -89,7 +89,7 @@ def test_who_kills_its_worker_is_recorded_and_all_others_are_played(here):
     assert outcome.played == 38
     (told,) = outcome.store.failures()
     assert (told["cell"], told["runs"], told["seed"]) == (failure.cell.key, [0, 1], 0)
-    again = run(spec, here / "o")  # in this process it lives
+    again = run(spec, here / "o")  # in this process it does not die
     assert (again.played, again.store.failures()) == (2, [])
 
 
@@ -127,7 +127,7 @@ def test_a_dask_worker_that_is_killed_costs_nothing(tmp_path, alone):
 
 
 class Fragile(hb.Team):
-    """Fails among three agents."""
+    """Agent that fails with three agents."""
 
     setting = "network"
 
@@ -150,7 +150,7 @@ def test_a_cell_that_raises_is_recorded_and_the_rest_go_on(tmp_path, jobs):
 
 
 class Odd(Exception):
-    """Cannot be made again from what it says."""
+    """Error that cannot be rebuilt from its message."""
 
     def __init__(self, one, two):
         super().__init__(one)
@@ -194,7 +194,7 @@ def test_workers_that_cannot_be_used_are_one_sentence(monkeypatch):
         hb.RunOptions(backend="dask")
 
 
-# -- one's own code -------------------------------------------------------------------------------------------------
+# -- user code --------------------------------------------------------------------------------------------------------
 
 BOLD = """
 from {name}_arm import ARM
@@ -207,7 +207,7 @@ class Bold:
 
 @pytest.fixture
 def bold(here):
-    """A module of one's own with a helper beside it, under names that no other test has imported."""
+    """A user module with a helper module, under names that no other test imports."""
     name = "bold_" + here.name.replace("-", "_")
     (here / f"{name}_arm.py").write_text("ARM = 1\n")
     (here / f"{name}.py").write_text(BOLD.format(name=name))
@@ -217,7 +217,7 @@ def bold(here):
 def test_a_module_travels_by_value_with_what_it_imports_from_its_folder(here, bold, monkeypatch):
     spec = replace(FEW, agents=["UCB1", f"{bold}:Bold"])
     first = played(spec, here / "o")
-    for file in here.glob("bold_*.py"):  # no worker can import these
+    for file in here.glob("bold_*.py"):  # then no worker can import these
         file.rename(file.with_suffix(".txt"))
     spec = Experiment.from_dict(spec.to_dict())
     results = hb.evaluate(
@@ -238,7 +238,7 @@ def test_an_edited_module_is_not_mixed(here, bold, edited):
         run(replace(spec, title="Other"), here / "o")
     assert hb.load_results(here / "o").experiments[0].title == spec.title
     assert run(spec, here / "o", shard="2/2", options=hb.RunOptions(mix=True)).played
-    assert run(spec, here / "o").played == 0  # mixed once is mixed
+    assert run(spec, here / "o").played == 0  # mixing is recorded
 
 
 def test_a_module_that_was_edited_in_vain_is_told_of(here, bold):
@@ -290,7 +290,7 @@ def test_a_package_counts_with_all_its_files(here):
 
 @pytest.mark.weekly
 def test_a_script_needs_no_guard(tmp_path):
-    """Workers do not run it again; its own classes reach them all the same."""
+    """Workers do not run the script again; its classes reach them all the same."""
     (tmp_path / "script.py").write_text(
         "import hushbandits as hb, numpy as np\n"
         "class Mine(hb.Team):\n"
