@@ -1,4 +1,4 @@
-"""What every room of the tests may ask for."""
+"""Shared fixtures of all tests."""
 
 import pytest
 from children import hears_ctrl_c
@@ -8,28 +8,28 @@ from registries import kept, strangers
 
 @pytest.fixture(autouse=True)
 def registries():
-    """What a test registers is gone after it."""
+    """Remove a test's registrations after it."""
     with kept():
         yield
 
 
 @pytest.fixture
 def ctrl_c():
-    """Ctrl-C works here and in what is started here, also where pytest runs in the background of a shell."""
+    """Let Ctrl-C work here and in child processes, also if pytest runs in the background of a shell."""
     with hears_ctrl_c():
         yield
 
 
 def pytest_configure(config):
-    """A property that names no number meets thirty examples by default, and a hundred weekly."""
+    """Run a property without a given number on thirty examples by default, and on a hundred weekly."""
     if "not weekly" in config.option.markexpr:
         settings.register_profile("daily", max_examples=30)
         settings.load_profile("daily")
 
 
 def pytest_collection_modifyitems(items):
-    """Refuse names that are not the same in each of several processes, and what a file registers for all others."""
+    """Refuse test names that differ between processes, and registrations at import, which affect all other files."""
     if addresses := [item.nodeid for item in items if " at 0x" in item.nodeid]:
         raise pytest.UsageError(f"give these parameters an id: {addresses}")
-    if names := strangers():  # every table of the registry in other files would hold them
+    if names := strangers():  # every table of the registry in other files would contain them
         raise pytest.UsageError(f"register these in a fixture, not where a test file is imported: {names}")

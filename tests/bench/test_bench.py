@@ -169,6 +169,3 @@ def test_what_one_of_two_agents_lacks_is_said_to_be_lacking_there(tmp_path, monk
         ValueError, match=r"'swarmed' must be .* of all lines: swarm_.:Swarm on .* has it, UCB1 on .* does not"
     ):
         run(one, tmp_path / "o")
-
-
-# -- results rows -------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The table of ``python -m benchmarks``: hand-written loops play the package's game, and changed ratios are reported."""
+"""The table of ``python -m benchmarks``: hand-written loops play the package's game; changed ratios are reported."""
 
 import numpy as np
 import pytest

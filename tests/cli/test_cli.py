@@ -82,7 +82,7 @@ def test_run_writes_table_pictures_and_page_and_resumes(spec, capsys):
     assert main(["run", "mine.toml", "--jobs", "1"]) == 0
     again = capsys.readouterr().out
     assert first.startswith(again)
-    (spec / "runs/mine/mine.png").unlink()  # as a judge leaves it, who draws nothing
+    (spec / "runs/mine/mine.png").unlink()  # as a verification does, which draws nothing
     assert main(["run", "mine.toml", "--jobs", "1"]) == 0
     assert {path: path.read_bytes() for path in (spec / "runs/mine").rglob("*") if path.is_file()} == files
     capsys.readouterr()
@@ -96,7 +96,7 @@ def test_options_change_what_is_run(spec, capsys):
     frame = hb.load_results("runs/mine-quick").to_frame()
     assert set(frame["run"]) == {0, 1}
     assert set(frame["time"].dropna()) == {1, 5}
-    assert set(frame["env.n_agents"]) == {3}  # one value of a sweep is a sweep of one
+    assert set(frame["env.n_agents"]) == {3}  # a single value keeps its column
 
 
 def test_claims_are_judged_on_what_they_are_about_alone(spec, capsys):
@@ -170,7 +170,7 @@ def test_a_file_that_somebody_else_made_is_not_written_over(spec, capsys):
         (folder / name).unlink()
     assert main(["run", "mine.toml", "--jobs", "1"]) == 0
     page = (folder / "report.html").read_text()
-    assert main(["report", "runs/mine"]) == 0  # what it made itself it makes anew
+    assert main(["report", "runs/mine"]) == 0  # it overwrites its own files
     assert (folder / "report.html").read_text() == page
     (folder / "mine.png").write_text("mine, of a month's work")
     assert main(["report", "runs/mine"]) == 2

@@ -1,4 +1,4 @@
-"""``hushbandits evaluate``: the numbers of `hushbandits.evaluate` and `hushbandits.compare`, as tables."""
+"""``hushbandits evaluate`` prints the numbers of `hushbandits.evaluate` and `hushbandits.compare` as tables."""
 
 import os
 

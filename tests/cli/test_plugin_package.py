@@ -1,4 +1,4 @@
-"""The package in examples/plugin, built, installed, and used as one that ships; templates pass their own tests."""
+"""The package in examples/plugin builds, installs, and works like built-in parts; templates pass their tests."""
 
 import os
 import shutil

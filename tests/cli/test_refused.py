@@ -1,4 +1,4 @@
-"""Command lines that are refused: one line that names what is wrong, and nothing is written."""
+"""Refused command lines: one line names the error, and nothing is written."""
 
 import os
 import shlex

@@ -1,4 +1,4 @@
-"""A command reads what it names: no paper's experiments, and no agents and envs that nobody asked for."""
+"""A command imports only what it names: no other paper's experiments, no unused agents and envs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line wherever it writes: pipes, narrow encodings, full disks; and files that others write too."""
+"""The command line writes to pipes, narrow encodings and full disks; and shares files with other writers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
 def test_output_in_a_narrow_encoding_works(folder, encoding, monkeypatch):
-    # What is printed is looked at; the files of pictures, most of the time that this takes, are not.
+    # Printed output is checked; drawing figures, which takes most of the time, is skipped.
     monkeypatch.setattr(figures, "pictures", lambda store, experiment, folder, trusted: [folder / "mine.png"])
 
     def told(*args):

@@ -1,4 +1,4 @@
-"""``hushbandits train``: what a user types, sees, stops and goes on with."""
+"""``hushbandits train``: input, output, interruption and resumption."""
 
 import shlex
 import signal
@@ -42,7 +42,7 @@ def test_a_policy_is_trained_shown_and_played(here, capsys):
     code, said = asked(f"{SMALL} {wrapped} --out ppo", capsys)
     assert code == 2
     assert "--resume" in said.err
-    # the command that it notes makes it again
+    # the recorded command makes the same policy
     code, _ = asked(told["training"]["command"].removeprefix("hushbandits ") + " --out again", capsys)
     assert code == 0
     assert (here / "again" / "card.json").read_text() == (here / "ppo" / "card.json").read_text()

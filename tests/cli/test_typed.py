@@ -1,4 +1,4 @@
-"""What is typed slightly wrong ends in a sentence that says what to do, and what is printed can be read."""
+"""A mistyped command ends with a sentence that says what to do, and its output is readable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``hushbandits watch``: moving pictures of one run, whole or not at all."""
+"""``hushbandits watch``: an animation of one run, complete or not written at all."""
 
 import os
 import re
@@ -27,7 +27,7 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def titles(monkeypatch):
-    """What stands above the frames, which are quick to draw."""
+    """Return the titles of the frames, with the drawing made fast."""
     found = []
 
     def draw(task, title, figure):

@@ -1,4 +1,4 @@
-"""What is refused: by which error, naming which argument, and showing which value; the rows stand in `errors`."""
+"""Refused input: the error, the argument and the value that it names; the rows are in `errors`."""
 
 import importlib
 import math
@@ -19,7 +19,7 @@ KNOWN = {"hb": hb, "np": np, "nx": nx, "math": math} | {cls.__name__: cls for cl
 
 
 def tables():
-    """Names, error and calls with what they must say; `uses` are the modules that a table names things of."""
+    """Read names, errors and calls with the words of their messages; `uses` are the modules that a table names."""
     for path in sorted(Path(__file__).parent.glob("errors/*.toml")):
         table = tomllib.loads(path.read_text())
         uses = table.pop("uses", ())

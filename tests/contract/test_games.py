@@ -1,4 +1,4 @@
-"""Everything that ships keeps the contract: each class once where it is at home, and what meets on messages' way."""
+"""Every built-in part fulfils the contract: each class once in its home env, and combinations of wrappers."""
 
 import pickle
 
@@ -16,9 +16,9 @@ from hushbandits.testing import check_agent, check_policy, check_wrapper
 from hushbandits.testing.games import check_pickle, check_rows
 from hushbandits.wrappers.shuffle import Shuffle
 
-#: What cannot stand alone.
+#: Wrappers that need another wrapper.
 BEFORE = {"ShuffledSum": ["ShuffledNoise"], "FalseMeans": ["PrivateMeans"]}
-#: Votes that differ from others in numbers alone, and take long.
+#: Slow votes that differ from others in numbers only.
 LONG = {"vote, plain", "vote, power", "vote, stranding", "vote, random", "vote, gaussian", "vote, horizon"}
 ALL = {**HOMES, **WANDERERS}
 DAILY = {
@@ -26,22 +26,22 @@ DAILY = {
     *(f"Random in {env_id}" for env_id in representatives(hb.list_envs())),
     *(HOMES.keys() - {*hb.list_agents()} - LONG),
 }
-#: Rounds after which a vote that is played by the phases has shown what it has to.
+#: Rounds of a vote by phases that are enough for the comparison.
 ENOUGH = 150
 games = [pytest.param(name, marks=() if name in DAILY else pytest.mark.weekly) for name in ALL]
-#: What `check_agent` does not play alone.
+#: Agents that `check_agent` does not play alone.
 others = [pytest.param(name, marks=() if name in DAILY - {*hb.list_agents()} else pytest.mark.weekly) for name in ALL]
 
 
 def short(home):
-    """A home whose votes end soon; compiled rounds are compared to the end."""
+    """A home whose votes end soon; compiled rounds are compared up to the end."""
     horizon = min(home.env.get("horizon") or ENOUGH, ENOUGH)
     shortens = takes(home.env_id, "threshold") and takes(home.env_id, "horizon")
     return home._replace(env={**home.env, "horizon": horizon}) if shortens else home
 
 
 def learnt(team):
-    """Counts and the like: not the room for samples, which holds anything until it is written."""
+    """Return counts and similar state, without sample buffers, whose unused part may hold any values."""
     kept = {"n", "s", "t", "wins", "losses", "weight", "bound", "luck"}
     pi = getattr(getattr(team, "state", None), "pi", ())
     named = zip(getattr(pi, "_fields", ()), pi, strict=True)
@@ -51,7 +51,7 @@ def learnt(team):
 @pytest.mark.parametrize("name", others)
 def test_a_run_alone_is_its_row(name):
     home = ALL[name]
-    build, seeds = (short(home) if home.wrappers else home).build, spawn_seeds(3, 3)  # plain votes are soon decided
+    build, seeds = (short(home) if home.wrappers else home).build, spawn_seeds(3, 3)  # plain votes end soon
     check_rows(build, seeds)
 
 
@@ -63,13 +63,13 @@ def test_a_game_may_be_pickled_after_every_phase(name):
 @pytest.mark.parametrize("name", games)
 def test_compiled_rounds_are_the_phases_where_there_are_any(name):
     build = ALL[name].build
-    assert has_episode(build) == compiled(ALL[name])  # else phases would be compared with phases
+    assert has_episode(build) == compiled(ALL[name])  # else phases would be compared with themselves
     if compiled(ALL[name]):
         check_compiled(build, left=learnt)
 
 
 @pytest.mark.parametrize("name", one_per_class(hb.list_agents()))
-@pytest.mark.filterwarnings("ignore::UserWarning")  # votes that can do nothing
+@pytest.mark.filterwarnings("ignore::UserWarning")  # votes without effect
 def test_agents(name):
     home = short(HOMES[name])
     check_agent(home.agent, home.env_id, env=home.env, wrappers=home.wrappers, **home.agent_kwargs)

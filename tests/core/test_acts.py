@@ -1,4 +1,4 @@
-"""`FromFunction`: a function of observations plays as whoever learned in the same env would."""
+"""`FromFunction`: a function of observations plays like a policy trained in the same env."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ GAMES = {
 
 
 def drawn(space, rngs, wide):
-    """One action of each of `wide` agents per run, from generators."""
+    """Return one action of each of `wide` agents per run, from generators."""
     if hasattr(space, "spaces"):
         return {name: drawn(part, rngs, wide) for name, part in space.items()}
     if hasattr(space, "nvec"):
@@ -57,7 +57,7 @@ def test_it_is_asked_for_all_who_act_and_a_run_alone_is_its_row(game, beats):
 
 
 def test_it_sees_and_does_what_a_learner_would():
-    """The same rule in the vector view and as an agent: the same metrics."""
+    """The same rule in the vector view and as an agent gives the same metrics."""
     layout = hb.make("CoopNetwork-v0", **NET).layout
 
     def greedy(observations):
@@ -82,7 +82,7 @@ def test_masks_are_those_of_the_agents_that_act():
 
 
 class Counting:
-    """Remembers, so that it must be told when runs begin."""
+    """A function with memory, which must be informed of resets."""
 
     def __init__(self):
         self.t = 0
@@ -103,7 +103,7 @@ def test_what_remembers_is_told_when_runs_begin():
 
 
 def test_what_it_is_given_is_its_own_to_write_in():
-    """A function that scribbles over what it is shown changes nobody's game but by its actions."""
+    """A function that overwrites its observations affects the run only by its actions."""
 
     def scribbles(observations, who, mask):
         observations[:], who[:], mask[:] = 7, 0, False

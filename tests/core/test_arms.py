@@ -1,4 +1,4 @@
-"""Arms: one class for all settings, held against a twin that moves one arm at a time, and against the envs."""
+"""Arms: one class for all settings equals a twin that moves one arm at a time, and the envs."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ LEVEL = st.floats(0, 1)
 
 
 def twin(start, t, drift, switches, horizon):
-    """Where the arms of one run stand in round t, one at a time."""
+    """Return the arms of one run in round t, one at a time."""
     if horizon is not None:
         t = min(t, horizon - 1)
     arms = len(start)
@@ -51,7 +51,7 @@ def test_arms_stand_where_the_twin_puts_them(means, motion, times):
     np.testing.assert_array_equal(arms.at(t), expected)
     np.testing.assert_array_equal(arms.means(t), expected)
     np.testing.assert_array_equal(arms.gap(t), expected.max(1, keepdims=True) - expected)
-    for s in times:  # one clock for all runs
+    for s in times:  # one time for all runs
         assert arms.at(s).shape == (3, len(means))
         np.testing.assert_array_equal(arms.at(s), [twin(means, s, **motion)] * 3)
     ahead = np.broadcast_to(arms.at(t, run=1), expected.shape)  # one run, any times
@@ -66,7 +66,7 @@ def test_pulled_arms_are_picked_from_where_they_stand(means, motion, data):
     ints = st.integers(0, 2)
     arm = np.array(data.draw(st.lists(st.lists(ints, min_size=2, max_size=2), min_size=2, max_size=2)))
     own = np.array(data.draw(st.lists(st.lists(st.integers(0, 300), min_size=2, max_size=2), min_size=2, max_size=2)))
-    for t in (int(own[0, 0]), own[:, 0], own):  # one clock, a run's, an agent's
+    for t in (int(own[0, 0]), own[:, 0], own):  # a time for all runs, for each run, for each agent
         where, gap = arms.pick(arm, t)
         assert where.shape == gap.shape == (2, 2)
         for r, m in np.ndindex(2, 2):
@@ -87,7 +87,7 @@ def test_every_run_has_its_own_stream():
 
 @pytest.mark.parametrize("permute", [False, True])
 def test_the_same_arms_as_in_every_setting(permute):
-    """What the envs say in public, bit for bit."""
+    """The envs' public arrays are identical."""
     law = UniformMeans(0.25, 0.75)
     for env_id in ("DPMASE-v0", "CoopNetwork-v0", "LocalDP-v0"):
         env = hb.make_batched(env_id, runs=3, means=law, n_arms=4, rewards="beta", permute_arms=permute, horizon=50)
@@ -105,7 +105,7 @@ def test_arms_of_a_file_are_a_law():
     arms.reset(Streams(env.seeds))
     np.testing.assert_array_equal(env.locations, arms.at(0))
     np.testing.assert_array_equal(env.means, arms.means(0))
-    np.testing.assert_array_equal(np.roll(env.means, 1, axis=1), arms.means(5))  # names of arms can switch
+    np.testing.assert_array_equal(np.roll(env.means, 1, axis=1), arms.means(5))  # indices of arms can switch
 
 
 @pytest.mark.parametrize("motion", [{"drift": 1e-3}, {"switches": 3}, {"drift": 1e-3, "switches": 2}])

@@ -1,4 +1,4 @@
-"""Thousands of random calls of the public API: no death of the interpreter, no deep exception, nothing not finite."""
+"""Thousands of random calls of the public API: no crash, no internal exception, no non-finite number."""
 
 import os
 import subprocess

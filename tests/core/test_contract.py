@@ -20,7 +20,7 @@ from hushbandits.wrappers.shuffle import Shuffle
 
 @pytest.mark.parametrize("wrapper", [Huber(0.3), Loss(0.3), Shuffle(), LocalLaplace(1.0, own="exact")], ids=repr)
 def test_a_wrapper_leaves_every_other_stream_alone(wrapper):
-    # Random does not listen, so with equal random streams it pulls the same arms and must meet the same rewards.
+    # Random ignores its inbox, so with equal random streams it pulls the same arms and must face the same rewards.
     *plain, _ = trace(*build("CoopNetwork-v0", "Random", 2, NET), 0).values()
     *wrapped, _ = trace(*build("CoopNetwork-v0", "Random", 2, NET, wrappers=(wrapper,)), 0).values()
     for one, other in zip(plain, wrapped, strict=True):
@@ -46,7 +46,7 @@ def test_a_wrapper_leaves_every_other_stream_alone(wrapper):
     ids=["reports", "votes", "users"],
 )  # fmt: skip
 def test_two_wrappers_of_a_class_lose_apart(env_id, given, action, message, kept):
-    """A quarter of 400 passes two losses of a half each; where both read one random stream it is a half."""
+    """A quarter of 400 passes two losses of one half each; with a shared random stream it would be a half."""
     env = hb.make_batched(env_id, **given, wrappers=[Loss(0.5, name="one"), Loss(0.5, name="other")])
     env.reset(0)
     env.pull(action)
@@ -139,7 +139,7 @@ def test_each_lifts_a_plain_class_exactly():
 
 @pytest.mark.weekly
 def test_each_lifts_algorithm_3_of_rio_et_al_exactly():
-    """In exploration an agent answers with K bools twice: the arms that it pulls, and those that it gives up."""
+    """An exploration agent returns K bools twice: the arms that it pulls, and those that it gives up."""
 
     class Agent:
         def __init__(self, m, rng, n_arms):
@@ -165,7 +165,7 @@ def test_each_lifts_algorithm_3_of_rio_et_al_exactly():
                 self.left = self.left & told["active"]
 
     settings = {"n_agents": 7, "means": [0.9, 0.5, 0.2], "permute_arms": True, "eta": 0.6, "delta": 0.2}
-    env = hb.make_batched("CorruptedElimination-v0", runs=3, horizon=10**6, **settings)  # a stranger's runs may not end
+    env = hb.make_batched("CorruptedElimination-v0", runs=3, horizon=10**6, **settings)  # Random's runs may not end
     lifted = hb.rollout(env, hb.PerAgent(Agent), 0)
     array = hb.make_team("Corrupted-Elimination", eta=0.6, delta=0.2)
     same = hb.rollout(hb.make_batched("CorruptedElimination-v0", runs=3, **settings), array, 0)
@@ -259,7 +259,7 @@ def test_curves_of_runs_that_end_by_themselves_stop_there():
 
     def note():
         for r, (rounds, arms) in enumerate(zip(env.metrics()["rounds"], env.metrics()["arms"], strict=True)):
-            seen[r].setdefault(int(rounds), int(arms))  # agents that leave take a step and no round
+            seen[r].setdefault(int(rounds), int(arms))  # the step in which an agent leaves is no round
 
     final = hb.rollout(env, team, 1, step=note)
     ends = final["rounds"]

@@ -1,4 +1,4 @@
-"""Texts of strangers, which steer nothing; and files of ours, whole or not at all."""
+"""Third-party texts cannot control the terminal, and files are written atomically."""
 
 from __future__ import annotations
 

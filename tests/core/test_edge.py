@@ -1,4 +1,4 @@
-"""What comes in from outside is checked once, where it enters."""
+"""Input is validated once, where it enters."""
 
 import numpy as np
 import pytest
@@ -89,7 +89,7 @@ def test_whatever_is_sent_arrives_as_it_is_or_is_refused(kind, value):
 
 
 def falls(hook):
-    """A wrapper's class whose `hook` raises the first time it is called, whichever copy is asked."""
+    """Return a wrapper's class whose `hook` raises on its first call, in any copy."""
 
     def falling(self, *args):
         if not type(self).fell:
@@ -202,7 +202,7 @@ def test_a_plain_agents_bad_words_name_agent_round_and_run(words, error):
 
 
 def test_after_a_reset_that_failed_nothing_goes_on():
-    """Else a phase would meet the state of one game and the sizes of another."""
+    """Otherwise a phase would combine the state of one run with the sizes of another."""
     env = hb.make_batched("CoopNetwork-v0", n_agents=9, graph="erdos-renyi", edge_probability=0.4, runs=2)
     env.reset(0)
     env.pull(np.zeros((2, 9), int))

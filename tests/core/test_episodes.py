@@ -1,4 +1,4 @@
-"""One loop, two speeds: compiled episodes against the phases, in every kind of vote, and stopped anywhere."""
+"""Compiled episodes equal the phases, in every kind of vote, from any stop."""
 
 import warnings
 
@@ -38,7 +38,7 @@ class Voters(VotingTeam):
             return OWN[self.rules]()
         own = {"phi": 0.01, "alone": False} if self.rules == "SER4" else {}
         made = ROUTINES[self.rules](n_arms, 0.9, EPSILON.get(self.rules, 0.9), **own)
-        return made._replace(resets=False)  # it is the env that says whether resets are passed on
+        return made._replace(resets=False)  # the env decides whether resets are forwarded
 
 
 def by_phases(team):
@@ -103,7 +103,7 @@ def test_every_vote_ends_alike_by_both_speeds(rules, env, shared, loss, checkpoi
 
 @pytest.mark.weekly
 def test_a_reset_is_passed_on_where_the_env_does_and_nowhere_else():
-    """SER4 in a vote without resets: the compiled path used to empty the vote, the phases did not."""
+    """SER4 in a vote without resets: formerly the compiled path emptied the vote, and the phases did not."""
     rounds = []
     for speed in (compiled, by_phases):
         core = hb.make_batched(ID, 4, n_agents=32, horizon=30_000)

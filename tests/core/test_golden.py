@@ -1,7 +1,7 @@
-"""Golden traces: whole-number outcomes at a fixed seed.
+"""Golden traces: integer outcomes at a fixed seed.
 
-They change when an algorithm, a random stream or an order of draws does: then say so in the changelog, and write the
-new ones.
+They change if an algorithm, a random stream or an order of draws changes: then record it in the changelog, and save
+the new traces.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""What is handed out owns its memory: no `.base` leads to what others hold, and none to the env's own arrays."""
+"""Returned arrays own their memory: no `.base` leads to other arrays or to the env's own."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ENVS = {
 
 
 def arrays(value, seen, name):
-    """All arrays that an object holds, by where they stand."""
+    """Return all arrays of an object, by their place."""
     if id(value) in seen:
         return
     seen[id(value)] = value
@@ -63,7 +63,7 @@ def owned(what, value, env):
 
 
 def offered(inbox):
-    """All that an inbox answers."""
+    """Return everything that an inbox returns."""
     yield "arrived", inbox.arrived
     for field in (*inbox.fields, "tally", "users"):
         for name, read in (("[]", lambda f: inbox[f]), ("total", inbox.total)):
@@ -73,7 +73,7 @@ def offered(inbox):
                 continue
     try:
         for part in inbox.tally():
-            # Pulls and sums lie side by side: both are what this inbox says.
+            # Pulls and sums share memory: both belong to this inbox.
             yield "tally", np.array(part) if root(part).size == 2 * part.size else part
     except (KeyError, ValueError):
         pass
@@ -122,7 +122,7 @@ def _words(env):
 
 
 class Member:
-    """Follows `.base` from whatever it is handed, and notes how far it gets."""
+    """Agent that follows `.base` of all its arguments, and records how far it gets."""
 
     sizes: list[tuple[str, int, int]]
 

@@ -1,4 +1,4 @@
-"""What a wrapper of one's own returns is checked once, and the sentence names it and its hook."""
+"""Return values of a user-defined wrapper are checked once; the message names the wrapper and its hook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled rules, and their code on disk: found again, never stale, and never another's."""
+"""Compiled functions are cached on disk: found again, never stale, never another function's."""
 
 import ast
 import copy
@@ -87,7 +87,7 @@ def test_a_rule_of_a_class_is_bound_as_a_function_is():
 
 
 def play(folder, code, **env):
-    """What a fresh process says that runs in a folder, and keeps its compiled code there."""
+    """Return the output of a fresh process in a folder, which keeps its compiled code there."""
     env = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache"), **env}
     return subprocess.Popen([sys.executable, "-c", code], cwd=folder, env=env, stdout=subprocess.PIPE, text=True)
 
@@ -112,7 +112,7 @@ def test_numba_is_imported_at_the_first_call_and_switched_off_by_its_variable(tm
 
 # -- on disk -------------------------------------------------------------------------------------------------------
 
-#: Rules of somebody else: one calls another of a second file, one is handed to a closure, one takes a named tuple.
+#: A third party's functions: one calls another file's, one is passed to a closure, one takes a named tuple.
 MINE = """
 import sys
 from typing import NamedTuple
@@ -163,7 +163,7 @@ def test_an_edit_of_ones_own_rules_or_state_is_never_stale(tmp_path):
 
 @pytest.mark.weekly
 def test_processes_that_compile_at_once_keep_their_own(tmp_path):
-    """Each closes over another rule, in one function of one file: Numba would number their files alike."""
+    """Both close over another function, in one function of one file: Numba would number their files alike."""
     (tmp_path / "kit.py").write_text(
         "from hushbandits.core.utils.jit import jit\n"
         + "".join(f"@jit\ndef r{i}(x):\n    return x + {i}.0\n" for i in range(2))
@@ -182,7 +182,7 @@ def test_the_folder_goes_where_it_can_be_written_and_three_are_kept(tmp_path, mo
     home = tmp_path / "home"
     monkeypatch.setenv("XDG_CACHE_HOME", str(home))
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "file"))
-    monkeypatch.setattr(jit_cache, "ROOT", tmp_path / "file")  # an installation that is read alone
+    monkeypatch.setattr(jit_cache, "ROOT", tmp_path / "file")  # a read-only installation
     (home / "numba" / "hushbandits-of-mine").mkdir(parents=True)
     for age in range(4):
         old = home / "numba" / f"hushbandits-{age:016}"
@@ -214,7 +214,7 @@ def test_no_folder_at_all_costs_nothing(tmp_path):
 
 
 def test_what_rules_take_from_other_files_is_in_files_that_the_folders_name_covers():
-    """The digest is of files with rules or named tuples; a constant in another one would be compiled in unseen."""
+    """The digest covers files with compiled functions or named tuples; a constant elsewhere would go unnoticed."""
     root = Path(hb.__file__).parent
     sources = {path: path.read_text() for path in root.rglob("*.py")}
     covered = {path for path, text in sources.items() if "@jit" in text or "(NamedTuple)" in text}

@@ -1,4 +1,4 @@
-"""A team and an env meet only if the game can be played; else they are refused in a sentence, before round 1."""
+"""A team and an env are compatible only if the run can be played; else one sentence refuses them before round 1."""
 
 import random
 import warnings
@@ -15,7 +15,7 @@ from hushbandits.core.rollout import rollout
 from hushbandits.registry import assemble, list_agents, list_envs, list_wrappers, make_batched, make_team
 
 WORD = {"word": hb.Field()}
-#: What is asked of an env that takes it: mostly nothing, else one of these.
+#: Requirements of a team: mostly none, else one of these.
 OPTIONS = {
     "n_agents": (1, 2, 3, 4, 4.0, 9),
     "n_arms": (2, 3, 5),
@@ -47,7 +47,7 @@ OFTEN = {"n_agents": 0.8, "graph": 0.6, "life": 0.5, "n_arms": 0.5, "speech": 0.
 
 @dataclass(frozen=True)
 class Wide(Gaussian):
-    """A law of one's own, which teams are not shown."""
+    """A user-defined law that teams do not see."""
 
 
 class Rounded(hb.Wrapper):
@@ -66,13 +66,13 @@ def asked(env_id, rng):
 
 
 def plays_or_is_refused(env_id, agent, env, wrappers, step, seed=0):
-    """Whether a game was played to its end; a refusal is one sentence and comes before the first round."""
+    """Return whether a run ended; a refusal is one sentence before the first round."""
     begun, refusal = [], ""
     try:
         team = make_team(agent)
         core = assemble(env_id, team, runs=2, env=env, wrappers=wrappers)
         check_compatible(core, team)
-        # a graph that luck draws is known when the runs start, and may be refused there
+        # a random graph is drawn when the runs start, and may be refused there
         begun.append(env.get("graph") != "erdos-renyi")
         core.pull = seen(core.pull, begun)
         rollout(core, team, seed, step)
@@ -105,7 +105,7 @@ def test_every_agent_plays_to_the_end_or_is_refused_at_the_door(env_id, everybod
         for step in (None, lambda: None):
             env, wrappers = asked(env_id, rng)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # votes that can do nothing
+                warnings.simplefilter("ignore")  # votes without effect
                 played += plays_or_is_refused(env_id, agent, env, wrappers, step, rng.randrange(9))
     assert played > 0
 

@@ -1,4 +1,4 @@
-"""`messages` of private exploration: votes that left their agents, by the phases and in compiled episodes."""
+"""`messages` of private exploration counts votes that left their agents, by phases and in compiled episodes."""
 
 import math
 
@@ -56,7 +56,7 @@ def test_a_wrapper_that_silences_everyone_leaves_no_messages():
 def test_a_reset_that_is_not_sent_costs_nothing():
     env = hb.make_batched("DecentralizedExploration-v0", n_agents=29, stop="horizon", horizon=9, resets=True)
     obs = env.reset(0)
-    for sent, charged in ((False, 0), (True, 2), (True, 3)):  # after a reset a vote is a new one
+    for sent, charged in ((False, 0), (True, 2), (True, 3)):  # after a reset a vote counts again
         action = np.zeros((1, 1, 10), bool)
         action[..., 0] = True
         env.pull(action)

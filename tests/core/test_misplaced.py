@@ -1,4 +1,4 @@
-"""What stands where something else belongs is refused in a sentence that says where it belongs."""
+"""A misplaced argument is refused in a sentence that gives its right place."""
 
 import re
 from typing import NamedTuple
@@ -86,7 +86,7 @@ def test_a_reset_of_ones_own_gets_seeds():
 def test_an_agent_that_nothing_reaches_is_refused_unless_it_is_blind():
     deaf = type("Deaf", (One,), {"blind": False, "update": lambda self, reward: None})
 
-    def built(cls):  # by a function, which shows its agents when it has built them
+    def built(cls):  # a function, which returns agents only when it is called
         hb.rollout(hb.make_batched("CoopNetwork-v0", **NET), hb.PerAgent(lambda m, rng: cls(m, rng)))
 
     for refuses in (hb.PerAgent, hb.make_team, built):

@@ -1,4 +1,4 @@
-"""``module:Name`` and classes stand wherever a registered name does: envs, agents, wrappers, reward laws."""
+"""``module:Name`` and classes work like registered names: envs, agents, wrappers, reward laws."""
 
 import sys
 from pathlib import Path
@@ -78,7 +78,7 @@ sweep = {{ "{m}:Mute.rate" = [0.5, 1.0] }}
 
 @pytest.fixture
 def own(tmp_path, monkeypatch):
-    """A module of one's own in the working folder, under a name that no other test has imported."""
+    """A user module in the working folder, under a name that no other test imports."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
     name = "own_" + tmp_path.name.replace("-", "_")
@@ -158,7 +158,7 @@ def test_a_file_and_its_options_name_them(own, capsys, jobs):
     sys.modules.pop(own)
     assert main(["report", "o"]) == 0
     assert main(["check", "o"]) == 0
-    assert own not in sys.modules  # what is read from a store is not imported
+    assert own not in sys.modules  # names in a store are not imported
 
 
 BAD = {
@@ -178,7 +178,7 @@ def test_what_does_not_fit_is_one_sentence(own, kind):
         name: f"the class {name}" for other, name in RIGHT.items() if other != kind
     }
     if kind == "reward law":
-        del wrong["Law"]  # it is one, though abstract
+        del wrong["Law"]  # it is a law, though abstract
     for name, is_ in wrong.items():
         with pytest.raises(ValueError, match=f"^{kind} '{own}:{name}' must be {says}.*; it is {is_}$"):
             make(f"{own}:{name}")
@@ -197,7 +197,7 @@ def test_what_does_not_fit_is_one_sentence(own, kind):
 
 
 def test_a_folder_of_somebody_else_imports_nothing(own, capsys):
-    """Asked to go on in it, one's own declaration is compared with it, and what it names stays unknown."""
+    """On continuing a run, a user's declaration is compared without importing its names."""
     net = hb.Experiment(
         name="mine", title="Theirs", env=Use(f"{own}:Net", rewards=f"{own}:Coin"), agents=[Use(f"{own}:First")],
         wrappers=[Use(f"{own}:Mute")], runs=2, metrics=("regret",),

@@ -1,4 +1,4 @@
-"""What is handed out is read-only, and leads to nothing hidden: inboxes, faces, generators."""
+"""Returned objects are read-only and lead to nothing hidden: inboxes, env views, generators."""
 
 import numpy as np
 import pytest
@@ -91,7 +91,7 @@ def test_no_public_name_of_an_inbox_leads_behind_it(case):
 
 @pytest.mark.parametrize("loss", [0.0, 0.3])
 def test_an_inbox_is_over_with_its_round(loss):
-    """Else a shuffled one, kept, would show one sender in one slot round after round."""
+    """Otherwise a stored inbox of a shuffler would show a sender in one slot, round after round."""
     env, _ = at_talk(edge_loss=loss, wrappers=[Shuffle()])
     kept = env.talk().inbox
     kept["reward"]
@@ -147,7 +147,7 @@ def test_play_hands_out_faces_only():
 
 
 def test_a_plain_agents_generator_knows_nothing_of_the_run():
-    """Its key opens no other stream of the run, and what it spawns is its own."""
+    """Its key opens no other stream of the run, and its children are separate."""
     seeds = spawn_seeds(5, 2)
     rng = Streams(seeds).below("agent/A")
     one, two = rng.generator(0, 0), rng.generator(0, 1)

@@ -1,4 +1,4 @@
-"""Plug-ins: found late, imported when they are named; a name that is taken stays whose it is."""
+"""Plug-ins are found late and imported on use; a built-in or registered name keeps its meaning."""
 
 import sys
 
@@ -19,7 +19,7 @@ def table():
 
 @pytest.fixture
 def brings(tmp_path, monkeypatch):
-    """Install a package: what its entry points of one group say, and its module, if it has one."""
+    """Install a package: entry points of one group, and its module, if it has one."""
     monkeypatch.syspath_prepend(tmp_path)
 
     def install(package, group="things", source=None, **points):
@@ -45,7 +45,7 @@ def test_it_is_imported_when_it_is_named_and_not_before(table, brings):
     assert "far_off" not in sys.modules
     assert table.find("Far").load().__name__ == "Far"
     assert "far_off" in sys.modules
-    assert table.own() == {}  # a worker finds it by itself
+    assert table.own() == {}  # a worker finds it itself
     with pytest.raises(ValueError, match=r"no thing is named 'far'; did you mean Far\?"):
         table.find("far")
 
@@ -62,7 +62,7 @@ def test_one_that_cannot_be_imported_says_whose_it_is(table, brings, source, why
 
 
 def test_a_name_that_is_taken_stays_whose_it_is(table, brings):
-    """What is installed changes nothing that is built in or registered; of two packages the first by name counts."""
+    """An installed package changes no built-in or registered name; of two packages the first by name counts."""
     for package in ("far_off", "far_out"):
         names = dict.fromkeys(("Ours", "Mine", "Far", package), f"{package}:Far")
         brings(package, source="class Far(dict): ...", **names)

@@ -1,4 +1,4 @@
-"""Quantiles by tables: near the function everywhere, monotone, the same for one number as for many."""
+"""Quantiles by tables: close to the function, monotone, equal for scalars and arrays."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ MEANS = (0.01, 0.1, 0.3, 0.5, 0.8, 0.99)
 
 
 def points(seed=3):
-    """Everywhere in [0, 1), more of them towards both ends, and beyond where the tables end."""
+    """Return points of [0, 1), denser towards both ends and beyond the tables."""
     rng = np.random.default_rng(seed)
     near = 2.0 ** -rng.uniform(1, 40, 4000)
     return np.concatenate([[0.0, 0.25, 0.5, 2.0**-21, 1 - 2.0**-21, 1 - 2.0**-53], rng.random(4000), near, 1 - near])

@@ -1,4 +1,4 @@
-"""Random streams: a pure function of key, name, run and step, with NumPy's own bits."""
+"""Random streams are a pure function of key, name, run and step, with NumPy's bits."""
 
 import itertools
 
@@ -20,7 +20,7 @@ WORDS = st.integers(0, 2**64 - 1)
 
 
 def test_philox_gives_random123s_reference_vectors():
-    """Of its file kat_vectors, ``philox4x64 10``: counter, key, words."""
+    """The file kat_vectors, ``philox4x64 10``: counter, key, words."""
     ones = [2**64 - 1] * 6
     pi = [
         0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0, 0x082EFA98EC4E6C89, 0x452821E638D01377,
@@ -57,7 +57,7 @@ def _step(seed, t, width):
 @settings(deadline=None)
 @given(st.integers(1, 6), st.integers(1, 5), st.data())
 def test_a_reader_reads_steps_whatever_starts_beside_it(runs, width, data):
-    """All runs at once, many steps ahead, one run at its own pace, and runs that start anew."""
+    """All runs at once, many steps ahead, one run separately, and runs after a reset."""
     seeds, steps = spawn_seeds(3, runs), np.zeros(runs, int)
     reader = Streams(seeds).reader((width,), "x")
     for how in data.draw(st.lists(st.sampled_from(["next", "rows", "take", "start"]), max_size=12)):

@@ -1,4 +1,4 @@
-"""Runs that start afresh while others go on: each is then what it would be alone, whatever the env and its wrappers."""
+"""A run that is reset while others continue equals a run alone, for every env and wrapper."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ import hushbandits as hb
 from hushbandits.core.random.streams import spawn_seeds
 
 FEW = {"n_agents": 5, "horizon": 9}
-#: Actions are drawn at random here, which some cannot stand: fields of one's own, and a vote that the first word ends.
+#: Agents and votes that random actions break: user-defined fields, and a vote that the first message ends.
 DEAF = ("coop-UCB", "Central", "GosInE", "GosInE-async", "Resilient-UCB", "AdaP-TT", "Fed1-UCB", "Fed-MoM-UCB")
 MIXED = {name: home for name, home in HOMES.items() if name not in hb.list_agents() and home.agent not in DEAF}
 PLAYED = WANDERERS | MIXED

@@ -1,4 +1,4 @@
-"""Some runs start afresh, the others go on: a restarted row reads what a fresh run reads, bit for bit."""
+"""After a partial reset, a restarted row equals a fresh run exactly, and the others continue."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_all_rows_in_another_order_are_all_runs():
 
 
 class Counts(hb.Wrapper):
-    """Knows how all runs start, and not how one does."""
+    """A law that knows how to start all runs, but not a single one."""
 
     def reset(self, env, rng):
         self.messages = np.zeros(len(rng), int)
@@ -95,7 +95,7 @@ def test_arms_start_afresh_row_by_row(rows):
 @pytest.mark.parametrize("rows", [[1], [3, 0]])
 @pytest.mark.parametrize("users", ["pooled", "each"])
 def test_a_whole_env_goes_on_where_others_start(rows, users):
-    """Wrappers and their random streams included: restarted rows play as a batch of their own, others as if alone."""
+    """With wrappers and their random streams: restarted rows equal a batch of their own, others are unaffected."""
 
     def build(runs):
         return Feedback(

@@ -1,4 +1,4 @@
-"""What enters a seed: the master seed, what decides rewards and world, and the run's number; and nothing else."""
+"""Seeds depend on the master seed, on the parameters of rewards and world, and on the run's number; on nothing else."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def test_another_world_has_other_runs(change):
 
 
 def test_a_team_cannot_open_the_streams_of_its_env():
-    """From what a team is handed, no name leads to the rewards that its env draws."""
+    """No attribute of a team's arguments leads to the rewards that its env draws."""
     handed = []
 
     class Curious(hb.Team):

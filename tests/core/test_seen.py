@@ -1,4 +1,4 @@
-"""Whatever hook of a team is asked, it is shown a face: no part of a batch leads to the next one's arms."""
+"""Every hook of a team gets a view of the env: no part of a batch leads to the next one's arms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROUNDS = {"n_agents": 3, "means": [0.1, 0.2, 0.9], "horizon": 4, "permute_arms":
 
 
 class Peeking(hb.Team):
-    """Keeps all that it is given, and plays for the arm of which any of that says that it is the best."""
+    """Team that keeps all its arguments, and plays the arm that any of them names as the best."""
 
     setting = "network"
     kept: object = None
@@ -73,13 +73,13 @@ def faces(*hooks):
             continue
         assert type(env) is EnvView
         for name in ("means", "gaps", "locations", "metrics", "reset", "arms"):
-            assert not hasattr(env, name), (hook, name)  # `metrics` may ask while it runs, and not later
+            assert not hasattr(env, name), (hook, name)  # `metrics` may read it during the run, not later
 
 
 def test_every_hook_is_shown_a_face_in_a_batch_of_parts():
     finals, curves, _ = play_batch("CoopNetwork-v0", Peeking(), spawn_seeds(0, 5), ROUNDS, {}, [], [1, 4])
     faces("protocol", "validate_env", "runs_at_once", "reset", "metrics")
-    # All of them pull arm 0, whatever earlier parts have shown; what a part says of itself is about its own arms.
+    # All pull arm 0, whatever earlier parts have shown; a part's own statements are about its own arms.
     alone = [play_batch("CoopNetwork-v0", Peeking(), spawn_seeds(0, 1, r), ROUNDS, {}, [], [1, 4]) for r in range(5)]
     assert finals["runs"].tolist() == [2, 2, 2, 2, 1]
     for name in ("regret", "best"):

@@ -1,4 +1,4 @@
-"""Symmetric α-stable rewards: quantiles and tails against SciPy's, moments against their closed form."""
+"""Symmetric α-stable rewards: quantiles and tails equal SciPy's, moments equal their closed form."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""One registry for what can be named: found, refused, registered again, taken to workers."""
+"""One registry for all names: lookup, refusal, repeated registration, transfer to workers."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ def table():
 
 
 def again():
-    """A class that was defined again where `Plain` stands."""
+    """Return a class that was defined again under the name of `Plain`."""
     return type("Plain", (Base,), {"__module__": Plain.__module__, "__qualname__": Plain.__qualname__})
 
 
@@ -35,10 +35,10 @@ def again():
     ("old", "new", "allowed"),
     [
         (Plain, Base, False),
-        (Plain, again(), True),  # a cell that was run again
+        (Plain, again(), True),  # a notebook cell that was run again
         ("own:Plain", "own:Plain", True),
         ("own:Plain", "own:Other", False),
-        (lambda: 0, lambda: 0, False),  # a function within a function has no place of its own
+        (lambda: 0, lambda: 0, False),  # a nested function has no name
     ],
 )
 def test_who_may_register_a_name_again(table, old, new, allowed):
@@ -91,7 +91,7 @@ class Leaf(Middle):
 
 
 class Keeps(Base):
-    """Takes any option for itself."""
+    """A class that accepts any option."""
 
     def __init__(self, **options):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a team says of itself at the end of a game, and the event of lemma 2 (Chowdhury & Zhou 2023)."""
+"""Metrics of a team at the end of a run, and the event of lemma 2 (Chowdhury & Zhou 2023)."""
 
 import numpy as np
 import pytest

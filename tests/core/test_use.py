@@ -1,4 +1,4 @@
-"""What use has broken, and what stands next to it: an answer is right, or one sentence says why there is none."""
+"""Bugs from practice and their neighbours: an answer is right, or one sentence says why there is none."""
 
 import copy
 import operator
@@ -56,7 +56,7 @@ PLAYED = [(id, ()) for id in hb.list_envs()] + [("CoopNetwork-v0", (w,)) for w i
 
 @pytest.mark.parametrize(("id", "wrappers"), by_class(PLAYED), ids=str)
 def test_a_wrapper_looks_the_same_before_and_after(id, wrappers):
-    """It printed the arrays of its run, as some of them are named like parameters."""
+    """It printed the arrays of its run, since some have the names of parameters."""
     more = {"n_agents": 32, "single": False} if "Decentralized" in id else {}
     core = hb.make_batched(id, wrappers=list(wrappers), horizon=20, **more)
     before = [repr(w) for w in core.wrappers]
@@ -133,7 +133,7 @@ def test_what_is_said_whole_arrives_and_who_says_nothing_of_own_fields_is_silent
             heard.extend((self.m, int(message["sender"]), int(message["y"])) for message in messages)
 
     core = hb.make_batched("CoopNetwork-v0", graph="complete", fields=OWN, n_agents=3, horizon=2)
-    hb.rollout(core, hb.PerAgent(Some, fields=OWN))  # agents whose run is over hear nothing any more
+    hb.rollout(core, hb.PerAgent(Some, fields=OWN))  # agents of ended runs receive nothing more
     assert sorted(heard) == [(0, 1, 1), (0, 2, 2), (1, 2, 2), (2, 1, 1)]
 
 

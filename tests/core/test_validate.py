@@ -1,4 +1,4 @@
-"""Numbers, truth values and names at the edge: a number that can be used, or one sentence."""
+"""Validation of numbers, bools and names: a usable value, or one sentence."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_every_truth_value_of_the_registry_is_checked():
 
 
 def _numeric():
-    # some are looked at only where they are used, or refused whatever they are
+    # some are read only on use, or refused for any value
     late = {("SecAgg", "window"), ("Shuffle", "window"), ("Shuffle", "min_cohort"), ("ShuffledNoise", "delta")}
     late |= {(env, p) for env in ("DuelingNetwork-v0", "FederatedNetwork-v0") for p in ("drift", "switches")}
     for make, name, p in _parameters((int, float)):

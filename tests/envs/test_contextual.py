@@ -1,4 +1,4 @@
-"""An env whose rewards depend on what each agent sees, as in none of the shipped settings: `examples/contextual.py`."""
+"""A contextual env, unlike the built-in settings: `examples/contextual.py`."""
 
 import math
 from pathlib import Path
@@ -22,7 +22,7 @@ def path(monkeypatch):
 
 
 class Naive:
-    """One LinUCB agent, in loops over numbers."""
+    """One LinUCB agent, in loops over scalars."""
 
     def __init__(self, d, delta=0.05, lam=1.0):
         self.d, self.delta, self.lam = d, delta, lam
@@ -40,7 +40,7 @@ class Naive:
 
 
 def played(env, team, seed=0):
-    """Play by the phases; yield features, arms, rewards and inbox of each round, and the env's θ."""
+    """Play by phases; yield features, arms, rewards and inbox of each round, and the env's θ."""
     obs = env.reset(seed)
     team.reset(EnvView(env), own_streams(env, team))
     while obs.live.any():
@@ -60,7 +60,7 @@ def test_it_equals_its_twin(name, wrappers):
     for features, arms, reward, inbox in played(env, hb.make_team(f"contextual:{name}"), 3):
         for m, twin in enumerate(twins):
             index = twin.indices(features[0, m])
-            # Before the first pull all arms have one index, but for rounding, which differs between processors.
+            # Before the first pull all indices are equal up to rounding, which differs between processors.
             assert index[arms[0, m]] >= max(index) - 1e-9
             twin.seen.append((features[0, m, arms[0, m]], reward[0, m]))
             if name == "LinUCB":
@@ -109,7 +109,7 @@ def test_who_listens_wins_at_the_command_line_and_in_a_folder(tmp_path, monkeypa
     folder = hb.load_results("folder")
     shared, alone, random = (folder.select(line).final("regret") for line in folder.labels)
     for better, worse in ((shared, alone), (alone, random)):
-        gain = worse - better  # run by run, with the same luck
+        gain = worse - better  # run by run, with the same random numbers
         assert gain.mean() > 4 * gain.std() / math.sqrt(len(gain))
 
 

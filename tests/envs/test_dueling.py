@@ -34,7 +34,7 @@ def test_regret_is_zoghis_on_permuted_instances(arms, seed):
             orders.add(best)
             first, second = np.divmod(action[r], arms)
             regret[r] += (chance[best, first] + chance[best, second]) / 2 - 0.5
-    for r in range(3):  # the same duel, its arms renamed: rows and columns alike
+    for r in range(3):  # the same duel with renamed arms: rows and columns alike
         chance = env.arms.locations[r].reshape(arms, arms)
         np.testing.assert_allclose(np.sort(chance.sum(1)), np.sort(p.sum(1)))
         np.testing.assert_allclose(chance + chance.T, 1)

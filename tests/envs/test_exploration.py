@@ -1,4 +1,4 @@
-"""Private exploration: DP-MASE against twins, the compiled episode against the phases, and the corners."""
+"""Private exploration: DP-MASE equals twins, compiled episodes equal the phases; edge cases."""
 
 import numpy as np
 import pytest
@@ -117,7 +117,7 @@ def test_corners_behave(corner):
 
 
 def test_a_zero_probability_agent_is_never_waited_for():
-    # votes of 5 agents are needed, only 4 can ever act: those leave, and the run ends
+    # votes of 5 agents are needed, but only 4 can act: those leave, and the run ends
     env = hb.make_batched("DPMASE-v0", runs=3, n_agents=6, agent_distribution=[0.0, 0.0, 1, 1, 1, 1])
     team = hb.make_team("DP-MASE", epsilon=1.0)
     env.reset(0)
@@ -139,7 +139,7 @@ def test_means_of_ones_own_may_be_drawn_anew_in_every_run_and_stand_still():
         env.pull(np.ones((3, 1, 5), bool))
         obs = env.talk()
     assert obs.live.all()
-    np.testing.assert_array_equal(env.means, start)  # the drift belongs to the problem's own means
+    np.testing.assert_array_equal(env.means, start)  # the problem's means drift, not these
 
 
 def test_agents_are_drawn_from_their_distribution():
@@ -162,7 +162,7 @@ def test_empty_global_set_is_inconclusive():
     assert metrics["inconclusive"][0]
     assert not metrics["correct"][0]
     assert not env.live[0]
-    # Every arm has one vote: any may be recommended.
+    # Every arm has one vote: each may be recommended.
     env = hb.make_batched("DPMASE-v0", runs=30, n_agents=2, threshold=0)
     env.reset(0)
     env.pull(np.ones((30, 1, 10), bool))
@@ -183,7 +183,7 @@ def test_idle_that_stays_counts():
 
 
 def test_windows_open_as_their_twin_does():
-    """Random votes and departures: what windows of at least 5 activations by at least 3 agents let through."""
+    """Random votes and departures against windows of at least 5 activations by at least 3 agents."""
     runs, n, k, length, cohort = 40, 5, 3, 5, 3
     env = hb.make_batched(
         "DPMASE-v0", runs=runs, n_agents=n, means=[0.9, 0.5, 0.1], threshold=n, agent_distribution="power:2",

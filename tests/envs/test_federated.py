@@ -1,4 +1,4 @@
-"""Agents whose own arms differ: what pays, what costs, and that all that plays a network plays these."""
+"""Agents with different arms: rewards, costs, and compatibility with the network setting."""
 
 import numpy as np
 import pytest

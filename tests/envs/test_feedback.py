@@ -40,7 +40,7 @@ def test_individual_rewards_of_a_run_alone_are_its_rows(rewards):
 
 
 def test_a_mechanism_leaves_the_rewards_alone():
-    # The same users' rewards, whatever is done to them: with and without a protocol behind them.
+    # The same users' rewards with every protocol, and without one.
     from hushbandits.envs.feedback.env import Feedback
 
     env = Feedback(users="each", runs=2)
@@ -63,13 +63,13 @@ def test_a_mechanism_leaves_the_rewards_alone():
     [("DistDP-v0", {}), ("CentralDP-v0", {"discrete": True}), ("LocalDP-v0", {}), ("ShuffleDP-v0", {})],
 )
 def test_the_threshold_of_an_underflow_follows_the_survivors(id, env):
-    # Whom the server does not hear leaves room for the noise: sg + τ is the largest sum, m − 1 the smallest below 0.
+    # Lost users leave room for noise: sg + τ is the largest sum, m − 1 the smallest below 0.
     core = hb.make_batched(id, **env)
     core.reset(0)
     core.pull((np.zeros((1, 1), int), np.full((1, 1), 64)))
     core.talk()
     plan, survivors = core.mechanism.planned(64), 20
-    core.mechanism.added = lambda n: DiscreteGaussian(1e-3)  # what a trusted server adds: nothing
+    core.mechanism.added = lambda n: DiscreteGaussian(1e-3)  # almost no noise of a trusted server
 
     def decoded(y):
         inbox = BlockInbox(np.array([[y]]), np.array([[survivors]]), np.array([[True]]))
@@ -83,7 +83,7 @@ def test_the_threshold_of_an_underflow_follows_the_survivors(id, env):
 
 
 def test_underflow_happens_and_comes_out_right():
-    # All rewards 0: half of the sums are negative before the modulus, and stay so after the analyzer.
+    # All rewards are 0: half of the sums are negative before the modulus, and again after the analyzer.
     arms = {"means": (0.0, 1.0), "rewards": "bernoulli", "permute_arms": False}
     env = hb.make_batched("DistDP-v0", runs=400, **arms, confidence=1e-9)
     z = individuals(env, 0, 64).total("reward")
@@ -104,7 +104,7 @@ def test_a_block_is_cut_at_the_horizon_and_a_finished_server_rests():
     env.reset(0)
     env.pull((np.array([[0, 1]]), np.array([[60, 130]])))
     assert env.talk().inbox.total("n").tolist() == [[60, 100]]
-    env.pull((np.array([[2, 7]]), np.array([[60, 0]])))  # server 1 is through: what it asks is ignored
+    env.pull((np.array([[2, 7]]), np.array([[60, 0]])))  # server 1 has ended: its action is ignored
     inbox = env.talk().inbox
     assert inbox.total("n").tolist() == [[40, 0]]
     assert inbox.arrived[0, :, 0].tolist() == [True, False]
@@ -139,7 +139,7 @@ def test_a_block_that_is_lost_whole_has_not_arrived(users):
     inbox = individuals(env, 0, 5)
     assert not inbox.arrived.any()
     assert (inbox.total("n") == 0).all()
-    assert (inbox.total("reward") == 0).all()  # and no noise of its own
+    assert (inbox.total("reward") == 0).all()  # without noise
     assert env.metrics()["bits"].tolist() == [0, 0]
     assert env.metrics()["users"].tolist() == [5, 5]
     assert env.metrics()["epsilon"].tolist() == [0, 0]
@@ -170,7 +170,7 @@ def test_bits_are_counted_per_user():
 
 
 class Cheat(hb.Team):
-    """Reads everybody's rewards, if it can."""
+    """Reads all agents' rewards, if it can."""
 
     setting = "feedback"
     hears = ("users",)

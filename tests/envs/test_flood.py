@@ -1,4 +1,4 @@
-"""Edges that fail, hops that take longer, relays that corrupt: message by message against a naive flood."""
+"""Lossy edges, slow hops and corrupting relays equal a naive flood, message by message."""
 
 import itertools
 
@@ -62,7 +62,7 @@ def test_loss_at_the_source_and_on_the_way():
 
 @pytest.mark.parametrize("agent", ["Multi-UCB", "QuACK-UCB", "Byzantine-UCB", "Private-UCB"])
 def test_edges_that_never_fail_are_the_plain_network(agent):
-    """The explicit flood at a loss that never strikes equals the slots: every slot, every state, every metric.
+    """The explicit flood at a loss rate that never strikes equals the slots: every slot, state and metric.
 
     Except ``messages``: the flood counts hop by hop, so that what is under way at the end has not been counted whole.
     """
@@ -84,14 +84,14 @@ def test_edges_that_never_fail_are_the_plain_network(agent):
             for field in ("mean", "count"):
                 np.testing.assert_array_equal(one[field][r, m, s], two[field][r, m, who])
             continue
-        now = one["arrived"].any((0, 1))  # the flood has only the slots that something fills
+        now = one["arrived"].any((0, 1))  # the flood has only slots that are filled
         for field in ("arrived", "sender", "arm", "reward"):
             np.testing.assert_array_equal(one[field][:, :, now], two[field])
 
 
 @pytest.mark.parametrize(("edge_loss", "rate"), [(0.6, 0.0), (0.0, 0.6), (0.4, 0.4)])
 def test_states_stand_until_a_newer_one_comes(edge_loss, rate):
-    """What is lost on the way, at the source or both leaves standing what reached a receiver before: value and name."""
+    """Losses on the way or at the source change no message that a receiver got before: value and name."""
     wrappers = [Loss(rate)] if rate else []
     env = hb.make_batched(
         "PrivateNetwork-v0", n_agents=6, edge_loss=edge_loss, horizon=40, means=[0.5, 0.5], wrappers=wrappers
@@ -184,7 +184,7 @@ def test_shuffled_floods_hide_their_senders():
 
 
 def test_shuffled_floods_are_in_uniform_order():
-    """Also where several posts of one sender arrive at once: neither side by side nor the younger first."""
+    """The order holds also where several posts of one sender arrive at once."""
     world = {"n_agents": 6, "graph": "complete", "edge_loss": 0.6}
     env = hb.make_batched("CoopNetwork-v0", horizon=800, wrappers=[Shuffle()], **world)
     obs = env.reset(0)
@@ -226,7 +226,7 @@ def test_shuffled_states_are_as_many_and_add_up():
     {}, {"life": 1}, {"edge_loss": 0.3}, {"extra_delay": 1}, {"graph": "erdos-renyi", "edge_probability": 0.3},
 ], ids=str)  # fmt: skip
 def test_crossings_are_how_each_arrival_came(env):
-    """What crossed an edge came from a neighbour one hop nearer to its sender, and is what its receiver finds."""
+    """A message on an edge comes from a neighbour one hop nearer to its sender, and equals what its receiver gets."""
     kwargs = {"n_agents": 9, "graph": "grid", "horizon": 12, "wrappers": [Loss(0.2)], "runs": 2}
     core = hb.make_batched("CoopNetwork-v0", **{**kwargs, **env})
     obs, rng = core.reset(3), np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Rules said once: a compiled agent of one's own, by phases and in compiled rounds, behind every wrapper."""
+"""A user-defined compiled agent equals itself by phases and in compiled rounds, behind every wrapper."""
 
 import math
 import sys
@@ -49,7 +49,7 @@ def test_an_agent_of_ones_own_plays_alike_by_phases_and_compiled(name, env):
 
 
 def test_it_is_discounted_ucb_over_what_has_arrived():
-    """Against the formula, on a complete graph: everybody knows everything at the end of a round."""
+    """Against the formula, on a complete graph: all agents know everything at the end of a round."""
     env = {"graph": "complete", "n_agents": 3, "horizon": 60}
     _, _, arms = played(ForgettingUCB(changes=2), env=env, beats=True)
     core = assemble("CoopNetwork-v0", ForgettingUCB(), runs=3, env={**WORLD, **env})
@@ -69,7 +69,7 @@ def test_it_is_discounted_ucb_over_what_has_arrived():
 
 
 class Odd(Inbox):
-    """A stranger's inbox, whose tally is of another shape."""
+    """A third-party inbox whose tally has another shape."""
 
     def __init__(self, inbox):
         self._inbox, self.fields = inbox, inbox.fields

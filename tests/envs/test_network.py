@@ -1,4 +1,4 @@
-"""The delayed graph: messages arrive when and where they should, and nowhere else."""
+"""The delayed graph: messages arrive at the right time and place, and nowhere else."""
 
 import networkx as nx
 import numpy as np
@@ -104,7 +104,7 @@ def test_one_sender_and_one_receiver(more):
     ("path", 4, 2, [1 + 2, 2 + 1 + 2, 2 + 1 + 2, 1 + 2]),
 ])  # fmt: skip
 def test_messages_count_transmissions(graph, m, life, expected):
-    """Of each agent's post alone: one by one, since over all senders it is the same whose degrees are added up."""
+    """Each agent's post separately: over all senders the sum would be over the same degrees."""
     env = hb.make_batched("CoopNetwork-v0", n_agents=m, graph=graph, life=life, horizon=m)
     env.reset(0)
     for sender in range(m):

@@ -1,4 +1,4 @@
-"""One loop, two speeds, in the network: compiled rounds against the phases, in everything that they leave behind."""
+"""Compiled rounds of the network equal the phases, in all their state."""
 
 import copy
 import math
@@ -29,7 +29,7 @@ ID = "CoopNetwork-v0"
 
 
 class Own(Law):
-    """A law of one's own."""
+    """A user-defined law."""
 
     def __post_init__(self):
         pass
@@ -42,7 +42,7 @@ class Own(Law):
 
 
 class Tides(Arms):
-    """Arms that move as nobody's do."""
+    """Arms with a user-defined motion."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -62,7 +62,7 @@ LAWS = ["bernoulli", "gaussian", "clipped-gaussian", "uniform", "constant", "bet
 
 
 def equal(one, two, path=""):
-    """Everything that two envs or teams hold: arrays, random streams, rings, generators."""
+    """Return the whole state of an env or team: arrays, random streams, ring buffers, generators."""
     assert type(one) is type(two), path
     if isinstance(one, np.ndarray):
         np.testing.assert_array_equal(one, two, err_msg=path)
@@ -73,15 +73,15 @@ def equal(one, two, path=""):
         assert one.keys() == two.keys(), path
         for name in one:
             equal(one[name], two[name], f"{path}.{name}")
-    elif type(one).__name__ == "_Robust":  # room, and what its `Samples` hold, which are compared
+    elif type(one).__name__ == "_Robust":  # buffers, and the content of its `Samples`, which is compared
         equal(*([x.mean, x.n, x.own_arm, x.own_reward] for x in (one, two)), path)
     elif isinstance(one, (list, tuple)):
         assert len(one) == len(two), path
         for i, pair in enumerate(zip(one, two, strict=True)):
             equal(*pair, f"{path}[{i}]")
-    elif isinstance(one, Uniforms):  # what is unread; the rest is memory
+    elif isinstance(one, Uniforms):  # the unread part; the rest is buffer
         equal(*([copy.deepcopy(stream).take(r, 9) for r in range(len(stream.step))] for stream in (one, two)), path)
-    elif isinstance(one, Samples):  # where they lie is memory
+    elif isinstance(one, Samples):  # their positions are buffer
         equal(*([x.n, estimated(x, 0.7), estimated(x, 9.0)] for x in (one, two)), path)
     elif hasattr(one, "__dict__") and not callable(one):
         own = ({k: v for k, v in vars(x).items() if k not in ("episode", "seeds")} for x in (one, two))
@@ -97,7 +97,7 @@ def estimated(samples, log_inverse_delta):
 
 
 def begun(agent, runs=2, wrappers=(), seed=0, env=None, make=ID):
-    """An env and a team that are about to play."""
+    """Return an env and a team before their first round."""
     team = hb.make_team(agent) if isinstance(agent, str) else agent
     core = assemble(make, team, runs=runs, wrappers=wrappers, env={"means": [0.3, 0.7, 0.5], **(env or {})})
     core.reset(seed)
@@ -106,7 +106,7 @@ def begun(agent, runs=2, wrappers=(), seed=0, env=None, make=ID):
 
 
 def by_phases(core, team, until=math.inf):
-    """As `play`, up to round `until`."""
+    """Play up to round `until`."""
     obs = core._seen()
     while obs.live.any() and core.t[0] < until:
         obs = core.pull(team.act(obs))
@@ -116,7 +116,7 @@ def by_phases(core, team, until=math.inf):
 
 @st.composite
 def networks(draw):
-    """A network of any kind that has an episode."""
+    """Return a network of any kind with compiled episodes."""
     graph = draw(st.sampled_from(["cycle", "grid", "star", "complete", "path", "erdos-renyi"]))
     m = draw(st.sampled_from([1, 4, 9])) if graph == "grid" else draw(st.integers(1, 8))
     if graph == "cycle":
@@ -168,7 +168,7 @@ def test_episodes_and_phases_leave_the_same_behind_and_take_turns(
 
 
 def take_turns(core, team, twin, other, stops):
-    """One goes by episodes and by the phases, the other by the phases alone."""
+    """One alternates between episodes and phases, the other uses the phases only."""
     for i, stop in enumerate([*sorted(stops), math.inf]):
         if i % 3 == 2:
             by_phases(core, team, stop)
@@ -209,7 +209,7 @@ def test_so_do_those_whose_wrapper_posts_states(own, epsilon, env, runs, stops, 
 @pytest.mark.parametrize("agent", COMPILED)
 @pytest.mark.parametrize("env", [{"n_agents": 5}, {"n_agents": 6, "graph": "erdos-renyi", "edge_probability": 0.5}])
 def test_curves_and_long_streams(agent, env):
-    """More rounds than a block of a random stream holds."""
+    """More rounds than a block of a random stream has."""
     env = {**env, "horizon": 3400, "means": [0.3, 0.7, 0.5]}
     seen = []
     for speed in (True, False):
@@ -223,7 +223,7 @@ def test_curves_and_long_streams(agent, env):
 
 
 class Silent(Wrapper):
-    """Drops as a stranger's wrapper may."""
+    """Drops messages as a third-party wrapper may."""
 
     drop_prob = 1.0
 
@@ -232,14 +232,14 @@ class Silent(Wrapper):
 
 
 class Deaf(Loss):
-    """Drops, and does more than that."""
+    """Drops messages, and changes others."""
 
     def deliver(self, inbox, env):
         return inbox
 
 
 class Biased(Huber):
-    """Looks at what it replaces."""
+    """Reads what it replaces."""
 
     def send(self, message, env):
         return message.but(reward=message["reward"] * 0.5)
@@ -323,7 +323,7 @@ def test_a_strangers_loss_is_one_of_those_that_episodes_know(agent):
 
 
 def test_queues_that_grow():
-    """More reports than a queue holds: arms that the leader does not want."""
+    """More reports than a queue holds, of arms that the leader does not want."""
     env = {"n_agents": 12, "graph": "star", "means": [0.1, 0.9], "horizon": 2000, "extra_delay": 3}
     core, team = begun("QuACK-UCB", env=env)
     twin, other = begun("QuACK-UCB", env=env)

@@ -1,4 +1,4 @@
-"""An env of one's own, in a file of the path, is an env like those that ship, whatever is done with it."""
+"""A user-defined env in a file works like the built-in ones, everywhere."""
 
 import subprocess
 import sys
@@ -66,7 +66,7 @@ def test_it_keeps_its_promises(id, wrappers):
 
 
 class Sticky:
-    """Stays while it pays."""
+    """Agent that stays with an arm while it pays."""
 
     heard = 0
 
@@ -133,7 +133,7 @@ def test_rows_start_afresh_bit_for_bit(id, more, rows, before):
 
 
 def test_drift_and_switches_come_with_every_env_of_rounds():
-    """The second half of the run is another problem, and the regret is against what is best now."""
+    """The second half of the run is another problem, and regret is against its best arm."""
     still = {**SMALL, "means": [0.9, 0.1], "permute_arms": False}
     env = {**still, "switches": 1}
     always = hb.PerAgent(
@@ -185,7 +185,7 @@ def test_the_command_line_runs_it_in_workers_and_goes_on(tmp_path):
     first = hushbandits("run", "own.toml", "--jobs", "2", cwd=tmp_path)
     assert first.returncode == 1
     assert "ZeroDivisionError" in first.stderr
-    (tmp_path / "late.py").write_text(LATE.format(then=1))  # what failed has left no rows, and may be mended
+    (tmp_path / "late.py").write_text(LATE.format(then=1))  # the failed run has no rows, and may be corrected
     again = hushbandits("run", "own.toml", "--jobs", "2", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     fresh = hushbandits("run", "own.toml", "--jobs", "1", "--out", "fresh", cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""Breadth-first searches that stop after γ hops find what distances of all pairs say, in memory of what they find."""
+"""Breadth-first searches up to γ hops equal all-pairs distances, in memory proportional to their results."""
 
 import tracemalloc
 
@@ -23,7 +23,7 @@ def graphs(draw):
 
 
 def from_all_pairs(distance, life, pace, ways):
-    """Senders, delays, degrees and lags as the distances of all pairs give them."""
+    """Return senders, delays, degrees and lags from the distances of all pairs."""
     m = len(distance)
     heard = [[w for w in range(m) if 0 < distance[v, w] <= life and ways[v, w]] for v in range(m)]
     width = max(map(len, heard))
@@ -87,7 +87,7 @@ def test_links_keep_a_graph(graph):
 
 
 def test_a_search_goes_on_where_its_room_was_full():
-    """Everyone hears everyone: more pairs than the first room holds."""
+    """All agents hear all others: more pairs than the initial buffer holds."""
     m = 400
     near = reach(links(nx.to_scipy_sparse_array(nx.complete_graph(m))), 1)
     assert m * (m - 1) > 1 << 16
@@ -97,7 +97,7 @@ def test_a_search_goes_on_where_its_room_was_full():
 
 @pytest.mark.parametrize(("graph", "width"), [("cycle", 4), pytest.param("grid", 12, marks=pytest.mark.weekly)])
 def test_ten_thousand_agents_take_little_memory(graph, width):
-    hb.make_batched("CoopNetwork-v0", n_agents=9, graph=graph, life=2)  # compiled before anything is measured
+    hb.make_batched("CoopNetwork-v0", n_agents=9, graph=graph, life=2)  # compile before the measurement
     tracemalloc.start()
     env = hb.make_batched("CoopNetwork-v0", n_agents=10_000, graph=graph, life=2, horizon=5)
     env.reset(0)

@@ -1,4 +1,4 @@
-"""A setting on `Env` itself has four places, all its own: what is done with shipped envs is done with it."""
+"""A new setting on `Env` needs code in four places only: everything that works on built-in envs works on it."""
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ def path(monkeypatch):
 
 
 class Reader:
-    """Goes by what it finds."""
+    """Agent that follows the notes it finds."""
 
     def __init__(self, m, rng, n_arms):
         self.plays, self.sums = np.ones(n_arms), np.ones(n_arms)
@@ -43,7 +43,7 @@ class Counting(Reader):
 def test_agents_play_it_alone_in_a_batch_and_in_workers():
     one, two = (hb.evaluate(SETTING, Counting, runs=4, options=hb.RunOptions(jobs, checkpoints=3)) for jobs in (1, 2))
     np.testing.assert_array_equal(one.final("regret"), two.final("regret"))
-    assert Counting.found == 4 * 58  # in the first turn there is no note, after the last one nobody listens
+    assert Counting.found == 4 * 58  # the first turn has no note, and the last one no reader
     assert one.curve("regret")[1].shape == (4, 3)
     hb.testing.check_agent(Reader, SETTING)
 

@@ -1,4 +1,4 @@
-"""The network agents against their twins, action for action."""
+"""The network agents equal their twins, action for action."""
 
 import networkx as nx
 import pytest
@@ -48,7 +48,7 @@ def test_quack_equals_its_twin(graph, m, kwargs):
 
 @pytest.mark.parametrize(("graph", "m", "leader"), [("cycle", 7, 0), ("path", 12, 0), ("star", 8, 1)])
 def test_queues_that_grow_lose_no_reward(monkeypatch, graph, m, leader):
-    """They begin with room for one, so that they grow again and again, half eaten as they are."""
+    """Queues begin with room for one report, so that they grow repeatedly while partly consumed."""
     reset = QuACK.reset
 
     def short(team, env, seeds):

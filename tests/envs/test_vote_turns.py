@@ -1,4 +1,4 @@
-"""An episode of voting holds no state: it and the phases take turns, and a run ends as it does by the phases alone."""
+"""Voting episodes have no state of their own: they alternate with the phases, and the run ends the same way."""
 
 import pickle
 import warnings
@@ -25,7 +25,7 @@ VOTERS = sorted(name for name in hb.list_agents() if isinstance(hb.make_team(nam
 
 
 def game(agent, lost, **env):
-    """An env and a team that are about to play."""
+    """Return an env and a team before their first round."""
     home = registered(agent)
     core, team = home._replace(env={**FEW, **env}, wrappers=(Loss(0.3),) if lost else ()).build(3)
     core.reset(11)
@@ -34,7 +34,7 @@ def game(agent, lost, **env):
 
 
 def beats(core, team, rounds):
-    """As `play`, at most so many rounds."""
+    """Play at most so many rounds."""
     obs = core._seen()
     while obs.live.any() and rounds > 0:
         obs = core.pull(team.act(obs))
@@ -44,7 +44,7 @@ def beats(core, team, rounds):
 
 
 def state(core):
-    """What has happened, and who acts next where anybody does."""
+    """Return the state, and the next active agents if there are any."""
     book = core.book._asdict() | {"who": np.where(core.live, core.book.who, -1)}
     return {**book, **core.metrics(), "seen": core.who[:, 0] * core.live, "named": core.recommendation()}
 
@@ -63,7 +63,7 @@ def test_episode_and_phases_take_turns(agent, lost):
     assert team.episode(core, 40)
     beats(core, team, 7)
     core, team = pickle.loads(pickle.dumps((core, team)))
-    assert team.episode(core, 41)  # a goal that some runs have behind them
+    assert team.episode(core, 41)  # some runs are already beyond this round
     beats(core, team, 60)
     assert team.episode(core, 150.5)
     assert team.episode(core)
@@ -80,7 +80,7 @@ def test_episode_and_phases_take_turns(agent, lost):
     st.lists(st.tuples(st.booleans(), st.integers(0, 90)), max_size=6),
 )
 def test_in_any_order_and_at_any_round(agent, lost, turns):
-    """Where all runs count every activation, they can be compared at every stop."""
+    """If all runs count every activation, they are comparable at every stop."""
     (one, by_the_phases), (core, team) = (game(agent, lost, horizon=300) for _ in range(2))
     total = 0
     for compiled, more in turns:
@@ -92,7 +92,7 @@ def test_in_any_order_and_at_any_round(agent, lost, turns):
             beats(core, team, more)
             beats(one, by_the_phases, more)
         total += more
-        if one.live.all() and (one.t == total).all():  # else some activation was not counted, and clocks are apart
+        if one.live.all() and (one.t == total).all():  # else an activation was not counted, and clocks differ
             equal(state(one), state(core))
     beats(one, by_the_phases, 300)
     assert team.episode(core)
@@ -105,7 +105,7 @@ def test_a_row_that_starts_afresh_goes_on_in_compiled_code():
     team.episode(core, 30)
     fresh = spawn_seeds(5, 1)
     core.reset(fresh, rows=[1])
-    _, late = game("DP-MASE", True)  # its agents know nothing in any run; run 1 is looked at alone
+    _, late = game("DP-MASE", True)  # its agents know no run; run 1 is checked alone
     late.reset(EnvView(core), own_streams(core, late))
     assert late.episode(core)
     alone.reset(fresh.repeat(3, 0))
@@ -128,14 +128,14 @@ def test_between_the_phases_and_behind_other_wrappers_only_the_phases_will_do():
 
 
 class Spared(Loss):
-    """Loses what its own rule says, at the rate that it declares."""
+    """Drops by its own rule, at the rate that it declares."""
 
     def send(self, message, env):
         return message
 
 
 def test_a_loss_of_ones_own_is_played_as_it_is_written():
-    """The compiled loop used to lose votes by its own rule instead."""
+    """Formerly the compiled loop dropped votes by its own rule instead."""
     finals = []
     for step in (None, lambda: None):
         core = hb.make_batched("DPMASE-v0", n_agents=8, wrappers=[Spared(0.9)])
@@ -151,7 +151,7 @@ class Mute(DPMASE):
 
 
 def test_a_phase_of_ones_own_is_played_as_it_is_written():
-    """The compiled loop used to play the phase of the class that it was derived from."""
+    """Formerly the compiled loop played the phase of the base class."""
     finals = []
     for step in (None, lambda: None):
         core = hb.make_batched("DPMASE-v0", n_agents=8, horizon=9000)

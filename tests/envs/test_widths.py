@@ -1,4 +1,4 @@
-"""Sizes at and just over the blocks in which luck is read: every run ends, and both speeds end with the same bits."""
+"""Sizes at and just above the blocks of random numbers: every run ends, compiled and by phases with equal results."""
 
 from itertools import cycle
 
@@ -10,11 +10,11 @@ from kinds import each_once, one_per_class, weekly_but
 import hushbandits as hb
 from hushbandits.core.rollout import rollout
 
-#: A block of uniforms is 4 times, a block of activations twice as long.
+#: A block of uniforms has 4 times as many steps, a block of activations twice as many.
 WIDE = 1 << 12
-#: Around what is read ahead.
+#: Sizes around what is read ahead.
 ARMS = (WIDE - 1, WIDE, WIDE + 1, 2 * WIDE + 1, 10_000)
-#: Arms, agents, rounds; few rounds are enough, for blocks of rounds are the shorter the more arms or agents there are.
+#: Arms, agents, rounds; few rounds suffice, since blocks of rounds are shorter for more arms or agents.
 SIZES = [
     *((3, m, 130) for m in (64, 65)),
     *((k, 2, 130) for k in (WIDE, WIDE + 1)),
@@ -25,26 +25,26 @@ SIZES = [
 
 #: Trained policies have the size of their training.
 ANYWHERE = [case for case in zip(hb.list_agents(), cycle(SIZES)) if "PPO" not in case[0]]
-#: One for each way in which rounds are compiled and luck is read; what the others decide does not hang on blocks.
+#: One agent for each way to compile rounds and read random numbers; others do not depend on blocks.
 WAYS = ("UCB1", "Index-TS", "QuACK-UCB", "Byzantine-UCB", "DP-UCB-INT", "DP-MASE", "Decentralized-SER4")
 
 
 def both(home):
-    """Final metrics of a run in compiled code are those of the same run by the phases; they are returned."""
+    """Final metrics of a compiled run equal those of the same run by phases; they are returned."""
     one, two = (rollout(*home.build(1), 3, step) for step in (None, lambda: None))
     equal(one, two)
     return one
 
 
 def sized(home, size):
-    """A home of another size; a duel has as many arms as there are preferences, and a file as many as it has rows."""
+    """A home of another size; a duel has as many arms as preferences, and a file as many as rows."""
     n_arms, n_agents, horizon = size
     env = {**home.env, "n_agents": n_agents, "horizon": horizon}
     if not home.env_id.startswith(("Dueling", "LTR")):
         env |= {"n_arms": n_arms, "means": [0.9] + [0.1] * (n_arms - 1)}
-    if "Grid" in home.env_id:  # these sizes are no squares
+    if "Grid" in home.env_id:  # these sizes are not square
         env["graph"] = "cycle"
-    if home.agent.startswith("CMP-UCB") and n_agents > 64:  # a largest partition is searched for among fewer
+    if home.agent.startswith("CMP-UCB") and n_agents > 64:  # the largest partition is searched among fewer
         return home._replace(env=env, agent_kwargs={**home.agent_kwargs, "partition": "greedy"})
     return home._replace(env=env)
 
@@ -53,7 +53,7 @@ def sized(home, size):
 @pytest.mark.parametrize("n_arms", ARMS)
 @pytest.mark.parametrize("agent", ["DP-MASE", "Corrupted-Elimination", "Independent"])
 def test_wide_votes_end_and_are_those_of_the_phases(agent, n_arms):
-    """One arm is worth 1 and the others 0: the first phase votes them out, with a uniform for each."""
+    """One arm has mean 1 and the others 0: the first phase votes them out, with a uniform for each."""
     found = both(Home("DPMASE-v0", agent, {"n_agents": 1, "means": [1.0] + [0.0] * (n_arms - 1), "threshold": 0}))
     assert found["correct"].all()
     assert not found["inconclusive"].any()

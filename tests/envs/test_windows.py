@@ -1,4 +1,4 @@
-"""The shortest interval that holds q points: of several the one nearest the middle rank, then the lower."""
+"""The shortest interval with q points: among several the one nearest the middle rank, then the lower."""
 
 import math
 
@@ -13,7 +13,7 @@ from hushbandits.estimators.running import follow
 
 
 def window(y, q):
-    """The docstring, word by word."""
+    """The docstring as code."""
     n = len(y)
     shortest = min(y[i + q - 1] - y[i] for i in range(n - q + 1))
     ties = [i for i in range(n - q + 1) if y[i + q - 1] - y[i] == shortest]
@@ -33,7 +33,7 @@ def test_of_shortest_windows_the_one_nearest_the_middle_then_the_lower(values, d
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 6), min_size=4, max_size=14), st.data())
 def test_the_middle_may_be_left_out(values, data):
-    """Every window of q reaches from the lowest n − q + 1 to the highest: the rest is not looked at."""
+    """Every window of q begins at most at the lowest n − q + 1: the rest is not read."""
     y = np.sort(np.array(values, float))
     n = len(y)
     q = data.draw(st.integers(n // 2 + 1, n))
@@ -45,7 +45,7 @@ def test_the_middle_may_be_left_out(values, data):
 
 @pytest.mark.parametrize("far", [100.0, -100.0])
 def test_where_no_x_lies_in_the_window_it_is_its_middle(far):
-    """By the sample as a whole, and as it grows."""
+    """From the whole sample, and as it grows."""
     n, delta = 120, 0.3
     y = np.random.default_rng(3).random(n)
     sample = np.empty(2 * n)

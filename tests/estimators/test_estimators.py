@@ -1,4 +1,4 @@
-"""Robust means: naive twins, contamination, breakdown, and the running structures against the naive ones."""
+"""Robust means equal naive twins, under contamination and up to breakdown; running structures equal naive ones."""
 
 import math
 import statistics
@@ -62,7 +62,7 @@ def test_estimators_equal_their_twins(law, delta):
     (LugosiMendelson(0.01), lambda n, d: math.ceil(0.08 * n + 12 * math.log(4 / d))),
 ])  # fmt: skip
 def test_breakdown_points_of_the_trimmed_means(estimator, points):
-    """One bad point among the Y fewer than the breakdown point leaves the estimate in place; at it, it is gone."""
+    """One bad point in Y below the breakdown point leaves the estimate in place; at the breakdown point it is gone."""
     n, delta = 1000, 0.1
     x = np.random.default_rng(1).random(2 * n)
     bad = points(n, delta)
@@ -79,8 +79,8 @@ def kept(n, delta, epsilon):
 
 
 def test_bernoulli_may_collapse_to_a_point():
-    """The spec of few-valued rewards: one value holds enough of Y, so that 𝒵 is that value."""
-    x = np.repeat(np.tile([1.0, 1.0, 0.0], 50), 2)  # pairs, so that X and Y are alike: N = 150, 100 ones
+    """The rule for few-valued rewards: one value holds enough of Y, so that 𝒵 is that value."""
+    x = np.repeat(np.tile([1.0, 1.0, 0.0], 50), 2)  # pairs, so that X and Y are equal: N = 150, 100 ones
     assert 0 < kept(150, 1e-5, 0.0) < 100 < kept(150, 0.5, 0.0)
     assert TrimmedMean(0.0)(x, 1e-5) == 1.0
     assert TrimmedMean(0.0)(x, 0.5) == pytest.approx(2 / 3)
@@ -127,7 +127,7 @@ def test_running_estimates_equal_the_naive_ones_exactly(estimator, law):
 
 @pytest.mark.parametrize("estimator", [TrimmedMean(0.0), TrimmedMean(0.02), LugosiMendelson(0.0)], ids=str)
 def test_estimates_that_are_not_made_anew_stay_exact(estimator):
-    """Few arrivals, most of them between the tails, δ that moves and rests: every way to skip work is taken."""
+    """Few arrivals, mostly between the tails, with a δ that moves and rests: every shortcut is taken."""
     rng = np.random.default_rng(5)
     running = follow(estimator, (1, 1, 3), 2000, 4.0)
     samples, out = [[], [], []], np.zeros((1, 1, 3))
@@ -145,7 +145,7 @@ def test_estimates_that_are_not_made_anew_stay_exact(estimator):
 
 
 def test_the_tails_stay_short():
-    """What the trimmed mean keeps does not grow with the sample: that is its cost."""
+    """The memory of the trimmed mean does not grow with the sample."""
     *_, (_, running, samples) = grow(TrimmedMean(0.0), "beta", 250, 60, 0, -math.log(1e-2))
     assert isinstance(running, Tails)
     assert max(len(s) for s in samples[0][0]) > 7000

@@ -1,10 +1,10 @@
-"""Submissions of agents that ship, played when a test first asks for them."""
+"""Submissions of built-in agents, played when a test first uses them."""
 
 import pytest
 
 from hushbandits.cli.main import main
 
-#: What is asked of `hushbandits bench`, by the name that tests use.
+#: Arguments of `hushbandits bench`, by the name that tests use.
 ASKED = {
     "Commit-Blocks": ("--agents", "Commit-Blocks", "--tasks", "feedback"),
     "PPO-DistDP": ("--agents", "PPO-DistDP", "--tasks", "feedback"),

@@ -1,4 +1,4 @@
-"""HushBench: frozen tasks, scores, submissions that anybody can check, and the leaderboard that is made of them."""
+"""HushBench: frozen tasks, scores, verifiable submissions, and their leaderboard."""
 
 import json
 import re
@@ -26,7 +26,7 @@ SERVER = re.search(r"```python\n(# own_server.py\n.*?)```", (ROOT / "docs/board.
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """An empty working folder; what is imported from it is gone afterwards."""
+    """An empty working folder; modules imported from it are unloaded afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     yield tmp_path
@@ -80,7 +80,7 @@ def test_the_frozen_ends_are_nought_and_one_in_every_task():
 @pytest.mark.parametrize("name", [name for name, task in tasks().items() if task.level == "small"])
 @pytest.mark.parametrize("end", ["random", "best"])
 def test_who_is_a_frozen_end_costs_as_much_today(name, end, tmp_path):
-    """The ends were played on other random numbers; half of an interval is two standard errors, and seven are let."""
+    """The anchors come from other random numbers; half of an interval is two standard errors, and seven are allowed."""
     said, task = anchors()["tasks"][name][end], tasks()[name]
     played = play(entry(said["agent"], {}), [task], tmp_path, hb.RunOptions(1))
     cost = task.costs(played[name][1])
@@ -93,7 +93,7 @@ def test_who_is_a_frozen_end_costs_as_much_today(name, end, tmp_path):
 
 @pytest.fixture
 def changed(submitted, tmp_path):
-    """Return a function that writes a submission of an agent that ships, with something else in it."""
+    """Return a function that writes a submission of a built-in agent with something changed."""
 
     def write(change, name="Commit-Blocks"):
         said = json.loads(submitted(name).read_text(encoding="utf8"))
@@ -110,7 +110,7 @@ def halved(said):
 
 
 def consistently(said):
-    """All sums are made anew, as somebody would do who knows how."""
+    """Compute all aggregates anew, as a skilled forger would."""
     halved(said)
     said |= Submission(said).recomputed().data
 
@@ -135,7 +135,7 @@ def test_one_altered_number_is_refused_and_named(changed, change, says, capsys):
 
 def test_rows_that_were_changed_with_their_sums_are_found_by_playing(changed, capsys):
     path = changed(consistently)
-    read(path)  # its sums are whole
+    read(path)  # its aggregates are consistent
     assert main(["bench", "--verify", str(path), "--jobs", "1", "--shard", "1/1"]) == 1
     assert "users-plain values regret 7 says" in capsys.readouterr().err
 
@@ -190,7 +190,7 @@ def test_nothing_that_a_submission_names_is_imported(changed, here, capsys):
 
 @pytest.mark.parametrize("name", ["Commit-Blocks", "DP-MASE epsilon=1"])
 def test_the_submission_of_who_ships_has_no_digest_and_all_tasks_of_its_setting(name, submitted):
-    found = read(submitted(name))  # which holds its sums against its rows
+    found = read(submitted(name))  # checks its aggregates against its rows
     assert (found.data["source"], found.agent.on, found.agent.called) == ("", None, name)
     assert {*found.data["tasks"]} == {t.name for t in chosen([*found.standings])}
 
@@ -200,7 +200,7 @@ def test_every_agent_that_ships_is_let_in_or_has_a_reason():
     assert len({reference.folder(Path(), use).name for use in uses}) == len(uses)  # a file for each
     assert {use.name for use in uses} | set(absent()) == set(hb.list_agents())
     for use in uses:
-        admit(use, chosen(()))  # which refuses who can play none of the tasks
+        admit(use, chosen(()))  # raises if it can play none of the tasks
     for name, (why, shown) in absent().items():
         assert f"hushbandits bench --agents {name}" in shown
         if "pairs" not in why:  # the others are slow
@@ -213,7 +213,7 @@ def test_every_agent_that_ships_is_let_in_or_has_a_reason():
 def test_an_agent_of_ones_own_from_code_to_page(here, capsys):
     (here / "own_server.py").write_text(SERVER)
     asked = ["bench", "--agents", "own_server:Server", "--jobs", "1", "--tasks"]
-    assert main([*asked, "users-small"]) == 0  # the first task of the folder's
+    assert main([*asked, "users-small"]) == 0  # the folder's first task
     assert "users-small" in capsys.readouterr().out
     assert main([*asked, "feedback", "--submit", "mine.json"]) == 0
     mine = read(here / "mine.json")
@@ -245,7 +245,7 @@ def test_a_shard_and_its_fellow_are_the_whole_and_half_a_folder_goes_on(here, ca
         assert main([*asked, "--out", out]) == 0
         tables.append(capsys.readouterr().out)
     capsys.readouterr()
-    assert main([*asked, "--out", "part1"]) == 0  # the half that is missing
+    assert main([*asked, "--out", "part1"]) == 0  # the missing half
     assert tables == [capsys.readouterr().out] * 2
     assert re.search(r"users-small +24 ", tables[0])
 
@@ -258,10 +258,10 @@ def test_a_policy_that_was_trained_is_named_by_its_folder(submitted, here, capsy
     said |= {"agent": {"use": "sb3:mine", "label": "sb3:mine"}, "source": source(entry("sb3:mine", {}))}
     (here / "mine.json").write_text(json.dumps(said))
     verify = ["bench", "--verify", "mine.json", "--jobs", "1", "--shard", "1/15", "--agents"]
-    assert main([*verify, "sb3:theirs"]) == 0  # the same policy, wherever it lies
+    assert main([*verify, "sb3:theirs"]) == 0  # the same policy, from another folder
     (here / "theirs/card.json").write_text((folder / "card.json").read_text() + " ")
     assert main([*verify, "sb3:theirs"]) == 1
-    assert main([*verify, "PPO-DistDP"]) == 1  # as it is, and of no digest
+    assert main([*verify, "PPO-DistDP"]) == 1  # the built-in policy, which has no digest
     assert capsys.readouterr().err.count("other code, or edited") == 2
 
 

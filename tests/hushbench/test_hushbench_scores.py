@@ -9,7 +9,7 @@ from hushbench.submission import read
 
 
 def test_the_interquartile_mean_of_a_worked_example():
-    """Of 0…7 the middle half is 2, 3, 4, 5; two tasks are one pile of runs."""
+    """Of 0…7 the middle half is 2, 3, 4, 5; runs of two tasks are pooled."""
     assert aggregate([np.arange(4.0), np.arange(4.0, 8.0)])[0] == 3.5
     scipy = pytest.importorskip("scipy.stats")
     x = np.random.default_rng(0).standard_cauchy(144)
@@ -17,7 +17,7 @@ def test_the_interquartile_mean_of_a_worked_example():
 
 
 def test_the_interval_resamples_each_task_by_itself():
-    """Tasks that lie far apart and do not vary leave an interval of no width; one pile of them would not."""
+    """Constant tasks that lie far apart give an interval of no width; pooled resampling would not."""
     low, high = aggregate([np.full(24, 0.0), np.full(24, 0.5), np.full(24, 1.0)])[1]
     assert low == high == 0.5
 

@@ -1,4 +1,4 @@
-"""A model card of a trained policy: its numbers are those of ``card.json``."""
+"""A model card of a trained policy has the numbers of ``card.json``."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ def folder(tmp_path):
 
 
 def fields(text):
-    """What stands on top: names, each with a word or with JSON."""
+    """Return the metadata: names, each with a word or JSON."""
     _, top, _ = text.split("---\n", 2)
     found = {}
     for line in top.splitlines():

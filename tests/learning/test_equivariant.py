@@ -1,4 +1,4 @@
-"""Gradient training of policies that score choices one by one: they know no number of arms."""
+"""Gradient training of policies that score choices one by one, for any number of arms."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ def equivariant(folder, case, **given):
 
 @pytest.fixture(params=CASES)
 def model(request):
-    """A model with weights of a size that matters, after some steps of its env."""
+    """A model with weights of relevant size, after some steps of its env."""
     id, env = HOMES[request.param]
     venv = Described(make_sb3(id, 2, permute_arms=True, **env))
     venv.seed(3)
@@ -54,7 +54,7 @@ def test_who_renames_choices_renames_what_is_done_and_nothing_else(model):
     (plain, value), (renamed, same) = told(model, seen), told(model, np.ascontiguousarray(seen[:, order]))
     np.testing.assert_allclose(renamed, plain[:, order], rtol=1e-4, atol=1e-7)
     np.testing.assert_allclose(same, value, rtol=1e-4, atol=1e-6)
-    assert plain.std(1).max() > 0.01  # it does prefer some
+    assert plain.std(1).max() > 0.01  # it does prefer some arms
 
 
 def test_it_is_played_in_numpy_as_pytorch_would(model):

@@ -1,4 +1,4 @@
-"""Evolution strategies: they know no number of arms, and are played as they were trained."""
+"""Evolution strategies: their policies work for any number of arms, and play as in training."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_it_plays_with_other_arms_agents_and_horizon(tmp_path, case):
 
 
 def test_what_is_shown_in_other_bounds_is_understood():
-    """Behind a wrapper means are shown as x/(1 + |x|); one that does nothing changes no choice, but for rounding."""
+    """Behind a wrapper, means are shown as x/(1 + |x|); a wrapper without effect changes no choice, up to rounding."""
     plain, behind = (
         hb.evaluate("CoopNetwork-Train-v0", "ES-CoopNetwork", runs=30, wrappers=wrappers).final("regret")
         for wrappers in ([], [hb.make_wrapper("Loss", rate=0.0)])

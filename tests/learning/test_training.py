@@ -1,4 +1,4 @@
-"""Training: it phases uniform play, goes on after a stop, and leaves a folder that can be played at any moment."""
+"""Training is better than uniform play, continues after an interruption, and keeps a playable folder at all times."""
 
 import json
 import sys
@@ -25,7 +25,7 @@ def lost(agent):
 
 
 def stopped(folder, algo="ppo", after=30, **given):
-    """A training that is stopped once more than so many steps are done."""
+    """A training that is interrupted after so many steps."""
 
     def stop(steps, found):
         if steps > after and found is None:
@@ -73,7 +73,7 @@ def test_an_interrupted_training_goes_on_from_its_checkpoint(tmp_path, algo):
     calls = []
     trained(folder, algo, **given, resume=True, notify=lambda steps, found: calls.append(steps))
     assert calls[0] == done
-    assert min(calls) == done  # nothing is trained twice
+    assert min(calls) == done  # no step is trained twice
     assert set(contents(folder)) == {"card.json", "weights.npz"}
     training = read(folder).card["training"]
     assert training["curve"][: len(before.card["training"]["curve"])] == before.card["training"]["curve"]
@@ -187,7 +187,7 @@ def test_a_training_that_diverges_says_so(tmp_path):
 
 
 class Curves:
-    """MLflow and Weights & Biases, as far as a training calls them."""
+    """Fakes of MLflow and Weights & Biases, as far as a training calls them."""
 
     def __init__(self):
         self.rows, self.runs, self.open = [], [], 0
