@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.baselines.gossip import Gossip, gossip, gossip_matrix
-from hushbandits.core import Array, Streams, World, check_unit_rewards, jit, real
+from hushbandits.core import Array, Streams, World, jit, real
 from hushbandits.policies.luck import largest_beta
+from hushbandits.policies.start import check_unit_rewards
 
 
 class _Posteriors(NamedTuple):

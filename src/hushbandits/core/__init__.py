@@ -26,14 +26,14 @@ from hushbandits.core.utils.validate import (
     shown,
 )
 from hushbandits.core.validation import Space, Stacked, as_array, checked, choices, handed, inside, locked
-from hushbandits.core.wrapper import Privatizer, SecureFunction, Wrapper, check_unit_rewards
+from hushbandits.core.wrapper import Privatizer, SecureFunction, Wrapper
 
 __all__ = [
     "LONGEST", "ONCE", "ONE_USER", "RESOLVED", "Action", "Adjacency", "Arms", "Array", "Bernoulli", "Channel",
     "Coding", "Env", "EnvView", "Field", "Fields", "Gathering", "Guarantee", "Inbox", "Law", "Message", "Metric",
     "Noise", "Observation", "Params", "Part", "Payload", "PointNoise", "Privatizer", "Protocol", "RepeatingMeans",
     "Run", "Sealing", "SecureFunction", "Seeds", "Shuffling", "Space", "Stacked", "Standing", "Streams", "Task",
-    "Team", "UniformMeans", "Uniforms", "World", "Wrapper", "affordable", "as_array", "check_unit_rewards", "checked",
+    "Team", "UniformMeans", "Uniforms", "World", "Wrapper", "affordable", "as_array", "checked",
     "choice", "choices", "count", "divisor", "draw_locations", "flag", "handed", "inside", "integer", "invalid",
     "jit", "locked", "probability", "real", "reals", "require", "set_rows", "shown", "spawn_seeds",
 ]  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 
 import numpy as np
 
@@ -16,18 +15,6 @@ from hushbandits.core.random.names import agent
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.team import Team
 from hushbandits.core.utils import Array, Message, Seeds
-
-
-@lru_cache
-def log_checkpoints(horizon: int, points: int = 50) -> tuple[int, ...]:
-    """Return up to `points` whole numbers from 1 to `horizon`, evenly spaced in the logarithm.
-
-    Examples
-    --------
-    >>> log_checkpoints(100, 5)
-    (1, 3, 10, 32, 100)
-    """
-    return tuple(sorted({int(x) for x in np.round(np.geomspace(1, max(1, horizon), points))}))
 
 
 def rollout(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] | None = None) -> dict[str, Array]:

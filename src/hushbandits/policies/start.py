@@ -5,10 +5,38 @@ from __future__ import annotations
 from copy import copy
 from typing import NamedTuple
 
-from hushbandits.core import Array, Streams, World, Wrapper, check_unit_rewards, spawn_seeds
+from hushbandits.core import Array, Streams, World, Wrapper, spawn_seeds
 from hushbandits.core.random.rewards import Stable
 from hushbandits.core.utils import words
 from hushbandits.policies.policy import Policy
+
+
+def check_unit_rewards(who: str, env: World, heard: bool = False) -> None:
+    """Refuse an env that hands its agents rewards beyond [0, 1], for a rule that is defined on [0, 1] alone.
+
+    Parameters
+    ----------
+    who : str
+        Whose rule it is.
+    env : World
+        The env, or its view.
+    heard : bool
+        Whether the rule learns from reports of other agents, too.  A report that an adversary replaced is no reason.
+
+    Raises
+    ------
+    ValueError
+        Names the law, where it is shown, or the wrapper that takes rewards beyond.
+    """
+    reward = env.told.get("reward")
+    if reward is not None and (reward.range[0] < 0.0 or reward.range[1] > 1.0):
+        tellers = [wrapper.name for wrapper in env.wrappers if type(wrapper).tell is not Wrapper.tell]
+        law = getattr(env, "law", None)  # one of one's own is not shown
+        paid = f"those of {tellers[0]}" if tellers else "those of this env" if law is None else repr(law)
+        raise ValueError(f"{who} needs rewards in [0, 1], not {paid}")
+    noisy = [wrapper.name for wrapper in env.wrappers if "add" in wrapper.verbs]
+    if heard and noisy:
+        raise ValueError(f"{who} needs reports of rewards in [0, 1], not those of {noisy[0]}")
 
 
 def started(

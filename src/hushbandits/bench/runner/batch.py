@@ -18,7 +18,7 @@ from hushbandits.core.env import Env, check_compatible
 from hushbandits.core.env_view import EnvView
 from hushbandits.core.metric import gathered
 from hushbandits.core.random.streams import spawn_seeds
-from hushbandits.core.rollout import begin, log_checkpoints, measured, record
+from hushbandits.core.rollout import begin, measured, record
 from hushbandits.core.team import Team
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, assemble, make_team, make_wrapper
 
@@ -76,6 +76,17 @@ def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> Sequence[int]:
                 f"checkpoints: {point} lies beyond the horizon of {horizon} {env.clock}: no run gets there"
             )
     return listed
+
+
+def log_checkpoints(horizon: int, points: int = 50) -> tuple[int, ...]:
+    """Return up to `points` whole numbers from 1 to `horizon`, evenly spaced in the logarithm.
+
+    Examples
+    --------
+    >>> log_checkpoints(100, 5)
+    (1, 3, 10, 32, 100)
+    """
+    return tuple(sorted({int(x) for x in np.round(np.geomspace(1, max(1, horizon), points))}))
 
 
 def numbers_of(env: Env, team: Team) -> list[str]:

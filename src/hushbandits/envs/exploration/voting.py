@@ -17,7 +17,6 @@ import numpy as np
 from hushbandits.core import LONGEST, Array, Inbox, Observation, Streams, Team, World, jit
 from hushbandits.core.random.names import DRAWS, NOISE
 from hushbandits.core.random.philox import fill, uniform
-from hushbandits.core.wrapper import check_unit_rewards
 from hushbandits.envs.exploration.votes import (
     HORIZON,
     PLAYERS,
@@ -31,6 +30,7 @@ from hushbandits.envs.exploration.votes import (
     retire,
     settle,
 )
+from hushbandits.policies.start import check_unit_rewards
 from hushbandits.routines.routine import RESETS, Routine, State
 
 _Rule = Callable[..., int]

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core import Array, Coding, Observation, Part, World, choice
-from hushbandits.core.task import add_pulls
+from hushbandits.core import Array, Coding, Observation, Part, World, choice, jit
 from hushbandits.envs.feedback.render import BlockPicture
 
 
@@ -103,7 +102,7 @@ class FeedbackTask(BlockPicture):
         inbox = obs.inbox
         assert inbox is not None
         self._n, self._total = inbox.total("n"), inbox.total("reward")
-        add_pulls(self.arm, self._n, self._total, self.pulls, self.sums)
+        _add_pulls(self.arm, self._n, self._total, self.pulls, self.sums)
         self.show_arms("own", self._seats, self.pulls, self.sums)
         self.observations[..., self.layout["time"]] = (self._served / self.core.horizon)[..., None]
 
@@ -118,3 +117,12 @@ class FeedbackTask(BlockPicture):
     def show_turn(self, pull: bool, talk: bool) -> None:
         """Mark the servers that act: those that still have users.  Servers never send messages."""
         self.observations[..., self.layout["acts"]] = (pull & (self._served < self.core.horizon))[..., None]
+
+
+@jit
+def _add_pulls(arm, n, total, pulls, sums):  # type: ignore[no-untyped-def]
+    """Add every agent's `n` pulls of one arm."""
+    for r in range(arm.shape[0]):
+        for m in range(arm.shape[1]):
+            pulls[r, m, arm[r, m]] += n[r, m]
+            sums[r, m, arm[r, m]] += total[r, m]

@@ -11,8 +11,8 @@ from gymnasium import spaces
 
 from hushbandits.core import Array, Coding, Field, Inbox, Part, Space, Stacked, Task, World, affordable, choices
 from hushbandits.core.messages import Observation
-from hushbandits.core.task import WIDE, hear, pull_one
-from hushbandits.core.utils import choice
+from hushbandits.core.task import WIDE
+from hushbandits.core.utils import choice, jit
 
 
 class ArmTask(Task):
@@ -139,7 +139,7 @@ class ArmTask(Task):
             return
         at = self.layout
         mean, width, time = at["own_mean"].start, at["own_width"].start, at["time"].start
-        pull_one(
+        _pull_one(
             self.arm, obs.reward, obs.t, self.core.horizon, self.pulls, self.sums, self.observations, mean, width, time
         )  # fmt: skip
 
@@ -175,7 +175,7 @@ class ArmTask(Task):
             self.show_arms("own", self._seats, self._known, self.sums)
         if self._events:
             mean, width = self.layout["heard_mean"].start, self.layout["heard_width"].start
-            hear(*inbox.tally(), self._heard_n, self._heard_s, self.observations, mean, width)
+            _hear(*inbox.tally(), self._heard_n, self._heard_s, self.observations, mean, width)
         elif self._states:
             self._heard_n, self._heard_s = inbox.total("count"), inbox.total("mean", "count")
             self.show_arms("heard", self._seats, self._heard_n, self._heard_s)
@@ -224,3 +224,38 @@ def speech_space(name: str, field: Field) -> Space:
     raise ValueError(
         f"speech field {name!r} has dtype {field.dtype!r}; a learned message is bits ('?') or floats ('f4')"
     )
+
+
+@jit
+def _pull_one(arm, reward, t, horizon, pulls, sums, obs, mean, width, time):  # type: ignore[no-untyped-def]
+    """Add every agent's own pull, and write what that changes: `show` of one arm, and the share of time.
+
+    The round that is being played counts as over.
+    """
+    for r in range(arm.shape[0]):
+        clock = min((t[r] + 1) / horizon, 1.0)
+        for m in range(arm.shape[1]):
+            k = arm[r, m]
+            pulls[r, m, k] += 1.0
+            sums[r, m, k] += reward[r, m]
+            n = max(pulls[r, m, k], 0.0)
+            obs[r, m, mean + k] = min(max(sums[r, m, k] / max(n, 1.0), -WIDE), WIDE)
+            obs[r, m, width + k] = 1.0 / math.sqrt(1.0 + n)
+            obs[r, m, time] = clock
+
+
+@jit
+def _hear(pulls, sums, n, total, obs, mean, width):  # type: ignore[no-untyped-def]
+    """Add this round's tallies to those of before, and `show` what they come to."""
+    arms = n.shape[2]
+    for r in range(n.shape[0]):
+        for m in range(n.shape[1]):
+            for k in range(arms):
+                n[r, m, k] += pulls[r, m, k]
+                total[r, m, k] += sums[r, m, k]
+            known, worth, seen = n[r, m], total[r, m], obs[r, m]
+            for k in range(arms):
+                count = max(known[k], 0.0)
+                seen[mean + k] = min(max(worth[k] / max(count, 1.0), -WIDE), WIDE)
+            for k in range(arms):
+                seen[width + k] = 1.0 / math.sqrt(1.0 + max(known[k], 0.0))
