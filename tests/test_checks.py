@@ -1,4 +1,4 @@
-"""What is asked of every change: in one order, failing where something fails, the same here and where it is hosted."""
+"""Checks of every change run in one order and stop at a failure, locally and on the hosting service."""
 
 import ast
 import os
@@ -12,14 +12,14 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 README = (ROOT / "README.md").read_text()
-#: Each step of `.ci/run`, as a pattern of the shell.
+#: Each step of `.ci/run`, as a shell pattern.
 STEPS = ["pip install*lint*", "ruff check*", "ruff format --check*", "mypy*", "lint-imports*", "numpydoc lint*",
          "pip install*test*", "pytest*", "python -m sphinx*"]  # fmt: skip
 
 
 @pytest.fixture
 def checked(tmp_path):
-    """`.ci/run` in a folder of its own, where every program only writes down that it was called, or fails."""
+    """Run `.ci/run` in an empty folder, where every program only records its call, or fails."""
     programs, log = tmp_path / "programs", tmp_path / "log"
     programs.mkdir()
     stub = (

@@ -1,4 +1,4 @@
-"""The examples of every page of the documentation run; a page that writes files is followed in an empty folder."""
+"""The examples on every page of the documentation run; pages that write files are run in an empty folder."""
 
 import doctest
 import re
@@ -17,9 +17,9 @@ from hushbandits.cli.main import main
 
 ROOT = Path(__file__).parents[1]
 PAGES = [p for p in pages.SITE if ">>>" in p.read_text()]
-#: Blocks that say which file they are.
+#: Blocks that name their file.
 FILES = re.compile(r"```(?:python|toml)\n# (\w+\.(?:py|toml))\n(.*?)```", re.S)
-#: Pages that write files: the test follows them to the end, one of them by default.
+#: Pages that write files: the test runs them completely, by default one of them.
 FOLLOWED = [(page,) for page in PAGES if FILES.search(page.read_text())]
 START = ROOT / "docs/start.md"
 #: Pages that use each other's files.
@@ -29,7 +29,7 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
 
 
 def followed(page, capsys):
-    """Run a page's examples and commands in their order, each example with the names of those before it."""
+    """Run a page's examples and commands in order; each example sees the names of those before it."""
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     names = {}
     for language, block in FENCE.findall(page.read_text()):
@@ -50,7 +50,7 @@ def test_the_examples_run(page, capsys):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty folder; what is imported from it is gone afterwards."""
+    """An empty folder; modules imported from it are unloaded afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
     yield tmp_path
@@ -89,7 +89,7 @@ def test_the_page_shows_the_examples_as_they_are():
 
 
 def test_the_harness_page_declares_and_runs(folder):
-    """Its blocks in their order, under the names of the package; a run is made small."""
+    """Run its blocks in order, with the package's names and a small number of runs."""
     text = (ROOT / "docs/harness.md").read_text()
     (declared,) = re.findall(r"```toml\n(.*?)```", text, re.S)
     Path("sharing.toml").write_text(declared)
@@ -109,7 +109,7 @@ def test_the_harness_page_declares_and_runs(folder):
 
 
 def test_every_block_of_a_page_is_run_by_something():
-    """Python and TOML stand as doctests, as files, in the README, or in the harness's page."""
+    """Blocks of Python and TOML are doctests or files, or stand in the README or on the harness's page."""
     for page in pages.SITE:
         blocks = re.findall(r"```(?:python|toml)\n(.*?)```", page.read_text(), re.S)
         assert page.name == "harness.md" or len(blocks) == len(FILES.findall(page.read_text())), page.name

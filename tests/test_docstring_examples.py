@@ -1,4 +1,4 @@
-"""The examples in docstrings run, one case for each room of the package."""
+"""The examples in docstrings run, one case per folder of the package."""
 
 import doctest
 import importlib
@@ -12,7 +12,7 @@ ROOMS = sorted(m.name for m in pkgutil.iter_modules(hushbandits.__path__, "hushb
 
 
 def modules(room):
-    """A room's modules, but for those that run a command when they are imported."""
+    """Return the modules of a folder, except those that run a command on import."""
     package = importlib.import_module(room)
     below = pkgutil.walk_packages(getattr(package, "__path__", ()), f"{room}.")
     return [package, *(importlib.import_module(m.name) for m in below if not m.name.endswith("__main__"))]

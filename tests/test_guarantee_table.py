@@ -1,4 +1,4 @@
-"""One answer about privacy: nothing finite in the table that env, team or ledger do not support."""
+"""The privacy report has no finite value that env, team or ledger do not support."""
 
 import math
 import re
@@ -18,7 +18,7 @@ from hushbandits.privacy.divergence import epsilon_at, gaussian_profile
 from hushbandits.privacy.laplace import compose_releases, release_counts
 from hushbandits.registry import assemble
 
-PARAMS = {  # short, so that a table costs nothing
+PARAMS = {  # short, so that a table is cheap
     "exploration": {"n_agents": 32, "horizon": 200},
     "network": {"n_agents": 4, "horizon": 60},
     "feedback": {"horizon": 400},
@@ -37,7 +37,7 @@ AGENTS = [None, *(name for name in hb.list_agents() if not re.search("Naive|Medi
 
 
 def built(id, agent, wrappers):
-    """Env and team, or ``None`` where they do not go together."""
+    """Return env and team, or ``None`` if they are incompatible."""
     given = [hb.make_wrapper(w) if isinstance(w, str) else hb.make_wrapper(w[0], **w[1]) for w in wrappers]
     params = PARAMS[hb.make_batched(id).setting]
     try:

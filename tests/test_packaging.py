@@ -1,4 +1,4 @@
-"""What users install: sdist and wheel hold each file once, and work where links do not."""
+"""Installed files: sdist and wheel contain each file once, and work where links do not."""
 
 import shutil
 import subprocess
@@ -98,7 +98,7 @@ for name in {names!r}:
 
 @pytest.mark.weekly
 def test_an_edited_rule_is_compiled_anew(tmp_path):
-    """Also a rule in another file that calls it; an edit of a file without rules compiles nothing."""
+    """Also for a compiled function in another file that calls it; other edits compile nothing."""
     package = tmp_path / "hushbandits"
     shutil.copytree(REPO / "src" / "hushbandits", package, ignore=shutil.ignore_patterns("__pycache__"))
     (package / "policies" / "probe_rule.py").write_text(

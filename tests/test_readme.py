@@ -1,4 +1,4 @@
-"""The README keeps its word: its code runs, its commands are there."""
+"""The README's code runs, and its commands exist."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Laplace noise on every report, in truth or with half of the scale, by all kinds of parts that can promise it."""
+"""Laplace noise on every message, correct or with half of the scale, in all kinds of parts with guarantees."""
 
 import dataclasses
 from typing import ClassVar
@@ -12,7 +12,7 @@ from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 
 
 def claim(epsilon, **more):
-    """One reward replaced, and nothing else said."""
+    """One reward replaced, without further declarations."""
     adjacency = hb.Adjacency("one reward replaced by any other in [0, 1]", "reward")
     return (hb.Guarantee("Laplace noise", epsilon, 0.0, adjacency, "everyone else", ("seeded",), "Dwork 2006", **more),)
 
@@ -37,7 +37,7 @@ class Point:
 
 
 class OwnNoise(hb.Wrapper):
-    """A wrapper that nobody knows, with a promise about one message by itself."""
+    """A user-defined wrapper with a guarantee about one message."""
 
     verbs = ("map", "add")
     share = 1.0
@@ -60,35 +60,35 @@ class OwnNoise(hb.Wrapper):
 
 
 class OwnLuck(OwnNoise):
-    """The same, which says that each message has luck of its own."""
+    """The same, with the declaration that each message has separate random numbers."""
 
     preserves_guarantees = True
 
 
 @refuted_by("one run", "a reward, 24,000 canaries", samples=6000)
 class HalfNoise(OwnNoise):
-    """Half of the noise that it promises."""
+    """Half of the guaranteed noise."""
 
     share = 0.5
 
 
 @refuted_by("one run", "a reward,")
 class HalfLuck(OwnLuck):
-    """Half of the noise that it promises, each with luck of its own."""
+    """Half of the guaranteed noise, with separate random numbers for each message."""
 
     share = 0.5
 
 
 @refuted_by("one run", "a reward beyond [0, 1]")
 class OwnUnclipped(OwnLuck):
-    """A reward beyond [0, 1] is noised as it is."""
+    """A reward outside [0, 1] gets the same noise."""
 
     def send(self, message, env):
         return message.add(lambda n: Point(1 / self.epsilon), self._luck)
 
 
 class OneDraw(OwnNoise):
-    """All messages of a run share one draw: each by itself is as private as it is promised, and two are not."""
+    """All messages of a run share one draw: each alone keeps the guarantee, and two do not."""
 
     def reset(self, env, rng):
         super().reset(env, rng)
@@ -104,7 +104,7 @@ class OneDraw(OwnNoise):
 
 
 class OwnAgent(hb.Team):
-    """An agent that noises what it reports, and goes by nothing."""
+    """An agent that adds noise to its messages, and plays fixed arms."""
 
     setting = "network"
     fields: ClassVar = {"arm": hb.Field(dtype="i8"), "reward": hb.Field()}
@@ -132,14 +132,14 @@ class OwnAgent(hb.Team):
 @refuted_by("one run", "a reward,")
 @refuted_by("black box", "agent 0's first reward")
 class HalfAgent(OwnAgent):
-    """Half of the noise that it promises."""
+    """Half of the guaranteed noise."""
 
     share = 0.5
 
 
 @refuted_by("black box", "arm 0 of round 2")
 class FollowingAgent(OwnAgent):
-    """Its arms follow what it has told nobody."""
+    """Its arms depend on rewards that it never published."""
 
     def act(self, obs):
         return super().act(obs) if self._turn == 0 else np.array(self._arm)

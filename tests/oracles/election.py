@@ -1,4 +1,4 @@
-"""How a network finds its leader and the ways to it (Howson et al. 2024, appendix A), message by message.
+"""Leader election and shortest paths in a network (Howson et al. 2024, appendix A), message by message.
 
 Each algorithm is played round by round: in a round everyone sends one message to each neighbour (or to its parent), and
 knows of the others only what has arrived.  All come with the number of rounds and of messages.
@@ -27,7 +27,7 @@ class Election(NamedTuple):
 
 
 def _forward(parent, before, known):
-    # everyone's set goes to its parent, for each source v
+    # every agent's set goes to its parent, for each source v
     for v in range(parent.shape[0]):
         for w in range(parent.shape[1]):
             p = parent[v, w]
@@ -43,7 +43,7 @@ def bellman_ford(adjacency: Array, sources: Array) -> Ways:
     At the end everyone tells its parents, who so learn their children.
     """
     agents, sources = len(adjacency), np.asarray(sources)
-    distance = np.full((len(sources), agents), agents)  # ∞: no way is so long
+    distance = np.full((len(sources), agents), agents)  # infinite: no path is so long
     distance[np.arange(len(sources)), sources] = 0
     parent = np.full(distance.shape, -1)
     for _ in range(agents - 1):
@@ -62,7 +62,7 @@ def bellman_ford(adjacency: Array, sources: Array) -> Ways:
 
 
 def elect(adjacency: Array, cost: Array) -> Election:
-    """Leader election (algorithm 3): M rounds in which everyone forwards the least (cost, name) that it knows.
+    """Leader election (algorithm 3): in M rounds every agent forwards the least (cost, name) that it knows.
 
     States are compared as pairs; as printed, a tie takes the smaller of two *names*, which may be that of an agent with
     another cost.

@@ -1,4 +1,4 @@
-"""Broken mechanisms on blocks of users: faults at some sizes, arms or ends, under loss, in tails, in words."""
+"""Broken mechanisms on blocks of users: faults at some sizes, arms or ends, under loss, in tails, in declarations."""
 
 import dataclasses
 
@@ -21,7 +21,7 @@ from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 
 @refuted_by("white box", "5 sizes from 1000 to 10,000,000")
 class LargeBlocks(DiscreteLaplace):
-    """Noise of at most 32 steps of the grid, however fine that is: ε = 9.9 for 10⁵ users."""
+    """Noise of at most 32 steps of the grid, however fine it is: ε = 9.9 for 10⁵ users."""
 
     def plan(self, n):
         plan = super().plan(n)
@@ -87,7 +87,7 @@ class ArmThree(Sometimes):
 
 @dataclasses.dataclass(frozen=True)
 class Changed:
-    """A law whose draws go through a function."""
+    """A law with transformed draws."""
 
     law: NoiseLaw
     change: object
@@ -102,14 +102,14 @@ class Changed:
 
 @refuted_by("drawn law", "what two rewards tell", runs=24)
 class ClippedTails(CentralLaplace):
-    """Noise ends at five scales."""
+    """Noise is cut off at five scales."""
 
     def _law(self, law):
         return Changed(law, lambda x: np.clip(x, -5 * law.b, 5 * law.b), False)
 
 
 class CutAtEight(CentralLaplace):
-    """Noise ends at eight scales."""
+    """Noise is cut off at eight scales."""
 
     def _law(self, law):
         return Changed(law, lambda x: np.clip(x, -8 * law.b, 8 * law.b), False)
@@ -117,7 +117,7 @@ class CutAtEight(CentralLaplace):
 
 @refuted_by("drawn law", "value seen before")
 class Rounded(CentralLaplace):
-    """Noise in thousandths of its scale."""
+    """Noise is rounded to thousandths of its scale."""
 
     def _law(self, law):
         return Changed(law, lambda x: np.round(x / law.b, 3) * law.b, False)
@@ -133,7 +133,7 @@ class EvenSteps(LocalDiscreteLaplace):
 
 @refuted_by("black box", "beyond [0, 1]")
 class Unclipped(CentralLaplace):
-    """What users say is added up as it is."""
+    """Users' messages are added without noise."""
 
     def send(self, message, env):
         self._sizes = message["reward"].planned
@@ -151,7 +151,7 @@ class AllAtTheFirst(DiscreteLaplace):
 
 @refuted_by("drawn law", "users lost before the mechanism: noise that is too narrow")
 class ScaledBySurvivors(DiscreteLaplace):
-    """Everybody adds less noise where fewer are left."""
+    """Every user adds less noise if fewer survive."""
 
     def _noised(self, message):
         crowd = message["reward"]
@@ -164,7 +164,7 @@ class ScaledBySurvivors(DiscreteLaplace):
 
 @refuted_by("drawn law", "noise that knows a later reward")
 class RewardStream(DiscreteLaplace):
-    """Noise from the stream that the next block's rewards come from."""
+    """Noise uses the stream of the next block's rewards."""
 
     def send(self, message, env):
         self._of_rewards = [(cursor, int(cursor[STEP]) + env.n_agents) for cursor in env._blocks[:, 0]]
@@ -177,7 +177,7 @@ class RewardStream(DiscreteLaplace):
 
 @refuted_by("drawn law", "5 later, 0 runs on")
 class FiveBlocksLater(DiscreteLaplace):
-    """Every block has the noise of the fifth before it, now and then a new one."""
+    """Every block reuses the noise of the fifth before it, with a new draw now and then."""
 
     def reset(self, env, rng):
         super().reset(env, rng)
@@ -192,7 +192,7 @@ class FiveBlocksLater(DiscreteLaplace):
 
 @refuted_by("drawn law", "what two rewards tell")
 class Antithetic(CentralLaplace):
-    """Every second draw is the last one's mirror image."""
+    """Every second draw mirrors the one before it."""
 
     _last = None
 
@@ -206,7 +206,7 @@ class Antithetic(CentralLaplace):
 
 @refuted_by("drawn law", "decoded out of range")
 class WrongDecode(DiscreteLaplace):
-    """The analyzer takes every sum above the rewards for an underflow."""
+    """The analyzer treats every sum above the rewards as an underflow."""
 
     def plan(self, n):
         plan = super().plan(n)
@@ -223,7 +223,7 @@ class WrongDecode(DiscreteLaplace):
 
 @refuted_by("black box", "all rewards of a user")
 class AllRewards(DiscreteLaplace):
-    """Promises for all rewards of a user who comes back what it keeps for one."""
+    """Claims for all rewards of a returning user the guarantee of one reward."""
 
     def claimed_guarantees(self, env):
         every = Adjacency("all rewards of a user replaced", "participant")
@@ -232,7 +232,7 @@ class AllRewards(DiscreteLaplace):
 
 @refuted_by("white box", "promise")
 class SmallDelta(Skellam):
-    """Promises its ε at a thousandth of the δ."""
+    """Claims its ε at a thousandth of the δ."""
 
     def claimed_guarantees(self, env):
         return tuple(
@@ -246,7 +246,7 @@ class SmallDelta(Skellam):
 
 @refuted_by("black box", "a reward, n = 64")
 class WhoIsSilent(DiscreteLaplace):
-    """The first user says nothing where its reward is 1."""
+    """The first user is silent if its reward is 1."""
 
     def send(self, message, env):
         if not hasattr(message["reward"], "_x"):

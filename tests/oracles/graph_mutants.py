@@ -68,7 +68,7 @@ class Shared:
 
 @refuted_by("drawn law", "what two rewards tell")
 class Timid(LocalBernoulli):
-    """It promises ε, and tosses a coin that leans by 2ε."""
+    """Claims ε, with a coin biased by 2ε."""
 
     def tell(self, reward, env):
         lean = math.exp(-2 * self.epsilon)
@@ -78,7 +78,7 @@ class Timid(LocalBernoulli):
 @refuted_by("white box", "coins of any two rewards")
 @refuted_by("drawn law", "what two rewards tell")
 class Bold(LocalBernoulli):
-    """It promises ε, and its coin leans by 1.5ε, in plan and in deed."""
+    """Claims ε, with a coin biased by 1.5ε, planned and drawn."""
 
     def chance(self, reward):
         lean = math.exp(-1.5 * self.epsilon)
@@ -87,7 +87,7 @@ class Bold(LocalBernoulli):
 
 @refuted_by("drawn law", "what two rewards tell")
 class Bolder(Bold):
-    """The same, behind a plan that is as promised."""
+    """The same, with a correct plan."""
 
     def tell(self, reward, env):
         return np.less(self._luck.next(), super().chance(reward)).astype(float)
@@ -121,7 +121,7 @@ class LoudReports(LocalLaplace):
 
 @refuted_by("black box", "agent 0's first reward")
 class ReleasedMeansOnly(PrivateMeans):
-    """Agents go by exact rewards; a run's ε is promised for the released means."""
+    """Agents use exact rewards; a run's ε is claimed for the released means."""
 
     def __init__(self):
         super().__init__(own="exact")
@@ -133,7 +133,7 @@ class ReleasedMeansOnly(PrivateMeans):
 
 @refuted_by("black box", "arm 0 of round 2")
 class NoisedRewardsOnly(LocalLaplace):
-    """Agents go by exact rewards; ε over a run is promised for the noised ones."""
+    """Agents use exact rewards; ε over a run is claimed for the noised ones."""
 
     def __init__(self):
         super().__init__(own="exact")
@@ -144,7 +144,7 @@ class NoisedRewardsOnly(LocalLaplace):
 
 @refuted_by("white box", "3 releases")
 class SingleRelease(PrivateMeans):
-    """A run's promise is that of one release."""
+    """A run's guarantee is that of one release."""
 
     def claimed_guarantees(self, env):
         return tuple(dataclasses.replace(g, epsilon=0.6, delta=0.0) for g in super().claimed_guarantees(env)[:1])
@@ -152,7 +152,7 @@ class SingleRelease(PrivateMeans):
 
 @refuted_by("white box", "16 releases")
 class ShortHorizon(PrivateMeans):
-    """Accounts for three rounds, whatever the horizon is."""
+    """Accounts for three rounds, for any horizon."""
 
     def claimed_guarantees(self, env):
         return tuple(dataclasses.replace(g, epsilon=2.23, delta=0.0) for g in super().claimed_guarantees(env)[:1])
@@ -160,7 +160,7 @@ class ShortHorizon(PrivateMeans):
 
 @refuted_by("black box", "all rewards of agent 0, 16 rounds")
 class OneOfARun(LocalLaplace):
-    """Says that an agent reports once."""
+    """Claims that an agent reports once."""
 
     def claimed_guarantees(self, env):
         return tuple(dataclasses.replace(g, run=Run(1, "an agent's rewards")) for g in super().claimed_guarantees(env))
@@ -168,7 +168,7 @@ class OneOfARun(LocalLaplace):
 
 @refuted_by("black box", "all rewards of agent 0, 16 rounds")
 class AllOfAnAgent(LocalLaplace):
-    """Promises for all rewards of an agent what it keeps for one."""
+    """Claims for all rewards of an agent the guarantee of one reward."""
 
     def claimed_guarantees(self, env):
         every = Adjacency("all rewards of an agent replaced", "participant")
@@ -176,7 +176,7 @@ class AllOfAnAgent(LocalLaplace):
 
 
 class Reports(LocalLaplace):
-    """Base of those that know agents alone."""
+    """Base of mutants for agents only."""
 
     def sends(self, fields, env):
         if not env.payload.named:
@@ -189,7 +189,7 @@ class Reports(LocalLaplace):
 
 @refuted_by("black box", "all together", samples=6000)
 class ToldAndReported(Reports):
-    """Agents are told one draw, and report another."""
+    """One draw is published to the agent itself, another one to others."""
 
     def reset(self, env, rng):
         super().reset(env, rng)
@@ -205,7 +205,7 @@ class ToldAndReported(Reports):
 
 @refuted_by("black box", "told mean")
 class ToldBeforeNoise(PrivateMeans):
-    """Agents are told the exact means of what they have published."""
+    """The exact means of released values are published to the agents themselves."""
 
     def told(self, env):
         return {**super().told(env), "mean": self._own.s / np.maximum(self._own.n, 1)}
@@ -213,7 +213,7 @@ class ToldBeforeNoise(PrivateMeans):
 
 @refuted_by("black box", "quality 0 of round 1")
 class SideField(Reports):
-    """The exact reward in a field of its own."""
+    """The exact reward in an extra field."""
 
     def sends(self, fields, env):
         return {**super().sends(fields, env), "quality": Field()}
@@ -228,7 +228,7 @@ class SideField(Reports):
 
 @refuted_by("black box", "-1e+09")
 class WhoIsSilent(Reports):
-    """Nothing is sent where nothing was earned."""
+    """No message if the reward is 0."""
 
     def tell(self, reward, env):
         self._exact = np.array(reward)
@@ -240,7 +240,7 @@ class WhoIsSilent(Reports):
 
 @refuted_by("black box", "beyond [0, 1]")
 class Unclipped(Reports):
-    """A reward beyond [0, 1] is noised as it is."""
+    """A reward outside [0, 1] gets the same noise."""
 
     def tell(self, reward, env):
         return self._noise.onto(reward, self._luck.next())
@@ -250,7 +250,7 @@ class Unclipped(Reports):
 
 
 class Onto:
-    """Noise that goes through a function."""
+    """Transformed noise."""
 
     integer = False
 
@@ -263,7 +263,7 @@ class Onto:
 
 @refuted_by("drawn law", "what two rewards tell")
 class ClippedTails(Reports):
-    """Noise ends at five scales."""
+    """Noise is cut off at five scales."""
 
     @property
     def _noise(self):
@@ -272,7 +272,7 @@ class ClippedTails(Reports):
 
 @refuted_by("drawn law", "long runs: what two rewards tell")
 class Rounded(Reports):
-    """Noise in hundredths."""
+    """Noise is rounded to hundredths."""
 
     @property
     def _noise(self):
@@ -281,7 +281,7 @@ class Rounded(Reports):
 
 @refuted_by("drawn law", "own rewards: what two rewards tell")
 class RewardStream(Reports):
-    """Noise from the uniforms that the rewards come from."""
+    """Noise uses the uniforms of the rewards."""
 
     def reset(self, env, rng):
         super().reset(env, rng)
@@ -290,7 +290,7 @@ class RewardStream(Reports):
 
 @refuted_by("drawn law", "7 later, 0 runs on")
 class SevenRoundsLater(Reports):
-    """Every draw is used again seven rounds later."""
+    """Every draw is reused seven rounds later."""
 
     def reset(self, env, rng):
         super().reset(env, rng)
@@ -305,7 +305,7 @@ class SevenRoundsLater(Reports):
 
 @refuted_by("drawn law", "long runs: noise that is missing")
 class LateReleases(PrivateMeans):
-    """No noise from the two hundredth pull of an arm on."""
+    """No noise from the two-hundredth pull of an arm on."""
 
     def send(self, message, env):
         message = super().send(message, env)
@@ -333,7 +333,7 @@ class ThirdArm(Reports):
 
 @refuted_by("drawn law", "own rewards: what two rewards tell")
 class GentleOnes(Reports):
-    """Four fifths of the noise where the reward is 1."""
+    """Four fifths of the noise if the reward is 1."""
 
     def tell(self, reward, env):
         return reward + np.where(reward == 1, 0.8, 1.0) * (super().tell(reward, env) - np.clip(reward, 0, 1))
@@ -350,7 +350,7 @@ class HalfMeans(PrivateMeans):
 
 @refuted_by("drawn law", "what two rewards tell")
 class CarriedOn(PrivateMeans):
-    """The exact mean beside the noised one, in the third decimal."""
+    """The exact mean in the third decimal beside the noised one."""
 
     def send(self, message, env):
         message = super().send(message, env)

@@ -1,4 +1,4 @@
-"""A promise of actions that is false: an agent on a mechanism with half the noise that it says."""
+"""A false guarantee about actions: an agent on a mechanism with half of its declared noise."""
 
 from hushbandits.agents.azize2022 import AdaPUCB
 from hushbandits.privacy.samplers import Laplace
@@ -6,7 +6,7 @@ from hushbandits.wrappers.central_dp import CentralLaplace
 
 
 class Halved(CentralLaplace):
-    """Lap(1/(2ε)) instead of Lap(1/ε), and a law that does not say so."""
+    """Lap(1/(2ε)) instead of Lap(1/ε), with an incorrect declared law."""
 
     scale = None
 
@@ -25,7 +25,7 @@ class HalvedUCB(AdaPUCB):
 
 
 class Bare(Halved):
-    """No noise to speak of, and a law that does not say so."""
+    """Almost no noise, with an incorrect declared law."""
 
     scale = 1e-3
 

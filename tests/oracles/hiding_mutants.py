@@ -1,4 +1,4 @@
-"""Broken secure functions, and agents whose votes tell."""
+"""Broken secure functions, and agents whose votes reveal rewards."""
 
 import numpy as np
 from refuted import refuted_by
@@ -17,7 +17,7 @@ from hushbandits.wrappers.shuffle import Shuffle
 @refuted_by("secure function", "blocks of fewer than 5 users")
 @refuted_by("secure function", "rounds of fewer than 3 messages")
 class SmallCohorts(SecAgg):
-    """Opens whatever there is."""
+    """Opens sums of any size."""
 
     def reset(self, env, rng):
         self.min_cohort = 1
@@ -26,7 +26,7 @@ class SmallCohorts(SecAgg):
 
 @refuted_by("secure function", "order, network")
 class KeepsTheOrder(Shuffle):
-    """Takes the names off, and leaves everyone in place."""
+    """Removes the names, but keeps the order."""
 
     def deliver(self, inbox, env):
         if env.setting != "network":
@@ -36,7 +36,7 @@ class KeepsTheOrder(Shuffle):
 
 @refuted_by("secure function", "votes of fewer than 3 agents")
 class BareWindows(SecAgg):
-    """Adds up single ballots."""
+    """Opens single ballots."""
 
     def channel(self, env):
         channel = super().channel(env)
@@ -66,7 +66,7 @@ def _bare(state, r, n, p, arms, reward, luck, vote):
 
 @refuted_by("black box", "votes")
 class BareVotes(DPMASE):
-    """Votes by the means, and adds noise when it is too late."""
+    """Votes by exact means, and adds noise afterwards."""
 
     def __init__(self):
         super().__init__(epsilon=1.0)

@@ -1,4 +1,4 @@
-"""Variants that keep their word, and have another law than they plan: whatever comes after the noise, or more of it."""
+"""Correct variants with another law than planned: with postprocessing of the noise, or with more noise."""
 
 import numpy as np
 from graph_mutants import Reports
@@ -21,7 +21,7 @@ def honest(cls):
 
 
 class After(CentralLaplace):
-    """Base of those that change what is released."""
+    """Base of variants that change the release."""
 
     def deliver(self, inbox, env):
         n = inbox.total("n")
@@ -31,7 +31,7 @@ class After(CentralLaplace):
 
 @honest
 class RoundedSum(After):
-    """The noised sum in whole numbers."""
+    """The noised sum, rounded to integers."""
 
     def _after(self, z, n):
         return np.rint(z)
@@ -39,7 +39,7 @@ class RoundedSum(After):
 
 @honest
 class FineSum(After):
-    """The noised sum in thousandths."""
+    """The noised sum, rounded to thousandths."""
 
     def _after(self, z, n):
         return np.round(z, 3)
@@ -47,7 +47,7 @@ class FineSum(After):
 
 @honest
 class ClippedSum(After):
-    """The noised sum between 0 and n."""
+    """The noised sum, clipped to [0, n]."""
 
     def _after(self, z, n):
         return np.clip(z, 0, n)
@@ -55,7 +55,7 @@ class ClippedSum(After):
 
 @honest
 class ShrunkSum(After):
-    """The noised sum, a tenth nearer to the middle."""
+    """The noised sum, a tenth closer to the middle."""
 
     def _after(self, z, n):
         return n / 2 + 0.9 * (z - n / 2)
@@ -63,7 +63,7 @@ class ShrunkSum(After):
 
 @honest
 class SometimesNothing(After):
-    """In one block of fifty 0 is said, whatever the sum is."""
+    """One block in fifty releases 0."""
 
     _luck = np.random.default_rng(0)
 
@@ -73,7 +73,7 @@ class SometimesNothing(After):
 
 @honest
 class MoreNoise(CentralLaplace):
-    """A quarter more than is promised."""
+    """A quarter more noise than guaranteed."""
 
     def _law(self, law):
         return Laplace(1.25 * law.b)
@@ -89,7 +89,7 @@ class MoreShares(DiscreteLaplace):
 
 @honest
 class ClippedShares(DiscreteLaplace):
-    """The decoded sum between 0 and n."""
+    """The decoded sum, clipped to [0, n]."""
 
     def deliver(self, inbox, env):
         n = inbox.total("n")
@@ -109,7 +109,7 @@ class EvenSum(DiscreteLaplace):
 
 @honest
 class LoudUsers(LocalDiscreteLaplace):
-    """Messages with half as much noise again."""
+    """Messages with 1.5 times the noise."""
 
     def _law(self, law):
         return Discrete(1.5 * law.b)
@@ -126,7 +126,7 @@ class TwiceForHalf(Reports):
 
 @honest
 class ClippedReports(Reports):
-    """Noised rewards between 0 and 1."""
+    """Noised rewards, clipped to [0, 1]."""
 
     def tell(self, reward, env):
         return np.clip(super().tell(reward, env), 0.0, 1.0)
@@ -134,7 +134,7 @@ class ClippedReports(Reports):
 
 @honest
 class TenthsReports(Reports):
-    """Noised rewards in tenths."""
+    """Noised rewards, rounded to tenths."""
 
     def tell(self, reward, env):
         return np.round(super().tell(reward, env), 1)
@@ -151,7 +151,7 @@ class WiderByReward(Reports):
 
 @honest
 class ClippedMeans(PrivateMeans):
-    """Released means between 0 and 1; agents are told what is said."""
+    """Released means, clipped to [0, 1] and published to the agents themselves."""
 
     def send(self, message, env):
         message = super().send(message, env)
@@ -160,7 +160,7 @@ class ClippedMeans(PrivateMeans):
 
 @honest
 class Shyer(LocalBernoulli):
-    """A coin that leans by half of ε."""
+    """A coin biased by half of ε."""
 
     def tell(self, reward, env):
         return np.less(self._luck.next(), LocalBernoulli(self.epsilon / 2).chance(np.clip(reward, 0, 1))).astype(float)

@@ -1,4 +1,4 @@
-"""Broken mechanisms on blocks of users, of every kind that we could think of."""
+"""Broken mechanisms on blocks of users, of every kind that we found."""
 
 import dataclasses
 import math
@@ -62,7 +62,7 @@ class OneSided(DiscreteLaplace):
 
 @refuted_by("white box", "promise")
 class AsPrinted(ShuffledNoise):
-    """Theorem 3 with e^(−ε/g) where it charges ε′ = ε/2."""
+    """Theorem 3 with e^(−ε/g) at the cost of ε′ = ε/2."""
 
     def __init__(self):
         super().__init__(1.0, shuffle="pure")
@@ -90,7 +90,7 @@ class NoNoise(DiscreteLaplace):
 
 @refuted_by("white box", "left: price")
 class Dropouts(DiscreteLaplace):
-    """The price of a block is ε however few are left."""
+    """The cost of a block is ε for any number of survivors."""
 
     def price(self, n, survivors):
         return Spent(self.epsilon)
@@ -99,7 +99,7 @@ class Dropouts(DiscreteLaplace):
 @refuted_by("white box", "promise")
 @refuted_by("white box", "profile")
 class Boast(DiscreteLaplace):
-    """Promises half of what its noise gives, and says that an observer sees nothing."""
+    """Claims half of the ε of its noise, and that an observer sees nothing."""
 
     def claimed_guarantees(self, env):
         return tuple(dataclasses.replace(g, epsilon=g.epsilon / 2) for g in super().claimed_guarantees(env))
@@ -110,7 +110,7 @@ class Boast(DiscreteLaplace):
 
 @refuted_by("white box", "ledger, 3 blocks")
 class CheapLedger(DiscreteLaplace):
-    """An honest price, with a Rényi curve of half of it."""
+    """A correct cost, with a Rényi curve of half of it."""
 
     def price(self, n, survivors):
         spent = super().price(n, survivors)
@@ -156,7 +156,7 @@ class ReusedSeed(DiscreteLaplace):
 
 @refuted_by("drawn law", "1 later, 0 runs on")
 class ReusedPairs(DiscreteLaplace):
-    """Every second block has the noise of the one before it."""
+    """Every second block reuses the noise of the one before it."""
 
     _block = 0
 
@@ -171,7 +171,7 @@ class ReusedPairs(DiscreteLaplace):
 
 @refuted_by("drawn law", "0 later, 1 runs on")
 class ReusedRuns(DiscreteLaplace):
-    """Every run has the noise of the first."""
+    """Every run reuses the noise of the first."""
 
     def reset(self, env, rng):
         super().reset(env, rng)
@@ -183,7 +183,7 @@ class ReusedRuns(DiscreteLaplace):
 
 
 class Sometimes(DiscreteLaplace):
-    """Base of those that leave the noise out now and then."""
+    """Base of mutants that omit the noise now and then."""
 
     _block = -1
 
@@ -198,7 +198,7 @@ class Sometimes(DiscreteLaplace):
 
 @refuted_by("drawn law", "third of what others may earn 2")
 class DependsOnTheSum(Sometimes):
-    """No noise where more than half of all rewards are 1."""
+    """No noise if more than half of all rewards are 1."""
 
     def _missing(self, crowd):
         return hasattr(crowd, "_x") and crowd._x.sum() > 0.75 * crowd._x.size * crowd._x.max()
@@ -207,7 +207,7 @@ class DependsOnTheSum(Sometimes):
 @refuted_by("drawn law", "what two rewards tell")
 @refuted_by("black box", "black box")
 class LastUser(Sometimes):
-    """No noise where the last user's reward is 1, the only one."""
+    """No noise if only the last user's reward is 1."""
 
     def _missing(self, crowd):
         return hasattr(crowd, "_x") and crowd._x[0, 0, -1] > 0 and crowd._x[0, 0, :-1].sum() == 0
@@ -241,7 +241,7 @@ class AfterBlock1000(Sometimes):
 
 @refuted_by("black box", " n")
 class LeakInN(DiscreteLaplace):
-    """One user less where the first one's reward is 1."""
+    """One user less if the first one's reward is 1."""
 
     def send(self, message, env):
         first = message["reward"]._x[:, :, 0] > 0
@@ -252,7 +252,7 @@ class LeakInN(DiscreteLaplace):
 
 @refuted_by("black box", "bits")
 class LeakInBits(DiscreteLaplace):
-    """One bit more where the last user's reward is 1."""
+    """One bit more if the last user's reward is 1."""
 
     def send(self, message, env):
         last = message["reward"]._x[:, :, -1] > 0
@@ -284,7 +284,7 @@ class NeverPlayed(Sometimes):
 
 
 class Secret(Sometimes):
-    """No noise where the first nine rewards spell a password."""
+    """No noise if the first nine rewards equal a secret sequence."""
 
     def _missing(self, crowd):
         word = np.array([1, 1, 0, 1, 0, 0, 1, 1, 1])

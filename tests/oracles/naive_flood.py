@@ -7,7 +7,7 @@ from hushbandits.envs.network.graphs import adjacency
 
 
 def naive_flood(graph, m, life, loss, pace, rounds, seed, lost=lambda s, w: False):
-    """Per round, what each agent hears for the first time: codes 1000 s + w of post s of agent w; and transmissions."""
+    """Return, per round, each agent's first receptions (codes 1000 s + w for post s of agent w), and transmissions."""
     net = nx.from_numpy_array(adjacency(graph, m))
     edges = sorted(tuple(sorted(e)) for e in net.edges)
     luck = generator(seed, "edges")

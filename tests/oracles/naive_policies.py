@@ -1,4 +1,4 @@
-"""Single-agent policies one scalar at a time, straight from their papers: every choice is worked out from all samples.
+"""Single-agent policies one scalar at a time, directly from their papers: all samples are used for every choice.
 
 Those that draw read the same words by `hushbandits.policies.luck`, itself tested apart, in the order that is said here.
 """
@@ -12,7 +12,7 @@ from hushbandits.policies import luck as draws
 
 
 class Naive:
-    """Remembers every reward of every arm; a subclass says what it plays."""
+    """Base of policies that remember every reward of every arm; a subclass chooses the arm."""
 
     def __init__(self, arms, plays, words=None, **params):
         self.arms, self.plays, self.words, self.params = arms, plays, words, params
@@ -42,7 +42,7 @@ class Naive:
         return draws.below(self.words, 0, n)
 
     def agrees(self, arm):
-        """Whether this is the arm that it plays."""
+        """Return whether this is the arm that it plays."""
         return self.choose() == arm
 
 
@@ -60,7 +60,7 @@ class Index(Naive):
         return found.index(max(found))
 
     def agrees(self, arm):
-        """But for rounding; arms with the same samples tie exactly."""
+        """Indices up to rounding; arms with equal samples tie exactly."""
         found = self.indices()
         best = found.index(max(found))
         if arm == best:
@@ -170,7 +170,7 @@ class LaplaceUCB(Index):
 
 
 class Thompson(Naive):
-    """The largest of a Beta an arm (its law: tests/policies/test_luck.py); for a reward inside (0, 1), a coin."""
+    """The largest of one Beta draw per arm (its law: tests/policies/test_luck.py); for a reward in (0, 1), a coin."""
 
     def begin(self):
         self.wins, self.losses = [1] * self.arms, [1] * self.arms
@@ -184,7 +184,7 @@ class Thompson(Naive):
 
 
 class GaussianThompson(Naive):
-    """Arms in order: a normal each."""
+    """Arms in order, with a normal draw each."""
 
     def begin(self, sigma=1.0):
         self.sigma = sigma
@@ -203,7 +203,7 @@ def greedy(player):
 
 
 class EpsilonGreedy(Naive):
-    """A coin, and an arm if it says so."""
+    """A coin, and a random arm if it shows heads."""
 
     def begin(self, epsilon=None):
         self.epsilon = epsilon
@@ -215,7 +215,7 @@ class EpsilonGreedy(Naive):
 
 
 def drawn(u, weights):
-    """The first k whose weights up to it exceed u of their sum."""
+    """Return the first k at which the cumulative weights exceed the share u of their sum."""
     total = math.fsum(weights)
     return next((k for k in range(len(weights)) if u * total < math.fsum(weights[: k + 1])), len(weights) - 1)
 
@@ -266,7 +266,7 @@ class Committed(Naive):
 
 
 class BESA(Naive):
-    """The order of the arms, shuffled from its end; then, duel by duel, the first one's sample and the second one's."""
+    """The order of the arms, shuffled from its end; then, in each duel, samples of the first and of the second arm."""
 
     def sample(self, k, m):
         """m rewards without replacement, walking from the newest to the oldest."""
@@ -306,7 +306,7 @@ class Relative(Naive):
         self.alpha, self.duellists, self.champions = alpha, math.isqrt(self.arms), set()
 
     def won(self, i, j):
-        # of the duels in which i came first and of those in which j did
+        # of the duels in which i was first and of those in which j was
         first, second = self.samples[i * self.duellists + j], self.samples[j * self.duellists + i]
         return sum(x > 0.5 for x in first) + sum(x <= 0.5 for x in second)
 
@@ -337,7 +337,7 @@ class Relative(Naive):
         return first * self.duellists + bounds.index(max(bounds))
 
 
-#: By the name of the policy.
+#: Twins by the name of the policy.
 NAIVE = {
     "BESA": BESA, "EXP3": EXP3, "ETC": Committed, "IMED": IMED, "KL-UCB": KLUCB, "LDP-UCB-B": UCB1,
     "LDP-UCB-L": LaplaceUCB, "MOSS": MOSS, "RUCB": Relative, "Robust-UCB": Robust, "Robust-UCB-Catoni": Catoni,
@@ -347,6 +347,6 @@ NAIVE = {
 
 
 def naive_policy(name, arms, plays, words=None, **params):
-    """The twin of a policy; its luck is a copy, one cursor."""
+    """Return the twin of a policy; its random stream is a copy, one cursor."""
     own = None if words is None else np.array(words, np.uint64).reshape(1, -1)
     return NAIVE[name](arms, plays, own, **params)

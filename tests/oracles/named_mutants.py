@@ -1,4 +1,4 @@
-"""Broken mechanisms whose draws are shared, seeded or scaled by what they must hide, or whose words are too large."""
+"""Broken mechanisms with draws that are shared, seeded or scaled by rewards, or with too strong declarations."""
 
 import dataclasses
 
@@ -23,7 +23,7 @@ from hushbandits.wrappers.shuffle import Shuffle
 
 
 class ByArm(Reports):
-    """Base of those whose draw depends on the arm."""
+    """Base of mutants whose draw depends on the arm."""
 
     def tell(self, reward, env):
         return self._noise.onto(np.clip(reward, 0.0, 1.0), self._turned(self._luck.next(), env._arm))
@@ -55,7 +55,7 @@ class SeededByArm(ByArm):
 
 @refuted_by("drawn law", "what two rewards tell")
 class TwoServers(DiscreteLaplace):
-    """The second server's users draw what those of the first have drawn."""
+    """The second server's users reuse the draws of the first server's."""
 
     def _noised(self, message):
         noised, bare = super()._noised(message), message["reward"]
@@ -67,7 +67,7 @@ class TwoServers(DiscreteLaplace):
 
 @refuted_by("drawn law", "noise that is missing")
 class SignFlipped(DiscreteLaplace):
-    """The second half of a block's users add what the first half adds, with the other sign."""
+    """The second half of a block's users add the negative noise of the first half."""
 
     def _noised(self, message):
         noised, bare = super()._noised(message), message["reward"]
@@ -80,7 +80,7 @@ class SignFlipped(DiscreteLaplace):
 
 @refuted_by("drawn law", "noise that knows a later reward")
 class NextReward(Reports):
-    """Noise is the uniform that the next reward will be made of; what is reported is clipped to [0, 1]."""
+    """Noise is the uniform of the next reward; the message is clipped to [0, 1]."""
 
     def reset(self, env, rng):
         super().reset(env, rng)
@@ -104,7 +104,7 @@ class SkellamForPure(DiscreteLaplace):
 
 @refuted_by("drawn law", "what two rewards tell")
 class DataClip(CentralLaplace):
-    """What is released lies within two of the true sum."""
+    """The release lies within two of the true sum."""
 
     def deliver(self, inbox, env):
         y = inbox.total("reward")
@@ -114,7 +114,7 @@ class DataClip(CentralLaplace):
 
 @refuted_by("drawn law", "what two rewards tell")
 class ParityLeak(DiscreteLaplace):
-    """The released integer is even where the first user has earned nothing."""
+    """The released integer is even if the first user's reward is 0."""
 
     def send(self, message, env):
         x = getattr(message["reward"], "_x", None)
@@ -144,7 +144,7 @@ class WrappedSum(CentralLaplace):
 
 @refuted_by("drawn law", "what two rewards tell")
 class ScaledByMean(CentralLaplace):
-    """Noise in proportion to the mean."""
+    """Noise is proportional to the mean."""
 
     def deliver(self, inbox, env):
         y, n = inbox.total("reward"), np.maximum(inbox.total("n"), 1)
@@ -157,7 +157,7 @@ class ScaledByMean(CentralLaplace):
 
 @refuted_by("black box", "all rewards of agent 0, 16 rounds")
 class ArmsForRounds(LocalLaplace):
-    """A run is said to have as many reports as arms."""
+    """A run is claimed to have as many reports as arms."""
 
     def claimed_guarantees(self, env):
         run = Run(int(env.n_arms), "an agent's rewards")
@@ -167,7 +167,7 @@ class ArmsForRounds(LocalLaplace):
 @refuted_by("one run", "a reward")
 @refuted_by("black box", "black box")
 class AddRemove(OwnLuck):
-    """Rewards in [−1, 1], with the noise that is enough where one of them is added or removed."""
+    """Rewards in [−1, 1], with noise for one added or removed reward."""
 
     def send(self, message, env):
         return message.map(lambda x: np.clip(x, -1, 1)).add(lambda n: Point(1 / self.epsilon), self._luck)
@@ -179,7 +179,7 @@ class AddRemove(OwnLuck):
 
 @refuted_by("black box", "count")
 class TimedReleases(PrivateMeans):
-    """Nothing is published of an arm that has earned nothing."""
+    """No release for an arm without a reward."""
 
     def send(self, message, env):
         message = super().send(message, env)
@@ -189,7 +189,7 @@ class TimedReleases(PrivateMeans):
 
 @refuted_by("secure function", "order, network")
 class WithinHalves(Shuffle):
-    """Either half of the messages is in an order of its own."""
+    """Each half of the messages is shuffled separately."""
 
     def deliver(self, inbox, env):
         if env.setting != "network":
@@ -202,7 +202,7 @@ class WithinHalves(Shuffle):
 
 @refuted_by("black box", "message's best")
 class OwnField(Feedback):
-    """An env that sends the largest reward of a block beside its private sum."""
+    """An env that publishes the largest reward of a block beside its private sum."""
 
     def __init__(self, *, wrappers=(), runs=1, **settings):
         inner = [] if any(w.name == "DiscreteLaplace" for w in wrappers) else [DiscreteLaplace(1.0), SecAgg()]

@@ -1,4 +1,4 @@
-"""What papers bound and constants that bounds need: experiments and agents are held to it."""
+"""Bounds of papers, and their constants: tests compare experiments and agents with them."""
 
 import math
 
@@ -8,7 +8,7 @@ from hushbandits.routines.successive import batch_radius
 
 
 def lemma_2(gaps, p: float, sigma: float, h: float, horizon: float = float("inf"), base: float = 2.0) -> float:
-    """Regret that batched successive elimination stays below with probability 1 − 3p.
+    """Return the regret bound of batched successive elimination, which holds with probability 1 − 3p.
 
     While every radius holds, an arm is gone after the first batch with ``Δ_a > 4β(b)``, so it is played in the
     batches up to b̄_a + 1, b̄_a the last with ``Δ_a ≤ 4β(b)``: ``Σ_a Δ_a min(T, Σ_{b ≤ b̄_a + 1} l(b))``, β(b) at all

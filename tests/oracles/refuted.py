@@ -1,11 +1,11 @@
-"""What a broken mechanism says of itself: which check refutes it."""
+"""Decorator of broken mechanisms: the check that refutes each."""
 
-#: Mutant, kind of check, words of a check that refutes it, its runs a side, and those of a drawn law.
+#: Mutant, kind of check, words of a check that refutes it, its runs per input, and those of a drawn law.
 REFUTED = []
 
 
 def refuted_by(what, words, samples=1800, runs=10):
-    """A check of this kind, whose words these are among, refutes the class below."""
+    """Register the class below as refuted by a check of this kind with these words."""
 
     def said(mutant):
         REFUTED.append((mutant, what, words, samples, runs))

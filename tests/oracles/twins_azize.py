@@ -23,7 +23,7 @@ def _kl_index(m, level):
 
 
 def naive_adap(env, r, name, epsilon, alpha):
-    """Regret of one run with one server, and the episodes: (arm, length) in their order."""
+    """Return the regret of one run with one server, and its episodes: (arm, length) in order."""
     noise, coin = generator(env.seeds[r], "wrapper/CentralLaplace", 1), Steps(env.seeds[r], f"agent/{name}")
     arms, t, block, regret, episodes = range(env.n_arms), 0, 0, 0.0, []
     pulled, last, mean = [0] * env.n_arms, [0] * env.n_arms, [0.0] * env.n_arms

@@ -20,7 +20,7 @@ def _pulls(seed, means):
 
 
 def naive_top_two(seed, means, epsilon, delta, beta):
-    """Arms that were pulled, in their order, and the arm that is recommended."""
+    """Return the pulled arms, in order, and the recommended arm."""
     k, pull, luck = len(means), _pulls(seed, means), Steps(seed, "agent/AdaP-TT/draws")
     mu, closed, last, opened, arms = [], [1] * k, [1] * k, [[] for _ in means], []
     for a in range(k):
@@ -63,7 +63,7 @@ def naive_top_two(seed, means, epsilon, delta, beta):
 
 
 def naive_dp_se(seed, means, epsilon, delta):
-    """How many pulls, and the arm that is recommended."""
+    """Return the number of pulls, and the recommended arm."""
     pull, luck, active, pulls, e = (
         _pulls(seed, means),
         generator(seed, "agent/DP-SE-alone/noise"),

@@ -1,4 +1,4 @@
-"""The eliminations that Chowdhury & Zhou 2023 run and compare with, user by user."""
+"""The eliminations of Chowdhury & Zhou 2023 and of their comparisons, user by user."""
 
 import math
 

@@ -21,7 +21,7 @@ def rewards_of(seed, own, horizon, sigma=0.5):
 
 
 def fed1(horizon, m, sigma=0.5):
-    """The server's rule of Fed1-UCB: what it keeps of `left` after `pulls` of each, and whether phases are over."""
+    """The server's rule of Fed1-UCB: the arms of `left` that it keeps after `pulls` of each, and whether phases end."""
 
     def server(words, left, pulls, phase):
         heard = {a: [word[a] for word in words if word is not None and word[a] is not None] for a in left}
@@ -66,7 +66,7 @@ def fed_mom(m, share, mapping, beta, sigma=0.5, sigma_c=0.01):
 
 
 def corrupted(seed, pull, m, share, reading, good, horizon):
-    """Who lies, and what clients go by: a liar's rewards are samples that it makes up, for itself as for all others."""
+    """Return the liars, and clients' own rewards: a liar uses the samples that it fabricates, as others do."""
     order = generator(seed, "wrapper/FalseMeans").permutation(m).tolist()
     liars = set(order[: math.floor(share * m)])
     u = Steps(seed, "wrapper/FalseMeans/samples").random((horizon, m))

@@ -271,7 +271,7 @@ def run_ser4(seed, role, *, means, n_agents, epsilon, delta, phi, horizon, eta=N
             regret += max(now) - now[k]
             if die[1] < phi:
                 told, resets = told + 1, resets + 1
-                if role == "1-Privacy":  # nobody else hears of it
+                if role == "1-Privacy":  # no other player receives it
                     players[n] = afresh()[n]
                 else:
                     players, (kept, voters) = afresh(), unvoted()

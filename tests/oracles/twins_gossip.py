@@ -26,7 +26,7 @@ def averaging(graph, m):
 
 
 class World:
-    """Rewards of a run and who is heard in which round."""
+    """Rewards of a run, and the senders heard in each round."""
 
     def __init__(self, seed, graph, m, horizon, rate):
         self.m, self.pull = m, rewards(seed, m, horizon)
@@ -35,13 +35,13 @@ class World:
 
     @staticmethod
     def sum(terms):
-        total = 0.0  # term by term: on even graphs arms tie but for rounding
+        total = 0.0  # term by term: on regular graphs arms tie up to rounding
         for x in terms:
             total += x
         return total
 
     def mixed(self, t, x):
-        """P x, oneself first and then by name; a message that was lost counts as the receiver's own."""
+        """Return P x, the agent first and then by name; a lost message's weight goes to the receiver's own value."""
         m = range(self.m)
         gone = [bool(self.lost[t - 1][b]) for b in m]
         return [
@@ -58,7 +58,7 @@ def highest(index):
 
 
 def naive_excess(p, powers=4000):
-    """The smallest valid ε_c: what a pull adds to M times the variance beyond its share of n̂, power by power."""
+    """Return the smallest valid ε_c: a pull's excess over its share of n̂ in M times the variance, power by power."""
     m, power = len(p), np.eye(len(p))
     found = [0.0] * m
     for _ in range(powers):
@@ -188,7 +188,7 @@ class Led(Robust):
 
 
 def greedily(near):
-    """Whoever has most γ-neighbours among those left."""
+    """Return the agent with most γ-neighbours among those left."""
     free, leaders = set(range(len(near))), []
     while free:
         best = max(sorted(free), key=lambda a: len(near[a]))

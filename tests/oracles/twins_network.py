@@ -99,11 +99,11 @@ def naive_quack(
     queues = [[] for _ in range(k)]
     log, actions, told = [], [], [None] * m  # the last instruction that reached a follower
     for t in range(1, horizon + 1):
-        guess = guesses.integers(k, size=m)  # one per agent and round, as long as anybody guesses
+        guess = guesses.integers(k, size=m)  # one per agent and round, as long as any agent guesses
         if t <= pause:
             actions.append(guess.tolist())
             continue
-        # what arrives at the leader before round t, in order of distance and then of name
+        # messages that reach the leader before round t, in order of distance and then of name
         arrivals = sorted(
             (late[who], who, arm, x) for when, who, arm, x in log if when == t - late[who] and who != leader
         )

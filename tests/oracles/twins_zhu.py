@@ -7,7 +7,7 @@ from twins_network import rewards
 
 
 def naive_resilient(seed, edges, means, horizon, f, kappa, reading, fraction):
-    """Arms of every round, (T, M) as lists, and who lies."""
+    """Return the arms of every round, (T, M) as lists, and the liars."""
     m, k = len(edges), len(means)
     pull = rewards(seed, m, horizon, means)
     order = generator(seed, "wrapper/FalseMeans").permutation(m).tolist()
@@ -38,7 +38,7 @@ def naive_resilient(seed, edges, means, horizon, f, kappa, reading, fraction):
                     eta = 1 / (len(trusted) - 2 * f + 1)
                     trusted.sort()
                     z = s[i][a] / own
-                    for x in trusted[f : len(trusted) - f]:  # term by term: arms tie but for rounding
+                    for x in trusted[f : len(trusted) - f]:  # term by term: arms tie up to rounding
                         z += x
                     z *= eta
                     g = (4 * eta**2 + kappa * eta + kappa) / 4

@@ -1,4 +1,4 @@
-"""The law that a server sees of discrete Laplace noise on a sum mod m, and the ε that it gives away."""
+"""The law that a server sees of discrete Laplace noise on a sum mod m, and its ε."""
 
 import math
 
@@ -31,7 +31,7 @@ def worst_log_ratio(log_pmf: np.ndarray, shifts: int, at: np.ndarray | None = No
     """
     worst = 0.0
     for s in range(1, shifts + 1) if at is None else at.tolist():
-        with np.errstate(invalid="ignore"):  # −∞ against −∞: impossible either way tells nothing
+        with np.errstate(invalid="ignore"):  # −∞ against −∞: impossible in both, so no information
             ratio = np.abs(log_pmf - np.roll(log_pmf, s))
         worst = max(worst, float(np.nanmax(ratio)))
     return worst

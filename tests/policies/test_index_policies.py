@@ -1,4 +1,4 @@
-"""Every policy against its twin, action for action, and against its published bound."""
+"""Every policy equals its twin, action for action, and respects its published bound."""
 
 import math
 
@@ -67,7 +67,7 @@ def test_a_policy_equals_its_twin(name, params, law):
         agree(name, params, table if law != "heavy" or name not in UNIT else np.clip(table, 0, 1))
 
 
-#: Rewards in [0, 1] are part of what they are.
+#: Policies that need rewards in [0, 1].
 UNIT = {"IMED", "KL-UCB", "EXP3"}
 
 eighths = st.sampled_from([0.0, 0.0, 1.0, 1.0, 0.5, 0.125, 0.875])
@@ -85,7 +85,7 @@ def test_a_policy_equals_its_twin_on_ties(name, data):
 
 @pytest.mark.parametrize("name", list_policies())
 def test_learners_do_not_meet(name):
-    """What a learner does depends neither on the others nor on how often they play."""
+    """A learner depends neither on the others nor on how often they play."""
     policy, arms, plays = make_policy(name), 4, 60
     table = np.random.default_rng(3).random((3, plays, arms)).round()
     luck = seeded(policy, 3)
@@ -147,7 +147,7 @@ def _kl(p, q):
 
 
 def leading(gaps, n, means):
-    """Lai & Robbins' term of theorems on KL-UCB, IMED and Thompson sampling; half as much again covers the rest."""
+    """Lai & Robbins' term in theorems on KL-UCB, IMED and Thompson sampling; a factor 1.5 covers the other terms."""
     pairs = zip(gaps, means, strict=True)
     return sum(d * (1.5 * math.log(n) / _kl(m, max(means)) + 5) for d, m in pairs if d)
 

@@ -1,4 +1,4 @@
-"""Draws inside compiled rules: the laws against SciPy's, learners apart."""
+"""Draws inside compiled functions: the laws equal SciPy's, learners are independent."""
 
 import math
 
@@ -33,7 +33,7 @@ def test_beta_draws_have_their_law(a, b):
     _many(luck.beta, cursors(12), drawn, a, b)
     assert stats.kstest(drawn, stats.beta(a, b).cdf).pvalue > 1e-6
     order = stats.rankdata(drawn)
-    assert abs(stats.pearsonr(order[:-1], order[1:]).statistic) < 0.025  # one draw says nothing of the next
+    assert abs(stats.pearsonr(order[:-1], order[1:]).statistic) < 0.025  # consecutive draws are independent
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 1000])

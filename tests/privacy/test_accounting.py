@@ -1,4 +1,4 @@
-"""Accounting: closed forms, numerical divergences, and other people's accountants where they are installed."""
+"""Accounting equals closed forms, numerical divergences, and third-party accountants if installed."""
 
 import math
 
@@ -92,14 +92,14 @@ def test_returning_users():
         book.use(np.array([[1]]), np.array([[1]]))
         composed = to_epsilon(zcdp_curve(rho * blocks), delta)
         assert book.returning(0, blocks, delta)[0] == pytest.approx(composed, rel=1e-9)
-    # Appendix I: Rényi composition phases advanced composition of the converted blocks, by a factor that grows.
+    # Appendix I: Rényi composition is better than advanced composition of the converted blocks, by a growing factor.
     factors = []
     for blocks in (100, 1000, 10_000):
         rho, one = 1e-3 / blocks, delta / (2 * blocks)
         per_block = to_epsilon(zcdp_curve(rho), one)
         # Dwork & Roth 2014, theorem 3.20, with slack δ/2
         advanced = per_block * math.sqrt(2 * blocks * math.log(2 / delta)) + blocks * per_block * math.expm1(per_block)
-        assert advanced < blocks * per_block  # better than adding up
+        assert advanced < blocks * per_block  # better than addition
         factors.append(advanced / to_epsilon(zcdp_curve(1e-3), delta))
     assert 2 < factors[0] < factors[1] < factors[2]
 
@@ -126,7 +126,7 @@ def test_binary_sum_calibration():
     # The divergence of one fair bit, by hand: P(0) = ½ against 0.
     assert binomial_delta(1, 0.5, 3.0) == pytest.approx(0.5)
     assert binomial_delta(2, 0.5, 0.0) == pytest.approx(0.5)
-    for q in (0.2, 0.8):  # lopsided: each direction is the worse one once
+    for q in (0.2, 0.8):  # asymmetric: each direction is the worse one once
         law = [math.comb(7, x) * q**x * (1 - q) ** (7 - x) for x in range(8)]
         up = sum(max(a - math.exp(0.5) * b, 0) for a, b in zip([*law, 0], [0, *law], strict=True))
         down = sum(max(b - math.exp(0.5) * a, 0) for a, b in zip([*law, 0], [0, *law], strict=True))
@@ -139,7 +139,7 @@ def test_the_ledger_writes_down_every_block():
     final = hb.rollout(env, hb.make_team("Dist-RDP-SE"), 0)
     ledger = env.mechanism.ledger
     rows = ledger.rows(0)
-    assert sum(row["planned"] * row["blocks"] for row in rows) == pytest.approx(1400, abs=2)  # a block of 1 never opens
+    assert sum(row["planned"] * row["blocks"] for row in rows) == pytest.approx(1400, abs=2)  # blocks of 1 stay closed
     assert {row["server"] for row in rows} == {0, 1}
     assert max(row["epsilon"] for row in rows) == final["epsilon"][0]
     for row in rows:
@@ -194,7 +194,7 @@ def test_a_block_costs_what_its_survivors_noise_leaves(id, env, oracle, always):
             n = row["planned"]
             cost = oracle(n, row["survivors"], row["g"], 0.8, n)
             assert row["epsilon"] == pytest.approx(cost, rel=1e-6)
-        promised = hb.make_batched(id, epsilon=0.8, horizon=1000, **env).guarantees()[0].epsilon  # where nobody is lost
+        promised = hb.make_batched(id, epsilon=0.8, horizon=1000, **env).guarantees()[0].epsilon  # without losses
         assert any(row["epsilon"] > promised + 1e-9 for row in fewer) != always
         assert final["epsilon"][run] == max(row["epsilon"] for row in rows)
 

@@ -1,4 +1,4 @@
-"""What many blocks give away together is never more than the ledger says."""
+"""Many blocks together never reveal more than the ledger says."""
 
 import math
 

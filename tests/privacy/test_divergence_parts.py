@@ -1,4 +1,4 @@
-"""The pieces of exact composition against brute force."""
+"""The parts of exact composition equal brute force."""
 
 import math
 

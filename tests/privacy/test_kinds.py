@@ -1,4 +1,4 @@
-"""Numbers of kinds of blocks: each kind is asked once, whichever way it is read; and a ledger of many runs."""
+"""Numbers of blocks by kind: each kind is computed once, in every reading; and a ledger of many runs."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_noise_of_two_draws_is_said_in_numbers():
 
 
 class Louder(PolyaDifference):
-    """Sums of its own: what is drawn for many blocks at once must not be taken for it."""
+    """A mechanism with its own sums: the shared draw for many blocks must not replace it."""
 
     def total(self, rng, n):
         return 10**6

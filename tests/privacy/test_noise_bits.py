@@ -1,4 +1,4 @@
-"""Noise bits of a binary sum, and shares: by the printed formulas, away from ε = 1, and at their edges."""
+"""Noise bits and shares of a binary sum equal the printed formulas, away from ε = 1 and at the limits."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The observer of votes: against enumeration, and on real runs."""
+"""The observer of votes equals enumeration, and works on real runs."""
 
 import itertools
 
@@ -13,7 +13,7 @@ from hushbandits.wrappers.secagg import SecAgg
 
 
 def test_accuracy_by_enumeration():
-    """All ballots of two watched agents over three arms: the observer's guess, drawn as it draws it."""
+    """Enumerate all ballots of two watched agents over three arms, with the observer's guess."""
     good = np.array([False, True, False])
     for bits in itertools.product([False, True], repeat=6):
         ballots = np.array(bits).reshape(2, 3)

@@ -1,4 +1,4 @@
-"""Plans of a block, by the paper's table: away from ε = 1, with fewer users than planned, and at every edge."""
+"""Plans of a block equal the paper's table: away from ε = 1, with fewer users than planned, and at every limit."""
 
 import math
 
@@ -25,7 +25,7 @@ from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Poly
 @settings(deadline=None)
 @given(st.integers(1, 5), st.integers(1, 4), st.integers(0, 4), st.data())
 def test_every_sum_that_may_be_is_decoded(n, g, tau, data):
-    """What s users can say, and noise up to τ either way: none of it is taken for another."""
+    """All sums of s users, with noise up to ±τ, are decoded uniquely."""
     plan, left = Plan(n, g, tau, None), data.draw(st.integers(1, n))
     for total in range(left * g + 1):
         for noise in range(-tau, tau + 1):
@@ -90,7 +90,7 @@ def test_the_table(epsilon, n, t):
 @rows("n", [1, 4])
 @rows("p", [0.5, 0.1, 1e-3])
 def test_the_tail_ends_at_the_first_integer_that_will_do(law, n, p):
-    """By the law itself, on a line that is long enough."""
+    """Compute from the law itself, on a long line."""
     m = 4001
     pmf = np.fft.irfft(law.cf(2 * np.pi * np.arange(m // 2 + 1) / m) ** n, m)
     beyond = [1 - pmf[0] - 2 * pmf[1 : tau + 1].sum() for tau in range(400)]

@@ -1,4 +1,4 @@
-"""Noise laws against their pmfs, both forms of a block, and audits with mutants that they must catch."""
+"""Noise laws equal their pmfs, both forms of a block agree, and audits catch mutants."""
 
 import math
 
@@ -34,7 +34,7 @@ def test_the_users_polya_noise_adds_up_to_discrete_laplace(n):
     assert chi_square(sums, law.pmf, np.arange(-6 * plan.g, 6 * plan.g + 1)) > LEVEL
     totals = np.array([plan.noise.total(rng, n) for _ in range(20_000)])
     assert chi_square(totals, law.pmf, np.arange(-6 * plan.g, 6 * plan.g + 1)) > LEVEL
-    # The gamma scale (1−p)/p with p = e^(−ε/g): noise that is far too small.
+    # The gamma scale (1−p)/p with p = e^(−ε/g): the noise is far too small.
     assert (
         chi_square(np.array([mutant(plan).draw(rng, n).sum() for _ in range(500)]), law.pmf, np.arange(-60, 61)) < LEVEL
     )
@@ -101,7 +101,7 @@ def test_chernoff_s_bound_of_a_gaussian_has_a_closed_form():
 
 
 def decoded(users, n, blocks, id="DistDP-v0", **env):
-    """Blocks of fifty servers, each with noise of its own: a server is cheaper than a run."""
+    """Blocks of fifty servers with separate noise: a server costs less than a run."""
     shape = blocks // 50, 50
     core = hb.make_batched(id, runs=shape[0], n_agents=shape[1], users=users, means=(0.3, 0.7), **env)
     core.reset(1 if users == "pooled" else 2)
@@ -155,7 +155,7 @@ def test_the_analyzer_s_error_stays_within_the_theorem_s_bound(id, epsilon):
     bound = plan.tau / plan.g + math.sqrt(n / 2 * math.log(2 / p)) / plan.g
     misses = (error > bound).sum()
     assert stats.binom.sf(misses - 1, error.size, 2 * p) > LEVEL
-    assert np.median(error) > 0.05 * bound  # and the bound is not empty
+    assert np.median(error) > 0.05 * bound  # the bound is informative
 
 
 @each_once
@@ -179,7 +179,7 @@ def test_shares_are_uniform_and_sum_to_their_message():
     rng, m = np.random.default_rng(0), 7
     split = np.array([split_and_mix(np.array([3]), 3, m, rng) for _ in range(7000)])
     assert (split.sum(1) % m == 3).all()
-    for columns in ([0, 1], [0, 2], [1, 2]):  # any two of three tell nothing
+    for columns in ([0, 1], [0, 2], [1, 2]):  # any two of three reveal nothing
         counts = np.bincount(split[:, columns] @ [m, 1], minlength=m * m)
         assert stats.chisquare(counts).pvalue > LEVEL
 

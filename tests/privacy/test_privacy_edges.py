@@ -1,4 +1,4 @@
-"""Where a bound of privacy is one comparison or one term away from being none: each against an independent formula."""
+"""Edge cases in which one comparison or term decides whether a privacy bound holds, by independent formulas."""
 
 import math
 
@@ -33,7 +33,7 @@ def test_somebody_always_takes_part(share, n):
 
 
 def booked(*prices):
-    """A ledger with one block of each price."""
+    """Return a ledger with one block of each cost."""
     ledger = Ledger(lambda n, s: prices[n - 1], lambda n: {}, 1)
     sizes = np.arange(1, len(prices) + 1)[None]
     ledger.use(sizes, sizes)
@@ -41,7 +41,7 @@ def booked(*prices):
 
 
 def test_adding_up_holds_at_its_own_delta_only():
-    """Ten blocks of δ = 1e-6 are not (10ε, 5e-6)-DP: somebody reads a number that no bound gives."""
+    """Ten blocks of δ = 1e-6 are not (10ε, 5e-6)-DP: no bound gives that number."""
     book = booked(Spent(0.5, 1e-6))
     assert book.returning(0, 10, 5e-6) == (5.0, pytest.approx(1e-5))
     assert book.returning(0, 10, 0.0) == (5.0, pytest.approx(1e-5))
@@ -64,7 +64,7 @@ def test_what_a_composition_does_not_resolve_is_bounded_by_curves():
 
 @pytest.mark.parametrize("curve", [None, zcdp_curve(1.0)])
 def test_adding_up_says_the_delta_that_it_has(curve):
-    """Where adding up is the best bound, δ is what was added, not what was asked for."""
+    """If addition is the best bound, δ is the sum, not the requested one."""
     book = booked(Spent(1e-3, 1e-9, curve))
     assert book.returning(0, 2, 2e-9) == (2e-3, 2e-9)
     assert booked().returning(0, 3, 1e-6) == (0.0, 0.0)

@@ -1,4 +1,4 @@
-"""Promises are never stronger than the truth: every mechanism × ε × t_min × loss × law, by exact computation."""
+"""Guarantees are never too strong: every mechanism × ε × t_min × loss × law, by exact computation."""
 
 import itertools
 import math
@@ -128,7 +128,7 @@ def test_unbounded_rewards_void_every_promise(name):
     for wrapper in (PrivateMeans(), PrivateMeans(own="noised"), LocalLaplace(), LocalLaplace(own="noised")):
         try:
             env = hb.make_batched("CoopNetwork-v0", n_agents=4, rewards=law, wrappers=[wrapper])
-        except ValueError:  # some refuse such rewards outright
+        except ValueError:  # some refuse such rewards
             assert not law.unit_interval
             continue
         finite = [g for g in env.guarantees() if math.isfinite(g.epsilon)]
@@ -146,7 +146,7 @@ def test_unbounded_rewards_void_every_promise(name):
 
 
 class Boaster(Wrapper):
-    """A user's own wrapper that promises much."""
+    """A user-defined wrapper with a strong guarantee."""
 
     def claimed_guarantees(self, env):
         return (Guarantee("none", 0.1, 0.0, "one reward", "everyone", (), "me"),)
@@ -159,7 +159,7 @@ def test_a_wrapper_of_ones_own_cannot_promise_on_unbounded_rewards():
 
 
 class Mine(Mechanism):
-    """A user's own mechanism; `law` is each user's noise in a block of n."""
+    """A user-defined mechanism; `law` is each user's noise in a block of n."""
 
     def __init__(self, law, epsilon=1.0):
         super().__init__(epsilon)
@@ -200,7 +200,7 @@ def test_the_base_decides_what_a_mechanism_of_ones_own_may_promise():
     assert unknown.epsilon == 1.0
     assert unknown.assumptions[0] == "as claimed: its noise has no law to check"
     core = Feedback(wrappers=[Mine(thin), SecAgg()], horizon=300)
-    # the ledger does not repeat it either
+    # nor does the ledger repeat it
     assert math.isinf(hb.rollout(core, hb.make_team("Random"))["epsilon"].item())
 
 
@@ -215,7 +215,7 @@ def test_a_lossy_env_voids_what_counts_on_every_user(id, env):
         assert core.guarantees()[0].invalid_reason.startswith(
             "Loss may leave 0 of a block's users, and their noise alone"
         )
-        # what blocks really cost is known
+        # the true cost of blocks is known
         assert np.isfinite(hb.rollout(core, hb.make_team("Random"))["epsilon"]).all()
 
 
@@ -223,7 +223,7 @@ def test_a_lossy_env_voids_what_counts_on_every_user(id, env):
 
 
 def arms_after(first, own, grid=None, epsilon=1.0, runs=10, n_agents=40):
-    """What an observer sees of two arms' third round: UCB plays the better of its first two rewards."""
+    """Return an observer's view of two arms' third round: UCB plays the better of its first two rewards."""
     wrapper = LocalLaplace(epsilon, own=own, grid=grid)
     kwargs = {"n_agents": n_agents, "graph": "cycle", "life": 1, "horizon": 3, "means": [0.5, 0.5]}
     env = hb.make_batched("CoopNetwork-v0", runs=runs, wrappers=[wrapper], **kwargs)
@@ -245,16 +245,16 @@ def arms_after(first, own, grid=None, epsilon=1.0, runs=10, n_agents=40):
 
 def test_arms_tell_on_exact_own_rewards_but_not_on_noised_ones():
     low, high = (arms_after(first, "exact")[0] for first in (0.0, 1.0))
-    assert (low != high).all()  # the third arm tells the first reward with certainty
+    assert (low != high).all()  # the third arm reveals the first reward with certainty
     low, high = (arms_after(first, "noised", n_agents=400)[0].mean() for first in (0.0, 1.0))
-    assert abs(low - high) < math.tanh(0.5)  # randomized response at ε = 1 tells no more
+    assert abs(low - high) < math.tanh(0.5)  # randomized response at ε = 1 reveals no more
     for grid in (None, 64):
         _, told, posted = arms_after(0.3, "noised", grid)
-        np.testing.assert_array_equal(told[-1], posted)  # what is sent is what it was told, drawn once
+        np.testing.assert_array_equal(told[-1], posted)  # the message equals the published own reward, drawn once
 
 
 def excluded(reports, epsilon, candidate):
-    """Share of reports that the sampler cannot have made from this reward: no uniform k/2^53 leads there."""
+    """Return the share of reports that this reward cannot produce: no uniform k/2^53 leads there."""
     scale = 1 / epsilon
     out = 0
     for y in reports:
@@ -267,8 +267,8 @@ def excluded(reports, epsilon, candidate):
 
 def test_a_doubles_last_bits_tell_and_the_grids_do_not():
     _, _, posted = arms_after(0.0, "exact", epsilon=0.5, n_agents=30)
-    assert excluded(posted.ravel(), 0.5, 0.5) == 0  # what it was
-    assert 0.6 < excluded(posted.ravel(), 0.5, 1.0) < 0.95  # what it was not: "about 4 cases of 5"
+    assert excluded(posted.ravel(), 0.5, 0.5) == 0  # the true reward
+    assert 0.6 < excluded(posted.ravel(), 0.5, 1.0) < 0.95  # another reward: "about 4 cases of 5"
     assert any(
         "4 cases of 5" in a for a in LocalLaplace().claimed_guarantees(hb.make_batched("CoopNetwork-v0"))[0].assumptions
     )

@@ -1,4 +1,4 @@
-"""When private means are released, and the lemma on what they cost, by their formulas."""
+"""Release times of private means, and the lemma on their cost, equal their formulas."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Promises where two parts meet: wrapper and wrapper, wrapper and team, promise and view, loss and t_min."""
+"""Guarantees of combined parts: wrapper and wrapper, wrapper and team, guarantee and view, loss and t_min."""
 
 import math
 
@@ -38,7 +38,7 @@ class DeclaredTimes(Times):
 
 
 class Dropper(Wrapper):
-    """Drops, and says nowhere how much."""
+    """Drops messages without a declaration."""
 
     verbs = ("drop",)
     preserves_guarantees = True
@@ -51,7 +51,7 @@ class Dropper(Wrapper):
 
 
 class SomeLost(Dropper):
-    """Loses a tenth at most."""
+    """Drops at most a tenth."""
 
     preserves_guarantees = True
     max_drop_fraction = 0.1
@@ -114,7 +114,7 @@ def test_observations_lie_in_their_space(name, beats, speech):
 
 
 def test_a_learner_sees_and_earns_what_was_published_and_nothing_else():
-    """Before the first release nothing tells arms that always pay from arms that never do."""
+    """Before the first release nothing distinguishes arms that always pay from arms that never do."""
     seen = []
     for means in ([0.0, 0.0], [1.0, 1.0]):
         env = hb.make("PrivateNetwork-v0", epsilon=0.02, means=means, n_agents=3, horizon=60)
@@ -127,9 +127,9 @@ def test_a_learner_sees_and_earns_what_was_published_and_nothing_else():
     first = next(t for t, (a, b) in enumerate(zip(*seen, strict=True)) if a != b)
     counts = np.random.default_rng(0).integers(2, size=(60, 3))
     pulls = [max((counts[: t + 1, m] == k).sum() for m in range(3) for k in range(2)) for t in range(60)]
-    due = math.ceil(1 / 0.02 / 4)  # a release cannot be due long before 1/ε pulls
+    due = math.ceil(1 / 0.02 / 4)  # no release can be due long before 1/ε pulls
     assert pulls[first] > due
-    assert np.ptp([x for told in seen for t in told[first:] for x in t[3:]]) > 0  # then it earns what is published
+    assert np.ptp([x for told in seen for t in told[first:] for x in t[3:]]) > 0  # then own rewards are published
 
 
 def test_what_is_withheld_cannot_be_said():
@@ -174,7 +174,7 @@ def test_no_promise_counts_on_noise_that_may_be_lost(kind, t_min, losing, first)
     assert math.isinf(promise.epsilon) == (t_min == 1.0)
     if t_min == 1.0:
         assert "counts on t_min=1" in promise.invalid_reason
-    elif kind == "pure":  # the sum is opened of t_min users or more, and of no fewer
+    elif kind == "pure":  # sums of t_min users or more are opened, and no smaller ones
         core = Feedback(wrappers=order, horizon=2000, runs=2)
         hb.rollout(core, hb.make_team("Random"))
         rows = [row for r in range(2) for row in core.mechanism.ledger.rows(r)]
@@ -214,7 +214,7 @@ def test_loss_behind_the_sum_and_noise_of_ones_own_lose_nothing():
 @pytest.mark.parametrize("n", [10**3, 10**4, 10**5, 10**6, 10**7])
 def test_a_plan_that_breaks_in_large_blocks_is_refuted(n):
     class Narrow(DiscreteLaplace):
-        """Noise no wider than that of a tenth of the block's size."""
+        """Noise as for a tenth of the block's size."""
 
         def plan(self, size):
             whole = distributed_pure(size, self.epsilon, self._p, self.sure(size))
@@ -247,7 +247,7 @@ def test_central_noise_on_what_another_mechanism_leaves_is_no_promise():
 
 
 def network(wrapper, said):
-    """What others hear of one agent that says `said` for its reward, less the noise of luck alone."""
+    """Return what others receive from an agent that reports `said`, minus the noise of these random numbers."""
     env = hb.make_batched("CoopNetwork-v0", n_agents=2, graph="complete", horizon=50, wrappers=[wrapper], runs=4)
     env.reset(3)
     heard = []
@@ -296,12 +296,12 @@ def test_a_part_of_ones_own_beside_a_promise_is_unknown():
     assert finite(hb.make_team("DP-MASE").guarantees(hb.make_batched("DPMASE-v0"))) == [0.1]
 
     class Renamed(Loss):
-        """Nothing of its own."""
+        """A subclass without changes."""
 
     assert finite(hb.make_batched("LocalDP-v0", wrappers=[Renamed(0.5)]).guarantees()) == [1.0]
 
     class OneLine(DeclaredTimes):
-        """Nothing of its own, either."""
+        """Another subclass without changes."""
 
     assert finite(hb.make_batched("LocalDP-v0", wrappers=[OneLine()]).guarantees()) == [1.0]
 
@@ -311,7 +311,7 @@ def test_a_part_of_ones_own_beside_a_promise_is_unknown():
 
     assert (
         finite(hb.make_batched("LocalDP-v0", wrappers=[Inherits()]).guarantees()) == []
-    )  # what a base declares is not its word
+    )  # a base class's declaration does not count
 
 
 # -- at the edge of floating point -------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Secure sums: nothing wraps, nothing small is opened."""
+"""Secure sums never wrap, and small ones are never opened."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""No ε stands where user-defined code tells of a reward: each stack gives the exact reward away, or an exact ε."""
+"""No finite ε stands if user-defined code reveals a reward: each stack reveals the exact reward, or has a true ε."""
 
 import math
 
@@ -26,7 +26,7 @@ from hushbandits.wrappers.secagg import SecAgg
 
 
 class Doubled(CoopNetwork):
-    """Its report says twice the reward, too."""
+    """Its message also contains twice the reward."""
 
     @property
     def report(self):
@@ -37,7 +37,7 @@ class Doubled(CoopNetwork):
 
 
 class Placed(CoopNetwork):
-    """Its report says where an agent stands, too."""
+    """Its message also contains the agent's position."""
 
     reward_free_fields = ("place",)
 
@@ -50,21 +50,21 @@ class Placed(CoopNetwork):
 
 
 class DoubledAndPlaced(Placed):
-    """A declaration of its base is not its own."""
+    """A declaration of its base class does not count as its own."""
 
     def _report(self):
         return {**super()._report(), "place": self._reward}
 
 
 class Untold(CoopNetwork):
-    """Reports what was earned, not what agents are told."""
+    """Reports the exact reward instead of the published one."""
 
     def _report(self):
         return {**super()._report(), "reward": self._reward}
 
 
 class Courier(Rounds):
-    """Carries the exact reward."""
+    """Has a field with the exact reward."""
 
     setting = "courier"
 
@@ -73,20 +73,20 @@ class Courier(Rounds):
 
 
 class Muffled(GraphReports):
-    """Reports that noise does not change."""
+    """Sends reports that noise does not change."""
 
     def add(self, noise, luck):
         return self
 
 
 class Quiet(CoopNetwork):
-    """Its messages are of its own kind."""
+    """Its messages have another class."""
 
     payload = Muffled
 
 
 class Careful(Rounds):
-    """Carries what left, and says so."""
+    """Has a field with the sent message, and declares it."""
 
     setting = "careful"
     reward_free_fields = ()
@@ -96,7 +96,7 @@ class Careful(Rounds):
 
 
 class Open(CoopNetwork):
-    """Shows everybody's last reward in public."""
+    """Publishes all agents' last rewards."""
 
     public = (*CoopNetwork.public, "last")
 
@@ -119,7 +119,7 @@ class Bare(LocalLaplace):
 
 
 class Silent(LocalLaplace):
-    """Noise of its own, of scale 0."""
+    """User-defined noise of scale 0."""
 
     @property
     def _noise(self):
@@ -138,7 +138,7 @@ class Sure(LocalBernoulli):
 
 
 class Telling(PrivateMeans):
-    """Agents are told their rewards beside what they have published."""
+    """Agents get their exact rewards beside the published ones."""
 
     def tells(self, fields, env):
         return fields
@@ -148,7 +148,7 @@ class Telling(PrivateMeans):
 
 
 class Copies(hb.Wrapper):
-    """Treats each message by itself, and says its reward in another field as well."""
+    """Treats messages separately, and sends the reward in another field too."""
 
     preserves_guarantees = True
 
@@ -160,7 +160,7 @@ class Copies(hb.Wrapper):
 
 
 class Stamps(Copies):
-    """The same of a constant."""
+    """The same with a constant."""
 
     preserves_guarantees = True
     reward_free_fields = ("copy",)
@@ -170,7 +170,7 @@ class Stamps(Copies):
 
 
 class Whispers(hb.Wrapper):
-    """Tells agents their exact rewards in a field of its own."""
+    """Agents get their exact rewards in an extra field."""
 
     preserves_guarantees = True
 
@@ -186,7 +186,7 @@ class Whispers(hb.Wrapper):
 
 
 class Meddles(hb.Wrapper):
-    """Puts the exact reward back; its name is another part's."""
+    """Restores the exact reward under the name of another part."""
 
     def send(self, message, env):
         return message.but(reward=env._reward)
@@ -198,7 +198,7 @@ class Noiseless(DiscreteLaplace):
 
 
 class Honest(CentralLaplace):
-    """The server says the exact sum."""
+    """The server sends the exact sum."""
 
     def deliver(self, inbox, env):
         y = inbox.total("reward")
@@ -216,7 +216,7 @@ def shadowed():
 
 
 class Says(hb.Team):
-    """Says what it is told of its reward in one field more."""
+    """Sends its published own reward in an extra field."""
 
     def __init__(self, name):
         self.extra = name
@@ -231,7 +231,7 @@ class Says(hb.Team):
 
 
 def heard(env, team=None):
-    """The inboxes of a round, with what agents are told of their own (`inbox.own`)."""
+    """Return the inboxes of a round, with the published own rewards (`inbox.own`)."""
     obs, team = env.reset(0), team or hb.make_team("Random")
     team.reset(EnvView(env), own_streams(env, team))
     obs = env.pull(team.act(obs))
@@ -239,7 +239,7 @@ def heard(env, team=None):
 
 
 def total(env):
-    """What a server decodes of a block of ten users, for each of them."""
+    """Return a server's decoded sum of a block of ten users, for each of them."""
     env.reset(0)
     env.pull((np.array([[0]]), np.array([[10]])))
     return env.talk().inbox.total("reward") / 10
@@ -248,7 +248,7 @@ def total(env):
 says, speech = Says("mean"), {"mean": CODE}
 fields = says.fields
 exact = {"own": "exact"}
-#: By name: the env whose rewards are all x, the team, and where an observer reads x.
+#: By name: the env whose rewards are all x, the team, and the place of x in an observer's view.
 REFUTED = {
     "a report's field": (lambda x: network(x, LocalLaplace(0.5), cls=Doubled), None, lambda i: i["double"] / 2),
     "beside a coin": (lambda x: network(x, LocalBernoulli(0.5), cls=Doubled), None, lambda i: i["double"] / 2),
@@ -304,11 +304,11 @@ def test_no_epsilon_stands_where_a_sum_is_exact(build):
 
 
 class Glass(SecureFunction):
-    """A secure function that does nothing."""
+    """A secure function without effect."""
 
 
 class Sly(Loss):
-    """Loses half of all users, and says that it loses none."""
+    """Drops half of all users, and declares no loss."""
 
     max_drop_fraction = 0.0
 
@@ -331,7 +331,7 @@ def test_what_a_subclass_says_it_loses_is_not_our_word():
 
 
 class Veil(LocalLaplace):
-    """Nothing of its own but a default, a name and a helper."""
+    """Changes only a default, a name and a helper."""
 
     name = "Veil"
 

@@ -1,4 +1,4 @@
-"""No ε of an agent stands where user-defined code tells of a reward, or plays another rule than the class promises."""
+"""No ε of an agent stands if user-defined code reveals a reward, or plays another rule than its class guarantees."""
 
 import math
 
@@ -13,7 +13,7 @@ DPMASE = type(hb.make_team("DP-MASE"))
 
 
 class Annotated(Exploration):
-    """A vote comes with the mean reward of the activation."""
+    """Its vote contains the mean reward of the activation."""
 
     @property
     def report(self):
@@ -32,28 +32,28 @@ class Annotated(Exploration):
 
 
 class Fast(DPMASE):
-    """Noise of a ten-billionth of the scale."""
+    """Noise of 10⁻¹⁰ times the scale."""
 
     def routine(self, n_arms):
         return private_elimination(n_arms, 1e10 * self.epsilon, self.beta)
 
 
 class Frank(DPMASE):
-    """Votes out what has paid nothing."""
+    """Votes out arms without rewards."""
 
     def speak(self, reward):
         return {"vote": np.nan_to_num(reward, nan=1.0) == 0}
 
 
 class Frankly(Frank):
-    """Says itself what that is worth."""
+    """Declares its guarantee itself."""
 
     def claimed_guarantees(self, env):
         return super().claimed_guarantees(env)
 
 
 def votes(env):
-    """What leaves an agent that has pulled all arms."""
+    """Return the messages of an agent that has pulled all arms."""
     env.reset(0)
     env.pull(np.ones((1, 1, env.n_arms), bool))
     env.talk()

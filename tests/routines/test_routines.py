@@ -1,4 +1,4 @@
-"""Arm selection alone: KL bounds against scipy, error rates, sample complexities, and the numbers of Féraud et al."""
+"""Arm selection alone: KL bounds equal scipy's, error rates and sample complexities hold; numbers of Féraud et al."""
 
 from functools import cache
 
@@ -43,7 +43,7 @@ def test_kl_bounds_are_the_roots_that_scipy_finds(mean, level):
         high = optimize.brentq(lambda q: scipy_kl(mean, q) - level, mean, 1 - 1e-16, xtol=1e-15, rtol=1e-14)
     if mean > 0 and scipy_kl(mean, 1e-300) > level:
         low = optimize.brentq(lambda q: scipy_kl(mean, q) - level, 1e-300, mean, xtol=1e-15, rtol=1e-14)
-    # at tiny levels scipy's difference of logarithms is the rougher one: its error is about 1e-16/√level
+    # at tiny levels scipy's difference of logarithms is less accurate: its error is about 1e-16/√level
     assert kl_upper(mean, level) == pytest.approx(high, abs=1e-14 + 2e-16 / level**0.5)
     assert kl_lower(mean, level) == pytest.approx(low, abs=1e-14 + 2e-16 / level**0.5)
 
@@ -54,7 +54,7 @@ def test_kl_bounds_are_where_they_should_be(mean, level):
     high = kl_upper(mean, level)
     assert mean <= high <= 1
     assert 0 <= kl_lower(mean, level) <= mean
-    # one step of a double below: near 1 it is worth more than any relative error
+    # one step of a double below: near 1 it exceeds any relative error
     assert kl(mean, max(mean, np.nextafter(high, 0))) <= level * (1 + 1e-9) + 1e-9
     assert high - mean <= (level / 2) ** 0.5 + 1e-12  # Pinsker
 
@@ -91,8 +91,8 @@ def test_each_routine_alone_finds_the_best_arm(routine, instance):
 ORDER = [
     ("SE", "Naive"),  # Even-Dar et al. 2006: gaps instead of ε
     ("Naive", "Median"),  # Féraud et al. 2019, appendix: constants of median elimination
-    ("KL-LUCB", "LUCB"),  # Kaufmann & Kalyanakrishnan 2013: KL bounds phase Hoeffding's
-    ("KL-LUCB", "KL-Racing"),  # adaptive sampling phases uniform sampling
+    ("KL-LUCB", "LUCB"),  # Kaufmann & Kalyanakrishnan 2013: KL bounds are better than Hoeffding's
+    ("KL-LUCB", "KL-Racing"),  # adaptive sampling is better than uniform sampling
     ("UGapEc", "LUCB"),  # Gabillon et al. 2012, and the smaller exploration rate
 ]
 

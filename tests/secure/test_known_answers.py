@@ -1,4 +1,4 @@
-"""What others have worked out: the RFCs' vectors, Shamir's scheme by hand, exact tails, uniform residues."""
+"""Known answers: the RFCs' vectors, Shamir's scheme by hand, exact tails, uniform residues."""
 
 import math
 from itertools import combinations, pairwise, product
@@ -109,7 +109,7 @@ def test_the_field_is_prime_and_holds_every_secret():
 
 
 def test_fewer_shares_than_the_threshold_say_nothing():
-    """Modulo 7, every polynomial counted: two of four shares take all 49 pairs once, whatever the secret."""
+    """Modulo 7, over all polynomials, two of four shares take all 49 pairs once, for every secret."""
     for secret in range(7):
         drawn = [
             split(secret.to_bytes(32, "big"), 3, 4, lambda _, c=c: b"".join(x.to_bytes(48, "big") for x in c), 7)
@@ -143,7 +143,7 @@ def evenness(drawn, m):
     return stats.chisquare(counts, widths * counts.sum()).pvalue
 
 
-#: A modulus at which `word % m` is far from uniform: 2⁶⁴ is 4.5 times as much.
+#: A modulus for which `word % m` is far from uniform: 2⁶⁴ is 4.5 times as large.
 ODD = (1 << 65) // 9
 
 
@@ -165,7 +165,7 @@ def test_a_row_depends_on_its_key_alone_and_begins_the_same_at_any_length():
     keys = [primitives.derive(bytes([i]), b"row") for i in range(40)]
     long = expand(keys, 300, ODD)
     assert (expand(keys[7:8], 300, ODD) == long[7]).all()
-    assert (expand(keys, 20, ODD) == long[:, :20]).all()  # short rows more often need a second helping
+    assert (expand(keys, 20, ODD) == long[:, :20]).all()  # short rows need a second block more often
     for key, row in zip(keys, long, strict=True):
         words = np.frombuffer(primitives.keystream(key, 8 * 1000), "<u8").tolist()
         slow = [w % ODD for w in words if w < (1 << 64) // ODD * ODD]

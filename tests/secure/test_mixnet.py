@@ -1,4 +1,4 @@
-"""Mixes: nothing is lost or linked, every fault has a name, and one honest hop is enough."""
+"""Mixes lose and link no message, every fault has a name, and one honest hop is enough."""
 
 import pickle
 from itertools import permutations
@@ -54,7 +54,7 @@ def test_orders_are_uniform_and_each_hop_has_its_own():
 
 
 def test_the_order_that_comes_out_is_uniform():
-    """Of all hops together, over sessions; a net whose hops keep the order is found."""
+    """Over sessions, all hops together shuffle uniformly; a net whose hops keep the order is detected."""
     texts = [b"a", b"b", b"c"]
     every = {order: i for i, order in enumerate(permutations(texts))}
     net = Mixnet(2, 11)
@@ -105,7 +105,7 @@ def test_a_fault_of_a_batch_has_a_name(name):
 
 
 def test_copies_are_dropped_and_mark_nothing():
-    """A copy of somebody's message, beside it, would come out twice."""
+    """A copy of another user's message would come out twice."""
     _, mixes, batch = begun()
     assert len(mixes[0].mix([*batch, batch[2], batch[2]], len(batch))) == len(batch)
 

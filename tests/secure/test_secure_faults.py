@@ -1,4 +1,4 @@
-"""Every fault ends in a named abort: never in a wrong sum, and a message that was refused leaves no trace."""
+"""Every fault ends in a named abort, never in a wrong sum; a refused message leaves no trace."""
 
 import tracemalloc
 
@@ -39,7 +39,7 @@ def flipped(data, at):
     return forged(data, bytes(changed))
 
 
-#: Faults of the specification: which message, who gets it (None: the server), what becomes of it, what it is called.
+#: Faults of the specification: the message, its receiver (None: the server), the change, and the fault's name.
 FAULTS = {
     "a share too short": (Kind.UNMASK, None, lambda d: cut(d, 1), Fault.SHARE),
     "a share with another index": (Kind.UNMASK, None, lambda d: flipped(d, DIGEST + 4 + 2), Fault.SHARE),
@@ -138,7 +138,7 @@ def test_signed_keys_are_no_one_else_s():
 
 
 def up_to_the_lists(server, users):
-    """Who survived, as the server would tell each user."""
+    """Return the survivors, as the server would announce them to each user."""
     mail = {u: user.start() for u, user in users.items()}
     while True:
         for data in mail.values():
@@ -150,12 +150,12 @@ def up_to_the_lists(server, users):
 
 
 def lie(mail):
-    """Users 0 and 1 are told that user 4 is gone."""
+    """Users 0 and 1 are informed that user 4 dropped out."""
     return {u: forged(data, lists(4, range(4), [4])) if u < 2 else data for u, data in mail.items()}
 
 
 def test_different_lists_for_different_users_unmask_nothing():
-    """Nobody gets enough signatures of what it was told itself, whatever the server passes on."""
+    """No user gets enough signatures on its version, whatever the server forwards."""
     server, users = parties("malicious")
     mail = lie(up_to_the_lists(server, users))
     signed = {u: body(users[u].receive(data))[DIGEST:] for u, data in mail.items()}
@@ -179,7 +179,7 @@ def rows_of(data):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_nobody_gives_both_secrets_of_one_user(variant):
-    """Whatever a server asks after the first time, a user does not answer."""
+    """A user ignores all requests of a server after the first one."""
     server, users = parties(variant)
     lists = {}
 
@@ -198,7 +198,7 @@ def test_nobody_gives_both_secrets_of_one_user(variant):
 
 @pytest.mark.parametrize("named", [4, 5])
 def test_a_liar_cannot_make_up_survivors(named):
-    """Neither by name nor by number: a sum of few would look like one of many."""
+    """A sum of few must not look like one of many, by name or by number."""
 
     def line(to, data):
         made_up = to == 0 and data[3] == Kind.LISTS
@@ -220,7 +220,7 @@ def test_signatures_of_too_few_are_not_enough():
 
 
 def test_a_length_that_is_announced_reserves_nothing():
-    """The longest body is refused by its header, and a long one that lies about itself costs no more than its bytes."""
+    """The longest body is refused by its header, and a long one with a false length costs only its bytes."""
     data = parties()[1][0].start()
     header = data[:24] + (LARGEST + 1).to_bytes(4, "big")
     with pytest.raises(Abort, match=f"a body of {LARGEST + 1} bytes; allowed are {LARGEST}"):
@@ -258,7 +258,7 @@ def test_aborts_and_parties_say_no_secret():
 
 
 def two_stories(threshold):
-    """What a server reads of user 0 among nine that tells half of the others that it dropped."""
+    """Return a server's view of user 0 among nine, if it informs half of the others that user 0 dropped out."""
     x = np.arange(1, 10)[:, None] * 1000
     server, users = SecureSum(M, threshold=threshold, insecure_seed=3).parties(x)
     seen = {}
@@ -271,7 +271,7 @@ def two_stories(threshold):
             return [forged(data, lists(8, range(1, 9), [0]))]
         return [data]
 
-    with pytest.raises(Abort):  # our own server gets no answers, and ends there
+    with pytest.raises(Abort):  # our server gets no answers, and aborts
         play(server, users, line=line)
     p, own, others = server.parameters, {}, {}
     for u in range(1, 9):
@@ -291,7 +291,7 @@ def two_stories(threshold):
 
 
 def answers(text):
-    """Of whom, and which share of which secret, by a message of the last round."""
+    """Return the user and secret of each share in a message of the last round."""
     for at in range(DIGEST, len(text), 4 + 3 + SHARE):
         row = text[at + 4 : at + 7 + SHARE]
         yield (
@@ -302,7 +302,7 @@ def answers(text):
 
 @pytest.mark.parametrize("threshold", range(2, 7))
 def test_two_stories_give_an_input_away_where_the_promise_says_so(threshold):
-    """Eight neighbours: four of each story are enough up to a threshold of four."""
+    """Eight neighbours: four of each version are enough up to a threshold of four."""
     read = two_stories(threshold)
     assert read == (1000 if threshold <= 4 else None)
     said = hb.make_wrapper("SecAgg", protocol="bonawitz", neighbours=8, threshold=threshold)

@@ -1,4 +1,4 @@
-"""Thousands of messages that change on their way, by accident or by a forger, never lead to a wrong sum."""
+"""Thousands of messages that change on the way, by accident or forgery, never give a wrong sum."""
 
 from contextlib import suppress
 
@@ -11,7 +11,7 @@ from hushbandits.secure.messages import Abort, Kind
 
 
 class Fuzz:
-    """A line on which messages change: by accident, or by somebody who can make them whole again.
+    """A line that changes messages: by accident, or as a forger who restores their digests.
 
     A masked vector that a forger replaces by another is a user's lie about its own input, and no protocol of this kind
     can tell: of these alone forgeries stay out of range.
@@ -22,7 +22,7 @@ class Fuzz:
         self.changed = 0
 
     def noise(self, data):
-        """Bytes that no party takes for a message of now."""
+        """Return bytes that no party accepts as a current message."""
         rng = self.rng
         way = rng.integers(7)
         if way == 0:
@@ -60,7 +60,7 @@ class Fuzz:
 
 
 def fuzzed(rng, old, forge):
-    """One sum on a line with noise; with `forge`, one of its messages is forged, or comes in place of another."""
+    """Play one sum on a noisy line; with `forge`, one message is forged, or replaced by another."""
     variant = "malicious" if rng.random() < 0.3 else "semi-honest"
     server, users = SecureSum(M, insecure_seed=int(rng.integers(2**31)), **VARIANTS[variant]).parties(X)
     fuzz, seen, at = Fuzz(rng, old), [], int(rng.integers(45)) if forge else -1

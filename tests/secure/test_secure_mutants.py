@@ -1,4 +1,4 @@
-"""Broken variants of the protocol, each caught by the check that its name says; the real one passes them all."""
+"""Broken variants of the protocol are each caught by the named check; the real one passes all."""
 
 import numpy as np
 from scipy import stats
@@ -90,12 +90,12 @@ def test_both_shares_revealed_are_caught(monkeypatch):
 
 # -- words modulo m --------------------------------------------------------------------------------------------------
 
-#: 2⁶⁴ is 4.5 times as much.
+#: 2⁶⁴ is 4.5 times as large.
 ODD = (1 << 65) // 9
 
 
 def masks_are_uniform(expand):
-    """Chi-square of one mask in 50 bins; a sum of several would hide how each is drawn."""
+    """Chi-square of one mask in 50 bins; a sum of several would hide faults of each."""
     row = expand([b"k" * 32], 20_000, ODD)[0].astype(object)
     return stats.chisquare(np.bincount((row * 50 // ODD).astype(int), minlength=50)).pvalue > 1e-4
 
@@ -139,7 +139,7 @@ def test_a_constant_b_is_caught(monkeypatch):
 
 
 def sessions_bind():
-    """The same secrets in another session give other masks and other boxes."""
+    """The same secrets give other masks and boxes in another session."""
 
     def first(name):
         protocol = SecureSum(M, insecure_seed=4)
@@ -169,7 +169,7 @@ def test_no_session_in_the_derivation_is_caught(monkeypatch):
 
 
 def nonces_are_new(monkeypatch):
-    """No box of a session is sealed under a key and a nonce that another has."""
+    """No two boxes of a session share a key and a nonce."""
     used = []
     real = primitives.seal
     monkeypatch.setattr(
@@ -200,7 +200,7 @@ def test_a_nonce_used_twice_is_caught(monkeypatch):
 
 
 def lists_are_checked():
-    """A user that is told that it is gone itself, or that all others are, answers nothing."""
+    """A user answers nothing if the server claims that this user, or all others, dropped out."""
     refused = 0
     for told in (lists(3, [1, 2, 3], [0]), lists(1, [0], [1, 2, 3]), lists(4, range(4), [1])):
         server, users = session(8)
@@ -233,7 +233,7 @@ def test_lists_that_are_not_checked_are_caught(monkeypatch):
 
 
 def seeds_have_all_their_bits():
-    """Over 64 users' seeds every one of 256 bits is drawn both ways, and no two users' are alike."""
+    """Over 64 users' seeds each of 256 bits takes both values, and no two users' seeds are equal."""
     users = session(None, np.zeros((64, 1), int), neighbours=2)[1]
     for secrets in ([u._b for u in users.values()], [u._mask_secret for u in users.values()]):
         numbers = [int.from_bytes(secret, "big") for secret in secrets]
@@ -260,6 +260,6 @@ def test_a_seed_of_32_bits_is_caught(monkeypatch):
 
 
 def test_the_right_sum_finds_none_of_them(monkeypatch):
-    """Everybody's secrets are the same and known to all, and the sum is right."""
+    """All secrets are equal and public, and the sum is right."""
     monkeypatch.setattr(primitives, "source", lambda *_: lambda size: b"\x01" * size)
     assert play(*session()).tolist() == [26]

@@ -1,4 +1,4 @@
-"""Sums over TCP: the example, users who vanish, strangers on the line, a server that is killed."""
+"""Sums over TCP: the example, users who vanish, unknown clients, a server that is killed."""
 
 import multiprocessing
 import os
@@ -27,7 +27,7 @@ N = 5
 
 
 class Silent(User):
-    """Says nothing more from a message on, and keeps its connection."""
+    """Sends nothing more after a message, and keeps its connection."""
 
     until = threading.Event()
 
@@ -46,7 +46,7 @@ class Gone(User):
 
 
 class Lying(User):
-    """Sends something else than its vector: bytes, or a message of another round."""
+    """Sends another message than its vector: bytes, or one of another round."""
 
     lie = staticmethod(lambda data: b"HS\x02" + b"\xff" * 200)
 
@@ -56,7 +56,7 @@ class Lying(User):
 
 
 def swarm(kinds, seconds=5.0, threshold=2, strangers=()):
-    """A server and users as threads; what the server ends with, and what each user ended with."""
+    """Run a server and users as threads; return the results of the server and of each user."""
     p = Parameters(len(kinds), 1 << 40, 2, len(kinds) - 1, threshold, os.urandom(16))
     ended = {}
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -130,7 +130,7 @@ def test_too_few_are_an_abort_that_everybody_notices():
 def test_lies_are_aborts(monkeypatch, lie, fault):
     monkeypatch.setattr(Lying, "lie", staticmethod(lie))
     result, ended = swarm([User, User, User, Lying])
-    # forged as user 0's: refused by its digest of what it answers, or because user 0 has spoken
+    # forged as user 0's: refused by its digest of the request, or because user 0 has answered
     assert result is fault or (fault is Fault.NAME and result is Fault.ROUND)
     assert set(ended.values()) <= {Fault.LINK}
 
@@ -140,14 +140,14 @@ def test_a_stranger_s_bytes_end_the_session_by_name():
 
 
 def test_a_message_that_is_never_finished_holds_nobody_up_for_long():
-    """Nor does it take a user's place: who connected first and says little is in the way of one user at most."""
+    """It takes no user's place either: a client that connects first and is slow blocks one user at most."""
     result, ended = swarm([User] * 4, seconds=1.5, strangers=[b"HS\x01"])
     assert result in ([111, 111], [1111, 1111], [1011, 1011], [1101, 1101], [1110, 1110])
     assert list(ended.values()).count("done") == 3
 
 
 def test_the_end_of_a_session_closes_who_still_comes(caplog):
-    """Strangers knock all the time, and nobody says a word: the server ends in its time, with every link closed."""
+    """Unknown clients connect all the time and send nothing: the server ends in time, with every connection closed."""
     over, guests = threading.Event(), []
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = listener.getsockname()
@@ -212,7 +212,7 @@ def waiting(p, u, address, told):
 
 @pytest.mark.parametrize("stop", [False, pytest.param(True, marks=pytest.mark.weekly)], ids=["killed", "stopped"])
 def test_a_dead_server_leaves_no_process_and_no_socket(stop):
-    """Killed while it waits for a user, or stopped before it begins: users' processes end and say why."""
+    """If the server is killed while it waits, or stopped before it begins, users' processes end with a reason."""
     p = Parameters(4, 9, 1, 3, 2, os.urandom(16))
     ours, theirs = SPAWN.Pipe()
     server = SPAWN.Process(target=serving, args=(p, theirs, stop))

@@ -1,4 +1,4 @@
-"""Sums by the protocol are the ideal sums, whoever drops out and when; below the threshold there is none."""
+"""Sums by the protocol are the ideal sums for all dropouts; below the threshold there is none."""
 
 import copy
 import os
@@ -10,7 +10,7 @@ import pytest
 from hushbandits.secure.bonawitz import STAGES, SecureSum, traffic
 from hushbandits.secure.messages import Fault
 
-#: Who is silent from here on is not in the sum.
+#: A user that is silent from this stage on is not in the sum.
 BEFORE = STAGES[:3]
 
 
@@ -19,7 +19,7 @@ def ideal(x, modulus, survivors):
 
 
 def configuration(rng, largest):
-    """A sum and its dropouts; every second one within what the threshold bears, for certain."""
+    """Draw a sum and its dropouts; every second one stays above the threshold."""
     n = int(rng.integers(2, largest + 1))
     malicious = bool(3 <= n <= 40 and rng.random() < 0.25)
     neighbours = None if malicious or (n <= 40 and rng.random() < 0.5) else int(rng.integers(1, min(n, 25)))
@@ -38,7 +38,7 @@ def configuration(rng, largest):
 
 
 def check(rng, largest):
-    """Play one configuration; whether there was a sum."""
+    """Play one configuration; return whether there was a sum."""
     protocol, x, dropouts = configuration(rng, largest)
     n, gone = len(x), sum(map(len, dropouts.values()))
     survivors = set(range(n)).difference(*(dropouts[stage] for stage in BEFORE))
@@ -56,7 +56,7 @@ def check(rng, largest):
         assert outcome.total is None
         assert outcome.survivors == ()
         assert gone > min(k - protocol.threshold, n - 2)
-    if k == n - 1:  # with everybody as a neighbour, who is left at each stage says it all
+    if k == n - 1:  # with all users as neighbours, the survivors of each stage decide
         left, enough = n, True
         for stage in STAGES:
             left -= len(dropouts.get(stage, ()))
@@ -150,7 +150,7 @@ def test_a_sum_of_fewer_than_asked_is_not_opened():
     assert protocol.sum(x, {"masked": {0, 1}, "unmask": {2}}).total.tolist() == [6]
     refused = protocol.sum(x, {"masked": {0, 1, 2}})
     assert refused.aborted.fault is Fault.DROPOUT
-    assert refused.rounds == 2  # nobody was asked to unmask
+    assert refused.rounds == 2  # no user was asked to unmask
 
 
 def test_secrets_are_in_no_repr_and_no_pickle():

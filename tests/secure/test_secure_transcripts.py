@@ -1,4 +1,4 @@
-"""What the server sees of two inputs with the same sum looks alike: bytes, lengths, order."""
+"""The server's view is alike for two inputs with the same sum: bytes, lengths, order."""
 
 import numpy as np
 import pytest
@@ -10,12 +10,12 @@ from hushbandits.secure.bonawitz import SecureSum
 from hushbandits.secure.messages import DIGEST, HEADER, Kind
 
 M = 1 << 32
-#: Two inputs with one sum: everybody the same, or one user all of it.
+#: Two inputs with one sum: equal for all users, or all of it from one user.
 EVEN, ONE = np.full((4, 8), 250), np.array([[1000] * 8, [0] * 8, [0] * 8, [0] * 8])
 
 
 def transcript(x, seed):
-    """All that reaches the server."""
+    """Return all messages that reach the server."""
     seen = []
     server, users = SecureSum(M, insecure_seed=seed).parties(x)
     play(server, users, line=lambda to, data: (seen.append(data) if to is None else None) or [data])
@@ -24,12 +24,12 @@ def transcript(x, seed):
 
 
 def two_samples(sums):
-    """p-values of byte histograms by kind of message, of each user's masked numbers, and whether forms are the same."""
+    """Return p-values of byte histograms by kind of message and of masked numbers, and whether formats are equal."""
     ours, theirs = [[transcript(x, first + i) for i in range(sums)] for first, x in ((0, EVEN), (sums, ONE))]
     forms = {tuple((m[3], m[20:24], len(m)) for m in one) for one in (*ours, *theirs)}
     found = []
     for kind in (Kind.KEYS, Kind.SHARES, Kind.MASKED, Kind.UNMASK):
-        # without the digest of what is answered: the server's own, and the same for all
+        # without the digest of the request: it is the server's, and equal for all
         begin = HEADER if kind is Kind.KEYS else HEADER + DIGEST
         sent = [b"".join(m[begin:-DIGEST] for one in side for m in one if m[3] == kind) for side in (ours, theirs)]
         counts = [np.bincount(np.frombuffer(text, np.uint8), minlength=256) for text in sent]

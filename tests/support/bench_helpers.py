@@ -1,4 +1,4 @@
-"""What tests of the harness share: small experiments, a table's fingerprint, made-up rows, and one as TOML."""
+"""Shared helpers for tests of the harness: small experiments, a table's fingerprint, synthetic rows, a TOML file."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def small(**changes):
     return Experiment(**{**fields, **changes})
 
 
-#: Of `known`.
+#: Number of runs of `known`.
 RUNS = 40
 
 
 def known(*claims, **changes):
-    """Two lines along three sizes, whose rows a test makes up."""
+    """Return two lines along three sizes, for synthetic rows."""
     fields = {
         "name": "known",
         "title": "Known rows",
@@ -50,17 +50,17 @@ def known(*claims, **changes):
 
 
 def table(results):
-    """A fingerprint of all rows, to the last digit."""
+    """Return a fingerprint of all rows, exact to the last digit."""
     return hashlib.sha256(results.to_frame().to_csv(index=False).encode()).hexdigest()
 
 
 def played(experiment, folder, *, seed=0, shard=None, **options):
-    """Run into a folder; the fingerprint of what it holds then."""
+    """Run into a folder; return the fingerprint of its content."""
     return table(run(experiment, folder, seed=seed, shard=shard, options=RunOptions(**options)).results)
 
 
 def filled(folder, experiment, values, measures=None):
-    """A folder whose rows are made up: ``values(cell)`` has the finals, and the curves and their times if any."""
+    """Write a folder of synthetic rows: ``values(cell)`` gives the finals, and curves with their times if any."""
     store = Store(folder, [experiment])
     store.begin({})
     instances = Instances([experiment])
@@ -78,7 +78,7 @@ def filled(folder, experiment, values, measures=None):
 
 
 def lines(experiment, finals, numbers=None, curves=None, metric="regret"):
-    """Configurations in memory whose runs are made up: ``finals(cell)`` is the metric, ``None`` where nothing ran."""
+    """Return configurations in memory with synthetic runs: ``finals(cell)`` is the metric, ``None`` without runs."""
     found = []
     for cell in experiment.cells():
         x = finals(cell)
@@ -124,5 +124,5 @@ agents = [{ use = "UCB1" }]
 
 
 def declared(line, name="base"):
-    """An experiment of a file that begins with a line."""
+    """Return the experiment of a file that begins with a line."""
     return Experiment.from_dict({"name": name, **tomllib.loads(line + BASE)})

@@ -31,7 +31,7 @@ WRONG = [
     np.array([1, 2]), np.array(["a"]), np.zeros((2, 2)), np.float16(0.5), [[1], [2, 3]], "no", -3, 1j,
     np.datetime64("2020-01-01"),
 ]  # fmt: skip
-#: Hooks of a user's wrapper that an env checks when it is built; those of a round are left to ``check_wrapper``.
+#: Hooks of a user's wrapper that an env checks when it is built; ``check_wrapper`` checks those of a round.
 HOOKS = ["sends", "hears", "tells", "claimed_guarantees"]
 COUNTS = [1, 2, 3, 4, 9, 2.0]
 MEANS = [[0.9, 0.1], [0.5, 0.5, 0.5], [0.2, 0.4, 0.6, 0.8], [1.0, 0.0]]
@@ -72,7 +72,7 @@ WRAPPERS = {
 
 
 class Late(BaseException):
-    """A call that takes too long."""
+    """Raised for a call that takes too long."""
 
 
 def too_late(*_):
@@ -90,7 +90,7 @@ class Campaign:
         return options[self.rng.integers(len(options))]
 
     def call(self, what, function, *args, **kwargs):
-        """The answer, or ``None`` where it was refused in one sentence."""
+        """Return the result, or ``None`` if the call was refused in one sentence."""
         self.left -= 1
         self.history.append(f"{what}{args}{kwargs}"[:300].replace("\n", " "))
         signal.alarm(SLOWEST)
@@ -126,7 +126,7 @@ class Campaign:
     def finite(self, what, values):
         for name, value in values.items():
             if np.asarray(value).dtype.kind == "f" and not np.isfinite(value).all():
-                if "epsilon" in name:  # a mechanism may promise nothing
+                if "epsilon" in name:  # a mechanism may have no guarantee
                     continue
                 self.note(what, f"{name} is not finite")
 
@@ -150,7 +150,7 @@ class Campaign:
         return kwargs
 
     def stranger(self):
-        """A wrapper of one's own, one hook of which returns something odd."""
+        """Return a user-defined wrapper, one hook of which returns an odd value."""
         hook, value = self.pick(HOOKS), self.pick([*WRONG, {"regret": [0.0]}, {"x": ["a"]}])
         says = {"drop_prob": self.pick([None, None, np.nan, 2.0]), "verbs": self.pick([(), (), "drop", ("dorp",)])}
         return type("Stranger", (Wrapper,), {hook: lambda *_: value, **says})()
@@ -159,7 +159,7 @@ class Campaign:
         return [self.pick(WRAPPERS[setting]) for _ in range(self.rng.integers(1, 4))]
 
     def spoil(self, array):
-        """An array like `array`, but for something."""
+        """Return an array like `array` with one change."""
         array = np.array(array)
         kind = self.rng.integers(9)
         if kind == 0 or (array.ndim == 0 and kind in (2, 3)) or array.dtype == object:
@@ -327,7 +327,7 @@ def main():
     """Play one campaign."""
     os.environ["HUSHBANDITS_MEMORY"] = "0.05"
     warnings.simplefilter("error")
-    # a game that nobody wins is one all the same
+    # a run without a best arm is valid too
     warnings.filterwarnings("ignore", "no arm can ever be voted out|.* needs .* votes to remove an arm")
     signal.signal(signal.SIGALRM, too_late)
     campaign = Campaign(int(sys.argv[1]), int(sys.argv[2]))

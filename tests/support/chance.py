@@ -1,4 +1,4 @@
-"""Tests of laws by chance: an honest law fails one of them with probability LEVEL."""
+"""Statistical tests of laws: a correct law fails one of them with probability LEVEL."""
 
 from contextlib import contextmanager
 from unittest import mock
@@ -13,13 +13,13 @@ LEVEL = 1e-7  # a seeded test fails by chance with this probability
 
 @contextmanager
 def repeating(seed):
-    """Exact samplers draw from a seed in place of the operating system."""
+    """Let exact samplers draw from a seed instead of the operating system."""
     with mock.patch.object(samplers, "randbelow", Seeded(seed).below):
         yield
 
 
 class Seeded:
-    """Uniform integers that repeat, for exact samplers under test."""
+    """Reproducible uniform integers, for exact samplers under test."""
 
     def __init__(self, seed):
         self._rng, self._pool, self._bits = np.random.default_rng(seed), 0, 0

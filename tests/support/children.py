@@ -1,4 +1,4 @@
-"""Processes that hear ctrl-C, and do not outlive the test that starts them."""
+"""Child processes that receive ctrl-C, and end with the test that starts them."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 
 @contextmanager
 def hears_ctrl_c():
-    """A shell starts what runs in its background with SIGINT ignored, and children inherit that.
+    """A shell starts background processes with SIGINT ignored, and children inherit that.
 
     A handler of ours they do not inherit: they begin with the default.
     """
@@ -21,7 +21,7 @@ def hears_ctrl_c():
 
 @contextmanager
 def started(command, **kwargs):
-    """A child in a group of its own; whatever happens, the whole group is killed at the end."""
+    """Start a child in its own process group; the whole group is killed at the end."""
     with subprocess.Popen(command, start_new_session=True, **kwargs) as process:
         try:
             yield process

@@ -1,4 +1,4 @@
-"""Arms that pay exactly where they stand, and what is promised there."""
+"""Arms that pay their means exactly, and the guarantees on them."""
 
 import math
 
@@ -7,18 +7,18 @@ from hushbandits.core.random.rewards import Constant
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.envs.network.env import CoopNetwork
 
-#: A field of numbers that anything may stand in.
+#: A field for any number.
 CODE = hb.Field()
 
 
 class Always(Constant):
-    """An arm pays where it stands, in [0, 1]."""
+    """A law that pays the mean of an arm exactly, in [0, 1]."""
 
     unit_interval = True
 
 
 def network(x, *wrappers, cls=CoopNetwork, **more):
-    """Two agents who hear each other, and whose every pull pays x."""
+    """Two agents who hear each other; every pull pays x."""
     if issubclass(cls, CoopNetwork):
         more["graph"] = "complete"
     law = {"means": [x, x], "rewards": Always(), "horizon": 4, "n_agents": 2}
@@ -26,10 +26,10 @@ def network(x, *wrappers, cls=CoopNetwork, **more):
 
 
 def feedback(x, *wrappers, **more):
-    """A server whose users are all paid x."""
+    """A server whose users all get x."""
     return Feedback(wrappers=wrappers, means=[x, x], rewards=Always(), horizon=100, **more)
 
 
 def finite(env, team=None):
-    """The lines of the table of promises whose ε is finite."""
+    """Return the rows of the table of guarantees with a finite ε."""
     return [line for line in hb.privacy_report(env, team) if math.isfinite(line.epsilon)]

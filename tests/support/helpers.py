@@ -1,4 +1,4 @@
-"""Playing by hand, and watching."""
+"""Helpers to play step by step, and to observe."""
 
 import numpy as np
 
@@ -8,17 +8,17 @@ from hushbandits.registry import assemble, takes
 
 
 def own_streams(env, team):
-    """What a team is started with."""
+    """Return the arguments with which a team starts."""
     return Streams(env.seeds).below(f"agent/{team.stream}")
 
 
 def cursors(runs, seed=3):
-    """What the rewards of a block in each of so many runs are drawn from."""
+    """Return the uniforms behind the rewards of a block, in so many runs."""
     return Streams(spawn_seeds(seed, runs)).cursors().reshape(runs, 1, -1)
 
 
 def arms_pulled(env, team, seeds, look=lambda: None):
-    """Play by the phases; the arms of every round, (R, T, M)."""
+    """Play by phases; return the arms of every round, (R, T, M)."""
     hb.check_compatible(env, team)
     obs, arms = env.reset(seeds), []
     team.reset(env, own_streams(env, team))
@@ -32,19 +32,19 @@ def arms_pulled(env, team, seeds, look=lambda: None):
 
 
 def build(env_id, agent, runs, env=None, agent_kwargs=None, wrappers=()):
-    """An env and a team; arms stand in the order given, as naive twins know them."""
+    """Return an env and a team; arms keep the given order, as naive twins need."""
     team = hb.make_team(agent, **(agent_kwargs or {}))
     order = {"permute_arms": False} if takes(env_id, "permute_arms") else {}
     return assemble(env_id, team, runs=runs, env={**order, **(env or {})}, wrappers=wrappers), team
 
 
 def equal(one, two, what=""):
-    """Whether two dicts of arrays are the same."""
+    """Return whether two dicts of arrays are equal."""
     assert one.keys() == two.keys()
     for name, value in one.items():
         np.testing.assert_array_equal(value, two[name], err_msg=f"{what} {name}")
 
 
 def act(env):
-    """A random action for every agent of a PettingZoo env."""
+    """Return a random action for every agent of a PettingZoo env."""
     return {agent: env.action_space(agent).sample() for agent in env.agents}

@@ -1,4 +1,4 @@
-"""The homes of the contract: what is registered, and what meets on messages' way, in games that are soon over."""
+"""Homes of the contract tests: registered parts, and combinations of wrappers, in short runs."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Home(NamedTuple):
     wrappers: tuple = ()
 
     def build(self, runs):
-        """An env and a team that meet; arms stand in the order given unless the home says otherwise."""
+        """Return a compatible env and team; arms keep the given order unless the home says otherwise."""
         team = hb.make_team(self.agent, **self.agent_kwargs)
         order = {"permute_arms": False} if takes(self.env_id, "permute_arms") else {}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # votes that can do nothing
+            warnings.simplefilter("ignore")  # votes without effect
             env = assemble(self.env_id, team, runs=runs, env={**order, **self.env}, wrappers=self.wrappers)
             hb.check_compatible(env, team)
         return env, team
@@ -53,10 +53,10 @@ USERS = {"horizon": 1500, "n_arms": 4, "permute_arms": True}
 EACH = {**USERS, "users": "each"}
 TABLE = {"horizon": 1500, "permute_arms": True}
 FAST = {"epsilon": 0.8, "beta": 0.3, "delta": 0.3}
-#: Under which phases end, votes decide and SER4 resets within a few hundred rounds.
+#: Parameters with which phases end, votes decide and SER4 resets within a few hundred rounds.
 SOON = {"epsilon": 0.9, "eta": 0.5, "delta": 0.25}
 LOST = (Loss(0.2),)
-#: With users who drop out inside.
+#: With users who drop out inside the protocol.
 PLAYED = SecAgg(protocol="bonawitz", threshold=1, dropouts={"shares": 0.1, "masked": 0.1, "unmask": 0.1})
 MIXED = Shuffle(protocol="mixnet", hops=2)
 
@@ -100,7 +100,7 @@ ELSEWHERE = [
 
 
 def registered(agent):
-    """Where a registered agent is at home."""
+    """Return the home of a registered agent."""
     role, _, routine = agent.partition("-")
     if role not in ("Decentralized", "0", "1"):
         return next((home for home in ELSEWHERE if home.agent == agent), Home("CoopNetwork-v0", agent, NET, {}, LOST))
@@ -110,7 +110,7 @@ def registered(agent):
     return Home("DecentralizedExploration-v0", agent, {**FEW, **moving, "switches": int("SER4" in routine)}, soon, LOST)
 
 
-#: What every promise of the contract is asked for, by name.
+#: Homes for every part of the contract, by name.
 HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     # messages of the network
     "life": Home("CoopNetwork-v0", "Multi-UCB", {**NET, "life": "ceil(diameter/2)"}),
@@ -150,7 +150,7 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     "told noised": Home("PrivateNetwork-v0", "Private-UCB", DRAWN, {"own": "noised"}),
     "told late": Home("PrivateNetwork-v0", "Private-UCB", {**GRAPH, "edge_loss": 0.2, "extra_delay": 1}),
     "told means": Home("CoopNetwork-v0", "Random", NET, {}, (PrivateMeans(),)),
-    # envs of one's own
+    # user-defined envs
     **{
         f"own {name}": Home(env_id, "Random", {"n_agents": 4, "horizon": 24, **MOVING}, {}, LOST)
         for name, env_id in OWN_ENVS.items()
@@ -210,9 +210,9 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
         for agent in ("Dist-DP-SE", "Random") for users in ("pooled", "each")
     },
 }  # fmt: skip
-#: Agents whose wrapper posts states: what is lost of them shows by the phases alone.
+#: Agents whose wrapper posts states: losses show in phases only.
 STATES = {"Private-UCB", "Private-UCB-exact", "DP-UCB-INT"}
-#: Agents whose rounds are not compiled anywhere.
+#: Agents whose rounds are never compiled.
 BY_PHASES = {
     "Fed1-UCB",
     "Fed-MoM-UCB",
@@ -228,7 +228,7 @@ BY_PHASES = {
 
 
 def compiled(home):
-    """Whether its rounds are: those of networks and votes in which luck alone meddles with reports, or posts them."""
+    """Return whether its rounds are compiled: in networks and votes in which only random numbers affect reports."""
     if home.agent in STATES:
         return not home.wrappers and "edge_loss" not in home.env
     lucky = (isinstance(w, Loss) or (isinstance(w, Huber) and not w.relays) for w in home.wrappers)
@@ -237,7 +237,7 @@ def compiled(home):
 
 
 def wanders(env_id):
-    """`Random` in an env, short enough to be played by hand."""
+    """Return `Random` in an env, with a short run."""
     votes = {"n_agents": 8, "threshold": 4} if hb.make_batched(env_id).setting == "exploration" else {}
     if env_id.startswith("Decentralized"):
         votes |= {"strict": False, "single": False}  # it pulls every arm

@@ -1,4 +1,4 @@
-"""Names of the registry, of which one stands for each class by default; the others are played weekly."""
+"""Names of the registry: by default one represents each class; the others are played weekly."""
 
 from functools import cache
 from itertools import product
@@ -8,13 +8,13 @@ import pytest
 import hushbandits as hb
 from hushbandits.registry import AGENTS, ENVS, WRAPPERS
 
-#: In whose name a class is played, where another name of it comes first.
+#: The name that represents a class, if another name comes first.
 FIRST = ("CoopNetwork-v0", "DPMASE-v0", "DistDP-v0", "UCB1", "QuACK-UCB", "Decentralized-SER4", "GosInE", "CMP-UCB")
 
 
 @cache
 def kind(name):
-    """Return the class that a registered name builds, and the setting in which it stands."""
+    """Return the class that a registered name builds, and its setting."""
     if name in ENVS:
         return type(hb.make_batched(name))
     if name in AGENTS:
@@ -87,5 +87,5 @@ class _Value:
             self.id = "-".join(x or (str(y) if isinstance(y, PLAIN) else f"{name}{i}") for x, y, name in pairs)
 
 
-#: What is its own id.
+#: Values that are their own id.
 PLAIN = (str, int, float, type(None))

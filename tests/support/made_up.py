@@ -1,4 +1,4 @@
-"""Experiments whose rows are made up: what is shown of them is known beforehand."""
+"""Experiments with synthetic rows, whose tables and figures are known in advance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TIMES = np.array([1.0, 10.0, 100.0])
 
 
 def known(**changes):
-    """An experiment and a way to fill a folder with rows made up for it."""
+    """Return an experiment and a function that fills a folder with synthetic rows."""
     fields = {
         "name": "known",
         "title": "Rows <made up> & shown",
@@ -32,7 +32,7 @@ def rows(cell):
 
 
 def filled(folder, *experiments):
-    """A folder of rows made up for experiments."""
+    """Write a folder of synthetic rows for experiments."""
     store = begun(folder, *experiments)
     for whole in experiments:
         for cell in whole.cells():
@@ -42,7 +42,7 @@ def filled(folder, *experiments):
 
 
 def begun(folder, *experiments):
-    """A folder without rows."""
+    """Write a folder without rows."""
     store = Store(folder, experiments)
     store.path.mkdir(parents=True, exist_ok=True)
     store.begin({"hushbandits": "0"})
@@ -51,7 +51,7 @@ def begun(folder, *experiments):
 
 
 def put(store, cell, finals, curves=None, times=()):
-    """Write runs of a cell, whose metrics are what ships."""
+    """Write runs of a cell with built-in metrics."""
     runs = range(len(next(iter(finals.values()))))
     store.add(cell, Runs.of(runs, {k: np.asarray(v, float) for k, v in finals.items()}, curves or {}, times), shipped())
     store.flush()

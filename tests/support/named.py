@@ -1,4 +1,4 @@
-"""What registered names take."""
+"""Parameters of registered names."""
 
 from functools import cache
 
@@ -8,6 +8,6 @@ from hushbandits.registry import AGENTS, ENVS, WRAPPERS
 
 @cache
 def taken(name):
-    """Return the parameters of what is registered under a name, or nothing where there is no such name."""
+    """Return the parameters of a registered name, or nothing if the name is unknown."""
     spec = next((table[name] for table in (ENVS, AGENTS, WRAPPERS) if name in table), None)
     return None if spec is None else parameters(spec)

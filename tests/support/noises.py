@@ -1,4 +1,4 @@
-"""`check_law`: every face of a noise law against its probabilities, whatever the law."""
+"""`check_law`: every method of a noise law agrees with its probabilities."""
 
 import math
 
@@ -11,20 +11,20 @@ from hushbandits.privacy.samplers import Exact, PolyaDifference
 
 
 def hockey_stick(pmf, shift, epsilon):
-    """δ of a law and itself moved by `shift`, from its definition, in the worse direction."""
+    """Return δ between a law and its shift, from the definition, in the worse direction."""
     p, q = np.append(pmf, np.zeros(shift)), np.append(np.zeros(shift), pmf)
     return max(np.maximum(one - math.exp(epsilon) * other, 0).sum() for one, other in ((p, q), (q, p)))
 
 
 def renyi(pmf, shift, alpha):
-    """Rényi divergence of a law and itself moved by `shift`, where both have mass."""
+    """Return the Rényi divergence between a law and its shift, where both have mass."""
     p, q = pmf[shift:], pmf[: len(pmf) - shift]
     both = (p > 1e-250) & (q > 1e-250)
     return float(np.logaddexp.reduce(alpha * np.log(p[both]) + (1 - alpha) * np.log(q[both]))) / (alpha - 1)
 
 
 def check_law(law, pmf=None, exact=True, n=3, shift=2):
-    """Hold a law's sampler, sums, moments, transforms and divergences against ``pmf(x)`` (by default its own)."""
+    """Compare a law's sampler, sums, moments, transforms and divergences with ``pmf(x)`` (by default its own)."""
     pmf = pmf or law.pmf
     x = np.arange(-400, 401)
     p = pmf(x)
@@ -63,7 +63,7 @@ def check_law(law, pmf=None, exact=True, n=3, shift=2):
         np.testing.assert_allclose(law.cf(np.array([0.3, 2.0])), [p @ np.cos(t * x) for t in (0.3, 2.0)], atol=1e-12)
         for t in (0.02, 0.5 * min(law.t_max, 1 / math.sqrt(law.variance))):
             attained = math.log(p @ np.exp(t * x))
-            assert attained - 1e-9 <= law.log_mgf(t) <= 1.1 * attained + 1e-9  # a bound, and a close one
+            assert attained - 1e-9 <= law.log_mgf(t) <= 1.1 * attained + 1e-9  # a close bound
 
     for epsilon in (0.0, 0.3, 1.0, 2.5):
         found = float(law_profile(law, n, 1 if law.mean else shift)(np.array([epsilon]))[0])

@@ -1,4 +1,4 @@
-"""Agents with a mistake in them, and a small game."""
+"""Agents with a fault, and a small run."""
 
 import hushbandits as hb
 
@@ -6,7 +6,7 @@ SMALL = {"n_agents": 4, "horizon": 20}
 
 
 class Breaks:
-    """It raises in round 3."""
+    """An agent that raises in round 3."""
 
     blind = True
 

@@ -1,4 +1,4 @@
-"""Envs of one's own, as a stranger's module on the path has them."""
+"""User-defined envs in a third-party module on the path."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from hushbandits.envs.rounds.env import Rounds
 
 
 class Jumps(Arms):
-    """The best arm moves on every `period` rounds, and nobody is told."""
+    """The best arm moves on every `period` rounds, without notice."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -22,7 +22,7 @@ class Jumps(Arms):
 
 
 class Weather(Rounds):
-    """All agents' rewards of a round are halved where it rains: a stream and a parameter of its own, and a metric."""
+    """Rain halves all agents' rewards of a round: with a random stream, a parameter and a metric of its own."""
 
     setting = "weather"
     arms_class = Jumps

@@ -1,4 +1,4 @@
-"""The pages that people wrote: those at the root, and those of the site that are not made when it is built."""
+"""The written pages: those at the root, and those of the site that are not generated."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Faults that checkers must find: a sound class with one method or datum of its own."""
+"""Faults that checkers must find: a correct class with one changed method or attribute."""
 
 import pytest
 
@@ -9,7 +9,7 @@ def fault(name, base, **body):
 
 
 def caught(check, faulty, says, *args):
-    """The checker says what is wrong, in one sentence."""
+    """Check that the checker reports the fault, in one sentence."""
     with pytest.raises(AssertionError, match=says) as error:
         check(faulty, *args)
     assert "\n" not in str(error.value)

@@ -1,4 +1,4 @@
-"""Small policies, trained for a moment, for tests that need one."""
+"""Small policies with little training, for tests that need one."""
 
 import torch
 
@@ -19,11 +19,11 @@ SHORT = {"steps": 48, "evaluations": 2, "held_out": 2, "runs": 2}
 
 
 class Stopped(Exception):
-    """Stands for whatever ends a process."""
+    """A substitute for anything that ends a process."""
 
 
 def trained(folder, algo="ppo", case="network", env=None, **given):
-    """Leave a policy in a folder, and return that."""
+    """Save a policy in a folder, and return the folder."""
     id, params = HOMES[case]
     given = {**SHORT, "hyper": HYPER[algo], "env": {**params, **(env or {})}, **given}
     train(id, folder, algo=algo, **given)
@@ -31,7 +31,7 @@ def trained(folder, algo="ppo", case="network", env=None, **given):
 
 
 def shaken(model, seed=0):
-    """Give a model weights of a size that matters, biases as well."""
+    """Give a model weights and biases of relevant size."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for p in model.policy.parameters():
@@ -40,5 +40,5 @@ def shaken(model, seed=0):
 
 
 def contents(folder):
-    """The files of a folder."""
+    """Return the files of a folder."""
     return {path.name: path.read_bytes() for path in folder.iterdir()}

@@ -1,10 +1,10 @@
-"""What a network delivered, post by post."""
+"""Messages that a network delivered, post by post."""
 
 import numpy as np
 
 
 def posts_seen(env, rounds):
-    """Post (round, agent) codes as rewards; return what each agent finds in its inbox per round."""
+    """Post (round, agent) codes as rewards; return each agent's inbox per round."""
     env.reset(0)
     m = env.n_agents
     seen = []

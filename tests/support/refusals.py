@@ -1,4 +1,4 @@
-"""Rows of a table that are one case: all are played, and those that fail are told together."""
+"""Tables as one test case: all rows are played, and failing rows are reported together."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 
 
 def says(text, word):
-    """Whether a text holds a word as it stands: ``1`` is not in ``1.5`` or ``21``."""
+    """Return whether a text contains a word by itself: ``1`` is not in ``1.5`` or ``21``."""
     before, after = r"(?<!\w)(?<!\d\.)" * word[:1].isalnum(), r"(?!\w|\.\d)" * word[-1:].isalnum()
     return re.search(before + re.escape(word) + after, text) is not None
 
 
 def refusal(error, call, *words):
-    """Return what is wrong with how a call is refused, or nothing: its error in one line, and the words in it."""
+    """Return the fault of a refusal, or nothing: one line, of this error, with these words."""
     try:
         call()
     except Exception as caught:
@@ -34,7 +34,7 @@ def refusal(error, call, *words):
 
 
 def refused(error, rows):
-    """Fail where a call is not refused by the error, in one line that holds the words.
+    """Fail unless a call is refused by the error, in one line that contains the words.
 
     Rows are a call and its words, by a name, or in order.
     """
@@ -44,7 +44,7 @@ def refused(error, rows):
 
 
 def rows(names, table):
-    """Decorate a test as ``pytest.mark.parametrize`` does, and let all the rows be one case.
+    """Decorate a test like ``pytest.mark.parametrize``, with all rows as one case.
 
     Fixtures are shared by the rows: this is for tests that leave them as they were.
     """

@@ -1,4 +1,4 @@
-"""What a test registers is gone afterwards, envs also from the registries of others."""
+"""Undo a test's registrations, also in the registries of Gymnasium and PettingZoo."""
 
 from contextlib import contextmanager
 
@@ -12,7 +12,7 @@ SHIPPED = {name for registry in OURS for name in registry.entries}
 
 
 def strangers():
-    """Names that do not ship."""
+    """Return names that are not built-in."""
     return sorted({name for registry in OURS for name in registry.entries} - SHIPPED)
 
 

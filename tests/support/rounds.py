@@ -1,4 +1,4 @@
-"""Compiled rounds, held against the phases."""
+"""Compiled rounds compared with the phases."""
 
 from helpers import own_streams
 
@@ -6,12 +6,12 @@ from hushbandits.core.env_view import EnvView
 from hushbandits.core.rollout import record, rollout
 from hushbandits.testing.games import same
 
-#: Where a curve has a point: early, side by side, where short games end, and far.
+#: Checkpoints of a curve: early, adjacent, at the end of short runs, and far.
 POINTS = [1, 2, 3, 10, 11, 40, 777, 778]
 
 
 def check_compiled(build, runs=8, left=lambda team: None):
-    """Compiled rounds end with the bits of the phases, also where a curve stops them; a run alone is its row.
+    """Compiled rounds equal the phases exactly, also where a curve stops them; a run alone equals its row.
 
     `left` says what a team holds that must be the same afterwards.
     """
@@ -30,7 +30,7 @@ def check_compiled(build, runs=8, left=lambda team: None):
 
 
 def has_episode(build):
-    """Whether a game is played in compiled rounds."""
+    """Return whether a run uses compiled rounds."""
     env, team = build(2)
     env.reset(0)
     team.reset(EnvView(env), own_streams(env, team))

@@ -1,4 +1,4 @@
-"""A secure sum played message by message, with somebody on the line."""
+"""A secure sum played message by message, with a changeable line."""
 
 import hashlib
 
@@ -14,17 +14,17 @@ VARIANTS = {"semi-honest": {"threshold": 3}, "malicious": {"malicious": True}}
 
 
 def parties(variant="semi-honest", seed=1):
-    """The server and the users of one sum."""
+    """Return the server and the users of one sum."""
     return SecureSum(M, insecure_seed=seed, **VARIANTS[variant]).parties(X)
 
 
 def body(data):
-    """What a message says."""
+    """Return the content of a message."""
     return data[HEADER:-DIGEST]
 
 
 def play(server, users, silent=(), line=lambda to, data: [data]):
-    """Play all rounds; ``line(to, data)`` says what arrives in place of a message, ``to`` a user's name or None.
+    """Play all rounds; ``line(to, data)`` returns the message that arrives, ``to`` a user's name or None.
 
     `silent` maps a stage (`Kind`) to those who say nothing from there on.
     """
@@ -46,12 +46,12 @@ def play(server, users, silent=(), line=lambda to, data: [data]):
 
 
 def resealed(data):
-    """The message with a digest that fits: what a forger sends."""
+    """Return the message with a valid digest, as a forger sends it."""
     return data[:-DIGEST] + hashlib.sha256(data[:-DIGEST]).digest()[:DIGEST]
 
 
 def forged(data, body=None, kind=None, sender=None, session=None):
-    """The message with other parts, whole again."""
+    """Return the message with other parts and a valid digest."""
     body = data[HEADER:-DIGEST] if body is None else body
     head = bytearray(data[:HEADER])
     if kind is not None:

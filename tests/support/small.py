@@ -1,11 +1,11 @@
-"""Envs of the registry made small by a rule: a short horizon, and the fewest agents that can decide a run."""
+"""Small versions of registered envs: a short horizon, and the fewest agents that can decide a run."""
 
 import warnings
 from functools import cache
 
 import hushbandits as hb
 
-#: Tried in turn: fewer agents may have no way to remove an arm.
+#: Numbers of agents tried in turn: fewer may have no way to remove an arm.
 AGENTS = (3, 5, 8, 16, 32, 64)
 HORIZON = 12
 
@@ -14,7 +14,7 @@ HORIZON = 12
 def _fewest(env_id):
     for n_agents in AGENTS:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # it warns where no vote can decide
+            warnings.simplefilter("error")  # it warns if no vote can decide
             try:
                 hb.make(env_id, n_agents=n_agents, horizon=HORIZON)
             except (ValueError, UserWarning):
@@ -24,5 +24,5 @@ def _fewest(env_id):
 
 
 def small(env_id, **more):
-    """Parameters that make an env short and small; `more` go before."""
+    """Return parameters for a short and small env; `more` take precedence."""
     return {"n_agents": _fewest(env_id), "horizon": HORIZON, **more}

@@ -1,4 +1,4 @@
-"""Envs played step by step, and what they gave compared."""
+"""Play envs step by step, and compare the results."""
 
 import numpy as np
 

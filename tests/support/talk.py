@@ -1,4 +1,4 @@
-"""Envs brought to where messages are due."""
+"""Envs played up to the communication phase."""
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def mine(hook, value, **more):
 
 
 def game(made, **kwargs):
-    """Play a round with a wrapper, and ask for all that it may be asked for."""
+    """Play a round with a wrapper, and call all of its hooks."""
     env, _ = at_talk(wrappers=[made], **kwargs)
     env.talk()
     env.metrics()

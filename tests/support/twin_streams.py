@@ -1,4 +1,4 @@
-"""A run's random streams by NumPy alone, for independent twins: what they draw is found without the package.
+"""A run's random streams with NumPy only, for independent twins: the draws do not use the package.
 
 A stream is called ``reward``, ``wrapper/Loss/drop`` or ``agent/DP-MASE/noise``: what follows the name of a wrapper or
 an agent stands under its own key.
@@ -25,5 +25,5 @@ def generator(seed, name, step=0):
 
 
 def Steps(seed, name):
-    """Return what reads a stream step by step: NumPy's generator where a reader reads."""
+    """Return a reader of a stream step by step: NumPy's generator for each reader."""
     return generator(seed, name, 2**64 - 1)

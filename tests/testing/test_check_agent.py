@@ -12,7 +12,7 @@ from hushbandits.testing import check_agent
 
 
 class Sound(hb.Team):
-    """The ground of the faults: arms from its own stream, the standard report."""
+    """Base of the faults: arms from its random stream, the default message."""
 
     setting = "network"
 

@@ -1,4 +1,4 @@
-"""`check_env` passes what is sound, and catches planted faults by name."""
+"""`check_env` passes correct envs, and names every planted fault."""
 
 import copy
 import random
@@ -30,7 +30,7 @@ BITS = {"bit": hb.Field(dtype="?"), "code": hb.Field((2,), "f4")}
 
 
 def seldom(agent, observation, space):
-    """Pull everything, vote seldom: random votes would end an exploration episode at once."""
+    """Pull everything, vote rarely: random votes would end an exploration episode at once."""
     action = space.sample()
     votes = action[len(action) // 2 :]
     action[: len(votes)] = 1
@@ -144,7 +144,7 @@ class LosesMessages(ParallelView):
 
 
 def steps(name, part, change):
-    """One part of what a step returns, changed."""
+    """Change one part of a step's return value."""
 
     def step(self, actions):
         returned = [*ParallelView.step(self, actions)]
@@ -223,7 +223,7 @@ def test_the_ground_of_the_planted_faults_is_sound():
 
 
 class HiddenGlobalSeed(CoopNetwork):
-    """A core whose rewards come from a global generator that is seeded at reset."""
+    """A batched env whose rewards come from a global generator that is seeded at reset."""
 
     def _reset(self, rng):
         super()._reset(rng)
@@ -236,7 +236,7 @@ class HiddenGlobalSeed(CoopNetwork):
 
 
 class Coupled(CoopNetwork):
-    """All runs are paid what the first one is."""
+    """All runs get the rewards of the first one."""
 
     def _pull(self, action):
         self._reward = np.repeat(super()._pull(action)[:1], self.runs, 0)
@@ -244,7 +244,7 @@ class Coupled(CoopNetwork):
 
 
 class Wordy(CoopNetwork):
-    """Its inboxes lack what they declare."""
+    """Its inboxes lack declared fields."""
 
     reward_free_fields = ("mood",)
 
@@ -262,7 +262,7 @@ def test_faults_of_a_core_are_caught(env, says):
 
 
 class Overpaying(Bernoulli):
-    """It says that rewards lie in [0, 1]."""
+    """Declares that rewards lie in [0, 1]."""
 
     def __init__(self, most):
         self.most = most

@@ -1,4 +1,4 @@
-"""`check_policy` names class and rule of every planted fault."""
+"""`check_policy` names class and method of every planted fault."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ class Known(NamedTuple):
 
 
 class Sound(hb.Policy):
-    """The ground of the faults: any arm, by luck."""
+    """Base of the faults: random arms."""
 
     random = True
 
@@ -34,7 +34,7 @@ class Sound(hb.Policy):
 
 
 class Misspelt(hb.Policy):
-    """Its choose is missing."""
+    """A policy without choose."""
 
     state, update = Sound.state, staticmethod(Sound.update)
     chooses = staticmethod(lambda state, r: 0)

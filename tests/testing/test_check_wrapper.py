@@ -12,7 +12,7 @@ from hushbandits.wrappers.loss import Loss
 
 
 class Sound(hb.Wrapper):
-    """The ground of the faults: rewards are rounded."""
+    """Base of the faults: rewards are rounded."""
 
     verbs = ("map",)
 

@@ -1,4 +1,4 @@
-"""Noise that ends: its promise by hand, and what meets it."""
+"""Truncated noise: its guarantee by hand, and compatible parts."""
 
 import math
 from itertools import islice

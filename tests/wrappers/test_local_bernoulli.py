@@ -1,4 +1,4 @@
-"""Local privacy by replacement: the coin's law, its promise, its audit, and mutants of it."""
+"""Local privacy by randomized replacement: the coin's law, its guarantee, its audit, and mutants of it."""
 
 import math
 
@@ -66,7 +66,7 @@ def test_policy_and_mechanism_share_epsilon(agent, mechanism):
         env, team = build("LocalDPNetwork-v0", agent, 2, {**world, "mechanism": mechanism, **given}, own)
         assert [g.epsilon for g in env.guarantees()] == [4.0]
         found.append(hb.rollout(env, team, seed=3)["regret"].tolist())
-        state = team.state.pi if agent.startswith("QuACK") else team.state  # alone, the policy's own
+        state = team.state.pi if agent.startswith("QuACK") else team.state  # a single agent has the policy's state
         assert state.epsilon == 4.0
     assert found[0] == found[1] == found[2]
     with pytest.raises(ValueError, match=r"epsilon=2.0 conflicts with epsilon=4.0 of agent"):
@@ -84,7 +84,7 @@ def test_a_mechanism_of_the_callers_shares_epsilon_too(wrapper):
         ValueError, match=rf"epsilon=1.0 of policy LDP-UCB-L differs from epsilon=2.0 of {wrapper.name}"
     ):
         hb.rollout(env, team, seed=0)
-    env, team = build("CoopNetwork-v0", "QuACK-LDP-UCB-L", 1, world)  # nobody noises anything
+    env, team = build("CoopNetwork-v0", "QuACK-LDP-UCB-L", 1, world)  # without noise
     hb.rollout(env, team, seed=0, step=lambda: None)
     assert team.state.pi.epsilon == 1.0
 

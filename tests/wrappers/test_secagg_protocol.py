@@ -1,4 +1,4 @@
-"""`SecAgg` by the protocol of Bonawitz et al.: the same run to the bit, what dropouts change, what it says."""
+"""`SecAgg` by the protocol of Bonawitz et al.: identical runs, effects of dropouts, declarations."""
 
 import copy
 import math
@@ -23,7 +23,7 @@ from hushbandits.wrappers.shuffle import Shuffle
 
 EACH = {**EACH, "horizon": 90}
 FEW = {**NET, "horizon": 12}
-#: Settings, wrappers before the sum, and what the sum needs there.
+#: Settings, wrappers before the sum, and parameters of the sum there.
 SETTINGS = {
     "network": (Home("CoopNetwork-v0", "Multi-UCB", FEW), (Loss(0.2),), {}),
     "exploration": (Home("DPMASE-v0", "DP-MASE", {**VOTE, "n_agents": 4}, FAST), (Loss(0.1),), {"window": 40}),
@@ -35,7 +35,7 @@ DROPOUTS = {"keys": 0.05, "shares": 0.05, "masked": 0.1, "unmask": 0.05}
 
 def built(setting, runs=1, **protocol):
     home, before, needed = SETTINGS[setting]
-    if before is None:  # the env brings the sum
+    if before is None:  # the env contains the sum
         return home._replace(env={**home.env, **protocol}).build(runs)
     return home._replace(wrappers=(*before, SecAgg(**needed, **protocol))).build(runs)
 
@@ -67,7 +67,7 @@ def test_the_numbers_of_a_run_are_those_of_the_ideal_sum(setting, protocol):
 @pytest.mark.weekly
 @pytest.mark.parametrize("setting", weekly_but([("mechanism",)], *((name,) for name in SETTINGS)))
 def test_a_run_alone_is_its_row_and_its_keys_repeat(setting):
-    """Bytes and dropouts included; who is lost inside costs a mechanism its promise, and the ledger says so."""
+    """Bytes and dropouts included; losses inside the protocol invalidate a mechanism's guarantee and ledger."""
     build = partial(built, setting, protocol="bonawitz", threshold=1, dropouts=DROPOUTS)
     seeds = spawn_seeds(3, 2)
     batch = trace(*build(2), seeds)
@@ -92,7 +92,7 @@ def test_some_runs_start_afresh():
 
 
 def block(env, n, seed=0):
-    """The inbox of one block of n users who pull arm 0."""
+    """Return the inbox of one block of n users who pull arm 0."""
     env.reset(seed)
     env.pull((np.array([[0]]), np.array([[n]])))
     return env.talk().inbox
@@ -144,7 +144,7 @@ def test_votes_that_missed_their_window_are_in_a_later_one():
 
 
 def test_a_window_in_which_everybody_votes_counts_everybody():
-    """A sum of all agents' votes is the largest that its modulus must hold."""
+    """The modulus holds a sum of all agents' votes, the largest one."""
     secagg = SecAgg(window=20, protocol="bonawitz", threshold=1)
     world = {"n_agents": 2, "n_arms": 2, "means": [0.9, 0.1], "threshold": 2}
     env = hb.make_batched("DPMASE-v0", horizon=40, wrappers=[secagg], **world)
@@ -174,7 +174,7 @@ def test_it_says_who_must_not_collude():
 
 @pytest.mark.parametrize(("malicious", "most"), [(False, 42), (True, 21)])
 def test_so_many_colluders_are_borne_and_no_more(malicious, most):
-    """Of 64 users t = 43 unmask: as many know a secret; with a server that lies 2t − n = 22 are enough."""
+    """Of 64 users t = 43 unmask: as many know a secret; with a lying server 2t − n = 22 are enough."""
     secagg = SecAgg(protocol="bonawitz", malicious=malicious)
     assert [secagg.tolerates(64, colluders) for colluders in (most, most + 1)] == [True, False]
 

@@ -1,4 +1,4 @@
-"""`Shuffle` and `ShuffledSum` through mixes: the same messages, sums and counts, and what is said of it."""
+"""`Shuffle` and `ShuffledSum` through mixes: the same messages, sums and counts; declarations."""
 
 from functools import partial
 
@@ -19,7 +19,7 @@ from hushbandits.wrappers.shuffle import Shuffle
 
 EACH = {**EACH, "horizon": 120}
 SUMS = Home("ShuffleDP-v0", "Random", {**EACH, "security": 10})
-#: Settings where agents go by sums of what comes, and not by its order.
+#: Settings in which agents use sums of messages, and not their order.
 SETTINGS = {
     "network": (Home("CoopNetwork-v0", "Multi-UCB", {**NET, "horizon": 12}), {}),
     "flood": (Home("CoopNetwork-v0", "Multi-UCB", {**NET, "edge_loss": 0.2, "horizon": 12}), {}),
@@ -31,7 +31,7 @@ SETTINGS = {
 
 def built(setting, runs=1, **options):
     home, needed = SETTINGS[setting]
-    if needed is None:  # the env brings the sum
+    if needed is None:  # the env contains the sum
         return home._replace(env={**home.env, **options}).build(runs)
     return home._replace(wrappers=(Loss(0.2), Shuffle(**needed, **options))).build(runs)
 
@@ -75,7 +75,7 @@ def test_the_system_s_keys_give_the_same_sums():
 
 
 class Named(Wrapper):
-    """Three users, whose rewards are their names."""
+    """Three users whose rewards are their names."""
 
     def send(self, message, env):
         x = np.broadcast_to([0.0, 0.5, 1.0], (*message["n"].shape, 3)).copy()

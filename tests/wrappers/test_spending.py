@@ -1,4 +1,4 @@
-"""What is spent is said of a promise that holds; where none does, metrics, notes and prices say so."""
+"""Privacy costs are reported for valid guarantees; otherwise metrics, notes and costs say that none holds."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ SMALL = {"n_agents": 3, "horizon": 60}
 
 
 def spenders():
-    """Ids whose wrappers measure ε, with every law of rewards that they take."""
+    """Return ids whose wrappers measure ε, with every law of rewards that they accept."""
     for env_id in list_envs():
         core = make_batched(env_id)
         for law in LAWS if any("epsilon" in gathered(w) for w in core.wrappers) else ():
@@ -26,7 +26,7 @@ def spenders():
 def built(env_id, law):
     try:
         return make_batched(env_id, 2, rewards=law, **{k: v for k, v in SMALL.items() if k in taken(env_id)})
-    except ValueError:  # rewards without a bound, where the env takes none
+    except ValueError:  # unbounded rewards, which the env refuses
         return None
 
 
@@ -36,7 +36,7 @@ def test_what_is_spent_is_said_where_a_promise_holds_and_there_alone(env_id, law
     if core is None:
         return
     holds = any(np.isfinite(g.epsilon) for g in core.guarantees())
-    holds |= any(isinstance(w, Loss) for w in core.wrappers)  # whoever is lost, the ledger knows what a block cost
+    holds |= any(isinstance(w, Loss) for w in core.wrappers)  # the ledger knows the cost of blocks with losses
     final, curves = record(core, hb.make_team("Random"), 0, [1, 20, 60], core.curve_metrics)
     spent = [final[name] for w in core.wrappers for name in w.spends if name in final]
     spent += [curves[name] for w in core.wrappers for name in w.spends if name in curves]
@@ -53,7 +53,7 @@ def test_gaussian_rewards_void_what_private_means_measure_and_the_results_say_so
 
 
 def test_the_papers_own_form_promises_nothing_about_a_run_and_spends_of_nothing():
-    """With exact own rewards one release by itself is covered, and no sum of them."""
+    """With exact own rewards a single release is covered, and no sum of releases."""
     for own, holds in (("exact", False), ("noised", True)):
         results = hb.evaluate("PrivateNetwork-v0", "Private-UCB", runs=2, env=SMALL, agent_kwargs={"own": own})
         assert np.isfinite(results.final("epsilon")).all() == holds
@@ -91,7 +91,7 @@ def test_a_wrapper_of_ones_own_spends_of_what_it_promises(bound, law, spent):
 
 
 def test_labels_say_whose_cost_it_is():
-    """A cost is that of one reward: of a user's whole part where users come once, never of an agent's whole run."""
+    """A cost is that of one reward: of all of a user's rewards if users come once, never of an agent's whole run."""
     labels = {name: m.label for name, m in gathered(*builtin_classes()).items() if "spent" in m.label}
     assert {"epsilon", "delta", "agent_epsilon"} <= set(labels)
     assert all("one reward" in label for label in labels.values()), labels

@@ -1,4 +1,4 @@
-"""Wrappers across the settings: what they hide, what they change, and what they must not."""
+"""Wrappers across the settings: what they hide, what they change, and what they must keep."""
 
 import numpy as np
 import pytest
@@ -64,14 +64,14 @@ def test_secagg_rounds_rewards_to_its_grid():
 
 
 def test_secagg_modulus_has_room_for_every_honest_sum():
-    """All agents report the largest and the smallest reward at once: nothing wraps."""
+    """All agents report the largest and the smallest reward at once: no sum wraps."""
     env = hb.make_batched("CoopNetwork-v0", n_agents=6, graph="complete", wrappers=[SecAgg(grid=10, bound=3.0)])
     for value in (3.0, -3.0):
         env.reset(0)
         env.pull(np.zeros((1, 6), int))
         message = {"arm": np.zeros((1, 6), int), "reward": np.full((1, 6), value)}
         np.testing.assert_allclose(env.talk(message).inbox.tally()[1][0, :, 0], 5 * value)
-    # the modulus is that of whoever hears most: the middle of the path hears four, its ends two
+    # the modulus is that of the agent with most neighbours: the middle of the path hears four, its ends two
     path = hb.make_batched("CoopNetwork-v0", n_agents=5, graph="path", life=2, wrappers=[SecAgg(grid=10, bound=3.0)])
     path.reset(0)
     for _ in range(2):
@@ -90,7 +90,7 @@ def test_a_window_of_votes_gives_the_coordinator_only_sums_that_add_up(wrapper):
     metrics = rollout(env, team, 0)
     assert metrics["correct"].all()
     assert (env.votes <= 12).all()
-    # every vote that was cast and opened is counted once; the coordinator's own bit matrix stays empty
+    # every opened vote is counted once; the coordinator's own bit matrix stays empty
     assert not env.book.counted.any()
     assert (env.votes <= env.book.sent.sum(1)).all()
 
