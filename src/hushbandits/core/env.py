@@ -25,7 +25,7 @@ from hushbandits.core.utils import Action, Array, Message, Params, Seeds, count,
 from hushbandits.core.validation import checked, checked_message, checked_rows, checked_seeds, handed, spoken_fields
 from hushbandits.core.wrapper import Wrapper, added, distinct, inward, outward, toward_agents
 
-#: Why a phase cannot be played, by where the env stands.
+#: Why a phase cannot be played, by the state of the env.
 _REFUSED = {
     "new": "before the start: call reset(seeds) first",
     "over": "after the end: every run has finished; call reset(seeds)",
@@ -36,8 +36,8 @@ _REFUSED = {
 class Env(World, ABC):
     """Base of all envs: how runs start, checks, the order of the phases, and the wrappers' pipeline.
 
-    A setting fills in `report`, `_reset`, `_pull`, `_report`, `_transport` and `_metrics`, and says how its messages
-    answer to wrappers (`payload`) and how a learner meets it (`learner`).
+    A setting fills in `report`, `_reset`, `_pull`, `_report`, `_transport` and `_metrics`, and declares what
+    wrappers may do to its messages (`payload`) and the task for learners (`learner`).
 
     Parameters
     ----------
@@ -72,27 +72,27 @@ class Env(World, ABC):
     #: ``"new"``, its next phase (``"pull"``, ``"talk"``), ``"over"``, or ``"broken"``: inside a phase, and after one
     #: that failed, for what was drawn cannot be drawn again.
     _phase: str
-    #: ``(R, A, …)`` what agents are told of their own rewards in this round: what the standard report says.
+    #: ``(R, A, …)`` own rewards as returned to the agents in this round; the standard report contains them.
     own_reward: Array
-    #: For subclasses: takes note of a message on its way, as it is sent and behind every wrapper.
+    #: For subclasses: called with each message, as it is sent and after every wrapper.
     _passing: Callable[[Message], None] | None = None
     _given: Params
     #: The metric that times an episode: the x-axis of its curves.
     clock: ClassVar[str] = "rounds"
     #: Whether every metric is linear in the clock inside a step (then a curve interpolates).
     linear: ClassVar[bool] = False
-    #: What a team may know of this env besides what `EnvView` shows of every one.
+    #: Attributes that a team may read besides those that `EnvView` shows of every env.
     public: ClassVar[tuple[str, ...]] = ()
-    #: Of its parameters, those that a team's `protocol` may go by besides what `EnvView` shows.
+    #: Parameters that a team's `protocol` may use besides those that `EnvView` shows.
     settings: ClassVar[tuple[str, ...]] = ()
-    #: What a team's `metrics` may ask for besides, when all is over.
+    #: Attributes that a team's `metrics` may read after the last round.
     truth: ClassVar[tuple[str, ...]] = ("means", "gaps", "locations")
     #: Of its parameters, those that decide rewards and world, by the names under which they enter a seed; empty: all.
     #: The names stay when parameters are renamed.
     seed_fields: ClassVar[Mapping[str, str]] = {}
-    #: What its messages answer to.
+    #: Class of its messages.
     payload: ClassVar[type[Payload]] = Payload
-    #: How a learner meets it.
+    #: Task for learners.
     learner: ClassVar[type[Task] | None] = None
     #: Whether messages may get lost in the env itself, and with them the noise that they carry.
     loses: ClassVar[bool] = False
@@ -102,7 +102,7 @@ class Env(World, ABC):
     reward_free_fields: ClassVar[tuple[str, ...]] = ()
     #: Scalar metrics worth a curve.
     curve_metrics: tuple[str, ...] = ()
-    #: What its metrics are, and of an env what its wrappers' are too; a class adds to what its bases declare.
+    #: Declarations of its metrics, and of its wrappers' metrics; a class adds to those of its bases.
     measures: Mapping[str, Metric] = {}
     #: Whether an episode lasts exactly `horizon` ticks of the clock.
     fixed_length: bool = True
@@ -147,7 +147,7 @@ class Env(World, ABC):
         self.told = own[-1]
         back = inward(self.wrappers, self._offers(self.sent_fields), self)
         self.inbox_fields = back[-1]
-        # Agents who are not told their rewards do not say them: the env does.
+        # Agents who do not see their rewards do not report them: the env does.
         self._withheld = "reward" not in self.told and "reward" in self.fields
         self._published = not {*self.told} <= {"reward"}
         #: Fields that user-defined wrappers add and do not declare free of rewards, with their names.
@@ -160,7 +160,7 @@ class Env(World, ABC):
     __signature__: ClassVar[inspect.Signature]
 
     def __new__(cls, *_: object, **given: object) -> Self:
-        """Keep what it is given: some of it enters its seeds (`seed_fields`)."""
+        """Keep the arguments: some of them enter the seeds (`seed_fields`)."""
         env = super().__new__(cls)
         env._given = given
         return env
@@ -176,7 +176,7 @@ class Env(World, ABC):
 
     @cached_property
     def seed_text(self) -> str:
-        """What of it enters its seeds: envs with the same text face the same runs."""
+        """Return the text that enters the seeds: envs with the same text face the same runs."""
         return seed_text(type(self), self._given)
 
     # -- how runs start ---------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ class Env(World, ABC):
         return self._seen()
 
     def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Observation:
-        """What the agents are shown now, of memory of its own."""
+        """Return the agents' observation, as copies."""
         obs = Observation(
             self.t.copy(), self.live.copy(), self.who.copy(), None if reward is None else reward.copy(), inbox
         )
@@ -237,7 +237,7 @@ class Env(World, ABC):
         return obs
 
     def _refuse(self, phase: str) -> NoReturn:
-        """Say why `phase` is not the one to play."""
+        """Raise ``RuntimeError``: `phase` cannot be played now."""
         why = _REFUSED.get(self._phase, f"out of turn: this round's next phase is {self._phase}")
         raise RuntimeError(f"{phase} {why}")
 
@@ -285,12 +285,12 @@ class Env(World, ABC):
         return {"arm": Field(dtype="i8", low=0, high=self.n_arms - 1)}
 
     def _offers(self, fields: Fields) -> Fields:
-        """Fields of an inbox, given those that reach the transport, before any wrapper meets it."""
+        """Return the fields of an inbox before any wrapper, given the fields that reach the transport."""
         return fields
 
     @property
     def reductions(self) -> tuple[str, ...]:
-        """What an inbox adds up besides its fields (a tally per arm)."""
+        """Return the names of the sums that an inbox offers besides its fields (a tally per arm)."""
         return ()
 
     @abstractmethod
@@ -323,7 +323,7 @@ class Env(World, ABC):
         return tuple(parts)
 
     def no_action(self) -> Action:
-        """Return an action that does least: arm 0, no arm of a set, a block of one user."""
+        """Return the smallest action: arm 0, no arm of a set, a block of one user."""
         shape = self.who.shape
         least = [np.full((*shape, *f.shape), max(0, f.range[0]), f.dtype) for f in self.actions.values()]
         return least[0] if len(least) == 1 else tuple(least)
@@ -339,7 +339,7 @@ class Env(World, ABC):
         return None
 
     def standard_report(self) -> dict[str, Array]:
-        """Return what is sent where a team says nothing of its own, without what its agents are not told."""
+        """Return the message that is sent for a team without its own fields, less what its agents do not see."""
         self._begun("standard_report")
         report = {name: np.array(value) for name, value in self._report().items()}
         return {name: value for name, value in report.items() if name != "reward" or not self._withheld}
@@ -394,7 +394,7 @@ class Env(World, ABC):
         return {name: value for name, value in message.items() if name in (*self.fields, "sent")}
 
     def _said(self, message: Message) -> Message:
-        """Return what the team says, checked, with what is said of its agents without their being told."""
+        """Return the team's message, checked, with the rewards that its agents do not see."""
         if self._withheld and isinstance(message, Mapping):
             if "reward" in message:
                 raise ValueError("message has a field 'reward', which agents are not told here; leave it out")
@@ -406,7 +406,7 @@ class Env(World, ABC):
         return checked_message(what, message, fields, self.who.shape)
 
     def _spoken(self, message: Message) -> None:
-        """Take note of what the team says itself, before any wrapper meets it."""
+        """Handle the team's own message before any wrapper does."""
 
     def admit(self, team: Team) -> None:
         """Raise ``ValueError`` where `team` fits, but a run could not be decided or would never end."""
@@ -420,7 +420,7 @@ class Env(World, ABC):
         return found
 
     def _measured(self, wrapper: Wrapper) -> dict[str, Array]:
-        """What a wrapper measures; what it spent of a promise that does not hold here is ∞."""
+        """Return the metrics of a wrapper; its privacy costs are ∞ if all its run-level guarantees are invalid."""
         found = wrapper.metrics(self)
         spent = [name for name in wrapper.spends if name in found]
         if not spent or not self.vain(wrapper):
@@ -428,7 +428,7 @@ class Env(World, ABC):
         return {**found, **{name: np.full(np.shape(found[name]), np.inf) for name in spent}}
 
     def vain(self, wrapper: Wrapper) -> bool:
-        """As `Wrapper.vain` of `wrapper`, worked out once: it depends on what the env was built with alone."""
+        """Return `Wrapper.vain` of `wrapper`, computed once per env."""
         if wrapper.name not in self._vain:
             self._vain[wrapper.name] = wrapper.vain(self)
         return self._vain[wrapper.name]
@@ -442,7 +442,7 @@ class Env(World, ABC):
         return ()
 
     def task(self, **options: object) -> Task:
-        """How a learner meets it; `options` are those of its `learner`."""
+        """Return its task for learners; `options` are those of its `learner`."""
         learner = self.learner
         if learner is None:
             raise NotImplementedError(f"{type(self).__name__} has no task for learners: it declares no `learner`")
@@ -460,7 +460,7 @@ def check_compatible(env: Env, team: Team) -> None:
     env : Env
         Built, and not started.
     team : Team
-        It is asked as well (`Team.meets`).
+        Its `validate_env` is called, too.
     """
     if not isinstance(env, Env) or not isinstance(team, Team):
         raise TypeError(

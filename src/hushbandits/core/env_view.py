@@ -1,4 +1,4 @@
-"""What wrappers, teams and promises may count on in an env, and `EnvView`, the part of it that a team may know."""
+"""The interface of an env that wrappers and guarantees use, and `EnvView`, the part of it that teams see."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from hushbandits.core.random.rewards import LAWS, Law
 from hushbandits.core.utils import Array
 from hushbandits.core.validation import handed
 
-#: What every env shows.
+#: Attributes that every env shows to teams.
 SHOWN = (
     "setting", "clock", "n_agents", "n_arms", "runs", "horizon", "actions", "fields", "inbox_fields", "sent_fields",
     "told", "reductions", "report", "learner",
 )  # fmt: skip
-#: What a team without a mind of its own may ask the env to do for it.
+#: Methods of the env that a team without an algorithm may call.
 _ANSWERS = ("no_action", "random_action", "random_message", "standard_report")
 
 
@@ -40,7 +40,7 @@ class World:
         fields: Fields  # what a team sends
         sent_fields: Fields  # what reaches the transport
         inbox_fields: Fields  # what a team may read
-        told: Fields  # what agents are told of their own rewards
+        told: Fields  # fields of the agents' own rewards
 
         @property
         def t(self) -> Array: ...
@@ -89,7 +89,7 @@ class EnvView(World):
 
     @property
     def agents_speak(self) -> bool:
-        """Whether messages are the agents' own (else users')."""
+        """Return whether agents send the messages; otherwise users do."""
         return bool(self._env.payload.named)
 
     if not TYPE_CHECKING:  # where types are checked, it shows what `World` declares
@@ -119,13 +119,13 @@ class EnvView(World):
 
 
 def view_of(env: World) -> EnvView:
-    """Return the view of an env; a view is its own."""
+    """Return the view of an env; return a view unchanged."""
     return env if isinstance(env, EnvView) else EnvView(env)
 
 
 @contextmanager
 def revealed(env: World) -> Iterator[EnvView]:
-    """Yield the view of an env whose game is over: while the block lasts, it shows the arms as well (`Env.truth`).
+    """Yield the view of an env after its last round; inside the block it shows the arms as well (`Env.truth`).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A privacy claim, spelled out, and what becomes of it in an env."""
+"""Privacy guarantees: what a mechanism claims, and which of its claims hold in an env."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import Any, ClassVar, final
 from hushbandits.core.env_view import World
 from hushbandits.core.utils import choice, probability, ships, shown
 
-#: δ below which the ε of a run is not composed: the transform of its law has an absolute error of about 1e-14.
+#: Below this δ, the ε of a run is not composed: the transform of the noise law has an absolute error of about 1e-14.
 RESOLVED = 1e-10
-#: What neighbouring inputs differ in, as data: one reward; all rewards of one agent or user; nothing that is replaced
-#: (two inputs that a secure function makes alike); not said, except in words.
+#: What neighbouring inputs differ in: one reward; all rewards of one agent or user; nothing (two inputs that a secure
+#: function makes indistinguishable); or only described in words.
 ADJACENCIES = ("reward", "participant", "none", "unknown")
 
-#: What a user-defined class may set without touching what its base promises.
+#: Attributes that a user-defined class may set without affecting its base's guarantees.
 _HARMLESS = frozenset({
     "curve_metrics", "measures", "validate_env", "metrics", "name", "preserves_guarantees", "protocol",
     "reward_free_fields", "runs_at_once", "setting",
 })  # fmt: skip
-#: Hooks of an env through which everything passes that it says of rewards.
+#: Hooks of an env that carry reward information.
 _CARRIES = (
     "report", "_report", "standard_report", "_standard", "_said", "_spoken", "_checked", "_passing", "_counted",
     "_offers", "_transport", "payload", "pull", "talk", "_seen",
 )  # fmt: skip
-#: Fields that mechanisms know, whatever env reports them.
+#: Fields that mechanisms cover in every env.
 _KNOWN = frozenset({"arm", "reward", "sender"})
 
 
@@ -61,7 +61,7 @@ class Adjacency:
 
 @dataclass(frozen=True)
 class Run:
-    """How a promise about one reward adds up over all rewards of a participant in a run.
+    """How a guarantee for one reward composes over all rewards of a participant in a run.
 
     Parameters
     ----------
@@ -75,14 +75,14 @@ class Run:
     words: str
 
 
-#: What protocols over blocks of users promise: a user is met once.
+#: Adjacency and composition of protocols over blocks of users, in which each user takes part once.
 ONE_USER = Adjacency("one user's reward replaced by any other in [0, 1]; a user takes part once", "reward")
 ONCE = Run(1, "a user takes part once; in k blocks, at most k times ε and δ")
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What a mechanism promises, to whom, under which assumptions.
+    """A differential-privacy guarantee: the mechanism, the observer and the assumptions.
 
     Parameters
     ----------
@@ -139,12 +139,12 @@ class Guarantee:
 
 
 def invalid(guarantee: Guarantee, reason: str) -> Guarantee:
-    """Return what is left of a guarantee where an assumption of it is known to fail: no ε, and the reason."""
+    """Return the guarantee as invalid, without an ε and with the reason."""
     return replace(guarantee, epsilon=math.inf, delta=0.0, invalid_reason=reason, run=None)
 
 
 def hides(mechanism: str, inputs: str, view: str, assumptions: tuple[str, ...], source: str) -> tuple[Guarantee, ...]:
-    """Return what is claimed of what hides or drops messages and promises no ε."""
+    """Return the guarantee of a part that hides or drops messages and claims no ε."""
     return (Guarantee(mechanism, math.inf, 0.0, Adjacency(inputs, "none"), view, assumptions, source),)
 
 
@@ -160,16 +160,16 @@ class GuaranteeSource:
             raise TypeError(f"{cls.__name__} must define claimed_guarantees(env): guarantees(env) is final")
 
     def ships(self, hook: str) -> bool:
-        """Whether a hook of its class is code of this package; what has no module (a ``partial``) is not."""
+        """Return whether a hook of its class is built in; code without a module (a ``partial``) is not."""
         return ships(getattr(type(self), hook, None))
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        """Return what it claims on rewards in [0, 1], where all is well; empty: nothing.  For subclasses."""
+        """Return the claimed guarantees for rewards in [0, 1] where all assumptions hold; for subclasses."""
         return ()
 
     @final
     def guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        """Return the guarantees that `env` leaves of the claimed ones; of an invalid one `invalid_reason` says why.
+        """Return the claimed guarantees, as they hold in `env`; an invalid one has an `invalid_reason`.
 
         An invalid one has no ε.  A claim of a user-defined class is that class's word: ``claimed_by`` and the
         assumptions name it.
@@ -199,7 +199,7 @@ class GuaranteeSource:
         return tuple(out)
 
     def invalid_reason(self, env: World, known: tuple[type, list[str]] | None = None) -> str:
-        """Return why no ε holds in `env`, whatever it is that claims it; ``""``: nothing says so."""
+        """Return why no ε holds in `env`; ``""`` if none of its parts invalidates it."""
         claimant, hooks = known or self._claimant()
         if hooks:
             name = type(self).__name__
@@ -218,7 +218,7 @@ class GuaranteeSource:
         return unaccounted(env, self)
 
     def _claimant(self) -> tuple[type, list[str]]:
-        """Return the class whose `claimed_guarantees` are asked, and the hooks that user-defined code puts over it."""
+        """Return the class that defines `claimed_guarantees`, and the hooks that user-defined code overrides."""
         claimant = next(cls for cls in type(self).__mro__ if "claimed_guarantees" in vars(cls))
         return claimant, overridden(self, claimant, self.free_hooks)
 
@@ -227,15 +227,15 @@ class GuaranteeSource:
         return type(wrapper) is type(self) and getattr(wrapper, "name", "") == getattr(self, "name", "")
 
     def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
-        """Return the claims, less what the env refutes of their own mechanism: a hook of the mechanisms' base."""
+        """Return the claims after mechanism-specific checks in `env`; a hook for the base of the mechanisms."""
         return self.claimed_guarantees(env)
 
 
-# -- what user-defined code may tell of rewards past a mechanism: hooks that it replaces, fields that it adds ----------
+# -- what user-defined code may reveal of rewards past a mechanism: hooks that it replaces, fields that it adds --------
 
 
 def overridden(part: object, base: type, free: Iterable[str] = ()) -> list[str]:
-    """Return the names of what code outside this package replaces of `base`: in classes below it, or on the object.
+    """Return the attributes of `base` that third-party code overrides, in subclasses or on the object.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def check_reward_free(owner: str, names: object) -> None:
 
 
 def _user_defined(part: object) -> tuple[type, ...]:
-    """Classes of an object in front of the first one of this package."""
+    """Return the user-defined classes of an object: those before the first built-in one."""
     return tuple(takewhile(lambda cls: not ships(cls), type(part).__mro__))
 
 
@@ -284,7 +284,7 @@ def declared(part: object) -> set[str]:
 
 
 def unaccounted(env: World, but: object = None) -> str:
-    """Return why user-defined code around messages may tell of rewards what no mechanism covers; ``""``: it does not.
+    """Return why user-defined code may reveal rewards that no mechanism covers; ``""`` if it does not.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ def unaccounted(env: World, but: object = None) -> str:
 
 
 def _carrying(env: World) -> list[str]:
-    """What an env replaces of `_CARRIES` in a class that declares nothing, nor does a class below it."""
+    """Return the hooks in `_CARRIES` that an env overrides without declaring `reward_free_fields`."""
     found = [hook for hook in _CARRIES if hook in vars(env) and not ships(vars(env)[hook])]
     for cls in _user_defined(env):
         if "reward_free_fields" in vars(cls):
@@ -314,7 +314,7 @@ def _carrying(env: World) -> list[str]:
 
 
 def _fields(env: World) -> list[str]:
-    """Fields that an env reports, offers in inboxes or shows in public, and neither its base does nor it declares."""
+    """Return the fields that a user-defined env adds to reports, inboxes or `public` and does not declare."""
     if not (own := _user_defined(env)):
         return []
     home: Any = type(env).__mro__[len(own)]
@@ -327,7 +327,7 @@ def _fields(env: World) -> list[str]:
 
 
 def spoken_beside(env: World) -> str:
-    """Return why a message by itself may tell more than its report: fields that agents fill who know their rewards."""
+    """Return why one message may reveal more than its report: agents fill further fields; ``""`` if they do not."""
     said = [name for name in env.fields if name not in env.report]
     if not said:
         return ""
@@ -335,7 +335,7 @@ def spoken_beside(env: World) -> str:
 
 
 def declared_words(env: World, but: object = None) -> tuple[str, ...]:
-    """Return what is believed of user-defined code, as assumptions: each names the class whose word it is."""
+    """Return the unverified declarations of user-defined classes, as assumptions."""
     words, name, own = [], type(env).__name__, _user_defined(env)
     if own and (names := declared(env)):
         words.append(f"as claimed by {name}: nothing of rewards is in {' and '.join(sorted(names))}")

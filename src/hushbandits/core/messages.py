@@ -1,7 +1,7 @@
 """What agents say and see: fields, what an inbox offers, and what is shown after a phase.
 
 A message is a dict of arrays ``(R, A, …)``, one row per run and acting agent.  Its fields are declared, so
-that a wrapper or an agent that needs one it does not get fails when env and team meet, not in round 10,000.
+that a missing field is refused when env and team are built, not in round 10,000.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Inbox(ABC):
         """Average `field` with the neighbours', ``Σ_w P_mw x_w``, ``(R, A, …)``: one step of gossip; P is `matrix`."""
         raise ValueError(f"this inbox has no averages of {field!r}; it offers: {', '.join(self.fields)}")
 
-    #: What each agent is told of its own rewards in place of these (`Wrapper.tells`): by field, (R, A, …).
+    #: Fields that agents see in place of their own rewards (`Wrapper.tells`): by field, (R, A, …).
     own: Mapping[str, Array] = {}
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
@@ -166,7 +166,7 @@ class Observation:
     who : (R, A) int
         The acting agents.
     reward : (R, A, …) float or None
-        After `pull`, what agents are told of their own rewards (NaN where nothing is seen); ``None`` otherwise, and
+        After `pull`, the agents' own rewards (NaN where nothing is seen); ``None`` otherwise, and
         where rewards are withheld.
     inbox : Inbox or None
         What arrived, after `talk`; at the start of an episode ``None``.

@@ -1,4 +1,4 @@
-"""What a metric is: declared by the env, wrapper or team that measures it, read by whoever summarises its runs."""
+"""Metrics as envs, wrappers and teams declare them: a label and a nature."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import MappingProxyType
 from hushbandits.core.utils import choice, shown
 from hushbandits.core.utils.validate import names_all
 
-#: The natures, from the narrowest to the one that promises nothing: beyond these ends lies neither a run nor a mean.
+#: Natures of metrics with their bounds, narrowest first; no value and no mean lies outside its bounds.
 NATURES: Mapping[str, tuple[float, float]] = MappingProxyType(
     {
         "rate": (0.0, 1.0),
@@ -24,12 +24,12 @@ NATURES: Mapping[str, tuple[float, float]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Metric:
-    """How a metric is called, and what it is.
+    """A metric's label and nature.
 
     Parameters
     ----------
     label : str
-        In words, for axes and tables.
+        Text for axes and tables.
     nature : str
         ``"rate"``: 0 or 1 per run, so that its mean is a rate, with Clopper–Pearson's interval; ``"share"``: a number
         in [0, 1]; ``"count"``: a whole number, never negative; ``"amount"``: never negative; ``"measure"``: any number.
@@ -55,12 +55,12 @@ class Metric:
 
     @classmethod
     def of(cls, name: str) -> Metric:
-        """Return the measure of a metric that is not declared: any number, called by its `name`."""
+        """Return the default for an undeclared metric: any number, labelled by its `name`."""
         return cls(name.replace("_", " ") or "?")
 
     @property
     def rate(self) -> bool:
-        """Whether its mean is a rate."""
+        """Return whether its mean is a rate."""
         return self.nature == "rate"
 
     @property
@@ -69,7 +69,7 @@ class Metric:
         return NATURES[self.nature]
 
     def per_time(self) -> Metric:
-        """Return what it is divided by a time: no rate any more, and no count."""
+        """Return the metric of its values divided by a time, which is neither a rate nor a count."""
         return Metric(self.label, "measure" if math.isinf(self.bounds[0]) else "amount")
 
 

@@ -1,4 +1,4 @@
-"""Messages on their way, and what can be done to them: one small algebra for votes, reports and blocks of users.
+"""Messages in transit and the operations on them, the same for votes, reports and blocks of users.
 
 A setting's payload answers the verbs that mean something there; a wrapper names those that it uses, and an env refuses
 the wrapper in a sentence where one is missing.  So no wrapper asks which setting it is in.
@@ -17,9 +17,9 @@ from hushbandits.core.random.rewards import Law
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.utils import Array
 
-#: A random stream: how much of it a verb reads, and so what it is, is its payload's own matter.
+#: A random stream; its type depends on the payload and the verb.
 Luck = Any
-#: What can be done to messages, and how an error message says that it cannot.
+#: Operations on messages, and their names in errors.
 VERBS = {
     "drop": "lost one by one",
     "replace": "replaced by draws from a law",
@@ -34,11 +34,11 @@ VERBS = {
 
 
 class Noise(Protocol):
-    """Noise that every sender draws alone."""
+    """Noise that every sender draws independently."""
 
     @property
     def integer(self) -> bool:
-        """Whether it is an integer (what an encoded reward needs)."""
+        """Return whether the noise is an integer, as encoded rewards need it."""
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         """Return the noise of `size` senders."""
@@ -48,24 +48,24 @@ class Noise(Protocol):
 
 
 class PointNoise(Noise, Protocol):
-    """Noise that is also a function of one uniform (what named senders read)."""
+    """Noise that is also a function of one uniform, as named senders need it."""
 
     def onto(self, x: Array, u: Array) -> Array:
         """Return `x` with the noise at the uniforms `u`."""
 
 
 class Channel(Protocol):
-    """What happens to messages on their way out and to inboxes on their way in, where the two belong together."""
+    """Operation on outgoing messages and the matching operation on inboxes."""
 
-    #: What is shuffled or added up together, in words.
+    #: Describes the set of messages that are shuffled or summed together.
     cohort: str
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """Fields of a message behind it."""
+        """Return the fields of a message after the channel."""
         return fields
 
     def hears(self, fields: Fields, env: World) -> Fields:
-        """Fields of an inbox behind it."""
+        """Return the fields of an inbox after the channel."""
         return fields
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
@@ -81,39 +81,39 @@ class Channel(Protocol):
 
 
 class Gathering(Protocol):
-    """The wrapper that asks for messages to be put together, ideally or by a cryptographic protocol."""
+    """Wrapper that combines messages, ideally or by a cryptographic protocol."""
 
     name: str
     window: int | None
     min_cohort: int
-    #: By which protocol; None: ideally.
+    #: Name of the protocol; None: the ideal functionality.
     protocol: str | None
 
     def add_up(self, run: int, vectors: Array, modulus: int) -> tuple[Array, Array]:
-        """Return the sum mod m of the rows of `vectors` ``(n, K)``, and whose are in it ``(n,)``, by the protocol."""
+        """Sum the rows of `vectors` ``(n, K)`` mod m; return the sum and which rows are in it ``(n,)``."""
 
 
 class Shuffling(Gathering, Protocol):
-    """The wrapper that asks for a shuffle."""
+    """Wrapper that shuffles messages."""
 
     def order(self, run: int, messages: Sequence[bytes]) -> Array:
-        """Return which message stands where ``(n,)``, by the protocol."""
+        """Return the permutation of the messages ``(n,)``, by the protocol."""
 
 
 class Sealing(Gathering, Protocol):
-    """The wrapper that asks for a seal."""
+    """Wrapper that sums messages and hides the single ones."""
 
     grid: int
     bound: float
 
     def room(self, what: str, n: int, most: int) -> None:
-        """Raise ``ValueError`` unless `most`, what n messages may add up to, fits into 64 bits with room to spare."""
+        """Raise ``ValueError`` unless the largest sum `most` of n messages is far below 2⁶³."""
 
     def add_up(self, run: int, vectors: Array, modulus: int, fewest: int = 2) -> tuple[Array, Array]:
-        """As `Gathering.add_up`; of fewer than `fewest` rows nothing."""
+        """Sum as `Gathering.add_up` does; with fewer than `fewest` rows, release nothing."""
 
     def needed(self, env: World) -> Callable[[int], int] | None:
-        """Return without how many users of a block of n its sum is not opened; ``None``: nobody asks for some."""
+        """Return a function: how many users of a block of n its sum needs to be opened; ``None``: no minimum."""
 
 
 class Payload(dict[str, Any]):
@@ -132,22 +132,22 @@ class Payload(dict[str, Any]):
     ValueError: messages cannot be lost one by one
     """
 
-    #: What they are, in errors.
+    #: Name of the messages in errors.
     noun: ClassVar[str] = "messages"
-    #: The verbs that it answers, and the fields that each needs.
+    #: Supported verbs, and the fields that each needs.
     verbs: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    #: Whether the senders are the agents, who come back; else strangers, each met once.
+    #: Whether the senders are the agents, who send repeatedly; else users, who each take part once.
     named: ClassVar[bool] = True
 
     @classmethod
     def answers(cls, verb: str) -> None:
-        """Raise ``ValueError`` unless it answers `verb`."""
+        """Raise ``ValueError`` unless the payload supports `verb`."""
         if verb not in cls.verbs:
             raise ValueError(f"{cls.noun} cannot be {VERBS.get(verb, verb)}")
 
     @classmethod
     def follows(cls, name: str, verb: str, fields: Fields, before: Collection[str]) -> None:
-        """Raise ``ValueError`` where wrapper `name` asks for `verb` too late: behind wrappers with verbs `before`.
+        """Raise ``ValueError`` if wrapper `name` uses `verb` too late, after wrappers with the verbs `before`.
 
         `fields` are those that reach it.
         """
@@ -159,42 +159,42 @@ class Payload(dict[str, Any]):
 
     @classmethod
     def luck(cls, verb: str, env: World, rng: Streams) -> Luck:
-        """Return what `verb` draws from, of a wrapper's streams `rng`."""
+        """Return the random stream of `verb`, opened from a wrapper's streams `rng`."""
         cls.answers(verb)
         raise NotImplementedError(f"{cls.__name__} must say what {verb} draws from")
 
     def but(self, **changes: object) -> Self:
-        """Return it with some fields changed."""
+        """Return a copy with some fields changed."""
         changed = type(self)(self)
         changed.update(changes)
         return changed
 
     def drop(self, rate: Array | float, luck: Luck) -> Self:
-        """Each message is lost with probability `rate`: a number, or one per sender ``(R, A)``."""
+        """Drop each message with probability `rate`: a number, or one per sender ``(R, A)``."""
         self._missing("drop")
 
     def replace(self, rate: Array | float, law: Law, location: float, luck: Luck) -> Self:
-        """With probability `rate` a reward becomes a draw from `law` at `location`."""
+        """Replace each reward by a draw from `law` at `location` with probability `rate`."""
         self._missing("replace")
 
     def map(self, function: Callable[[Array], Array]) -> Self:
-        """Every reward through `function`, elementwise."""
+        """Apply `function` to every reward, elementwise."""
         self._missing("map")
 
     def clip(self) -> Self:
-        """Every reward to [0, 1], as a mechanism of sensitivity 1 needs it."""
+        """Clip every reward to [0, 1], as a mechanism of sensitivity 1 needs it."""
         return self.map(lambda x: np.clip(x, 0.0, 1.0))
 
     def add(self, noise: Callable[[int], Any], luck: Luck) -> Self:
-        """Every reward gets noise; ``noise(n)`` is the law where n senders are planned."""
+        """Add noise to every reward; ``noise(n)`` is the law for n planned senders."""
         self._missing("add")
 
     def encode(self, g: Array, luck: Luck) -> Self:
-        """Every reward, clipped to [0, 1], becomes the integer ``⌊xg⌋ + Ber(xg − ⌊xg⌋)``."""
+        """Clip every reward to [0, 1] and encode it as the integer ``⌊xg⌋ + Ber(xg − ⌊xg⌋)``."""
         self._missing("encode")
 
     def modulo(self, m: Array) -> Self:
-        """Every integer mod `m`."""
+        """Reduce every integer mod `m`."""
         self._missing("modulo")
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The loop: env and team meet, play, and leave curves behind."""
+"""The rollout loop: a team plays all runs of an env, and metrics are sampled along the way."""
 
 from __future__ import annotations
 

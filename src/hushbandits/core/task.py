@@ -1,4 +1,4 @@
-"""What a learner sees, does and earns in an env, on arrays ``(R, M, …)``.
+"""Observations, actions and rewards of learners in an env, on arrays ``(R, M, …)``.
 
 A task stands between a core env and a view: it reads actions, splits them over the two phases, keeps each agent's
 own statistics and what its inbox added up to, and writes them into one flat observation per agent.
@@ -23,7 +23,7 @@ from hushbandits.core.validation import Space, Stacked, choices, sample_mask
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Options of a task that are about what a learner earns: nobody who only plays has a use for them.
+#: Options of a task that only change the learner's reward; they do not matter for play.
 EARNED = ("price", "reward")
 
 #: Metrics that may have a price.
@@ -35,7 +35,7 @@ Part = tuple[int, float, float]
 
 
 class Coding(NamedTuple):
-    """One way to write an action down.
+    """One encoding of actions.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Task(ABC):
     arm: Array | None = None
     #: Whether a learner may say more than the standard report.
     speaks: ClassVar[bool] = False
-    #: What every info says, because it is no ordinary episode.
+    #: Labels in every info, where the episode is not an ordinary one.
     labels: Mapping[str, str] = {}
 
     def __init__(
@@ -153,45 +153,45 @@ class Task(ABC):
 
     @abstractmethod
     def arms(self, action: Stacked) -> Action:
-        """What the core pulls for a decoded action."""
+        """Return the core's action for a decoded action."""
 
     @abstractmethod
     def pulled(self, obs: Observation) -> None:
-        """Take in what phase 1 has shown."""
+        """Process the observation of phase 1."""
 
     def words(self, action: Stacked) -> Message | None:
-        """What the core is told for a decoded action; ``None``: the standard report."""
+        """Return the message for a decoded action; ``None``: the standard report."""
         return None
 
     @abstractmethod
     def heard(self, obs: Observation) -> None:
-        """Take in what phase 2 has brought."""
+        """Process the observation of phase 2."""
 
     @abstractmethod
     def earned(self, before: Observation) -> Array:
-        """``(R, M)`` what phase 1 earns, given what was known before it."""
+        """Return the reward of phase 1, ``(R, M)``, given the observation before it."""
 
     def answered(self) -> Array | None:
-        """``(R, M)`` what phase 2 earns, if anything."""
+        """Return the reward of phase 2, ``(R, M)``, if there is one."""
         return None
 
     def final_reward(self) -> Array:
-        """``(R,)`` what all agents earn at the joint end."""
+        """Return the reward of all agents at the joint end, ``(R,)``."""
         return np.zeros(self.core.runs)
 
     def solved(self) -> Array:
-        """``(R,)`` finished runs that ended by themselves (termination), not at the horizon (truncation)."""
+        """Return which finished runs ended by themselves (termination), not at the horizon (truncation), ``(R,)``."""
         return np.zeros(self.core.runs, bool)
 
     def say(self) -> list[str]:
-        """Lines of a picture in text."""
+        """Return the lines of the text rendering."""
         best = int(self.core.means[0].argmax())
         return [
             f"pulls per arm {' '.join(f'{k}:{n:.0f}' for k, n in enumerate(self.pulls[0].sum(0)))}, best arm {best}"
         ]
 
     def draw(self, figure: Figure) -> None:
-        """Draw a picture into a Matplotlib figure."""
+        """Draw the run into a Matplotlib figure."""
         axes = figure.add_subplot()
         axes.bar(np.arange(self.core.n_arms), self.pulls[0].sum(0))
         axes.set_xlabel("arm")
@@ -227,21 +227,21 @@ class Task(ABC):
         self._start(where)
 
     def pull(self, action: Stacked) -> Array:
-        """Phase 1: arms in; return what it earns, ``(R, M)``."""
+        """Play phase 1: pull the arms and return the reward, ``(R, M)``."""
         before = self.obs
         self.obs = self.core.pull(self.arms(self.decode(action)))
         self.pulled(self.obs)
         return self._charged(self.earned(before))
 
     def talk(self, action: Stacked) -> Array:
-        """Phase 2: messages in; return what it earns, ``(R, M)``."""
+        """Play phase 2: send the messages and return the reward, ``(R, M)``."""
         self.obs = self.core.talk(self.words(self.decode(action)))
         self.heard(self.obs)
         answered = self.answered()
         return self._charged(np.zeros(self._seats.shape) if answered is None else answered)
 
     def step(self, action: Stacked) -> Array:
-        """Play a round with one action, its arms and then its message; return what it earns, ``(R, M)``."""
+        """Play a round with one action, its arms and then its message; return the reward, ``(R, M)``."""
         own, before = self.decode(action), self.obs
         self.obs = self.core.pull(self.arms(own))
         self.pulled(self.obs)
@@ -253,7 +253,7 @@ class Task(ABC):
         return self._charged(earned) if self._price else earned
 
     def _bill(self) -> dict[str, Array]:
-        """What each run has spent so far of what has a price."""
+        """Return the priced metrics of each run so far."""
         metrics = self.core.metrics() if self._price else {}
         return {name: np.array(metrics[name], float) for name in self._price}
 
@@ -265,7 +265,7 @@ class Task(ABC):
         return reward
 
     def sample_masks(self, run: int = 0) -> list[object]:
-        """Each agent's mask in one run, as ``action_space.sample`` takes it."""
+        """Return each agent's mask in one run, as ``action_space.sample`` takes it."""
         if isinstance(self.action_space, spaces.Discrete):  # the usual case
             masks = self._every if self.mask == self._all else self.mask()[run].astype(np.int8)
             return list(map(np.ndarray.copy, masks))
@@ -295,13 +295,13 @@ class Task(ABC):
     # -- for subclasses ---------------------------------------------------------------------------------------
 
     def show_turn(self, pull: bool, talk: bool) -> None:
-        """Write who acts and who speaks in the next step; `pull`, `talk`: whether it has that phase."""
+        """Write who acts and who sends in the next step; `pull`, `talk`: whether it has that phase."""
         self._flagged = pull, talk
         self.observations[..., self.layout["acts"]] = pull
         self.observations[..., self.layout["speaks"]] = talk
 
     def unmasked(self, space: Space) -> Coding:
-        """An action that is the task's own, and whose choices all count."""
+        """Return the coding of an action that needs no decoding and no mask."""
         return Coding(space, self._as_is, self._all)
 
     def _as_is(self, action: Stacked) -> Stacked:
@@ -312,7 +312,7 @@ class Task(ABC):
 
     @property
     def _plain(self) -> bool:
-        """Whether what is told of own rewards lies in [0, 1]."""
+        """Return whether the agents' own rewards lie in [0, 1]."""
         field = self.core.told.get("reward")
         return field is not None and field.range[0] >= 0 and field.range[1] <= 1
 

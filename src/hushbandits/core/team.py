@@ -49,38 +49,38 @@ class Team(GuaranteeSource):
 
     #: The setting it plays in (``exploration``, ``network``, ``feedback``); ``""``: any.
     setting: str = ""
-    #: Fields of its own messages; ``None``: it sends the env's standard report.
+    #: Fields of its messages; ``None``: it sends the env's standard report.
     fields: Fields | None = None
-    #: What it must be told of its own rewards; empty: it never looks at them.
+    #: Fields of own rewards that it needs; empty: it does not use its rewards.
     told: tuple[str, ...] = ("reward",)
-    #: Whether it fills any fields that an env asks for, where it declares no fields itself.
+    #: Whether it can send any fields, if it declares none.
     improvises: bool = False
-    #: Fields that it must find in its inbox (``tally``: pulls and sums per arm).
+    #: Fields that it needs in its inbox (``tally``: pulls and sums per arm).
     hears: tuple[str, ...] = ()
-    #: Whether its votes end every run that votes can end; an env without a horizon takes no other team.
+    #: Whether its votes end every run that votes can end; an env without a horizon accepts only such teams.
     ends: bool = False
-    #: What its `metrics` are; a class adds to what its bases declare.
+    #: Declarations of its `metrics`; a class adds to those of its bases.
     measures: Mapping[str, Metric] = {}
 
     @property
     def name(self) -> str:
-        """Name it in tables and errors."""
+        """Return its name in tables and errors."""
         return type(self).__name__
 
     @property
     def stream(self) -> str:
-        """Name its random streams: teams of one name draw the same numbers."""
+        """Return the name of its random streams: teams with the same name draw the same numbers."""
         return self.name
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """What this agent needs of an env with these `settings`: of its parameters those that say nothing of arms."""
+        """Return what the agent needs of its env; `settings` are env parameters that reveal nothing about arms."""
         return Protocol()
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` where it cannot play in `env` (its view, before the start)."""
+        """Raise ``ValueError`` if the team cannot play in `env` (its view, before the start)."""
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """What the algorithm says of itself when all is over, each ``(R, …)``; the env has its own.
+        """Return the algorithm's own metrics after the last round, each ``(R, …)``.
 
         `env` is the view of that game, and shows for the time of this call what the arms were (`Env.truth`).  A copy
         of the team is asked, so that no later game can go by what it sees.
@@ -88,7 +88,7 @@ class Team(GuaranteeSource):
         return {}
 
     def runs_at_once(self, env: World) -> int | None:
-        """How many runs of `env` (its view) to play at once: with more, a round's arrays no longer fit the caches.
+        """Return how many runs of `env` (its view) to play at once, so that a round's arrays fit the caches.
 
         ``None``: any number.  No result depends on it; every part is played by a copy of the team as it was built.
         """
@@ -115,7 +115,7 @@ class Team(GuaranteeSource):
     def speak(self, reward: Array) -> Message | None:
         """Phase 2: what to send; ``None`` is the env's standard report.
 
-        `reward` is what it is told of its own rewards, ``(R, A, …)``, and ``None`` where these are withheld (`told`).
+        `reward` holds the agents' own rewards, ``(R, A, …)``; it is ``None`` where these are withheld (`told`).
         """
         return None
 
@@ -130,7 +130,7 @@ class Team(GuaranteeSource):
         Every run goes on until its clock has reached `until`, or to its end; the next call goes on from there, and so
         may the phases: what lies between is the env's and the team's state.  Where all clocks have reached the next of
         `stops`, which ascend, and at `until`, `look` is called.  It plays the env's side as well, so it is given the
-        env itself: it is for code that ships with the package.
+        env itself: it is for built-in teams only.
         Returns whether it did.
         """
         return False

@@ -30,14 +30,14 @@ _FAST = (np.dtype("f8"), np.dtype("i8"))
 
 
 def locked(value: Array) -> Array:
-    """Return a read-only view, for use inside: whoever writes to it by mistake gets an error, and changes nothing."""
+    """Return a read-only view for internal use: writing to it by mistake raises an error."""
     view = value.view()
     view.setflags(write=False)
     return view
 
 
 def handed(value: Array) -> Array:
-    """Return a read-only copy, for those who must not find what others hold behind it: its memory is its own."""
+    """Return a read-only copy that shares no memory with `value`."""
     copy = value.copy()
     copy.setflags(write=False)
     return copy

@@ -20,12 +20,12 @@ from hushbandits.core.random.streams import Streams
 from hushbandits.core.utils import Array, flag, nearest, probability, ships, shown
 from hushbandits.core.utils.validate import names_all
 
-#: What it does to a run.
+#: Hooks that act on a run.
 _HOOKS = ("reset", "tell", "told", "send", "deliver")
-#: What else of a wrapper of this package decides what becomes of messages.
+#: All attributes of a built-in wrapper that affect messages.
 _PARTS = (*_HOOKS, "poster", "posting", "relay", "channel", "add_up", "order", "drop_prob", "max_drop_fraction")
 
-#: Rewards in [0, 1], as agents are told them.
+#: Rewards in [0, 1], as returned to the agents.
 _UNIT = Field(low=0.0, high=1.0)
 
 
@@ -33,10 +33,10 @@ class Wrapper(GuaranteeSource):
     """Base of all wrappers; this one changes nothing.
 
     A wrapper is configured by its constructor and holds a run's state only after `reset`; an env works on
-    its own copy, so one instance may be handed to several envs.  ``send`` meets messages as they leave their
-    senders, in the order in which the wrappers were given; ``deliver`` meets inboxes, in reverse order; ``tell`` meets
-    what agents are told of their own rewards.  What it does to fields it declares: `sends` outward, `hears` inward,
-    `tells` towards the agents themselves.
+    its own copy, so one instance may be handed to several envs.  ``send`` acts on outgoing
+    messages, in the order of the wrappers; ``deliver`` acts on inboxes, in reverse order; ``tell`` acts on the rewards
+    that are returned to the agents.  The wrapper declares its changes to fields: `sends` for messages, `hears` for
+    inboxes, `tells` for the agents' own rewards.
 
     A hook is given its `env`; `rng`, its own random streams; `fields`, by name, as they were declared before
     it; a `message` of arrays (R, A, …); an `inbox` of arrays (R, A, S, …); a `reward` (R, A).
@@ -62,19 +62,19 @@ class Wrapper(GuaranteeSource):
 
     #: Verbs of a payload that it uses (`hushbandits.core.payload.VERBS`).
     verbs: tuple[str, ...] = ()
-    #: Whether it goes by what passes alone, each message by itself and by luck of its own, never by `env`, and drops
-    #: nothing for its reward: then others' guarantees hold across it.  A user-defined class declares it, and those
-    #: below it that replace no hook inherit it; what nobody declares is unknown, and voids guarantees.
+    #: Whether it treats each message by itself, with independent random numbers, never reads `env`, and drops no
+    #: message because of its reward: then other wrappers' guarantees hold across it.  A user-defined class declares
+    #: it; subclasses that override no hook inherit it.  Without a declaration, guarantees are invalid.
     preserves_guarantees: ClassVar[bool] = False
-    #: Of the fields that a user-defined class adds, those that say nothing of rewards; any other voids promises.
+    #: Added fields that reveal nothing about rewards; any other field of a user-defined class invalidates guarantees.
     reward_free_fields: ClassVar[tuple[str, ...]] = ()
-    #: Of its metrics, those that say how much ε its promise cost.
+    #: Metrics that measure privacy cost.
     spends: ClassVar[tuple[str, ...]] = ("epsilon", "epsilon_delta")
-    #: The rate, where all that it does is to drop messages: then compiled episodes know it.
+    #: The rate of a wrapper that only drops messages; compiled episodes use it.
     drop_prob: float | None = None
     #: Scalar metrics of `metrics` worth a curve.
     curve_metrics: ClassVar[tuple[str, ...]] = ()
-    #: What its `metrics` are; a class adds to what its bases declare.
+    #: Declarations of its `metrics`; a class adds to those of its bases.
     measures: ClassVar[Mapping[str, Metric]] = {}
 
     def __init__(self, *, name: str | None = None):
@@ -83,23 +83,23 @@ class Wrapper(GuaranteeSource):
         self.name = name or type(self).__name__
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """Fields of a message behind this wrapper, given those before it; ``ValueError`` where one is missing."""
+        """Return the fields of a message after this wrapper, given those before; ``ValueError`` if one is missing."""
         return fields
 
     def hears(self, fields: Fields, env: World) -> Fields:
-        """Fields of an inbox behind this wrapper, given those before it."""
+        """Return the fields of an inbox after this wrapper, given those before it."""
         return fields
 
     def tells(self, fields: Fields, env: World) -> Fields:
-        """Fields of what agents are told of their own rewards, given those told before it.
+        """Return the fields of the agents' own rewards after this wrapper, given those before it.
 
-        ``reward``, with the range that `tell` keeps to; without it agents are not shown their rewards, and learn of
-        them what else is here: `told` gives it, and they find it in their inbox (``inbox.own``).
+        ``reward`` has the range of `tell`.  Without it, agents do not see their rewards but the other fields: `told`
+        returns them, and agents find them in their inbox (``inbox.own``).
         """
         return fields
 
     def __call__(self, env: object) -> NoReturn:
-        """A wrapper is no function of an env."""
+        """Raise ``TypeError``: a wrapper is not called with an env."""
         raise TypeError(
             f"{self.name} is no function: hb.wrap(env, {self.name}(…)), or wrappers=[{self.name}(…)] of make"
         )
@@ -108,7 +108,7 @@ class Wrapper(GuaranteeSource):
         """Start R new runs, or the runs `rows` while the others go on (`hushbandits.core.rows.set_rows`)."""
 
     def tell(self, reward: Array, env: World) -> Array:
-        """Return what the agents are told of their own rewards (R, A), within the range that `tells` declares."""
+        """Return the agents' own rewards (R, A) as they see them, within the range that `tells` declares."""
         return reward
 
     def send(self, message: Payload, env: World) -> Payload:
@@ -124,21 +124,21 @@ class Wrapper(GuaranteeSource):
         return {}
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """What this wrapper measures, each ``(R, …)``; it joins the env's own metrics."""
+        """Return the metrics of this wrapper, each ``(R, …)``; the env adds them to its own."""
         return {}
 
     def vain(self, env: World) -> bool:
-        """Whether no promise about a run stands in `env`: what it measures as spent (`spends`) is ∞ there."""
+        """Return whether all run-level guarantees are invalid in `env`; its privacy costs (`spends`) are then ∞."""
         return not any(math.isfinite(promise.epsilon) and not promise.alone for promise in self.guarantees(env))
 
     @property
     def reach(self) -> float:
-        """How far its noise may take a reward from where it was."""
+        """Return the largest change of a reward by its noise."""
         return 0.0
 
     @property
     def ours(self) -> bool:
-        """Whether all that it does to messages is code of this package, or declared by `preserves_guarantees`."""
+        """Return whether its hooks are all built in, or declared by `preserves_guarantees`."""
         if ships(type(self)) or self.declares:
             return True
         home = next(cls for cls in type(self).__mro__ if ships(cls))
@@ -148,7 +148,7 @@ class Wrapper(GuaranteeSource):
 
     @property
     def declares(self) -> bool:
-        """Whether a user-defined class declares `preserves_guarantees`, and none below it replaces what it declares."""
+        """Return whether a user-defined class declares `preserves_guarantees` and no subclass overrides a hook."""
         if ships(type(self)):
             return False
         home = next(cls for cls in type(self).__mro__ if "preserves_guarantees" in vars(cls))
@@ -157,7 +157,7 @@ class Wrapper(GuaranteeSource):
 
     @property
     def max_drop_fraction(self) -> float:
-        """Largest share of a block's messages that may get lost here, and with them the noise that they carry.
+        """Return the largest share of a block's messages, and so of its noise, that the wrapper may drop.
 
         By default 0 or 1: any number where it declares a `drop_prob` above 0, or the verb ``drop``.
         """
@@ -172,7 +172,7 @@ class Wrapper(GuaranteeSource):
         return None
 
     def posting(self, rounds: int) -> Any:
-        """What `poster` goes by in the next `rounds` rounds: ``state``, ``luck`` (rounds, R, M) and ``told``."""
+        """Return the inputs of `poster` for so many `rounds`: ``state``, ``luck`` (rounds, R, M) and ``told``."""
         raise NotImplementedError(f"{type(self).__name__} has a poster and must define posting(rounds)")
 
     # -- for subclasses -------------------------------------------------------------------------------------
@@ -185,28 +185,28 @@ class Wrapper(GuaranteeSource):
 
 
 class Privatizer(Wrapper):
-    """It privatizes rewards and decodes their sum: the local randomizer R and the analyzer A of a protocol."""
+    """Base of wrappers that randomize rewards and decode their sum: local randomizer R and analyzer A of a protocol."""
 
 
 class SecureFunction(Wrapper):
-    """It adds messages up and hides the single ones: the secure function S of a protocol.
+    """Base of wrappers that sum messages and hide the single ones: the secure function S of a protocol.
 
     A user-defined class that derives from this base must declare `preserves_guarantees`.
     """
 
     def fewest(self, n: int, env: World) -> int:
-        """Fewest messages whose sum is opened, of a block of `n` users that may get lost here; 0: nobody knows."""
+        """Return the fewest messages of a block of `n` users whose sum is opened; 0: unknown."""
         return 0
 
     def needed(self, env: World) -> Callable[[int], int] | None:
-        """Return without how many users of a block of n no sum is opened: to whom the mechanism's noise is calibrated.
+        """Return a function: how many users of a block of n its sum needs, those to whom the noise is calibrated.
 
         ``None``: nobody asks for some.
         """
         return None
 
     def tolerates(self, n: int, colluders: int) -> bool:
-        """Whether it shows no more than the sum to so many colluding users of `n` and the server."""
+        """Return whether `colluders` of `n` users and the server together learn no more than the sum."""
         return True
 
 
@@ -233,7 +233,7 @@ def distinct(wrappers: object) -> Sequence[Wrapper]:
 
 
 def outward(wrappers: Sequence[Wrapper], fields: Fields, payload: type[Payload], env: World) -> list[Fields]:
-    """Return the fields of a message as it is sent, and behind each wrapper; the last ones reach the transport.
+    """Return the fields of a message as it is sent and after each wrapper; the last ones reach the transport.
 
     Raises
     ------
@@ -255,7 +255,7 @@ def outward(wrappers: Sequence[Wrapper], fields: Fields, payload: type[Payload],
 
 
 def inward(wrappers: Sequence[Wrapper], offered: Fields, env: World) -> list[Fields]:
-    """Return the fields of an inbox as the transport offers them, and behind each wrapper, innermost first."""
+    """Return the fields of an inbox from the transport and after each wrapper, innermost first."""
     way = [offered]
     for wrapper in reversed(wrappers):
         way.append(declared_fields(wrapper, "hears", wrapper.hears(dict(way[-1]), env)))
@@ -263,7 +263,7 @@ def inward(wrappers: Sequence[Wrapper], offered: Fields, env: World) -> list[Fie
 
 
 def toward_agents(wrappers: Sequence[Wrapper], env: World) -> list[Fields]:
-    """Return the fields that agents are told of their own rewards, as the env has them and behind each wrapper."""
+    """Return the fields of the agents' own rewards, from the env and after each wrapper."""
     way: list[Fields] = [{"reward": _UNIT if env.law.unit_interval else Field()}]
     for wrapper in wrappers:
         way.append(declared_fields(wrapper, "tells", wrapper.tells(dict(way[-1]), env)))
@@ -286,7 +286,7 @@ def declared_fields(wrapper: Wrapper, hook: str, found: Fields) -> dict[str, Fie
 
 
 def _check_class(wrapper: Wrapper) -> None:
-    """Raise ``ValueError`` where what a wrapper's class says of it is not of the form that it must have."""
+    """Raise ``ValueError`` if a class attribute of a wrapper has a wrong type or value."""
     for name in ("verbs", "curve_metrics", "spends"):
         words = getattr(wrapper, name)
         if not isinstance(words, (tuple, list)) or not all(map(isinstance, words, repeat(str))):

@@ -1,4 +1,4 @@
-"""Names of random streams.  They enter what is drawn: whoever renames code leaves these texts as they are."""
+"""Names of random streams.  They decide what is drawn: leave these strings unchanged when code is renamed."""
 
 #: Of an env.
 INSTANCE, REWARD, ACTIVATION, RECOMMENDATION = "instance", "reward", "activation", "recommendation"

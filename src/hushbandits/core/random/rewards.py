@@ -1,7 +1,7 @@
 """Reward laws, each as a quantile function: one uniform in, one reward out.
 
 Every reward of the suite is ``law.quantile(u, location)`` of one uniform of the reward stream, so two agents
-that pull in the same round of the same run face the same luck whatever the law (common random numbers).
+that pull in the same round of the same run get the same random numbers whatever the law.
 """
 
 from __future__ import annotations
@@ -288,7 +288,8 @@ _LAW = Registry(
 def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = "rewards") -> Law:
     """Return the law of that name, or the law itself; `name` is the argument's, in errors.
 
-    A name is one of `LAWS`, or ``"module:Class"`` of one's own; ``{"module:Class": {"sigma": 0.5}}`` has parameters.
+    A name is one of `LAWS`, or ``"module:Class"`` of a user-defined law.  ``{"module:Class": {"sigma": 0.5}}`` has
+    parameters.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What of an env enters its seeds, as text; and plain values and canonical JSON, of which it is made."""
+"""The text of an env that enters its seeds, made of plain values and canonical JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST = 1_000_000  # values of a list
 def plain(value: object) -> Any:
     r"""Return `value` as what JSON can hold: equal values become equal texts.
 
-    A whole float becomes an int, an array a list, a reward law ``{"Gaussian": {"sigma": 0.5}}`` (one's own
+    A whole float becomes an int, an array a list, a reward law ``{"Gaussian": {"sigma": 0.5}}`` (a user-defined
     ``{"my_module:MyLaw": {…}}``, which only a run imports), a graph its sorted edges, a part of a declaration its
     table.
 
@@ -75,7 +75,7 @@ def plain(value: object) -> Any:
 
 
 def _written(kind: type) -> str:
-    """The name of a class that ships; of one's own ``"module:Class"``, where a worker can import that."""
+    """Return the name of a built-in class, or ``"module:Class"`` of a user-defined one that a worker can import."""
     if CLASSES.get(kind.__name__) is kind:
         return kind.__name__
     if kind.__module__ == "__main__" or "." in kind.__qualname__ or "<" in kind.__qualname__:
@@ -124,7 +124,7 @@ def seed_text(env: Any, params: Params, paired: Collection[str] = (), group: str
 
 
 def standing(value: object) -> object:
-    """Return the value as JSON can hold it; what it cannot hold, by name."""
+    """Return the value in a form that JSON can hold; other objects become their name."""
     try:
         return plain(value)
     except TypeError:

@@ -1,4 +1,4 @@
-"""What every module may import: types, checks of arguments, compiled functions, the registry; and files of ours."""
+"""Shared utilities: types, checks of arguments, compiled functions, the registry and files."""
 # ruff: noqa: I001
 
 from hushbandits.core.utils.jit import Rule, jit

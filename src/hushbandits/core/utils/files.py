@@ -1,4 +1,4 @@
-"""Files: digests of source files; what we leave behind, written whole or not at all, never through a link."""
+"""Digests of source files, and files that are written completely or not at all, never through a link."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def source_digest(folder: Path = ROOT, pattern: str = "**/*.py", words: tuple[by
 def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
     """Open a file that takes the place of `path` once the block ends well; else `path` stays as it was.
 
-    Several writers do not meet: each has its own file until then, and the last one to end stays.
+    Concurrent writers do not collide: each has its own file until then, and the last one to end wins.
 
     Parameters
     ----------
