@@ -74,9 +74,9 @@ def bench(
     """
     options = hb.RunOptions(jobs, backend, address, notify=_say)
     if len([x for x in (submit, verify, board or None) if x]) > 1:
-        raise ValueError("--submit, --verify and --board: give one of them")
+        raise ValueError("--submit, --verify and --board exclude each other: give one")
     if (verify or submit) and (len(agents) > 1 or (submit and shard)):
-        raise ValueError("--submit, --verify: a submission is of one agent, and of all of its runs")
+        raise ValueError("--submit, --verify: a submission has one agent and all of its runs")
     if verify is not None:
         return _verify(verify, agents[0] if agents else None, options, shard)
     if board:

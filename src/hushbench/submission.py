@@ -80,7 +80,7 @@ class Submission:
         """
         for name, cost in (costs := self.costs()).items():
             if len(cost) != (runs := tasks()[name].runs):
-                raise ValueError(f"{name}: {len(cost)} of {runs} runs are there; a submission needs all")
+                raise ValueError(f"{name}: only {len(cost)} of {runs} runs are played; a submission needs all")
         found = {}
         for setting in dict.fromkeys(task.setting for task in self.tasks):
             if missing := [task.name for task in chosen([setting]) if task not in self.tasks]:

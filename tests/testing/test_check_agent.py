@@ -89,8 +89,8 @@ def team(name, **body):
 
 
 PLANTED = [
-    (team("Misspelt", heer=lambda self, inbox: None), "Misspelt.heer is called by nobody; the hook is hear"),
-    (team("Capital", Speak=lambda self, reward: None), "Capital.Speak is called by nobody; the hook is speak"),
+    (team("Misspelt", heer=lambda self, inbox: None), "Misspelt.heer is never called; the hook is hear"),
+    (team("Capital", Speak=lambda self, reward: None), "Capital.Speak is never called; the hook is speak"),
     (team("Declared", hears=lambda self, inbox: None), "Declared.hears is a method"),
     (team("Transposed", act=lambda self, obs: Sound.act(self, obs).T), "Transposed.act, round 1: ValueError"),
     (team("Floating", act=lambda self, obs: Sound.act(self, obs) * 1.0), r"Floating.act, round 1: .*not float64"),
@@ -111,12 +111,12 @@ PLANTED = [
         team("Shared", act=lambda self, obs: self.rngs[0].integers(self.k, size=obs.who.shape)),
         r"Shared: run \d alone .*round \d, act",
     ),
-    (Remembers, r"Remembers.reset: .* which remembers, differ at round 1, act"),
-    (team("Common", seen=[], hear=lambda self, inbox: self.seen.append(1)), "Common.seen is data of the class"),
-    (Counted, "Counted.games is data of the class and changed in play"),
+    (Remembers, r"Remembers.reset: .* used one differ at round 1, act"),
+    (team("Common", seen=[], hear=lambda self, inbox: self.seen.append(1)), "Common.seen is a class attribute"),
+    (Counted, "Counted.games is a class attribute and changed"),
     (
         team("Infinite", metrics=lambda self, env: {"worth": np.full(env.runs, np.inf)}),
-        "Infinite.metrics, 'worth'.*inf",
+        "Infinite.metrics: 'worth'.*inf",
     ),
     (team("Scalar", metrics=lambda self, env: {"worth": np.float64(1)}), r"Scalar.metrics: .*'worth'.*\(\)"),
     (
@@ -131,9 +131,9 @@ PLANTED = [
         fault("Overstates", One, speak=lambda self, reward: {"arm": 0, "reward": 7.0}),
         r"Overstates.speak, round 1: .*7\.",
     ),
-    (fault("OneDeaf", One, hears=lambda self, messages: None), "OneDeaf.hears is called by nobody"),
+    (fault("OneDeaf", One, hears=lambda self, messages: None), "OneDeaf.hears is never called"),
     (fault("OneGlobal", One, act=lambda self, t: int(np.random.randint(2))), r"OneGlobal: .*numpy\.random"),
-    (OneCommon, "OneCommon.book is data of the class and changed in play"),
+    (OneCommon, "OneCommon.book is a class attribute and changed"),
 ]
 
 

@@ -176,13 +176,13 @@ PLANTED = [
     (WrongDtype, "dtype float64"),
     (sees("Outside", "agent_2", 3, 7.0), r"agent_2 .*7\.0, lies outside"),
     (sees("NotANumber", "agent_1", 0, np.nan), "what agent_1 observes, entry .* is nan, lies outside its space"),
-    (pays("DrawsGlobally", lambda x: x + 1e-9 * np.random.rand()), "moved the global state of numpy.random"),
-    (pays("DrawsFromRandom", lambda x: x + 1e-9 * random.random()), "moved the global state of random"),
-    (SeedsGlobally, "moved the global state of numpy.random"),
+    (pays("DrawsGlobally", lambda x: x + 1e-9 * np.random.rand()), "changed the global state of numpy.random"),
+    (pays("DrawsFromRandom", lambda x: x + 1e-9 * random.random()), "changed the global state of random"),
+    (SeedsGlobally, "changed the global state of numpy.random"),
     (seeds("OneSeed", lambda seed: None if seed is None else 7), r"under seeds \[0, .* the env ignores its seed"),
     (seeds("DefaultSeed", lambda seed: 0 if seed is None else seed), r"\[None, .*the env ignores its seed"),
-    (Remembers, "which remembers, differ at step 1, observations, agent_0"),
-    (CountsEpisodes, "which remembers, differ at reset, infos, agent_0, episode"),
+    (Remembers, "used one differ at step 1, observations, agent_0"),
+    (CountsEpisodes, "used one differ at reset, infos, agent_0, episode"),
     (
         fault("SharesSpaces", ParallelView, action_space=lambda self, _: ParallelView.action_space(self, "agent_0")),
         "share one action_space",
@@ -254,7 +254,7 @@ class Wordy(CoopNetwork):
 
 @pytest.mark.parametrize(("env", "says"), [
     (Coupled, "run 1 alone and its row of a batch differ at round 1, .*reward"),
-    (Wordy, "Wordy.talk, round 1: .*the inbox offers .* declared are .*mood"),
+    (Wordy, "Wordy.talk, round 1: .*the inbox has the fields .* declared are .*mood"),
 ])  # fmt: skip
 def test_faults_of_a_core_are_caught(env, says):
     with pytest.raises(AssertionError, match=says):
@@ -278,7 +278,7 @@ def test_a_law_that_pays_what_it_does_not_declare_is_caught(most, says):
 
 
 def test_a_hidden_global_seed_in_a_core_is_caught():
-    with pytest.raises(AssertionError, match=r"moved the global state of numpy\.random"):
+    with pytest.raises(AssertionError, match=r"changed the global state of numpy\.random"):
         check_env(ParallelView(HiddenGlobalSeed(**NET)))
 
 

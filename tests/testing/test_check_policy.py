@@ -67,7 +67,7 @@ def common(state, r, arm, reward):
 Common = updates("Common", common, plays=[])
 
 PLANTED = [
-    (Misspelt, "Misspelt.chooses is called by nobody; the hook is choose"),
+    (Misspelt, "Misspelt.chooses is never called; the hook is choose"),
     (
         begins("Bare", lambda learners, n_arms, luck: np.zeros((learners, n_arms))),
         "Bare.state must return a named tuple",
@@ -77,16 +77,16 @@ PLANTED = [
         r"Turned.state: n .*\(4, 3\)",
     ),
     (chooses("Beyond", lambda state, r: state.n.shape[1]), "Beyond.choose, play 1 of learner 0: .*4"),
-    (chooses("Halves", lambda state, r: 0.5), "Halves.choose, play 1 of learner 0: .*answered 0.5"),
+    (chooses("Halves", lambda state, r: 0.5), "Halves.choose, play 1 of learner 0: .*not 0.5"),
     (chooses("Global", lambda state, r: int(np.random.randint(state.n.shape[1]))), r"Global: .*numpy\.random"),
     (
         chooses("Unseeded", lambda state, r: int(np.random.default_rng().integers(state.n.shape[1]))),
         "Unseeded: the same seed",
     ),
     (chooses("First", lambda state, r: int(uniform(state.luck, 0) * state.n.shape[1])), r"First: learner \d alone"),
-    (Common, "Common.plays is data of the class and changed in play"),
+    (Common, "Common.plays is a class attribute and changed"),
     (updates("Raises", gone), "Raises.update, play 1 of learner 0: .*KeyError: 'gone'"),
-    (updates("Everyone", everyone), "Everyone.update of learner 0 writes to another learner: .* n,"),
+    (updates("Everyone", everyone), "Everyone.update of learner 0 changes another learner.s row: .* n,"),
 ]
 
 

@@ -321,7 +321,7 @@ class Results:
 
         if len(self.parts) != 1:
             names = ", ".join(part.experiment.name for part in self.parts)
-            raise ValueError(f"{len(self.parts)} experiments are here: {names}; select one")
+            raise ValueError(f"there are {len(self.parts)} experiments, {names}; select one")
         (part,) = self.parts
         return drawn(part.configurations, part.experiment, figure_of(part, metric, figure))
 
@@ -333,7 +333,7 @@ class Results:
         found = self.configurations
         if len(found) != 1:
             some = "; ".join(c.cell.label for c in found[:8]) + ("; …" if len(found) > 8 else "")
-            raise ValueError(f"{len(found)} configurations are here: {some}; select one, with its label and at=")
+            raise ValueError(f"there are {len(found)} configurations, {some}; select one by label and at=")
         return found[0]
 
 

@@ -15,18 +15,19 @@ _EXPLORATION = (
 )
 _NETWORK = (
     "In these 20 runs (seed 0) sharing pays: after 3,000 rounds Multi-UCB has 60 % of the regret of UCB1, whose "
-    "agents keep their rewards to themselves, and QuACK-UCB 47 %. Hiding is a gamble: Private-UCB, whose agents are "
-    "told of their own rewards only what they publish (the paper's, Private-UCB-exact, are told all, and promise "
-    "nothing about a run), has less regret than Multi-UCB in 15 runs, and in 5 more than 2,300, where 2,400 is what "
-    "all agents pay who never play the best arm. On average it has 423 less, with an interval of −830 to 33. It hides"
-    " little, as the table below says: a run's messages spend ε = 77.9 on one reward (14.1 with δ > 0)."
+    "agents keep their rewards to themselves, and QuACK-UCB 47 %. Hiding is a gamble: Private-UCB has less "
+    "regret than Multi-UCB in 15 runs, and in 5 more than 2,300; 2,400 is the regret of agents that never play the "
+    "best arm. Its agents learn from their own published rewards only; those of the paper's Private-UCB-exact learn "
+    "from all rewards, and guarantee nothing about a run. On average Private-UCB has 423 less, with an interval of "
+    "−830 to 33. It hides little, as the table below says: a run's messages spend ε = 77.9 on one reward (14.1 with "
+    "δ > 0)."
 )
 _FEEDBACK = (
     "In these 20 runs (seed 0) noise that users add costs more than the noise of a trusted server, and most where ε is "
     "small: after 100,000 users Dist-DP-SE has 1.9 times the regret of DP-SE at ε = 0.1, 1.5 times at ε = 1. "
     "All lines begin at about the same height, because no arm is dropped before its block of users is full, and "
-    "noisier blocks must be longer. What the users get for it: DP-SE's server sees every reward, that of Dist-DP-SE "
-    "sums of blocks only."
+    "noisier blocks must be longer. In return, the server of Dist-DP-SE sees sums of blocks only, "
+    "while that of DP-SE sees every reward."
 )
 
 EXPERIMENTS = (
@@ -37,7 +38,7 @@ EXPERIMENTS = (
         env=Use("DPMASE-v0", problem="P1", n_agents=64, permute_arms=True),
         agents=[
             *(Use("DP-MASE", epsilon=epsilon) for epsilon in (0.05, 0.1, 0.25)),
-            Use("DP-MASE", label="DP-MASE without privacy (ε = 10⁶)", epsilon=1e6),  # so little noise changes nothing
+            Use("DP-MASE", label="DP-MASE without privacy (ε = 10⁶)", epsilon=1e6),  # negligible noise
         ],
         runs=20,
         metrics=("rounds", "messages", "correct"),

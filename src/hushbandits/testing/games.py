@@ -60,13 +60,13 @@ def repeatable(play: Callable[[bool], _Seen], whose: str) -> _Seen:
             stand = _generators()
             games.append(play(trial == 2))
             for name, state in _generators().items():
-                required(difference(stand[name], state) is None, f"{whose}: it moved the global state of {name}")
+                required(difference(stand[name], state) is None, f"{whose}: it changed the global state of {name}")
     finally:
         np.random.set_state(before["numpy.random"])  # noqa: NPY002
         random.setstate(before["random"])
     first, again, used = games
-    same(first, again, f"{whose}: the same seed, after numpy.random.seed(1): it draws from elsewhere, or two games")
-    same(first, used, f"{whose}.reset: the first game of a new instance and the second of a used one, which remembers,")
+    same(first, again, f"{whose}: the same seed, after numpy.random.seed(1): two runs")
+    same(first, used, f"{whose}.reset: the first run of a new instance and the second run of a used one")
     return first
 
 
@@ -177,13 +177,13 @@ def check_paid(whose: str, reward: Array, env: Env) -> None:
     """Raise ``AssertionError`` if an observed reward lies outside the declared range."""
     low, high = env.told.get("reward", Field()).range
     beyond = reward[(reward < low) | (reward > high)]
-    required(not beyond.size, f"{whose}: a reward is {beyond[:1]}; arms pay from {low:g} to {high:g}")
+    required(not beyond.size, f"{whose}: reward {beyond[:1]} is outside the range of the arms, {low:g} to {high:g}")
 
 
 def check_inbox(inbox: Inbox, fields: Fields, n_arms: int) -> None:
     """Raise ``ValueError`` unless an inbox has the declared fields, with finite values of their shapes."""
     if {*inbox.fields} != {*fields}:
-        raise ValueError(f"the inbox offers {inbox.fields}, declared are {(*fields,)}")
+        raise ValueError(f"the inbox has the fields {inbox.fields}, declared are {(*fields,)}")
     for name, field in fields.items():
         if name != "users":  # as many as there are, then NaN
             form = Field(field.sized(n_arms).shape)  # a decoded sum may have another dtype than its messages
@@ -205,7 +205,7 @@ def check_hooks(cls: type, base: type, hooks: Collection[str]) -> None:
     >>> check_hooks(Deaf, Team, ("act", "speak", "hear"))
     Traceback (most recent call last):
         ...
-    AssertionError: Deaf.heer is called by nobody; the hook is hear
+    AssertionError: Deaf.heer is never called; the hook is hear
     """
     own = {name: value for c in cls.__mro__ if c not in base.__mro__ for name, value in vars(c).items()}
     for name, value in own.items():
@@ -213,10 +213,10 @@ def check_hooks(cls: type, base: type, hooks: Collection[str]) -> None:
             continue
         if hasattr(base, name):
             data = not callable(getattr(base, name)) and not isinstance(getattr(base, name), property)
-            required(not data, f"{cls.__name__}.{name} is a method; {name} of {base.__name__} is no hook, but data")
+            required(not data, f"{cls.__name__}.{name} is a method, but {name} of {base.__name__} is an attribute")
             continue
         near = difflib.get_close_matches(name.lower(), [hook for hook in hooks if hook not in own], 1, 0.75)
-        required(not near, f"{cls.__name__}.{name} is called by nobody; the hook is {''.join(near)}")
+        required(not near, f"{cls.__name__}.{name} is never called; the hook is {''.join(near)}")
 
 
 @contextmanager
@@ -227,8 +227,8 @@ def remembering(cls: type) -> Iterator[None]:
     for name, value in _data(cls).items():
         required(
             before.get(name) == value,
-            f"{name} is data of the class and changed in play: all instances share it; what a run learns belongs to "
-            f"self, and begins anew in reset",
+            f"{name} is a class attribute and changed during a run: all instances share it; keep state in self, and "
+            f"restore it in reset",
         )
 
 
@@ -264,13 +264,13 @@ def check_metrics(
     required(isinstance(metrics, Mapping), f"{whose} must return a dict of arrays by name, not {metrics!r}")
     for name, value in metrics.items():
         array = np.asarray(value)
-        required(name not in taken, f"{whose}: {name!r} is measured already; give it another name")
+        required(name not in taken, f"{whose}: {name!r} is the name of another metric; rename it")
         required(
             array.dtype.kind in "biuf" and array.shape[:1] == (runs,),
             f"{whose}: {name!r} must be numbers of shape ({runs}, …), not {array.dtype} {array.shape}",
         )
         bad = np.isnan(array) if name in infinite else ~np.isfinite(array)
-        required(not bad.any(), f"{whose}, {name!r}: must be finite numbers, and holds {array[bad][:1]}")
+        required(not bad.any(), f"{whose}: {name!r} must be finite numbers, not {array[bad][:1]}")
 
 
 # -- checks of a run ------------------------------------------------------------------------------------------
@@ -337,7 +337,7 @@ def _row(game: Trace, r: int) -> dict[str, object]:
 def check_pickle(build: Built) -> None:
     """Raise ``AssertionError`` unless a run continues unchanged if everything is pickled after every phase."""
     one, two = (trace(*build(2), 7, PICKLED, pickled) for pickled in (0, FIRST))
-    same(one, two, "a game that is pickled after every phase, and one that is not,")
+    same(one, two, "a run that is pickled after every phase and a run that is not")
 
 
 # -- envs to play in ------------------------------------------------------------------------------------------

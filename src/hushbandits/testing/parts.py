@@ -150,7 +150,7 @@ def check_wrapper(
     >>> check_wrapper(Lost)
     Traceback (most recent call last):
         ...
-    AssertionError: Lost.sned is called by nobody; the hook is send
+    AssertionError: Lost.sned is never called; the hook is send
     """
     made = wrapper if isinstance(wrapper, Wrapper) else make_wrapper(wrapper, **kwargs)
     cls = type(made)
@@ -185,12 +185,12 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
         gone, new = (bool((a["sent"] & ~b["sent"]).any()) for a, b in ((message, out), (out, message)))
         required(
             not (gone and wrapper.declares) or wrapper.max_drop_fraction > 0,
-            f"{name}.send loses messages, and neither drop_prob nor the verb 'drop' says so",
+            f"{name}.send drops messages without a declaration: set drop_prob, or list the verb 'drop'",
         )
         if wrapper.drop_prob is not None:
-            told = f"and drop_prob={wrapper.drop_prob}"
-            required(not new, f"{name}.send sends what nobody said, {told}")
-            required(wrapper.drop_prob > 0 or not gone, f"{name}.send loses messages, {told} says that none gets lost")
+            told = f"although drop_prob={wrapper.drop_prob}"
+            required(not new, f"{name}.send adds messages, {told}")
+            required(wrapper.drop_prob > 0 or not gone, f"{name}.send drops messages, {told}")
 
     def deliver(inbox: Inbox, out: Inbox) -> None:
         games.check_inbox(out, hears, core.n_arms)
@@ -203,7 +203,7 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
 
     def told(_: World, out: Mapping[str, Array]) -> None:
         new = {*tells} - {*before} - {"reward"}
-        required(new <= {*out} <= {*tells}, f"{name}.told gives {[*out]}, and its tells declares {sorted(new)}")
+        required(new <= {*out} <= {*tells}, f"{name}.told returns {[*out]}, but tells declares {sorted(new)}")
         for field, value in out.items():
             checked(field, value, tells[field], core.who.shape)
 
@@ -229,7 +229,7 @@ def _held(wrapper: Wrapper, check: Callable[..., None]) -> Callable[..., object]
         was = {field: value.copy() for field, value in message.items() if isinstance(value, np.ndarray)}
         with calling(cls, hook):
             out = function(given, *rest)
-            what = f"{cls.__name__}.{hook} writes to what it was given, and must return a new one: before and after"
+            what = f"{cls.__name__}.{hook} changes its argument; return a new object: before and after"
             same(was, {field: message.get(field) for field in was}, what)
             check(given, out)
         return out
@@ -304,11 +304,13 @@ def _arms(policy: Policy, n_arms: int, rewards: Array, luck: Array | None) -> Ar
         with calling(cls, "choose", at):
             arm: object = policy.choose(state, r)
         if not isinstance(arm, (int, np.integer)) or isinstance(arm, bool) or not 0 <= arm < n_arms:
-            raise AssertionError(f"{cls.__name__}.choose, {at}: it answered {shown(arm)}; arms are 0..{n_arms - 1}")
+            raise AssertionError(
+                f"{cls.__name__}.choose, {at}: must return an arm in 0..{n_arms - 1}, not {shown(arm)}"
+            )
         arms[t, r] = arm
         before = {name: np.delete(value, r, 0) for name, value in rows.items()}
         with calling(cls, "update", at):
             policy.update(state, r, int(arms[t, r]), float(rewards[r, t]))
         after = {name: np.delete(value, r, 0) for name, value in rows.items()}
-        same(before, after, f"{cls.__name__}.update of learner {r} writes to another learner: before and after")
+        same(before, after, f"{cls.__name__}.update of learner {r} changes another learner's row: before and after")
     return arms

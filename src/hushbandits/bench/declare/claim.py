@@ -81,7 +81,7 @@ class Effect(Part):
             if not isinstance(line, (Use, Mapping, str)):
                 raise ValueError(f"{key}={shown(line)} must be an agent, a label or a table")
         if self.per_time and not self.time:
-            raise ValueError(f"per_time={self.per_time} needs a time=")
+            raise ValueError(f"per_time={self.per_time} needs time=…")
 
     @property
     def lines(self) -> tuple[Line, ...]:

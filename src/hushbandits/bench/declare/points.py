@@ -29,7 +29,9 @@ def points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]]
         if label not in experiment.lines():
             raise ValueError(f"{what}: no line is called {label!r}{nearest(label, experiment.lines())}")
         if fixed.keys() != lines[0].keys():
-            raise ValueError(f"{what}: {labels[0]!r} fixes {[*lines[0]]}, {label!r} {[*fixed]}: they must fix the same")
+            raise ValueError(
+                f"{what}: {labels[0]!r} fixes {[*lines[0]]}, {label!r} {[*fixed]}; fix the same parameters in both"
+            )
         picked(what, {key: [value] for key, value in fixed.items()}, sweep)
     free = [key for key in sweep if key not in (*along, *lines[0])]
     found: dict[str, list[Cell]] = {}
@@ -56,7 +58,7 @@ def check_claims(experiment: Experiment, measures: Mapping[str, Metric] | None =
                 raise ValueError(f"{what}: a slope needs positive values, not {shown(at)}")
         measure = (measures or {}).get(effect.metric)
         if measure is not None and measure.rate and not isinstance(effect, (Value, Difference)):
-            raise ValueError(f"{what}: of a rate, take a value or a difference")
+            raise ValueError(f"{what}: the metric is a rate; use Value or Difference")
 
 
 def check_declared(experiment: Experiment) -> None:

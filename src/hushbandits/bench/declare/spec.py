@@ -194,9 +194,9 @@ class Experiment(Part):
                     raise ValueError(f"sweep {key!r}: {use.called} already has {by[name]}; keep one of the two")
         given = [*self.env.params, *(key.removeprefix("env.") for key in self.sweep)]
         if strange := [parameter for parameter in self.paired if parameter not in given]:
-            raise ValueError(f"paired={strange[0]!r} is no env parameter given here")
+            raise ValueError(f"paired={strange[0]!r} is not a parameter in env; give it there")
         if twice := [label for label, n in Counter(self.lines()).items() if n > 1]:
-            raise ValueError(f"two lines are called {twice[0]!r}; give them a label=")
+            raise ValueError(f"two lines have the name {twice[0]!r}; give one a label=")
         claims = tuple(replace(c, effect=c.effect.naming(self._line_of)) for c in self.claims)
         object.__setattr__(self, "claims", claims)
 

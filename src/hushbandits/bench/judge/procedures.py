@@ -109,7 +109,7 @@ def procedure(effect: Effect, measure: Metric) -> Procedure:
     """Return the procedure for the interval of `effect` of a metric with the specification `measure`."""
     found = PROCEDURES.get((statistic_of(measure, effect.statistic), type(effect)))
     if found is None:
-        raise ValueError(f"{effect.words} of {effect.metric!r}: of a rate, take a value or a difference")
+        raise ValueError(f"{effect.words} of {effect.metric!r}: the metric is a rate; use Value or Difference")
     return found
 
 

@@ -157,7 +157,7 @@ def check(
     skipped: dict[str, str] = {}
     names = [e.name for e in experiments]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f"two experiments are called {twice[0]!r}")
+        raise ValueError(f"two experiments have the name {twice[0]!r}; rename one")
     for experiment in experiments:
         check_declared(experiment)
         met, invalid = _met(experiment, skip_invalid, instances)
