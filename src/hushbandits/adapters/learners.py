@@ -204,16 +204,12 @@ class Rows:
         task, before = self.task, self.task.obs.live
         reward = task.step(action)
         live = task.obs.live
-        none = np.zeros(self.runs, bool)
         if live.all():
-            return Turn(task.observe(), reward, none, none)
+            return Turn(task.observe(), reward, ~live, ~live)
         over = before & ~live
         reward[~before] = 0.0  # frozen rows
-        solved = none
-        if over.any():
-            reward[over] += task.final_reward()[over, None]
-            solved = over & task.solved()
-        return Turn(task.observe(), reward, over, solved)
+        reward[over] += task.final_reward()[over, None]
+        return Turn(task.observe(), reward, over, over & task.solved())
 
 
 class Turn(NamedTuple):

@@ -147,14 +147,15 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         if waiting:
             observation = self._rows.reset(rows=np.flatnonzero(self._over))
             self._over[:] = False
-        if not turn.over.any():
+        ended = turn.over.nonzero()[0]
+        if not len(ended):
             return self._flat(observation), turn.reward.reshape(-1), *self._no(), self._infos()
-        done, solved = np.repeat(turn.over, self.n_agents), np.repeat(turn.solved, self.n_agents)
-        told: Info = {"metrics": self._metrics(done), "_metrics": done}
+        done, solved = turn.over.repeat(self.n_agents), turn.solved.repeat(self.n_agents)
+        told: Info = {"metrics": self._metrics(ended, done), "_metrics": done}
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             final = {"final_obs": self._final(observation, done), "_final_obs": done.copy()}
             told = {**final, "final_info": told, "_final_info": done.copy()}
-            observation = self._rows.reset(rows=np.flatnonzero(turn.over))
+            observation = self._rows.reset(rows=ended)
         else:
             self._over = turn.over.copy()
         return self._flat(observation), turn.reward.reshape(-1), solved, done & ~solved, {**self._infos(), **told}
@@ -181,17 +182,18 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
     def _final(self, observation: Array, done: Array) -> Array:
         """Last observations, one array of its own each, and ``None`` where there is none."""
         final, where = np.full(self.num_envs, None, object), np.flatnonzero(done)
-        for i, seen in zip(where, self._flat(observation)[where], strict=True):
+        for i, seen in zip(where.tolist(), self._flat(observation)[where], strict=True):
             final[i] = seen
         return final
 
-    def _metrics(self, done: Array) -> Info:
+    def _metrics(self, ended: Array, done: Array) -> Info:
         told: Info = {}
         for name, value in self.core.metrics().items():
             own = value.shape[1:] == (self.n_agents,)
-            each = value.reshape(-1).copy() if own else np.repeat(value, self.n_agents, 0)
-            each[~done] = 0
-            told |= {name: each, f"_{name}": done.copy()}
+            shape = (self.runs, self.n_agents, *value.shape[1 + own :])
+            each = np.zeros(shape, value.dtype)
+            each[ended] = value[ended] if own else value[ended][:, None]
+            told[name], told[f"_{name}"] = each.reshape(self.num_envs, *shape[2:]), done.copy()
         return told
 
     def state(self) -> Array:

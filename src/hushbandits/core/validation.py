@@ -180,7 +180,7 @@ def checked_rows(rows: object, runs: int) -> Array:
     array = as_array(rows)
     if array.dtype == bool and array.shape == (runs,):
         array = np.flatnonzero(array)
-    known = array.ndim == 1 and array.dtype.kind in "iu" and 0 < len(np.unique(array)) == len(array)
+    known = array.ndim == 1 and array.dtype.kind in "iu" and 0 < len({*array.tolist()}) == len(array)
     if not known or not ((array >= 0) & (array < runs)).all():
         raise ValueError(f"rows={rows!s:.60} must be different runs in 0..{runs - 1}, at least one, or {runs} bools")
     return array.astype(np.int64)

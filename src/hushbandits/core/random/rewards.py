@@ -382,4 +382,4 @@ def draw_locations(means: Array | UniformMeans, n_arms: int, permute: bool, rng:
         locations = means.low + (means.high - means.low) * u[:, 0]
     else:
         locations = np.tile(means, (len(rng), 1))
-    return np.take_along_axis(locations, u[:, 1].argsort(1), 1) if permute else locations
+    return locations[np.arange(len(rng))[:, None], u[:, 1].argsort(1)] if permute else locations

@@ -37,18 +37,19 @@ def binomial(cursors, r, n, p):
     spread = math.sqrt(n * p * (1.0 - p))
     b = 1.15 + 2.53 * spread
     a, c, squeeze = -0.0873 + 0.0248 * b + 0.01 * p, n * p + 0.5, 0.92 - 4.2 / b
-    alpha, odds, mode = (2.83 + 5.1 / b) * spread, math.log(p / (1.0 - p)), math.floor((n + 1) * p)
-    height = math.lgamma(mode + 1.0) + math.lgamma(n - mode + 1.0)
     while True:
         u, v = uniform(cursors, r) - 0.5, uniform(cursors, r)
         us = 0.5 - abs(u)
         k = math.floor((2.0 * a / us + b) * u + c) if us > 0.0 else -1
         if us >= 0.07 and v <= squeeze:
             return int(k)
-        if 0 <= k <= n and math.log(v * alpha / (a / (us * us) + b)) <= (
-            height - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0) + (k - mode) * odds
-        ):
-            return int(k)
+        if 0 <= k <= n:
+            alpha, odds, mode = (2.83 + 5.1 / b) * spread, math.log(p / (1.0 - p)), math.floor((n + 1) * p)
+            height = math.lgamma(mode + 1.0) + math.lgamma(n - mode + 1.0)
+            if math.log(v * alpha / (a / (us * us) + b)) <= (
+                height - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0) + (k - mode) * odds
+            ):
+                return int(k)
 
 
 @jit

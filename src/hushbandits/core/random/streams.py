@@ -171,7 +171,7 @@ class Uniforms:
 
     def __setitem__(self, rows: Array, fresh: Uniforms) -> None:
         self.seeds[rows], self.step[rows] = fresh.seeds, fresh.step
-        self._read, self._at = self._read[:0], 0
+        self._read[self._at :, rows] = fresh._ahead(len(self._read) - self._at)
 
     def _ahead(self, count: int) -> Array:
         """Return the uniforms of the next `count` steps, ``(count, R, *shape)``."""
@@ -222,20 +222,20 @@ class Draws(Sequence[np.random.Generator]):
 
     def __init__(self, rng: Streams, part: str = ""):
         self.cursors = rng.cursors(part=part)
-        self._made: list[np.random.Generator | None] = [None] * len(rng)
+        self._made: dict[int, np.random.Generator] = {}
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(self.cursors)
 
     def __getitem__(self, run: Any) -> Any:
-        if self._made[run] is None:
+        if run not in self._made:
             self._made[run] = generator_at(self.cursors[run], step=1)
         return self._made[run]
 
     def __setitem__(self, rows: Array, fresh: Draws) -> None:
         self.cursors[rows] = fresh.cursors
-        for row in rows:
-            self._made[row] = None
+        for row in rows if self._made else ():
+            self._made.pop(int(row), None)
 
     def binomials(self, n: Array, p: Array) -> Array:
         """Return draws of Bin(n, p), each ``(R, C)``."""
