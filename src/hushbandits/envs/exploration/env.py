@@ -246,9 +246,7 @@ class Exploration(Env):
             #: (R, K) votes that have arrived, and (R, N) agents that are still drawn.
             self.votes, self.pool = self.book.votes, self.book.pool
             self._who = self.book.who  # between the phases the agent that pulled, otherwise the next one
-        else:
-            votes.open_rows(rows, self.book)
-        votes.first_rows(np.arange(n) if rows is None else rows, first, self.book)
+        votes.open_rows(np.arange(n) if rows is None else rows, first, self.book)
 
     @property
     def locations(self) -> Array:

@@ -48,18 +48,19 @@ def named_rows(ballots, good):
     named, placed = np.empty((runs, n)), np.zeros((runs, n))
     told = np.empty(n, np.int64)
     for r in range(runs):
+        all_right = good[r].sum()
+        most = alike = 0
         for m in range(n):
-            told[m] = ballots[r, m].sum()
-            fewest = right = 0
+            told[m] = right = 0
             for arm in range(k):
-                if told[m] == k or not ballots[r, m, arm]:
-                    fewest += 1
-                    right += good[r, arm]
-            named[r, m] = right / fewest
-        most = told.max()
+                told[m] += ballots[r, m, arm]
+                right += good[r, arm] and not ballots[r, m, arm]
+            named[r, m] = right / (k - told[m]) if told[m] < k else all_right / k
+            alike = alike + 1 if told[m] == most else 1 if told[m] > most else alike
+            most = max(most, told[m])
         for m in range(n):
             if told[m] == most:
-                placed[r, m] = 1 / (told == most).sum()
+                placed[r, m] = 1 / alike
     return named, placed
 
 

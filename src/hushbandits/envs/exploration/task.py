@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core import Array, Coding, Message, Observation, Part, World, jit
+from hushbandits.core.task import show
 from hushbandits.envs.exploration.render import VotePicture
 from hushbandits.envs.exploration.votes import decided
 
@@ -124,13 +125,13 @@ class ExplorationTask(VotePicture):
 
     def pulled(self, obs: Observation) -> None:
         """Add the rewards of the pulls to the observation."""
-        _count_set(obs.who, obs.reward, self.pulls, self.sums)
-        self.show_arms("own", obs.who, self.pulls, self.sums)
-        self.show_time(obs.t)
+        columns = (self.layout[part].start for part in ("own_mean", "own_width", "time"))
+        over = obs.t / (self.core.horizon or math.inf)
+        _count_set(obs.who, obs.reward, over, self.pulls, self.sums, self.observations, *columns)
 
     def earned(self, before: Observation) -> Array:
         """Return the cost of the round for every agent."""
-        return np.broadcast_to(((before.t - self.obs.t) / self.core.horizon)[:, None], self._seats.shape).copy()
+        return np.full(self._seats.shape, ((before.t - self.obs.t) / self.core.horizon)[:, None])
 
     def words(self, action: Array) -> Message | None:
         core, seat = self.core, (self._runs[:, None], self.obs.who)
@@ -155,10 +156,8 @@ class ExplorationTask(VotePicture):
         return decided(self.core.book) | self.core.deserted
 
     def show_turn(self, pull: bool, talk: bool) -> None:
-        for flag, due in (("acts", pull), ("speaks", talk)):
-            self.observations[..., self.layout[flag]] = 0.0
-            if due:
-                self.observations[self._runs, self.obs.who[:, 0], self.layout[flag]] = 1.0
+        columns = self.layout["acts"].start, self.layout["speaks"].start
+        _show_due(self.obs.who, np.array([pull, talk]), self.observations, *columns)
 
 
 @jit
@@ -198,10 +197,23 @@ def _votable(obs, active, own, speaks, arms):
 
 
 @jit
-def _count_set(who, reward, pulls, sums):
+def _show_due(who, due, obs, acts, speaks):
+    """Write that nobody acts or speaks next but `who`, where that phase is due."""
     for r in range(who.shape[0]):
+        for m in range(obs.shape[1]):
+            obs[r, m, acts] = due[0] and who[r, 0] == m
+            obs[r, m, speaks] = due[1] and who[r, 0] == m
+
+
+@jit
+def _count_set(who, reward, over, pulls, sums, obs, mean, width, time):
+    """Add what the sets of arms that were pulled pay, and write what that changes; `over`: the share of time."""
+    for r in range(who.shape[0]):
+        for m in range(obs.shape[1]):
+            obs[r, m, time] = min(over[r], 1.0)
         for a in range(who.shape[1]):
             for k in range(reward.shape[2]):
                 if not math.isnan(reward[r, a, k]):
                     pulls[r, who[r, a], k] += 1.0
                     sums[r, who[r, a], k] += reward[r, a, k]
+    show(who, pulls, sums, obs, mean, width)

@@ -50,7 +50,7 @@ class Outcomes(NamedTuple):
 
 
 def open_votes(env: World, runs: int) -> VoteState:
-    """Return the initial state of a vote in `runs` runs."""
+    """Return the state of a vote in `runs` runs, which `open_rows` fills in."""
     weights, n, k = env.weights, env.n_agents, env.n_arms
     vote_cost, round_cost = env.costs
     book = VoteState(
@@ -70,7 +70,6 @@ def open_votes(env: World, runs: int) -> VoteState:
         holds=np.empty((runs, n), np.int64),
         open_seats=np.empty((runs, 2), np.int64),
     )  # fmt: skip
-    open_rows(np.arange(runs), book)
     return book
 
 
@@ -86,9 +85,9 @@ def clear(book, r):
 
 
 @jit
-def open_rows(rows, book):
-    """Reset the state of the runs `rows`."""
-    for r in rows:
+def open_rows(rows, turns, book):
+    """Reset the state of the runs `rows`, and draw the first active agent from `turns`."""
+    for i, r in enumerate(rows):
         book.live[r] = True
         book.rounds[r] = 0
         book.messages[r] = 0
@@ -96,6 +95,7 @@ def open_rows(rows, book):
         for n in range(book.weights.size):
             book.pool[r, n] = book.weights[n] > 0
         accumulate(book.weights, book.pool[r], book.cumulative[r])
+        book.who[r] = draw_agent(book.cumulative[r], turns[i])
         clear(book, r)
 
 
@@ -227,12 +227,13 @@ def judged(book, right, everyone):
     runs = book.live.size
     correct, inconclusive = np.ones(runs, np.bool_), np.zeros(runs, np.bool_)
     for r in range(runs):
+        held = only_arm(book.active[r])
         for n in range(book.weights.size):
             if book.weights[n] > 0:
                 if book.stop == PLAYERS:
                     held = book.holds[r, n]
-                else:
-                    held = only_arm(~book.sent[r, n]) if everyone else only_arm(book.active[r])
+                elif everyone:
+                    held = only_arm(~book.sent[r, n])
                 correct[r] &= held >= 0 and right[r, held]
                 inconclusive[r] |= held < 0 and not book.live[r]
     return correct, inconclusive
@@ -248,13 +249,6 @@ def decided(book):
 
 
 # -- the phases: all runs, each by the rules above -----------------------------------------------------------------
-
-
-@jit
-def first_rows(rows, turns, book):
-    """Draw the first active agent in the runs `rows`."""
-    for i, r in enumerate(rows):
-        book.who[r] = draw_agent(book.cumulative[r], turns[i])
 
 
 @jit
