@@ -288,8 +288,7 @@ class Task(ABC):
     def _seen(self) -> Array:
         seen = self.observations.copy()
         if len(self._squashed):
-            wide = seen[..., self._squashed]
-            seen[..., self._squashed] = wide / (1.0 + np.abs(wide))
+            squash(seen, self._squashed)
         return seen
 
     # -- for subclasses ---------------------------------------------------------------------------------------
@@ -339,6 +338,15 @@ def _checked_price(core: World, price: Mapping[str, float] | None) -> dict[str, 
             if name in wrapper.spends and name in gathered(wrapper) and core.vain(wrapper):
                 raise ValueError(f"price[{name!r}] has nothing to count: {wrapper.name} promises nothing here")
     return {name: real(f"price[{name!r}]", value, 0, closed="low") for name, value in (price or {}).items()}
+
+
+@jit
+def squash(obs, columns):  # type: ignore[no-untyped-def]
+    """Write ``x/(1 + |x|)`` to some columns of observations."""
+    for r in range(obs.shape[0]):
+        for m in range(obs.shape[1]):
+            for c in columns:
+                obs[r, m, c] /= np.float32(1.0) + abs(obs[r, m, c])
 
 
 @jit

@@ -11,13 +11,13 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from hushbandits.core import RESOLVED, Array, Noise, integer, real
+from hushbandits.core import RESOLVED, Array, Noise, integer, jit, real
 from hushbandits.privacy import divergence, samplers
 from hushbandits.privacy.noise import Curve, Profile, halved
 from hushbandits.privacy.plans import Plan
 
 #: Blocks that are written down before they are counted.
-_LONG = 1 << 15
+_LONG = 1 << 17
 #: Sizes of blocks that are looked up in an array.
 _SMALL = 1 << 12
 
@@ -39,7 +39,7 @@ class Kinds(Generic[_Kind]):
     --------
     >>> kinds = Kinds(lambda n: (n * n, -n), np.int64)
     >>> kinds.of([3, 5, 3]).tolist(), kinds.by_size(np.array([[5], [4]])).tolist()
-    ([[9, -3], [25, -5], [9, -3]], [[[25, -5]], [[16, -4]]])
+    ([[9, -3], [25, -5], [9, -3]], [[[25], [16]], [[-5], [-4]]])
     """
 
     def __init__(self, numbers: Callable[[_Kind], tuple[float, ...]], dtype: type):
@@ -54,16 +54,14 @@ class Kinds(Generic[_Kind]):
         return self._table[at]
 
     def by_size(self, sizes: Array) -> Array:
-        """Return the rows of the kinds that are numbers ≥ 0, ``(…, width)``."""
-        try:
-            at = self._rows[sizes]
-        except IndexError:  # some are no small numbers
-            return self.of(sizes.ravel().tolist()).reshape(*sizes.shape, -1)
-        if (at < 0).any():
-            small = np.unique(sizes)
-            self._rows[small] = self._at(small.tolist())
-            at = self._rows[sizes]
-        return self._table[at]
+        """Return the numbers of the kinds that are numbers ≥ 0, ``(width, …)``."""
+        columns: Array = np.empty((self._table.shape[1], sizes.size), self._table.dtype)
+        if not _look_up(sizes.reshape(-1), self._rows, self._table, columns):
+            kinds = sizes.ravel().tolist()
+            columns = np.ascontiguousarray(self.of(kinds).T)
+            small = [kind for kind in {*kinds} if kind < _SMALL]
+            self._rows[small] = self._at(small)
+        return columns.reshape(len(columns), *sizes.shape)
 
     def _at(self, kinds: Sequence[_Kind]) -> list[int]:
         if new := [*{*kinds} - self._row.keys()]:
@@ -71,6 +69,17 @@ class Kinds(Generic[_Kind]):
             self._row.update((kind, len(self._table) + i) for i, kind in enumerate(new))
             self._table = np.concatenate([self._table.reshape(-1, learned.shape[1]), learned])
         return list(map(self._row.__getitem__, kinds))
+
+
+@jit
+def _look_up(sizes, rows, table, columns):  # type: ignore[no-untyped-def]
+    """Write the row of each size to a column; return whether all of them are known."""
+    for i in range(sizes.size):
+        if sizes[i] >= rows.size or rows[sizes[i]] < 0:
+            return False
+        for c in range(columns.shape[0]):
+            columns[c, i] = table[rows[sizes[i]], c]
+    return True
 
 
 class Noises:
@@ -102,11 +111,25 @@ class Noises:
 
         Each ``(R, M)``, for the `left` users of blocks that were planned for `planned`; elsewhere it is 0.
         """
-        share, p = self._halves.by_size(planned).transpose(2, 0, 1)
+        share, p = self._halves.by_size(planned)
         known = ~np.isnan(share)
         shape = np.where(known, left * share, 0.0)
         whole = np.rint(shape)  # n shares of 1/n make one draw, whatever their product rounds to
-        return known, np.where(np.abs(shape - whole) < 1e-12, whole, shape), p.copy()
+        return known, np.where(np.abs(shape - whole) < 1e-12, whole, shape), p
+
+
+@jit
+def _charge(n, survivors, rows, table, worst, worst_delta):  # type: ignore[no-untyped-def]
+    """Raise what runs spent, each ``(R,)``, to what blocks of which all survive cost; return whether that is all."""
+    for r in range(n.shape[0]):
+        for m in range(n.shape[1]):
+            size = survivors[r, m]
+            if size > 0:
+                if size != n[r, m] or size >= rows.size or rows[size] < 0:
+                    return False
+                worst[r] = max(worst[r], table[rows[size], 0])
+                worst_delta[r] = max(worst_delta[r], table[rows[size], 1])
+    return True
 
 
 @dataclass(frozen=True)
@@ -172,7 +195,7 @@ class Ledger:
 
     def reset(self, rows: Array) -> None:
         """Forget what the runs `rows` spent."""
-        for row in rows:
+        for row in rows.tolist():
             self._uses[row].clear()
         self._since[rows] = len(self._log)
         self.worst[rows] = self.worst_delta[rows] = 0.0
@@ -197,14 +220,16 @@ class Ledger:
         self._log.append((n, survivors.copy()))
         if len(self._log) * n.size > _LONG and not self._trim():
             self._count()
+        if _charge(n, survivors, self._whole._rows, self._whole._table, self.worst, self.worst_delta):
+            return
         planned = np.where(survivors > 0, n, 0)
         if (planned == survivors).all():
             cost = self._whole.by_size(planned)
         else:
-            cost = self._costs.of(list(zip(planned.ravel().tolist(), survivors.ravel().tolist(), strict=True)))
-        dearest = cost.reshape(*n.shape, 2).max(1, initial=0.0)
-        np.maximum(self.worst, dearest[:, 0], out=self.worst)
-        np.maximum(self.worst_delta, dearest[:, 1], out=self.worst_delta)
+            cost = self._costs.of([*zip(planned.ravel().tolist(), survivors.ravel().tolist(), strict=True)]).T
+        dearest = cost.reshape(2, *n.shape).max(2, initial=0.0)
+        np.maximum(self.worst, dearest[0], out=self.worst)
+        np.maximum(self.worst_delta, dearest[1], out=self.worst_delta)
 
     def _trim(self) -> int:
         """Forget the blocks that every run has left behind; return how many rounds these were."""

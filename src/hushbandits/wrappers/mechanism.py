@@ -180,7 +180,7 @@ class Mechanism(Privatizer):
     def send(self, message: Payload, env: World) -> Payload:
         """The local randomizer R (lines 18–22): encode, add noise, reduce mod m."""
         self._sizes = message["reward"].planned
-        self._blocks = np.ascontiguousarray(self._numbers.by_size(self._sizes).transpose(2, 0, 1))
+        self._blocks = self._numbers.by_size(self._sizes)
         g, _, modulus, bits = self._blocks
         return self._noised(message.encode(g, self._rngs)).modulo(modulus).but(bits=bits)
 

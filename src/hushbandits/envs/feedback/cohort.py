@@ -317,5 +317,5 @@ def not_encoded(crowd: Cohort) -> None:
 
 def fits(crowd: Cohort, noise: Callable[[int], Noise]) -> None:
     """Raise ``ValueError`` if `noise` is continuous and the rewards are encoded as integers."""
-    if crowd.encoded and not noise(max(1, *crowd.planned.ravel().tolist())).integer:
+    if crowd.encoded and not noise(max(1, int(crowd.planned.max()))).integer:
         raise ValueError("rewards have been encoded as integers: only integer noise can be added to them")

@@ -175,7 +175,7 @@ class Feedback(Env):
 
     def _check_action(self, action: object) -> Action:
         arm, n = super()._check_action(action)
-        if (bad := (n < 1) & (self.served < self.horizon)).any():  # servers without users left are ignored
+        if n.min() < 1 and (bad := (n < 1) & (self.served < self.horizon)).any():  # without users: ignored
             r, m = np.argwhere(bad)[0]
             raise ValueError(f"action's n={n[r, m]} must be a block of at least one user (server {m} of run {r})")
         return arm, n
@@ -183,11 +183,9 @@ class Feedback(Env):
     def _pull(self, action: tuple[Array, Array]) -> Array:
         arm, n = action
         most = self.arms.stretch(self.served) if self.arms.moving else self._horizons
-        self._arm, self._n = _cut(arm, n, self.served, self.horizon, most, self._blocks)
-        self._location, gap = self.arms.pick(self._arm, self.served)
+        self._arm, self._n = _cut(arm, n, most, self.horizon, self._blocks, self.served, self._t, self._live)
+        self._location, gap = self.arms.pick(self._arm, self.served - self._n)
         self._regret += self._n * gap
-        self.served += self._n
-        self._t, self._live = self.served.sum(1) // self.n_agents, (self.served < self.horizon).any(1)
         return self._unseen
 
     def _report(self) -> Message:
@@ -270,17 +268,21 @@ class Feedback(Env):
 
 
 @jit
-def _cut(arm, n, served, horizon, most, cursors):  # type: ignore[no-untyped-def]
+def _cut(arm, n, most, horizon, cursors, served, t, live):  # type: ignore[no-untyped-def]
     """Cut blocks of n users at the horizon, and at `most` users; return their arms and sizes, each ``(R, M)``.
 
     Each block has its own step of the random stream: the way its rewards are drawn does not change later blocks.
     """
     pulled, size = arm.copy(), np.zeros(n.shape, np.int64)
     for r in range(n.shape[0]):
+        live[r] = False
         for m in range(n.shape[1]):
             size[r, m] = max(0, min(n[r, m], horizon - served[r, m], most[r, m]))
             if size[r, m] == 0:
                 pulled[r, m] = 0
             cursors[r, m, STEP] += np.uint64(n.shape[1])
             cursors[r, m, PLACE] = np.uint64(0)
+            served[r, m] += size[r, m]
+            live[r] |= served[r, m] < horizon
+        t[r] = served[r].sum() // n.shape[1]
     return pulled, size

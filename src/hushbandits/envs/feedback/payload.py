@@ -84,12 +84,12 @@ class SealedBlocks(Channel):
             message = message.encode(np.full(crowd.planned.shape, by.grid), self._rngs)
             message = message.but(modulus=modulus, bits=_bits(modulus))
         crowd = message["reward"]
-        least = np.full(crowd.planned.shape, by.min_cohort)
+        least: Array | int = by.min_cohort
         if self._needed is not None:
-            least = np.maximum(least, self._needed.by_size(crowd.planned)[..., 0])
+            least = np.maximum(least, self._needed.by_size(crowd.planned)[0])
         keep = message["sent"] & (crowd.n >= least)
         if by.protocol is not None:
-            return self._play(message, keep, least)
+            return self._play(message, keep, np.broadcast_to(least, keep.shape))
         return message.but(reward=crowd.seal(crowd.total() % message["modulus"], keep, by.name), sent=keep)
 
     def _play(self, message: Payload, keep: Array, least: Array) -> Payload:

@@ -145,38 +145,39 @@ class Pooled(Cohort):
     def total(self) -> Array:
         """Return the sum; the first call draws it."""
         if self._total is None:
-            self._total = np.zeros(self.planned.shape, np.int64 if self.encoded else np.float64)
             if self._before or not all(isinstance(part.law, Bernoulli) for part in self._parts):
-                self._add_parts(self._total)
+                self._total = self._sum_parts()
             else:
-                self._add_binomials(self._total)
+                self._total = self._sum_binomials()
             for noises in self._noises:
                 self._add_noise(noises, self._total)
         return self._total
 
-    def _add_binomials(self, total: Array) -> None:
-        drawn = np.zeros((*total.shape, len(self._parts)), np.int64)
-        n, p = drawn.copy(), drawn.astype(float)
-        for i, part in enumerate(self._parts):
-            n[:, :, i], p[:, :, i] = part.n, part.location
-        size = (-1, len(self._parts))
-        binomials(self._cursors.reshape(-1, CURSOR), n.reshape(size), p.reshape(size), drawn.reshape(size))
-        total[:] = drawn.sum(2) if self._grid is None else drawn.sum(2) * self._grid
+    def _sum_binomials(self) -> Array:
+        n, p = self._parts[0].n, self._parts[0].location
+        if len(self._parts) > 1:
+            n, p = (np.stack(each, -1) for each in zip(*((part.n, part.location) for part in self._parts), strict=True))
+        drawn = np.empty((self.planned.size, len(self._parts)), np.int64)
+        binomials(self._cursors.reshape(-1, CURSOR), n.reshape(drawn.shape), p.reshape(drawn.shape), drawn)
+        total: Array = drawn.sum(1).reshape(self.planned.shape)
+        return total.astype(float) if self._grid is None else total * self._grid
 
-    def _add_parts(self, total: Array) -> None:
+    def _sum_parts(self) -> Array:
+        total = np.zeros(self.planned.shape, np.int64 if self.encoded else np.float64)
         parts = [(part.law, part.n.tolist(), part.location.tolist()) for part in self._parts]
         for r, m, _ in blocks(self.planned):
             rng = generator_at(self._cursors[r, m])
             for law, n, location in parts:
                 if n[r][m]:
                     total[r, m] += self._part_sum(n[r][m], law, location[r][m], r, m, rng)
+        return total
 
     def _add_noise(self, noises: _Noises, total: Array) -> None:
         rest = self.n
         if isinstance(noises.noise, Noises) and isinstance(noises.rngs, Draws):
             known, *pair = noises.noise.pair(self.planned, self.n)
             total += noises.rngs.differences(*pair)
-            rest = np.where(known, 0, self.n)
+            rest = self.n * ~known
         for r, m, left in blocks(rest):
             total[r, m] += noises.noise(int(self.planned[r, m])).total(noises.rngs[r], left)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core import Array, Coding, Observation, Part, World, choice, jit
+from hushbandits.core.task import WIDE
 from hushbandits.envs.feedback.render import BlockPicture
 
 
@@ -101,18 +103,19 @@ class FeedbackTask(BlockPicture):
         """Add the users' reports to the observation."""
         inbox = obs.inbox
         assert inbox is not None
-        self._n, self._total = inbox.total("n"), inbox.total("reward")
-        _add_pulls(self.arm, self._n, self._total, self.pulls, self.sums)
-        self.show_arms("own", self._seats, self.pulls, self.sums)
-        self.observations[..., self.layout["time"]] = (self._served / self.core.horizon)[..., None]
+        self._paid = np.empty(self._seats.shape)
+        columns = (self.layout[part].start for part in ("own_mean", "own_width", "time"))
+        _hear_blocks(
+            self.arm, inbox.total("n"), inbox.total("reward"), self._before, self._served, self.core.horizon,
+            self.pulls, self.sums, self._paid, self.observations, *columns
+        )  # fmt: skip
 
     def answered(self) -> Array:
         """Return each server's reward: the mean of its block times the block's share of the horizon."""
-        core = self.core
-        mean = self._total / np.maximum(self._n, 1)
-        if self._oracle:
-            mean = core.law.mean(core.arms.pick(self.arm, self._before)[0])
-        return mean * ((self._served - self._before) / core.horizon)
+        if not self._oracle:
+            return self._paid
+        mean: Array = self.core.law.mean(self.core.arms.pick(self.arm, self._before)[0])
+        return mean * ((self._served - self._before) / self.core.horizon)
 
     def show_turn(self, pull: bool, talk: bool) -> None:
         """Mark the servers that act: those that still have users.  Servers never send messages."""
@@ -120,9 +123,16 @@ class FeedbackTask(BlockPicture):
 
 
 @jit
-def _add_pulls(arm, n, total, pulls, sums):  # type: ignore[no-untyped-def]
-    """Add every agent's `n` pulls of one arm."""
+def _hear_blocks(  # type: ignore[no-untyped-def]
+    arm, n, total, before, served, horizon, pulls, sums, paid, obs, mean, width, time
+):
+    """Add each server's report to its totals and its observation, and compute its reward."""
     for r in range(arm.shape[0]):
         for m in range(arm.shape[1]):
-            pulls[r, m, arm[r, m]] += n[r, m]
-            sums[r, m, arm[r, m]] += total[r, m]
+            k = arm[r, m]
+            pulls[r, m, k] += n[r, m]
+            sums[r, m, k] += total[r, m]
+            obs[r, m, mean + k] = min(max(sums[r, m, k] / max(pulls[r, m, k], 1.0), -WIDE), WIDE)
+            obs[r, m, width + k] = 1.0 / math.sqrt(1.0 + pulls[r, m, k])
+            obs[r, m, time] = served[r, m] / horizon
+            paid[r, m] = total[r, m] / max(n[r, m], 1) * ((served[r, m] - before[r, m]) / horizon)
