@@ -1,4 +1,4 @@
-"""One answer about privacy: what env and team promise together, in one table of plain words."""
+"""The privacy report: the guarantees of an env and a team in one table."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, assemble, make_te
 if TYPE_CHECKING:
     import pandas as pd
 
-#: δ at which a table composes, unless it is told another.
+#: Default δ at which a table composes.
 DELTA = 1e-6
 
 
 @dataclass(frozen=True)
 class Line:
-    """One promise, to whom and how far it reaches.
+    """One guarantee: its observer and its scope.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def privacy_report(
 
 
 def protection(env: Env, team: Team | None = None, delta: float = DELTA) -> PrivacyReport:
-    """Return the table of a built env and a team that meets it; `delta` as in `privacy_report`."""
+    """Return the table of a built env and a compatible team; `delta` as in `privacy_report`."""
     real("delta", delta, 0, 1, closed="low")
     lines: list[Line] = []
     for wrapper in env.wrappers:

@@ -1,1 +1,1 @@
-"""The array core in the forms of other libraries: the only code with dicts of agents."""
+"""Adapters of the array core to other libraries; only they use dicts of agents."""

@@ -1,4 +1,4 @@
-"""One learner alone: a network of one as an ordinary Gymnasium env, ``hushbandits/Bandit-v0``."""
+"""A single-agent Gymnasium env, a network of one agent: ``hushbandits/Bandit-v0``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all adapters share: the env as learners get it, and the seeds of its episodes."""
+"""Code shared by all adapters: the env for learners, and the seeds of its episodes."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def learners_core(
 
 
 def task_options(id: AnyEnv, given: Params) -> tuple[Info, Info]:
-    """Split keywords into those of the task that learners of an env have, one's own task's too, and those of the env.
+    """Split keywords into options of an env's task for learners and parameters of the env.
 
-    ``TypeError``: an option of one's own is a parameter of the env as well.
+    ``TypeError``: an option of a user-defined task is also a parameter of the env.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def task_options(id: AnyEnv, given: Params) -> tuple[Info, Info]:
 
 
 def learners_own(id: AnyEnv) -> list[str]:
-    """Return the options of the task that an env has for learners; empty: it declares none."""
+    """Return the options of an env's task for learners; empty: it declares no task."""
     learner = getattr(ENVS.find(id).load(), "learner", None)
     return [] if learner is None else list(learner.takes())
 
@@ -73,18 +73,18 @@ def of_run(metrics: Mapping[str, Array], run: int) -> Info:
 
 
 def checked_mode(mode: str | None, modes: Collection[str]) -> str | None:
-    """Return how pictures are wanted, if they are; ``ValueError`` where it is not one of `modes`."""
+    """Return the render mode, or raise ``ValueError`` if it is not one of `modes`."""
     return None if mode is None else choice("render_mode", mode, modes)
 
 
 def begun(already: bool, what: str) -> None:
-    """Raise ``RuntimeError`` where no episode has begun, and `what` needs one."""
+    """Raise ``RuntimeError`` if no episode has begun and `what` needs one."""
     if not already:
         raise RuntimeError(f"{what} before the start of an episode: call reset() first")
 
 
 def spelled(core: Env) -> str:
-    """Return what other libraries call an env."""
+    """Return the name of an env in other libraries."""
     return "hushbandits" if core.spec is None else f"hushbandits/{title(core.spec[0])}"
 
 
@@ -115,7 +115,7 @@ class Episodes:
         self._again = again
 
     def start(self, seed: int | None, core: Env) -> Seeds:
-        """Return the seeds of everybody's next episode: the first ones under `seed`.
+        """Return the seeds of all runs' next episodes: the first ones under `seed`.
 
         Without a seed they are the next of the stream that goes on; it begins with fresh entropy.
         """
@@ -139,7 +139,7 @@ class Episodes:
 
 
 class Rows:
-    """R runs of a task, each of which starts its next episode alone: what the vector views play.
+    """R runs of a task, each of which starts its next episode independently; the base of vector views.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class Rows:
         self.begun = False
 
     def reset(self, seed: int | None = None, rows: Array | None = None) -> Array:
-        """Start everyone's episode, or the next ones of `rows`; return observations ``(R, M, D)``."""
+        """Start the episodes of all runs, or of `rows`; return observations ``(R, M, D)``."""
         if rows is None or len(rows) == self.runs:
             self.task.reset(self._episodes.start(seed, self.core))
         else:
@@ -167,7 +167,7 @@ class Rows:
         return self.task.observe()
 
     def read(self, actions: Stacked) -> Stacked:
-        """Return an action of every sub-env, agent-fastest, as ``(R, M, …)`` arrays of its own.
+        """Return an action of every sub-env, agent-fastest, as new ``(R, M, …)`` arrays.
 
         Raises
         ------
@@ -213,7 +213,7 @@ class Rows:
 
 
 class Turn(NamedTuple):
-    """What a round brought, ``(R, M, D)`` and ``(R, M)``; which runs are over, and which by themselves, ``(R,)``."""
+    """Observations ``(R, M, D)`` and rewards ``(R, M)`` of a round; which runs are over, and terminated, ``(R,)``."""
 
     observation: Array
     reward: Array

@@ -1,4 +1,4 @@
-"""Building an env in the form of each library, and building one anew with more wrappers."""
+"""Functions that build an env for each library, or rebuild one with more wrappers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def make(
     observation: str | None = None, price: Mapping[str, float] | None = None, reward: str | None = None,
     **kwargs: object,
 ) -> ParallelView:  # fmt: skip
-    """Build a PettingZoo parallel env; what its steps are, `ParallelView` says.
+    """Build a PettingZoo parallel env, a `ParallelView`.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def make(
     max_cycles : int, optional
         Steps after which an episode is cut.
     info : str, optional
-        ``"metrics"``: every info tells the metrics so far.
+        ``"metrics"``: every info has the metrics so far.
     actions : str, optional
         ``"discrete"`` (default), ``"multidiscrete"`` or ``"native"``: how an action is written.
     agent_id : bool, optional
@@ -98,7 +98,7 @@ def make(
 
 
 def make_aec(id: AnyEnv, **kwargs: Any) -> AECEnv:
-    """Build a PettingZoo env whose agents act one after the other: PettingZoo's own conversion of what `make` builds.
+    """Build a PettingZoo AEC env: PettingZoo's conversion of the env that `make` builds.
 
     A round is a turn of every agent, in order of their names; it is played when the last of them has acted.  An action
     outside its space is refused then, and the episode must be started again.
@@ -131,7 +131,7 @@ def make_vec(
     id: AnyEnv, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), speech: Mapping[str, Field] | None = None,
     autoreset: str | AutoresetMode = "same-step", render_mode: str | None = None, **kwargs: object,
 ) -> VectorView:  # fmt: skip
-    """Build a Gymnasium vector env; what its sub-envs and steps are, `VectorView` says.
+    """Build a Gymnasium vector env, a `VectorView`.
 
     ``gymnasium.make_vec("hushbandits/<id>", num_envs=R·M)`` builds the same, without `wrappers`: Gymnasium keeps that
     word for its own.
@@ -260,7 +260,7 @@ def make_torchrl(
 def _rows(
     maker: str, id: AnyEnv, runs: int, wrappers: Sequence[AnyWrapper], speech: Mapping[str, Field] | None, given: Info
 ) -> Rows:
-    """What a vector view plays, of what its `maker` was given: options of the task, and parameters of the env."""
+    """Return the runs of a vector view, built from the arguments of its `maker`."""
     for name in ("num_envs", "n_envs"):
         if name in given:
             raise TypeError(
@@ -272,7 +272,7 @@ def _rows(
 
 
 def _spec(id: AnyEnv, **given: object) -> EnvSpec | None:
-    """What Gymnasium builds the same view of, where it knows the id."""
+    """Return the Gymnasium spec of the same view, if its id is registered."""
     known = gymnasium.registry.get(f"hushbandits/{id}") if isinstance(id, str) else None
     if known is None:
         return None

@@ -26,9 +26,9 @@ class ParallelView(ParallelEnv[str, Array, object]):
     """One run of an array core, agents as ``agent_0``, ``agent_1``, … (built by `make`).
 
     A *merged* step (``beats=1``) is a round of the core with one action: its arms are pulled, then its message is sent,
-    which was chosen before the reward was seen.  ``beats=2`` makes pull and talk steps of their own, so that a message
-    may tell of the pull just made.  Where a learner has no words of its own (network without `speech`, feedback) both
-    are the same game; the last infos say which it was (``beats``, ``metrics``).
+    which was chosen before the reward was seen.  ``beats=2`` makes pull and talk separate steps, so that a message
+    may depend on the pull just made.  Where a learner sends no fields (network without `speech`, feedback) both are
+    equivalent; the last infos say which it was (``beats``, ``metrics``).
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
     max_cycles : int, optional
         Steps after which an episode is cut (truncation); may be set at any time.
     info : str, optional
-        ``"metrics"``: every info tells the run's metrics so far (else the last ones).
+        ``"metrics"``: every info has the run's metrics so far (else the last ones).
     **options
         The task's own, such as ``actions`` (see `Task` and the settings' tasks).
 
@@ -131,11 +131,11 @@ class ParallelView(ParallelEnv[str, Array, object]):
         return self._told()
 
     def repeat(self, seeds: Seeds) -> None:
-        """Have every episode that begins without a seed be the run of these, ``(1, 3)``."""
+        """Play the run of these seeds, ``(1, 3)``, in every episode that begins without a seed."""
         self._episodes = Episodes(1, seeds)
 
     def _take(self, options: Params | None) -> None:
-        """Play an episode as its options have it."""
+        """Apply the options of an episode."""
         if not isinstance(options, Mapping | None):
             raise TypeError(f"options={shown(options)} of reset must be a dict of the env's parameters, or None")
         # PettingZoo's own tests say {"options": 1}.
@@ -165,7 +165,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         Raises
         ------
         ValueError
-            An action is missing, outside its space, or of nobody in play; nothing has happened then.
+            An action is missing, outside its space, or of an unknown agent; the env is unchanged then.
         RuntimeError
             The episode has not begun, or is over.
         """
@@ -198,7 +198,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         return stacked(self.task.action_space, values, self.agents, (1, len(values)))
 
     def _play(self, action: Stacked) -> tuple[Array, bool]:
-        """Play a step; return what each earns, ``(M,)``, and whether the episode is over by itself."""
+        """Play a step; return the rewards, ``(M,)``, and whether the episode terminated."""
         task = self.task
         self._cycles += 1
         cut = self.max_cycles is not None and self._cycles >= self.max_cycles
@@ -214,7 +214,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         return reward[0], not live and bool(task.solved()[0])
 
     def _told(self) -> tuple[dict[str, Array], Infos]:
-        """Return what everyone sees now, and which choices of an action count next, labels, and metrics.
+        """Return the observations, and the infos with action masks, labels and metrics.
 
         Observations are copies, for a row would lead to everybody's; at the end they are as if it went on, so that a
         value can be told of them.
@@ -272,7 +272,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
 
     @property
     def settings(self) -> Info:
-        """What it was built with, besides the core."""
+        """Return its constructor arguments, besides the core."""
         own = {"beats": self.beats, "render_mode": self.render_mode, "max_cycles": self.max_cycles, "info": self.info}
         return {**own, **self.options}
 

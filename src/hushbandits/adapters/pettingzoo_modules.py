@@ -1,4 +1,4 @@
-"""Modules as Farama's own envs have them: ``hushbandits.dpmase_v0.parallel_env(…)``, one for every id that ships."""
+"""Modules in PettingZoo's form, ``hushbandits.dpmase_v0.parallel_env(…)``: one for every built-in id."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def put_modules(package: ModuleType, ids: list[str]) -> None:
 
 
 def of_gymnasium(env_id: str, num_envs: int = 1, **kwargs: Any) -> VectorView:
-    """Build what ``gymnasium.make_vec`` asks for: `make_vec`, with runs for `num_envs` agents.
+    """Build a vector env for ``gymnasium.make_vec``, with as many runs as `num_envs` agents need.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Pictures of a view, as a text, an array or a window, and of a team at play; what they show is its task's."""
+"""Pictures of a view, as text, array or window, and of a team at play; the task draws them."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def draw(task: Task, title: str, figure: Figure) -> None:
 def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[Task]:
     """Play one run by the phases; yield what observes it, the same task each time, at the start and after every round.
 
-    The task only looks on: the run is the one that `hushbandits.play` plays.  The core has one run, and fits the team.
+    The task only observes: the run is the one that `hushbandits.rollout` plays.  The core has one run.
     """
     if env.runs != 1:
         raise ValueError(f"runs={env.runs}: one run can be watched, so runs must be 1")

@@ -54,7 +54,7 @@ class RowsVecEnv(VecEnv):
 
     @property
     def core(self) -> Env:
-        """The arrays behind it: what `hushbandits.privacy_report` is asked about."""
+        """Return the array core, which `hushbandits.privacy_report` reads."""
         return self.rows.core
 
     # -- the episode --------------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ class RowsVecEnv(VecEnv):
         return [dict(labels) for _ in range(self.num_envs)]
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no resource is open."""
 
     def get_images(self) -> Sequence[Array | None]:
         """Return one picture, of the first run."""
@@ -120,7 +120,7 @@ class RowsVecEnv(VecEnv):
     # -- sub-envs by name -----------------------------------------------------------------------------------------
 
     def action_masks(self) -> list[Array]:
-        """Return of every sub-env which choices of its action count now, ``(C,)`` bool."""
+        """Return the action mask of every sub-env, ``(C,)`` bool."""
         return list(self._flat(self.rows.task.mask()))
 
     def get_attr(self, attr_name: str, indices: _Indices = None) -> list[object]:
@@ -142,5 +142,5 @@ class RowsVecEnv(VecEnv):
         return [masks[i] for i in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: type, indices: _Indices = None) -> list[bool]:
-        """No sub-env is."""
+        """Return ``False`` for every sub-env."""
         return [False for _ in self._get_indices(indices)]

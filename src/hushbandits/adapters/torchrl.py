@@ -53,7 +53,7 @@ class TorchRows(EnvBase):
 
     @property
     def core(self) -> Env:
-        """The arrays behind it: what `hushbandits.privacy_report` is asked about."""
+        """Return the array core, which `hushbandits.privacy_report` reads."""
         return self.rows.core
 
     # -- what TorchRL calls -----------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ def _flat(action: torch.Tensor) -> Array:
 
 
 def _spec(space: Space, lead: tuple[int, int], device: torch.device) -> TensorSpec:
-    """What TorchRL calls a space of each of R·M agents."""
+    """Return TorchRL's spec of a space, for each of R·M agents."""
     shape = (*lead, *(space.shape or ()))
     if isinstance(space, spaces.Discrete):
         return Categorical(int(space.n), shape=shape, device=device)

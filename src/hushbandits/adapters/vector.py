@@ -51,7 +51,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         What ``gymnasium.make_vec(env.spec)`` builds again; ``None`` where Gymnasium cannot: with `wrappers`, or an env
         of no registered id.
     np_random : numpy.random.Generator
-        For whoever plays, and seeded by `reset`; the env draws nothing from it.
+        Seeded by `reset`, for the caller's use; the env draws nothing from it.
     """
 
     metadata: Info = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}  # noqa: RUF012
@@ -98,7 +98,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         return self._flat(observation), self._infos()
 
     def _masked(self, seed: int | None, options: Info | None) -> Array | None:
-        """The runs that a reset starts; ``None``: all."""
+        """Return the runs that a reset starts; ``None``: all."""
         asked = {} if options is None else options
         if not isinstance(asked, Mapping) or set(asked) - {"reset_mask"}:
             raise ValueError(f"options={shown(options)} of reset: a vector env has 'reset_mask' alone; see make_vec")
@@ -163,13 +163,13 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
     def _no(self) -> tuple[Array, Array]:
         return np.zeros(self.num_envs, bool), np.zeros(self.num_envs, bool)
 
-    # -- what is told -------------------------------------------------------------------------------------------
+    # -- infos --------------------------------------------------------------------------------------------------
 
     def _flat(self, observation: Array) -> Array:
         return observation.reshape(self.num_envs, -1)
 
     def _infos(self) -> Info:
-        """Which choices of an action count next, and labels."""
+        """Return the infos: action masks and labels."""
         infos: Info = {}
         for name, label in self.task.labels.items():
             infos |= {name: np.full(self.num_envs, label, object), f"_{name}": np.ones(self.num_envs, bool)}
@@ -180,7 +180,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         return infos
 
     def _final(self, observation: Array, done: Array) -> Array:
-        """Last observations, one array of its own each, and ``None`` where there is none."""
+        """Return the last observations, one array each, and ``None`` where there is none."""
         final, where = np.full(self.num_envs, None, object), np.flatnonzero(done)
         for i, seen in zip(where.tolist(), self._flat(observation)[where], strict=True):
             final[i] = seen

@@ -472,11 +472,11 @@ def check_compatible(env: Env, team: Team) -> None:
     require(f"the inbox of {team.name}", team.hears, sorted({*env.inbox_fields, *env.reductions}))
     if untold := [name for name in team.told if name not in env.told]:
         raise ValueError(
-            f"{team.name} goes by its agents' own {untold[0]}s, and here these are told {', '.join(env.told)} alone"
+            f"{team.name} needs its agents' own {untold[0]}s, but this env returns only {', '.join(env.told)}"
         )
     if not team.ships("episode"):
         raise ValueError(
-            f"{team.name} defines episode(env), which plays the env's side as well: that is for what ships"
+            f"{team.name} defines episode(env), which is allowed for built-in teams only: it plays the env's side, too"
         )
     team.validate_env(EnvView(env))
     env.admit(team)

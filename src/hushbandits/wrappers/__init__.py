@@ -1,1 +1,1 @@
-"""Wrappers act on messages on their way, one file each."""
+"""Wrappers that change messages in transit, one file each."""

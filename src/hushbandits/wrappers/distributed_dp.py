@@ -1,7 +1,7 @@
-"""Noise that all users of a block add together, so that nobody needs a trusted server.
+"""Distributed DP: all users of a block add noise together, without a trusted server.
 
 Algorithm 1 of Chowdhury & Zhou 2023: `send` is the local randomizer R, `deliver` the analyzer A; the secure function S
-between them is a wrapper of its own.
+between them is a separate wrapper.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hushbandits.wrappers.mechanism import ALONE, SIZES, Mechanism
 
 
 class _Distributed(Mechanism):
-    """What the distributed mechanisms share: a guarantee that stands on the secure function behind them."""
+    """Base of the distributed mechanisms, whose guarantee relies on a secure function after them."""
 
     source = ""
 
@@ -56,7 +56,7 @@ class DiscreteLaplace(_Distributed):
         return plans.distributed_pure(n, self.epsilon, self._p, self.t_min)
 
     def price(self, n: int, survivors: int) -> Spent:
-        """ε; more where fewer than t_min survive, for their noise is all there is."""
+        """Return ε, or a larger one if fewer than t_min survive and leave less noise."""
         return polya_price(self.planned(n), self.epsilon, survivors)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
@@ -102,7 +102,7 @@ class Skellam(_Distributed):
         return Spent(divergence.to_epsilon(curve, self.delta), self.delta, curve, partial(self.seen, n, survivors))
 
     def _together(self, horizon: int, times: int, delta: float) -> float:
-        """ε at δ of so many blocks: of each size that is looked at, and of the Gaussian law to which they tend."""
+        """Return ε at δ of `times` blocks, the largest over the tested sizes and their Gaussian limit."""
         sizes = sorted({*range(2, 9), *SIZES, horizon})
         laws = [self.seen(n, self.sure(n)) for n in sizes if 2 <= n <= max(horizon, 2)]
         known = [law for law in laws if law is not None]
@@ -120,7 +120,7 @@ class Skellam(_Distributed):
         return self._converted(text, divergence.skellam_curve((g / self.epsilon) ** 2, g), env)
 
     def _converted(self, text: str, curve: Curve, env: World) -> tuple[Guarantee, ...]:
-        """Return the claim at the given δ, from a curve that no block exceeds."""
+        """Return the claim at the given δ, from an upper bound on all blocks' Rényi curves."""
         epsilon = divergence.to_epsilon(curve, self.delta)
         return (replace(self._guarantee(text), epsilon=epsilon, exact=partial(self._together, int(env.horizon))),)
 
@@ -144,7 +144,7 @@ class DiscreteGaussian(Skellam):
         return plans.distributed_concentrated(n, self.epsilon, self._p, self.scale, self.t_min)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        """(ε, δ) at the given δ, from a ρ that no block exceeds.
+        """Return (ε, δ) at the given δ, from an upper bound ρ on all blocks.
 
         ξ grows with n and falls with σ²: it is taken at the horizon and at σ² = s², below which rounding g up never
         leaves it.

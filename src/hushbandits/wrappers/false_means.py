@@ -1,4 +1,4 @@
-"""Agents who lie about their means."""
+"""Byzantine agents that report false means."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hushbandits.wrappers.huber import drawn
 
 
 def swapped(means: Array) -> Array:
-    """Means ``(R, K)`` that make the second best arm look best, and the best one like the third.
+    """Return means ``(R, K)`` in which the second best arm looks best, and the best one like the third.
 
     The second best gets the best one's mean, the best one the third one's; of two arms both change places.
 
@@ -31,13 +31,13 @@ def swapped(means: Array) -> Array:
 
 
 class FalseMeans(Wrapper):
-    """Some agents report other means, arm by arm, and the largest count that an honest agent has of each arm.
+    """Byzantine agents report false means and, per arm, the largest count of an honest agent.
 
     It replaces the fields ``mean`` and ``count`` of what a Byzantine agent sends.  The first two readings are the
     attack on `Resilient-UCB` in the experiments of Zhu et al. 2023, and leave as it is what the agent learns by itself.
     Their code declares the means (.4, .5, .4, .3) against the true (.5, .45, .4, .3), and reads a variable that stays
     0: hence two.  The other two are the attacks on `Fed-MoM-UCB` of Demirel et al. 2022, where liars make up samples:
-    of each pull a liar is told the sample in place of its reward, goes by it, and sends the mean of these.
+    for each pull a liar gets the sample in place of its reward, learns from it, and sends the mean of the samples.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Rewards that are replaced in messages."""
+"""Huber contamination: rewards in messages are replaced at random."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hushbandits.core.random.rewards import Uniform, make_law
 
 
 def drawn(rngs: list[np.random.Generator], n: int, fraction: float) -> Array:
-    """Draw which of n agents are byzantine, (R, n): so large a fraction, rounded down."""
+    """Draw which of n agents are byzantine, (R, n): the given fraction, rounded down."""
     out = np.zeros((len(rngs), n), bool)
     for row, rng in zip(out, rngs, strict=True):
         row[rng.permutation(n)[: math.floor(fraction * n)]] = True
@@ -76,7 +76,7 @@ class Huber(Wrapper):
         return message.replace(self._rate, self.law, self.location, self._luck)
 
     def relay(self, run: int, relay: Array) -> tuple[Array, Array]:
-        """Which of the copies that the agents `relay` (n,) of `run` send on are changed, and to what, each (n,)."""
+        """Return which copies that the agents `relay` (n,) of `run` forward are changed, and their new values, (n,)."""
         coin, u = self._relays[run].random((len(relay), 2)).T
         hit = self.byzantine[run, relay] & (coin < self.rate)
         drawn = np.zeros(len(relay))

@@ -1,4 +1,4 @@
-"""A coin in place of each reward."""
+"""Randomized response: a random bit replaces each reward."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LARGEST = 20.0
 class LocalBernoulli(Wrapper):
     """Each reward x in [0, 1] is replaced by a bit, ``P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1)``, before anybody sees it.
 
-    The agents themselves are told the bit alone, so whatever they do and say is made of bits.  A bit's mean is
+    The agents themselves see only the bit, so their actions and messages depend on bits alone.  A bit's mean is
     ``½ + (μ − ½)(e^ε − 1)/(e^ε + 1)``; regret still counts the arms' own means.  Source: Ren, Zhou, Liu & Shroff 2020,
     "Multi-Armed Bandits with Local Differential Privacy", convert-to-Bernoulli.
 
@@ -50,7 +50,7 @@ class LocalBernoulli(Wrapper):
         if not env.law.unit_interval:
             raise ValueError(f"{self.name} needs rewards in [0, 1], not {env.law!r}")
         if not env.payload.named:
-            raise ValueError(f"{self.name} replaces what agents are told; a user of this setting is met once")
+            raise ValueError(f"{self.name} replaces the rewards that agents see; users of this setting take part once")
         return fields
 
     def tells(self, fields: Fields, env: World) -> Fields:
@@ -60,7 +60,7 @@ class LocalBernoulli(Wrapper):
         set_rows(self, rows, _luck=env.payload.luck("add", env, rng))
 
     def chance(self, reward: Array) -> Array:
-        """``P(1 | x)`` of a `reward` x, of any shape."""
+        """Return ``P(1 | x)`` for each `reward` x, of any shape."""
         lean = math.exp(-self.epsilon)
         return (reward * (1.0 - lean) + lean) / (1.0 + lean)
 

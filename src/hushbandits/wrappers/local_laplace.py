@@ -20,13 +20,13 @@ _WIDEST = 1 << 24
 
 
 def reports(env: World) -> Run | None:
-    """Return how promises about a reward add up where an agent reports one in every round."""
+    """Return how guarantees for one reward compose if an agent reports one in every round."""
     times = int(env.horizon or 0)
     return Run(times, f"all rewards of an agent: its {times:,} reports add up") if times else None
 
 
 def _together(epsilon: float, grid: int | None, times: int, delta: float) -> float:
-    """ε at δ of so many reports."""
+    """Return ε at δ of `times` reports."""
     if grid is None:
         return composed_laplaces(np.array([epsilon]), delta, times)
     return divergence.composed_epsilon(divergence.discrete_laplace_profile(grid / epsilon, grid), times, delta)
@@ -36,7 +36,7 @@ class LocalLaplace(Wrapper):
     """Each report's reward gets its own ``Lap(1/ε)``: ε-local differential privacy per report.
 
     **What is covered.**  A noised reward by itself is ε-private.  On a graph an agent also shows which arms it plays.
-    With ``own="noised"`` the agents themselves are told of their rewards only what they report, so arms are
+    With ``own="noised"`` the agents themselves see only the noised rewards that they report, so arms are
     post-processing, and all messages are covered.  With ``own="exact"`` arms follow exact own rewards: one changed
     reward may change with certainty which arm is played next, and so which law the next reports have.  Then a report is
     covered by itself, and nothing is promised about a run.
@@ -50,10 +50,10 @@ class LocalLaplace(Wrapper):
     epsilon : float
         ε per report, for rewards in [0, 1] (sensitivity 1).
     own : str
-        Where agents come back: ``"noised"``, they are told what they report; ``"exact"``, they go by their exact own
+        For agents (not users): ``"noised"``, they see what they report; ``"exact"``, they learn from their exact own
         rewards.  A user who is met once goes by nothing.
     grid : int, optional
-        G ≤ 2²⁴ε (else ``ValueError``: 53 bits of luck leave gaps in its support): rewards are rounded to multiples of
+        G ≤ 2²⁴ε (else ``ValueError``: 53 random bits leave gaps in its support): rewards are rounded to multiples of
         1/G and get ``Lap_ℤ(G/ε)/G``, the discrete mechanism.  By default noise is a double, whose last bits tell on it.
 
     Examples
@@ -91,12 +91,12 @@ class LocalLaplace(Wrapper):
         return {**fields, "reward": Field(low=-self.reach, high=1.0 + self.reach)}
 
     def _first(self, env: World) -> bool:
-        """Whether noise comes before the agent, so that whatever is said is made of it."""
+        """Return whether noise is added before the agent sees the reward, so that all messages depend on it alone."""
         return self.own == "noised" and env.payload.named
 
     @property
     def reach(self) -> float:
-        """How far noise can take a reward: what the ends of uniforms give."""
+        """Return the largest noise on a reward: that of the smallest and largest uniform."""
         ends = self._noise.onto(np.zeros(2), np.array([0.0, 1.0 - 2.0**-53]))
         return float(np.abs(ends).max())
 

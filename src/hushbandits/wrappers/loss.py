@@ -1,4 +1,4 @@
-"""Messages that get lost."""
+"""Message loss."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from hushbandits.core.utils import Array, probability, real
 
 
 class Loss(Wrapper):
-    """Each message is lost at its source with probability `rate`, independently.
+    """Drop each message at its source with probability `rate`, independently.
 
-    What is lost is lost for all receivers and for good; a receiver of states (published means) goes by the last
-    one that reached it.  Exploration loses vote by vote, not ballot by ballot; network one agent's report of one
-    round; feedback one user's report.  A model of our own.
+    A lost message reaches no receiver, and is never resent; a receiver of states (published means) uses the last one
+    that it received.  Exploration loses single votes, not ballots; network one agent's report of one round; feedback
+    one user's report.  This model is not from a paper.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Loss(Wrapper):
 
 
 class VoteCorruption(Loss):
-    """The corruption mask of Rio et al. 2023, algorithm 3: at the source, vote by vote, ``ν ~ Bernoulli(1 − ξ)``.
+    """Drop each vote at its source with probability ξ: the corruption mask of Rio et al. 2023, algorithm 3.
 
     Parameters
     ----------

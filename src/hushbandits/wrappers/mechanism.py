@@ -1,4 +1,4 @@
-"""What every privacy protocol of the feedback setting shares: it encodes, adds noise, reduces, decodes, and promises.
+"""Base of the feedback setting's privacy protocols: encode, add noise, reduce, decode, and claim guarantees.
 
 What holds where some noise is missing, of users who dropped out or who collude, is decided here as well.
 """
@@ -108,7 +108,7 @@ class Mechanism(Privatizer):
         self.noise = choice("noise", noise, ("simulated", "exact"))
 
     def plan(self, n: int) -> Plan:
-        """Parameters of a block planned for `n` users."""
+        """Return the parameters of a block planned for `n` users."""
         raise NotImplementedError(f"{type(self).__name__} must define plan(n)")
 
     def sends(self, fields: Fields, env: World) -> Fields:
@@ -133,13 +133,13 @@ class Mechanism(Privatizer):
         self.ledger = Ledger(self.price if protected else _unprotected, self._details, len(rng))
 
     def vain(self, env: World) -> bool:
-        """Where users get lost the ledger still knows what a block cost: only what fails for everyone counts."""
+        """Return whether the guarantee fails even if no user is lost; the ledger prices blocks that lose users."""
         return bool(self.invalid_reason(env)) or not math.isfinite(self._calibrated(env)[0].epsilon)
 
     def price(self, n: int, survivors: int) -> Spent:
-        """What a block planned for `n` users costs each of the `survivors`.
+        """Return the privacy cost of a block planned for `n` users to each of the `survivors`.
 
-        By default (ε, δ), whoever is lost: of a mechanism that counts on nobody else's noise (`hidden_by`).
+        By default (ε, δ), for mechanisms that do not rely on other users' noise (`hidden_by`).
         """
         if self.hidden_by == "sum":
             raise NotImplementedError(f"{type(self).__name__} must define price(n, survivors)")
@@ -154,15 +154,15 @@ class Mechanism(Privatizer):
         return {"g": plan.g, "noise": repr(plan.noise)}
 
     def sure(self, n: int) -> int:
-        """Users of a block planned for `n` to whom its noise is calibrated."""
+        """Return how many users of a block planned for `n` its noise is calibrated to."""
         return plans.guaranteed(self.t_min, n)
 
     def colluders(self, n: int) -> int:
-        """Most users of a block of `n` who collude with the server."""
+        """Return the largest number of users of a block of `n` who collude with the server."""
         return n - plans.ceiling(self.honest * n)
 
     def planned(self, n: int) -> Plan:
-        """`plan`, computed once per block size `n`."""
+        """Return `plan`, computed once per block size `n`."""
         if (known := self._plans.get(n)) is None:
             known = self._plans[n] = self.plan(n)
         return known
@@ -178,7 +178,7 @@ class Mechanism(Privatizer):
         return Exact(law) if self.noise == "exact" else law
 
     def send(self, message: Payload, env: World) -> Payload:
-        """The local randomizer R (lines 18–22): encode, add noise, reduce mod m."""
+        """Apply the local randomizer R (lines 18–22): encode, add noise, reduce mod m."""
         self._sizes = message["reward"].planned
         self._blocks = self._numbers.by_size(self._sizes)
         g, _, modulus, bits = self._blocks
@@ -193,7 +193,7 @@ class Mechanism(Privatizer):
         return self._law(law)
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """The analyzer A (lines 26–31): the survivors' number is public."""
+        """Apply the analyzer A (lines 26–31); the number of survivors is public."""
         assert isinstance(inbox, BlockInbox)
         y, n = inbox.total("reward").astype(np.int64), inbox.total("n")
         z = np.zeros(y.shape)
@@ -209,11 +209,11 @@ class Mechanism(Privatizer):
     # -- what it promises, and what of that holds ---------------------------------------------------------------------
 
     def seals(self, wrapper: Wrapper) -> bool:
-        """Whether `wrapper`, somewhere behind this mechanism, is a secure function that it can stand on."""
+        """Return whether `wrapper`, after this mechanism, is a secure function that the guarantee can rely on."""
         return isinstance(wrapper, SecureFunction)
 
     def release(self, n: int, survivors: int) -> Release | None:
-        """What the observer sees of a block planned for `n` users, `survivors` of them left; ``None``: no noise.
+        """Return the release of a block planned for `n` users with these `survivors`; ``None``: no noise.
 
         By default the survivors' noise on a sum of sensitivity g, or a user's own where that alone hides it.
         """
@@ -223,7 +223,7 @@ class Mechanism(Privatizer):
         return Release(plan.noise, 1 if self.hidden_by == "noise" else survivors, survivors, plan.g, plan.modulus)
 
     def seen(self, n: int, survivors: int) -> Profile | None:
-        """Exact divergence of what is seen of a block planned for `n` users, `survivors` of them left; or ``None``."""
+        """Return the exact privacy profile of a block planned for `n` users with these `survivors`; or ``None``."""
         release = self.release(n, survivors)
         try:
             return divergence.pure_profile(np.inf) if release is None else release.profile()
@@ -231,12 +231,12 @@ class Mechanism(Privatizer):
             return None
 
     def _promise(self, mechanism: str, view: str, source: str, assumptions: tuple[str, ...] = ()) -> Guarantee:
-        """Return its claim: (ε, δ) of one user's reward."""
+        """Return the claim: (ε, δ) for one user's reward."""
         words = assumptions if self.noise == "exact" else (*assumptions, "idealised floating point", SIMULATED)
         return Guarantee(mechanism, self.epsilon, self.delta, ONE_USER, view, words, source, run=ONCE)
 
     def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
-        """Return its claims, less what fails here: its own law, the secure function, users on whose noise it counts."""
+        """Return the claims, checked against the noise law, the secure function and users who drop out."""
         claims = self._calibrated(env)
         if self.hidden_by != "sum":
             return claims
@@ -246,7 +246,7 @@ class Mechanism(Privatizer):
         return claims if secure is None else self._weighed(env, claims, secure)
 
     def _calibrated(self, env: World) -> tuple[Guarantee, ...]:
-        """Return what holds of its claims where every planned user takes part."""
+        """Return the claims, checked for blocks in which every planned user takes part."""
         behind = [*dropwhile(lambda w: w.name != self.name, env.wrappers)][1:]
         claims = self.claimed_guarantees(env)
         if self.hidden_by == "sum" and not any(map(self.seals, behind)):
@@ -260,7 +260,7 @@ class Mechanism(Privatizer):
         return claims
 
     def _by_law(self, claim: Guarantee, horizon: int) -> Guarantee:
-        """Return a claim if the law of a block's noise bears it out, at blocks of all `SIZES` up to the horizon."""
+        """Return a claim, checked against the noise law at blocks of all `SIZES` up to the horizon."""
         for n in SIZES:
             if n < self.smallest or n > max(horizon, self.smallest):
                 continue
@@ -277,7 +277,7 @@ class Mechanism(Privatizer):
         return claim
 
     def _lost(self, env: World, secure: SecureFunction | None) -> str:
-        """Why fewer users may be left than the noise was calibrated to; ``""`` where nothing says so."""
+        """Return why fewer users may be left than the noise is calibrated to; ``""`` if none may be lost."""
         before = env.wrappers if secure is None else env.wrappers[: env.wrappers.index(secure)]
         losing = {w.name: lost for w in before if w.name != self.name and (lost := w.max_drop_fraction) > 0}
         if secure is not None:
@@ -297,7 +297,7 @@ class Mechanism(Privatizer):
         )
 
     def _weighed(self, env: World, claims: tuple[Guarantee, ...], secure: SecureFunction) -> tuple[Guarantee, ...]:
-        """Return claims of what is opened though users drop out inside the secure function, and against colluders."""
+        """Return the claims adjusted for users who drop out inside the secure function, and for colluders."""
         drops = secure.max_drop_fraction > 0
         if not (drops or self.honest < 1):
             return claims
@@ -367,7 +367,7 @@ class Mechanism(Privatizer):
 
 
 class Standalone(Mechanism):
-    """Base of mechanisms that count on no user's noise but its own, or a server's."""
+    """Base of mechanisms whose guarantee relies on one user's own noise or a trusted server's."""
 
     def __init__(
         self, epsilon: float = 1.0, confidence: float | str = 0.1, *, noise: str = "simulated", name: str | None = None

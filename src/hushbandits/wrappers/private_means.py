@@ -1,4 +1,4 @@
-"""Private means in place of rewards: algorithm 1 of Dubey & Pentland 2020."""
+"""Private means replace rewards in messages: algorithm 1 of Dubey & Pentland 2020."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class PrivateMeans(Wrapper):
                 by_run[rows] = 0.0
 
     def _schedule(self, env: World) -> tuple[Array, Array, float, bool]:
-        """Return by count whether a mean is released, and the scale of its noise; then its grid, and `clips`."""
+        """Return per count whether a mean is released and its noise scale; then the grid, and `clips`."""
         horizon = int(env.horizon)
         affordable(f"horizon={horizon} of {self.name}", 100.0 * horizon)
         due = np.zeros(horizon + 1, bool)

@@ -1,4 +1,4 @@
-"""Secure aggregation: what is added up between senders and receivers; of what, the setting says.
+"""Secure aggregation: messages are summed between senders and receivers.
 
 Its bases are those of all secure functions: ideal, or a cryptographic protocol whose parties all play in this process.
 """
@@ -21,7 +21,7 @@ _ROOM = 1 << 62  # sums of residues are reduced after they are added
 
 
 class Played(Wrapper):
-    """Base of secure functions: ideal, or played by a `protocol` that `_parties` makes anew for R runs."""
+    """Base of secure functions: ideal, or a cryptographic `protocol` whose `_parties` are made for R runs."""
 
     protocol: str | None = None
 
@@ -40,7 +40,7 @@ class Played(Wrapper):
 
 
 class Passage(Played):
-    """Base of secure functions whose way out and way in belong together."""
+    """Base of secure functions that use one channel for messages and inboxes."""
 
     @abstractmethod
     def channel(self, env: World) -> Channel:
@@ -65,7 +65,7 @@ class Passage(Played):
 
 
 class SecAgg(Passage, SecureFunction):
-    """Secure aggregation between senders and receivers: they get ``Σ y mod m`` and nothing else.
+    """Secure aggregation: receivers get ``Σ y mod m`` and nothing else.
 
     Feedback: adds a block's messages up; a mechanism before it names the modulus, raw rewards are encoded on a
     fixed-point grid here.  Network: each receiver gets, of what arrives in a round, the pulls and reward sums per arm
@@ -75,7 +75,7 @@ class SecAgg(Passage, SecureFunction):
     cohort is those who report one arm to one receiver in one round, the arm looks as if nobody had pulled it.
 
     By default the sum is an ideal functionality.  ``protocol="bonawitz"`` plays the protocol that it idealises, for
-    every cohort, with all parties in this process: the sums are the same to the bit, and it is told what they cost.
+    every cohort, with all parties in this process: the sums are bit-identical, and the metrics measure their cost.
     Feedback needs ``users="each"`` then.  Who drops out before its masked message is not in the sum; where too few are
     left the cohort reveals nothing, as a small one, and in exploration who is not in a window's sum stays for the next.
     In network the receiver opens the sum of all arms at once, and is trusted to drop those unread that too few report.
@@ -187,7 +187,7 @@ class SecAgg(Passage, SecureFunction):
         return 0.0 if self.protocol is None else float(self._how.loses)
 
     def needed(self, env: World) -> Callable[[int], int] | None:
-        """Without how many users of a block of n no sum is opened: those to whom the mechanism's noise is calibrated.
+        """Return a function: how many users of a block of n its sum needs, those to whom the noise is calibrated.
 
         ``None``: the mechanism before it counts on all (``t_min=1.0``), or there is none.
         """

@@ -1,4 +1,4 @@
-"""A shuffler between senders and receivers; of what, the setting says."""
+"""A shuffler between senders and receivers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hushbandits.wrappers.secagg import Passage, Played
 
 
 class Mixed(Played):
-    """Base of shufflers: ideal, or with ``protocol="mixnet"`` a cascade of mixes.
+    """Base of shufflers: an ideal one, or a cascade of mixes with ``protocol="mixnet"``.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Mixed(Played):
 
     @property
     def shuffler(self) -> tuple[str, ...]:
-        """What its users trust in."""
+        """Return the trust assumptions of its users."""
         return ("an honest shuffler",) if self.protocol is None else mixed_words(self.hops, self.insecure_seed)
 
     def _parties(self, rng: Streams) -> Batches:
@@ -55,7 +55,7 @@ class Mixed(Played):
 
 
 class Shuffle(Mixed, Passage):
-    """A shuffler between senders and receivers: the multiset of messages, and nothing else.
+    """Shuffler: receivers get the multiset of messages and nothing else.
 
     Network: each receiver's arrivals of a round in a uniform order, ``who`` and delays gone (so an agent that
     needs senders, such as QuACK, is refused).  Exploration: the votes of a window of activations, as counts per
@@ -121,7 +121,7 @@ class Shuffle(Mixed, Passage):
         Returns
         -------
         (n,) int
-            Which of them stands where.
+            The permutation.
         """
         return self._play.order(run, messages)
 

@@ -1,4 +1,4 @@
-"""Noise for a shuffler, which all users of a block add together.
+"""Noise for a shuffler, which all users of a block add jointly.
 
 Three protocols send it: split-and-mix (Balle et al. 2020), theorem 3 of Chowdhury & Zhou 2023, and a binary sum
 (Tenenbaum et al. 2021).
@@ -37,7 +37,7 @@ class _Bits(Plan):
 
 
 class ShuffledNoise(Mechanism):
-    """Every user adds noise for a shuffler behind the mechanism, by one of three protocols.
+    """Every user adds noise for a shuffler after the mechanism, by one of three protocols.
 
     ``split-and-mix``: Pólya noise as in `DiscreteLaplace`, with the full ε; (ε, δ) with ``δ = (1 + e^ε) 2^(−σ)``.
     ``pure``: the same with ``ε′ = ε/2`` (the printed theorem keeps e^(−ε/g) and would spend 1.5 ε), ε/4 twice in the
@@ -109,7 +109,7 @@ class ShuffledNoise(Mechanism):
         return plans.distributed_pure(n, self._share, self._p, self.t_min)
 
     def price(self, n: int, survivors: int) -> Spent:
-        """As `DiscreteLaplace`, plus what the shuffled sum gives away; of bits ε, and the δ of those that are left."""
+        """Return the cost of the remaining noise plus that of the shuffled sum; of noise bits, ε and their exact δ."""
         bits = self.planned(n).noise
         if isinstance(bits, plans.ExtraBits):
             lost = survivors < n

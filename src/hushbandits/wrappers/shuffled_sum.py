@@ -17,7 +17,7 @@ PROTOCOLS = ("split-and-mix", "pure", "binary-sum")
 
 
 class ShuffledSum(Mixed, SecureFunction):
-    """The sum that a server computes from shuffled messages, which hide who sent what and more.
+    """A server sums shuffled messages, which hide the senders and more.
 
     ``split-and-mix``: k uniform shares per message, ``k = ⌈2 + (2σ + log₂ m)/(log₂ n − log₂ e)⌉`` for the n users that
     the mechanism is sure of (`t_min`), each counted in ``bits``; where fewer than 19 are left the block is refused:
@@ -112,6 +112,6 @@ class ShuffledSum(Mixed, SecureFunction):
         return message.but(reward=crowd.seal(total, keep, self.name), sent=keep, bits=bits)
 
     def _mixed(self, run: int, messages: Array, k: int, m: int) -> Array:
-        """Return k shares of each message as they leave the mixes."""
+        """Return k shares of each message, in the order in which they leave the mixes."""
         shares = split_and_mix(messages, k, m, self._rngs[run]) if self.insecure_seed else secret_shares(messages, k, m)
         return np.frombuffer(b"".join(self._play.shuffle(run, [share.tobytes() for share in shares])), np.int64)
