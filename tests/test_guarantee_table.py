@@ -62,7 +62,7 @@ def test_nothing_is_said_that_is_not_promised(id):
     fit = [agent for agent in AGENTS if agent is None or hb.make_team(agent).setting in ("", setting)]
     pairs = [pair for agent in fit for wrappers in WRAPPERS if (pair := built(id, agent, wrappers)) is not None]
     assert len([team for _, team in pairs if team is None]) >= 2
-    assert len({type(team) for _, team in pairs}) >= 3  # nobody, Random, and who is at home there
+    assert len({type(team) for _, team in pairs}) >= 3  # no agent, Random, and an agent of that env
     for env, team in pairs:
         table = hb.privacy_report(env, team)
         promised = [*env.guarantees(), *(team.guarantees(env) if team is not None else ())]
@@ -70,14 +70,14 @@ def test_nothing_is_said_that_is_not_promised(id):
         lines = [line for line in table if math.isfinite(line.epsilon)]
         assert finite <= {(line.epsilon, line.against) for line in lines}
         assert len(lines) == sum(math.isfinite(g.epsilon) for g in promised)
-        assert len(table) == max(1, len(promised))  # nothing is left out, and nobody's silence either
+        assert len(table) == max(1, len(promised))  # no guarantee is left out, nor the row that says that there is none
         for line in table:
             if math.isfinite(line.run_epsilon):
                 assert math.isfinite(line.epsilon)
                 assert line.run_epsilon >= line.epsilon * (1 - 1e-9)
                 assert line.run_delta >= line.delta
                 assert env.setting == "feedback" or line.by in ("LocalLaplace", "LocalBernoulli")
-            # where something is void of all that is seen, no other line of that mechanism may count without a word
+            # if one view of a mechanism is invalid, no other row of the mechanism may count without a note
             if line.counts == "yes":
                 assert not any(o.by == line.by and "none helps" in "".join(o.assumptions) for o in table)
         assert str(table).count("one reward:") == len(table)
@@ -204,13 +204,13 @@ def test_alternatives_say_which_counts():
 
 
 def test_a_promise_never_rests_on_what_the_agent_goes_by():
-    """Whoever goes by exact rewards does not meet an env that withholds them."""
+    """An agent that needs exact rewards is incompatible with an env that withholds them."""
     for agent in ("Random", "Private-UCB", "DP-UCB-INT"):
         assert all(math.isfinite(line.epsilon) for line in hb.privacy_report("PrivateNetwork-v0", agent, horizon=100))
     told = hb.privacy_report(
         "CoopNetwork-v0", "UCB1", wrappers=[hb.make_wrapper("LocalLaplace", own="noised")], horizon=100
     )
-    assert [line.counts for line in told] == ["yes"]  # agents are told nothing else there
+    assert [line.counts for line in told] == ["yes"]  # no other own reward is published there
 
 
 def test_every_way_to_ask_has_the_same_answer():
@@ -249,7 +249,7 @@ def test_what_is_made_of_a_mechanisms_sums_has_its_epsilon_under_any_law(agent):
             0.5,
         ]
     lost = hb.privacy_report("CentralDP-v0", agent, wrappers=["Loss"], agent_kwargs={"epsilon": 0.5})
-    assert [line.epsilon for line in lost] == [0.5, 0.5]  # central noise counts on nobody
+    assert [line.epsilon for line in lost] == [0.5, 0.5]  # central noise depends on no user
 
 
 def test_an_env_of_ones_own_may_promise_something_itself():

@@ -167,7 +167,7 @@ def test_lemma_2_on_every_path(policy, m, graph, leader):
     assert team.state.queue.shape[2] <= 16 * m + 4 * (far.sum() + m)  # nor is more allocated
 
 
-# -- policies of one's own ------------------------------------------------------------------------------------------
+# -- user-defined policies -------------------------------------------------------------------------------------------
 
 
 def ucb1_choose(state, r):

@@ -39,7 +39,7 @@ def test_a_writer_that_is_killed_leaves_the_old_file_and_its_part_which_goes_aft
         process.send_signal(signal.SIGKILL)
     assert (tmp_path / "page").read_text() == "old"
     (left,) = set(tmp_path.iterdir()) - {tmp_path / "page"}
-    assert left_behind(tmp_path) == []  # somebody may be writing it
+    assert left_behind(tmp_path) == []  # another process may be writing it
     os.utime(left, (0, 0))
     assert left_behind(tmp_path) == [left]
 

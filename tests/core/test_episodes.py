@@ -48,7 +48,7 @@ def by_phases(team):
 
 def compiled(team):
     def act(obs):
-        raise AssertionError("the beats were played")
+        raise AssertionError("the phases were played")
 
     team.act = act
     return team

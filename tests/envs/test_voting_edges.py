@@ -1,4 +1,4 @@
-"""Votes that cannot decide, runs that would not end, thresholds for losses that nobody suffers: refused."""
+"""Votes that cannot decide, runs that would not end, thresholds for losses that do not occur are refused."""
 
 import math
 import warnings
@@ -207,7 +207,7 @@ VOTERS += ["DP-MASE", "Corrupted-Elimination", "Central", "Independent"]
     seed=st.integers(0, 99),
 )
 def test_whatever_may_be_played_without_a_horizon_ends(agent, id, means, n_agents, threshold, lost, own, seed):
-    """In any env, its own protocol's or a stranger's, a voting agent is refused or stops (long before the cap here)."""
+    """In any env, built-in or third-party, a voting agent is refused or stops (long before the cap here)."""
     params = {"epsilon": 1.0} if agent not in ("Corrupted-Elimination", "Central", "Independent") else {}
     if agent == "DP-MASE":
         params = {"epsilon": 5.0, "beta": 0.9}

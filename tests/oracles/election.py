@@ -39,7 +39,7 @@ def bellman_ford(adjacency: Array, sources: Array) -> Ways:
     """Distributed Bellman–Ford (algorithm 2), for several sources at once: a message carries a distance for each.
 
     Everyone starts at d = ∞, sources at 0.  For M − 1 rounds everyone tells its neighbours its distances, and takes the
-    least of its own and theirs plus one; whoever gets nearer takes that neighbour for its parent (the lowest on ties).
+    least of its own and theirs plus one; an agent that gets nearer takes it as its parent (the lowest on ties).
     At the end everyone tells its parents, who so learn their children.
     """
     agents, sources = len(adjacency), np.asarray(sources)
@@ -56,7 +56,7 @@ def bellman_ford(adjacency: Array, sources: Array) -> Ways:
             nearer = least < heard[:, w]
             distance[nearer, w] = least[nearer]
             parent[nearer, w] = near[best[nearer]]
-    # The last message names the parents: one to each of them, whatever the number of sources that it serves.
+    # The last message names the parents: one to each of them, for any number of sources that it serves.
     last = sum(len(set(parent[parent[:, w] >= 0, w].tolist())) for w in range(agents))
     return Ways(distance, parent, agents, int(adjacency.sum()) * (agents - 1) + last)
 

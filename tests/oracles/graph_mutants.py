@@ -184,7 +184,7 @@ class Reports(LocalLaplace):
         return super().sends(fields, env)
 
 
-# -- fresh kinds: what is told, what is beside -------------------------------------------------------------------------
+# -- published own rewards and extra fields ----------------------------------------------------------------------------
 
 
 @refuted_by("black box", "all together", samples=6000)

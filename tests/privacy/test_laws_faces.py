@@ -1,4 +1,4 @@
-"""Every face of every noise law against its probabilities; and a law of one's own that gives nothing else."""
+"""Every method of a noise law agrees with its probabilities, also for a user-defined law that has nothing else."""
 
 import math
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ def test_bits_are_binomial(law):
 
 @dataclass(frozen=True)
 class Bare(NoiseLaw):
-    """A law of one's own: probabilities, and nothing else."""
+    """A user-defined law with probabilities only."""
 
     kind: str
     b: float

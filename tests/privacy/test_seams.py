@@ -64,7 +64,7 @@ def finite(promises):
     return [g.epsilon for g in promises if math.isfinite(g.epsilon)]
 
 
-# -- what agents are told ----------------------------------------------------------------------------------------------
+# -- own rewards ------------------------------------------------------------------------------------------------------
 
 TELLERS = {
     "means": lambda: PrivateMeans(0.5),

@@ -216,7 +216,7 @@ def test_signatures_of_too_few_are_not_enough():
     assert caught.value.fault is Fault.SIGNATURE
 
 
-# -- what is told and kept --------------------------------------------------------------------------------------------
+# -- errors and memory -----------------------------------------------------------------------------------------------
 
 
 def test_a_length_that_is_announced_reserves_nothing():

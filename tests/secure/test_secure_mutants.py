@@ -196,7 +196,7 @@ def test_a_nonce_used_twice_is_caught(monkeypatch):
     assert not nonces_are_new(monkeypatch)
 
 
-# -- lists that nobody checks ----------------------------------------------------------------------------------------
+# -- unchecked lists -------------------------------------------------------------------------------------------------
 
 
 def lists_are_checked():

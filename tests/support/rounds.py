@@ -18,12 +18,12 @@ def check_compiled(build, runs=8, left=lambda team: None):
     env, team = build(runs)
     batch = rollout(env, team, 4)
     after = left(team)
-    same(batch, rollout(env, team, 4, lambda: None), "compiled rounds and beats")
-    same(after, left(team), "what is left by compiled rounds and by beats")
+    same(batch, rollout(env, team, 4, lambda: None), "compiled rounds and phases")
+    same(after, left(team), "the state after compiled rounds and after phases")
     finals, curves = record(env, team, 4, POINTS, env.curve_metrics)
     team.episode = lambda *_: False
     same(finals, batch, "compiled rounds with and without stops")
-    same(curves, record(env, team, 4, POINTS, env.curve_metrics)[1], "curves of compiled rounds and of beats")
+    same(curves, record(env, team, 4, POINTS, env.curve_metrics)[1], "curves of compiled rounds and of phases")
     r = runs // 2
     single = rollout(*build(1), env.seeds[r : r + 1])
     same(single, {name: values[r : r + 1] for name, values in batch.items()}, "a run alone and its row, compiled,")

@@ -60,7 +60,7 @@ def test_the_papers_own_form_promises_nothing_about_a_run_and_spends_of_nothing(
 
 
 class Hopeful(hb.Wrapper):
-    """It measures what it would have cost, and promises as told."""
+    """A wrapper with a fixed cost metric, and guarantees with the given ε."""
 
     measures = {"epsilon": Metric("ε", "amount")}  # noqa: RUF012
 

@@ -32,7 +32,7 @@ class Configuration:
     The runs, or a function that loads them on first use.
         Its runs, or what returns them when they are first asked for.
     Specifications of the metrics; an undeclared metric may be any number.
-        What the metrics are; of one that nobody declared, any number.
+        Specifications of the metrics; an undeclared metric may be any number.
     Master seed of the runs.  Without one the seed is unknown, unless `luck` gives it.
     luck : tuple, optional
         Master seed and seed text of the runs, if they differ from the cell's.

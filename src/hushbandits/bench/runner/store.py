@@ -296,6 +296,6 @@ def _difference(there: tuple[int, Sequence[Experiment]], asked: tuple[int, Seque
 
 
 def left_behind(folder: Path) -> list[Path]:
-    """Return what killed writers have left in a folder: parts of files that nobody has written to for a day."""
+    """Return the files that killed writers left in a folder: partial files, unchanged for a day."""
     found = [path for path in folder.glob(".*.part") if PART.fullmatch(path.name) and not path.is_symlink()]
     return [path for path in found if path.is_file() and time.time() - path.stat().st_mtime > 86_400.0]
