@@ -1,4 +1,4 @@
-"""What noise gives away: divergences of two neighbours, and what many uses cost together.
+"""Privacy profiles and Rényi curves of noise laws, and their composition.
 
 A *profile* maps an array of ε ≥ 0 to the smallest δ for which a mechanism is (ε, δ)-DP: the larger hockey-stick
 divergence of its two neighbours.  It says all that there is to say about one use; `composed_epsilon` says what k uses
@@ -30,7 +30,7 @@ ORDERS = tuple(sorted({*range(2, 129), *(int(x) for x in np.geomspace(128, 1 << 
 def until(
     holds: Callable[[float], bool], high: float, most: float, within: float, share: float = 0.0
 ) -> tuple[float, float]:
-    """Find where what holds at 0 ends: the last place where it is known to hold, and the first where it does not.
+    """Bisect a condition that holds at 0: return the last known point where it holds, and the first where it fails.
 
     From `high` on places double, up to `most`, beyond which the second one is ∞; then the interval is halved until it
     is no longer than `within`, or than this share of its upper end.
@@ -47,7 +47,7 @@ def until(
 
 
 def pure_profile(epsilon: float, delta: float = 0.0) -> Profile:
-    """Of any (ε, δ)-DP mechanism, tight for randomized response: ``δ + (1 − δ)(e^ε − e^x)⁺/(1 + e^ε)``.
+    """Return the profile of (ε, δ)-DP, tight for randomized response: ``δ + (1 − δ)(e^ε − e^x)⁺/(1 + e^ε)``.
 
     Source: Kairouz, Oh & Viswanath 2015.
     """
@@ -61,7 +61,7 @@ def _pure(epsilon: float, delta: float, x: Array) -> Array:
 
 
 def laplace_profile(epsilon: float) -> Profile:
-    """Of continuous Laplace noise of scale 1/ε on a sum of sensitivity 1: ``(1 − e^((x − ε)/2))⁺``.
+    """Return the profile of Laplace noise of scale 1/ε on a sum of sensitivity 1: ``(1 − e^((x − ε)/2))⁺``.
 
     Source: Balle, Barthe & Gaboardi 2018, theorem 3.
     """
@@ -69,7 +69,7 @@ def laplace_profile(epsilon: float) -> Profile:
 
 
 def gaussian_profile(mu: float) -> Profile:
-    """Of Gaussian noise of deviation σ on a sum of sensitivity Δ = μσ: ``Φ(μ/2 − x/μ) − e^x Φ(−μ/2 − x/μ)``.
+    """Return the profile of Gaussian noise on a sum of sensitivity Δ = μσ: ``Φ(μ/2 − x/μ) − e^x Φ(−μ/2 − x/μ)``.
 
     Source: Balle & Wang 2018, theorem 8.
     """
@@ -77,7 +77,7 @@ def gaussian_profile(mu: float) -> Profile:
 
 
 def discrete_laplace_profile(b: float, shift: int) -> Profile:
-    """Of Lap_ℤ(b) on an integer sum of sensitivity `shift`."""
+    """Return the profile of Lap_ℤ(b) on an integer sum of sensitivity `shift`."""
     reach = math.ceil(40 * b) + shift
     if reach > _WIDEST_SUM:
         return pure_profile(shift / b)
@@ -112,7 +112,7 @@ def _shifted(log_pmf: Array, shift: int, lost: float = 0.0) -> Profile:
 
 
 def shift_profile(pmf: Array, shift: int, lost: float = 0.0) -> Profile:
-    """Of noise with this law on consecutive integers, on a sum of sensitivity `shift`; `lost` mass counts towards δ.
+    """Return the profile of noise with this pmf on a sum of sensitivity `shift`; `lost` mass counts towards δ.
 
     A log-concave law has monotone likelihood ratios: its largest shift is the worst one, at every ε.  Of another law
     every shift is tried.
@@ -133,7 +133,7 @@ def _of_logs(log_pmf: Array, shift: int, lost: float) -> Profile:
 
 @lru_cache(maxsize=256)
 def binomial_profile(trials: int, q: float) -> Profile:
-    """Of Bin(trials, q) added to a sum of sensitivity 1."""
+    """Return the profile of Bin(trials, q) added to a sum of sensitivity 1."""
     spread = 40 * math.sqrt(trials * q * (1 - q)) + 40
     low, high = max(0, math.floor(trials * q - spread)), min(trials, math.ceil(trials * q + spread))
     return _shifted(stats.binom.logpmf(np.arange(low, high + 1), trials, q), 1)
@@ -141,7 +141,7 @@ def binomial_profile(trials: int, q: float) -> Profile:
 
 @lru_cache(maxsize=256)
 def law_profile(law: NoiseLaw, n: int, sensitivity: int) -> Profile:
-    """Of the sum of n draws of `law`, all that an observer of a modular sum can see of the noise.
+    """Return the profile of the sum of n draws of `law`, which is all that a modular sum reveals of the noise.
 
     By its own `NoiseLaw.profile`, its `NoiseLaw.line`, or its transforms.
 
@@ -183,17 +183,17 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
 
 
 def worst_profile(profiles: Sequence[Profile]) -> Profile:
-    """Return the pointwise largest δ: no mixture of the mechanisms, in whatever order, costs more than it."""
+    """Return the pointwise largest δ; composed, it bounds any mixture of the mechanisms in any order."""
     return lambda x: np.max([profile(x) for profile in profiles], axis=0)
 
 
 def epsilon_at(profile: Profile, delta: float) -> float:
-    """Return the smallest ε at δ, infinite where no ε will do."""
+    """Return the smallest ε at δ; infinite if there is none."""
     return until(lambda x: bool(profile(np.array([x]))[0] > delta), 1.0, 1e5, 1e-14, 1e-12)[1]
 
 
 def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
-    """ε at δ of `times` adaptive uses of what has this profile; never too small.
+    """Return the ε at δ of `times` adaptive uses of a mechanism with this profile, rounded up.
 
     The pair of laws on a grid of privacy losses whose divergence is the profile at every point of the grid and above
     it between them ("connect the dots": Doroshenko et al. 2022) is composed by one fast Fourier transform.
@@ -221,7 +221,7 @@ def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
 
 
 def smallest_epsilon(total: Array, losses: Array, step: float, never: float, delta: float) -> float:
-    """ε at δ of a privacy loss with the probabilities `total` of `losses`, a grid, and that of an infinite one."""
+    """Return ε at δ of a privacy loss: `total` are the probabilities of the grid `losses`, `never` of infinity."""
     heavy = np.cumsum(total[::-1])[::-1]
     # δ(ε) = never + Σ_{l > ε} p(l)(1 − e^(ε − l)), falling: the first grid point where it is small enough
     light = _discounted(total, step)
@@ -230,7 +230,7 @@ def smallest_epsilon(total: Array, losses: Array, step: float, never: float, del
 
 
 def coins_epsilon(epsilon: float, times: int, delta: float) -> float:
-    """ε at δ of `times` adaptive uses of any ε-DP mechanism, tight for randomized response (Kairouz et al. 2015).
+    """Return the ε at δ of `times` uses of any ε-DP mechanism, tight for randomized response (Kairouz et al. 2015).
 
     The sum of the losses ±ε is a binomial: ``δ(x) = Σ_k P(k) (1 − e^(x − (2k − times)ε))⁺``.
     """
@@ -243,7 +243,7 @@ def coins_epsilon(epsilon: float, times: int, delta: float) -> float:
 
 
 def _dots(profile: Profile, top: float, step: float) -> tuple[Array, Array, float]:
-    """Losses, their probabilities and that of an infinite loss, such that the divergence is `profile` at every loss."""
+    """Return losses, their probabilities and that of an infinite loss, which have `profile` at every loss."""
     half = max(1, math.ceil(top / step))
     x = np.arange(-half, half + 1) * step
     above = profile(x[half:])
@@ -254,7 +254,7 @@ def _dots(profile: Profile, top: float, step: float) -> tuple[Array, Array, floa
 
 
 def _window(x: Array, p: Array, infinite: float, times: int) -> tuple[float, float]:
-    """Where all but 1e-15 of the sum of `times` losses lies: its low end, and its width (Chernoff's bound)."""
+    """Return low end and width of the range of all but 1e-15 of the sum of `times` losses (Chernoff's bound)."""
     p = np.maximum(p, 0.0)
     mean = float((x * p).sum() / p.sum())
     ends, t = [], np.geomspace(1e-4, 1e4, 81)
@@ -276,7 +276,7 @@ def _discounted(p: Array, step: float) -> Array:
 
 
 def pure_curve(epsilon: float) -> Curve:
-    """ε-DP as a Rényi curve, tight: randomized response attains it.
+    """Return the Rényi curve of ε-DP, tight for randomized response.
 
     ``ε(α) = ln[(sinh αε − sinh((α−1)ε))/sinh ε]/(α − 1)``.
     """
@@ -290,7 +290,7 @@ def _pure_curve(epsilon: float, alpha: float) -> float:
 
 
 def skellam_curve(sigma2: float, sensitivity: int) -> Curve:
-    """Skellam noise of variance σ² on an integer of sensitivity Δ, for integer α ≥ 2.
+    """Return the Rényi curve of Skellam noise of variance σ² at sensitivity Δ, for integer α ≥ 2.
 
     ``ε(α) = αΔ²/2σ² + min{((2α−1)Δ² + 6Δ)/4σ⁴, 3Δ/2σ²}`` (Agarwal, Kairouz & Liu 2021, theorem 3.5).
     """
@@ -305,12 +305,12 @@ def _skellam(sigma2: float, d: int, alpha: float) -> float:
 
 
 def zcdp_curve(rho: float) -> Curve:
-    """ρ-zero-concentrated DP: ``ε(α) = ρα``."""
+    """Return the Rényi curve of ρ-zero-concentrated DP, ``ε(α) = ρα``."""
     return partial(mul, real("rho", rho, 0, closed="low"))
 
 
 def concentrated_sum(n: int, sigma2: float, sensitivity: float) -> float:
-    """ρ of a sum of n discrete Gaussian draws of variance parameter σ_u² each.
+    """Return ρ of a sum of n discrete Gaussian draws of variance parameter σ_u² each.
 
     ``ρ = ½ε̄²``, ``ε̄ = min{√(ε² + ξ/2), ε + ξ}``, ``ε = Δ/(√n σ_u)``, ``ξ = 10 Σ_{k<n} e^(−2π²σ_u² k/(k+1))``
     (Kairouz, Liu & Steinke 2021, proposition 13; Chowdhury & Zhou 2023, lemma 4).
@@ -330,7 +330,7 @@ def concentrated_sum(n: int, sigma2: float, sensitivity: float) -> float:
 
 
 def to_epsilon(curve: Curve, delta: float, orders: Iterable[float] = ORDERS) -> float:
-    """ε at δ: ``min_α ε(α) + ln(1/(αδ))/(α − 1) + ln(1 − 1/α)`` (Chowdhury & Zhou 2023, lemma 10)."""
+    """Return ε at δ, ``min_α ε(α) + ln(1/(αδ))/(α − 1) + ln(1 − 1/α)`` (Chowdhury & Zhou 2023, lemma 10)."""
     real("delta", delta, 0, 1)
     best = min(curve(a) + math.log(1 / (a * delta)) / (a - 1) + math.log1p(-1 / a) for a in orders)
     return max(best, 0.0)

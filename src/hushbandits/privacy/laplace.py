@@ -1,4 +1,4 @@
-"""Laplace noise from uniforms, when private means are released with it, and what many such releases cost together.
+"""Laplace noise from uniforms, the release schedule of private means, and the composition of releases.
 
 The release counts are those of Dubey & Pentland 2020.  Costs are closed forms, or privacy losses on a grid, composed by
 their transforms.
@@ -25,7 +25,7 @@ _GROUPS = 4096
 
 @jit
 def laplace(u: float, scale: float) -> float:
-    """Laplace(0, b) at the uniform u ∈ [0, 1): ``−b sgn(u − ½) ln(1 − 2|u − ½|)``.
+    """Return the quantile of Laplace(0, b) at u ∈ [0, 1): ``−b sgn(u − ½) ln(1 − 2|u − ½|)``.
 
     The scalar rule that compiled episodes and wrappers share.  Seeded floats: a simulation of the noise.
     """
@@ -41,7 +41,7 @@ def _fill(u, scale, out):
 
 
 def laplaces(u: Array, scale: Array | float) -> Array:
-    """`laplace` on arrays: same numbers, any shape."""
+    """Apply `laplace` to arrays of any shape."""
     u = np.asarray(u, float)
     out = np.empty(u.size)
     _fill(u.ravel(), np.broadcast_to(np.asarray(scale, float), u.shape).ravel(), out)
@@ -87,7 +87,7 @@ class RewardNoise:
 
 
 def composed_laplaces(costs: Array, delta: float, times: int = 1) -> float:
-    """ε at δ of adaptive Laplace releases, of which the n-th is `costs`[n]-DP; never too small.
+    """Return ε at δ of adaptive Laplace releases, of which the n-th is `costs`[n]-DP, rounded up.
 
     On a grid of privacy losses, a Laplace release whose ε is on the grid has a loss whose divergence is exact at every
     point and above it between them (as in `divergence.composed_epsilon`).  Any other release is replaced by a known
@@ -109,7 +109,7 @@ def composed_laplaces(costs: Array, delta: float, times: int = 1) -> float:
 
 
 def _grouped(costs: Array) -> tuple[Array, Array]:
-    """Distinct ε, the largest first, and how often; in at most 4096 groups, each as dear as its dearest."""
+    """Return distinct ε and their counts, largest first; at most 4096 groups, each with its largest ε."""
     values, counts = np.unique(costs, return_counts=True)
     if len(values) > _GROUPS:
         edges = np.geomspace(values[0], values[-1] * (1 + 1e-12), _GROUPS + 1)
@@ -138,7 +138,7 @@ def _composed(values: tuple[float, ...], counts: tuple[int, ...], delta: float) 
 
 
 def _transform(costs: Array, times: Array, step: float, size: int) -> Array:
-    """Transform of the sum of all losses on a circle of `size` steps."""
+    """Return the Fourier transform of the sum of all losses on a circle of `size` steps."""
     top = max(1, math.ceil(costs[0] / step - 1e-9))
     nodes = np.unique(np.append(0, np.rint(np.geomspace(1, top, _NODES)).astype(np.int64)))
     below = np.clip(np.searchsorted(nodes * step, costs, "right") - 1, 0, len(nodes) - 2)
@@ -203,7 +203,7 @@ def _releases(epsilon, v, horizon, out):
 
 
 def release_counts(epsilon: float, v: float, horizon: int) -> Array:
-    """Pull counts W₁ < W₂ < … ≤ horizon at which a mean is released.
+    """Return the pull counts W₁ < W₂ < … ≤ horizon at which a mean is released.
 
     ``W_{n+1} = min{x > W_n : Σ_{i=W_n+1}^{x} i^(−v/2) ≥ x^(−v/2)/ε}``: about every 1/ε pulls, W₁ ≤ ⌈1/ε⌉.
     """
@@ -218,7 +218,7 @@ def composed_releases(epsilon: float, v: float, horizon: int, times: int, delta:
 
 
 def compose_releases(pure: Array, squares: Array, delta: float) -> Array:
-    """ε′ of adaptively composed ε_n-private releases at δ′, given ``Σ ε_n`` and ``Σ ε_n²``.
+    """Return ε′ of adaptively composed ε_n-private releases at δ′, given ``Σ ε_n`` and ``Σ ε_n²``.
 
     The smaller of ``Σ ε_n`` (which holds at δ′ = 0) and ``Σ ε_n²/2 + √(2 ln(1/δ′) Σ ε_n²)``: a release that is ε-DP is
     ε²/2-zero-concentrated, these add up, and ρ turns into ``ρ + 2√(ρ ln(1/δ′))``.  Source: Dwork, Rothblum & Vadhan
@@ -229,7 +229,7 @@ def compose_releases(pure: Array, squares: Array, delta: float) -> Array:
 
 
 def lemma(epsilon: float, v: float, t: Array | float, delta: float) -> Array:
-    """The paper's ε′ after t rounds: ``min(ε t^(1−v/2)/(1−v/2), 2εζ(v) + √(2εζ(v) ln(1/δ′)))``.
+    """Return the paper's ε′ after t rounds: ``min(ε t^(1−v/2)/(1−v/2), 2εζ(v) + √(2εζ(v) ln(1/δ′)))``.
 
     The first branch bounds ``Σ W_n^(−v/2)``: by the schedule, each release costs at most ε times its interval's sum.
     A receiver d hops away stands at t − d.

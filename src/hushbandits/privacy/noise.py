@@ -1,4 +1,4 @@
-"""What a noise law is: one object that samples it, knows it exactly, and says what it hides.
+"""Noise laws: sampling, exact probabilities, and privacy profiles.
 
 Sampler, sums, probabilities, transforms and tails of one law stand in one class.  Mechanisms, audits and agents ask it,
 so that a new noise is one class: all the rest follows from `NoiseLaw.pmf` alone.
@@ -40,7 +40,7 @@ class Half(NamedTuple):
 
 
 class NoiseLaw:
-    """Base of noise on the integers, symmetric around its mean: a subclass gives `pmf`, or whatever is asked of it.
+    """Base of noise laws on the integers, symmetric around the mean; a subclass defines `pmf` or the methods in use.
 
     Where a closed form is better than the default it overrides that face.  A law is compared and hashed by its
     parameters (a frozen dataclass), for what is worked out of it is kept.  `draw` and `total` are fast, seeded and work
@@ -65,15 +65,15 @@ class NoiseLaw:
     half: Half | None = None
 
     def pmf(self, x: Array) -> Array:
-        """Probabilities of the integers `x`."""
+        """Return the probabilities of the integers `x`."""
         raise NotImplementedError(f"{self!r} does not say its probabilities")
 
     def cdf(self, x: Array) -> Array:
-        """Distribution function; asked of laws that are not on the integers."""
+        """Return the distribution function, for laws that are not on the integers."""
         raise NotImplementedError(f"{self!r} does not say its distribution function")
 
     def far(self, tilt: float = 0.0) -> int:
-        """An integer beyond which ``P(x)e^(tilt·x)`` is rounding, on either side."""
+        """Return an integer beyond which ``P(x)e^(tilt·x)`` is negligible, on either side."""
         reach = 8
         while reach < _WIDEST:
             x = np.arange(-2 * reach, 2 * reach + 1)
@@ -88,12 +88,12 @@ class NoiseLaw:
             return np.log(self.pmf(x)) + tilt * x
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """One value per user, ``(size,)``."""
+        """Draw one value per user, ``(size,)``."""
         x, p = _table(self)
         return x[np.minimum(np.searchsorted(np.cumsum(p), rng.random(size), "right"), len(x) - 1)]
 
     def total(self, rng: np.random.Generator, n: int) -> float:
-        """Sum over `n` users, in chunks where the law is not closed under addition."""
+        """Draw the sum over `n` users, in chunks if the law is not closed under addition."""
         if self.half is not None:
             return self.half.draw(rng, n) - self.half.draw(rng, n) if n else 0
         total = 0
@@ -102,7 +102,7 @@ class NoiseLaw:
         return total
 
     def exactly(self) -> float:
-        """Draw one value from the operating system's uniform integers, without rounding; ``ValueError``: it cannot."""
+        """Draw one value from the operating system's entropy, without rounding; ``ValueError`` if not supported."""
         raise ValueError(f"{self!r} has no exact sampler")
 
     def exact_total(self, n: int) -> float:
@@ -111,22 +111,22 @@ class NoiseLaw:
 
     @property
     def variance(self) -> float:
-        """Variance of one value."""
+        """Return the variance of one value."""
         x, p = _table(self)
         return float((p * x**2).sum())
 
     def log_mgf(self, t: float) -> float:
-        """``ln E e^{tX}`` for ``0 ≤ t < t_max``, or a bound above it."""
+        """Return ``ln E e^{tX}`` for ``0 ≤ t < t_max``, or an upper bound."""
         reach = self.far(t)
         return float(np.logaddexp.reduce(self._log_weight(np.arange(-reach, reach + 1), t)))
 
     def cf(self, theta: Array) -> Array:
-        """``E cos(θX)``, of noise around 0."""
+        """Return ``E cos(θX)``, for noise with mean 0."""
         x, p = _table(self)
         return (np.cos(np.multiply.outer(np.ravel(theta), x)) @ p).reshape(np.shape(theta))
 
     def wrapped_pmf(self, n: int, m: int) -> Array:
-        """``(m,)`` law mod m of the sum over n users, from its transform; by `cf` where a law has its own."""
+        """Return the law mod m of the sum over n users, ``(m,)``, from its transform (`cf` if overridden)."""
         if type(self).cf is not NoiseLaw.cf:
             power = self.cf(2 * np.pi * np.arange(m // 2 + 1) / m) ** n
         else:
@@ -135,11 +135,11 @@ class NoiseLaw:
         return np.fft.irfft(power, m)
 
     def line(self, n: int) -> Array | None:
-        """Probabilities of 0, 1, … of the sum over n users, where it cannot be negative; ``None``: it can."""
+        """Return the probabilities of 0, 1, … of the sum over n users; ``None`` if it may be negative."""
         return None
 
     def tilted(self, n: int, m: int, t: float) -> tuple[float, float, Array]:
-        """The sum over n users, tilted by ``e^(tx)``: mean, ``n ln M(t)``, and ``E e^(−iθS)`` at ``θ = 2πj/m``.
+        """Tilt the sum over n users by ``e^(tx)``: return mean, ``n ln M(t)``, and ``E e^(−iθS)`` at ``θ = 2πj/m``.
 
         The mean is ∞ where so large a tilt says nothing: of tails that would wrap on the circle.
         """
@@ -157,16 +157,16 @@ class NoiseLaw:
         return n * mean, n * (math.log(total) + top), power
 
     def profile(self, n: int, shift: int) -> Profile | None:
-        """Divergence of the sum over n users and the same moved by up to `shift`; ``None``: no closed form."""
+        """Return the profile of the sum over n users at sensitivity `shift`; ``None``: no closed form."""
         return None
 
     def curve(self, n: int, shift: int) -> Curve | None:
-        """Rényi curve of the same; ``None``: none is known."""
+        """Return the Rényi curve of the sum over n users at sensitivity `shift`; ``None``: none is known."""
         return None
 
 
 def halved(noise: object) -> Half | None:
-    """Return the `NoiseLaw.half` of noise whose sums are drawn by it; ``None``: they are drawn in another way."""
+    """Return the `NoiseLaw.half` of noise whose sums are drawn by it; else ``None``."""
     return noise.half if isinstance(noise, NoiseLaw) and type(noise).total is NoiseLaw.total else None
 
 

@@ -1,4 +1,4 @@
-"""How a block of n users is privatized: precision g, tail bound τ, modulus m, each user's noise, and shuffled shares.
+"""Parameters of a private block of n users: precision g, tail bound τ, modulus m, noise, and shuffled shares.
 
 One function per row of the table of Chowdhury & Zhou 2023 (algorithm 1; theorems 1 to 6).  `t_min` of the n users are
 sure to take part; noise is calibrated to them, so that losing the others costs no privacy.  Sums through a shuffler
@@ -71,7 +71,7 @@ class Plan:
 
 @jit
 def decode(y, left, g, tau, modulus, z):
-    """`Plan.decode` of every block that has users left, reduced before; all ``(R, M)``."""
+    """Reduce and decode every block with survivors, as `Plan.decode`; all arrays ``(R, M)``."""
     for r in range(y.shape[0]):
         for m in range(y.shape[1]):
             if left[r, m] > 0:
@@ -82,7 +82,7 @@ def decode(y, left, g, tau, modulus, z):
 
 @dataclass(frozen=True)
 class Release:
-    """What an observer sees of a block: noise on a sum, and whatever else gives a user away.
+    """An observer's view of a block: a noisy sum, and further leakage.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Release:
     wrong: float = 0.0
 
     def profile(self) -> Profile:
-        """Its exact divergence."""
+        """Return its exact privacy profile."""
         noise = law_profile(self.law, self.draws, self.shift)
         return partial(_on_top, noise, self.epsilon, self.far) if self.epsilon or self.far else noise
 
@@ -124,17 +124,17 @@ def _on_top(noise: Profile, epsilon: float, far: float, x: Array) -> Array:
 
 
 def ceiling(x: float) -> int:
-    """``⌈x⌉``, forgiving what rounding adds to a whole number."""
+    """Return ``⌈x⌉``, but x itself where it is a whole number up to rounding."""
     return math.ceil(x * (1 - _SLACK))
 
 
 def precision(n: int, epsilon: float, scale: float = 1.0) -> int:
-    """``g = ⌈sε√n⌉``."""
+    """Return ``g = ⌈sε√n⌉``."""
     return ceiling(scale * epsilon * math.sqrt(n))
 
 
 def guaranteed(t_min: float, n: int) -> int:
-    """Users of a block of `n` that are sure to take part, for `t_min` a share (float in (0, 1]) or a count (int)."""
+    """Return how many of `n` users surely take part, for `t_min` a share (float in (0, 1]) or a count (int)."""
     return min(n, t_min if isinstance(t_min, int) else max(1, math.floor(t_min * n)))
 
 
@@ -144,7 +144,7 @@ def checked_t_min(t_min: object) -> float:
 
 
 def _plan(n: int, g: int, sure: int, noise: NoiseLaw, tau: float, p: float) -> Plan:
-    """A block whose noise exceeds the paper's τ, or where it is calibrated to some users its 1 − p quantile."""
+    """Return a plan with the paper's τ, or the 1 − p quantile of noise that is calibrated to fewer users."""
     return Plan(n, g, ceiling(tau) if sure == n else tail_quantile(noise, n, p), noise)
 
 
@@ -190,7 +190,7 @@ def local_pure(n: int, epsilon: float, p: float) -> Plan:
 
 
 def confidence_level(confidence: object, horizon: int) -> float:
-    """The probability p: a number in (0, 1), or ``"1/T"`` as in the paper's theorems."""
+    """Return the probability p: a number in (0, 1), or 1/T for ``"1/T"`` as in the paper's theorems."""
     if isinstance(confidence, str) and confidence == "1/T":
         return 1.0 / max(horizon, 2)
     if isinstance(confidence, str):
@@ -212,7 +212,7 @@ def shares_needed(n: int, m: int, security: int = 40) -> int:
 
 
 def shares_security(k: int, n: int, m: int) -> float:
-    """σ that k shares of each of n users give: the inverse of `shares_needed`."""
+    """Return the security σ of k shares of each of n users: the inverse of `shares_needed`."""
     return ((k - 2) * (math.log2(n) - math.log2(math.e)) - math.log2(m)) / 2
 
 
@@ -222,7 +222,7 @@ def split_delta(epsilon: float, security: float) -> float:
 
 
 def split_and_mix(y: Array, k: int, m: int, rng: np.random.Generator) -> Array:
-    """Every message becomes k uniform shares in ℤ_m that sum to it; all of them, in one uniform order."""
+    """Split every message into k uniform shares in ℤ_m that sum to it; return all shares in uniform order."""
     shares = rng.integers(m, size=(len(y), k))
     shares[:, -1] = y % m
     for j in range(k - 1):
@@ -259,7 +259,7 @@ class ExtraBits(NoiseLaw):
 
 
 def binomial_delta(trials: int, q: float, epsilon: float) -> float:
-    """Exact δ of adding Bin(trials, q) to a sum of sensitivity 1: the hockey-stick divergence of X and X + 1."""
+    """Return the exact δ of Bin(trials, q) on a sum of sensitivity 1: the hockey-stick divergence of X and X + 1."""
     return float(binomial_profile(trials, q)(np.array([epsilon]))[0])
 
 
@@ -270,7 +270,7 @@ def _bits_for(n: int, tau: float) -> ExtraBits:
 
 @_kept
 def extra_bits(n: int, epsilon: float, delta: float, calibrate: str = "paper") -> ExtraBits:
-    """Noise bits of the binary-sum protocol for a block of n users (Tenenbaum et al. 2021).
+    """Return the noise bits of the binary-sum protocol for a block of n users (Tenenbaum et al. 2021).
 
     With noise τ: if n ≤ τ everyone adds ``⌈τ/n⌉`` fair bits, else one bit Ber(τ/(2n)).
 

@@ -1,4 +1,4 @@
-"""Noise laws of the protocols, seeded or exact; what all of them offer is said in `privacy.noise`.
+"""Noise laws of the protocols, seeded or exact; `privacy.noise` defines their interface.
 
 Exact samplers see integers alone, no floating point between coin flips and noise.  Uniform integers are the operating
 system's, which no seed repeats; parameters are the exact rationals that the given doubles are.  Sources: Canonne,
@@ -92,7 +92,7 @@ def _poisson(a: int, b: int) -> int:
 
 @dataclass(frozen=True)
 class Exact:
-    """A noise law, drawn exactly; no seed decides what it draws."""
+    """A noise law with exact draws, which do not depend on a seed."""
 
     law: NoiseLaw
 
@@ -101,15 +101,15 @@ class Exact:
 
     @property
     def integer(self) -> bool:
-        """As the law's."""
+        """Return whether the law is on the integers."""
         return self.law.integer
 
     def draw(self, rng: object, size: int) -> Array:
-        """Draw one value per user, ``(size,)``; `rng` is not asked."""
+        """Draw one value per user, ``(size,)``; `rng` is ignored."""
         return np.array([self.law.exactly() for _ in range(size)], np.int64 if self.integer else float)
 
     def total(self, rng: object, n: int) -> float:
-        """Draw the sum over n users; `rng` is not asked."""
+        """Draw the sum over n users; `rng` is ignored."""
         return self.law.exact_total(n) if n else 0
 
 
@@ -117,7 +117,7 @@ class Exact:
 
 
 class Positive(NoiseLaw):
-    """Base of laws all of whose parameters are above 0."""
+    """Base of laws with positive parameters."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -172,7 +172,7 @@ class PolyaDifference(Positive):
         return 2 * self.r * (1 - self._p) / self._p**2
 
     def exactly(self) -> int:
-        """Two Pólya draws, for ``r ≤ 1``; 1/n of n users arrives as a double, and the n that was meant is taken."""
+        """Draw the difference of two Pólya draws, for ``r ≤ 1``; a double near 1/n is taken as 1/n."""
         if self.r > 1:
             raise ValueError(f"r={self.r:g}: the exact Pólya sampler needs r ≤ 1")
         return _polya(*self._ratios) - _polya(*self._ratios)
@@ -183,11 +183,11 @@ class PolyaDifference(Positive):
         return Fraction(self.r).limit_denominator(1 << 40).as_integer_ratio(), bottom, top
 
     def exact_total(self, n: int) -> float:
-        """One draw where n shares make one discrete Laplace, else n draws."""
+        """Draw one discrete Laplace if n shares make one, else n draws."""
         return DiscreteLaplace(self.b).exactly() if round(1 / self.r) == n else super().exact_total(n)
 
     def profile(self, n: int, shift: int) -> Profile:
-        """From shape 1 on that of the discrete Laplace law, for more noise can only hide more.
+        """Return the discrete Laplace profile from shape 1 on: more noise can only hide more.
 
         Below it the law is not log-concave, and only its largest likelihood ratio is used (`polya_epsilon`).
         """
@@ -239,7 +239,7 @@ class TruncatedGeometric(Positive):
 
 
 def polya_epsilon(shape: float, b: float, g: int) -> float:
-    """ε of a difference of two Pólya(shape, e^(−1/b)) draws on an integer sum of sensitivity g.
+    """Return ε of a difference of two Pólya(shape, e^(−1/b)) draws on an integer sum of sensitivity g.
 
     Shape 1 is the discrete Laplace law, g/b.  Below it (users dropped out, and their share of the noise with them)
     the law peaks at 0, and ``P(0)/P(g)`` is the worst ratio; above it g/b bounds all ratios.
@@ -320,7 +320,7 @@ class DiscreteGaussian(Positive):
     sigma2: float
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """By rejection from the discrete Laplace law of scale ⌊σ⌋ + 1."""
+        """Draw by rejection from the discrete Laplace law of scale ⌊σ⌋ + 1."""
         t = math.floor(math.sqrt(self.sigma2)) + 1
         out = np.empty(0, np.int64)
         while len(out) < size:
@@ -346,7 +346,7 @@ class DiscreteGaussian(Positive):
         return np.exp(-(np.asarray(x, float) ** 2) / (2 * self.sigma2)) / norm
 
     def curve(self, n: int, shift: int) -> Curve:
-        """Of the sum, which is close to a discrete Gaussian (`divergence.concentrated_sum`)."""
+        """Return the curve of the sum, which is close to a discrete Gaussian (`divergence.concentrated_sum`)."""
         return divergence.zcdp_curve(divergence.concentrated_sum(n, self.sigma2, shift))
 
 
@@ -361,7 +361,7 @@ class Laplace(Positive):
         return rng.laplace(0.0, self.b, size)
 
     def total(self, rng: np.random.Generator, n: int) -> float:
-        """The difference of two Gamma(n) draws."""
+        """Draw the difference of two Gamma(n) draws."""
         return self.b * (rng.standard_gamma(n) - rng.standard_gamma(n)) if n else 0.0
 
     @property
@@ -372,7 +372,7 @@ class Laplace(Positive):
         return stats.laplace.cdf(x, scale=self.b)
 
     def exactly(self) -> float:
-        """Lap_ℤ on a grid of 2^(−40), which is ε-private for the same scale."""
+        """Draw from Lap_ℤ on a grid of 2^(−40), which is ε-private for the same scale."""
         return discrete_laplace(*(self.b * _GRID).as_integer_ratio()) / _GRID
 
     def profile(self, n: int, shift: int) -> Profile | None:

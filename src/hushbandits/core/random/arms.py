@@ -1,4 +1,4 @@
-"""The arms of R runs: where they stand, how they move, what a pull of each costs in regret."""
+"""The arms of R runs: their locations, their movement, and the regret of a pull."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hushbandits.core.utils import Array, count, flag, real
 
 
 def moving_locations(start: Array, t: Array, drift: float, period: float) -> Array:
-    """Where the arms stand after t rounds, ``(…, K)``.
+    """Return the locations of the arms after t rounds, ``(…, K)``.
 
     All but the best fall by `drift` a round down to 0 (Féraud et al. 2019, problem 3); every `period` rounds the
     means move on by one arm, so that another arm is the best.
@@ -50,7 +50,7 @@ def moving_locations(start: Array, t: Array, drift: float, period: float) -> Arr
 
 
 class Standing(NamedTuple):
-    """Where arms stand, what they pay on average, and how much less than the best: each ``(…, K)``."""
+    """Locations, means and gaps of arms, each ``(…, K)``."""
 
     location: Array
     mean: Array
@@ -136,12 +136,12 @@ class Arms:
         return TABLE * self.n_arms if self._looked_up else 0
 
     def fit(self) -> None:
-        """Make the tables, once arms stand where they do."""
+        """Make the tables at the arms' current locations."""
         self.tables = tabled(self.law, self.locations) if self._looked_up else None
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each arm is called in a picture."""
+        """Return the name of each arm in a picture."""
         return tuple(map(str, range(self.n_arms)))
 
     @property
@@ -161,7 +161,7 @@ class Arms:
         self.fit()
 
     def _placed(self, rng: Streams) -> Array:
-        """Return where the arms stand, ``(n, K)``."""
+        """Return the locations of the arms, ``(n, K)``."""
         return draw_locations(self._source, self.n_arms, self.permute, rng)
 
     def _stand(self, location: Array) -> Standing:
@@ -169,7 +169,7 @@ class Arms:
         return Standing(location, mean, mean.max(-1, keepdims=True) - mean)
 
     def move(self, start: Array, t: Array) -> Array:
-        """Where arms that stood at `start`, ``(…, K)``, are after `t` rounds; for subclasses with `moving` set."""
+        """Return the locations after `t` rounds of arms from `start`, ``(…, K)``; for subclasses with `moving` set."""
         return moving_locations(start, t, self.drift, self._period)
 
     def _where(self, t: Array | int, run: int | None) -> Array:
@@ -181,7 +181,7 @@ class Arms:
         return self.move(start, np.minimum(t, self._last))
 
     def look(self, t: Array | int, run: int | None = None) -> Standing:
-        """Locations, means and gaps in round t.
+        """Return locations, means and gaps in round t.
 
         Parameters
         ----------
@@ -199,19 +199,19 @@ class Arms:
         return Standing(*(v.reshape(len(v), *[1] * (np.ndim(t) - 1), self.n_arms) for v in self._still))
 
     def at(self, t: Array | int, run: int | None = None) -> Array:
-        """Locations in round t, as `look` gives them, where means and gaps are not needed."""
+        """Return locations in round t, as `look` does, without means and gaps."""
         return self._where(t, run) if self.moving else self.look(t, run).location
 
     def means(self, t: Array | int, run: int | None = None) -> Array:
-        """Means in round t."""
+        """Return the means in round t."""
         return self.look(t, run).mean
 
     def gap(self, t: Array | int, run: int | None = None) -> Array:
-        """How much less than the best arm each pays in round t."""
+        """Return the gap of each arm to the best one in round t."""
         return self.look(t, run).gap
 
     def pick(self, arm: Array, t: Array | int) -> tuple[Array, Array]:
-        """Location and gap of the pulled arms only, both ``(R, A)``.
+        """Return location and gap of the pulled arms only, both ``(R, A)``.
 
         Parameters
         ----------
@@ -227,7 +227,7 @@ class Arms:
         return np.take_along_axis(location, own, -1)[..., 0], np.take_along_axis(gap, own, -1)[..., 0]
 
     def stretch(self, t: Array | int) -> Array:
-        """How many rounds from t on the arms stand still, this one included: a block that is no longer has one law."""
+        """Return the number of rounds from t on, included, in which the arms do not move."""
         t = np.asarray(t)
         if self.drift:
             return np.ones(t.shape, np.int64)
