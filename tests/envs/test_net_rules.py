@@ -94,5 +94,5 @@ class Delivering(Wrapper):
 def test_what_a_strangers_inbox_gives_is_checked_where_it_is_delivered():
     with pytest.raises(ValueError, match=r"a tally must be pulls and sums of shape \(3, 6, 3\), not \(3, 1, 3\)"):
         played(hb.make_team("Multi-UCB"), [Delivering()])
-    with pytest.raises(ValueError, match="coop-UCB averages what the network's own ring holds, and no Odd leads"):
+    with pytest.raises(ValueError, match="coop-UCB averages posts of the network's ring, but Odd "):
         played(hb.make_team("coop-UCB"), [Delivering()], env={"switches": 0})

@@ -1,4 +1,4 @@
-"""Cooperation over a delayed graph."""
+"""Cooperative bandits over a graph whose edges delay messages."""
 
 from hushbandits.envs.network.env import CoopNetwork
 

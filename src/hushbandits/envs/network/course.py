@@ -1,4 +1,4 @@
-"""What compiled rounds read and write of a network, and which wrappers they know."""
+"""The interface between a network and its compiled rounds, and checks for known wrappers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hushbandits.core import Array, Observation, World, Wrapper, locked
 
 
 def by_luck(wrapper: Wrapper, only_drops: bool) -> bool:
-    """Whether what it does to a report is to drop it, or to replace its reward, whatever the report says."""
+    """Return whether a wrapper only drops reports or replaces their rewards, whatever their content."""
     cls = type(wrapper)
     if wrapper.drop_prob is not None:
         return cls.tell is Wrapper.tell and cls.deliver is Wrapper.deliver
@@ -17,7 +17,7 @@ def by_luck(wrapper: Wrapper, only_drops: bool) -> bool:
 
 
 def posts_states(env: World) -> bool:
-    """Whether one wrapper alone makes states of the reports, by a compiled rule, and their sums are exact."""
+    """Return whether exactly one wrapper turns reports into states, by a compiled rule with exact sums."""
     if len(env.wrappers) != 1 or not env.law.unit_interval:
         return False
     wrapper = env.wrappers[0]
@@ -25,27 +25,27 @@ def posts_states(env: World) -> bool:
 
 
 class Course:
-    """What compiled rounds read and write of a network: its random stream, its ring, its sums and its clock.
+    """The state of a network that compiled rounds read and write: random stream, ring, sums and round number.
 
-    They write to the arrays, and then say by `went` how far they have come.
+    Compiled rounds write to the arrays and then call `went` with the number of rounds played.
 
     Parameters
     ----------
     env : CoopNetwork
         Between two rounds.
     fields : tuple of str
-        What is posted.
+        The fields of a post.
     poster : Wrapper, optional
-        What makes it of the standard reports.
+        The wrapper that turns default messages into posts.
 
     Attributes
     ----------
     luck : Uniforms
-        The rewards' stream.
+        The random stream of the rewards.
     ring, slots : Ring, Slots
-        Posts, and the ways that they take.
+        Posts, and the slots in which they arrive.
     regret : (R, M) array
-        Of each agent, so far.
+        Regret of each agent so far.
     messages : (R,) int
         Transmissions so far.
     edges : (G, M) int
@@ -59,25 +59,25 @@ class Course:
 
     @property
     def t(self) -> int:
-        """Rounds so far."""
+        """The number of rounds so far."""
         return int(self._env._t[0])
 
     def obs(self) -> Observation:
-        """What agents see before the next round."""
+        """The agents' observation before the next round."""
         return self._env._seen()
 
     def leave(self) -> None:
-        """Rounds begin: until they are over, the env is in no state to go on from."""
+        """Mark the env as inconsistent until the rounds are over."""
         self._env._phase = "broken"
 
     def pull(self, arms: Array) -> Array:
-        """Return what arms pay, by whatever law."""
+        """Return the rewards of arms, for any law."""
         reward: Array = self._env._pull(arms)
         self._env.own_reward = reward
         return reward
 
     def went(self, rounds: int, arms: Array | None = None, rewards: Array | None = None) -> None:
-        """So many rounds are over, and these were the last one's arms and rewards (of `pull`, it knows)."""
+        """Record that `rounds` rounds are over, with the last one's arms and rewards (known after `pull`)."""
         env = self._env
         if arms is not None and rewards is not None:
             env._arm, env._reward = arms.copy(), locked(rewards)

@@ -1,4 +1,4 @@
-"""Dueling bandits on a graph: an action is a pair of arms, its reward says which of the two won."""
+"""Dueling bandits on a graph: an action is a pair of arms, and its reward is 1 if the first arm wins."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ _RANKED = tuple(tuple(0.5 + 0.1 * (j - i) for j in range(5)) for i in range(5))
 
 
 def condorcet_winner(preferences: Array) -> int:
-    """The arm that beats every other one with probability above ½.
+    """Return the Condorcet winner: the arm that wins against every other arm with probability above ½.
 
     Raises
     ------
     ValueError
-        No arm beats every other one with probability above ½.
+        There is no Condorcet winner.
     """
     others = ~np.eye(len(preferences), dtype=bool)
     winners = np.flatnonzero(((preferences > 0.5) | ~others).all(1))
     if not winners.size:
-        raise ValueError("preferences have no Condorcet winner: no arm beats every other one with probability above ½")
+        raise ValueError(
+            "preferences have no Condorcet winner: no arm wins against every other one with probability above ½"
+        )
     return int(winners[0])
 
 
 class DuelingArms(Arms):
-    """Pairs of A arms as K = A² arms: pair ``i·A + j`` pays 1 if i beats j.
+    """Pairs of A arms as K = A² arms: pair ``i·A + j`` pays 1 if i wins against j.
 
     A pair costs ``(P(w beats i) + P(w beats j))/2 − ½`` with w the Condorcet winner: 0 for w against itself.
     """
@@ -39,16 +41,16 @@ class DuelingArms(Arms):
 
     @property
     def duellists(self) -> int:
-        """A."""
+        """A, the number of arms that duel."""
         return round(self.n_arms**0.5)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """``i-j``: i against j."""
+        """The names of the pairs, ``i-j`` for i against j."""
         return tuple(f"{i}-{j}" for i in range(self.duellists) for j in range(self.duellists))
 
     def _placed(self, rng: Streams) -> Array:
-        """Arms are shuffled, if asked; pairs follow."""
+        """Shuffle the arms, if asked; the pairs follow."""
         matrix = np.asarray(self.given).reshape(self.duellists, self.duellists)
         listed = np.arange(self.duellists, dtype=float)
         orders = draw_locations(listed, self.duellists, self.permute, rng).astype(np.int64)
@@ -62,25 +64,24 @@ class DuelingArms(Arms):
 
 
 class DuelingNetwork(CoopNetwork):
-    """M agents on a graph duel the same A arms, one pair each per round (Howson et al. 2024, section 4.3).
+    """M agents on a graph choose pairs of A arms to duel, one pair per round (Howson et al. 2024, section 4.3).
 
-    An action is the pair ``first·A + second``; its reward is 1 if the first one wins.  Everything else, the report too,
-    is as in `CoopNetwork` with A² arms.
+    An action is the pair ``first·A + second``; its reward is 1 if the first one wins.  Everything else, including the
+    report, is as in `CoopNetwork` with A² arms.
 
     Parameters
     ----------
     preferences : (A, A) sequence
         P(i beats j), with ``P_ij + P_ji = 1``, ½ on the diagonal and a Condorcet winner.
     **rest
-        As in `CoopNetwork`; what is said of arms there (`means`, `n_arms`, `rewards`, `drift`, `switches`) is no
-        parameter here.
+        As in `CoopNetwork`, without the parameters of its arms (`means`, `n_arms`, `rewards`, `drift`, `switches`).
 
     Raises
     ------
     ValueError
-        Preferences that are no such matrix, or have no Condorcet winner.
+        Invalid preferences, or preferences without a Condorcet winner.
     TypeError
-        A parameter of `CoopNetwork` that a duel does not have.
+        A parameter of `CoopNetwork` that a duel does not take.
 
     Notes
     -----
@@ -100,7 +101,7 @@ class DuelingNetwork(CoopNetwork):
     def __init__(self, *, preferences: Sequence[Sequence[float]] = _RANKED, **rest: Any):
         for name in ("means", "n_arms", "rewards", "drift", "switches"):
             if name in rest:
-                raise TypeError(f"{name}={shown(rest[name])} is no parameter of a duel: preferences say who wins")
+                raise TypeError(f"{name}={shown(rest[name])} is no parameter of a duel; give preferences instead")
         matrix = reals("preferences", preferences)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
             raise ValueError(f"preferences must be a square matrix of at least two arms, not of shape {matrix.shape}")

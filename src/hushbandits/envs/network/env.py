@@ -25,8 +25,8 @@ from hushbandits.envs.rounds.env import Rounds
 class CoopNetwork(Rounds):
     """M agents on a connected graph play one K-armed bandit, one pull each per round.
 
-    A message travels one edge per round and dies after γ hops: what agent m knows of m′ before it pulls in
-    round t is everything up to round ``t − d(m, m′)``.
+    A message travels one edge per round, at most γ hops.  Before its pull in round t, agent m thus has the messages of
+    m′ up to round ``t − d(m, m′)``.
 
     Parameters
     ----------
@@ -40,32 +40,32 @@ class CoopNetwork(Rounds):
     edge_probability : float
         p of ``erdos-renyi``.
     life : int, str or None
-        γ: hops after which a message dies; 0 is silence, ``None`` unlimited; or ``"diameter"``,
+        γ: the most hops that a message travels.  0: no messages; ``None``: unlimited; or ``"diameter"``,
         ``"diameter/2"`` (rounded down; also ``"floor(diameter/2)"``), ``"ceil(diameter/2)"``.
     edge_loss : float
-        Probability that an edge is down in a round, for all that would cross it then; independent, every edge and
-        round.  A post may then come late, by a detour, or never (see `hushbandits.envs.network.lossy_transport`).
+        Probability that an edge fails in a round and loses all messages on it, independently over edges and rounds.
+        A post may then arrive late, by a detour, or never (see `hushbandits.envs.network.lossy_transport`).
     extra_delay : int
-        Further rounds that each hop takes.
+        Additional rounds that each hop takes.
     routing : str
-        ``"flood"``: along every edge, to everyone within γ hops.  ``"tree"``: along a shortest-path tree, from its root
-        to everyone, and from everyone to the root alone.
+        ``"flood"``: along every edge, to all agents within γ hops.  ``"tree"``: along a shortest-path tree, from its
+        root to all agents, and from each agent to the root alone.
     root : int or str
-        Of the tree: an agent, or ``"median"``: the graph median, ``argmin_v Σ_w d(v, w)``.
+        The root of the tree: an agent, or ``"median"``, the graph median ``argmin_v Σ_w d(v, w)``.
     wrappers, speech, fields, runs
         As in `Env`.
 
     Raises
     ------
     ValueError
-        A parameter out of its range; a tree with `edge_loss` or with relays that corrupt.
+        A parameter out of its range, or a tree with `edge_loss` or with corrupting relays.
 
     Notes
     -----
     Metrics: ``regret`` (R,) group pseudo-regret ``Σ_t Σ_m μ*_t − μ_{A_m,t}``; ``agent_regret`` (R, M);
-    ``messages`` (R,): transmissions over edges.  A post floods: whoever holds it younger than γ hops sends it
-    once along each of its edges, so a post of m costs the degrees of all agents within γ − 1 hops of m; it is
-    counted when it is posted, or, where edges fail, hop by hop.
+    ``messages`` (R,): transmissions over edges.  A post floods the graph: each agent that receives it after fewer than
+    γ hops sends it once along each of its edges.  A post of m thus costs the degrees of all agents within γ − 1 hops
+    of m.  It is counted when it is posted, or hop by hop if edges fail.
 
     Madhushani, Dubey, Leonard & Pentland 2021 study imperfect communication of this kind.
 
@@ -87,7 +87,7 @@ class CoopNetwork(Rounds):
     seed_fields: ClassVar[Mapping[str, str]] = {
         **Rounds.seed_fields, "graph": "graph", "edge_probability": "edge_probability",
     }  # fmt: skip
-    _drawn: list[Links]  # of each run, where graphs are drawn
+    _drawn: list[Links]  # of each run, if graphs are random
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class CoopNetwork(Rounds):
         self.routing = choice("routing", routing, ("flood", "tree"))
         self._root = root if isinstance(root, str) and root == "median" else integer("root", root, 0, n_agents - 1)
         if self.routing == "tree" and self.edge_loss:
-            raise ValueError(f"edge_loss={edge_loss!r}: a tree has no detours; a graph that loses edges needs flood")
+            raise ValueError(f"edge_loss={edge_loss!r} needs routing='flood': a tree has no detours")
         self._random_graph = isinstance(graph, str) and graph == "erdos-renyi"
         runs = count("runs", runs, 1)
         if self._random_graph:
@@ -137,46 +137,46 @@ class CoopNetwork(Rounds):
             drift=drift, switches=switches, wrappers=wrappers, speech=speech, fields=fields, runs=runs,
         )  # fmt: skip
         self._relays: list[Any] = [w for w in self.wrappers if "relay" in w.verbs]
-        self._lossy = bool(self.edge_loss or self._relays)  # whether copies of a post may differ
+        self._lossy = bool(self.edge_loss or self._relays)  # whether copies of one post may differ
         if self._relays:
             require(f"{self._relays[0].name} at relays", ("reward",), self.sent_fields)
             if self.routing == "tree":
-                raise ValueError(f"{self._relays[0].name} at relays needs routing='flood': there copies differ")
+                raise ValueError(f"{self._relays[0].name} at relays needs routing='flood'")
 
     def _stand(self, places: Places) -> None:
         self._places, self.slots, self._edges = places, places.slots, places.edges
 
     @property
     def adjacency(self) -> Array:
-        """(G, M, M) bool, G = 1 (one graph for all runs) or R."""
+        """Adjacency, ``(G, M, M)`` bool, with G = 1 (one graph for all runs) or R."""
         return self._places.adjacency
 
     @property
     def distance(self) -> Array:
-        """(G, M, M) hops."""
+        """Hop distances, ``(G, M, M)``."""
         return self._places.distance
 
     @property
     def diameter(self) -> Array:
-        """(G,) diameter of each graph."""
+        """Diameter of each graph, ``(G,)``."""
         return self._places.diameter
 
     @property
     def root(self) -> Array:
-        """(G,) root of each tree."""
+        """Root of each tree, ``(G,)``."""
         return self._places.root
 
     @property
     def most_arrivals(self) -> int:
-        """Most messages that an agent hears in a round."""
+        """Largest number of messages that can reach an agent in a round."""
         senders = self.n_agents - 1 if self._random_graph else int(self.slots.degree.max(initial=0))
-        # Where edges fail, posts of several rounds may come at once, by ways of different lengths.
+        # If edges fail, posts of several rounds may arrive at once, over paths of different lengths.
         late = self.n_agents - 1 if self.life is None or self._random_graph else int(self.slots.life.max())
         return senders * (max(1, late) if self.edge_loss else 1)
 
     @property
     def reductions(self) -> tuple[str, ...]:
-        """A tally, and an average with the neighbours where messages go to them and no further, within the round."""
+        """Return the inbox's reductions: a tally; and a mix, if messages reach neighbours only, within the round."""
         near = self.slots.depth == 1 if not self._random_graph else self.life == 1 and not self.extra_delay
         gossip = near and self.routing == "flood" and "sender" in self.inbox_fields and not self._lossy
         return (*super().reductions, *(("mix",) if gossip else ()))
@@ -189,7 +189,7 @@ class CoopNetwork(Rounds):
             set_rows(self, rows, _drawn=drawn)
             self._stand(Places(self._drawn, self.life, 1 + self.extra_delay, self.routing, self._root))
         if self._lossy:
-            from hushbandits.envs.network.lossy_transport import LossyTransport  # few runs need it
+            from hushbandits.envs.network.lossy_transport import LossyTransport  # imported late: few runs use it
 
             if rows is None:
                 self._hops = LossyTransport(self, rng, self.edge_loss, self._relays)
@@ -216,9 +216,9 @@ class CoopNetwork(Rounds):
         return SlotInbox(self._ring, self.slots, self.n_arms)
 
     def crossings(self, run: int = 0) -> Array:
-        """Return the copies that crossed an edge in the last round of `run` to somebody new.
+        """Return the copies that crossed an edge to a new receiver in the last round of `run`.
 
-        ``(n, 5)``: from, to, sender, round posted, arm reported (−1 where no arm is).
+        The result is ``(n, 5)``: from, to, sender, round posted, arm reported (−1 if none).
         """
         if self._t[run] == 0:
             return np.zeros((0, 5), np.int64)
@@ -230,7 +230,7 @@ class CoopNetwork(Rounds):
         posted = ring.t - delay + 1
         came = (posted >= 1) & ring.sent[posted % ring.depth, run, who]
         to, who, delay, posted = to[came], who[came], delay[came], posted[came]
-        # on its last hop to distance d a copy comes from the neighbours at distance d − 1
+        # a copy reaches distance d from the neighbours at distance d − 1
         ways, hops = self._places.trees
         last = hops[g][who] == delay[:, None] // (1 + self.extra_delay) - 1
         which, via = np.nonzero(ways[g][to] & last)
@@ -239,16 +239,16 @@ class CoopNetwork(Rounds):
         return np.stack([via, to, who, posted, arm], 1)
 
     def course(self, fields: Sequence[str], only_drops: bool = False, states: bool = False) -> Course | None:
-        """What compiled rounds need, where they are this class's own and only luck stands between the agents.
+        """Return the state for compiled rounds, or None if this class or its wrappers do not allow them.
 
         Parameters
         ----------
         fields : sequence of str
-            What the agents send.
+            The fields that the agents send.
         only_drops : bool
-            Whether a wrapper that does more than to drop messages is too much.
+            Whether wrappers may do no more than drop messages.
         states : bool
-            Whether a wrapper posts states for them, and does so by a compiled rule (`Wrapper.poster`).
+            Whether a wrapper posts states for the agents, by a compiled rule (`Wrapper.poster`).
         """
         changed = type(self).__mro__[: type(self).__mro__.index(CoopNetwork)]
         sent = self.sent_fields
@@ -265,7 +265,7 @@ class CoopNetwork(Rounds):
         return Course(self, tuple(fields), self.wrappers[0] if states else None)
 
 
-#: All of `CoopNetwork` but what a subclass may change without changing a round.
+#: Attributes of `CoopNetwork` that determine a round; a subclass that changes one of them plays by phases.
 _ROUND = {name for name in dir(CoopNetwork) if not name.startswith("__")} - {
     "_abc_impl", "arms_class", "curve_metrics", "measures", "public", "learner", "task",
 }  # fmt: skip

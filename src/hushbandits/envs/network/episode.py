@@ -1,8 +1,8 @@
-"""A network agent's rules, said once: its two phases and its rounds in compiled code.
+"""Network agents defined by compiled rules, which play phase by phase or in compiled rounds.
 
-A `NetworkTeam` says by `Rules` what an agent does.  The phases play them one round at a time; an episode plays them in
-one loop over blocks of the reward stream.  An episode has no state of its own: rounds are read from the env's random
-stream and written to its ring and the team's arrays (`Course`), so phases and episodes may take turns, at any round.
+A `NetworkTeam` defines an agent by `Rules`.  The phases play one round at a time; an episode plays blocks of rounds in
+one loop.  An episode has no state of its own: it reads the env's random stream, and writes to its ring and the team's
+arrays (`Course`).  Phases and episodes may thus alternate at any round.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hushbandits.envs.network.rules import Books, Fates, Loops, Payment, Rules, 
 from hushbandits.envs.network.slots import Mail, SlotInbox
 from hushbandits.envs.network.states import STATES, Changes
 
-#: Luck that does not depend on the arm, by law; `Bernoulli` compares it with the location, the others add it.
+#: Random numbers that do not depend on the arm, by law; `Bernoulli` compares them with the location, others add them.
 _SHIFTS: dict[type[Law], tuple[float, float]] = {
     Gaussian: (-math.inf, math.inf), ClippedGaussian: (0.0, 1.0), Uniform: (-math.inf, math.inf),
     Constant: (-math.inf, math.inf), Stable: (-math.inf, math.inf),
@@ -29,32 +29,32 @@ _SHIFTS: dict[type[Law], tuple[float, float]] = {
 
 
 class NetworkTeam(Team):
-    """Base of the agents that say what they do by compiled rules.
+    """Base of the network agents that compiled rules define.
 
-    A subclass gives `rules` and `begin`, and plays by phases and in compiled rounds alike.  One that changes a phase
-    and not the rules goes by the phases.
+    A subclass defines `rules` and `begin`; it then plays by phases and in compiled rounds.  A subclass that overrides
+    a phase but not the rules plays by phases.
 
     Attributes
     ----------
     state : named tuple
-        The arrays and numbers that the rules read and write, as `begin` made them.
+        The arrays and numbers that the rules read and write, from `begin`.
     quiet : int
-        Rounds that go by before anybody sends and hears.
+        Number of initial rounds without messages.
     """
 
     setting = "network"
     rules: ClassVar[Rules]
     state: Any
     quiet: int = 0
-    #: Rules in plain Python are `interpreted`.
+    #: For rules in plain Python, `interpreted`.
     made: Callable[..., Loops] = staticmethod(compiled)
 
     def begin(self, env: World, rng: Streams) -> tuple[object, ...]:
-        """Return the state of runs that begin in `env`, as many as `rng` has: a named tuple."""
+        """Return the initial state of the runs of `rng` in `env`: a named tuple."""
         raise NotImplementedError(f"{type(self).__name__} must define begin(env, rng)")
 
     def ahead(self) -> int:
-        """How many rounds the rules can play from here; 0: the next one goes by the phases."""
+        """Return how many rounds the rules can play from here; 0 if the next one is played by phases."""
         return LONGEST
 
     def reset(self, env: World, rng: Streams) -> None:
@@ -70,10 +70,10 @@ class NetworkTeam(Team):
         return self._arm
 
     def speak(self, reward: Array) -> Message | None:
-        """By the rules: take in the own reward, and say what they post."""
+        """Pass the own reward to the rules; return the message that they post."""
         rules = self.rules
         made = self.made(rules)
-        if "reward" not in self.told:  # there is none to take in, nor to say
+        if "reward" not in self.told:  # own rewards are withheld
             return None if self._t > self.quiet else {"arm": self._arm, "sent": np.zeros(self._arm.shape, bool)}
         made.learn(self.state, self._arm, reward)
         said: Message = {"arm": self._arm, "reward": reward}
@@ -86,12 +86,12 @@ class NetworkTeam(Team):
         return {**said, "sent": np.full(reward.shape, self._t > self.quiet)}
 
     def hear(self, inbox: Inbox) -> None:
-        """By the rules, of a tally or of the ring; a team that takes single posts has a `hear` of its own.
+        """Pass a tally or the ring to the rules; a team that reads single posts overrides `hear`.
 
         Raises
         ------
         ValueError
-            A tally of another shape, or an inbox that cannot be mixed.
+            A tally of another shape, or an inbox without `mix`.
         """
         rules = self.rules
         if rules.takes == "states":
@@ -109,7 +109,7 @@ class NetworkTeam(Team):
             self.made(rules).mixed(self.state, *inbox._mail(rules.fields), self._t)
         elif rules.takes == "mix":
             raise ValueError(
-                f"{self.name} averages what the network's own ring holds, and no {type(inbox).__name__} leads to it"
+                f"{self.name} averages posts of the network's ring, but {type(inbox).__name__} does not give access"
             )
         else:
             raise NotImplementedError(f"{type(self).__name__} must define hear(inbox)")
@@ -122,7 +122,7 @@ class NetworkTeam(Team):
     def episode(
         self, env: World, until: float = math.inf, stops: Sequence[float] = (), look: Callable[[], None] | None = None
     ) -> bool:
-        """Play every run in compiled code, if env and wrappers are ones that it knows."""
+        """Play every run in compiled code, if the env and its wrappers allow it."""
         rules = self.rules if _ruled(self) else None
         if rules is None or not isinstance(env, CoopNetwork):
             return False
@@ -149,14 +149,14 @@ class NetworkTeam(Team):
 
 def _phase_of(env: CoopNetwork, course: Course, team: Team) -> None:
     obs = env.pull(team.act(course.obs()))
-    speak: Callable[..., Message | None] = team.speak  # it is handed None where rewards are withheld
+    speak: Callable[..., Message | None] = team.speak  # its argument is None if rewards are withheld
     obs = env.talk(speak(obs.reward))
     assert obs.inbox is not None
     team.hear(obs.inbox)
 
 
 class _Desk:
-    """What compiled rounds go by from block to block, until a phase comes between."""
+    """Data that compiled rounds keep from block to block, until a phase is played."""
 
     def __init__(self, env: CoopNetwork, course: Course, team: NetworkTeam):
         poster, rules, arms = course.poster, team.rules, team._arm
@@ -168,13 +168,13 @@ class _Desk:
             else Changes.of(course.ring, course.slots, env.n_arms, poster.told(env))
         )
         self.books = Books(arms, np.empty(arms.shape), course.regret, course.messages, course.edges, team.quiet)
-        # The standard report has the arms of the last round; after it a team may write its next ones to its own.
+        # The default message has the arms of the last round; the team may write its next arms to its own array.
         self.reported = rules.post is standard_report and poster is None
-        self.payment: Payment | None = None  # of arms that stand still
+        self.payment: Payment | None = None  # of arms that do not move
 
 
 def _by_blocks(env: CoopNetwork, course: Course, team: NetworkTeam, desk: _Desk, most: int) -> None:
-    """Some rounds at once, where rewards are compiled."""
+    """Play a block of rounds at once, with compiled rewards."""
     course.leave()
     t, ring, books = course.t, course.ring, desk.books
     luck = course.luck.rows(min(most, max(1, _BLOCK // max(env.n_arms, env.n_agents))))
@@ -194,7 +194,7 @@ def _payment(env: CoopNetwork, t: int, rounds: int) -> Payment:
 
 
 def _by_rounds(env: CoopNetwork, course: Course, team: NetworkTeam, desk: _Desk, rounds: int) -> None:
-    """Some rounds one by one, whose rewards the env works out: any law, any arms."""
+    """Play rounds one by one with rewards from the env, for any law and any arms."""
     course.leave()
     books = desk.books
     for _ in range(rounds):
@@ -205,21 +205,21 @@ def _by_rounds(env: CoopNetwork, course: Course, team: NetworkTeam, desk: _Desk,
         course.went(1)
 
 
-_BLOCK = 1 << 14  # numbers per run that are worked out ahead
+_BLOCK = 1 << 14  # numbers per run that are computed ahead
 _PHASES = ("act", "speak", "hear")
 
 
 def _ruled(team: NetworkTeam) -> bool:
-    """Whether the rules are those of its phases."""
+    """Return whether the rules and the phases of a team agree."""
     classes = [vars(cls) for cls in type(team).__mro__]
     first = {n: next((i for i, own in enumerate(classes) if n in own), math.inf) for n in ("rules", *_PHASES)}
     return not vars(team).keys() & first.keys() and first["rules"] <= min(first[name] for name in _PHASES)
 
 
 def _pays(env: CoopNetwork) -> bool:
-    """Whether rewards can be worked out in compiled code."""
+    """Return whether compiled code can compute the rewards."""
     law = type(env.law)
-    # The gaps of arms that move are worked out for many rounds at once only where that takes no special function.
+    # The gaps of moving arms are computed for many rounds at once only if that needs no special function.
     plain = type(env.arms) is Arms and (law.mean is Law.mean or not env.arms.moving)
     return plain and (law is Bernoulli or law in _SHIFTS)
 
@@ -233,7 +233,7 @@ def _shifted(law: Law, u: Array) -> Array:
 
 
 def _fates(env: CoopNetwork, course: Course, rounds: int) -> Fates:
-    """What the wrappers do to the posts of the next rounds: asked with posts that show whatever is replaced."""
+    """Return the wrappers' effects on the posts of the next rounds, found by marked posts."""
     shape = env.who.shape
     if not env.wrappers or course.poster is not None:
         posting = None if course.poster is None else course.poster.posting(rounds)

@@ -1,4 +1,4 @@
-"""Clients whose arms differ from one to the next, around a global model that regret is measured by."""
+"""Federated bandits: clients' means differ, and regret is measured by a global model."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from hushbandits.envs.network.env import CoopNetwork
 
 
 def specialists(agents: int, arms: int) -> Array:
-    """Factors ``(M, K)`` of the experiments of Shi & Shen 2021: each arm has one agent for whom alone it pays.
+    """Return factors ``(M, K)`` of the experiments of Shi & Shen 2021: each arm pays well for one agent alone.
 
-    The factor is ``M − (M − 1)/M`` there and 1/M for all others, so that they average 1.  Agents get arms in turn,
-    forth and back: of 5 agents and 10 arms agent 0 has the first and the last.
+    The factor is ``M − (M − 1)/M`` for this agent and 1/M for all others, so that they average 1.  Agents get arms in
+    turn, forth and back: of 5 agents and 10 arms, agent 0 has the first and the last.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def specialists(agents: int, arms: int) -> Array:
 
 
 class ClientArms(Arms):
-    """Arms that stand elsewhere for each agent; what a pull costs is said by where they stand for all.
+    """Arms with a location per agent for rewards, and a global location for regret.
 
     Parameters
     ----------
@@ -42,11 +42,11 @@ class ClientArms(Arms):
     agents : int
         M.
     factors : (M, K) sequence or str, optional
-        By what agent m multiplies the global mean of arm k, as the arms are listed in `means`; or ``"specialists"``.
+        Factor of agent m on the global mean of arm k, in the order of `means`; or ``"specialists"``.
     spread : float
         Standard deviation of agents' means around the global one.
     margin : float
-        What an arm may lack to the best one and still cost nothing.
+        The gap to the best arm that costs no regret.
 
     Attributes
     ----------
@@ -73,12 +73,14 @@ class ClientArms(Arms):
         self._shape = agents, self.n_arms
         self._seats = np.arange(agents)
         if type(self.law).mean is not Law.mean:
-            raise ValueError(f"rewards={shown(rewards)}: means per agent need a law whose mean is its location")
+            raise ValueError(
+                f"rewards={shown(rewards)} must be a law whose mean is its location, because means differ per agent"
+            )
         low, high = self.law.locations
         if self.spread and high < WIDEST:
             raise ValueError(
-                f"spread={shown(spread)} takes means out of [{low:g}, {high:g}], where those of {self.law!r} lie; "
-                f"rewards='gaussian' has them anywhere"
+                f"spread={shown(spread)} takes means out of the range [{low:g}, {high:g}] of {self.law!r}; "
+                f"use rewards='gaussian'"
             )
         #: (M, K)
         self.factors = np.ones(self._shape) if factors is None else self._weighed(factors)
@@ -90,7 +92,7 @@ class ClientArms(Arms):
             raise ValueError(f"factors must be of shape (n_agents, n_arms) = {self._shape}, not {values.shape}")
         for k, average in enumerate(values.mean(0)):
             if not abs(average - 1) <= 1e-9:
-                raise ValueError(f"factors of arm {k} average {average:g} over the agents, and must average 1")
+                raise ValueError(f"factors of arm {k} must average 1 over the agents, not {average:g}")
         low, high = self.law.locations
         source = self._source
         ends = (source.low, source.high) if isinstance(source, UniformMeans) else (source,)
@@ -105,12 +107,12 @@ class ClientArms(Arms):
         return values
 
     def reset(self, rng: Streams, rows: Array | None = None) -> None:
-        """Draw the global model, and around it every agent's own."""
+        """Draw the global model, and every agent's means around it."""
         super().reset(rng, rows)
         set_rows(self, rows, own=self._around(self.locations if rows is None else self.locations[rows], rng))
 
     def _around(self, locations: Array, rng: Streams) -> Array:
-        listed = np.arange(self.n_arms, dtype=float)  # each run's arms by their place in `means`
+        listed = np.arange(self.n_arms, dtype=float)  # each run's arms by their index in `means`
         order = draw_locations(listed, self.n_arms, self.permute and self.given is not None, rng).astype(np.int64)
         own: Array = locations[:, None] * np.swapaxes(self.factors[:, order], 0, 1)
         if self.spread:
@@ -123,17 +125,17 @@ class ClientArms(Arms):
         return Standing(location, mean, np.maximum(gap - self.margin, 0.0))
 
     def pick(self, arm: Array, t: Array | int) -> tuple[Array, Array]:
-        """Location of the pulled arms for their agents, and what each lacks in the global model, both ``(R, A)``."""
+        """Return the agents' locations of the pulled arms and the gaps in the global model, both ``(R, A)``."""
         return self.own[self._runs, self._seats, arm], super().pick(arm, t)[1]
 
 
 class FederatedNetwork(CoopNetwork):
-    """Agents on a graph whose own arms differ: pulls pay by the agent's means, and cost by the global ones.
+    """Agents on a graph with different means: rewards follow the agent's means, regret the global means.
 
     Agent m's mean of arm k is the global mean μ_k times a factor, plus N(0, σ_c²), drawn for every run, agent and arm.
-    With factors alone the global model is the average over the agents (the exact model of Shi & Shen 2021); with a
-    spread alone agents are drawn from a population whose mean it is (their approximate model).  Everything else is as
-    in `CoopNetwork`.
+    With factors alone, the global model is the average over the agents (the exact model of Shi & Shen 2021).  With a
+    spread alone, agents are drawn from a population around the global model (their approximate model).  Everything else
+    is as in `CoopNetwork`.
 
     Parameters
     ----------
@@ -144,19 +146,19 @@ class FederatedNetwork(CoopNetwork):
     rewards : str or Law
         A law whose mean is its location, such as ``gaussian`` or ``bernoulli``.
     factors : (M, K) sequence or str, optional
-        By what agent m multiplies the mean of arm k, as arms are listed in `means`; they average 1 over the agents.
-        ``"specialists"``: those of Shi & Shen (`specialists`).
+        Factor of agent m on the mean of arm k, in the order of `means`; factors average 1 over the agents.
+        ``"specialists"``: the factors of Shi & Shen (`specialists`).
     spread : float
         σ_c ≥ 0; above 0 the law's means may lie anywhere.
     margin : float
-        β ≥ 0: a pull costs ``(μ* − μ_k − β)₊``, so that arms within β of the best are as good.
+        β ≥ 0: a pull costs ``(μ* − μ_k − β)₊``, so arms within β of the best cost nothing.
     **rest
-        As in `CoopNetwork`; arms stand still (`drift` and `switches` are no parameters here).
+        As in `CoopNetwork`, without `drift` and `switches`: arms do not move.
 
     Raises
     ------
     ValueError
-        A parameter out of its range; factors of another shape, that do not average 1 or leave the law's range.
+        A parameter out of its range, or factors of another shape, with another average, or out of the law's range.
     TypeError
         `drift` or `switches`.
 
@@ -190,12 +192,14 @@ class FederatedNetwork(CoopNetwork):
     ):
         for name in ("drift", "switches"):
             if name in rest:
-                raise TypeError(f"{name}={shown(rest[name])} is no parameter of agents with means of their own")
+                raise TypeError(
+                    f"{name}={shown(rest[name])} is no parameter of a federated network: its arms do not move"
+                )
         super().__init__(
             n_agents=n_agents, n_arms=n_arms, means=means, rewards=rewards, graph=graph, permute_arms=permute_arms,
             **rest,
         )  # fmt: skip
-        #: Where the arms stand, for all and for each.
+        #: The arms' locations, global and per agent.
         self.arms = ClientArms(
             means, rewards, n_arms=n_arms, permute=permute_arms, horizon=self.horizon,
             agents=self.n_agents, factors=factors, spread=spread, margin=margin,

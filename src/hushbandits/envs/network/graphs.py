@@ -1,6 +1,7 @@
-"""Communication graphs: adjacency, hop distances, and the numbers that regret bounds depend on.
+"""Communication graphs: adjacency, hop distances, and the graph numbers of regret bounds.
 
-Clique number, clique cover and independence number are hard; they come as `Bounds`, exact on small graphs.
+Clique number, clique cover number and independence number are NP-hard: their functions return `Bounds`, which are exact
+on small graphs.
 """
 
 from __future__ import annotations
@@ -39,15 +40,15 @@ GRAPHS: dict[str, Callable[[int], nx.Graph]] = {
 
 
 def adjacency(graph: str | nx.Graph, n_agents: int) -> Array:
-    """``(M, M)`` bool adjacency of a named or given undirected graph."""
+    """Return the adjacency of a named or given undirected graph, ``(M, M)`` bool."""
     n_agents = count("n_agents", n_agents, 1)
     return graph_links(graph, n_agents, everyone=True).matrix
 
 
 def graph_links(graph: str | nx.Graph, n_agents: int, everyone: bool) -> Links:
-    """Return a named or given undirected graph by its edges; `everyone`: all pairs of agents are to come."""
+    """Return a named or given undirected graph by its edges; `everyone`: all pairs will be computed later."""
     named = graph if isinstance(graph, str) else shown(graph)
-    # networkx takes some 500 bytes for a node or an edge, a pair of agents at least 12
+    # networkx takes about 500 bytes for a node or an edge; a pair of agents takes at least 12
     pairs = 400.0 * (named == "complete") + 12.0 * everyone
     affordable(f"n_agents={n_agents} on graph={named:.40}", 1500.0 * n_agents + pairs * n_agents**2)
     if isinstance(graph, nx.Graph):
@@ -64,17 +65,17 @@ def graph_links(graph: str | nx.Graph, n_agents: int, everyone: bool) -> Links:
 
 
 def hop_distances(matrix: Array) -> Array:
-    """``(M, M)`` int hop distances; raises ``ValueError`` on a disconnected graph."""
+    """Return hop distances, ``(M, M)`` int; raise ``ValueError`` on a disconnected graph."""
     return hops_from(connected(links(matrix)))
 
 
 def connected_erdos_renyi(n_agents: int, p: float, rng: np.random.Generator, tries: int = 1000) -> Array:
-    """``(M, M)`` adjacency of G(M, p), conditioned on being connected by drawing again.
+    """Return the adjacency of a connected draw of G(M, p), ``(M, M)``; disconnected draws are repeated.
 
     Raises
     ------
     ValueError
-        No draw of `tries` was connected: p is too small for M agents.
+        None of `tries` draws was connected: p is too small for M agents.
     """
     for _ in range(tries):
         upper = np.triu(rng.random((n_agents, n_agents)) < p, 1)
@@ -88,12 +89,12 @@ def connected_erdos_renyi(n_agents: int, p: float, rng: np.random.Generator, tri
 
 
 def graph_median(distance: Array) -> Array:
-    """``(G,)`` agents ``argmin_v Σ_w d(v, w)``, the lowest index on ties."""
+    """Return the graph medians ``argmin_v Σ_w d(v, w)``, ``(G,)``, the lowest index on ties."""
     return distance.sum(2).argmin(1)
 
 
 def shortest_path_tree(matrix: Array, distance: Array, root: int) -> Array:
-    """``(M, M)`` adjacency of a shortest-path tree: a parent is the lowest neighbour one hop nearer to `root`."""
+    """Return the adjacency of a shortest-path tree, ``(M, M)``: a parent is the lowest neighbour nearer to `root`."""
     nearer = matrix & (distance[root][None, :] == distance[root][:, None] - 1)
     tree = np.zeros_like(matrix)
     for w in range(len(matrix)):
@@ -103,7 +104,7 @@ def shortest_path_tree(matrix: Array, distance: Array, root: int) -> Array:
 
 
 def power_graph(distance: Array, life: int) -> Array:
-    """``(M, M)`` adjacency of 𝒢_γ: an edge wherever the hop distance is 1..γ."""
+    """Return the adjacency of 𝒢_γ, ``(M, M)``: an edge for each hop distance from 1 to γ."""
     return (distance > 0) & (distance <= life)
 
 
@@ -122,12 +123,12 @@ class Bounds:
 
     @property
     def exact(self) -> bool:
-        """Whether there is nothing in between."""
+        """Whether the two bounds are equal."""
         return self.low == self.high
 
 
 def independent_set(matrix: Array, weight: Array | None = None) -> list[int]:
-    """A maximal independent set, greedily: the heaviest vertex left (default: of fewest neighbours), lowest first."""
+    """Return a greedy maximal independent set: heaviest vertex first (default: fewest neighbours), then lowest."""
     heavy = -matrix.sum(1) if weight is None else np.asarray(weight)
     left = np.ones(len(matrix), bool)
     chosen = []
@@ -140,17 +141,17 @@ def independent_set(matrix: Array, weight: Array | None = None) -> list[int]:
 
 
 def largest_independent_set(matrix: Array, weight: Array | None = None) -> list[int]:
-    """The largest independent set, by branch and bound; of several the heaviest, then the first in order of names.
+    """Return the largest independent set, by branch and bound; on ties the heaviest, then the first in index order.
 
-    There is no better way known than one that may take exponentially long: at 64 vertices it took up to two seconds on
-    cycles, grids, stars, trees, tori and random regular graphs, at 100 up to minutes.
+    The search may take exponential time.  With 64 vertices it took up to two seconds on cycles, grids, stars, trees,
+    tori and random regular graphs; with 100 vertices up to minutes.
 
     Parameters
     ----------
     matrix : (M, M) bool
         Adjacency.
     weight : (M,) array of int, optional
-        At least 0; default: 0 for everyone.
+        At least 0; default: 0 for every vertex.
 
     Returns
     -------
@@ -161,15 +162,15 @@ def largest_independent_set(matrix: Array, weight: Array | None = None) -> list[
     most = 1 + sum(heavy)
     complement = nx.from_numpy_array(~matrix & ~np.eye(m, dtype=bool))
     for v in range(m):
-        # size, weight and names as digits of one whole number, so that no two sets tie
+        # size, weight and indices are digits of one integer, so no two sets tie
         complement.nodes[v]["rank"] = ((most + heavy[v]) << m) + (1 << (m - 1 - v))
     return sorted(nx.max_weight_clique(complement, weight="rank")[0])
 
 
 def clique_cover(matrix: Array) -> list[list[int]]:
-    """A partition of the vertices into cliques; their number is an upper value of χ̄.
+    """Return a partition of the vertices into cliques; their number is an upper bound on χ̄.
 
-    The best of four greedy colourings of the complement (networkx: largest first, smallest last, saturation, and
+    It is the best of four greedy colourings of the complement (networkx: largest first, smallest last, saturation, and
     connected sequential).
     """
     complement = nx.from_numpy_array(~matrix & ~np.eye(len(matrix), dtype=bool))
@@ -183,10 +184,10 @@ def clique_cover(matrix: Array) -> list[list[int]]:
 
 
 def independence_number(matrix: Array) -> Bounds:
-    """α: the most vertices no two of which are neighbours.
+    """Return bounds on α, the size of the largest independent set.
 
-    Exact up to 24 vertices (largest clique of the complement); else between a greedy independent set and a greedy
-    clique cover, of whose cliques each holds at most one.
+    They are exact up to 24 vertices (largest clique of the complement).  Otherwise a greedy independent set is the
+    lower bound and a greedy clique cover the upper bound, since each clique holds at most one vertex of the set.
     """
     if len(matrix) <= _SMALL:
         size = len(largest_independent_set(matrix))
@@ -195,15 +196,15 @@ def independence_number(matrix: Array) -> Bounds:
 
 
 def clique_number(matrix: Array) -> Bounds:
-    """ω: the largest clique, which is an independent set of the complement."""
+    """Return bounds on ω, the size of the largest clique, from the independence number of the complement."""
     return independence_number(~matrix & ~np.eye(len(matrix), dtype=bool))
 
 
 def clique_cover_number(matrix: Array) -> Bounds:
-    """χ̄: the fewest cliques that cover the vertices.
+    """Return bounds on χ̄, the fewest cliques that cover the vertices.
 
-    Up to 24 vertices exact (the complement is coloured with as few colours as it takes, by search); else between the
-    independence number's lower bound and a greedy cover.
+    They are exact up to 24 vertices, by an optimal colouring of the complement.  Otherwise the independence number's
+    lower bound and a greedy cover are the bounds.
     """
     low, high = independence_number(matrix).low, len(clique_cover(matrix))
     if len(matrix) <= _SMALL:
@@ -214,7 +215,7 @@ def clique_cover_number(matrix: Array) -> Bounds:
 
 
 def _covers(matrix: Array, k: int) -> bool:
-    """Whether k cliques cover all vertices: each in turn joins a clique or opens the next one."""
+    """Return whether k cliques cover all vertices, by search: each vertex joins a clique or opens a new one."""
     order = np.argsort(matrix.sum(1), kind="stable").tolist()
 
     def place(i: int, cliques: list[list[int]]) -> bool:

@@ -1,8 +1,8 @@
-"""Links that fail and relays that corrupt: each post is sent on hop by hop, since its copies differ by their ways.
+"""Transport with failing edges and corrupting relays: copies of a post differ, so each is sent on hop by hop.
 
-Whoever receives a post for the first time, younger than γ hops, sends it on along each of its edges, one edge per hop;
-a copy whose edge is down is lost.  So a post may come late, by a detour, or not at all.  Where nothing fails and nobody
-corrupts, this is `hushbandits.envs.network.slots` at many times its cost: M times the edges per round, M² bytes per
+An agent that receives a post for the first time, after fewer than γ hops, sends it on along each of its edges.  A copy
+is lost if its edge fails.  A post may thus arrive late, by a detour, or not at all.  Without failures and corruption
+the result equals `hushbandits.envs.network.slots` at a much higher cost: M times the edges per round, and M² bytes per
 post in flight.
 """
 
@@ -21,31 +21,31 @@ from hushbandits.envs.rounds.env import added_up, tallied
 
 
 class LossyTransport:
-    """Posts in flight, and who has seen them.
+    """The posts in flight, and the agents that have seen them.
 
     Parameters
     ----------
     env : CoopNetwork
-        Whose fields, arms, pace and graphs they are.
+        The env, for its fields, arms, pace and graphs.
     rng : Streams
-        Of the runs.
+        Random streams of the runs.
     edge_loss : float
-        Probability that an edge is down in a round.
+        Probability that an edge fails in a round.
     relays : sequence of Wrapper
-        Change rewards that agents send on (`relay`).
+        Wrappers that change rewards which agents send on (`relay`).
     """
 
     def __init__(self, env: Any, rng: Streams, edge_loss: float, relays: Sequence[Any]):
         self.n_arms, self.relays = env.n_arms, relays
         self._pace, self._edge_loss, self._rngs = 1 + env.extra_delay, edge_loss, rng.generators(EDGES)
         runs, m = len(rng), env.n_agents
-        # Whoever sends a copy on has it for the first time: no way is longer than M − 1 hops.
+        # An agent sends a copy on only at its first receipt, so no path is longer than M − 1 hops.
         hops = m - 1 if env.life is None or isinstance(env.life, str) else min(env.life, m - 1)
         flying = max(1, hops) * self._pace
         states = {name: field for name, field in env.sent_fields.items() if field.latest}
         held = sum(math.prod(f.shape) * f.form.itemsize for f in states.values())
         size = runs * m**2 * (flying + 48.0 * self._pace + 40 + held) + Ring.size(env.sent_fields, flying, runs, m)
-        affordable(f"runs={runs} of n_agents={m} with posts that fly {flying} rounds", size)
+        affordable(f"runs={runs} of n_agents={m} with posts in flight for {flying} rounds", size)
         self.ring = Ring(env.sent_fields, flying, runs, m)
         self._seen = np.zeros((flying, runs, m, m), bool)  # of the round posted: run, sender, holder
         # Copies about to be sent on, the youngest posts first: round posted, run, sender, holder; and their rewards.
@@ -57,7 +57,7 @@ class LossyTransport:
         self.lay(env)
 
     def lay(self, env: Any) -> None:
-        """Lay the edges out; the luck of a graph's edges u < v is read in their order."""
+        """Lay out the edges; the random numbers of a graph's edges u < v are read in this order."""
         graphs, m, _ = env.adjacency.shape
         self._life = np.resize(env.slots.life if env.life is not None else m - 1, len(self.sends))
         self._near = np.full((graphs, m, max(1, int(env.adjacency.sum(2).max()))), -1)
@@ -70,7 +70,7 @@ class LossyTransport:
             near[u, slot], edge[u, slot] = v, (number + number.T)[u, v]
 
     def reset(self, rng: Streams, rows: Array) -> None:
-        """Forget what is in flight in the runs `rows`."""
+        """Forget the posts in flight in the runs `rows`."""
         others = ~np.isin(self._front[:, 1], rows)
         self._front, self._copy = self._front[others], self._copy[others]
         for array in (self.sends, self.newest, *self.held.values()):
@@ -78,7 +78,7 @@ class LossyTransport:
         set_rows(self, rows, _rngs=rng.generators(EDGES))
 
     def carry(self, message: Payload) -> LossyInbox:
-        """Take a round's posts in, and let every copy that is due move on by a hop."""
+        """Add a round's posts, and move every copy that is due by one hop."""
         ring, runs = self.ring, len(self.sends)
         ring.post(message)
         self._seen[ring.t % ring.depth] = np.eye(self._seen.shape[3], dtype=bool)
@@ -109,10 +109,10 @@ class LossyTransport:
 
 
 class LossyInbox(SlotInbox):
-    """What reached each agent: slots hold arrivals, nearest first; states stand until a newer one comes."""
+    """The inbox of lossy transport: slots hold arrivals, nearest first; a state lasts until a newer one arrives."""
 
     several = True
-    mix = Inbox.mix  # copies come by many ways: a round has no average
+    mix = Inbox.mix  # copies arrive over many paths: a round has no average
 
     def __init__(self, transport: LossyTransport, came: Array, copies: Array):
         self._ring, self._n_arms, self._transport = transport.ring, transport.n_arms, transport
@@ -147,7 +147,7 @@ class LossyInbox(SlotInbox):
 
     @property
     def arrived(self) -> Array:
-        """``(R, M, S)`` bool: arrivals of this round; of states alone, one slot per sender that was ever heard."""
+        """``(R, M, S)`` bool: arrivals of this round; for states, a slot per sender that ever reached the agent."""
         return self._arranged(self._shown("sender") >= 0)
 
     def _shown(self, field: str) -> Array:
@@ -162,7 +162,7 @@ class LossyInbox(SlotInbox):
         return self._arranged(self._shown(field)).copy()
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
-        """As `SlotInbox.of`; of several posts the youngest, which comes first."""
+        """Return the same as `SlotInbox.of`; of several posts, the newest."""
         self._needs_event(field)
         runs, m, _ = self._shape
         mine = self._sender == self._agents("sender", sender, runs, m)[:, None, None]
@@ -178,12 +178,12 @@ class LossyInbox(SlotInbox):
         return self._values[field][seat], self._sender[seat] >= 0
 
     def tally(self) -> tuple[Array, Array]:
-        """Pulls and reward sums per arm of this round's arrivals, each ``(R, M, K)``."""
+        """Return pulls and reward sums per arm of this round's arrivals, each ``(R, M, K)``."""
         self._needs("arm", "reward")
         return tallied(self._values["arm"], self._values["reward"], self._sender >= 0, self._n_arms)
 
     def total(self, field: str, weight: str | None = None) -> Array:
-        """Sum of `field` (times `weight`) over arrivals; of a state, over all senders ever heard."""
+        """Return the sum of `field` (times `weight`) over arrivals, or for a state over all senders ever heard."""
         if field == "sender" or not {field, weight or field} <= set(self._fields):
             return Inbox.total(self, field)
         self._needs()

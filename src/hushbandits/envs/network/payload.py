@@ -1,4 +1,4 @@
-"""Reports that travel over a graph: a receiver's round, shuffled or added up."""
+"""Reports that travel over a graph, and channels that shuffle or sum each receiver's arrivals."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from hushbandits.envs.rounds.reports import Reports
 
 
 class _Order:
-    """Slots by luck, empty ones last; worked out when it is first asked for.
+    """A random order of slots with empty ones last, computed at the first call.
 
     Parameters
     ----------
     keys : (R, M, S) array
-        Luck by slot, or, with an inbox, by sender.
+        Random keys by slot, or, with an inbox, by sender.
     inbox : SlotInbox, optional
-        Whose senders' luck it is.
+        The inbox whose senders the keys belong to.
     """
 
     def __init__(self, keys: Array, inbox: SlotInbox | None = None):
@@ -42,7 +42,7 @@ class _Order:
 
 
 class ShuffledSlots(Channel):
-    """Each receiver's arrivals of a round in a uniform order, senders and delays gone."""
+    """Channel that shuffles each receiver's arrivals of a round uniformly and hides senders and delays."""
 
     cohort = "that reach one receiver in one round"
     _luck: Uniforms
@@ -52,11 +52,11 @@ class ShuffledSlots(Channel):
         self._by = by
 
     def hears(self, fields: Fields, env: World) -> Fields:
-        """All but the sender's name."""
+        """Return `fields` without the sender."""
         return {name: field for name, field in fields.items() if name != "sender"}
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        """Open the streams."""
+        """Open the random streams."""
         set_rows(self, rows, _luck=rng.reader((env.n_agents, env.n_agents), ORDER), _rngs=rng.generators())
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
@@ -66,17 +66,17 @@ class ShuffledSlots(Channel):
         assert isinstance(inbox, SlotInbox)
         if self._by.protocol is not None:
             return inbox._hide_senders(_Order(self._mixed(inbox)))
-        if inbox.several:  # luck by arrival
+        if inbox.several:  # keys by arrival
             arrived = inbox.arrived
             keys = np.full(arrived.shape, np.inf)
             for key, mine, rng in zip(keys, arrived, self._rngs, strict=True):
                 key[mine] = rng.random(mine.sum())
             return inbox._hide_senders(_Order(keys))
-        luck = self._luck.next()  # (R, M, M): a receiver's luck for each possible sender, whoever else is in the batch
+        luck = self._luck.next()  # (R, M, M): a receiver's key for each possible sender, whatever the batch
         return inbox._hide_senders(_Order(luck, inbox))
 
     def _mixed(self, inbox: SlotInbox) -> Array:
-        """Slots' places, by the protocol; ∞ where nothing has arrived."""
+        """Return the protocol's order of slots; ∞ for empty slots."""
         arrived, values = inbox.arrived, [inbox[name] for name in inbox.fields if name != "sender"]
         places = np.full(arrived.shape, np.inf)
         for r, i in np.argwhere(arrived.any(2)).tolist():
@@ -87,40 +87,40 @@ class ShuffledSlots(Channel):
 
 
 class SealedTallies(Channel):
-    """A receiver's arrivals of a round: the sum mod m of their codes, one-hot in the arm."""
+    """Channel that releases the sum mod m of the codes that reach a receiver in a round, one-hot in the arm."""
 
     cohort = "of one arm, to one receiver in one round"
-    #: What a protocol does not hide that the ideal sum does.
+    #: Leakage of a protocol beyond that of the ideal sum.
     played = ("the receiver that adds up drops unread what it sees of an arm that fewer than min_cohort report",)
 
     def __init__(self, by: Sealing):
         self._by = by
 
     def sends(self, fields: Fields, env: World) -> Fields:
-        """Codes instead of arms and rewards."""
+        """Return the fields with codes instead of arms and rewards."""
         by = self._by
         require(by.name, ("arm", "reward"), fields)
         noised = [wrapper for wrapper in env.wrappers if wrapper.reach]
         most = 1 + sum(wrapper.reach for wrapper in noised)
         if noised and by.bound < most:
             raise ValueError(
-                f"{by.name} encodes rewards up to bound={by.bound:g}, and {noised[0].name} may make one of them "
+                f"{by.name} encodes rewards up to bound={by.bound:g}, but {noised[0].name} may return "
                 f"{most:.4g}: give {by.name} bound={math.ceil(most)}"
             )
-        if hasattr(env, "slots"):  # else the graph is yet to be drawn
+        if hasattr(env, "slots"):  # otherwise the graph is not drawn yet
             self._enough(env)
         self._k, arrivals = env.n_arms, int(env.most_arrivals)
-        # Large enough that an honest sum of all arrivals, of either sign, never wraps.
+        # Large enough that the sum of all arrivals, of either sign, never wraps.
         self._modulus = 2 * arrivals * math.ceil(by.grid * by.bound) + 1
         by.room("an agent that hears up to", arrivals, arrivals * self._modulus)
         return {"code": Field((2 * self._k,), "i8", low=0, high=self._modulus - 1)}
 
     def hears(self, fields: Fields, env: World) -> Fields:
-        """Sums per arm and nothing else."""
+        """Return the fields of the inbox: sums per arm alone."""
         return {"tally": Field((2, env.n_arms))}
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        """See that everyone hears enough others, on graphs that were drawn, too."""
+        """Check that enough agents reach each agent, also on random graphs."""
         self._enough(env)
 
     def _enough(self, env: World) -> None:
@@ -129,14 +129,14 @@ class SealedTallies(Channel):
         if (degree < least).any():
             m = int(np.argwhere(degree < least)[0][1])
             raise ValueError(
-                f"min_cohort={least} leaves agent {m} with nothing: it hears {int(degree[:, m].min())} others"
+                f"min_cohort={least} leaves agent {m} with nothing: only {int(degree[:, m].min())} others reach it"
             )
 
     def send(self, message: Payload, env: World) -> Payload:
         """Encode rewards on the grid, one-hot in the arm."""
         by, arm, sent = self._by, message["arm"], message["sent"]
         reward = np.where(sent, message["reward"], 0.0)
-        if not (np.abs(reward) <= by.bound).all():  # the value itself is somebody's secret
+        if not (np.abs(reward) <= by.bound).all():  # the message must not reveal the value
             r, m = np.argwhere(~(np.abs(reward) <= by.bound))[0].tolist()
             raise ValueError(
                 f"{by.name} encodes rewards up to bound={by.bound:g}, and agent {m} of run {r} reports a larger one; "
@@ -147,7 +147,7 @@ class SealedTallies(Channel):
         return Payload(code=code, sent=sent)
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """Open the sums of arms that enough have reported."""
+        """Open the sums of arms with enough reports."""
         m, by = self._modulus, self._by
         total = inbox.total("code") % m if by.protocol is None else self._play(inbox)
         # The minimum holds per arm: an arm with fewer contributions looks like an arm without any.
@@ -166,7 +166,7 @@ class SealedTallies(Channel):
 
 
 class GraphReports(Reports):
-    """Reports whose receivers have slots: they can be shuffled, added up, and changed by those who pass them on.
+    """Reports whose receivers have slots: wrappers can shuffle them, sum them, or change them at relays.
 
     Examples
     --------
@@ -180,10 +180,10 @@ class GraphReports(Reports):
 
     @classmethod
     def shuffled(cls, by: Shuffling, env: World) -> Channel:
-        """Each receiver's arrivals of a round in a uniform order, without their senders."""
+        """Return the channel that shuffles each receiver's arrivals of a round and hides their senders."""
         return ShuffledSlots(by)
 
     @classmethod
     def sealed(cls, by: Sealing, env: World) -> Channel:
-        """Of each receiver's arrivals of a round, the pulls and reward sums per arm."""
+        """Return the channel that releases pulls and reward sums per arm of each receiver's arrivals."""
         return SealedTallies(by)

@@ -1,6 +1,6 @@
-"""Where the agents of a network stand: its graphs, who hears whom in them, and what a post costs.
+"""Topology of a network: its graphs, the agents that reach each other, and the cost of a post.
 
-What takes all pairs of agents is worked out where somebody asks: a sparse graph's slots need none of it.
+Properties of all pairs of agents are computed on demand; the slots of a sparse graph do not need them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from hushbandits.envs.network.graphs import graph_links, graph_median, hop_dista
 from hushbandits.envs.network.reach import Links, Near, connected, hops_from, reach, tree_reach
 from hushbandits.envs.network.slots import Slots
 
-#: How long a message may live, by the graph's diameter.
+#: Maximal hops of a message, as a function of the graph's diameter.
 LIVES = ("diameter", "diameter/2", "floor(diameter/2)", "ceil(diameter/2)")
-_SMALL = 256  # agents up to which the places of the last named graph are kept: some megabytes at most
+_SMALL = 256  # agents up to which the last named graph is cached: some megabytes at most
 
 
 class Places:
-    """Graphs of M agents, and the ways of posts in them.
+    """Graphs of M agents, and the paths of posts in them.
 
     Parameters
     ----------
@@ -35,12 +35,12 @@ class Places:
     routing : str
         ``"flood"`` or ``"tree"``.
     root : int or str
-        Of the tree: an agent, or ``"median"``.
+        The root of the tree: an agent, or ``"median"``.
 
     Attributes
     ----------
     slots : Slots
-        Who hears whom, and how late.
+        The senders that reach each agent, and their delays.
     edges : (G, M) int
         Transmissions of one post.
     """
@@ -57,7 +57,7 @@ class Places:
         if life is None:
             gamma = far
         self.slots = Slots(near, gamma, pace)
-        # Envs that are built alike share them.
+        # Envs with equal parameters share them.
         self.edges = locked(np.stack([self._edges(g, near[g], int(life)) for g, life in enumerate(gamma)]))
 
     def _lives(self, life: int | str | None, agents: int) -> Array:
@@ -76,36 +76,36 @@ class Places:
     def _edges(self, g: int, near: Near, life: int) -> Array:
         if self._routing == "tree":
             far = hops_from(self.graphs[g], int(self.root[g]))
-            up = np.minimum(far, life)  # hop by hop to the root, as far as it lives
+            up = np.minimum(far, life)  # hop by hop to the root, at most γ hops
             return np.where(np.arange(len(far)) == self.root[g], ((up > 0) & (far <= life)).sum(), up)
         degree = self.graphs[g].degree
-        holds = (near.sender >= 0) & (near.hops <= life - 1)  # who passes it on, besides its sender
+        holds = (near.sender >= 0) & (near.hops <= life - 1)  # agents that pass it on, besides its sender
         return (holds * degree[near.sender]).sum(1) + (degree if life > 0 else 0)
 
     @cached_property
     def adjacency(self) -> Array:
-        """(G, M, M) bool."""
+        """Adjacency, ``(G, M, M)`` bool."""
         return self._of_pairs(lambda graph: graph.matrix)
 
     @cached_property
     def distance(self) -> Array:
-        """(G, M, M) hops."""
+        """Hop distances, ``(G, M, M)``."""
         return self._of_pairs(hops_from)
 
     @cached_property
     def diameter(self) -> Array:
-        """(G,) diameter of each graph."""
+        """Diameter of each graph, ``(G,)``."""
         return locked(self.distance.max((1, 2)))
 
     @cached_property
     def root(self) -> Array:
-        """(G,) root of each tree."""
+        """Root of each tree, ``(G,)``."""
         median = self._root == "median"
         return locked(graph_median(self.distance) if median else np.full(len(self.graphs), int(self._root)))
 
     @cached_property
     def trees(self) -> tuple[Array, Array]:
-        """Along which edges posts go, and over how many of them to whom, each (G, M, M)."""
+        """Edges of the trees, and hop distances along them, each ``(G, M, M)``."""
         if self._routing == "flood":
             return self.adjacency, self.distance
         trees = [shortest_path_tree(*of) for of in zip(self.adjacency, self.distance, self.root, strict=True)]
@@ -120,7 +120,7 @@ class Places:
 def placed(
     graph: str | nx.Graph, n_agents: int, life: int | str | None, pace: int, routing: str, root: int | str
 ) -> Places:
-    """Return the places of one graph, named or given; envs built one after the other alike share them."""
+    """Return the topology of one graph, named or given; consecutive envs with equal parameters share it."""
     place = _last if isinstance(graph, str) and n_agents <= _SMALL else _laid
     return place(graph, n_agents, life, pace, routing, root)
 

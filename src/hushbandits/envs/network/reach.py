@@ -1,7 +1,7 @@
-"""Who hears whom in a sparse graph: breadth-first searches that stop after γ hops.
+"""Breadth-first search in a sparse graph: which agents are within γ hops of each agent.
 
-Their cost is the number of edges within γ − 1 hops of each agent, and their memory the pairs that they find.  So 10⁴
-agents on a cycle with γ = 2 take milliseconds, where the distances of all pairs would take 800 MB.
+Its cost is the number of edges within γ − 1 hops of each agent, and its memory the number of pairs found.  So 10⁴
+agents on a cycle with γ = 2 take milliseconds, while the distances of all pairs take 800 MB.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class Links(NamedTuple):
 
     @property
     def degree(self) -> Array:
-        """(M,) neighbours of each."""
+        """Number of neighbours of each agent, ``(M,)``."""
         return np.diff(self.start)
 
     @property
     def matrix(self) -> Array:
-        """(M, M) bool adjacency."""
+        """Return the adjacency, ``(M, M)`` bool."""
         m = len(self.start) - 1
         matrix = np.zeros((m, m), bool)
         matrix[np.repeat(np.arange(m), self.degree), self.near] = True
@@ -36,7 +36,7 @@ class Links(NamedTuple):
 
 
 def links(matrix: Array | csr_array) -> Links:
-    """Return the graph of an adjacency, dense or sparse; nobody is a neighbour of oneself."""
+    """Return the graph of a dense or sparse adjacency, without self-loops."""
     edges = csr_array(matrix).tocoo()
     u, v = edges.coords
     other = (u != v) & (edges.data > 0)
@@ -44,13 +44,13 @@ def links(matrix: Array | csr_array) -> Links:
     order = np.lexsort((v, u))
     m = edges.shape[0]
     found = Links(np.concatenate([[0], np.cumsum(np.bincount(u, minlength=m))]), v[order].astype(np.int64))
-    for array in found:  # envs that are built alike share them
+    for array in found:  # envs with equal parameters share them
         array.flags.writeable = False
     return found
 
 
 def connected(graph: Links) -> Links:
-    """Return a graph that hangs together, or raise ``ValueError``."""
+    """Return the graph if it is connected, otherwise raise ``ValueError``."""
     parts = connected_components(_sparse(graph), directed=False, return_labels=False)
     if parts > 1:
         raise ValueError(f"graph must be connected: it falls into {parts} parts")
@@ -58,21 +58,21 @@ def connected(graph: Links) -> Links:
 
 
 class Near(NamedTuple):
-    """Whom each agent hears: nearest first, then in order of name; padded with −1 and 0."""
+    """The agents that reach each agent: nearest first, then by index; padded with −1 and 0."""
 
     sender: Array  # (M, S) int32
     hops: Array  # (M, S) int32
     degree: Array  # (M,)
 
     def padded(self, width: int) -> Near:
-        """Return the same in so many slots."""
+        """Return the same with `width` slots."""
         more = ((0, 0), (0, width - self.sender.shape[1]))
         return Near(np.pad(self.sender, more, constant_values=-1), np.pad(self.hops, more), self.degree)
 
 
 @jit
 def _search(start, near, life, first, found, hops, degree, queue, seen):
-    """Search from the agents `first`, … for as long as there is room; return who comes next, and what was found."""
+    """Search from the agents `first`, … while there is room; return the next agent and the number of pairs found."""
     agents, size = degree.size, 0
     for m in range(first, agents):
         low, high, hop, seen[m], queue[0] = 0, 1, 0, m, m
@@ -98,12 +98,12 @@ def _search(start, near, life, first, found, hops, degree, queue, seen):
 
 
 def reach(graph: Links, life: int) -> Near:
-    """Return everyone within `life` hops of each agent.
+    """Return all agents within `life` hops of each agent.
 
     Raises
     ------
     ValueError
-        That is more than memory allows.
+        The result exceeds the memory limit.
     """
     agents = len(graph.start) - 1
     degree, queue, seen = np.zeros(agents, np.int64), np.empty(agents, np.int32), np.empty(agents, np.int64)
@@ -113,7 +113,7 @@ def reach(graph: Links, life: int) -> Near:
         held = 16.0 * (room + sum(len(ids) for ids, _ in parts))
         affordable(f"n_agents={agents} that hear each other over {life} hops", held)
         found, hops = np.empty(room, np.int32), np.empty(room, np.int32)
-        seen[:] = -1  # whoever had no room left searches anew
+        seen[:] = -1  # an agent without room is searched again
         first, size = _search(graph.start, graph.near, life, first, found, hops, degree, queue, seen)
         parts.append((found[:size], hops[:size]))
         room *= 2
@@ -126,7 +126,7 @@ def reach(graph: Links, life: int) -> Near:
 
 
 def tree_reach(graph: Links, root: int, life: int) -> Near:
-    """Return whom each agent hears along a shortest-path tree that serves its root alone."""
+    """Return the agents that reach each agent along a shortest-path tree to and from its root."""
     agents = len(graph.start) - 1
     hops = hops_from(graph, root)
     order = np.lexsort((np.arange(agents), hops))[1:]
@@ -139,12 +139,12 @@ def tree_reach(graph: Links, root: int, life: int) -> Near:
 
 
 def hops_from(graph: Links, root: int | None = None) -> Array:
-    """Return the hops from `root` to everyone, (M,), or from everyone, (M, M)."""
+    """Return the hop distances from `root` to all agents, (M,), or between all agents, (M, M)."""
     far: Array = shortest_path(_sparse(graph), unweighted=True, directed=False, indices=root)
     return far.astype(np.int64)
 
 
 def _sparse(graph: Links) -> csr_array:
     m = len(graph.start) - 1
-    near, start = graph.near.astype(np.int32), graph.start.astype(np.int32)  # all that SciPy before 1.15 searches
+    near, start = graph.near.astype(np.int32), graph.start.astype(np.int32)  # SciPy before 1.15 accepts int32 only
     return csr_array((np.ones(len(near)), near, start), shape=(m, m))

@@ -1,7 +1,7 @@
-"""The walks behind inboxes, compiled: from the ring's posts to what each agent hears of them.
+"""Compiled reductions of inboxes: from the posts of the ring to each agent's arrivals.
 
-A distance is symmetric, so an agent's slots name its receivers as well.  Sums run over the senders in order of name,
-and read a post once per hop distance.
+Distances are symmetric, so an agent's slots are its receivers as well.  Sums run over the senders in index order, and
+read a post once per hop distance.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from hushbandits.core import jit
 
 @jit
 def gather(value, mask, sender, delay, degree, t, out):
-    """Copy what arrived into slots."""
+    """Copy the arrivals into slots."""
     depth, runs, agents = mask.shape
     for r in range(runs):
         g = r % sender.shape[0]
         for m in range(agents):
             for s in range(degree[g, m]):
                 posted = t - delay[g, m, s] + 1
-                if posted < 1:  # slots come nearest first: all further ones are still on their way
+                if posted < 1:  # slots come nearest first: messages of all further ones have not arrived yet
                     break
                 i, w = posted % depth, sender[g, m, s]
                 if mask[i, r, w]:
@@ -32,7 +32,7 @@ def gather(value, mask, sender, delay, degree, t, out):
 def tally(arm, reward, sent, receiver, shell, t, first, out):
     """Add the arrivals of the runs `first`, `first` + 1, … to `out`, ``(n, M, K, 2)``.
 
-    Pulls and sums lie side by side, in one cache line.
+    Pulls and sums are adjacent in memory, in one cache line.
     """
     depth, _, agents = sent.shape
     # Unsigned indices spare Numba the test for negative ones.
@@ -55,7 +55,7 @@ def tally(arm, reward, sent, receiver, shell, t, first, out):
 
 @jit
 def total(value, mask, receiver, shell, t, out):
-    """Add up a field of all arrivals."""
+    """Sum a field over all arrivals."""
     depth, runs, agents = mask.shape
     for r in range(runs):
         g = r % receiver.shape[0]
@@ -72,7 +72,7 @@ def total(value, mask, receiver, shell, t, out):
 
 @jit
 def weighted(value, weight, mask, receiver, shell, t, out):
-    """Add up a field of all arrivals times another."""
+    """Sum the product of two fields over all arrivals."""
     depth, runs, agents = mask.shape
     width = value.shape[3]
     product = np.empty(width)

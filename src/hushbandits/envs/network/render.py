@@ -1,4 +1,4 @@
-"""The delayed graph in pictures: who plays what, who is byzantine, and what has just been told along which edge."""
+"""Pictures of a network: the agents' arms, byzantine agents, and the reports of the last round on each edge."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _EDGE, _BYZANTINE, _NO_ARM = "#c9ced6", "#c0143c", "#6b7280"
-_FEW = 64  # agents up to which the text tells of each
-_DOTS = 200  # ways that reports crossed, up to which each has a dot
+_FEW = 64  # agents up to which the text lists each
+_DOTS = 200  # crossed edges up to which each has a dot
 _UNIT = 80.0  # points of a graph's radius
 
 
 def byzantine(core: World) -> Array:
-    """``(M,)`` bool: agents whose reports some wrapper contaminates."""
+    """Return the agents whose reports some wrapper contaminates, ``(M,)`` bool."""
     marked = np.zeros(core.n_agents, bool)
     for wrapper in core.wrappers:
         marked |= getattr(wrapper, "byzantine", np.zeros((1, core.n_agents), bool))[0]
@@ -32,7 +32,7 @@ def byzantine(core: World) -> Array:
 
 
 def told(core: World) -> tuple[Array, Array]:
-    """Copies that crossed each edge in the last round, ``(M, M)`` from × to, and the arm most report (−1: none)."""
+    """Return the copies on each edge in the last round, ``(M, M)`` from × to, and their commonest arm (−1: none)."""
     via, to, _, _, said = core.crossings().T
     count = np.zeros((core.n_agents, core.n_agents), np.int64)
     np.add.at(count, (via, to), 1)
@@ -44,10 +44,10 @@ def told(core: World) -> tuple[Array, Array]:
 
 
 class GraphPicture(Picture):
-    """Draws the graph and a bar per arm: an agent is a disc in the colour of its arm, a report a dot on its edge."""
+    """Draws the graph and a bar per arm: agents are discs in the colour of their arm, reports are dots on edges."""
 
     def _on(self) -> Array:
-        """``(K,)`` how many agents pulled each arm."""
+        """Return how many agents pulled each arm, ``(K,)``."""
         k = self.core.n_arms
         return np.zeros(k, np.int64) if self.arm is None else np.bincount(self.arm[0], minlength=k)
 
@@ -89,7 +89,7 @@ class GraphPicture(Picture):
         )
 
     def _graph(self, axes: Axes, bad: Array, shades: list[tuple[float, ...]]) -> str:
-        """Draw the graph; say what its dots are."""
+        """Draw the graph; return the caption of its dots."""
         from matplotlib.collections import LineCollection
 
         core: World = self.core
@@ -115,7 +115,7 @@ class GraphPicture(Picture):
         via, to = np.nonzero(crossed)
         if not 0 < len(via) <= _DOTS:
             return ""
-        where = place[via] + 0.36 * (place[to] - place[via])  # nearer to where it comes from: two ways, two dots
+        where = place[via] + 0.36 * (place[to] - place[via])  # nearer to the sender: two directions, two dots
         area = (wide / 3.5) ** 2 * (0.5 + crossed[via, to] / crossed.max())
         hues = [_NO_ARM if k < 0 else shades[k] for k in told_arm[via, to]]
         axes.scatter(where[:, 0], where[:, 1], s=area, c=hues, edgecolors="white", linewidths=0.3, zorder=2)
@@ -125,7 +125,7 @@ class GraphPicture(Picture):
 
 
 def _diameter(place: Array) -> float:
-    """Points across a disc, so that neighbours leave each other room."""
+    """Return the diameter of a disc in points, so that neighbours do not overlap."""
     apart = np.hypot(*(place[:, None] - place[None]).transpose(2, 0, 1))
     np.fill_diagonal(apart, 1.0)
     return float(np.clip(0.65 * _UNIT * np.quantile(apart.min(1), 0.25), 3.0, 18.0))
@@ -133,7 +133,7 @@ def _diameter(place: Array) -> float:
 
 @lru_cache(maxsize=8)
 def _layout(matrix: bytes, m: int) -> Array:
-    """``(M, 2)`` places in [−1, 1]: a grid, a ring where all have equally many neighbours, else by distances."""
+    """Return positions in [−1, 1], ``(M, 2)``: a grid, a ring for regular graphs, otherwise by distances."""
     ways, side = np.frombuffer(matrix, bool).reshape(m, m), math.isqrt(m)
     graph = nx.from_numpy_array(ways)
     if side**2 == m and np.array_equal(ways, adjacency("grid", m)):

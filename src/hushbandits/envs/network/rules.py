@@ -1,4 +1,4 @@
-"""What an agent of the network does, as compiled rules, and the loops that these make: phases, and rounds at once."""
+"""Compiled rules of network agents, and the loops built from them: single phases, and blocks of rounds."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ def standard_report(state, values, now, r, arms, rewards):
 
 @jit
 def nothing(state, r, heard, t):
-    """Take in nothing: of agents that hear nobody, or to whom the mixing is all."""
+    """Ignore arrivals: the rule of agents without messages, or with mixing alone."""
 
 
 class Rules(NamedTuple):
-    """What all agents of run r do in a round, compiled; each rule gets the team's `state` first.
+    """The rules of all agents of run r in a round; each rule gets the team's `state` as its first argument.
 
     Parameters
     ----------
     act : (state, t, r, arms)
         Phase 1 of round t = 1, 2, …: write their arms to ``arms[r]``.
     learn : (state, r, arms, rewards)
-        Take in their own rewards, ``rewards[r]``.
+        Process their own rewards, ``rewards[r]``.
     hear : (state, r, heard, t)
-        Take in what arrives at the end of round t.
+        Process the arrivals at the end of round t.
     takes : str
-        What it is given as `heard`:
+        The form of `heard`:
 
-        ``"posts"``: the ring's `Mail`, whose newest posts are those of round ``mail.posted``; such a team says by its
-        own `hear` how it reads an inbox.
-        ``"tally"``: (M, K, 2) pulls and reward sums of run r, whoever gives a tally (a ring, a flood, a secure sum).
-        ``"mix"``: what was posted, (R, M, K, 2).  The array ``state.sums`` of that shape has been averaged with the
+        ``"posts"``: the ring's `Mail`, whose newest posts are those of round ``mail.posted``; such a team overrides
+        `hear` to read an inbox.
+        ``"tally"``: (M, K, 2) pulls and reward sums of run r, from any inbox with a tally.
+        ``"mix"``: the posts, (R, M, K, 2).  The array ``state.sums`` of that shape has been averaged with the
         neighbours' by the weights ``state.matrix``, (G, M, M).
         ``"states"``: (M, K, 2) counts, and means times counts, of the latest state of every sender (`STATES`), and of
         the agent's own where it is told it.
     post : (state, values, now, r, arms, rewards)
-        After `learn`: write everyone's message to ``values[i][now, r]``, field by field.
+        After `learn`: write all agents' messages to ``values[i][now, r]``, field by field.
     fields : tuple of str
-        The message's.
+        The fields of the message.
     """
 
     act: Callable[..., None]
@@ -61,26 +61,26 @@ class Rules(NamedTuple):
 
 
 class Books(NamedTuple):
-    """What a round leaves behind besides its posts."""
+    """Results of a round besides its posts."""
 
     arms: Array  # (R, M) the team's
     rewards: Array  # (R, M) of the last round
     regret: Array  # (R, M)
     messages: Array  # (R,)
     edges: Array  # (G, M) transmissions of one post
-    quiet: int  # rounds before anybody sends
+    quiet: int  # initial rounds without messages
 
 
 class Fates(NamedTuple):
-    """What wrappers make of each post by luck alone, whatever it says."""
+    """Effects of wrappers on each post that do not depend on its content."""
 
-    kept: Array  # (rounds, R, M) bool whether it leaves, or (0, R, M): all do
-    reward: Array  # (rounds, R, M) the reward in its place, NaN: its own; or (0, R, M): all their own
-    posting: Posting | None = None  # what turns the reports into states
+    kept: Array  # (rounds, R, M) bool whether it is sent, or (0, R, M): all are
+    reward: Array  # (rounds, R, M) the new reward, NaN: unchanged; or (0, R, M): all unchanged
+    posting: Posting | None = None  # turns the reports into states
 
 
 class Payment(NamedTuple):
-    """What a pull pays, given its luck: whether this is below the location, or the location plus it, clipped."""
+    """Reward of a pull from its random number: whether it is below the location, or their clipped sum."""
 
     location: Array  # (R, rounds, K), or (R, 1, K): all alike
     gap: Array
@@ -131,7 +131,7 @@ def _as_posted(values, now, r, fates, i):
 
 
 class Loops(NamedTuple):
-    """What rules make."""
+    """Loops built from rules."""
 
     act: Callable[..., None]  # the phases: all runs
     learn: Callable[..., None]
@@ -139,17 +139,17 @@ class Loops(NamedTuple):
     tallied: Callable[..., None]
     mixed: Callable[..., None]
     rounds: Callable[..., None]  # blocks of rounds
-    close: Callable[..., None]  # a round from its rewards on
+    close: Callable[..., None]  # a round after its rewards
 
 
 @lru_cache
 def compiled(rules: Rules, poster: Callable[..., None] | None = None) -> Loops:
-    """What compiled rules make, compiled; `poster` posts states in place of the standard report."""
+    """Return compiled loops of compiled rules; `poster` posts states instead of the default message."""
     return _written(rules, jit, poster)
 
 
 def interpreted(rules: Rules, poster: Callable[..., None] | None = None) -> Loops:
-    """What rules in plain Python make: the phases alone can be played."""
+    """Return loops of rules in plain Python: only the phases can be played."""
     return _written(rules, lambda rule: rule, poster)
 
 
@@ -185,7 +185,7 @@ def _written(rules: Rules, turned: Turn, poster: Callable[..., None] | None) -> 
 
     @turned
     def rounds(state, mail, room, books, payment, luck, fates, t, posted):
-        for r in range(luck.shape[1]):  # run by run: what one touches stays in the caches
+        for r in range(luck.shape[1]):  # run by run: its arrays stay in the caches
             for i in range(luck.shape[0]):
                 act(state, t + i + 1, r, books.arms)
                 _pay(payment, luck, i, r, books)
@@ -200,7 +200,7 @@ def _written(rules: Rules, turned: Turn, poster: Callable[..., None] | None) -> 
 
 
 def _ended(rules: Rules, hear_mixed: Callable[..., None], turned: Turn) -> Callable[..., None]:
-    """The end of a round, from its rewards on, of agents who post what their rules say."""
+    """Return the end of a round, after its rewards, of agents whose rules write their posts."""
     learn, post, hear_ring = rules.learn, rules.post, _from_ring(rules, hear_mixed, turned)
     amend = _replaced if post is standard_report else _as_posted
 
@@ -230,7 +230,7 @@ def _mixed(hear: Callable[..., None], turned: Turn) -> Callable[..., None]:
 
 
 def _from_ring(rules: Rules, hear_mixed: Callable[..., None], turned: Turn) -> Callable[..., None]:
-    """How `hear` is asked in compiled rounds."""
+    """Return the call of `hear` in compiled rounds."""
     hear = rules.hear
 
     @turned
@@ -248,5 +248,5 @@ def _from_ring(rules: Rules, hear_mixed: Callable[..., None], turned: Turn) -> C
     def mixed(state, r, mail, room, posted, t):
         hear_mixed(state, r, mail, posted, t)
 
-    # states are heard as they change, or by the phases
+    # states arrive as changes, or by the phases
     return {"posts": posts, "tally": tallied, "mix": mixed, "states": posts}[rules.takes]

@@ -1,9 +1,9 @@
-"""Inboxes over a delayed graph: padded neighbour slots onto a ring of past posts.
+"""Inboxes of a network with delays: padded neighbour slots that read a ring of past posts.
 
 Every agent posts once per round; the post of round s reaches hop distance d at the end of round s + d − 1.
-So nothing is ever copied along the way: the ring keeps the last rounds' posts, and a slot is (sender, delay).
-The reductions are compiled and walk the senders in order of name, so a sum never depends on the batch; they read
-a post once per hop distance and add it to everyone there, so that no addition waits for the one before.
+No post is copied on its way: the ring keeps the last rounds' posts, and a slot is (sender, delay).
+The reductions are compiled and visit the senders in index order, so a sum never depends on the batch.  They read a post
+once per hop distance and add it to all receivers there, so that no addition waits for the previous one.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from hushbandits.envs.network.reductions import gather, mix, tally, total, weigh
 
 
 class Slots:
-    """Who hears whom, and how late.
+    """The senders that reach each agent, and their delays.
 
     Parameters
     ----------
     near : sequence of G Near
-        Whom each agent hears, and over how many hops, symmetric (whom one hears hears one); G = 1 (one graph for all
-        runs) or R.
+        The agents that reach each agent, and their hops; the relation is symmetric.  G = 1 (one graph for all runs)
+        or R.
     life : sequence of G ints
-        γ, the hops after which a message dies.
+        γ, the most hops that a message travels.
     pace : int
         Rounds that a hop takes.
 
@@ -39,7 +39,7 @@ class Slots:
     sender, delay : (G, M, S) int
         Slot s of agent m holds the posts of `sender`, `delay` rounds away; nearest first, padded with −1 and 0.
     degree : (G, M) int
-        How many slots are real.
+        How many slots are in use.
     shell : (G, M, depth + 1) int
         Slots ``shell[d − 1] … shell[d] − 1`` of an agent are the agents d rounds away.
     """
@@ -62,9 +62,9 @@ class Slots:
 
     @cached_property
     def lag(self) -> Array:
-        """(G, M, M) int, rounds from one agent to another; 0 where nothing arrives."""
+        """Rounds from one agent to another, ``(G, M, M)`` int; 0 if no message arrives."""
         graphs, agents = self.degree.shape
-        affordable(f"who hears whom among n_agents={agents}", 8.0 * graphs * agents**2)
+        affordable(f"delays between all pairs of n_agents={agents}", 8.0 * graphs * agents**2)
         lag = np.zeros((graphs, agents, agents), np.int64)
         g, m, s = np.nonzero(self.sender >= 0)
         lag[g, m, self.sender[g, m, s]] = self.delay[g, m, s]
@@ -73,7 +73,7 @@ class Slots:
 
     @staticmethod
     def size(agents: int, graphs: int, width: int, depth: int) -> float:
-        """Bytes that so many slots take while they are laid out."""
+        """Return the bytes that the slots take while they are built."""
         return graphs * agents * (32.0 * width + 24.0 * (depth + 1))
 
 
@@ -83,7 +83,7 @@ class Ring:
     Parameters
     ----------
     fields : Fields
-        What a post holds.
+        The fields of a post.
     depth, runs, agents : int
         How many rounds to keep, and R and M.
     """
@@ -94,18 +94,18 @@ class Ring:
         shape = (self.depth, runs, agents)
         self.values = {k: np.zeros((*shape, *f.shape), f.dtype) for k, f in fields.items()}
         self.sent = np.zeros(shape, bool)
-        #: For states (`Field.latest`): whether the sender has ever been heard up to that round.
+        #: For states (`Field.latest`): whether the sender has posted in any round up to that one.
         self.held = np.zeros(shape, bool)
         self.t = 0
 
     @staticmethod
     def size(fields: Fields, depth: int, runs: int, agents: int) -> float:
-        """Bytes that a ring takes."""
+        """Return the bytes that a ring takes."""
         post = sum(math.prod(f.shape) * f.form.itemsize for f in fields.values()) + 2
         return float(max(1, depth)) * runs * agents * post
 
     def reset(self, rows: Array) -> None:
-        """Forget the posts of the runs `rows`; the count of rounds goes on."""
+        """Forget the posts of the runs `rows`; the round number continues."""
         for array in (self.sent, self.held, *self.values.values()):
             array[:, rows] = 0
 
@@ -125,7 +125,7 @@ class Ring:
         self.depth = depth
 
     def post(self, message: dict[str, Array]) -> None:
-        """Add a round's posts; one that was not sent leaves its sender's last state standing."""
+        """Add a round's posts; if a post was not sent, its sender's last state is kept."""
         before, self.t = self.t % self.depth, self.t + 1
         now = self.t % self.depth
         sent = message["sent"]
@@ -140,9 +140,9 @@ class Ring:
 
 
 class Mail(NamedTuple):
-    """The posts of the last rounds, ``(depth, R, M, …)``, and the ways they take (`Ring`, `Slots`)."""
+    """The posts of the last rounds, ``(depth, R, M, …)``, and the slots that read them (`Ring`, `Slots`)."""
 
-    values: tuple[Array, ...]  # by the fields that were asked for
+    values: tuple[Array, ...]  # one array per requested field
     sent: Array
     held: Array
     sender: Array
@@ -152,7 +152,7 @@ class Mail(NamedTuple):
 
     @classmethod
     def of(cls, ring: Ring, slots: Slots, fields: tuple[str, ...]) -> Mail:
-        """Return what a ring holds of these fields; compiled code reads it, and writes to it."""
+        """Return a ring's arrays of these fields, which compiled code reads and writes."""
         values = tuple(map(ring.values.__getitem__, fields))
         return cls(values, ring.sent, ring.held, slots.sender, slots.delay, slots.degree, slots.shell)
 
@@ -163,13 +163,13 @@ def _anyone(agents: int) -> Field:
 
 
 class SlotInbox(Inbox):
-    """What reaches each agent at the end of a round.
+    """The inbox of each agent at the end of a round.
 
     Valid until the next round: later it raises.  ``sender`` (the sender) is a field unless a wrapper hid it; then no
     public name leads to it.
     """
 
-    #: Whether several posts of one sender may come at once.
+    #: Whether several posts of one sender may arrive at once.
     several: ClassVar[bool] = False
 
     def __init__(self, ring: Ring, slots: Slots, n_arms: int):
@@ -182,7 +182,7 @@ class SlotInbox(Inbox):
 
     @property
     def fields(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What it offers."""
+        """The names of the fields."""
         return self._fields
 
     def _hide_senders(self, order: Callable[[], Array]) -> SlotInbox:
@@ -197,13 +197,13 @@ class SlotInbox(Inbox):
             if field not in self._fields:
                 raise KeyError(f"no field {field!r} in this inbox; it offers: {', '.join(self._fields)}")
         if self._round != (now := self._clock.t):
-            raise RuntimeError(f"this inbox is that of round {self._round}, and it is round {now}: read it then")
+            raise RuntimeError(f"this inbox is that of round {self._round}, but it is round {now}: read it earlier")
 
     def _needs_event(self, field: str) -> None:
         self._needs("sender", field)
         if field == "sender":
             raise KeyError(
-                f"sender says nothing by itself; name one of: {', '.join(f for f in self._fields if f != field)}"
+                f"sender cannot be read alone; name one of: {', '.join(f for f in self._fields if f != field)}"
             )
 
     @staticmethod
@@ -211,7 +211,7 @@ class SlotInbox(Inbox):
         return checked(what, agents, _anyone(m), (runs,))
 
     def _mail(self, fields: tuple[str, ...]) -> tuple[Mail, int]:
-        # what the ring itself holds, of all agents, and how many rounds were posted: for compiled code alone
+        # the ring's arrays of all agents, and the number of rounds posted: for compiled code alone
         self._needs("sender", *fields)
         return Mail.of(self._ring, self._slots, fields), self._round
 
@@ -233,13 +233,13 @@ class SlotInbox(Inbox):
 
     @property
     def arrived(self) -> Array:
-        """``(R, M, S)`` bool: a message of this round's arrivals, or a state that still stands."""
+        """``(R, M, S)`` bool: whether a slot holds a message of this round, or a state that is still valid."""
         self._needs()
         return self._gathered(self._there, self._there)
 
     @property
     def _there(self) -> Array:
-        # which posts fill a slot: of states alone, whatever their sender has last said
+        # the posts that fill a slot; if all fields are states, the sender's last post
         ring = self._ring
         return ring.held if all(f.latest for f in ring.fields.values()) else ring.sent
 
@@ -252,7 +252,7 @@ class SlotInbox(Inbox):
         return self._gathered(ring.values[field], ring.held if ring.fields[field].latest else ring.sent)
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
-        """Return what each agent just heard from one sender per run.
+        """Return each agent's latest arrival from one sender per run.
 
         Parameters
         ----------
@@ -274,7 +274,7 @@ class SlotInbox(Inbox):
         return self._ring.values[field][index], (lag > 0) & (posted >= 1) & self._ring.sent[index]
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
-        """Return what reached one receiver per run: values ``(R, S, …)`` and the mask ``(R, S)``."""
+        """Return the arrivals of one receiver per run: values ``(R, S, …)`` and the mask ``(R, S)``."""
         self._needs_event(field)
         _, n, m = self._ring.sent.shape
         runs, receiver = np.arange(n), self._agents("receiver", receiver, n, m)
@@ -287,7 +287,7 @@ class SlotInbox(Inbox):
     # -- reduced --------------------------------------------------------------------------------------------
 
     def tally(self) -> tuple[Array, Array]:
-        """Pulls and reward sums per arm of this round's arrivals, each ``(R, M, K)``."""
+        """Return pulls and reward sums per arm of this round's arrivals, each ``(R, M, K)``."""
         if not {"arm", "reward"} <= set(self._fields):
             return super().tally()
         self._needs()
@@ -297,14 +297,14 @@ class SlotInbox(Inbox):
         return out[..., 0], out[..., 1]
 
     def total(self, field: str, weight: str | None = None) -> Array:
-        """Sum of `field` (times `weight`, of the same shape) over what arrived, ``(R, M, …)``."""
+        """Return the sum of `field` (times `weight`, of the same shape) over the arrivals, ``(R, M, …)``."""
         if field not in self._ring.values or not {field, weight or field} <= set(self._fields):
             return super().total(field)
         self._needs()
         ring, slots = self._ring, self._slots
         kind, values = ring.fields[field], ring.values[field]
         flat = values.reshape(*ring.sent.shape, -1)
-        out = np.zeros(flat.shape[1:], np.int64 if flat.dtype == bool else flat.dtype)  # bits are counted
+        out = np.zeros(flat.shape[1:], np.int64 if flat.dtype == bool else flat.dtype)  # True counts as 1
         mask = ring.held if kind.latest else ring.sent
         if weight is None:
             total(flat, mask, slots.sender, slots.shell, ring.t, out)
@@ -314,25 +314,25 @@ class SlotInbox(Inbox):
         return out.reshape(*ring.sent.shape[1:], *kind.shape)
 
     def mix(self, field: str, matrix: Array) -> Array:
-        """Average a field with the neighbours', ``Σ_w P_mw x_w``, ``(R, M, …)``: one step of gossip.
+        """Return the average of a field with the neighbours', ``Σ_w P_mw x_w``, ``(R, M, …)``: one step of gossip.
 
         Parameters
         ----------
         field : str
-            What everyone has just posted.
+            A field of the last posts.
         matrix : (G, M, M) array
-            P, 0 between agents that are no neighbours, G = 1 or R; a neighbour's value that was lost counts as one's
-            own.
+            P, 0 between agents that are no neighbours, G = 1 or R.  The agent's own value replaces a lost value of a
+            neighbour.
 
         Raises
         ------
         ValueError
-            Messages travel further than to neighbours, or take longer than a round.
+            Messages travel beyond neighbours, or take more than a round.
         """
         self._needs_event(field)
         ring, slots = self._ring, self._slots
         if slots.depth != 1:
-            raise ValueError("gossip goes from neighbour to neighbour in a round: it needs life=1 and extra_delay=0")
+            raise ValueError("gossip needs life=1 and extra_delay=0: messages that reach neighbours within a round")
         _, runs, m = ring.sent.shape
         given = as_array(matrix)
         graphs = given.shape[0] if given.ndim == 3 and given.shape[0] in (1, runs) else 1
@@ -346,13 +346,13 @@ class SlotInbox(Inbox):
 
 
 class TallyInbox(Inbox):
-    """Sums per arm and nothing else: what a secure aggregation leaves of a round's arrivals.
+    """An inbox with sums per arm alone: the output of secure aggregation over a round's arrivals.
 
     Parameters
     ----------
     pulls, sums : (R, M, K) arrays
     opened : (R, M) bool
-        Whether there is a sum at all.
+        Whether there is a sum.
     """
 
     def __init__(self, pulls: Array, sums: Array, opened: Array):
@@ -362,17 +362,17 @@ class TallyInbox(Inbox):
 
     @property
     def fields(self) -> tuple[str, ...]:  # type: ignore[override]
-        """``tally`` alone."""
+        """The names of the fields: ``tally`` alone."""
         return ("tally",)
 
     @property
     def arrived(self) -> Array:
-        """``(R, M, 1)``: one slot, the sum."""
+        """``(R, M, 1)`` bool: one slot, the sum."""
         return self._opened[:, :, None]
 
     def __getitem__(self, field: str) -> Array:
         if field != "tally":
-            raise KeyError(f"no field {field!r} in this inbox: only sums per arm are to be had (tally)")
+            raise KeyError(f"no field {field!r} in this inbox; its only field: tally (sums per arm)")
         return np.stack([self._pulls, self._sums], 2)[:, :, None]
 
     def tally(self) -> tuple[Array, Array]:

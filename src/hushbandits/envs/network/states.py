@@ -1,8 +1,8 @@
-"""States that agents post, means and counts by arm, heard as what changes of them: in compiled rounds.
+"""Compiled rounds of agents that post states (means and counts by arm), with incremental sums of received states.
 
-A round changes a sender's state in one arm.  So receivers need not add up all states anew: they keep the sum of what
-has reached them, and a change is added where it arrives.  The sums are the same to the bit where counts and means times
-counts are numbers of a grid that doubles hold exactly (`PrivateMeans`).
+A round changes a sender's state in one arm.  Receivers therefore keep the sum of the states that have reached them, and
+add each change when it arrives.  The sums are identical to the bit if counts, and means times counts, lie on a grid
+that doubles hold exactly (`PrivateMeans`).
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from hushbandits.envs.network.slots import Ring, SlotInbox, Slots
 
 #: Compiles a function, or leaves it as it is.
 Turn = Callable[[Callable[..., None]], Callable[..., None]]
-#: What a state says: of each arm.
+#: The fields of a state, per arm.
 STATES = ("mean", "count")
 
 
 class Posting(NamedTuple):
-    """How a wrapper turns standard reports into states, in the rounds of a block."""
+    """A wrapper's data for turning default messages into states, in the rounds of a block."""
 
     state: object  # its arrays, among them `mean` and `pulls`, (R, M, K)
     luck: Array  # (rounds, R, M)
-    told: bool  # whether agents are told of their own rewards what they post, and nothing else
+    told: bool  # whether agents see their own posts instead of their own rewards
 
 
 class Changes(NamedTuple):
-    """Sums of the states that have reached each agent, and the changes that are on their way."""
+    """Sums of the states that have reached each agent, and the changes in flight."""
 
     heard: Array  # (R, M, K, 2) counts, and means times counts
-    arm: Array  # (depth, R, M) where a post differs from the one before it
-    step: Array  # (depth, R, M, 2) and by how much
+    arm: Array  # (depth, R, M) the arm in which a post differs from the previous one
+    step: Array  # (depth, R, M, 2) the difference
 
     @classmethod
     def of(cls, ring: Ring, slots: Slots, n_arms: int, told: Mapping[str, Array]) -> Changes:
-        """Return them as they stand after the last round: `told` are the states of the agents' own that they hear."""
+        """Return the sums and changes after the last round; `told` are the agents' own states that they receive."""
         inbox = SlotInbox(ring, slots, n_arms)
         heard = np.stack([inbox.total("count"), inbox.total("mean", weight="count")], -1)
         if told:
@@ -57,7 +57,7 @@ def of_states(
     learn: Callable[..., None], post: Callable[..., None], hear: Callable[..., None], leave: Callable[..., None],
     turned: Turn,
 ) -> Callable[..., None]:  # fmt: skip
-    """Return the end of a round, from its rewards on, of agents whose wrapper posts states by the rule `post`."""
+    """Return the end of a round, after its rewards, of agents whose wrapper posts states by the rule `post`."""
 
     @turned
     def posted(mail, changes, books, posting, i, r, t, now):

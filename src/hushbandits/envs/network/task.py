@@ -1,4 +1,4 @@
-"""Cooperation over a delayed graph as a learner meets it."""
+"""Cooperation over a graph as a reinforcement-learning task."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hushbandits.envs.rounds.task import ArmTask
 
 
 class NetworkTask(GraphPicture, ArmTask):
-    """As `ArmTask`, with the graph in its picture.
+    """An `ArmTask` whose picture shows the graph.
 
     Examples
     --------
