@@ -20,7 +20,7 @@ PLACES = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 
 
 def value(rng, law, n, statistic):
-    """One line."""
+    """Return a line of the law."""
     x = LAWS[law][0](rng, (n, 1))
     return [Stratum([0], x)], np.ones(1), centres[statistic, law]
 

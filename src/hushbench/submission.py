@@ -28,7 +28,7 @@ class Refuted(ValueError):
 
 @dataclass(frozen=True)
 class Submission:
-    """A submission.
+    """Results of an agent, with their provenance.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Submission:
 
     @cached_property
     def agent(self) -> hb.Use:
-        """Who played."""
+        """Return the agent."""
         return hb.Use.from_dict(self.data["agent"])
 
     @cached_property

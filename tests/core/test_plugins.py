@@ -9,7 +9,7 @@ from hushbandits.core.utils import Registry, Spec
 
 
 class Ours(dict):
-    """What ships."""
+    """A built-in class."""
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from hushbandits.privacy.samplers import (
 
 
 def polya_pmf(law):
-    """Of the difference of two negative binomials, by convolution."""
+    """Return probabilities of the difference of two negative binomials, by convolution."""
     k = np.arange(1200)
     one = stats.nbinom.pmf(k, law.r, -math.expm1(-1 / law.b))
     both = np.convolve(one, one[::-1])

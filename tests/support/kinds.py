@@ -73,7 +73,7 @@ def _names(mark):
 
 
 class _Value:
-    """What one ``parametrize`` gives to its names at a time."""
+    """Values that one ``parametrize`` gives to its names in a case."""
 
     def __init__(self, mark, i):
         given, names, ids = [*mark.args[1]][i], _names(mark), mark.kwargs.get("ids")

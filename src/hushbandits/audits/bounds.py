@@ -1,7 +1,7 @@
-"""Does a mechanism keep its word?
+"""Lower bounds on ε from runs, which refute guarantees.
 
-Black box: a lower confidence bound on ε from runs on neighbouring inputs.  One run: how well an observer guesses many
-users' bits at once.  Every statistical test holds at its level for any number of runs.
+A black-box check bounds ε from runs on neighbouring inputs.  A check of one run counts an observer's right guesses of
+many users' bits.  Every statistical test holds at its level for any number of runs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy import special, stats
 from hushbandits.core import Array
 from hushbandits.privacy.divergence import until
 
-#: Where ε is first looked for, and no further, and how finely.
+#: Search for ε: first upper end, limit, and tolerance.
 _LARGEST = 60.0, 60.0, 1e-4
 
 
@@ -26,7 +26,8 @@ def epsilon_lower_bound(
     """Return the ε that two counts of one event refute, each of `samples` runs, on neighbouring inputs.
 
     (ε, δ)-DP has ``p ≤ e^ε q + δ``.  With Clopper–Pearson bounds at level/2 each, ε is at least
-    ``ln((p_lo − δ)/q_hi)`` but for a probability `level`.  `other_samples`: runs of the other side, where they differ.
+    ``ln((p_lo − δ)/q_hi)`` except with probability `level`.  `other_samples`: runs on the other input, if their number
+    differs.
     """
     n = samples if other_samples is None else other_samples
     low = stats.beta.ppf(level / 2, hits, samples - hits + 1) if hits else 0.0
@@ -36,17 +37,17 @@ def epsilon_lower_bound(
 
 @dataclass(frozen=True)
 class Event:
-    """One feature is at most (at least, equal to) a value; more likely on the second side where `swap` is true."""
+    """Event that a feature is ≤, ≥ or = a value; it is more likely on the second input if `swap` is true."""
 
     feature: int
     kind: str
     value: float
     swap: bool
-    #: The bound on ε that it was chosen for.
+    #: The bound on ε for which it was chosen.
     promised: float
 
     def refuted(self, innocent: Array, guilty: Array, delta: float, level: float) -> float:
-        """Return the ε that other runs refute by it, features (F, N) and (F, N′)."""
+        """Return the ε that other runs refute by this event, given their features (F, N) and (F, N′)."""
         sides = (innocent, guilty)[:: -1 if self.swap else 1]
         at = np.array([self.value])
         hits, others = (int(_hits(x[self.feature], self.kind, at)[0]) for x in sides)
@@ -54,7 +55,7 @@ class Event:
 
 
 def _quick_bounds(counts: Sequence[Array], samples: Sequence[int], delta: float, z: float) -> Array:
-    """`epsilon_lower_bound` by Wilson's intervals: to choose by, not to refute by."""
+    """Return `epsilon_lower_bound` with Wilson's intervals, which may choose an event but not refute."""
 
     def bound(count: Array, n: int, sign: int) -> Array:
         p = count / n
@@ -67,10 +68,10 @@ def _quick_bounds(counts: Sequence[Array], samples: Sequence[int], delta: float,
 
 
 def best_event(innocent: Array, guilty: Array, delta: float, level: float) -> Event | None:
-    """Return the event that tells two neighbouring inputs apart best, by Wilson's bound; ``None``: none does.
+    """Return the event that separates two neighbouring inputs best, by Wilson's bound, or ``None``.
 
-    Of every feature the events ``≤ t``, ``≥ t`` and, where it has few values, ``= t`` are tried, in both directions.
-    `innocent` and `guilty` are F features of the runs on either input, (F, N) and (F, N′).
+    The events ``≤ t``, ``≥ t`` and, for features with few values, ``= t`` are tried in both directions.  `innocent` and
+    `guilty` are F features of the runs on the two inputs, (F, N) and (F, N′).
     """
     z, best = float(stats.norm.isf(level / 4)), None
     samples = innocent.shape[1], guilty.shape[1]
@@ -88,24 +89,24 @@ def best_event(innocent: Array, guilty: Array, delta: float, level: float) -> Ev
 
 
 _FEW = 64
-#: Where thresholds stand, ever closer to both ends.
+#: Quantiles of the thresholds, denser towards both ends.
 _QUANTILES = np.unique(
     [*np.linspace(0, 1, _FEW // 2), *(2.0**-k for k in range(5, 16)), *(1 - 2.0**-k for k in range(5, 16))]
 )
 
 
 def _hits(x: Array, kind: str, at: Array) -> Array:
-    # how many of x are ≤, ≥ or = each value
+    # count the x that are ≤, ≥ or = each value
     x = np.sort(x)
     below, upto = np.searchsorted(x, at, "left"), np.searchsorted(x, at, "right")
     return {"≤": upto, "≥": len(x) - below, "=": upto - below}[kind]
 
 
 def smallest_refuted(epsilon: float, delta: float, samples: int, level: float, power: float = 0.9) -> float:
-    """Return the smallest true ε that `samples` runs a side refute of a claim, with probability `power`.
+    """Return the smallest true ε at which `samples` runs per input refute the claim with probability `power`.
 
-    Of the mechanism whose best event has probability ½ on one side and ``e^(−ε)/2`` on the other, as Laplace noise's.
-    Infinite where no true ε is refuted: a claim that is large for the number of runs.
+    It is computed for a mechanism like Laplace noise, whose best event has probability ½ on one input and ``e^(−ε)/2``
+    on the other.  It is infinite if no true ε is refuted, since the claim is large for the number of runs.
     """
     miss = (1 - power) / 2  # on either count
 
@@ -118,9 +119,9 @@ def smallest_refuted(epsilon: float, delta: float, samples: int, level: float, p
 
 
 def critical_share(mean: float, n: int, level: float) -> float:
-    """Return what the share of n independent events of this mean probability exceeds with probability ≤ `level`.
+    """Return the share that n independent events of this mean probability exceed with probability ≤ `level`.
 
-    By Hoeffding's bound ``e^(−n KL(share ‖ mean))``, which holds for events of different probabilities as well.
+    Source: Hoeffding's bound ``e^(−n KL(share ‖ mean))``, which also holds for events of different probabilities.
     """
 
     def may_be(x: float) -> bool:
@@ -133,20 +134,20 @@ def critical_share(mean: float, n: int, level: float) -> float:
 def one_run_p_value(
     correct: int, guesses: int, epsilon: float, delta: float = 0.0, canaries: int | None = None
 ) -> float:
-    """p-value of (ε, δ)-DP when an observer of one run guesses independent fair bits, each the input of one canary.
+    """Return the p-value of (ε, δ)-DP for an observer of one run, who guesses fair bits, the inputs of canaries.
 
     Under ε-DP a guess is right with probability at most ``q = e^ε/(1 + e^ε)``, given all others, so the number of right
-    ones is at most ``W``, binomial; the observer may abstain, by whatever it sees.  δ adds ``2mδ·max_i P(v > W ≥ v −
-    i)/i`` for m canaries and v right guesses (Steinke, Nasr & Jagielski 2023, theorem 5.2 and appendix D).
+    ones is at most ``W``, binomial; the observer may abstain for any reason.  δ adds ``2mδ·max_i P(v > W ≥ v − i)/i``
+    for m canaries and v right guesses (Steinke, Nasr & Jagielski 2023, theorem 5.2 and appendix D).
 
     Parameters
     ----------
     correct, guesses : int
-        Right guesses, of how many.
+        Numbers of right guesses and of all guesses.
     epsilon, delta : float
         The claim.
     canaries : int, optional
-        Bits that there were to guess; by default as many as guesses.
+        Number of bits; default: the number of guesses.
     """
     q = 1 / (1 + math.exp(-epsilon))
     p = float(stats.binom.sf(correct - 1, guesses, q))
@@ -157,7 +158,7 @@ def one_run_p_value(
 
 
 def one_run_bound(correct: int, guesses: int, delta: float, level: float, canaries: int | None = None) -> float:
-    """Return the ε that right guesses of one run refute, at this level; arguments as of `one_run_p_value`."""
+    """Return the ε that right guesses of one run refute at this level; arguments as in `one_run_p_value`."""
 
     def refuted(epsilon: float) -> bool:
         return one_run_p_value(correct, guesses, epsilon, delta, canaries) < level
@@ -166,11 +167,11 @@ def one_run_bound(correct: int, guesses: int, delta: float, level: float, canari
 
 
 def one_run_least(epsilon: float, delta: float, canaries: int, level: float, power: float = 0.9) -> float:
-    """Return the smallest true ε that `canaries` of one run refute of a claim, with probability `power`.
+    """Return the smallest true ε at which `canaries` of one run refute the claim with probability `power`.
 
-    Of messages with Laplace noise, whose observer guesses where a message lies outside of the two rewards: that is in
-    ``(1 + e^(−ε))/2`` of them, and such a guess is right with probability ``e^ε/(1 + e^ε)``.  Infinite where no true ε
-    is refuted: a claim that is large for the number of canaries, or a δ that is.
+    It is computed for messages with Laplace noise, whose observer guesses if a message lies outside of the two rewards.
+    That holds for a share of ``(1 + e^(−ε))/2``, and such a guess is right with probability ``e^ε/(1 + e^ε)``.  It is
+    infinite if no true ε is refuted, since the claim or δ is large for the number of canaries.
     """
     miss = (1 - power) / 2  # on either count
 

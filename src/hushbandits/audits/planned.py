@@ -93,7 +93,7 @@ class Continuous:
         return 1e-13 * max(1.0, 4.0 / self.scale)
 
     def uniform(self, noise: Array, luck: Array) -> Array:
-        """``F(x)``."""
+        """Return noise as uniforms, ``F(x)``."""
         return self.cdf(noise)
 
     def silent(self, noise: Array) -> Array:

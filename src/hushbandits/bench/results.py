@@ -135,12 +135,12 @@ class Results:
 
     @property
     def configurations(self) -> list[Configuration]:
-        """All configurations."""
+        """Return all configurations."""
         return [c for part in self.parts for c in part.configurations]
 
     @property
     def experiments(self) -> tuple[Experiment, ...]:
-        """The experiments."""
+        """Return the experiments."""
         return tuple(part.experiment for part in self.parts)
 
     @property

@@ -64,7 +64,7 @@ _KEPT = {
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Entry point.
+    """Run the command line.
 
     Returns
     -------

@@ -27,7 +27,7 @@ LTR_DP = Use("DP-SE")
 
 
 def dist_rdp(scale: float = 10.0, on: str | None = "DistRDP-v0") -> Use:
-    """Dist-RDP-SE."""
+    """Return Dist-RDP-SE at a scale s."""
     return Use("Dist-RDP-SE", label=f"Dist-RDP-SE s = {scale:g}", on=on, scale=scale)
 
 

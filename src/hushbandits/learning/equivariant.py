@@ -131,4 +131,4 @@ class Equivariant(_Scores, ActorCriticPolicy):
 
 
 class MaskableEquivariant(_Scores, MaskableActorCriticPolicy):
-    """For MaskablePPO."""
+    """Policy for MaskablePPO."""

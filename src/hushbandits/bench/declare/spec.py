@@ -54,7 +54,7 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        """SHA-256 of the canonical JSON of `spec`."""
+        """Return the SHA-256 of the canonical JSON of `spec`."""
         return digest(self.spec)
 
     @property

@@ -130,7 +130,7 @@ class Store:
 
     @property
     def rows(self) -> Rows:
-        """All rows."""
+        """Return all rows."""
         return self._read[0]
 
     def numbers(self, cell: Cell, runs: int | None = None) -> Array:
