@@ -117,7 +117,7 @@ def _gain_claims(where: str, lines: Sequence[Use], epsilons: Sequence[float]) ->
     ]  # fmt: skip
     for use in lines:
         claims += [
-            *(Claim(f"{where} {use.called} beats Dist-DP-SE at ε = {e:g}.",
+            *(Claim(f"{where} {use.called} outperforms Dist-DP-SE at ε = {e:g}.",
                     Ratio("regret", of=use, over=DIST_DP, at={"agent.epsilon": [e]}), **words.LESS) for e in epsilons),
             Claim(f"{where} the gain of {use.called} is larger at small ε.", _along_epsilon(use, DIST_DP), above=0),
         ]  # fmt: skip
