@@ -1,1 +1,1 @@
-"""What the papers compare with."""
+"""The baselines that the papers compare with."""

@@ -1,4 +1,4 @@
-"""Every agent by itself: a single-agent policy, no messages."""
+"""Independent agents: each plays a single-agent policy and sends no messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hushbandits.policies.start import tried
 
 
 def each_alone(choose: Callable[..., int], update: Callable[..., None], turned: Turned) -> Rules:
-    """Return the rules of agents who play a policy each, row by row of its state, and hear nothing."""
+    """Return the rules of agents that each play a policy, one row of its state each, without messages."""
 
     @turned
     def act(own, t, r, arms):
@@ -32,8 +32,8 @@ def each_alone(choose: Callable[..., int], update: Callable[..., None], turned: 
 class Alone(PolicyTeam):
     """Each agent plays a policy by itself; it sends nothing and hears nothing.
 
-    On a network of one it is the plain bandit.  The policies name their sources; to play them alone is our own
-    baseline.
+    On a network of one agent it is the plain bandit.  The policies name their sources; independent play is a baseline
+    of this package.
     """
 
     quiet = LONGEST
@@ -50,5 +50,5 @@ class Alone(PolicyTeam):
         return self.learners(env, rng, env.n_agents, env.horizon)
 
     def ahead(self) -> int:
-        """A user-defined policy goes by the phases."""
+        """Return how many rounds may be compiled; 0 for a user-defined policy."""
         return super().ahead() if self._ships else 0

@@ -1,4 +1,4 @@
-"""A block of users for each arm, then the best arm to the end, which belongs to no paper."""
+"""Explore-then-commit on blocks of users, a baseline of this package."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hushbandits.core import Array, Inbox, Observation, Streams, Team, World, in
 
 
 class CommitBlocks(Team):
-    """Prescribe each arm to one block of users, then the best arm to all others; our own, to compare with.
+    """Explore-then-commit: prescribes each arm to one block of users, then the best arm to all others.
 
     The best is that of the largest decoded mean; a block that is lost is asked again.  Source: own; it is
     explore-then-commit.  The default of `block` was tuned on `DistDP-Train-v0`; docs/to-beat.md says how.

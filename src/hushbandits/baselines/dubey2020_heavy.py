@@ -21,7 +21,7 @@ PARTITIONS, LARGEST = ("largest", "greedy"), 64
 
 
 def partition(distance: Array, life: int, how: str = "largest") -> tuple[Array, Array]:
-    """Leaders, ascending, and the index of the leader that each agent follows; of hops (M, M) and γ, `life`.
+    """Return the leaders, ascending, and the index of each agent's leader, from hops (M, M) and γ, `life`.
 
     The leaders are an independent set of 𝒢_γ to which nobody can be added; everyone else has one within γ hops, and
     follows the nearest, the lowest index on ties.
@@ -32,7 +32,7 @@ def partition(distance: Array, life: int, how: str = "largest") -> tuple[Array, 
     sum, whose leaders hear most, and then the first in order of names.  Of more than 64
     agents it is refused (``ValueError``): the search may take exponentially long.
 
-    ``"greedy"``: whoever has most γ-neighbours among those left, the lowest index on ties.  It may be smaller: at γ = 2
+    ``"greedy"``: the agent with most γ-neighbours among those left, lowest index on ties.  It may be smaller: at γ = 2
     a grid of 16 has four leaders and three here.
 
     Examples
@@ -46,8 +46,8 @@ def partition(distance: Array, life: int, how: str = "largest") -> tuple[Array, 
     """
     if how == "largest" and len(distance) > LARGEST:
         raise ValueError(
-            f"partition='largest' is searched for among up to {LARGEST} agents, and n_agents={len(distance)}; "
-            f"take partition='greedy'"
+            f"partition='largest' is searched for among up to {LARGEST} agents, not n_agents={len(distance)}; "
+            f"use partition='greedy'"
         )
     near = graphs.power_graph(distance, life)
     chosen = graphs.independent_set if how == "greedy" else graphs.largest_independent_set
@@ -63,7 +63,7 @@ def _leaders(graph: str | nx.Graph, n_agents: int, how: str) -> dict[int, int]:
 
 
 def life_of(graph: str | nx.Graph, n_agents: int, leaders: int, how: str = "largest") -> int:
-    """γ whose partition has that many leaders, or the nearest number: the fewer on ties, and of those the largest γ.
+    """Return the γ whose number of leaders is nearest to `leaders`: fewer leaders on ties, then the largest γ.
 
     The larger γ, the more a leader hears.
 
@@ -136,7 +136,7 @@ def _take_all(pi, row, step, arm, reward, arrived):
 
 
 class CMPUCB(NetworkTeam):
-    """CMP-UCB: several leaders run robust UCB on what reaches them; everyone else repeats its leader's arms.
+    """CMP-UCB: several leaders run robust UCB on the rewards that reach them; followers repeat their leader's arms.
 
     A leader takes in every reward of its γ-neighbourhood as it arrives; a follower plays the last arm that reached it
     from its leader, a uniform one before.  γ is the env's `life`, or chosen for a number of leaders.
@@ -186,7 +186,7 @@ class CMPUCB(NetworkTeam):
         return Protocol(env={"life": life_of(graph, agents, self.leaders, self.partition)})
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` where leaders are not heard, or π cannot play; of a drawn graph, `reset` says it."""
+        """Raise ``ValueError`` if leaders cannot be heard or π cannot play; for random graphs `reset` raises it."""
         if hasattr(env, "slots"):
             self._partitions(env)
         tried(self.policy, env, env.n_agents * env.horizon, heard=True)

@@ -1,4 +1,4 @@
-"""What Féraud et al. 2019 compare with: 0-Privacy shares every reward, 1-Privacy shares nothing (section 5.1)."""
+"""Baselines of Féraud et al. 2019: 0-Privacy shares every reward, 1-Privacy shares nothing (section 5.1)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ZeroPrivacy(ArmSelection):
     shared = True
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """Its word is final: one vote removes an arm."""
+        """Require that one vote removes an arm."""
         end = {"stop": "coordinator"} if self.phi is None else {"stop": "horizon", "resets": True}
         return _ask(self, threshold=0, comparison=">", round_cost="others", **end)
 
@@ -35,7 +35,7 @@ class OnePrivacy(ArmSelection):
     role = "1-Privacy"
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """Votes are notes that the players keep: they remove nothing and cost nothing."""
+        """Require that votes stay with the players: they remove nothing and cost nothing."""
         return _ask(self, judge="everyone", stop="players" if self.phi is None else "horizon")
 
     def validate_env(self, env: World) -> None:

@@ -1,4 +1,4 @@
-"""Voting out the worst arm once its gap is wide, which belongs to no paper."""
+"""Votes against the worst arm once its gap is wide, a baseline of this package."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _learn(state, r, n, p, arms, reward, luck, vote):
 
 
 class GapVote(VotingTeam):
-    """After each activation, vote out the worst open arm if its mean is ``c/√t`` below the best; our own, to compare.
+    """After each activation, votes out the worst open arm if its mean is ``c/√t`` below the best.
 
     An agent pulls every arm of 𝒦 that it has not voted out, so t, its activations, is the pulls of each of them.  It
     has no confidence level: nothing bounds how often it is wrong.  Source: own.  The defaults were tuned on
@@ -48,7 +48,7 @@ class GapVote(VotingTeam):
         self.width, self.least = real("width", width, 0), integer("least", least, 1)
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """Finished agents leave."""
+        """Require that finished agents leave."""
         return Protocol(env={"idle": "leaves"})
 
     def routine(self, n_arms: int) -> Routine:

@@ -1,4 +1,4 @@
-"""Gossip: what agents who average their sums with their neighbours' have in common."""
+"""Gossip: the base of agents that average their sums with their neighbours'."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hushbandits.envs.network.rules import Rules, nothing
 
 
 def gossip_matrix(adjacency: Array) -> Array:
-    """``P = I − (D − A)/(1 + max degree)``, symmetric and doubly stochastic.
+    """Return ``P = I − (D − A)/(1 + max degree)``, symmetric and doubly stochastic.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def gossip_matrix(adjacency: Array) -> Array:
 
 
 def second_eigenvalue(matrix: Array) -> Array:
-    """``(G,)`` |λ₂|, the second largest modulus of P's eigenvalues; 0 for a single agent."""
+    """Return |λ₂|, the second largest modulus of P's eigenvalues, ``(G,)``; 0 for a single agent."""
     if matrix.shape[1] == 1:
         return np.zeros(len(matrix))
     values: Array = np.sort(np.abs(np.linalg.eigvalsh(matrix)), axis=1)[:, -2]
@@ -56,12 +56,12 @@ def gossip(choose: Callable[..., None], learn: Callable[..., None], heard: Calla
     return Rules(choose, learn, heard, takes="mix", post=_post, fields=("sums",))
 
 
-#: What the env's parameters must be for everyone to hear all neighbours at once.
+#: Env parameters with which all agents receive their neighbours' messages within the round.
 _NEEDED = {"extra_delay": 0, "edge_loss": 0.0, "routing": "flood"}
 
 
 class Gossip(NetworkTeam):
-    """Base: once a round, after all pulls, two numbers per arm are averaged with the neighbours', ``x ← Px``.
+    """Base of agents that average two numbers per arm with their neighbours once per round, ``x ← Px``.
 
     A subclass gives its `rules`, by `gossip`, and `begin`, whose state has the array that travels, ``sums``
     (R, M, K, 2), and ``matrix``, P.  The array is posted as it stands after `learn`, and mixed in place.  A message

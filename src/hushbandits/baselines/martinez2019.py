@@ -144,7 +144,7 @@ class DDUCB(Gossip):
         self.epsilon, self.rechoose = divisor("epsilon", epsilon, 1), flag("rechoose", rechoose)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        """Nothing: its ε is how well gossip has mixed, no privacy."""
+        """Return no guarantees: its ε is the precision of gossip, not a privacy parameter."""
         return ()
 
     @property

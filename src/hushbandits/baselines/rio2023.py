@@ -1,4 +1,4 @@
-"""What Rio et al. 2023 compare with: everything shared, and nothing shared."""
+"""Baselines of Rio et al. 2023: all samples are shared, or none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Compared(VotingTeam):
 
 
 class Central(_Compared):
-    """One successive elimination over everybody's samples, at confidence 1 − δ; no privacy.
+    """One successive elimination over all agents' samples, at confidence 1 − δ, without privacy.
 
     Each round's samples go to the centre: one message a round.  Rio et al. 2023 compare with it.
     """
@@ -33,7 +33,7 @@ class Central(_Compared):
     shared = True
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """The centre's word is final: one vote removes an arm."""
+        """Require that one vote removes an arm."""
         costs = {"vote_cost": 0, "round_cost": 1}
         return Protocol(env={"threshold": 0, "comparison": ">", "idle": "leaves", **costs})
 
@@ -45,5 +45,5 @@ class Independent(_Compared):
     """
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        """Votes are notes that the agents keep: they remove nothing and cost nothing."""
+        """Require that votes stay with the agents: they remove nothing and cost nothing."""
         return Protocol(env={"judge": "everyone", "idle": "leaves", "vote_cost": 0})

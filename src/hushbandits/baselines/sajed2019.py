@@ -32,7 +32,7 @@ class DPSE(SuccessiveElimination):
 
 
 class DPSEAlone(Identifier):
-    """DP-SE as a learner that looks for the best arm, whom Azize et al. 2023 compare with: one arm in a round.
+    """DP-SE for best-arm identification with one pull per round, a baseline of Azize et al. 2023.
 
     In epoch e every arm that is left is pulled R(e) times, ``R = ⌊max(32 ln(8|S|e²/δ)/Δ², 8 ln(4|S|e²/δ)/(Δε))⌋ + 1``
     with Δ = 2^(−e); then ``μ̃ = μ̂ + Lap(1/(εR))``, and an arm goes if it is more than 2(h + c) below the best of them.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Trained(TaskTeam):
-    """Plays a trained policy; an adapter of our own.
+    """Plays a trained policy.
 
     All agents play one policy.  It sees what the learner saw (the env's task over what the wrappers let through), and
     an env that shows something else, or has other actions, is refused; other numbers of agents are welcome where the
@@ -112,7 +112,7 @@ class Trained(TaskTeam):
             raise ValueError(f"{self.name} cannot see this env as it was trained to: {error}") from None
 
     def begin(self, rng: Streams) -> None:
-        """Open the streams of every run."""
+        """Open the random streams of every run."""
         self._player.reset(rng)
 
     def choose(self, task: Task, pull: bool, talk: bool) -> Array:

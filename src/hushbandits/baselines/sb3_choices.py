@@ -1,6 +1,6 @@
-"""What a policy that scores choices one by one is told of each: numbers that do not know how many arms there are.
+"""Features of single choices for policies that score choices one by one, independent of the number of arms.
 
-Such a policy is equivariant: whoever renames arms or agents renames its actions, and it plays at any K, M and horizon.
+Such a policy is equivariant: renaming arms or agents renames its actions.  It plays at any K, M and horizon.
 A lot is one of the numbers, so that a policy that takes the best choice can still try others.
 """
 
@@ -21,13 +21,13 @@ CHOICES = {
 
 
 def choices(task: Task) -> int:
-    """How many choices are described in `task`, where its actions are of the form that is meant: C."""
+    """Return C, the number of choices in `task`, if its actions have the expected form."""
     arms, users = task.core.n_arms, int(task.core.horizon or 1)
     return {"network": arms, "exploration": arms + 1, "feedback": arms * users.bit_length()}[task.core.setting]
 
 
 def described(task: Task, seen: Array, luck: Array) -> Array:
-    """Return ``(R, A, C, F)`` numbers of every choice of every agent.
+    """Return the features of every choice of every agent, ``(R, A, C, F)``.
 
     Parameters
     ----------

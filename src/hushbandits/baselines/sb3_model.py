@@ -1,4 +1,4 @@
-"""What Stable-Baselines3 trained, in memory or as its ``save`` wrote it, as a `Learned`."""
+"""Conversion of Stable-Baselines3 models, in memory or saved, to a `Learned`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def weights_of(model: BaseAlgorithm) -> tuple[dict[str, Array], str]:
 
 
 def of_model(given: BaseAlgorithm) -> Learned:
-    """Return what a model does, as it is now.
+    """Return a `Learned` with a model's current weights.
 
     Of one that still has its env from `hb.make_sb3` it is known what it was shown, part by part; else how wide that is.
     A model that is not played here is refused (``ValueError``).
@@ -89,7 +89,7 @@ def of_model(given: BaseAlgorithm) -> Learned:
 
 
 def of_zip(path: Path, activation: str | None, masked: bool) -> Learned:
-    """Read the weights that a model's ``save`` wrote; nothing in the file is run, and nothing else of it is read.
+    """Return a `Learned` with the weights that a model's ``save`` wrote; no code of the file is run.
 
     The library unpickles what else is in it, the spaces and the activation among them, so these are said by others.
     """

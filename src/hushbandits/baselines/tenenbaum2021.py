@@ -41,7 +41,7 @@ class VBSDPAE(BatchedSE):
         self._sums, self._users, self._variance = (np.zeros(self._mean.shape) for _ in range(3))
 
     def hear(self, inbox: Inbox) -> None:
-        """Add the block to what is known of its arm; the estimate is over all of it."""
+        """Add the block to all earlier data of its arm, which the estimate uses."""
         total, n = inbox.total("reward"), inbox.total("n")
         for r, i in zip(*np.nonzero(inbox.arrived[:, :, 0]), strict=True):
             seat = r, i, self._arm[r, i]
@@ -54,7 +54,7 @@ class VBSDPAE(BatchedSE):
         return float(self._sums[r, i, k] / self._users[r, i, k])
 
     def interval(self, r: int, i: int, m: int, b: int) -> float:
-        """The radius, of the active arm with the least data."""
+        """Return the radius of the active arm with the least data."""
         active = self._active[r, i]
         users, variance = self._users[r, i, active].min(), self._variance[r, i, active].max()
         tail = math.log(4 * m * b * b / self._p)

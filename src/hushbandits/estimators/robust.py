@@ -30,7 +30,7 @@ class Estimator:
 
     @property
     def parameters(self) -> tuple[float, float]:
-        """What the compiled rule takes beside the sample and δ: its own, and 0 for one that it lacks."""
+        """Return the two parameters of the compiled rule, 0 for a missing one."""
         first, second, *_ = (*(float(getattr(self, own.name)) for own in fields(self)), 0.0, 0.0)
         return first, second
 

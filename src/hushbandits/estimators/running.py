@@ -32,7 +32,7 @@ from hushbandits.estimators.tails import Ends, take, trim
 
 
 class Rules(NamedTuple):
-    """What compiled code does with samples of a kind; each gets their `Samples.state` first."""
+    """Compiled functions for one kind of samples; each gets `Samples.state` as its first argument."""
 
     take: Callable[..., None]  # (r, m, arm, reward, count): an agent's next values, the first `count`
     estimate: Callable[..., None]  # (r, ln(1/δ), means, counts): write run r's, (R, M, K)
@@ -56,18 +56,18 @@ class Samples(ABC):
     @property
     @abstractmethod
     def n(self) -> Array:
-        """``(R, M, K)`` whole numbers: samples so far."""
+        """Number of samples so far, ``(R, M, K)`` int."""
 
     @property
     @abstractmethod
     def state(self) -> NamedTuple:
-        """What compiled code reads and writes; `reserve` replaces some of it."""
+        """The arrays that compiled code reads and writes; `reserve` may replace them."""
 
     def reserve(self, most: Array) -> None:  # noqa: B027 (plain sums need none)
-        """Have room for so many more values ``(R, M, K)`` of each arm."""
+        """Make room for `most` more values of each arm, ``(R, M, K)``."""
 
     def add(self, arm: Array, reward: Array, arrived: Array) -> None:
-        """Add what `arrived`, slot by slot in order: arms and rewards ``(R, M, S)``."""
+        """Add the arms and rewards ``(R, M, S)`` of slots that `arrived`, in order."""
         counts = np.zeros(self.shape, np.int64)
         _count(arm, arrived, counts)
         self.reserve(counts)
@@ -254,7 +254,7 @@ def follow(estimator: Estimator, shape: tuple[int, int, int], most: int | Array,
 
 
 def values_kept(estimator: Estimator, most: int, log_inverse_delta: float) -> int:
-    """About how many values `follow` holds of an arm at the end; parameters as in `Tails`."""
+    """Return about how many values `follow` holds of an arm at the end; parameters as in `Tails`."""
     if isinstance(estimator, Mean):
         return 2
     if isinstance(estimator, Trimming):

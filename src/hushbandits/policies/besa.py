@@ -23,7 +23,7 @@ class _Rewards(NamedTuple):
 
 @jit
 def _sampled_mean(state, r, k, m):
-    """Mean of m of the arm's rewards, drawn without replacement (Knuth's selection sampling)."""
+    """Return the mean of m of the arm's rewards, drawn without replacement (Knuth's selection sampling)."""
     left, wanted, total, i = state.n[r, k], m, 0.0, state.first[r, k]
     while wanted > 0:
         if left <= wanted or uniform(state.luck, r) * left < wanted:
@@ -42,7 +42,7 @@ def _duel(state, r, a, b):
     x, y = _sampled_mean(state, r, a, fewest), _sampled_mean(state, r, b, fewest)
     if x != y:
         return a if x > y else b
-    return a if state.n[r, a] <= state.n[r, b] else b  # on a tie, whoever was played less
+    return a if state.n[r, a] <= state.n[r, b] else b  # on a tie, the arm played less
 
 
 @jit
@@ -54,7 +54,7 @@ def _tournament(state, r):
     for k in range(arms - 1, 0, -1):
         j = below(state.luck, r, k + 1)
         seeds[k], seeds[j] = seeds[j], seeds[k]
-    while arms > 1:  # halves: winners of neighbours go on, the last one of an odd number as well
+    while arms > 1:  # each pass halves the arms: winners of pairs go on, and the last of an odd number
         for i in range(arms // 2):
             seeds[i] = _duel(state, r, seeds[2 * i], seeds[2 * i + 1])
         if arms % 2:
@@ -73,7 +73,7 @@ def _append(state, r, arm, reward):
 
 
 class BESA(Policy):
-    """A tournament of the arms in random order; two arms compare means of samples as large as the smaller one's.
+    """BESA: a tournament of arms in random order; two arms compare means of equally large random samples.
 
     Samples are drawn without replacement; on a tie the arm played less goes on.  A choice reads all rewards, so a run
     takes time quadratic in its plays.

@@ -1,4 +1,4 @@
-"""Relative UCB: duels of arms, whose pairs are the actions."""
+"""Relative UCB for dueling bandits: actions are pairs of arms."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from hushbandits.policies.policy import Policy
 class _Duels(NamedTuple):
     wins: Array  # (L, A, A) of the first over the second
     t: Array  # (L,)
-    champion: Array  # (L,) 𝓑, −1: nobody
-    strong: Array  # (L, A) room for 𝓒
+    champion: Array  # (L,) 𝓑, −1: none
+    strong: Array  # (L, A) buffer for 𝓒
     luck: Array  # (L, 10)
     alpha: float
 
@@ -78,10 +78,10 @@ def _settle(state, r, pair, reward):
 
 
 class RelativeUCB(Policy):
-    """An action is a pair: ``first · A + second`` of A arms; its reward says whether the first one won.
+    """RUCB: actions are pairs ``first · A + second`` of A arms; the reward is 1 if the first one wins.
 
-    With ``u_ij = w_ij/(w_ij + w_ji) + √(α ln t/(w_ij + w_ji))``: 𝓒 are the arms whose u beats ½ against all; the first
-    arm is drawn from 𝓒, with probability ½ the hypothesised winner 𝓑 if there is one; the second has the largest
+    With ``u_ij = w_ij/(w_ij + w_ji) + √(α ln t/(w_ij + w_ji))``: 𝓒 are the arms whose u is at least ½ against all.  The
+    first arm is drawn from 𝓒, with probability ½ the hypothesised winner 𝓑 if there is one; the second has the largest
     ``u_{·,first}``, the lowest index on ties.
 
     Source: Zoghi, Whiteson, Munos & de Rijke 2014, "Relative Upper Confidence Bound for the K-Armed Dueling Bandit
@@ -102,12 +102,12 @@ class RelativeUCB(Policy):
         self.alpha = real("alpha", alpha, 0.5)
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Duels:
-        """Nothing is known.
+        """Return the initial state, without any duels.
 
         Raises
         ------
         ValueError
-            The number of actions is no square.
+            The number of actions is not a square.
         """
         assert luck is not None
         arms = math.isqrt(n_arms)

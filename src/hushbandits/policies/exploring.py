@@ -1,4 +1,4 @@
-"""Policies that explore by chance or first: ε-greedy, softmax, EXP3, explore-then-commit."""
+"""Policies that explore at random or at the start: ε-greedy, softmax, EXP3, explore-then-commit."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _epsilon_greedy(state, r):
 
 
 class EpsilonGreedy(Policy):
-    """With probability ε_t a uniform arm, else the best empirical mean (an arm never played first).
+    """ε-greedy: a uniform arm with probability ε_t, otherwise the best empirical mean (unplayed arms first).
 
     Source: Sutton & Barto 1998, section 2.2; the schedule ``ε_t = min(1, (K ln t / t)^(1/3))``: Slivkins 2019,
     "Introduction to Multi-Armed Bandits", theorem 1.6.
@@ -82,7 +82,7 @@ def _boltzmann(state, r):
 
 
 class Softmax(Policy):
-    """Arm k with probability in proportion to ``exp(μ̂_k/τ)`` (Boltzmann exploration); each arm once first.
+    """Boltzmann exploration: arm k with probability proportional to ``exp(μ̂_k/τ)``; each arm once first.
 
     Its regret is linear for a fixed τ.  Source: Sutton & Barto 1998, section 2.3.
 
@@ -136,7 +136,7 @@ def _exp3_update(state, r, arm, reward):
 
 
 class EXP3(Policy):
-    """Arm k with probability ``(1 − γ) w_k/Σw + γ/K``; then ``w_k ← w_k exp(γ x/(p_k K))``.
+    """EXP3: arm k with probability ``(1 − γ) w_k/Σw + γ/K``; then ``w_k ← w_k exp(γ x/(p_k K))``.
 
     For rewards in [0, 1], of any origin; regret at most ``2√(e − 1) √(nK ln K)``.  Source: Auer, Cesa-Bianchi, Freund
     & Schapire 2002, "The Nonstochastic Multiarmed Bandit Problem", figure 1 and corollary 3.2.
@@ -180,7 +180,7 @@ def _commit(state, r):
 
 
 class ExploreThenCommit(Policy):
-    """Each arm m times by turns, then the best empirical mean for good, the lowest index on ties.
+    """Explore-then-commit: each arm m times in turn, then the best empirical mean (lowest index on ties).
 
     Source: Lattimore & Szepesvári 2020, algorithm 1; the default m: Slivkins 2019, theorem 1.5.
 

@@ -1,4 +1,4 @@
-"""Robust UCB for heavy tails: rewards with E |X|^(1+e) ≤ u, no more (Bubeck, Cesa-Bianchi & Lugosi 2013).
+"""Robust UCB for heavy-tailed rewards with E |X|^(1+e) ≤ u (Bubeck, Cesa-Bianchi & Lugosi 2013).
 
 Before play t each estimate holds at confidence ``1 − t⁻²``; the index adds the estimator's radius at it.
 """
@@ -90,7 +90,7 @@ class TruncatedUCB(Policy):
     μ̂ is the sum over samples with ``|X_s| ≤ (us/ln t²)^(1/(1+e))``, s counting the arm's samples, divided by N.  A
     sample once cut stays cut, so that a choice costs no walk over all samples.
 
-    `take` is `update` without the clock, for a learner whose clock is another than the number of its samples.
+    `take` is `update` without the step counter, for a learner whose time differs from its number of samples.
 
     Source: Bubeck, Cesa-Bianchi & Lugosi 2013, "Bandits with heavy tail", figure 1 with lemma 1.
 

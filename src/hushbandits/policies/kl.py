@@ -19,7 +19,7 @@ def _side(p, q, over):
 
 @jit
 def kl(p: float, q: float) -> float:
-    """``kl(p, q) = p ln(p/q) + (1 − p) ln((1 − p)/(1 − q))`` for p, q ∈ [0, 1].
+    """Return ``kl(p, q) = p ln(p/q) + (1 − p) ln((1 − p)/(1 − q))`` for p, q ∈ [0, 1].
 
     With ``log1p`` of the relative differences where p and q are close: there both logarithms nearly cancel.
     """
@@ -28,7 +28,7 @@ def kl(p: float, q: float) -> float:
 
 @jit
 def kl_upper(mean: float, level: float) -> float:
-    """Largest q with ``kl(mean, q) ≤ level``.
+    """Return the largest q with ``kl(mean, q) ≤ level``.
 
     Newton's method from the right of the root, where kl(mean, ·) is convex and rising, so that every step stays on
     that side; it starts at the nearer of two upper bounds (Pinsker's, and the one that drops ``mean·ln q``).
@@ -59,5 +59,5 @@ def kl_upper(mean: float, level: float) -> float:
 
 @jit
 def kl_lower(mean: float, level: float) -> float:
-    """Smallest q with ``kl(mean, q) ≤ level``."""
+    """Return the smallest q with ``kl(mean, q) ≤ level``."""
     return min(mean, 1.0 - kl_upper(1.0 - mean, level))

@@ -1,6 +1,6 @@
-"""Draws inside compiled rules: each learner has a cursor of its own, a row of ten words (`core.random.philox`).
+"""Random draws inside compiled rules, from one cursor per learner: a row of ten words (`core.random.philox`).
 
-So what a learner draws depends neither on the batch nor on how often the others draw.
+A learner's draws thus depend neither on the batch nor on the draws of other learners.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ __all__ = ["below", "beta", "gamma", "largest_beta", "normal", "uniform"]
 
 @jit
 def below(luck, r, n):
-    """Uniform on 0..n − 1 (by the product; off by n/2⁵³)."""
+    """Draw uniformly from 0..n − 1 (by the product; the error is n/2⁵³)."""
     return min(int(uniform(luck, r) * n), n - 1)
 
 
 @jit
 def beta(luck, r, a, b):
-    """Beta(a, b) as ``G_a / (G_a + G_b)``."""
+    """Draw from Beta(a, b) as ``G_a / (G_a + G_b)``."""
     x, y = gamma(luck, r, a), gamma(luck, r, b)
     return x / (x + y) if x + y > 0.0 else (1.0 if uniform(luck, r) * (a + b) < a else 0.0)
 
@@ -43,7 +43,7 @@ def _exponent(a, b, x):
 
 @jit
 def _beyond(luck, r, a, b, x, chance):
-    """A draw from Beta(a, b) given that it passes x, with probability ``P(X > x) / chance``; else x.
+    """Draw from Beta(a, b) given that it exceeds x, with probability ``P(X > x) / chance``; otherwise return x.
 
     A Beta density with a, b ≥ 1 is log-concave: beyond x it lies below the exponential that touches it there.  The
     exponential's mass is at most a quarter of ``chance = e^(−q)`` wherever q ≥ 3.
@@ -65,10 +65,10 @@ def _beyond(luck, r, a, b, x, chance):
 
 @jit
 def largest_beta(luck, r, wins, losses, prior):
-    """Which of K draws from ``Beta(wins_k + prior, losses_k + prior)`` is the largest, in law.
+    """Draw the index of the largest of K draws from ``Beta(wins_k + prior, losses_k + prior)``.
 
-    The arm of the largest mean is drawn, and whoever is near it.  Of the far ones, one uniform tells whether any can
-    have passed; mostly none has, and none is drawn.
+    The arm with the largest mean and the arms near it are drawn.  One uniform decides whether any far arm can exceed
+    them; usually none does, and none is drawn.
     """
     lead, mean = 0, -1.0
     for k in range(len(wins)):
@@ -91,7 +91,7 @@ def largest_beta(luck, r, wins, losses, prior):
     u = uniform(luck, r) if any_passes > 0.0 else 1.0
     if u >= any_passes:
         return best
-    none_before = 1.0  # the chance that no far arm before this one is looked at
+    none_before = 1.0  # the probability that no earlier far arm is considered
     for k in range(len(wins)):
         a, b = wins[k] + prior, losses[k] + prior
         if k == lead or not _FAR <= _exponent(a, b, start) < _NEVER:

@@ -1,4 +1,4 @@
-"""A single-agent bandit algorithm π behind two rules: which arm now, and what a reward teaches.
+"""Interface of single-agent bandit algorithms: one rule chooses an arm, and one updates the state.
 
 A policy plays many learners at once, one row of its state each: runs, or agents that play by themselves.  Its clock
 counts its own updates.  The same rules serve an agent alone, a leader who feeds π from queues, and a plain loop:
@@ -29,7 +29,7 @@ from hushbandits.core.utils.jit import ours
 
 
 class Sums(NamedTuple):
-    """What index policies know: of learner r, how often each arm was played and what it gave."""
+    """The state of index policies: plays and reward sums of each arm, per learner."""
 
     n: Array  # (L, K)
     s: Array  # (L, K)
@@ -37,12 +37,12 @@ class Sums(NamedTuple):
 
 
 def sums(learners: int, n_arms: int) -> Sums:
-    """Return the state of learners that know nothing."""
+    """Return the initial state of learners without plays."""
     return Sums(np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), np.zeros(learners, np.int64))
 
 
 class Policy:
-    """Base of the single-agent algorithms, shipped or one's own.
+    """Base of single-agent bandit algorithms, built-in or user-defined.
 
     A subclass gives `state` and two static rules, compiled (`hushbandits.core.utils.jit.jit`) or plain Python:
 
@@ -58,7 +58,7 @@ class Policy:
     order : float
         It needs rewards whose absolute moment of this order is finite.
     unit_interval : bool
-        It is defined for rewards in [0, 1] alone, and meets no env that pays others.
+        It is defined for rewards in [0, 1] alone; an env with other rewards raises an error.
     shared : tuple of str
         Parameters that are also those of the mechanism which noises its rewards: given on either side, they hold for
         both; ``None``: the mechanism's.
@@ -73,7 +73,7 @@ class Policy:
 
     @property
     def name(self) -> str:
-        """As registered; names its random stream."""
+        """The registered name, which also names the random stream."""
         return type(self).__name__
 
     def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> NamedTuple:
@@ -84,7 +84,7 @@ class Policy:
         learners, n_arms : int
             L and K.
         plays : float
-            How often each learner plays in all, n.
+            The total number of plays of each learner, n.
         luck : (L, 10) uint64 array, optional
             Of policies that draw.
         """
@@ -92,13 +92,13 @@ class Policy:
 
     @property
     def ships(self) -> bool:
-        """Whether both rules are compiled code of this package, which needs no watching."""
+        """Return whether both rules are compiled code of this package, which needs no checks."""
         return all(ours(rule) for rule in (self.choose, self.update))
 
 
 @jit
 def argmax(x, r):
-    """``argmax_k x[r, k]``, the lowest index on ties."""
+    """Return ``argmax_k x[r, k]``, the lowest index on ties."""
     best, top = 0, -math.inf
     for k in range(x.shape[1]):
         if x[r, k] > top:
@@ -108,13 +108,13 @@ def argmax(x, r):
 
 @jit
 def log_clock(state, r):
-    """``ln t`` before play t."""
+    """Return ``ln t`` before play t."""
     return math.log(state.t[r] + 1.0)
 
 
 @jit
 def nothing_shared(state, r):
-    """The level of an index that needs none."""
+    """Return 0, the level of an index that needs none."""
     return 0.0
 
 

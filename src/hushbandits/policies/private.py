@@ -1,6 +1,6 @@
-"""Policies for rewards that a local mechanism has made private (Ren, Zhou, Liu & Shroff 2020).
+"""Policies for rewards that a local mechanism has privatized (Ren, Zhou, Liu & Shroff 2020).
 
-They promise nothing: the mechanism does, before a reward reaches them (`LocalDPNetwork-v0`).
+The policies give no guarantee; the mechanism does, before a reward reaches them (`LocalDPNetwork-v0`).
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def _laplace_index(state, r, k, log_t):
 
 
 class LDPUCBL(Policy):
-    """Index ``μ̂ + √(2 ln t/N) + √(32 ln t/(ε²N))`` on rewards + Lap(1/ε); an arm with N ≤ 4 ln(t + 1) comes first.
+    """LDP-UCB-L: index ``μ̂ + √(2 ln t/N) + √(32 ln t/(ε²N))`` on rewards + Lap(1/ε); N ≤ 4 ln(t + 1) first.
 
-    Its ε is the mechanism's: given on either side it holds for both, given differently it is refused.
+    Policy and mechanism share ε: a value given to either holds for both; different values raise an error.
 
     Source: Ren, Zhou, Liu & Shroff 2020, "Multi-Armed Bandits with Local Differential Privacy", LDP-UCB-L.
 

@@ -1,4 +1,4 @@
-"""Policies by name."""
+"""Registry of policies by name."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _whole(policy: Policy) -> Policy:
 
 
 def given_to(policy: Policy, settings: Mapping[str, object]) -> dict[str, object]:
-    """Return what a policy's parameters say of the mechanism of a ``LocalDPNetwork-v0``.
+    """Return the parameters that a policy shares with the mechanism of a ``LocalDPNetwork-v0``.
 
     Examples
     --------

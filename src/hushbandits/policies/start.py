@@ -1,4 +1,4 @@
-"""How a policy starts in an env: which rewards it needs, and whose ε it takes."""
+"""Start of a policy in an env, with checks of rewards and of ε."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ def check_unit_rewards(who: str, env: World, heard: bool = False) -> None:
 def started(
     policy: Policy, env: World, learners: int, plays: int, luck: Array | None = None, heard: bool = False
 ) -> NamedTuple:
-    """Return the state of a policy's learners in `env`; `heard`: they learn from other agents' reports, too.
+    """Return the initial state of a policy's learners in `env`; `heard`: they also learn from others' reports.
 
     Raises
     ------
     ValueError
         The policy needs a moment that the rewards do not have, rewards in [0, 1], or another ε than that of the
-        mechanism which noises them; or one's own raised.
+        mechanism which noises them; or a user-defined policy raised it.
     """
     if policy.unit_interval:
         check_unit_rewards(f"policy {policy.name}", env, heard)
-    law = getattr(env, "law", None)  # a law of one's own is not shown
+    law = getattr(env, "law", None)  # a user-defined env may hide its law
     if isinstance(law, Stable) and policy.order >= law.alpha:
         raise ValueError(
             f"policy {policy.name} needs E |X|^{policy.order:g} to be finite; of {law!r} only moments of an order "
@@ -68,14 +68,14 @@ def started(
 
 
 def tried(policy: Policy, env: World, plays: int, heard: bool = False) -> None:
-    """Raise ``ValueError`` where a policy cannot start in `env`: as `started` says of a learner that is thrown away."""
+    """Raise ``ValueError`` if a policy cannot start in `env`: it starts one learner and discards it."""
     luck = Streams(spawn_seeds(0, 1)).cursors() if policy.random else None
     started(policy, env, 1, plays, luck, heard)
 
 
 def _tied(policy: Policy, env: World) -> Policy:
     for wrapper in env.wrappers if policy.shared else ():
-        if type(wrapper).tell is Wrapper.tell:  # it leaves alone what agents are told
+        if type(wrapper).tell is Wrapper.tell:  # it does not change the agents' own rewards
             continue
         for name in policy.shared:
             mine, its = getattr(policy, name), getattr(wrapper, name, None)

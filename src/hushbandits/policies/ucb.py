@@ -13,13 +13,13 @@ from hushbandits.policies.policy import Policy, Sums, add, argmax, by_index, sum
 
 @jit
 def ucb1_bonus(log_t: float, n: float) -> float:
-    """``√(2 ln t / n)`` (Auer, Cesa-Bianchi & Fischer 2002, UCB1)."""
+    """Return ``√(2 ln t / n)`` (Auer, Cesa-Bianchi & Fischer 2002, UCB1)."""
     return math.sqrt(2.0 * log_t / n)
 
 
 @jit
 def ucb_bonus(sigma: float, log_inverse_delta: float, n: float) -> float:
-    """``σ √(2 ln(1/δ) / n)`` for σ-sub-Gaussian rewards (Lattimore & Szepesvári 2020, alg. 3)."""
+    """Return ``σ √(2 ln(1/δ) / n)`` for σ-sub-Gaussian rewards (Lattimore & Szepesvári 2020, alg. 3)."""
     return sigma * math.sqrt(2.0 * log_inverse_delta / n)
 
 

@@ -1,1 +1,1 @@
-"""What one agent votes by in exploration: elimination, racing and best-arm identification."""
+"""Routines by which one agent votes in exploration: elimination, racing and best-arm identification."""

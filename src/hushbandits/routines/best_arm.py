@@ -34,7 +34,7 @@ def identify(
     seed: int = 0,
     limit: int | None = None,
 ) -> tuple[int, int]:
-    """Run one routine alone until it has given up all arms but one.
+    """Run one routine alone until it has eliminated all arms but one.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def identify(
     n_arms : int
         K.
     seed : int
-        Of the routine's own luck.
+        Seed of the routine's random numbers.
     limit : int, optional
         Pulls after which a ``RuntimeError`` is raised.
 

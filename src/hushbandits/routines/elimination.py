@@ -12,7 +12,7 @@ from hushbandits.routines.routine import Routine
 
 
 def confidence_under_loss(eta: float, xi: float, n_arms: int) -> float:
-    """``η_ξ = 1 − (1 − η)/(1 − ξ)^(K−1)``: local failure probability whose apparent level is η when votes get lost.
+    """Return ``η_ξ = 1 − (1 − η)/(1 − ξ)^(K−1)``, the local failure probability for level η under vote loss ξ.
 
     Source: Rio et al. 2023, proposition 5.1.
 
@@ -30,7 +30,7 @@ def confidence_under_loss(eta: float, xi: float, n_arms: int) -> float:
 
 @jit
 def elimination_gap(n_arms: int, t: int, failure: float) -> float:
-    """``2√(ln(K t²/p)/t)``: an arm this far below the best after t pulls of each is dropped.
+    """Return ``2√(ln(K t²/p)/t)``: an arm this far below the best after t pulls of each is dropped.
 
     Source: Even-Dar et al. 2006, algorithm 3; Rio et al. 2023, algorithm 3.
     """
@@ -38,7 +38,7 @@ def elimination_gap(n_arms: int, t: int, failure: float) -> float:
 
 
 class Epochs(NamedTuple):
-    """What an agent has sampled that pulls all of its arms at once."""
+    """The samples of an agent that pulls all of its arms at once."""
 
     local: Array  # (R, N, K) 𝒦_n
     sums: Array  # (R, N, K) rewards of each remaining arm, of this epoch if there are any
@@ -48,7 +48,7 @@ class Epochs(NamedTuple):
 
 
 def epochs(runs: int, n: int, k: int, due: int = 0) -> Epochs:
-    """Return the state of agents who have sampled nothing."""
+    """Return the initial state of agents without samples."""
     return Epochs(
         local=np.ones((runs, n, k), bool),
         sums=np.zeros((runs, n, k)),
@@ -60,7 +60,7 @@ def epochs(runs: int, n: int, k: int, due: int = 0) -> Epochs:
 
 @jit
 def plan_all(state, r, n, p, active, arms, luck):
-    """Pull every arm that is left, nothing once at most one is; 𝒦 is looked at in `sync`."""
+    """Pull every remaining arm, or nothing if at most one is left; `sync` reads 𝒦."""
     local = state.local[r, n]
     size = local.sum()
     if size <= 1:
@@ -89,12 +89,12 @@ def _learn(state, r, n, p, arms, reward, luck, vote):
 
 @jit
 def drop_outsiders(state, r, n, p, active):
-    """Give up what has left 𝒦."""
+    """Drop arms that have left 𝒦."""
     for k in range(active.size):
         if not active[k]:
             state.local[r, n, k] = False
 
 
 def successive_elimination(failure: float) -> Routine:
-    """Pull all of 𝒦_n; after each activation drop (and vote out) what is `elimination_gap` below the best; sync."""
+    """Return successive elimination: it votes out arms that are `elimination_gap` below the best."""
     return Routine(epochs, (failure,), plan_all, _learn, drop_outsiders, several=True)

@@ -11,13 +11,13 @@ from hushbandits.routines.selection import best_mean, fewest_pulls, keep_only, p
 
 
 def naive_length(n_arms: int, eta: float, epsilon: float) -> int:
-    """``⌈(4/ε²) ln(2K/η)⌉`` pulls of each arm (Even-Dar et al. 2006, algorithm 1)."""
+    """Return the pulls of each arm, ``⌈(4/ε²) ln(2K/η)⌉`` (Even-Dar et al. 2006, algorithm 1)."""
     return math.ceil(4 / epsilon**2 * math.log(2 * n_arms / eta))
 
 
 @jit
 def median_length(epoch: int, eta: float, epsilon: float) -> int:
-    """``⌈(4/ε_l²) ln(3/η_l)⌉`` pulls of each arm in epoch l, with ``ε_l = (ε/4)(3/4)^(l−1)`` and ``η_l = η/2^l``.
+    """Return the pulls per arm in epoch l: ``⌈(4/ε_l²) ln(3/η_l)⌉``, ``ε_l = (ε/4)(3/4)^(l−1)``, ``η_l = η/2^l``.
 
     Source: Even-Dar et al. 2006, algorithm 3 (median elimination).
     """
@@ -67,12 +67,12 @@ def _routine(halved: bool, first: int, eta: float, epsilon: float) -> Routine:
 
 
 def naive_elimination(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """Pull every arm `naive_length` times, in turn, and keep the best."""
+    """Return naive elimination: it pulls every arm `naive_length` times, in turn, and keeps the best."""
     return _routine(False, naive_length(n_arms, eta, epsilon), eta, epsilon)
 
 
 def median_elimination(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """Epochs of `median_length` fresh pulls of every arm, each of which drops the arms below the median.
+    """Return median elimination: epochs of `median_length` fresh pulls per arm drop the arms below the median.
 
     Exactly half of them, rounded down, so that ⌈log₂ K⌉ epochs suffice; of equal arms the later ones.
     """

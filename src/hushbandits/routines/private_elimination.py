@@ -85,7 +85,7 @@ def _sync(state, r, n, p, active):
 
 
 def private_elimination(n_arms: int, epsilon: float, beta: float, single: bool = False) -> Routine:
-    """Pull all of 𝒦_n for R(e) activations; then noise the means, drop (and vote out) what is far below; sync; forget.
+    """Return private elimination: epochs of R(e) pulls per arm, noised means, votes against arms far below the best.
 
     `single`: one arm in an activation, R(e) times, then the next.  Source: Rio et al. 2023, algorithm 4; Sajed &
     Sheffet 2019.

@@ -15,7 +15,7 @@ from hushbandits.routines.selection import best_mean, fewest_pulls, observe, pic
 
 @jit
 def pass_gap(n_arms: int, tau: int, eta: float) -> float:
-    """``2√(ln(4Kτ²/η)/(2τ))``: k is given up after pass τ when ``μ̂_max − μ̂_k + ε`` reaches it.
+    """Return ``2√(ln(4Kτ²/η)/(2τ))``: k is eliminated after pass τ if ``μ̂_max − μ̂_k + ε`` reaches it.
 
     Source: Even-Dar et al. 2006, algorithm 2; Allesiardo, Féraud & Maillard 2017, SER3.
     """
@@ -24,7 +24,7 @@ def pass_gap(n_arms: int, tau: int, eta: float) -> float:
 
 @jit
 def kl_level(n_arms: int, t: int, eta: float) -> float:
-    """``ln(405.5 K t^1.1/η)``: exploration rate of KL-Racing and KL-LUCB.
+    """Return ``ln(405.5 K t^1.1/η)``, the exploration rate of KL-Racing and KL-LUCB.
 
     Source: Kaufmann & Kalyanakrishnan 2013, theorem 1, at α = 1.1 (whose k₁ is 405.5).
     """
@@ -102,31 +102,31 @@ def _learn_kl(state, r, n, p, arms, reward, luck, vote):
 
 
 def successive_elimination_by_passes(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """Passes in index order; after pass τ, `pass_gap` (Even-Dar et al. 2006, algorithm 2)."""
+    """Return successive elimination with passes in index order (Even-Dar et al. 2006, algorithm 2)."""
     return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn)
 
 
 def ser3(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """Successive elimination that shuffles every pass (Allesiardo et al. 2017, algorithm SER3)."""
+    """Return SER3: successive elimination that shuffles every pass (Allesiardo et al. 2017)."""
     return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn, draws=1)
 
 
 def ser4(n_arms: int, eta: float, epsilon: float, phi: float = 1e-4, alone: bool = False) -> Routine:
-    """SER3 that begins afresh with probability φ per pull (Allesiardo et al. 2017, algorithm SER4).
+    """Return SER4: SER3 with a reset with probability φ per pull (Allesiardo et al. 2017).
 
     Parameters
     ----------
     phi : float
         φ: probability of a reset.
     alone : bool
-        A reset concerns this player only, who never votes; otherwise everybody and all votes.
+        Whether a reset affects this player only, which never votes; otherwise all players and all votes.
     """
     params, resets = (eta, epsilon, phi, float(alone)), phi > 0 and not alone
     return Routine(samples, params, _plan, _learn, draws=2, resets=resets)
 
 
 def kl_racing(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """After every pass, give up the empirically worst arm if its KL upper bound is within ε of the best's lower one.
+    """Return KL-Racing: after a pass it drops the worst arm if its KL upper bound is within ε of the best's lower.
 
     Source: Kaufmann & Kalyanakrishnan 2013, algorithm 1 with m = 1, where the best can be accepted only once the
     worst can be given up, and the worst comes first.

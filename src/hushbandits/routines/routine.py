@@ -1,4 +1,4 @@
-"""What one agent does with its own samples when it looks for the best arm: three compiled scalar rules."""
+"""Interface of best-arm routines: three compiled scalar rules of one agent on its own samples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _nothing_to_take_in(state, r, n, p, active):
 
 
 class Routine(NamedTuple):
-    """What one agent does, as compiled scalar rules on the arrays of a named tuple of state.
+    """The rules of one agent: compiled scalar functions on a named tuple of state arrays.
 
     Parameters
     ----------

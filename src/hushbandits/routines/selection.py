@@ -1,4 +1,4 @@
-"""What the arm-selection routines of one player share (Féraud et al. 2019, definition 4).
+"""Shared rules of one player's arm-selection routines (Féraud et al. 2019, definition 4).
 
 A routine samples one remaining arm per call, at confidence 1 − η and precision ε, and gives up arms.  A player who
 holds one arm plays it on; one who has lost its last arm to the others' votes idles until 𝒦 is one arm.
@@ -15,7 +15,7 @@ from hushbandits.core import Array, jit
 
 
 class Samples(NamedTuple):
-    """What a player has sampled, and where its routine stands."""
+    """A player's samples and the state of its routine."""
 
     local: Array  # (R, N, K) 𝒦_n
     sums: Array  # (R, N, K) rewards
@@ -25,7 +25,7 @@ class Samples(NamedTuple):
 
 
 def samples(runs: int, n: int, k: int, mark: int = 0) -> Samples:
-    """Return the state of players who have sampled nothing."""
+    """Return the initial state of players without samples."""
     return Samples(
         local=np.ones((runs, n, k), bool),
         sums=np.zeros((runs, n, k)),
@@ -48,7 +48,7 @@ def read(local, active):
 
 @jit
 def fewest_pulls(local, pulls):
-    """Fewest pulls of a remaining arm, and how many remaining arms have so few."""
+    """Return the fewest pulls of a remaining arm, and the number of remaining arms with so few."""
     fewest, ties = -1, 0
     for k in range(local.size):
         if local[k]:
@@ -97,7 +97,7 @@ def observe(local, sums, pulls, arms, reward):
 
 @jit
 def best_mean(local, sums, pulls):
-    """The remaining arm of the largest empirical mean, the first one on ties; −1 if none remains."""
+    """Return the remaining arm with the largest empirical mean, the first one on ties; −1 if none remains."""
     best, top = -1, -math.inf
     for k in range(local.size):
         if local[k] and sums[k] / pulls[k] > top:
@@ -107,7 +107,7 @@ def best_mean(local, sums, pulls):
 
 @jit
 def keep_only(local, best, vote):
-    """Give up all remaining arms but one."""
+    """Vote out all remaining arms but one."""
     for k in range(local.size):
         if local[k] and k != best:
             local[k] = False

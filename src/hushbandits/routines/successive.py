@@ -14,7 +14,7 @@ from hushbandits.core import jit
 
 @jit
 def epoch_length(m: int, e: int, epsilon: float, beta: float) -> float:
-    """``R(e) = ⌊max{32 ln(8me²/β)/Δ_e², 8 ln(4me²/β)/(εΔ_e)}⌋ + 1`` with ``Δ_e = 2^(−e)``.
+    """Return ``R(e) = ⌊max{32 ln(8me²/β)/Δ_e², 8 ln(4me²/β)/(εΔ_e)}⌋ + 1`` with ``Δ_e = 2^(−e)``.
 
     A float: beyond 2⁵³ it is no exact count, and callers refuse or cut it.
     """
@@ -26,7 +26,7 @@ def epoch_length(m: int, e: int, epsilon: float, beta: float) -> float:
 
 @jit
 def radii(m: int, e: int, epsilon: float, beta: float, r: float) -> tuple[float, float]:
-    """``h = √(ln(8me²/β)/(2R))`` and ``c = ln(4me²/β)/(εR)``."""
+    """Return ``h = √(ln(8me²/β)/(2R))`` and ``c = ln(4me²/β)/(εR)``."""
     h = math.sqrt(math.log(8.0 * m * e * e / beta) / (2.0 * r))
     c = math.log(4.0 * m * e * e / beta) / (epsilon * r)
     return h, c

@@ -14,7 +14,7 @@ from hushbandits.routines.selection import keep_only
 
 
 class TopTwo(NamedTuple):
-    """What an agent has sampled, in phases of each arm's own."""
+    """An agent's samples, in separate phases per arm."""
 
     local: Array  # (R, N, K) 𝒦_n: all arms until it stops
     mean: Array  # (R, N, K) μ̃, of the last phase
@@ -22,7 +22,7 @@ class TopTwo(NamedTuple):
     last: Array  # (R, N, K) s, pulls of the last of them
     open: Array  # (R, N, K) P, pulls of the open phase
     sums: Array  # (R, N, K) and their rewards
-    noise: Array  # (R, N) luck of a phase that closes now
+    noise: Array  # (R, N) noise of a phase that closes now
 
 
 def _begin(runs: int, n: int, k: int) -> TopTwo:
@@ -117,7 +117,7 @@ def _learn(state, r, n, p, arms, reward, luck, vote):
 
 
 def top_two(epsilon: float, delta: float, beta: float) -> Routine:
-    """Pull the leader with probability β, else its challenger; noise an arm's mean when its pulls have doubled.
+    """Return AdaP-TT: it pulls the leader with probability β, otherwise the challenger, and noises an arm's mean.
 
     Source: Azize, Jourdan, Al Marjani & Basu 2023, AdaP-TT, with the empirical threshold (`top_two_threshold`).
     """
