@@ -1,4 +1,4 @@
-"""IPPO of AgileRL on PettingZoo's parallel envs: ``pip install agilerl peft``, then run me."""
+"""IPPO of AgileRL on PettingZoo's parallel envs: ``pip install agilerl peft``, then run this file."""
 
 import torch
 from agilerl.algorithms import IPPO
@@ -16,7 +16,7 @@ TASKS = {
 
 
 class Unmasked(BaseParallelWrapper):
-    """Its IPPO asks ``None in masks``, which arrays do not answer: masks stay behind."""
+    """Removes action masks: IPPO of AgileRL evaluates ``None in masks``, which fails for arrays."""
 
     def reset(self, seed=None, options=None):
         observations, infos = self.env.reset(seed=seed, options=options)
@@ -28,7 +28,7 @@ class Unmasked(BaseParallelWrapper):
 
 
 def train(env_id, steps=256, **kwargs):
-    """Return the fitness after each evolution step, of which there is one per 128 steps."""
+    """Return the fitness after each evolution step, one per 128 steps."""
     torch.set_num_threads(1)  # the nets are small
     make = lambda: Unmasked(hb.make(env_id, **(TASKS[env_id] | kwargs)))  # noqa: E731
     env = AsyncPettingZooVecEnv([make, make])

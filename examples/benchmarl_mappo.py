@@ -1,4 +1,4 @@
-"""MAPPO of BenchMARL on the TorchRL view, as a task of one's own: ``pip install benchmarl``, then run me."""
+"""MAPPO of BenchMARL on the TorchRL view, as a user-defined task: ``pip install benchmarl``, then run this file."""
 
 import contextlib
 import tempfile
@@ -55,7 +55,7 @@ def train(env_id, frames=512, **kwargs):
     config.evaluation, config.checkpoint_interval = False, 0
     mlp = MlpConfig.get_from_yaml()
     task = HushTask(env_id, TASKS[env_id] | kwargs)
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # it leaves one of its own
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # BenchMARL writes a folder
         experiment = Experiment(task, MappoConfig.get_from_yaml(), mlp, 0, config, mlp)
         experiment.run()
     return experiment.mean_return

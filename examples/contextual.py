@@ -1,6 +1,6 @@
 """A contextual bandit: every round shows each agent features of the arms, and a pull pays linearly in them.
 
-An env, what a learner sees of it, and LinUCB, which pools what everybody reports. Run me, or name me:
+The file has an env, its task, and LinUCB, which pools all agents' reports. Run this file, or name it:
 ``hushbandits evaluate contextual:Contexts contextual:LinUCB contextual:Alone Random`` in this folder.
 """
 
@@ -21,7 +21,7 @@ def _paid(features, theta):
 
 
 class ContextTask(ArmTask):
-    """A learner sees the features of the coming round, arm by arm, beside what `ArmTask` shows."""
+    """An `ArmTask` that also shows the features of the coming round, arm by arm."""
 
     def _parts(self):
         return {**super()._parts(), "features": (self.core.n_arms * self.core.n_features, 0.0, 1.0)}
@@ -73,7 +73,7 @@ class Contexts(Rounds):
         runs=1,
     ):
         self.n_features = n_features
-        # These places of the arms are nobody's: what a pull pays is said below.
+        # These arm locations are not used: `_rewards` computes the rewards.
         super().__init__(
             n_agents=n_agents, means=(0.5,) * n_arms, rewards=rewards, horizon=horizon,
             wrappers=wrappers, speech=speech, fields=fields, runs=runs,
@@ -87,7 +87,7 @@ class Contexts(Rounds):
         super()._reset(rng, rows)
         theta = _unit(rng.uniforms(0, (self.n_features,), "theta"))
         contexts = rng.reader((self.n_agents, self.n_arms, self.n_features), "features")
-        # (R, M, K, d) what everybody sees now, and (R, M, K) what it would pay on average
+        # (R, M, K, d) current features, and (R, M, K) mean rewards
         features = _unit(contexts.next())
         set_rows(self, rows, _theta=theta, _contexts=contexts, features=features, _pays=_paid(features, theta))
 
@@ -109,7 +109,7 @@ class Contexts(Rounds):
         self._pays = _paid(self.features, self._theta)
         return message
 
-    means = locations = property(lambda self: self._pays.mean(1), doc="``(R, K)`` what arms pay now, over the agents.")
+    means = locations = property(lambda self: self._pays.mean(1), doc="``(R, K)`` arm means, over the agents.")
     gaps = property(lambda self: self.means.max(1, keepdims=True) - self.means)
 
 
@@ -121,7 +121,7 @@ class LinUCB(hb.Team):
     Parameters
     ----------
     delta : float
-        How likely it is that the ellipsoid ever misses θ.
+        Probability that the ellipsoid ever misses θ.
     lam : float
         λ of the ridge regression.
     """
@@ -153,7 +153,7 @@ class LinUCB(hb.Team):
         self._learn(self._x, reward[..., None])
 
     def hear(self, inbox):
-        self._learn(inbox["feature"], inbox["reward"])  # what has not arrived is 0, and teaches nothing
+        self._learn(inbox["feature"], inbox["reward"])  # missing messages are 0 and have no effect
 
     def _learn(self, x, reward):
         self._v += np.einsum("rmsd,rmse->rmde", x, x)
@@ -161,7 +161,7 @@ class LinUCB(hb.Team):
 
 
 class Alone(LinUCB):
-    """LinUCB that does not listen."""
+    """LinUCB that ignores messages."""
 
     hears = ()
 

@@ -1,6 +1,6 @@
-"""A compiled agent of one's own on the network: discounted UCB, which forgets, over everything that an agent hears.
+"""A user-defined compiled network agent: discounted UCB on own pulls and received reports.
 
-Its rules are said once; the phases and the compiled rounds are made of them.  In this folder:
+Phases and compiled rounds use the same rules.  In this folder:
 ``hushbandits run quickstart-network --quick --agents forgetting:ForgettingUCB --out runs/forgetting``.
 """
 
@@ -52,10 +52,10 @@ def _hear(own, r, heard, t):
 
 
 class ForgettingUCB(NetworkTeam):
-    """Index ``X̄_k(γ) + 2B √(ξ ln n(γ) / N_k(γ))``, where what is known loses the share 1 − γ in every round.
+    """Index ``X̄_k(γ) + 2B √(ξ ln n(γ) / N_k(γ))``; past rewards are discounted by γ in every round.
 
-    By itself it is D-UCB of Garivier & Moulines 2011, with their γ = 1 − √(Υ/T)/(4B) for Υ changes in T rounds and
-    ξ > ½; what is heard counts from the round in which it arrives.
+    Without messages it is D-UCB of Garivier & Moulines 2011, with their γ = 1 − √(Υ/T)/(4B) for Υ changes in T rounds
+    and ξ > ½.  A report counts from the round in which it arrives.
     """
 
     hears = ("tally",)

@@ -1,4 +1,4 @@
-"""Two user-defined envs: a graph whose arms have seasons, and channels that pay an agent that is alone.
+"""Two user-defined envs: a graph whose arms have seasons, and channels that pay only a single agent.
 
 Run ``python own_env.py``, or ``hushbandits run own_env.toml`` in this folder.
 """
@@ -22,7 +22,7 @@ class SeasonalArms(Arms):
 
 
 class Seasons(CoopNetwork):
-    """Cooperation over a graph while the arms rise and fall, every arm at another time of the year."""
+    """Cooperation over a graph whose arm means rise and fall, each arm at another time of the year."""
 
     arms_class = SeasonalArms
 
@@ -44,7 +44,7 @@ class Channels(Rounds):
 
 
 class Hop:
-    """Stays on its channel while it pays, hops to another at random when it does not."""
+    """Stays on its channel while it pays, otherwise hops to a random one."""
 
     def __init__(self, m, rng, n_arms):
         self.rng, self.n_arms, self.arm = rng, n_arms, m % n_arms

@@ -1,7 +1,7 @@
-"""A setting of one's own, on `hb.Env` itself: agents act by turns, and each finds the note of the one before.
+"""A user-defined setting on `hb.Env` itself: agents act in turn, and each reads the note of the previous one.
 
-Four places, all in this file: the env, its inbox, what wrappers may do to its messages, and how a learner meets it.
-The first two are enough for agents; nothing is registered, and nothing else knows the setting.
+It has four parts, all in this file: the env, its inbox, the operations of wrappers on messages, and the task of a
+learner.  The first two are enough for agents; nothing is registered.
 """
 
 from typing import ClassVar
@@ -14,7 +14,7 @@ from hushbandits.core import Arms, Payload, Task
 
 
 class Note(hb.Inbox):
-    """What the agent before has left: one slot."""
+    """An inbox with one slot: the note of the previous agent."""
 
     def __init__(self, message):
         self._message = message
@@ -29,7 +29,7 @@ class Note(hb.Inbox):
 
 
 class Notes(Payload):
-    """Notes may get lost, and that is all that a wrapper may do to them."""
+    """Messages that wrappers can only drop."""
 
     noun = "notes"
     verbs: ClassVar = {"drop": ()}
@@ -44,7 +44,7 @@ class Notes(Payload):
 
 
 class Turns(Task):
-    """A learner pulls an arm when it is its turn, and is paid for that; it sees its own arms and the last note."""
+    """Task in which a learner pulls an arm at its turn and earns the reward; it sees its own arms and the last note."""
 
     def _parts(self):
         return {"told": (self.core.n_arms, 0.0, 1.0)}
@@ -82,12 +82,12 @@ class Turns(Task):
 
 
 class Relay(hb.Env):
-    """One agent a turn: it pulls an arm, reads the note of the one before, and leaves its own."""
+    """One agent per turn pulls an arm, reads the previous agent's note and leaves its own."""
 
     setting, clock, curve_metrics = "relay", "turns", ("regret",)
     payload, learner = Notes, Turns
     measures: ClassVar = {"regret": hb.Metric("pseudo-regret", "amount"), "turns": hb.Metric("turns played", "count")}
-    reward_free_fields: ClassVar = ()  # a note says of rewards what its reward says, and nothing else
+    reward_free_fields: ClassVar = ()  # a note depends on rewards only through its field `reward`
     report: ClassVar = {"arm": hb.Field(dtype="i8"), "reward": hb.Field()}
 
     def __init__(self, *, n_agents=3, means=(0.7, 0.4), rewards="bernoulli", horizon=60, **rest):

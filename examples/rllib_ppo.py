@@ -1,4 +1,4 @@
-"""PPO of RLlib, one policy for all agents: ``pip install "ray[rllib]"``, then run me."""
+"""PPO of RLlib, one policy for all agents: ``pip install "ray[rllib]"``, then run this file."""
 
 import ray
 from ray.rllib.algorithms.ppo import PPOConfig

@@ -1,6 +1,6 @@
-"""A secure sum over TCP on this machine: the server and the users are processes of their own.
+"""A secure sum over TCP on this machine: the server and the users run in separate processes.
 
-Each user knows its own vector, and the server learns the sum of those who stayed.  Some users vanish in the middle.
+Each user knows its own vector, and the server learns the sum of the remaining users.  Some users drop out.
 
     python examples/secagg_over_sockets.py --users 12 --processes 4 --vanish 2
 """
@@ -24,14 +24,14 @@ from hushbandits.secure.transport import answer, serve
 from hushbandits.secure.user import User
 
 MODULUS = 1 << 40
-#: Where the system has that, processes are copies of one that has imported what they need.
+#: If the system allows it, processes are forked from one with all imports.
 STARTED = multiprocessing.get_context(
     "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 )
 
 
 class Vanishing(User):
-    """A user whose process is gone once the others' shares have arrived."""
+    """A user whose process exits once the others' shares have arrived."""
 
     def receive(self, data: bytes) -> bytes:
         if data[3] == Kind.INBOX:
@@ -40,12 +40,12 @@ class Vanishing(User):
 
 
 def vector(name: int, length: int) -> np.ndarray:
-    """The secret of a user; here everybody could know it."""
+    """Return the secret vector of a user; in this example it is predictable."""
     return np.arange(length, dtype=np.uint64) + np.uint64(1000 * name)
 
 
 def server(parameters: Parameters, seconds: float, told: Connection) -> None:
-    """Listen on a free port of this machine, tell it, and then how the sum ended."""
+    """Listen on a free port of this machine; report the port, and then how the sum ended."""
     with socket.create_server(("127.0.0.1", 0), backlog=parameters.n) as listener:
         told.send(listener.getsockname())
         party = Server(parameters)
@@ -58,7 +58,7 @@ def server(parameters: Parameters, seconds: float, told: Connection) -> None:
 
 
 def users(parameters: Parameters, names: list[int], vanish: bool, address: tuple[str, int], seconds: float) -> None:
-    """Play some users, one thread each, with keys of the operating system."""
+    """Run some users, one thread each, with keys from the operating system."""
     kind = Vanishing if vanish else User
     parties = [kind(parameters, name, vector(name, parameters.length)) for name in names]
     with ThreadPoolExecutor(len(parties)) as threads:
@@ -66,7 +66,7 @@ def users(parameters: Parameters, names: list[int], vanish: bool, address: tuple
 
 
 def play(parameters: Parameters, processes: int, vanish: int, seconds: float) -> object:
-    """Start all processes and wait for the sum; what the server tells, or None where it died."""
+    """Start all processes and wait for the sum; return the server's report, or None if it died."""
     STARTED.set_forkserver_preload(["hushbandits.secure.transport"])
     ours, theirs = STARTED.Pipe()
     serving = STARTED.Process(target=server, args=(parameters, seconds, theirs), daemon=True)

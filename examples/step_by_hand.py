@@ -1,4 +1,4 @@
-"""Make a PettingZoo env and step it by hand: four agents on a ring, each with an epsilon-greedy rule of its own.
+"""Make a PettingZoo env and step it by hand: four agents on a ring, each with its own epsilon-greedy rule.
 
 Run it with ``python examples/step_by_hand.py``.
 """

@@ -1,4 +1,4 @@
-"""PPO of Stable-Baselines3 over SuperSuit's vector envs: ``pip install supersuit stable-baselines3``, then run me."""
+"""PPO of Stable-Baselines3 over SuperSuit's vector envs: ``pip install supersuit stable-baselines3``, then run it."""
 
 import supersuit
 import torch
@@ -14,7 +14,7 @@ TASKS = {
 
 
 def train(env_id, steps=512, **kwargs):
-    """Return the trained model; SuperSuit takes the horizon for an end, so that values are too small."""
+    """Return the trained model; SuperSuit treats the horizon as a termination, so values are too small."""
     torch.set_num_threads(1)  # the nets are small
     env = supersuit.pettingzoo_env_to_vec_env_v1(hb.make(env_id, **(TASKS[env_id] | kwargs)))
     env = supersuit.concat_vec_envs_v1(env, 2, num_cpus=1, base_class="stable_baselines3")

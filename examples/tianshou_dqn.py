@@ -1,4 +1,4 @@
-"""A DQN of Tianshou per agent: ``pip install tianshou``, then run me."""
+"""A DQN of Tianshou per agent: ``pip install tianshou``, then run this file."""
 
 import torch
 from pettingzoo.utils.conversions import parallel_to_aec
@@ -20,7 +20,7 @@ TASKS = {
 
 
 def train(env_id, steps=512, **kwargs):
-    """Return what a training tells at its end; agents move one after the other, so a round takes M steps."""
+    """Return the training result; agents move one after the other, so a round takes M steps."""
     torch.set_num_threads(1)  # the nets are small
     make = lambda: PettingZooEnv(parallel_to_aec(hb.make(env_id, **(TASKS[env_id] | kwargs))))  # noqa: E731
     env, envs = make(), DummyVectorEnv([make, make])

@@ -1,4 +1,4 @@
-"""PPO with TorchRL's own loss, one policy for all agents: ``pip install 'hushbandits[torchrl]'``, then run me."""
+"""PPO with TorchRL's own loss, one policy for all agents: ``pip install 'hushbandits[torchrl]'``, then run it."""
 
 import torch
 from tensordict.nn import TensorDictModule
@@ -46,7 +46,7 @@ def train(env_id, batches=20, num_envs=8, **kwargs):
     for _ in range(batches):
         with torch.no_grad():
             batch = env.rollout(32, actor, break_when_any_done=False)
-            for name in ("done", "terminated"):  # an episode is everybody's
+            for name in ("done", "terminated"):  # all agents share an episode
                 batch["next", GROUP, name] = batch["next", name].unsqueeze(-2).expand_as(batch["next", GROUP, "reward"])
             loss.value_estimator(
                 batch, params=loss.critic_network_params, target_params=loss.target_critic_network_params

@@ -1,1 +1,1 @@
-"""Arms with tides, and who plays them: a plug-in of hushbandits."""
+"""A plug-in of hushbandits: an env with tides, and agents, policies and wrappers for it."""

@@ -1,10 +1,10 @@
-"""An agent that forgets."""
+"""An agent that discounts old rewards."""
 
 import numpy as np
 
 
 class TidalUCB:
-    """UCB on what was pulled and heard of late: what is older by a round counts 1 % less."""
+    """UCB on discounted own and received rewards: a reward counts 1 % less with every round."""
 
     def __init__(self, m, rng, n_arms):
         self.n, self.s = np.full(n_arms, 1e-9), np.zeros(n_arms)

@@ -1,4 +1,4 @@
-"""Cooperation over a graph while the arms rise and fall."""
+"""Cooperation over a graph whose arm means rise and fall."""
 
 import numpy as np
 
@@ -17,6 +17,6 @@ class _Tidal(Arms):
 
 
 class Tides(CoopNetwork):
-    """Cooperation over a graph whose arms rise and fall, every arm at another time."""
+    """Cooperation over a graph whose arm means rise and fall, each arm at another time."""
 
     arms_class = _Tidal

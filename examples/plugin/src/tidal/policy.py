@@ -15,7 +15,7 @@ class _Known(NamedTuple):
 
 
 class HalfGreedy(Policy):
-    """Any arm in half of its plays, else the best so far: a baseline for whoever explores with care."""
+    """Plays a uniform arm half of the time, otherwise the best so far: a baseline with much exploration."""
 
     name = "Half-Greedy"
     random = True

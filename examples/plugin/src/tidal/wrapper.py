@@ -1,4 +1,4 @@
-"""A wrapper with a promise."""
+"""A wrapper with a privacy guarantee."""
 
 import math
 
@@ -9,7 +9,7 @@ from hushbandits.core import Bernoulli, set_rows
 
 
 class Coins(hb.Wrapper):
-    """With probability `rate` a report is a fair coin, else its reward as 0 or 1 (Warner 1965)."""
+    """Replaces a reward by a fair coin with probability `rate`, otherwise by its rounding to 0 or 1 (Warner 1965)."""
 
     verbs = ("replace", "map")
 
