@@ -1,4 +1,4 @@
-"""Arithmetic of a secure sum: uniform residues out of keys, sums of them, and Shamir's shares of a secret."""
+"""Arithmetic of a secure sum: uniform residues from keys, modular sums, and Shamir's secret sharing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PRIME, SHARE = (1 << 256) + 297, 33
 
 
 def expand(keys: Sequence[bytes], count: int, modulus: int) -> Array:
-    """A row of `count` uniform residues of each 256-bit key, by rejection of ChaCha20's words.
+    """Return `count` uniform residues for each 256-bit key, by rejection sampling of ChaCha20's words.
 
     A word of 64 bits counts only below the largest multiple of the modulus, so that its rest is exactly uniform;
     a row depends on its key alone, however many words it takes.
@@ -47,7 +47,7 @@ def expand(keys: Sequence[bytes], count: int, modulus: int) -> Array:
 
 
 def total(rows: Array, modulus: int) -> Array:
-    """``Σ rows mod modulus`` along the first axis, of uint64 residues, without overflow.
+    """Return ``Σ rows mod modulus`` along the first axis, of uint64 residues, without overflow.
 
     Examples
     --------
@@ -63,14 +63,14 @@ def total(rows: Array, modulus: int) -> Array:
 
 
 def masked(rows: Array, keys: Sequence[bytes], negative: Sequence[bool], modulus: int) -> Array:
-    """``Σ rows ± masks mod modulus``: the mask of each key is added, or taken off where `negative` says so."""
+    """Return ``Σ rows ± masks mod modulus``: each key's mask is added, or subtracted if `negative` is true."""
     m, masks = np.uint64(modulus), expand(keys, rows.shape[1], modulus)
     signed = np.where(np.array(negative)[:, None], (m - masks) % m, masks)
     return total(np.concatenate([rows, signed]), modulus)
 
 
 def secret_shares(x: Array, k: int, modulus: int) -> Array:
-    """Cut each number into k uniform residues that sum to it, one after the other; the operating system draws them.
+    """Split each number into k uniform residues that sum to it, drawn by the operating system.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def secret_shares(x: Array, k: int, modulus: int) -> Array:
 
 
 def split(secret: bytes, threshold: int, count: int, draw: Callable[[int], bytes], prime: int = PRIME) -> list[int]:
-    """Shares 1 … `count` of a secret of 32 bytes; any `threshold` of them give it back, fewer say nothing about it.
+    """Return shares 1 … `count` of a 32-byte secret; any `threshold` of them recover it, fewer reveal nothing.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def _weights(points: tuple[int, ...], prime: int) -> tuple[int, ...]:
 
 
 def recover(shares: Mapping[int, int], prime: int = PRIME) -> bytes | None:
-    """The secret whose shares these are, by their index; None where it is no 32 bytes: then a share is false.
+    """Return the secret of these shares, by index; None if it exceeds 32 bytes, which means a false share.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The protocol of Bonawitz et al. as one call: a sum with all parties in this process, and what it sends.
+"""The protocol of Bonawitz et al. as one call: a sum with all parties in this process, and its traffic.
 
 `Cohorts` has the sums of many cohorts in R runs: whose keys, who drops out, and what it all costs.
 """
@@ -23,7 +23,7 @@ from hushbandits.secure.user import PAIR, User, remembering
 #: What a user sends, in order; ``"signed"`` only against malicious servers.
 STAGES = ("keys", "shares", "masked", "signed", "unmask")
 
-#: What `Cohorts.metrics` measures.
+#: The metrics of `Cohorts.metrics`.
 MEASURES = {
     "secagg_bytes_up": Metric("bytes that a user sends per secure sum", "amount"),
     "secagg_bytes_down": Metric("bytes that a user gets per secure sum", "amount"),
@@ -71,7 +71,7 @@ def agreed(n: int, neighbours: int | None, threshold: int | None, malicious: boo
 def traffic(
     n: int, length: int, modulus: int, neighbours: int | None = None, malicious: bool = False
 ) -> tuple[int, int]:
-    """Bytes that a user sends and gets in one sum, headers and all.
+    """Return the bytes that a user sends and receives in one sum, with headers.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def _silent(dropouts: Mapping[str, Collection[int]], n: int) -> dict[Kind, set[i
 
 @dataclass(frozen=True)
 class Protocol:
-    """How the sums of all cohorts are made.
+    """The options of the secure sums of all cohorts.
 
     Parameters
     ----------
@@ -274,12 +274,12 @@ class Protocol:
 
     @property
     def loses(self) -> bool:
-        """Whether users' vectors may be missing in a sum."""
+        """Return whether users' vectors may be missing in a sum."""
         return any(self.dropouts.get(stage, 0.0) > 0 for stage in STAGES[:3])
 
     @property
     def words(self) -> str:
-        """What is done."""
+        """Return a description of the protocol."""
         k = "all" if self.neighbours is None else str(self.neighbours)
         t = "⌊2k/3⌋ + 1 of k" if self.threshold is None else str(self.threshold)
         signed = " and more than n/2, lists signed" if self.malicious else ""
@@ -287,7 +287,7 @@ class Protocol:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """Without which a sum says more than itself."""
+        """Return the assumptions without which a sum reveals more than itself."""
         k, t = self.neighbours, self.threshold
         whom = "⌊2k/3⌋ + 1 of a user's k neighbours" if t is None else f"{t} of its neighbours"
         words = [f"the server follows the protocol, and against no user colludes with {whom}"]
@@ -325,13 +325,13 @@ class Protocol:
         return colluders < (2 * t - n if self.malicious else t)
 
     def sum(self, modulus: int, seed: int | None, fewest: int = 2) -> SecureSum:
-        """A sum of one cohort, which is not opened of fewer than `fewest`."""
+        """Return a sum for one cohort, which fewer than `fewest` vectors cannot open."""
         fewest = max(self.fewest, fewest)
         return SecureSum(modulus, self.neighbours, self.threshold, self.malicious, fewest, seed)
 
 
 class Cohorts:
-    """The secure sums of R runs, one cohort after the other.
+    """The secure sums of R runs, in sequence.
 
     Parameters
     ----------
@@ -395,6 +395,6 @@ class Cohorts:
         return np.where(silent.any(1), silent.argmax(1), len(STAGES))
 
     def metrics(self) -> dict[str, Array]:
-        """What is declared in `MEASURES`, each ``(R,)``."""
+        """Return the metrics declared in `MEASURES`, each ``(R,)``."""
         users, *counts = self._counts.T.copy()
         return dict(zip(MEASURES, (*(self._bytes.T / np.maximum(users, 1)), *counts), strict=True))

@@ -1,4 +1,4 @@
-"""Who shares with whom: k-regular graphs, and how large k and the threshold t must be."""
+"""Graphs of secret sharing: k-regular graphs, and the smallest safe k with its threshold t."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hushbandits.secure.primitives import keystream
 
 
 def neighbourhoods(names: Sequence[int], k: int, seed: bytes) -> dict[int, list[int]]:
-    """Neighbours of each name, in order: users on a circle in a random order, joined to the next ⌈k/2⌉ on both sides.
+    """Return each user's neighbours: users on a random circle, joined to the next ⌈k/2⌉ on both sides.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def neighbourhoods(names: Sequence[int], k: int, seed: bytes) -> dict[int, list[
     k : int
         An odd one counts as k + 1; from ``len(names) − 1`` on, all are joined.
     seed : bytes
-        32, public; whoever can try many seeds chooses the graph.
+        32, public; a party that can try many seeds chooses the graph.
 
     References
     ----------
@@ -37,7 +37,7 @@ def neighbourhoods(names: Sequence[int], k: int, seed: bytes) -> dict[int, list[
 
 
 def _tail(population: int, bad: int, k: int) -> list[float]:
-    """P(at least j bad ones among k of a population), j = 0 … k + 1: exact counts, rounded once."""
+    """Return P(at least j bad ones among k of a population) for j = 0 … k + 1, exact up to one rounding."""
     counts = [math.comb(bad, j) * math.comb(population - bad, k - j) for j in range(k + 1)]
     whole, tail, out = math.comb(population, k), 0, [0.0]
     for c in reversed(counts):
@@ -48,7 +48,7 @@ def _tail(population: int, bad: int, k: int) -> list[float]:
 
 @lru_cache(maxsize=256)
 def neighbourhood(n: int, corrupt: float = 1 / 3, dropout: float = 1 / 3, security: int = 40) -> tuple[int, int]:
-    """The smallest even k, and its best t: with probability 1 − 2^(−security) a graph of n users is safe and enough.
+    """Return the smallest even k, and its best t, for a safe graph of n users w.p. 1 − 2^(−security).
 
     Safe: nobody has t corrupt neighbours, and the honest survivors are connected (on the circle, no ⌈k/2⌉ in a row
     are corrupt or dropped).  Enough: everybody keeps t surviving neighbours.  A neighbourhood is a uniform sample, so

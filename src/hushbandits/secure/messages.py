@@ -1,4 +1,4 @@
-"""Messages as bytes, format version 2, and the one error of a protocol: a named abort.
+"""Messages as bytes (format version 2), and `Abort`, the only error of a protocol.
 
 A message is a header of 28 bytes, a body and the first 16 bytes of the SHA-256 of both.  The header: ``HS``, the
 version, the kind, the session (16 bytes), the sender (u32), the length of the body (u32); all numbers
@@ -28,7 +28,7 @@ HEADER, DIGEST = _FORM.size, 16
 
 
 class Kind(IntEnum):
-    """What a message is, in the order of the rounds; even ones come from the server."""
+    """The kinds of messages, in the order of the rounds; even ones come from the server."""
 
     KEYS = 1
     ROSTER = 2
@@ -42,7 +42,7 @@ class Kind(IntEnum):
 
 
 class Fault(StrEnum):
-    """Why a protocol ended without a sum."""
+    """The reasons for a protocol's end without a sum."""
 
     FORMAT = "malformed message"
     SESSION = "message of another session"
@@ -59,7 +59,7 @@ class Fault(StrEnum):
 
 
 class Abort(Exception):
-    """A protocol's end without a sum: the fault, who found it in whose message, and no secret.
+    """Raised when a protocol ends without a sum; it names the fault and the parties, and contains no secret.
 
     Parameters
     ----------
@@ -73,13 +73,13 @@ class Abort(Exception):
 
 
 def pack(kind: Kind, session: bytes, sender: int, body: bytes) -> bytes:
-    """A message as bytes."""
+    """Return a message as bytes."""
     head = _FORM.pack(b"HS", _VERSION, kind, session, sender, len(body))
     return head + body + hashlib.sha256(head + body).digest()[:DIGEST]
 
 
 def parse(data: bytes, session: bytes) -> tuple[Kind, int, bytes]:
-    """Kind, sender and body of the message of this session that `data` holds, or an `Abort`."""
+    """Return kind, sender and body of the message of this session in `data`, or raise `Abort`."""
     if len(data) < HEADER or len(data) != length_of(data[:HEADER]):
         raise Abort(Fault.FORMAT, f"{len(data)} bytes, which is not what the header announces")
     if hashlib.sha256(data[:-DIGEST]).digest()[:DIGEST] != data[-DIGEST:]:
@@ -93,7 +93,7 @@ def parse(data: bytes, session: bytes) -> tuple[Kind, int, bytes]:
 
 
 def length_of(header: bytes, longest: int = LARGEST) -> int:
-    """Bytes of the whole message that begins so, or an `Abort` where its body is longer than `longest`."""
+    """Return the byte length of a message from its header; raise `Abort` if its body exceeds `longest`."""
     magic, version, _, _, _, size = _FORM.unpack(header)
     if magic != b"HS" or version != _VERSION:
         raise Abort(Fault.FORMAT, f"not a message of format version {_VERSION}")
@@ -103,12 +103,12 @@ def length_of(header: bytes, longest: int = LARGEST) -> int:
 
 
 def rows(items: Iterable[tuple[int, bytes]]) -> bytes:
-    """A body of rows of one width, by name."""
+    """Return a body of rows of one width, by name."""
     return b"".join(name.to_bytes(4, "big") + row for name, row in sorted(items))
 
 
 def parse_rows(body: bytes, width: int, fault: Fault = Fault.FORMAT) -> dict[int, bytes]:
-    """The rows of a body by name, or an `Abort` with this fault where the length is wrong."""
+    """Return the rows of a body by name, or raise `Abort` with this fault if the length is wrong."""
     step = 4 + width
     if len(body) % step:
         raise Abort(fault, f"{len(body)} bytes of rows; allowed are multiples of {step}")
@@ -119,13 +119,13 @@ def parse_rows(body: bytes, width: int, fault: Fault = Fault.FORMAT) -> dict[int
 
 
 def lists(count: int, survivors: Iterable[int], dropped: Iterable[int]) -> bytes:
-    """A body of how many survived at all, and of two lists of names."""
+    """Return a body of the number of survivors and of two lists of names."""
     first, second = sorted(survivors), sorted(dropped)
     return np.array([count, len(first), *first, *second], ">u4").tobytes()
 
 
 def parse_lists(body: bytes) -> tuple[int, list[int], list[int]]:
-    """How many survived, and survivors and dropped users by name, or an `Abort`."""
+    """Return the number of survivors, and survivors and dropped users by name, or raise `Abort`."""
     numbers = np.frombuffer(body, ">u4").tolist() if len(body) % 4 == 0 else []
     if len(numbers) < 2 or numbers[1] > len(numbers) - 2:
         raise Abort(Fault.FORMAT, f"{len(body)} bytes hold no two lists")
@@ -134,7 +134,7 @@ def parse_lists(body: bytes) -> tuple[int, list[int], list[int]]:
 
 
 def packed(length: int, modulus: int) -> int:
-    """Bytes of `length` residues, each of ⌈log₂ m⌉ bits.
+    """Return the byte length of `length` residues of ⌈log₂ m⌉ bits each.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def _bits(modulus: int) -> int:
 
 
 def vector(x: Array, modulus: int) -> bytes:
-    """A body of residues: their lowest ⌈log₂ m⌉ bits one after the other, the highest bit first.
+    """Return a body of residues: their lowest ⌈log₂ m⌉ bits in sequence, the highest bit first.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def vector(x: Array, modulus: int) -> bytes:
 
 
 def parse_vector(body: bytes, length: int, modulus: int) -> Array:
-    """`length` residues, or an `Abort`."""
+    """Return `length` residues, or raise `Abort`."""
     if len(body) != packed(length, modulus):
         raise Abort(Fault.VALUE, f"{len(body)} bytes; allowed are {packed(length, modulus)}")
     width = _bits(modulus)

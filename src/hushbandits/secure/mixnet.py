@@ -1,4 +1,4 @@
-"""A cascade of mixes: messages come out in an order that nobody knows, unless all hops put together what they know.
+"""A cascade of mixes: the order of the messages stays secret unless all hops collude.
 
 `Batches` sends the batches of R runs through such cascades, and keeps what that costs.
 """
@@ -31,7 +31,7 @@ _LENGTH = 4
 
 
 def permutation(n: int, draw: Callable[[int], bytes]) -> Array:
-    """A uniform order of n things, out of random bytes: each takes 128 bits, and who draws the less comes first.
+    """Return a uniform order of n items from random bytes: each draws 128 bits, and smaller draws come first.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def _layer(secret: bytes, session: bytes, ephemeral: bytes, hop: bytes) -> bytes
 
 
 def onion(message: bytes, size: int, hops: Sequence[bytes], session: bytes, draw: Callable[[int], bytes]) -> bytes:
-    """A message in one layer per hop, the first hop's outside.
+    """Encrypt a message in one layer per hop, the first hop's outermost.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def onion(message: bytes, size: int, hops: Sequence[bytes], session: bytes, draw
 
 
 class Hop(Secretive):
-    """One mix: it waits for its batch, takes a layer off each message, and passes them on in an order of its own.
+    """One mix: it waits for its batch, removes a layer from each message, and passes them on in a random order.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Hop(Secretive):
         self._mixed = False
 
     def mix(self, batch: Sequence[bytes], expected: int) -> list[bytes]:
-        """The messages of a batch without this hop's layer, in another order; an `Abort` where one of them is wrong.
+        """Return the messages of a batch without this hop's layer, reordered; raise `Abort` if one is invalid.
 
         Parameters
         ----------
@@ -155,14 +155,14 @@ class Mixnet:
         self._batches = 0
 
     def parties(self) -> tuple[bytes, list[Hop]]:
-        """A new session, and its hops."""
+        """Return a new session and its hops."""
         seed = None if self.insecure_seed is None else f"{self.insecure_seed}, batch {self._batches}"
         self._batches += 1
         session = hashlib.sha256(b"mixes" + primitives.source(seed, "session")(16)).digest()
         return session, [Hop(session, i, seed) for i in range(self.hops)]
 
     def shuffle(self, messages: Sequence[bytes]) -> list[bytes]:
-        """The messages, in an order that depends on none of them.
+        """Return the messages in an order that does not depend on them.
 
         Parameters
         ----------
@@ -179,12 +179,12 @@ class Mixnet:
         return [data[_LENGTH : _LENGTH + int.from_bytes(data[:_LENGTH], "big")] for data in batch]
 
     def length(self, size: int) -> int:
-        """Bytes that a sender sends of a message of `size`."""
+        """Return the bytes that a sender sends for a message of `size` bytes."""
         return _LENGTH + size + self.hops * LAYER
 
 
 def mixed_words(hops: int, insecure_seed: bool) -> tuple[str, ...]:
-    """Without what mixes hide nothing."""
+    """Return the assumptions without which mixes hide nothing."""
     one = "mix follows the protocol, and"
     mixes = one if hops == 1 else f"{hops} mixes follow the protocol, and one at least"
     senders = "all senders of a batch but one do not collude: who knows the others' messages knows the last"
@@ -193,7 +193,7 @@ def mixed_words(hops: int, insecure_seed: bool) -> tuple[str, ...]:
 
 
 class Batches:
-    """The batches of R runs, one after the other.
+    """The batches of R runs, in sequence.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class Batches:
         set_rows(self, rows, _keys=keys, _messages=np.zeros(n, np.int64), _bytes=np.zeros(n))
 
     def shuffle(self, run: int, messages: Sequence[bytes]) -> list[bytes]:
-        """A batch behind the mixes."""
+        """Return a batch after the mixes."""
         seed = int.from_bytes(self._keys[run].bytes(16), "big") if self._insecure else None
         net = Mixnet(self._hops, seed)
         self._messages[run] += len(messages)
@@ -227,14 +227,14 @@ class Batches:
         return net.shuffle(messages)
 
     def order(self, run: int, messages: Sequence[bytes]) -> Array:
-        """Which message stands where behind the mixes, ``(n,)``; of equal ones nobody can tell, and any may."""
+        """Return the order of messages after the mixes, ``(n,)``; equal messages may be exchanged."""
         where: dict[bytes, list[int]] = {}
         for i, message in enumerate(messages):
             where.setdefault(message, []).append(i)
         return np.array([where[message].pop() for message in self.shuffle(run, messages)], np.int64)
 
     def count(self, run: int, votes: Array) -> Array:
-        """Votes per arm ``(K,)`` of agents ``(n, K)``, of whom each sends a message for every arm, voted or not."""
+        """Return votes per arm ``(K,)`` of agents ``(n, K)``; each sends a message for every arm, voted or not."""
         sent = [bytes((*arm.to_bytes(4, "big"), bit)) for row in votes.tolist() for arm, bit in enumerate(row)]
         total = np.zeros(votes.shape[1], np.int64)
         for message in self.shuffle(run, sent):
@@ -242,5 +242,5 @@ class Batches:
         return total
 
     def metrics(self) -> dict[str, Array]:
-        """What is declared in `MIXED`, each ``(R,)``."""
+        """Return the metrics declared in `MIXED`, each ``(R,)``."""
         return dict(zip(MIXED, (self._messages.copy(), self._bytes / np.maximum(self._messages, 1)), strict=True))

@@ -1,4 +1,4 @@
-"""What all parties of a secure sum agree on, what they have in common, and the keys that they derive."""
+"""Parameters, base class and key derivation of the parties of a secure sum."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Parameters:
 
     @cached_property
     def tag(self) -> bytes:
-        """What stands for all of them, 32 bytes."""
+        """The digest of all parameters, 32 bytes."""
         numbers = (self.n, self.modulus, self.length, self.neighbours, self.threshold, self.fewest)
         public = b"".join(x.to_bytes(8, "big") for x in numbers) + b"".join(self.directory)
         return hashlib.sha256(self.session + public).digest()
@@ -84,26 +84,26 @@ class Parameters:
 
     @property
     def key_width(self) -> int:
-        """Bytes of a user's public keys, with their signature where there is one."""
+        """Byte length of a user's public keys, with their signature if there is one."""
         return 2 * primitives.KEY + primitives.SIGNATURE * self.malicious
 
     @property
     def longest(self) -> int:
-        """Bytes of the longest body that is due in any round."""
+        """Byte length of the longest body in any round."""
         k = min(self.neighbours + 1, self.n - 1)
         return max(packed(self.length, self.modulus), k * (self.key_width + _WIDEST)) + 2 * primitives.KEY
 
     def bound(self, purpose: bytes, *names: int) -> bytes:
-        """What a key or a signature is bound to: its purpose, the session and its users, in whatever order."""
+        """Return the context of a key or a signature: its purpose, the session and its users, in any order."""
         return b"hushbandits 1 " + purpose + self.tag + b"".join(name.to_bytes(4, "big") for name in sorted(names))
 
     def key(self, purpose: bytes, secret: bytes, *names: int) -> bytes:
-        """A key that follows from a secret of one user or two."""
+        """Return a key derived from a secret of one user or two."""
         return primitives.derive(secret, self.bound(purpose, *names))
 
 
 class Secretive:
-    """Whoever holds secrets: they are in no `repr`, and no pickle is made of them."""
+    """Base of holders of secrets: `repr` does not show them, and pickling is not possible."""
 
     name: int
 
@@ -128,9 +128,9 @@ class Party(Secretive):
         self.name = name
 
     def pack(self, kind: Kind, body: bytes) -> bytes:
-        """A message of this party."""
+        """Return a message of this party."""
         return pack(kind, self.parameters.session, self.name, body)
 
     def parse(self, data: bytes) -> tuple[Kind, int, bytes]:
-        """Kind, sender and body of a message of this session, or an `Abort`."""
+        """Return kind, sender and body of a message of this session, or raise `Abort`."""
         return parse(data, self.parameters.session)

@@ -1,4 +1,4 @@
-"""What comes from `cryptography` (the extra `secagg`), imported late: keys, key derivation, boxes and signatures."""
+"""Primitives of `cryptography` (the extra `secagg`), imported late: keys, key derivation, boxes and signatures."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ KEY, SIGNATURE, BOX = 32, 64, 16
 
 
 def needed() -> None:
-    """Raise ``ImportError`` where `cryptography` is not installed."""
+    """Raise ``ImportError`` if `cryptography` is not installed."""
     if find_spec("cryptography") is None:
         raise ImportError("secure sums and mixes need cryptography: pip install 'hushbandits[secagg]'")
 
 
 def source(insecure_seed: int | str | None, name: int | str) -> Callable[[int], bytes]:
-    """Where the party `name` takes its random bytes: the operating system, or, in a simulation, a stream of its own.
+    """Return the source of random bytes of party `name`: the operating system, or a seeded stream in a simulation.
 
     With a seed nothing is secret: whoever knows it knows every key.
     """
@@ -43,26 +43,26 @@ def source(insecure_seed: int | str | None, name: int | str) -> Callable[[int], 
 
 
 def private(secret: bytes) -> Private:
-    """An X25519 key (RFC 7748) of 32 bytes."""
+    """Return an X25519 key (RFC 7748) of 32 bytes."""
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
     return X25519PrivateKey.from_private_bytes(secret)
 
 
 def signing(secret: bytes) -> Signing:
-    """An Ed25519 key (RFC 8032) of 32 bytes; its `sign` signs."""
+    """Return an Ed25519 key (RFC 8032) of 32 bytes; its `sign` signs."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     return Ed25519PrivateKey.from_private_bytes(secret)
 
 
 def public(key: Private | Signing) -> bytes:
-    """The public half of a key."""
+    """Return the public half of a key."""
     return key.public_key().public_bytes_raw()
 
 
 def agree(key: Private, other: bytes, fault: str) -> bytes:
-    """What the owners of two X25519 keys share; an `Abort` that says `fault` where `other` is none or makes it zero."""
+    """Return the shared secret of two X25519 keys; raise `Abort` with `fault` if `other` is invalid or weak."""
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 
     try:
@@ -72,7 +72,7 @@ def agree(key: Private, other: bytes, fault: str) -> bytes:
 
 
 def derive(secret: bytes, info: bytes) -> bytes:
-    """One key of HKDF-SHA256 (RFC 5869), bound to `info`."""
+    """Return a key from HKDF-SHA256 (RFC 5869), bound to `info`."""
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
@@ -80,7 +80,7 @@ def derive(secret: bytes, info: bytes) -> bytes:
 
 
 def keystream(key: bytes, size: int, nonce: int = 0) -> bytes:
-    """The first `size` bytes of ChaCha20 (RFC 8439) from block 0 on."""
+    """Return the first `size` bytes of ChaCha20 (RFC 8439) from block 0 on."""
     from cryptography.hazmat.primitives.ciphers import Cipher
     from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
@@ -89,14 +89,14 @@ def keystream(key: bytes, size: int, nonce: int = 0) -> bytes:
 
 
 def seal(key: bytes, nonce: int, text: bytes, names: bytes) -> bytes:
-    """A ChaCha20-Poly1305 box (RFC 8439) that authenticates `names` too; a key takes each nonce once."""
+    """Return a ChaCha20-Poly1305 box (RFC 8439) that also authenticates `names`; use each nonce once per key."""
     from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
     return ChaCha20Poly1305(key).encrypt(nonce.to_bytes(12, "little"), text, names)
 
 
 def unseal(key: bytes, nonce: int, box: bytes, names: bytes, fault: str) -> bytes:
-    """What a box holds; an `Abort` that says `fault` where key, nonce, names or a bit of it are wrong."""
+    """Return the content of a box; raise `Abort` with `fault` if key, nonce, names or any bit is wrong."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
@@ -107,7 +107,7 @@ def unseal(key: bytes, nonce: int, box: bytes, names: bytes, fault: str) -> byte
 
 
 def verify(key: bytes, signature: bytes, text: bytes) -> bool:
-    """Whether the owner of an Ed25519 key signed `text`."""
+    """Return whether the owner of an Ed25519 key signed `text`."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 

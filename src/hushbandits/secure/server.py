@@ -1,4 +1,4 @@
-"""The server of a secure sum: it collects a message of each user per round, and answers them all at once."""
+"""The server of a secure sum: it collects one message per user and round, then answers all users."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hushbandits.secure.user import PAIR, User
 
 
 class Server(Party):
-    """The server: it collects one message of each user per round, and ends the round when told to.
+    """The server: it collects one message of each user per round; the caller ends a round.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ class Server(Party):
 
     @property
     def waiting(self) -> set[int]:
-        """Who has not spoken in this round."""
+        """The users without a message in this round."""
         return self.alive - self._got.keys()
 
     def receive(self, data: bytes) -> int:
-        """Take a user's message of this round, and return its name; an `Abort` where it is wrong."""
+        """Process a user's message of this round and return its name; raise `Abort` if it is invalid."""
         kind, u, body = self.parse(data)
         if self.total is not None or kind != self.round:
             raise Abort(Fault.ROUND, f"the server got {kind.name}, which is not due")
@@ -103,7 +103,7 @@ class Server(Party):
         return {v: int.from_bytes(row[3:], "big") for v, row in found.items()}
 
     def advance(self) -> dict[int, bytes]:
-        """End the round: who has not spoken has dropped.  The next messages by user; none after the last round."""
+        """End the round: silent users drop out.  Return the next messages by user; none after the last round."""
         got, self._got = self._got, {}
         self.alive = set(got)
         if self.round is not Kind.KEYS:
@@ -182,7 +182,7 @@ class Server(Party):
 
 
 def play(server: Server, users: Mapping[int, User], silent: Mapping[Kind, Collection[int]]) -> None:
-    """Play all rounds; who is `silent` says nothing from that round on."""
+    """Run all rounds; users in `silent` send nothing from their round on."""
     mail: Mapping[int, bytes] = dict.fromkeys(users, b"")
     gone: set[int] = set()
     while server.total is None:

@@ -1,4 +1,4 @@
-"""How messages travel over TCP, each party where it likes."""
+"""Transport of messages over TCP between parties on any machines."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _read(stream: BinaryIO, size: int) -> bytes:
 
 
 class _Links:
-    """The connections of a server."""
+    """The TCP connections of a server."""
 
     def __init__(self, server: Server):
         self._server, self._room = server, server.parameters.n
@@ -71,7 +71,7 @@ class _Links:
         self._fault: Exception | None = None
 
     async def play(self, listener: socket.socket, seconds: float) -> None:
-        """Play all rounds."""
+        """Run all rounds."""
         server = self._server
         listening = await asyncio.start_server(self._hear, sock=listener.dup(), backlog=self._room)
         try:
@@ -90,7 +90,7 @@ class _Links:
                 await asyncio.sleep(0)
 
     async def _collect(self) -> None:
-        """Wait until all have spoken who still can."""
+        """Wait for a message from every connected user."""
         server = self._server
         while self._fault is None and server.waiting:
             if server.round is not Kind.KEYS and not server.waiting.intersection(self._names.values()):
@@ -111,7 +111,7 @@ class _Links:
         link.transport.abort()
 
     async def _hear(self, stream: asyncio.StreamReader, link: asyncio.StreamWriter) -> None:
-        """Take the messages that come over a connection, until it ends."""
+        """Process the messages of a connection until it ends."""
         server, longest = self._server, self._server.parameters.longest
         if len(self._names) < self._room and server.round is Kind.KEYS:
             self._names[link] = None

@@ -1,4 +1,4 @@
-"""A user of a secure sum: an object that answers the server's messages, each once and in their order."""
+"""A user of a secure sum, who answers each of the server's messages once and in order."""
 
 from __future__ import annotations
 
@@ -76,11 +76,11 @@ class User(Party):
 
     @property
     def done(self) -> bool:
-        """Whether it has nothing more to say."""
+        """Whether the user has sent its last message."""
         return self._awaited is None
 
     def start(self) -> bytes:
-        """The first message: the public keys."""
+        """Return the first message: the public keys."""
         p, keys = self.parameters, self._public
         signature = self._signing.sign(p.bound(b"keys", self.name) + keys) if p.malicious else b""
         return self.pack(Kind.KEYS, keys + signature)
@@ -89,7 +89,7 @@ class User(Party):
         return super().pack(kind, self._answered + body)
 
     def receive(self, data: bytes) -> bytes:
-        """The answer to a message of the server; an `Abort` where it is not the one that is due, or is wrong."""
+        """Return the answer to a message of the server; raise `Abort` if it is unexpected or invalid."""
         kind, sender, body = self.parse(data)
         if sender != SERVER:
             raise Abort(Fault.NAME, f"user {self.name} got a message of {sender}, which is not the server")
@@ -126,7 +126,7 @@ class User(Party):
         return primitives.seal(self._channels[v], int(u > v), text, self._names(u, v))
 
     def _names(self, sender: int, receiver: int) -> bytes:
-        """Both names, and both's keys as this user knows them: a key that changed on its way opens no box."""
+        """Return both names and keys as this user knows them, so that an altered key opens no box."""
         ends = ((v, self._public if v == self.name else self._keys[v][: len(self._public)]) for v in (sender, receiver))
         return self.parameters.tag + b"".join(v.to_bytes(4, "big") + keys for v, keys in ends)
 
@@ -183,7 +183,7 @@ class User(Party):
 
 
 def remembering() -> Callable[[primitives.Private, bytes, str], bytes]:
-    """An agreement that all parties of one process share: the second of a pair is spared the arithmetic."""
+    """Return a cached key agreement for all parties of one process."""
     known: dict[frozenset[bytes], bytes] = {}
 
     def agree(key: primitives.Private, other: bytes, fault: str) -> bytes:
