@@ -44,14 +44,14 @@ class Estimator:
 
 @dataclass(frozen=True)
 class Mean(Estimator):
-    """``Σ X_i / n``.  Breakdown point 1/n: one sample moves it anywhere."""
+    """The empirical mean ``Σ X_i / n``; its breakdown point is 1/n, as one sample can move it anywhere."""
 
     kind = 0
 
 
 @dataclass(frozen=True)
 class Trimming(Estimator):
-    """Base of those that leave out the ends of one half of a sample, or clip to them."""
+    """Base of estimators that drop or clip the extremes of one half of a sample."""
 
     epsilon: float = 0.0
 

@@ -27,7 +27,7 @@ def needed() -> None:
 def source(insecure_seed: int | str | None, name: int | str) -> Callable[[int], bytes]:
     """Return the source of random bytes of party `name`: the operating system, or a seeded stream in a simulation.
 
-    With a seed nothing is secret: whoever knows it knows every key.
+    With a seed nothing is secret: all keys follow from it.
     """
     if insecure_seed is None:
         return os.urandom

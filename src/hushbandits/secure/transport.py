@@ -16,7 +16,7 @@ from hushbandits.secure.user import User
 def serve(server: Server, listener: socket.socket, seconds: float = 10.0) -> None:
     """Play the server over TCP, in an event loop of its own; an `Abort` ends it.
 
-    Whoever has not spoken `seconds` after a round began has dropped out, and so has whose connection ends.  Of a
+    A user drops out if it is silent for `seconds` after a round begins, or if its connection ends.  Of a
     message no more is read than the longest that is due may have, and connections beyond one per user are closed: that
     bounds the memory.  At the end, also by an error, all connections are closed; `listener` stays the caller's.  Who
     listens on a link sees no more than the server; who can change what goes over it needs to be kept out by TLS.

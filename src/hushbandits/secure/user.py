@@ -103,7 +103,7 @@ class User(Party):
         p, u = self.parameters, self.name
         self._keys = parse_rows(body, p.key_width)
         if u in self._keys or any(v >= p.n for v in self._keys):
-            raise Abort(Fault.NAME, f"user {u} got a roster with itself or a stranger on it")
+            raise Abort(Fault.NAME, f"user {u} got a roster with itself or an unknown user on it")
         if len(self._keys) < p.threshold:
             raise Abort(Fault.DROPOUT, f"user {u} has {len(self._keys)} neighbours, fewer than {p.threshold}")
         for v, keys in self._keys.items() if p.malicious else ():
@@ -134,7 +134,7 @@ class User(Party):
         p, u = self.parameters, self.name
         boxes = parse_rows(body, PAIR + primitives.BOX, Fault.SHARE)
         if not boxes.keys() <= self._keys.keys():
-            raise Abort(Fault.NAME, f"user {u} got shares of a stranger")
+            raise Abort(Fault.NAME, f"user {u} got shares of an unknown user")
         if len(boxes) < p.threshold:
             raise Abort(Fault.DROPOUT, f"user {u} got shares of {len(boxes)} neighbours, fewer than {p.threshold}")
         keys = [p.key(b"self", self._b, u)]
