@@ -36,7 +36,8 @@ _KEPT = 3  # folders
 @functools.cache
 def folder() -> str:
     """Return the folder of the compiled code, made where it can be written, or ``""``; those not used of late go."""
-    name = f"hushbandits-{source_digest(words=(b'@jit', b'@inlined', b'(NamedTuple)'))[:16]}"
+    digest = source_digest(words=(b"@jit", b"@inlined", b"(NamedTuple)"))
+    name = f"hushbandits-{digest[:15]}{int(numba.config.OPT)}"
     for place in (numba.config.CACHE_DIR or ROOT / "__pycache__", AppDirs("numba", appauthor=False).user_cache_dir):
         with contextlib.suppress(OSError):
             made = Path(place, name)
