@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from bench_helpers import lines
+from kinds import each_once
 from scipy import stats as scipy_stats
 
 from hushbandits.bench.declare.claim import Claim
@@ -72,6 +73,7 @@ def at_most_alpha(wrong, families):
     return scipy_stats.binomtest(wrong, families, ALPHA, alternative="greater").pvalue > 1e-3
 
 
+@each_once
 @pytest.mark.parametrize("effect", EFFECTS)
 @pytest.mark.parametrize(("law", "runs"), [("normal", 20), ("exponential", 10), ("two modes", 10), ("mode of 1/7", 10)])
 def test_too_few_runs_decide_no_claim_on_means(law, runs, effect):
@@ -79,6 +81,7 @@ def test_too_few_runs_decide_no_claim_on_means(law, runs, effect):
     assert wrong_families(family(EFFECTS[effect](mean)), Luck(draw, runs), 20) == 0
 
 
+@each_once
 @pytest.mark.parametrize("effect", EFFECTS)
 @pytest.mark.parametrize("law", LAWS)
 def test_of_twenty_claims_at_their_boundary_none_is_decided(law, effect):

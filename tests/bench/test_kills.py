@@ -119,6 +119,7 @@ def test_ctrl_c_from_a_terminal_is_one_line_and_no_worker_speaks(tmp_path, spec)
     assert gone(below)
 
 
+@pytest.mark.weekly
 def test_three_writers_of_one_folder_end_with_one_table(tmp_path, spec):
     path, whole = spec
     commands = [command(path, "--jobs", "1", cwd=tmp_path) for _ in range(3)]

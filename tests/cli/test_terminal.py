@@ -31,7 +31,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+@pytest.mark.parametrize("encoding", [pytest.param("cp1252", marks=pytest.mark.weekly), "ascii"])
 def test_output_in_a_narrow_encoding_works(folder, encoding, monkeypatch):
     # Printed output is checked; drawing figures, which takes most of the time, is skipped.
     monkeypatch.setattr(figures, "pictures", lambda store, experiment, folder, trusted: [folder / "mine.png"])

@@ -56,7 +56,7 @@ def test_a_policy_is_trained_shown_and_played(here, capsys):
     assert "again" in said.out
 
 
-@pytest.mark.parametrize("missing", ["torch", "sb3_contrib"])
+@pytest.mark.parametrize("missing", ["torch", pytest.param("sb3_contrib", marks=pytest.mark.weekly)])
 def test_a_missing_extra_is_one_line(missing):
     code = f"""
 import sys

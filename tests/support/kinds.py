@@ -16,7 +16,8 @@ FIRST = ("CoopNetwork-v0", "DPMASE-v0", "DistDP-v0", "UCB1", "QuACK-UCB", "Decen
 def kind(name):
     """Return the class that a registered name builds, and its setting."""
     if name in ENVS:
-        return type(hb.make_batched(name))
+        entry = ENVS[name].load()
+        return entry if isinstance(entry, type) else type(hb.make_batched(name))
     if name in AGENTS:
         team = hb.make_team(name)
         return type(team), team.setting
