@@ -73,7 +73,7 @@ def reproduce(
 def in_words(verdict: Verdict) -> str:
     """Return the effect nearest to failing, with its interval and the claimed region.
 
-    Example: ``ratio of medians 1.96 [1.94, 1.98], claimed > 1.5, at agents = 256 (worst of 3 points)``.
+    Example: ``ratio of medians 1.96 [1.94, 1.98], claimed > 1.5, at agents = 256 (worst of 3)``.
     """
     worst = verdict.worst
     if worst is None or not worst.runs:
@@ -83,7 +83,7 @@ def in_words(verdict: Verdict) -> str:
         name += f" at time {number(time)}"
     points = len(verdict.findings)
     where = f", at {worst.where}" if worst.where else ""
-    where += f" (worst of {points} points)" if points > 1 else ""
+    where += f" (worst of {points})" if points > 1 else ""
     return f"{name} {number(worst.effect)} {interval(worst.interval)}, claimed {verdict.region}{where}"
 
 
