@@ -30,7 +30,7 @@ Seen = list[str | float | None]
 
 @dataclass(frozen=True)
 class Learned:
-    """A trained policy: its network, and the game that it was trained in.
+    """A trained policy: its network and the task that it was trained on.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Learned:
 
 
 def parts_of(task: Task) -> list[Seen]:
-    """Return what an agent is shown in a task: equal for two envs in which one policy can play."""
+    """Return the parts of an agent's observation in a task; equal parts let one policy play in both envs."""
     low, high = task.observation_space.low, task.observation_space.high
 
     def bound(values: Array) -> float | None:
@@ -102,7 +102,7 @@ def parts_of(task: Task) -> list[Seen]:
 
 
 def heads_of(space: Space) -> tuple[int, ...]:
-    """Return how many choices each part of an action has; ``ValueError``: it is not made of choices.
+    """Return the number of choices of each part of an action; raise ``ValueError`` for other actions.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def heads_of(space: Space) -> tuple[int, ...]:
 
 
 def read(folder: str | Path) -> Learned:
-    """Read a policy; ``ValueError`` says what its folder lacks.  Nothing in it is run."""
+    """Read a policy from its folder, without running code; raise ``ValueError`` if a part is missing."""
     if not isinstance(folder, str | Path):
         raise ValueError(f"folder={shown(folder)} must be a path")
     path = Path(folder).expanduser()
@@ -140,7 +140,7 @@ def learned(card: Params, weights: Mapping[str, Array]) -> Learned:
 
 
 class Network:
-    """A policy at play in R runs.
+    """A policy that plays R runs.
 
     Every run is one product of matrices of its own, whose shape does not depend on the others.
 
@@ -174,7 +174,7 @@ class Network:
         return scores
 
     def act(self, task: Task, pull: bool = True, talk: bool = True) -> Array:
-        """Return everyone's action in the next step, ``(R, M)`` or ``(R, M, parts)``.
+        """Return all agents' actions in the next step, ``(R, M)`` or ``(R, M, parts)``.
 
         Only those are asked whose action counts; the others' is 0.
         """
@@ -206,7 +206,7 @@ class Network:
 
 
 def drawn(scores: Array, luck: Array) -> Array:
-    """Return choices that are drawn by the softmax of `scores`, ``(…, C)``, given a uniform number for each draw."""
+    """Draw choices from the softmax of `scores`, ``(…, C)``, with one uniform number per draw."""
     total = np.cumsum(np.exp(scores - scores.max(-1, keepdims=True)), -1)
     # Below the last value, however it was rounded: what cannot be taken is not.
     at = np.minimum(luck * total[..., -1], np.nextafter(total[..., -1], 0.0))

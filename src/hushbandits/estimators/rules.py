@@ -15,7 +15,7 @@ from hushbandits.core import jit
 
 @jit
 def kept_points(n: int, log_inverse_delta: float, epsilon: float) -> int:
-    """``⌊N(1 − 2α − √(2αL) − L)⌋`` with ``α = max(ϵ, ln(1/δ)/N)``, ``L = ln(4/δ)/N``; not positive: undefined."""
+    """Return ``⌊N(1 − 2α − √(2αL) − L)⌋``, ``α = max(ϵ, ln(1/δ)/N)``, ``L = ln(4/δ)/N``; undefined if ≤ 0."""
     ell = (log_inverse_delta + math.log(4.0)) / n
     alpha = max(epsilon, log_inverse_delta / n)
     return math.floor(n * (1.0 - 2.0 * alpha - math.sqrt(2.0 * alpha * ell) - ell))
@@ -23,7 +23,7 @@ def kept_points(n: int, log_inverse_delta: float, epsilon: float) -> int:
 
 @jit
 def clipped_points(n: int, log_inverse_delta: float, epsilon: float) -> int:
-    """``⌈ε N⌉`` with ``ε = 8η + 12 ln(4/δ)/N``: the points clipped at either end."""
+    """Return ``⌈ε N⌉`` with ``ε = 8η + 12 ln(4/δ)/N``: the number of points clipped at either end."""
     return math.ceil(8.0 * epsilon * n + 12.0 * (log_inverse_delta + math.log(4.0)))
 
 
@@ -57,7 +57,7 @@ def _mean(x):
 
 @jit
 def shortest_window(y, n, q, gap):
-    """Return the lowest and highest of the q nearest order statistics, of n of which the middle `gap` are left out."""
+    """Return the ends of the shortest window of q order statistics, of n without the middle `gap`."""
     best, length, off = 0, math.inf, 0
     for i in range(n - q + 1):
         reach = y[q - 1 + i - gap] - y[i]

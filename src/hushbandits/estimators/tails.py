@@ -56,7 +56,7 @@ _N, _ODD, _LOW, _HIGH, _SUM, _REST, _CHANGED = range(7)
 
 @jit
 def take(own, r, m, arm, reward, count):
-    """Take in agent m's first `count` values, to X and Y by turns: add up the X, merge what falls into the tails."""
+    """Add agent m's first `count` values to X and Y in turn: sum the X, and merge values in the tails."""
     head, new, fresh, keep = own.head[r, m], own.new, own.fresh, own.keep[r, m]
     for s in range(count):
         k, y = arm[s], reward[s]
