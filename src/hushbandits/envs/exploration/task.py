@@ -125,7 +125,7 @@ class ExplorationTask(VotePicture):
 
     def pulled(self, obs: Observation) -> None:
         """Add the rewards of the pulls to the observation."""
-        columns = (self.layout[part].start for part in ("own_mean", "own_width", "time"))
+        columns = [self.layout[part].start for part in ("own_mean", "own_width", "time")]
         over = obs.t / (self.core.horizon or math.inf)
         _count_set(obs.who, obs.reward, over, self.pulls, self.sums, self.observations, *columns)
 

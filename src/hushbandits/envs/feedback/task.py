@@ -104,7 +104,7 @@ class FeedbackTask(BlockPicture):
         inbox = obs.inbox
         assert inbox is not None
         self._paid = np.empty(self._seats.shape)
-        columns = (self.layout[part].start for part in ("own_mean", "own_width", "time"))
+        columns = [self.layout[part].start for part in ("own_mean", "own_width", "time")]
         _hear_blocks(
             self.arm, inbox.total("n"), inbox.total("reward"), self._before, self._served, self.core.horizon,
             self.pulls, self.sums, self._paid, self.observations, *columns
