@@ -48,8 +48,8 @@ With a name (and its arguments), the numbers of another page:
 def scripts():
     """Yield each name with the first line of its docstring."""
     for name in SCRIPTS:
-        told = ast.get_docstring(ast.parse(Path(__file__).with_name(f"{name}.py").read_text(encoding="utf8")))
-        yield f"  python -m benchmarks {name:<12}{told.splitlines()[0].partition(': ``')[0].rstrip('.')}"
+        shown = ast.get_docstring(ast.parse(Path(__file__).with_name(f"{name}.py").read_text(encoding="utf8")))
+        yield f"  python -m benchmarks {name:<12}{shown.splitlines()[0].partition(': ``')[0].rstrip('.')}"
 
 
 def parser():
@@ -82,12 +82,12 @@ def main(words):
 
     found = ratios.measured(CELLS, asked.turns)
     print(ratios.table(found))
-    told = list(ratios.moved(found, ratios.read()["cells"])) if asked.compare else []
-    for sentence in told:
+    shown = list(ratios.moved(found, ratios.read()["cells"])) if asked.compare else []
+    for sentence in shown:
         print(sentence)
     if asked.write:
         ratios.write(found)
-    return 1 if told else 0
+    return 1 if shown else 0
 
 
 if __name__ == "__main__":

@@ -19,10 +19,10 @@ class Cell(NamedTuple):
     unit: str
 
 
-def package(env_id, agent, runs, env, beats=False, **params):
+def package(env_id, agent, runs, env, by_phases=False, **params):
     """Return a function that plays an agent of the package, by compiled rounds or by phases."""
     team = hb.make_team(agent, **params)
-    if beats:
+    if by_phases:
         team.episode = lambda *_: False
     core = assemble(env_id, team, runs=runs, env=env)
 
@@ -57,16 +57,16 @@ GRAPHS = {16: "cycle", 196: "grid"}
 SIZES = {16: (1000, 16), 196: (250, 4)}
 
 
-def network(env_id, agent, m, horizon, runs, told="", unit=UNIT, beats=False, **env):
+def network(env_id, agent, m, horizon, runs, shown="", unit=UNIT, by_phases=False, **env):
     """Return a cell of the network setting."""
     env = {"n_agents": m, "graph": GRAPHS[m], "means": MEANS, "permute_arms": False, "horizon": horizon} | env
-    return Cell(f"{agent}, M = {m}{told}", partial(package, env_id, agent, runs, env, beats), unit)
+    return Cell(f"{agent}, M = {m}{shown}", partial(package, env_id, agent, runs, env, by_phases), unit)
 
 
-def exploration(env_id, agent, runs, told="", unit=UNIT, beats=False, n_agents=None, **params):
+def exploration(env_id, agent, runs, shown="", unit=UNIT, by_phases=False, n_agents=None, **params):
     """Return a cell of exploration."""
     env = {} if n_agents is None else {"n_agents": n_agents}
-    return Cell(f"{agent}{told}", partial(package, env_id, agent, runs, env, beats, **params), unit)
+    return Cell(f"{agent}{shown}", partial(package, env_id, agent, runs, env, by_phases, **params), unit)
 
 
 def feedback(env_id, agent):
@@ -79,7 +79,7 @@ CELLS = (
     *(Cell(loop(a, m), partial(hand, a, m, *SIZES[m]), loop(a, m)) for m in SIZES for a in BY_HAND),
     *(Cell(f"{a}, M = 16, by hand in Python", partial(hand, a, 16, 100, 4, False), loop(a, 16)) for a in BY_HAND),
     *(network("CoopNetwork-v0", a, m, *SIZES[m], unit=loop(a, m)) for m in SIZES for a in BY_HAND),
-    network("CoopNetwork-v0", "Multi-UCB", 16, 50, 16, ", by beats", loop("Multi-UCB", 16), beats=True),
+    network("CoopNetwork-v0", "Multi-UCB", 16, 50, 16, ", by phases", loop("Multi-UCB", 16), by_phases=True),
     *(
         network("CoopNetwork-v0", agent, m, *SIZES[m])
         for agent in ("QuACK-UCB", "QuACK-TS", "coop-UCB", "DDUCB", "Dec-TS")
@@ -91,7 +91,7 @@ CELLS = (
     network("ByzantineNetwork-v0", "Byzantine-UCB", 16, 2500, 1, ", beta", rewards="beta", means=(0.7, 0.5)),
     Cell(VOTELESS, lambda: lambda: least_of_dp_mase(0, 64), VOTELESS),
     exploration("DPMASE-v0", "DP-MASE", 2, unit=VOTELESS, n_agents=64, epsilon=0.05),
-    exploration("DPMASE-v0", "DP-MASE", 1, ", by beats", VOTELESS, beats=True, n_agents=8, epsilon=0.5),
+    exploration("DPMASE-v0", "DP-MASE", 1, ", by phases", VOTELESS, by_phases=True, n_agents=8, epsilon=0.5),
     exploration("DecentralizedExploration-v0", "Decentralized-SER3", 2),
     exploration("DecentralizedExploration-v0", "Decentralized-Median", 1, epsilon=0.9),
     feedback("DistDP-v0", "Dist-DP-SE"),

@@ -47,8 +47,8 @@ def of_pairs(statistic):
     f = STATISTICS[statistic]
 
     def covered(rng, law, n, level):
-        luck = rng.normal(size=n)
-        pairs, seed = np.stack([LAWS[law](rng, n) + luck, luck], axis=1), int(rng.integers(2**31))
+        uniforms = rng.normal(size=n)
+        pairs, seed = np.stack([LAWS[law](rng, n) + uniforms, uniforms], axis=1), int(rng.integers(2**31))
         low, high = bootstrap(lambda s: f(s[..., 0]) - f(s[..., 1]), pairs, level=level, seed=seed)
         return low <= TRUTH[statistic, law] <= high
 

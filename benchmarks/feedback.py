@@ -13,7 +13,7 @@ from hushbandits.registry import assemble
 
 def users_per_second(users, horizon, runs, **env):
     team = hb.make_team("Dist-DP-SE")
-    core = assemble("DistDP-v0", team, runs=runs, env={"users": users, "horizon": horizon, **env})
+    core = assemble("DistDP-v0", team, runs=runs, env={"simulate_users": users, "horizon": horizon, **env})
     hb.rollout(core, team, 0)  # compile
     taken = spent(lambda: hb.rollout(core, team, 1))
     return core.metrics()["users"].sum() / taken
@@ -45,8 +45,8 @@ LAWS = (PolyaDifference(1 / 1024, 32.0), DiscreteLaplace(32.0), Skellam(100.0), 
 def main():
     for rewards in ("bernoulli", "clipped-gaussian"):
         print(f"{rewards}")
-        print(f"  pooled, T = 10^7:   {users_per_second('pooled', 10**7, 20, rewards=rewards):.3g} users/s")
-        print(f"  one by one, T = 10^5: {users_per_second('each', 10**5, 20, rewards=rewards):.3g} users/s")
+        print(f"  pooled, T = 10^7:   {users_per_second('aggregate', 10**7, 20, rewards=rewards):.3g} users/s")
+        print(f"  one by one, T = 10^5: {users_per_second('individual', 10**5, 20, rewards=rewards):.3g} users/s")
         print(f"  pooled block of 10^6: {1e6 * block_seconds(10**6, rewards=rewards):.0f} µs")
     print("draws per second")
     for law in LAWS:

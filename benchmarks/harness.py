@@ -58,7 +58,7 @@ WIDE = Experiment(
 )
 
 
-def told(what: str, call: Callable[[], object]) -> None:
+def shown(what: str, call: Callable[[], object]) -> None:
     """Call a function and print its times."""
     before = os.times()
     call()
@@ -72,10 +72,10 @@ def main(jobs: str = "2") -> None:
     with tempfile.TemporaryDirectory() as folder:
         for experiment in (LEAST, TINY, MANY):
             out, cells = Path(folder, experiment.name), f"{len(experiment.cells()):,} cells, {experiment.name}:"
-            told(f"{cells} played", partial(run, experiment, out, options=options))
-            told(f"{cells} opened", partial(load_results, out))
-            told(f"{cells} as a frame", load_results(out).to_frame)
-            told(f"{cells} resumed", partial(run, experiment, out, options=options))
+            shown(f"{cells} played", partial(run, experiment, out, options=options))
+            shown(f"{cells} opened", partial(load_results, out))
+            shown(f"{cells} as a frame", load_results(out).to_frame)
+            shown(f"{cells} resumed", partial(run, experiment, out, options=options))
         wide = Path(folder, "wide")
         store = run(WIDE, wide, options=RunOptions()).store
-        told("a page of 500 lines", lambda: write(store, wide / "report.html"))
+        shown("a page of 500 lines", lambda: write(store, wide / "report.html"))

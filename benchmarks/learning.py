@@ -129,8 +129,8 @@ def curves(folder, all_folders):
     for panel, (id, folders) in zip(panels.flat, all_folders.items(), strict=False):
         study = STUDY[id]
         metric, rule = study.metrics[0], next(iter(study.others))
-        told = [json.loads((out / "card.json").read_text())["training"]["curve"] for out in folders]
-        for curve in told:
+        shown = [json.loads((out / "card.json").read_text())["training"]["curve"] for out in folders]
+        for curve in shown:
             values = [point[metric] if metric == "return" else point["metrics"][metric] for point in curve]
             panel.plot([point["steps"] for point in curve], values, color="C0", alpha=0.6, linewidth=1)
         there = scores(id, rule, metric, study.runs, {}).mean()
@@ -151,10 +151,15 @@ def shipped():
         results = hb.evaluate(id, agent, runs=RUNS, seed=SEED, agent_kwargs=how)
         return said(results.final(metric).astype(float))
 
-    print("| agent | as it is | `deterministic=True` | `beats=2` | the rule | `Random` |\n|---|---|---|---|---|---|")
+    print(
+        "| agent | as it is | `deterministic=True` | `two_phase=True` | the rule | `Random` |\n"
+        "|---|---|---|---|---|---|"
+    )
     for agent, (id, metric, rule) in SHIPPED.items():
         own = [cell(id, metric, agent), cell(id, metric, agent, deterministic=True)]
-        own.append("" if id.startswith("DistDP") else cell(id, metric, agent, beats=2))  # there both are one game
+        own.append(
+            "" if id.startswith("DistDP") else cell(id, metric, agent, two_phase=True)
+        )  # there both are one game
         others = f"`{rule}` {cell(id, metric, rule, **STUDY[id].others[rule])}", cell(id, metric, "Random")
         print(f"| `{agent}`, {metric} | {' | '.join([*own, *others])} |", flush=True)
 

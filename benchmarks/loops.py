@@ -18,7 +18,7 @@ from hushbandits.envs.network.graphs import adjacency, hop_distances
 MEANS = (0.5, *[0.45] * 9)
 
 
-def game(rounds, means, gaps, luck, first, receiver, delay, n, s, arms, rewards, regret):
+def game(rounds, means, gaps, uniforms, first, receiver, delay, n, s, arms, rewards, regret):
     """Play one run: every agent pulls the arm with the largest index, then takes in the messages that arrive.
 
     All arrays are flat: arm k of agent m has index ``m K + k``, and its round t has ``t M + m``.  It is received by
@@ -35,7 +35,7 @@ def game(rounds, means, gaps, luck, first, receiver, delay, n, s, arms, rewards,
                 if index > highest:
                     best, highest = k, index
             now, i = t * agents + m, m * n_arms + best
-            arms[now], rewards[now] = best, 1.0 if luck[now] < means[best] else 0.0
+            arms[now], rewards[now] = best, 1.0 if uniforms[now] < means[best] else 0.0
             regret[m] += gaps[best]
             n[i] += 1.0
             s[i] += rewards[now]
@@ -73,17 +73,17 @@ def by_hand(agent, graph, n_agents, horizon, runs, compile=True):
     regret = np.zeros((runs, n_agents))
     rewards = rng_of(graph, n_agents, horizon, runs).reader((n_agents,), REWARD).rows(horizon)
     for r in range(runs):
-        luck = rewards[:, r].ravel()
+        uniforms = rewards[:, r].ravel()
         n, s = np.zeros((2, n_agents * len(means)))
         arrays = (
             means,
             means.max() - means,
-            luck,
+            uniforms,
             *heard,
             n,
             s,
-            np.zeros(luck.size, int),
-            np.zeros(luck.size),
+            np.zeros(uniforms.size, int),
+            np.zeros(uniforms.size),
             regret[r],
         )
         if compile:

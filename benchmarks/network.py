@@ -37,9 +37,9 @@ CASES = {
 }
 
 
-def seconds(agent: str, runs: int, horizon: int, beats: bool = False, **env: object) -> float:
+def seconds(agent: str, runs: int, horizon: int, by_phases: bool = False, **env: object) -> float:
     team = hb.make_team(agent)
-    if beats:
+    if by_phases:
         team.episode = lambda *_: False  # type: ignore[method-assign]
     core = assemble("CoopNetwork-v0", team, runs=runs, env={**env, "horizon": horizon})
     return spent(lambda: hb.rollout(core, team, 0))
@@ -70,31 +70,31 @@ def peak(agent: str) -> float:
 def speeds() -> None:
     for agent in ("Multi-UCB", "UCB1", "QuACK-UCB"):
         for case, (runs, horizon, env) in CASES.items():
-            for beats in (True, False):
-                seconds(agent, runs, 50, beats, **env)  # compile
-            turns = [[seconds(agent, runs, horizon, beats, **env) for beats in (True, False)] for _ in range(5)]
+            for by_phases in (True, False):
+                seconds(agent, runs, 50, by_phases, **env)  # compile
+            turns = [[seconds(agent, runs, horizon, by_phases, **env) for by_phases in (True, False)] for _ in range(5)]
             slow, fast = np.min(turns, 0) / horizon * 1e6
-            print(f"{agent:12} {case:24} {slow:9.1f} µs by beats {fast:9.1f} µs by episodes: {slow / fast:5.1f} ×")
+            print(f"{agent:12} {case:24} {slow:9.1f} µs by phases {fast:9.1f} µs by episodes: {slow / fast:5.1f} ×")
 
 
 def robust() -> None:
     random = {"n_agents": 200, "n_arms": 5, "graph": "erdos-renyi", "means": hb.UniformMeans(0.3, 0.7)}
     for mean in ("trimmed", "lugosi-mendelson", "mean"):
-        for life in (1, "diameter"):
+        for max_hops in (1, "diameter"):
             for rewards in ("bernoulli", "beta"):
                 for horizon in (2, 1000):  # compile, measure
                     team = hb.make_team("Byzantine-UCB", mean=mean, epsilon=1e-3)
-                    env = {**random, "life": life, "rewards": rewards, "horizon": horizon}
+                    env = {**random, "max_hops": max_hops, "rewards": rewards, "horizon": horizon}
                     core = assemble("ByzantineNetwork-v0", team, runs=1, env=env)
                     taken = spent(lambda core=core, team=team: hb.rollout(core, team, 0))
-                print(f"{mean:17} γ = {life:8} {rewards:10} {taken:6.2f} s")
+                print(f"{mean:17} γ = {max_hops:8} {rewards:10} {taken:6.2f} s")
 
 
 def flood() -> None:
     print(f"{'M':>5} {'γ':>9} {'S':>6} {'ns/report':>10} {'µs/round':>9} {'ring KiB':>9} {'slots KiB':>10}")
     for side in (4, 8, 14, 20, 28):
-        for life in (1, 2, 4, 8, None):
-            env = hb.make_batched("CoopNetwork-v0", n_agents=side**2, graph="grid", life=life, horizon=10**9)
+        for max_hops in (1, 2, 4, 8, None):
+            env = hb.make_batched("CoopNetwork-v0", n_agents=side**2, graph="grid", max_hops=max_hops, horizon=10**9)
             env.reset(0)
             rng = np.random.default_rng(0)
             taken, rounds = 0.0, 2 * side + 40
@@ -108,7 +108,8 @@ def flood() -> None:
             ring_bytes = sum(v.nbytes for v in ring.values.values()) + ring.sent.nbytes + ring.held.nbytes
             slot_bytes = slots.sender.nbytes + slots.delay.nbytes + slots.shell.nbytes
             print(
-                f"{side**2:5} {life or 'unlimited':>9} {reports / side**2:6.1f} {taken / rounds / reports * 1e9:10.2f} "
+                f"{side**2:5} {max_hops or 'unlimited':>9} {reports / side**2:6.1f} "
+                f"{taken / rounds / reports * 1e9:10.2f} "
                 f"{taken / rounds * 1e6:9.1f} {ring_bytes / 1024:9.1f} {slot_bytes / 1024:10.1f}"
             )
 

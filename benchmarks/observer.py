@@ -25,8 +25,8 @@ def observe(env_id, agent, watched=(1, 2, 4, 8), *, runs=100, seed=0, **params):
     core = assemble(env_id, team, runs=runs)
     rollout(core, team, seed)
     rng = Streams(core.seeds)
-    told = {c: watch(core.book.counted, core.right, c, rng.generator(0, c, "observer")) for c in watched}
-    return {c: (float(mean.mean()), float(most.mean())) for c, (mean, most) in told.items()}
+    shown = {c: watch(core.book.counted, core.right, c, rng.generator(0, c, "observer")) for c in watched}
+    return {c: (float(mean.mean()), float(most.mean())) for c, (mean, most) in shown.items()}
 
 
 def main():

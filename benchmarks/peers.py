@@ -77,14 +77,14 @@ def mabwiser(policy, runs):
     from mabwiser.mab import MAB, LearningPolicy
 
     law = {"UCB1": LearningPolicy.UCB1(alpha=1), "TS": LearningPolicy.ThompsonSampling()}[policy]
-    regret, luck = 0.0, random.Random(0)
+    regret, uniforms = 0.0, random.Random(0)
     for run in range(runs):
         arms = list(range(len(ARMS)))
         mab = MAB(arms, law, seed=run)
-        mab.fit(arms, [int(luck.random() < mean) for mean in ARMS])
+        mab.fit(arms, [int(uniforms.random() < mean) for mean in ARMS])
         for _ in range(HORIZON - len(ARMS)):
             arm = mab.predict()
-            mab.partial_fit([arm], [int(luck.random() < ARMS[arm])])
+            mab.partial_fit([arm], [int(uniforms.random() < ARMS[arm])])
             regret += max(ARMS) - ARMS[arm]
     return regret / runs + sum(max(ARMS) - mean for mean in ARMS)
 

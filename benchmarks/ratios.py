@@ -42,8 +42,8 @@ def machine():
 
 def cpu():
     """Return the name of the processor."""
-    told = Path("/proc/cpuinfo")
-    lines = told.read_text(encoding="utf8").splitlines() if told.exists() else []
+    shown = Path("/proc/cpuinfo")
+    lines = shown.read_text(encoding="utf8").splitlines() if shown.exists() else []
     names = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
 

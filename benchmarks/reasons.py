@@ -31,9 +31,9 @@ def trimmed(mean, share, concentration=4.0):
     return mean * (scipy.special.betainc(a + 1, b, high[i]) - scipy.special.betainc(a + 1, b, low[i])) / share
 
 
-def stretched(best, other, n, told=(0.001, 0.05)):
+def stretched(best, other, n, shown=(0.001, 0.05)):
     """Return the ratio of the pulls that two ϵ need to separate two Beta arms, second over first: gaps⁻²."""
-    first, second = (trimmed(best, kept(n, e)) - trimmed(other, kept(n, e)) for e in told)
+    first, second = (trimmed(best, kept(n, e)) - trimmed(other, kept(n, e)) for e in shown)
     return (first / second) ** 2
 
 

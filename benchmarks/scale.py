@@ -25,7 +25,11 @@ _TINY = {"n_agents": 2, "means": (0.5, 0.4), "horizon": 5}
 LAWS: dict[str, list[tuple[str, str, Mapping[int, Mapping[str, object]]]]] = {
     "agents": [
         *[
-            (team, NETWORK, {m: {"n_agents": m, "graph": "grid", "life": 2, "horizon": 10_000_000 // m} for m in sides})
+            (
+                team,
+                NETWORK,
+                {m: {"n_agents": m, "graph": "grid", "max_hops": 2, "horizon": 10_000_000 // m} for m in sides},
+            )
             for team, sides in (("UCB1", (1024, 10_000, 99_856)), ("Multi-UCB", (1024, 10_000, 99_856)))
         ],
         ("Decentralized-SER3", EXPLORATION, {m: {"n_agents": m, "horizon": 2_000_000} for m in (10**3, 10**4, 10**5)}),
@@ -38,7 +42,7 @@ LAWS: dict[str, list[tuple[str, str, Mapping[int, Mapping[str, object]]]]] = {
 
 def cost(team: str, core: str, game: Mapping[str, object]) -> tuple[float, float, float]:
     """Return seconds to build, nanoseconds of a pull, and MiB."""
-    small = {"n_agents": 16, "horizon": 50, **{name: game[name] for name in ("graph", "life") if name in game}}
+    small = {"n_agents": 16, "horizon": 50, **{name: game[name] for name in ("graph", "max_hops") if name in game}}
     hb.rollout(hb.make_batched(core, **small), hb.make_team(team), 0)  # compile
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     made: list[hb.Env] = []

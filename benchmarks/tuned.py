@@ -19,7 +19,7 @@ _EXPLORATION = {
 }
 _FEEDBACK = {
     "Commit-Blocks": {"block": (8, 16, 24, 32, 48, 64, 96)},
-    "Dist-DP-SE": {"confidence": (0.01, 0.1, 0.5, 0.9), "batch_base": (1.5, 2.0, 4.0)},
+    "Dist-DP-SE": {"confidence": (0.01, 0.1, 0.5, 0.9), "batch_growth": (1.5, 2.0, 4.0)},
 }
 _LED = {
     "QuACK-TS": {},

@@ -12,7 +12,7 @@ author = "the founders of hushbandits"
 version = release = hushbandits.__version__
 
 extensions = [
-    "myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax", "shelves",
+    "myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax", "tables",
 ]  # fmt: skip
 exclude_patterns = ["_*", "README.md"]
 default_role = "code"

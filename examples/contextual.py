@@ -68,7 +68,7 @@ class Contexts(Rounds):
         horizon=500,
         rewards="bernoulli",
         wrappers=(),
-        speech=None,
+        extra_fields=None,
         fields=None,
         runs=1,
     ):
@@ -76,7 +76,7 @@ class Contexts(Rounds):
         # These arm locations are not used: `_rewards` computes the rewards.
         super().__init__(
             n_agents=n_agents, means=(0.5,) * n_arms, rewards=rewards, horizon=horizon,
-            wrappers=wrappers, speech=speech, fields=fields, runs=runs,
+            wrappers=wrappers, extra_fields=extra_fields, fields=fields, runs=runs,
         )  # fmt: skip
 
     @property

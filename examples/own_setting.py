@@ -35,19 +35,19 @@ class Notes(Payload):
     verbs: ClassVar = {"drop": ()}
 
     @classmethod
-    def luck(cls, verb, env, rng):
+    def stream(cls, verb, env, rng):
         cls.answers(verb)
         return rng.reader((1,), verb)
 
-    def drop(self, rate, luck):
-        return self.but(sent=self["sent"] & (luck.next() >= rate))
+    def drop(self, rate, stream):
+        return self.but(sent=self["sent"] & (stream.next() >= rate))
 
 
 class Turns(Task):
     """Task in which a learner pulls an arm at its turn and earns the reward; it sees its own arms and the last note."""
 
     def _parts(self):
-        return {"told": (self.core.n_arms, 0.0, 1.0)}
+        return {"shown": (self.core.n_arms, 0.0, 1.0)}
 
     def _codings(self):
         return {"discrete": self.unmasked(spaces.Discrete(self.core.n_arms))}
@@ -71,9 +71,9 @@ class Turns(Task):
         return paid
 
     def heard(self, obs):
-        told = np.zeros((*self.who.shape, self.core.n_arms))
-        told[self._runs, 0, obs.inbox["arm"][:, :, 0]] = obs.inbox["reward"][:, :, 0]
-        self.observations[self._runs, self.who, self.layout["told"]] = told
+        shown = np.zeros((*self.who.shape, self.core.n_arms))
+        shown[self._runs, 0, obs.inbox["arm"][:, :, 0]] = obs.inbox["reward"][:, :, 0]
+        self.observations[self._runs, self.who, self.layout["shown"]] = shown
 
     def show_turn(self, pull, talk):
         self.observations[..., [self.layout["acts"].start, self.layout["speaks"].start]] = 0.0
@@ -105,7 +105,7 @@ class Relay(hb.Env):
 
     def _reset(self, rng):
         self.arms.reset(rng)
-        self._luck = rng.reader((1,), "reward")
+        self._stream = rng.reader((1,), "reward")
         self._t = np.zeros(len(rng), np.int64)
         self._regret = np.zeros(len(rng))
         blank = {name: np.zeros((len(rng), 1), field.dtype) for name, field in self.sent_fields.items()}
@@ -115,7 +115,7 @@ class Relay(hb.Env):
         location, gap = self.arms.pick(action, self._t)
         self._regret += gap[:, 0] * self.live
         self._arm = action
-        return self.law.quantile(self._luck.next(), location)
+        return self.law.quantile(self._stream.next(), location)
 
     def _report(self):
         return {"arm": self._arm, "reward": self.own_reward}

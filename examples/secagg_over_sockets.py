@@ -44,17 +44,17 @@ def vector(name: int, length: int) -> np.ndarray:
     return np.arange(length, dtype=np.uint64) + np.uint64(1000 * name)
 
 
-def server(parameters: Parameters, seconds: float, told: Connection) -> None:
+def server(parameters: Parameters, seconds: float, shown: Connection) -> None:
     """Listen on a free port of this machine; report the port, and then how the sum ended."""
     with socket.create_server(("127.0.0.1", 0), backlog=parameters.n) as listener:
-        told.send(listener.getsockname())
+        shown.send(listener.getsockname())
         party = Server(parameters)
         try:
             serve(party, listener, seconds)
         except Abort as abort:
-            told.send(str(abort))
+            shown.send(str(abort))
         else:
-            told.send((party.total, party.survivors, int(party.up.sum()), int(party.down.sum())))
+            shown.send((party.total, party.survivors, int(party.up.sum()), int(party.down.sum())))
 
 
 def users(parameters: Parameters, names: list[int], vanish: bool, address: tuple[str, int], seconds: float) -> None:
@@ -104,10 +104,10 @@ def main() -> None:
     k = min(given.neighbours or given.users - 1, given.users - 1)
     parameters = Parameters(given.users, MODULUS, given.length, k, k // 2 + 1, os.urandom(16))
     begin = time.perf_counter()
-    told = play(parameters, given.processes, given.vanish, given.seconds)
-    if not isinstance(told, tuple):
-        raise SystemExit(f"no sum: {told or 'the server died'}")
-    total, survivors, up, down = told
+    shown = play(parameters, given.processes, given.vanish, given.seconds)
+    if not isinstance(shown, tuple):
+        raise SystemExit(f"no sum: {shown or 'the server died'}")
+    total, survivors, up, down = shown
     expected = sum(vector(name, given.length) for name in survivors) % np.uint64(MODULUS)
     print(f"{len(survivors)} of {given.users} users stayed; their sum is {total.tolist()}")
     print("that is right" if (total == expected).all() else "that is WRONG")

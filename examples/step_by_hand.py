@@ -33,7 +33,7 @@ def play(env, seed=0):
 
 if __name__ == "__main__":
     env = hb.make("CoopNetwork-v0", n_agents=4, means=[0.8, 0.5, 0.5, 0.5], horizon=500, render_mode="ansi")
-    alone = hb.make("CoopNetwork-v0", n_agents=4, means=[0.8, 0.5, 0.5, 0.5], horizon=500, life=0)
+    alone = hb.make("CoopNetwork-v0", n_agents=4, means=[0.8, 0.5, 0.5, 0.5], horizon=500, max_hops=0)
     noisy = hb.wrap(env, hb.make_wrapper("Huber", rate=0.2), hb.make_wrapper("Loss", rate=0.2))
     for name, one in (("together", env), ("alone", alone), ("contaminated and lossy", noisy)):
         print(f"{name:>24}: regret {np.mean([play(one, seed)['regret'] for seed in range(5)]):6.1f}")

@@ -5,7 +5,7 @@ import os
 import pytest
 from children import hears_ctrl_c
 from hypothesis import settings
-from registries import kept, strangers
+from registries import kept, third_party
 
 
 @pytest.fixture(autouse=True)
@@ -34,5 +34,5 @@ def pytest_collection_modifyitems(items):
     """Refuse test names that differ between processes, and registrations at import, which affect all other files."""
     if addresses := [item.nodeid for item in items if " at 0x" in item.nodeid]:
         raise pytest.UsageError(f"give these parameters an id: {addresses}")
-    if names := strangers():  # every table of the registry in other files would contain them
+    if names := third_party():  # every table of the registry in other files would contain them
         raise pytest.UsageError(f"register these in a fixture, not where a test file is imported: {names}")

@@ -27,7 +27,7 @@ WRAPPERS = [
     [],
     ["Loss"],
     ["LocalLaplace"],
-    [("LocalLaplace", {"own": "noised"})],
+    [("LocalLaplace", {"own_feedback": "private"})],
     ["SecAgg"],
     ["Shuffle"],
     ["Huber"],
@@ -142,7 +142,7 @@ def test_releases_of_means_are_composed_as_dp_accounting_does(delta):
     for n in release_counts(0.5, 1.1, 200).tolist():
         law = law.compose(pld.from_laplace_mechanism(n**0.55, value_discretization_interval=1e-3))
     theirs = law.get_epsilon_for_delta(delta)
-    found = hb.privacy_report("PrivateNetwork-v0", epsilon=0.5, v=1.1, horizon=200, delta=delta).lines[1]
+    found = hb.privacy_report("PrivateNetwork-v0", epsilon=0.5, release_exponent=1.1, horizon=200, delta=delta).lines[1]
     assert (found.epsilon, found.delta) == (pytest.approx(theirs, rel=5e-3), delta)
     assert found.epsilon > theirs * (1 - 1e-4)
 
@@ -156,7 +156,9 @@ def test_a_run_of_private_means_costs_less_than_its_closed_form(epsilon, v, pull
     each = release_counts(epsilon, v, pulls) ** (-v / 2)
     delta = math.exp(-10)
     assert compose_releases(each.sum(), (each**2).sum(), delta) == pytest.approx(closed, abs=0.006)
-    line = hb.privacy_report("PrivateNetwork-v0", epsilon=epsilon, v=v, horizon=pulls, delta=delta).lines[1]
+    line = hb.privacy_report(
+        "PrivateNetwork-v0", epsilon=epsilon, release_exponent=v, horizon=pulls, delta=delta
+    ).lines[1]
     assert line.epsilon == pytest.approx(exact, abs=0.006)
 
 
@@ -179,7 +181,7 @@ def test_colluders_know_their_own_noise(colluders, epsilon):
 
 
 def test_a_protocol_that_does_not_bear_the_coalition_promises_nothing_against_it():
-    protocol = {"users": "each", "protocol": "bonawitz", "horizon": 64}
+    protocol = {"simulate_users": "individual", "protocol": "bonawitz", "horizon": 64}
     assert [math.isfinite(hb.privacy_report("DistDP-v0", honest=honest, **protocol).lines[1].epsilon)
             for honest in (0.9, 0.3)] == [True, False]  # fmt: skip
     with pytest.raises(ValueError, match="honest=0"):
@@ -187,7 +189,7 @@ def test_a_protocol_that_does_not_bear_the_coalition_promises_nothing_against_it
 
 
 def test_reports_of_agents_that_go_by_exact_rewards_are_covered_one_by_one_and_a_run_is_not():
-    noise = hb.make_wrapper("LocalLaplace", epsilon=0.01, own="exact")
+    noise = hb.make_wrapper("LocalLaplace", epsilon=0.01, own_feedback="true")
     whole, alone = hb.privacy_report("CoopNetwork-v0", "UCB1", wrappers=[noise], horizon=70).lines
     assert (whole.epsilon, whole.run_epsilon) == (math.inf, math.inf)
     assert whole.counts.startswith("yes, of all that is seen: nothing holds")
@@ -196,9 +198,9 @@ def test_reports_of_agents_that_go_by_exact_rewards_are_covered_one_by_one_and_a
 
 
 def test_alternatives_say_which_counts():
-    noised = hb.privacy_report("PrivateNetwork-v0", own="noised", epsilon=0.5, horizon=1000)
+    noised = hb.privacy_report("PrivateNetwork-v0", own_feedback="private", epsilon=0.5, horizon=1000)
     assert [line.counts[:12] for line in noised] == ["one of 2 bou"] * 2
-    exact = hb.privacy_report("PrivateNetwork-v0", own="exact", epsilon=0.5, horizon=1000)
+    exact = hb.privacy_report("PrivateNetwork-v0", own_feedback="true", epsilon=0.5, horizon=1000)
     assert [math.isfinite(line.epsilon) for line in exact] == [False, True]
     assert {line.run_epsilon for line in exact} == {math.inf}  # all rewards of an agent
 
@@ -207,10 +209,10 @@ def test_a_promise_never_rests_on_what_the_agent_goes_by():
     """An agent that needs exact rewards is incompatible with an env that withholds them."""
     for agent in ("Random", "Private-UCB", "DP-UCB-INT"):
         assert all(math.isfinite(line.epsilon) for line in hb.privacy_report("PrivateNetwork-v0", agent, horizon=100))
-    told = hb.privacy_report(
-        "CoopNetwork-v0", "UCB1", wrappers=[hb.make_wrapper("LocalLaplace", own="noised")], horizon=100
+    shown = hb.privacy_report(
+        "CoopNetwork-v0", "UCB1", wrappers=[hb.make_wrapper("LocalLaplace", own_feedback="private")], horizon=100
     )
-    assert [line.counts for line in told] == ["yes"]  # no other own reward is published there
+    assert [line.counts for line in shown] == ["yes"]  # no other own reward is published there
 
 
 def test_every_way_to_ask_has_the_same_answer():
@@ -271,10 +273,10 @@ def test_results_say_what_was_spent():
     assert spent <= max(line.epsilon for line in results.privacy if math.isfinite(line.epsilon))
 
 
-def test_the_page_shows_what_was_told_when_it_was_played(tmp_path, monkeypatch, capsys):
+def test_the_page_shows_what_was_shown_when_it_was_played(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     experiment = Experiment(
-        name="told", title="Told", env=Use("DistDP-v0", horizon=300), runs=2,
+        name="shown", title="Told", env=Use("DistDP-v0", horizon=300), runs=2,
         agents=[Use("Dist-DP-SE", epsilon=0.5), Use("Dist-DP-SE", epsilon=2.0)],
     )  # fmt: skip
     hb.run(experiment, "o")

@@ -43,8 +43,8 @@ from hushbandits.core.wrapper import Wrapper as Wrapper
 from hushbandits.guarantee_table import PrivacyReport as PrivacyReport
 from hushbandits.guarantee_table import privacy_report as privacy_report
 from hushbandits.policies.policy import Policy as Policy
-from hushbandits.policies.shelf import list_policies as list_policies
-from hushbandits.policies.shelf import make_policy as make_policy
+from hushbandits.policies.registry import list_policies as list_policies
+from hushbandits.policies.registry import make_policy as make_policy
 from hushbandits.registry import list_agents as list_agents
 from hushbandits.registry import list_envs as list_envs
 from hushbandits.registry import list_wrappers as list_wrappers

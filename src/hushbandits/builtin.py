@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hushbandits.core.random.rewards import RepeatingMeans, UniformMeans
 from hushbandits.core.utils import Spec
-from hushbandits.policies.shelf import POLICIES
+from hushbandits.policies.registry import POLICIES
 
 #: The folder whose modules declare experiments, each its own `EXPERIMENTS`.
 EXPERIMENTS = "hushbandits.experiments"
@@ -49,7 +49,14 @@ ENVS = {
     "DPMASE-v0": _at(_EXPLORATION),
     "CorruptedElimination-v0": _at(_EXPLORATION, "VoteCorruption", eta=0.9),
     "DecentralizedExploration-v0": _at(
-        _EXPLORATION, eta=0.9, comparison=">=", idle="stays", stop="players", single=True, precision=0.25, strict=True
+        _EXPLORATION,
+        eta=0.9,
+        vote_rule=">=",
+        inactive_agents="keep",
+        termination="players",
+        one_arm_per_step=True,
+        tolerance=0.25,
+        require_confidence=True,
     ),
     "CoopNetwork-v0": _at(_NETWORK),
     "HeavyTailedNetwork-v0": _at(_NETWORK, rewards="stable", means=RepeatingMeans((0.7, *[0.4] * 4))),
@@ -75,7 +82,7 @@ ENVS = {
         _EXPLORATION, n_arms=5, n_agents=16, threshold=7, agent_distribution="power", horizon=1_000, **_DRAWN
     ),
     "CoopNetwork-Train-Grid-v0": _at(
-        _NETWORK, n_arms=10, n_agents=16, graph="grid", extra_delay=1, horizon=200, **_DRAWN
+        _NETWORK, n_arms=10, n_agents=16, graph="grid", hop_delay=1, horizon=200, **_DRAWN
     ),
     "CoopNetwork-Train-Lossy-v0": _at(_NETWORK, "Loss", n_arms=10, n_agents=32, horizon=200, rate=0.3, **_DRAWN),
     "DistDP-Train-Lossy-v0": _sum("Loss", n_arms=5, n_agents=4, horizon=2_000, rate=0.2),
@@ -96,7 +103,7 @@ AGENTS = {
     **{f"1-Privacy-{r}": _at("baselines.feraud2019:OnePrivacy", routine=r) for r in _ROUTINES},
     **_in("baselines.dubey2020", "Multi-UCB"),
     **_in("agents.dubey2020", "Private-UCB", "Byzantine-UCB"),  # covers whole messages, which the paper's does not
-    "Private-UCB-exact": _at("agents.dubey2020:PrivateUCB", own="exact"),  # the paper's
+    "Private-UCB-exact": _at("agents.dubey2020:PrivateUCB", own_feedback="true"),  # the paper's
     "DP-UCB-INT": _at("baselines.tossou2016:DPUCBInt"),
     **_in("baselines.alone", "Alone"),
     **_in("agents.howson2024", "QuACK"),
@@ -106,7 +113,7 @@ AGENTS = {
     **_in("baselines.dubey2020_heavy", "CMP-UCB"),
     "CMP-UCB-leaders": _at("baselines.dubey2020_heavy:CMPUCB", leaders=1),
     **_in("baselines.martinez2019", "DDUCB"),
-    "DDUCB-rechoosing": _at("baselines.martinez2019:DDUCB", rechoose=True),
+    "DDUCB-rechoosing": _at("baselines.martinez2019:DDUCB", rechoose_on_stale=True),
     **_in("baselines.lalitha2021", "Dec-TS"),
     **_in("agents.chawla2020", "GosInE"),
     "GosInE-async": _at("agents.chawla2020:GosInE", slack=0.5),

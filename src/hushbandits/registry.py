@@ -17,7 +17,7 @@ from hushbandits.core import Env, Params, Privatizer, Team, Wrapper, shown
 from hushbandits.core.env_view import SHOWN
 from hushbandits.core.utils import Registry, Spec, parameters
 from hushbandits.core.utils.registry import Entry
-from hushbandits.policies.shelf import POLICIES
+from hushbandits.policies.registry import POLICIES
 
 #: What may stand for an env, an agent, a wrapper: a registered name, ``"module:Class"``, or the class itself; for an
 #: agent also a model of Stable-Baselines3.

@@ -78,10 +78,10 @@ def _front(task: str, points: dict[str, tuple[float, float]]) -> dict[str, str]:
     return _image(canvas, f"score against ε, {task}")
 
 
-def _image(canvas: Figure, told: str) -> dict[str, str]:
+def _image(canvas: Figure, stated: str) -> dict[str, str]:
     """Return the source of an ``<img>`` of a figure with its legend, and a description; the bytes are reproducible."""
     canvas.legend(loc="outside lower center", ncols=2, frameon=False)
     out = io.BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": told}):
+    with matplotlib.rc_context({"svg.hashsalt": stated}):
         canvas.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    return {"source": f"data:image/svg+xml;base64,{base64.b64encode(out.getvalue()).decode()}", "told": told}
+    return {"source": f"data:image/svg+xml;base64,{base64.b64encode(out.getvalue()).decode()}", "stated": stated}

@@ -43,8 +43,8 @@ def admit(agent: hb.Use, tasks: Sequence[Task]) -> dict[str, Row]:
         rows[task.name] = {"epsilon": plain(one), "run_epsilon": plain(run)}
     settings = {task.setting for task in tasks if "refused" not in rows[task.name]}
     if not settings:
-        told = list(dict.fromkeys(str(row["refused"]) for row in rows.values()))[:3]
-        raise ValueError(f"{agent.called} can play none of the tasks: {'; '.join(told)}")
+        stated = list(dict.fromkeys(str(row["refused"]) for row in rows.values()))[:3]
+        raise ValueError(f"{agent.called} can play none of the tasks: {'; '.join(stated)}")
     return {task.name: rows[task.name] for task in tasks if task.setting in settings}
 
 

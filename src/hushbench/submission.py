@@ -93,9 +93,9 @@ class Submission:
         rows, costs = dict(self.data["tasks"]), self.costs()
         for name, values in self.values.items():
             one, run = self.epsilon(name) or (None, None)
-            told = {metric: [plain(x) for x in row] for metric, row in values.items()}
+            stated = {metric: [plain(x) for x in row] for metric, row in values.items()}
             sums = {"cost": float(costs[name].mean()), "epsilon": plain(one), "run_epsilon": plain(run)}
-            rows[name] = {"values": told, **sums}
+            rows[name] = {"values": stated, **sums}
         scores = {s: {"iqm": one.iqm, "interval": list(one.interval)} for s, one in self.standings.items()}
         return Submission({**self.data, "tasks": rows, "scores": scores})
 

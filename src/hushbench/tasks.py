@@ -86,7 +86,7 @@ class Task:
         one = hb.Use(agent.name, label=agent.called, on=None if on == self.env.name else on, **agent.params)
         return hb.Experiment(
             name=f"{NAME}-{self.name}", title=self.why, env=self.env, wrappers=self.wrappers, agents=[one],
-            runs=self.runs, luck=NAME, checkpoints=(), metrics=self.metrics,
+            runs=self.runs, seed_group=NAME, checkpoints=(), metrics=self.metrics,
         )  # fmt: skip
 
 
@@ -157,5 +157,5 @@ def entry(text: str, params: Mapping[str, Any]) -> hb.Use:
     """
     name, at, on = text.rpartition("@") if "@" in text else (text, "", None)
     short = name.rpartition(":")[2] if not name.startswith("sb3:") else name
-    told = " ".join(f"{key}={value}" for key, value in hb.Use(name, **params).params.items())  # 1.0 as 1
-    return hb.Use(name, label=" ".join(filter(None, (f"{short}{at}{on or ''}", told))), on=on, **params)
+    stated = " ".join(f"{key}={value}" for key, value in hb.Use(name, **params).params.items())  # 1.0 as 1
+    return hb.Use(name, label=" ".join(filter(None, (f"{short}{at}{on or ''}", stated))), on=on, **params)

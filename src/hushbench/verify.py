@@ -61,8 +61,8 @@ def verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | N
         played = play(use, playable, Path(folder), options, shard)
     for name, (runs, values) in played.items():
         for metric, played_again in values.items():
-            told = again.values[name].setdefault(metric, np.full(runs.max() + 1, np.nan))
-            told[runs] = played_again
+            stated = again.values[name].setdefault(metric, np.full(runs.max() + 1, np.nan))
+            stated[runs] = played_again
     compare(said, again.recomputed().data["tasks"], f"{path}:", "played again it is")
     numbers = sum(len(row) for _, values in played.values() for row in values.values())
     if not numbers:

@@ -18,15 +18,15 @@ from hushbandits.registry import ENVS
 
 
 @each_once
-@pytest.mark.parametrize("beats", [1, pytest.param(2, marks=pytest.mark.weekly)])
+@pytest.mark.parametrize("two_phase", [False, pytest.param(True, marks=pytest.mark.weekly)])
 @pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
-def test_pettingzoo_finds_nothing(env_id, beats):
+def test_pettingzoo_finds_nothing(env_id, two_phase):
     def made(**more):
-        return hb.make_aec(env_id, beats=beats, **small(env_id), **more)
+        return hb.make_aec(env_id, two_phase=two_phase, **small(env_id), **more)
 
     api_test(made(), num_cycles=60)
     seed_test(made, num_cycles=20)
-    state_test(made(), hb.make(env_id, beats=beats, **small(env_id)))
+    state_test(made(), hb.make(env_id, two_phase=two_phase, **small(env_id)))
 
 
 #: A picture is its setting's, and a duel has an action of two arms.

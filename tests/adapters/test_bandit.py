@@ -32,11 +32,11 @@ def test_it_is_a_network_of_one(seed):
         for t in range(20):
             arm = alone.action_space.sample()
             seen, reward, terminated, truncated, info = alone.step(arm)
-            theirs, paid, _, over, told = network.step({"agent_0": arm})
+            theirs, paid, _, over, shown = network.step({"agent_0": arm})
             np.testing.assert_array_equal(seen, theirs["agent_0"])
             assert (reward, terminated, truncated) == (paid["agent_0"], False, t == 19)
             assert over["agent_0"] == truncated
-        assert info["metrics"]["regret"] == told["agent_0"]["metrics"]["regret"]
+        assert info["metrics"]["regret"] == shown["agent_0"]["metrics"]["regret"]
 
 
 def test_many_at_once_and_the_same_as_one_by_one():
@@ -55,7 +55,7 @@ def test_many_at_once_and_the_same_as_one_by_one():
 
 
 def test_it_says_what_it_does_not_take():
-    for name, value in [("n_agents", 3), ("wrappers", ["Loss"]), ("speech", {}), ("runs", 2)]:
+    for name, value in [("n_agents", 3), ("wrappers", ["Loss"]), ("extra_fields", {}), ("runs", 2)]:
         with pytest.raises(ValueError, match=f"{name}=.*a Bandit has one agent"):
             gymnasium.make(ID, **{name: value})
     env = gymnasium.make(ID, horizon=1).unwrapped

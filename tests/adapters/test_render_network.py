@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hushbandits as hb
-from hushbandits.envs.network.render import byzantine, told
+from hushbandits.envs.network.render import arriving, byzantine
 
 
 def played(env_id, rounds=8, mode="rgb_array", **kwargs):
@@ -22,8 +22,8 @@ def arms_played(rounds, m):
 
 
 @pytest.mark.parametrize("kwargs", [
-    {"n_agents": 9, "graph": "grid"}, {"n_agents": 6, "edge_loss": 0.4}, {"n_agents": 80, "graph": "star"},
-    {"n_agents": 5, "graph": "complete", "life": 0}, {"n_agents": 1, "graph": "complete"},
+    {"n_agents": 9, "graph": "grid"}, {"n_agents": 6, "edge_failure_prob": 0.4}, {"n_agents": 80, "graph": "star"},
+    {"n_agents": 5, "graph": "complete", "max_hops": 0}, {"n_agents": 1, "graph": "complete"},
 ])  # fmt: skip
 def test_a_picture_of_every_graph(kwargs):
     before, image = (played("CoopNetwork-v0", n, means=[0.6, 0.5, 0.4], **kwargs).render() for n in (0, 8))
@@ -48,9 +48,9 @@ def test_byzantine_agents_are_marked():
     assert [word.endswith("!") for word in last] == marked.core.wrappers[0].byzantine[0].tolist()
 
 
-def test_what_was_told_is_what_was_heard():
-    env = played("CoopNetwork-v0", n_agents=6, graph="path", life=2, means=[0.6, 0.5, 0.4])
-    count, arm = told(env.core)
+def test_what_was_shown_is_what_was_heard():
+    env = played("CoopNetwork-v0", n_agents=6, graph="path", max_hops=2, means=[0.6, 0.5, 0.4])
+    count, arm = arriving(env.core)
     # on a path with γ = 2 every inner edge carries the neighbour's own report and, where there is one, one relayed
     expected = np.zeros((6, 6), int)
     for u in range(5):
@@ -64,11 +64,11 @@ def test_what_was_told_is_what_was_heard():
         assert arm[u, v] == min(arms)  # the most frequent, the lowest in a tie
     assert (arm[count == 0] == -1).all()
     private = played("PrivateNetwork-v0", n_agents=6, graph="path", means=[0.6, 0.5, 0.4])
-    assert (told(private.core)[1] == -1).all()  # means and counts name no arm
+    assert (arriving(private.core)[1] == -1).all()  # means and counts name no arm
 
 
 def test_the_text_says_what_is_in_the_metrics():
-    env = played("CoopNetwork-v0", mode="ansi", n_agents=6, graph="path", life=2, means=[0.4, 0.6, 0.5])
+    env = played("CoopNetwork-v0", mode="ansi", n_agents=6, graph="path", max_hops=2, means=[0.4, 0.6, 0.5])
     text, regret = env.render(), env.core.metrics()["agent_regret"][0]
     last = arms_played(8, 6)[-1]
     assert f"last arms {' '.join(map(str, last))}" in text

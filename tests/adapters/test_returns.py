@@ -70,7 +70,7 @@ def test_exploration_returns_are_the_verdict_less_the_share_of_rounds(votes, pul
         bits = (rng.random((*shape, 6)) < np.repeat([pulls, votes], 3)).astype(int)
         return np.concatenate([rng.integers(4, size=(*shape, 1)), bits[..., 3:]], -1) if single else bits
 
-    total, metrics = played(id, choose, seed, **env, **({"strict": False} if single else {}))
+    total, metrics = played(id, choose, seed, **env, **({"require_confidence": False} if single else {}))
     expected = np.where(metrics["correct"], 1.0, -1.0) - metrics["rounds"] / 60
     np.testing.assert_allclose(total, np.repeat(expected[:, None], 4, 1), atol=1e-9)
 

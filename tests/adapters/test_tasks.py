@@ -17,7 +17,7 @@ from hushbandits.wrappers.shuffle import Shuffle
 
 GAMES = {
     "DPMASE-v0": {"n_agents": 4, "threshold": 2, "horizon": 40},
-    "DecentralizedExploration-v0": {"n_agents": 4, "threshold": 2, "horizon": 40, "strict": False},
+    "DecentralizedExploration-v0": {"n_agents": 4, "threshold": 2, "horizon": 40, "require_confidence": False},
     "CoopNetwork-v0": {"n_agents": 4, "horizon": 12},
     "DistDP-v0": {"n_agents": 2, "horizon": 300},
 }
@@ -76,11 +76,11 @@ def written(task, action):
         j = int(np.log2(core.horizon)) + 1
         return np.stack([action // j, action % j], -1)
     now = task.state().reshape(*action.shape, -1)
-    native = np.zeros((*action.shape, k + 1 if core.single else 2 * k), np.int64)
+    native = np.zeros((*action.shape, k + 1 if core.one_arm_per_step else 2 * k), np.int64)
     for seat in np.ndindex(*action.shape):
         a = action[seat]
         inside, cast = (now[seat][task.layout[part]] == 1 for part in ("active", "own_votes"))
-        if core.single:
+        if core.one_arm_per_step:
             native[seat][0] = a if a < k else k
             if k <= a < 2 * k:
                 native[seat][1 + a - k] = 1
@@ -91,7 +91,7 @@ def written(task, action):
     return native
 
 
-def test_an_agent_may_be_told_who_it_is():
+def test_an_agent_may_be_shown_who_it_is():
     for id, kwargs in GAMES.items():
         plain, named = hb.make(id, **kwargs), hb.make(id, agent_id=True, **kwargs)
         (old, _), (new, _) = plain.reset(seed=0), named.reset(seed=0)
@@ -147,7 +147,7 @@ def test_slots_show_every_message_that_arrived(wrappers, graph):
 
 def test_bits_beside_the_report_are_a_multidiscrete_action():
     said = {"bit": hb.Field(dtype="?"), "code": hb.Field((2,), "?")}
-    given = {"n_agents": 3, "graph": "complete", "horizon": 5, "speech": said}
+    given = {"n_agents": 3, "graph": "complete", "horizon": 5, "extra_fields": said}
     several, native = hb.make("CoopNetwork-v0", **given), hb.make("CoopNetwork-v0", actions="native", **given)
     assert str(several.action_space("agent_0")) == "MultiDiscrete([10  2  2  2])"
     assert isinstance(native.action_space("agent_0"), spaces.Dict)
@@ -160,7 +160,7 @@ def test_bits_beside_the_report_are_a_multidiscrete_action():
         two = native.step(dict(zip(native.agents, spoken, strict=True)))
         assert one[1] == two[1]
         np.testing.assert_array_equal(list(one[0].values()), list(two[0].values()))
-    floats = {**given, "speech": {"x": hb.Field()}}
+    floats = {**given, "extra_fields": {"x": hb.Field()}}
     assert isinstance(hb.make("CoopNetwork-v0", **floats).action_space("agent_0"), spaces.Dict)
 
 

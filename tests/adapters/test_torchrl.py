@@ -23,13 +23,16 @@ from torchrl.objectives.value import GAE, TD0Estimator  # noqa: E402
 
 NET = {"n_agents": 4, "horizon": 6}
 CODINGS = ("discrete", "multidiscrete", "native")
-SPEECH = {"bit": hb.Field(dtype="?"), "code": hb.Field((3,), "f4")}
+EXTRA = {"bit": hb.Field(dtype="?"), "code": hb.Field((3,), "f4")}
 EVERY = [(env_id, {"actions": coding}) for env_id in hb.list_envs() for coding in CODINGS]
-EVERY += [("CoopNetwork-v0", {"speech": {"bits": hb.Field((2,), "?")}}), ("CoopNetwork-v0", {"speech": SPEECH})]
+EVERY += [
+    ("CoopNetwork-v0", {"extra_fields": {"bits": hb.Field((2,), "?")}}),
+    ("CoopNetwork-v0", {"extra_fields": EXTRA}),
+]
 
 
 def by_name(value):
-    return "-".join(value.get("speech", value.values())) if isinstance(value, dict) else value
+    return "-".join(value.get("extra_fields", value.values())) if isinstance(value, dict) else value
 
 
 def made(env_id, runs=3, **options):

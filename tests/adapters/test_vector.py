@@ -23,10 +23,10 @@ CASES = [
     *((env_id, small(env_id), ()) for env_id in hb.list_envs()),
     ("CoopNetwork-v0", {"n_agents": 4, "horizon": 5, "graph": "erdos-renyi", "edge_probability": 0.6}, ()),
     ("CoopNetwork-v0", {"n_agents": 3, "horizon": 5, "observation": "slots"}, (Huber(0.2), Loss(0.2))),
-    ("CoopNetwork-v0", {"n_agents": 3, "horizon": 4, "speech": {"bit": Field(dtype="?")}}, ()),
-    ("CoopNetwork-v0", {"n_agents": 3, "horizon": 4, "speech": {"code": Field((2,), "f4")}}, ()),
+    ("CoopNetwork-v0", {"n_agents": 3, "horizon": 4, "extra_fields": {"bit": Field(dtype="?")}}, ()),
+    ("CoopNetwork-v0", {"n_agents": 3, "horizon": 4, "extra_fields": {"code": Field((2,), "f4")}}, ()),
     ("DPMASE-v0", {**VOTING, "actions": "multidiscrete"}, (Loss(0.3),)),
-    ("DPMASE-v0", {**VOTING, "actions": "native"}, (SecAgg(window=3),)),
+    ("DPMASE-v0", {**VOTING, "actions": "native"}, (SecAgg(batch_window=3),)),
     ("DecentralizedExploration-v0", {**VOTING, "agent_id": True}, ()),
     ("LocalDP-v0", {"n_agents": 2, "horizon": 40, "price": {"epsilon": 0.1}}, (Loss(0.1),)),
 ]
@@ -38,8 +38,8 @@ class Alone:
     """One run of the batched env, started with the seeds of a row of a view."""
 
     def __init__(self, id, kwargs, protocol, seed, row, runs):
-        params = {k: v for k, v in kwargs.items() if k not in (*TASK, "speech")}
-        core = learners_core(id, 1, protocol, kwargs.get("speech"), params)
+        params = {k: v for k, v in kwargs.items() if k not in (*TASK, "extra_fields")}
+        core = learners_core(id, 1, protocol, kwargs.get("extra_fields"), params)
         self.task = core.task(**{k: v for k, v in kwargs.items() if k in TASK})
         self.seed, self.row, self.episode = seed, row, 0
         self.start()
@@ -93,8 +93,8 @@ def test_a_row_is_a_run_of_the_core_whatever_the_others_do(env_id, kwargs, proto
                 np.testing.assert_array_equal(np.stack(infos["final_obs"][rows]), after)
                 metrics = run.task.core.metrics()
                 for name, value in metrics.items():
-                    told = infos["final_info"]["metrics"][name][rows]
-                    np.testing.assert_array_equal(told, np.broadcast_to(value[0], told.shape))
+                    shown = infos["final_info"]["metrics"][name][rows]
+                    np.testing.assert_array_equal(shown, np.broadcast_to(value[0], shown.shape))
                 after = run.start()
             elif "final_obs" in infos:
                 assert not infos["_final_obs"][rows].any()
@@ -232,7 +232,7 @@ def test_actions_are_read_and_not_kept():
             env.step(np.array(bad) if bad else bad)
     np.testing.assert_array_equal(env.core.t, before)
     assert env.step([1, 2, 3, 4])[0].shape == (4, 43)  # a list will do
-    spoken = make_vec("CoopNetwork-v0", 2, n_agents=2, horizon=9, speech={"code": Field((2,), "f4")})
+    spoken = make_vec("CoopNetwork-v0", 2, n_agents=2, horizon=9, extra_fields={"code": Field((2,), "f4")})
     spoken.reset()
     with pytest.raises(ValueError, match="must be a dict of arm, code"):
         spoken.step(arms)

@@ -22,7 +22,7 @@ from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 
 WRAPPED = {
-    "exploration": [(), (Loss(0.2),), (Loss(0.2), Shuffle(window=6)), (SecAgg(window=5),)],
+    "exploration": [(), (Loss(0.2),), (Loss(0.2), Shuffle(batch_window=6)), (SecAgg(batch_window=5),)],
     "network": [(), (Huber(0.2), Loss(0.1), Shuffle()), (LocalLaplace(1.0), SecAgg(bound=64)), (PrivateMeans(),)],
     "feedback": [(), (Huber(0.1), Loss(0.1, name="loss of ours"))],
 }
@@ -50,11 +50,11 @@ def by_name(value):
 
 
 @each_once
-@pytest.mark.parametrize("beats", [1, 2])
+@pytest.mark.parametrize("two_phase", [False, True])
 @pytest.mark.parametrize(("env_id", "wrappers"), by_class(EVERY), ids=by_name)
-def test_pettingzoo_finds_nothing(env_id, wrappers, beats):
-    parallel_api_test(hb.make(env_id, wrappers=wrappers, beats=beats), num_cycles=150)
-    one, two = (hb.make(env_id, wrappers=wrappers, beats=beats) for _ in range(2))
+def test_pettingzoo_finds_nothing(env_id, wrappers, two_phase):
+    parallel_api_test(hb.make(env_id, wrappers=wrappers, two_phase=two_phase), num_cycles=150)
+    one, two = (hb.make(env_id, wrappers=wrappers, two_phase=two_phase) for _ in range(2))
     check_environment_deterministic_parallel(one, two, 20)  # `parallel_seed_test`, whose cycles old releases fix
 
 
@@ -81,11 +81,11 @@ def test_pettingzoo_makes_and_cuts_it(env_id):
 
 def test_wrap_adds_behind_what_was_given_and_before_the_ids_own():
     names = lambda env: [w.name for w in getattr(env, "core", env).wrappers]  # noqa: E731
-    env = hb.make("DistDP-v0", wrappers=[Huber(0.1)], horizon=64, beats=2, max_cycles=7, reward="oracle")
+    env = hb.make("DistDP-v0", wrappers=[Huber(0.1)], horizon=64, two_phase=True, max_cycles=7, reward="oracle")
     more = hb.wrap(env, Loss(0.1))
     assert names(more) == ["Huber", "Loss", "DiscreteLaplace", "SecAgg"]
     assert names(env) == ["Huber", "DiscreteLaplace", "SecAgg"]
-    assert (more.beats, more.max_cycles, more.options, more.core.horizon) == (2, 7, {"reward": "oracle"}, 64)
+    assert (more.two_phase, more.max_cycles, more.options, more.core.horizon) == (True, 7, {"reward": "oracle"}, 64)
     assert names(hb.wrap(hb.wrap(env, Loss(0.1)), Loss(0.2, name="again"))) == [
         "Huber", "Loss", "again", "DiscreteLaplace", "SecAgg"
     ]  # fmt: skip
@@ -93,7 +93,7 @@ def test_wrap_adds_behind_what_was_given_and_before_the_ids_own():
     assert (names(vec), vec.runs, vec.n_agents) == (["Huber", "Loss"], 3, 4)
     assert hb.wrap(hb.make("DPMASE-v0"), Loss(0.1)).core.horizon == hb.make("DPMASE-v0").core.horizon == 100_000
     said = {"bit": hb.Field(dtype="?")}
-    assert "heard_bit" in hb.wrap(hb.make("CoopNetwork-v0", speech=said), Loss(0.1)).layout
+    assert "heard_bit" in hb.wrap(hb.make("CoopNetwork-v0", extra_fields=said), Loss(0.1)).layout
     assert names(hb.wrap(env, "Loss")) == names(more)
 
 

@@ -25,7 +25,9 @@ def test_action_spaces():
 
 def test_spaces_are_small_flat_homogeneous_and_each_agents_own():
     for env_id in hb.list_envs():
-        votes = {"threshold": 1, "strict": False} if hb.make_batched(env_id).setting == "exploration" else {}
+        votes = (
+            {"threshold": 1, "require_confidence": False} if hb.make_batched(env_id).setting == "exploration" else {}
+        )
         env = hb.make(env_id, n_agents=4, **votes)
         assert env.possible_agents == ["agent_0", "agent_1", "agent_2", "agent_3"]
         box, other = env.observation_space("agent_0"), env.observation_space("agent_1")
@@ -99,7 +101,7 @@ def test_what_was_returned_belongs_to_the_caller(env_id):
         infos["agent_0"]["mine"] = True
         observations, _, _, _, infos = env.step(actions)
         expected, *_ = twin.step(actions)
-        assert infos["agent_1"].keys() == ({"beats", "metrics"} if step == 6 else {"action_mask"})
+        assert infos["agent_1"].keys() == ({"two_phase", "metrics"} if step == 6 else {"action_mask"})
         for agent, row in observations.items():
             np.testing.assert_array_equal(row, expected[agent])
         np.testing.assert_array_equal(env.state(), np.concatenate(list(observations.values())))
@@ -108,7 +110,9 @@ def test_what_was_returned_belongs_to_the_caller(env_id):
 
 
 def test_an_agent_sees_all_the_votes_it_has_cast():
-    env = hb.make("DPMASE-v0", n_agents=1, threshold=1, comparison=">=", actions="native", stop="horizon", horizon=50)
+    env = hb.make(
+        "DPMASE-v0", n_agents=1, threshold=1, vote_rule=">=", actions="native", termination="horizon", horizon=50
+    )
     env.reset(seed=0)
     for arm, expected in ((2, [2]), (7, [2, 7]), (2, [2, 7])):
         observations, *_ = env.step({"agent_0": np.array([1] * 10 + [k == arm for k in range(10)], np.int8)})
@@ -154,9 +158,9 @@ def test_an_action_outside_its_space_changes_nothing(env_id, bad, where):
 
 
 @rows(("part", "bad"), [("bit", 2), ("bit", 0.5), ("code", np.array([0.0, 1.5])), ("code", np.zeros(3)), ("arm", 10)])
-def test_speech_outside_its_space(part, bad):
+def test_extra_fields_outside_its_space(part, bad):
     fields = {"bit": hb.Field(dtype="?"), "code": hb.Field((2,), "f4")}
-    env = hb.make("CoopNetwork-v0", n_agents=2, speech=fields)
+    env = hb.make("CoopNetwork-v0", n_agents=2, extra_fields=fields)
     env.reset(seed=0)
     actions = act(env)
     actions["agent_1"] = {**actions["agent_1"], part: bad}

@@ -21,11 +21,11 @@ PLAYERS = {"n_agents": 5, "means": [0.9, 0.3, 0.1], "permute_arms": True}
 ROWS = {
     "multi": ("CoopNetwork-v0", "Multi-UCB", NET, {}, ()),
     "multi-wrapped": ("CoopNetwork-v0", "Multi-UCB", NET, {}, (Huber(0.3), Loss(0.2), Shuffle())),
-    "private": ("CoopNetwork-v0", "Private-UCB", NET, {"epsilon": 0.5, "own": "exact"}, (Loss(0.2),)),
+    "private": ("CoopNetwork-v0", "Private-UCB", NET, {"epsilon": 0.5, "own_feedback": "true"}, (Loss(0.2),)),
     "withheld": ("CoopNetwork-v0", "Private-UCB", NET, {"epsilon": 0.5}, (Loss(0.2),)),
     "sealed": ("CoopNetwork-v0", "Multi-UCB", {**NET, "graph": "cycle"}, {}, (SecAgg(),)),
     "vote": ("DPMASE-v0", "DP-MASE", VOTE, FAST, ()),
-    "vote-wrapped": ("DPMASE-v0", "DP-MASE", VOTE, FAST, (Loss(0.3), Shuffle(window=8))),
+    "vote-wrapped": ("DPMASE-v0", "DP-MASE", VOTE, FAST, (Loss(0.3), Shuffle(batch_window=8))),
     "players": ("DecentralizedExploration-v0", "Decentralized-SER3", PLAYERS, {"eta": 0.7, "delta": 0.3}, ()),
     "blocks": (
         "DistDP-v0",
@@ -67,7 +67,7 @@ def test_two_phases_replay_a_row_of_a_batch(case, monkeypatch):
     batch, team = build(env_id, agent, 3, env, agent_kwargs, wrappers)
     rounds = script(batch, team, 11)
     name, kwargs, given = batch.spec
-    view = hb.make(name, wrappers=given, beats=2, **{**kwargs, "actions": "native", "normalize": False})
+    view = hb.make(name, wrappers=given, two_phase=True, **{**kwargs, "actions": "native", "normalize": False})
     k, setting = batch.n_arms, batch.setting
     heard, kind = [], type(view.core)
     talk = kind.talk  # set on the class: on the object it would be a user's hook, which invalidates guarantees
@@ -80,7 +80,7 @@ def test_two_phases_replay_a_row_of_a_batch(case, monkeypatch):
         doing, saying = ({agent: still.copy() for agent in view.agents} for _ in range(2))
         if setting == "exploration":
             asked = arms[0, 0]  # a set, or one arm (k: none)
-            doing[f"agent_{who[0]}"][:-k] = (asked.argmax() if asked.any() else k) if batch.single else asked
+            doing[f"agent_{who[0]}"][:-k] = (asked.argmax() if asked.any() else k) if batch.one_arm_per_step else asked
             if votes is not None:
                 saying[f"agent_{who[0]}"][-k:] = votes[0, 0]
             pulls[who[0]] += arms[0, 0]
@@ -108,9 +108,9 @@ def test_two_phases_replay_a_row_of_a_batch(case, monkeypatch):
             np.testing.assert_allclose(list(paid.values()), (decoded * asked / batch.horizon)[0], rtol=1e-12)
         else:
             if reward is None:  # what was published, in its place
-                told, seat = heard[-1].inbox.own, (np.arange(batch.n_agents), arms[0])
-                known = told["count"][0]
-                np.testing.assert_allclose(list(paid.values()), (told["mean"][0] * (known > 0))[seat], rtol=1e-12)
+                shown, seat = heard[-1].inbox.own, (np.arange(batch.n_agents), arms[0])
+                known = shown["count"][0]
+                np.testing.assert_allclose(list(paid.values()), (shown["mean"][0] * (known > 0))[seat], rtol=1e-12)
             own = np.stack([observations[agent][view.layout["own_width"]] for agent in view.possible_agents])
             np.testing.assert_allclose(own, 1 / np.sqrt(1 + (pulls if reward is not None else known)), rtol=1e-6)
     assert view.agents == []
@@ -152,7 +152,7 @@ def test_a_merged_step_is_a_round_of_the_core(case):
     assert not any(ends.values())
     for name, value in core.metrics().items():
         np.testing.assert_array_equal(infos["agent_0"]["metrics"][name], value[0])
-    assert infos["agent_0"]["beats"] == 1
+    assert infos["agent_0"]["two_phase"] is False
 
 
 def exploration(**kwargs):
@@ -168,8 +168,8 @@ def flagged(view, observations, flag):
 
 def test_merged_exploration_names_who_acts_and_speaks():
     view, observations = exploration(threshold=3)
-    luck = hb.make_batched("DPMASE-v0", n_agents=4, horizon=10, threshold=3, permute_arms=False)
-    obs = luck.reset(2)
+    uniforms = hb.make_batched("DPMASE-v0", n_agents=4, horizon=10, threshold=3, permute_arms=False)
+    obs = uniforms.reset(2)
     voted = set()
     for _ in range(9):
         (actor,) = flagged(view, observations, "acts")
@@ -180,11 +180,11 @@ def test_merged_exploration_names_who_acts_and_speaks():
         actions[actor][:] = [*arms[:10], 0, 0, 1, *[0] * 7]
         observations, paid, *_ = view.step(actions)
         voted.add(actor)
-        reward = luck.pull(arms[None, None, :10]).reward[0, 0]
+        reward = uniforms.pull(arms[None, None, :10]).reward[0, 0]
         mean = observations[actor][view.layout["own_mean"]]
         assert set(paid.values()) == {-0.1}
         assert ((mean > 0) <= (arms[:10] & (reward >= 0))).all()
-        obs = luck.talk()
+        obs = uniforms.talk()
     seen = {agent for agent, o in observations.items() if o[view.layout["own_votes"]][2] == 1}
     assert seen == voted
     assert view.core.votes[0].tolist() == [0, 0, len(voted), *[0] * 7]
@@ -210,7 +210,7 @@ def test_exploration_ends_when_everyone_has_left_and_at_its_horizon():
         assert all(ends.values()) == (step == 4)
         assert set(paid.values()) == {-1.0 if step == 4 else 0.0}  # the step that ends a run is no round
     assert infos["agent_0"]["metrics"]["inconclusive"] is True
-    view, _ = exploration(idle="stays")
+    view, _ = exploration(inactive_agents="keep")
     total = 0.0
     for step in range(1, 11):
         _, paid, ends, cuts, _ = view.step({agent: np.zeros(20, np.int8) for agent in view.agents})
@@ -255,9 +255,9 @@ def test_oracle_rewards_are_the_true_means_and_labelled():
     assert all(cuts.values())
 
 
-def test_speech_travels_beside_the_report():
+def test_extra_fields_travels_beside_the_report():
     fields = {"bit": hb.Field(dtype="?"), "code": hb.Field((2,), "f4")}
-    view = hb.make("CoopNetwork-v0", n_agents=3, graph="complete", horizon=4, speech=fields)
+    view = hb.make("CoopNetwork-v0", n_agents=3, graph="complete", horizon=4, extra_fields=fields)
     view.reset(seed=0)
     rng = np.random.default_rng(0)
     for t in range(1, 5):

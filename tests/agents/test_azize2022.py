@@ -41,7 +41,13 @@ def episodes(env, team, seed):
 @both
 @pytest.mark.parametrize(("epsilon", "alpha"), [(1.0, 3.1), (8.0, 1.0)])
 def test_it_equals_its_naive_twin(agent, epsilon, alpha):
-    settings = {"horizon": 3000, "n_arms": 4, "epsilon": epsilon, "users": "each", "rewards": "bernoulli"}
+    settings = {
+        "horizon": 3000,
+        "n_arms": 4,
+        "epsilon": epsilon,
+        "simulate_users": "individual",
+        "rewards": "bernoulli",
+    }
     env, team = build("CentralDP-v0", agent, 4, settings, {"alpha": alpha})
     found, switched = episodes(env, team, 5), 0
     for r in range(4):
@@ -170,6 +176,6 @@ def test_an_observer_of_actions_refutes_too_little_noise_and_not_the_whole(monke
 
 
 def test_rewards_belong_to_users_in_their_order():
-    told = np.tile(np.array([1.0, 0.0, *[0.0] * 14])[:, None], 50)
-    found = acted(AdaPUCB(1000.0, alpha=1e-9), told, 0)  # greedy, and next to no noise
+    shown = np.tile(np.array([1.0, 0.0, *[0.0] * 14])[:, None], 50)
+    found = acted(AdaPUCB(1000.0, alpha=1e-9), shown, 0)  # greedy, and next to no noise
     assert found["arm"][:3].mean(1).tolist() == [0, 1, 0]

@@ -42,7 +42,7 @@ class Declared(DiscreteLaplace):
 
 
 @pytest.fixture(autouse=True)
-def strangers(registries):
+def third_party(registries):
     """Two user-defined mechanisms, each with an env."""
     core = type(hb.make_batched("DistDP-v0"))
     for name, wrapper in (("Mine-calibrated-test", Mine), ("Declared-calibrated-test", Declared)):
@@ -70,7 +70,7 @@ def test_all_agents_of_the_setting_are_here():
 @each_once
 @pytest.mark.parametrize("id", [*ENVS, *OWN])
 @pytest.mark.parametrize("agent", AGENTS)
-def test_an_agent_meets_its_own_mechanism_and_no_other(agent, id):
+def test_an_agent_fits_its_own_mechanism_and_no_other(agent, id):
     if AGENTS[agent] == id or OWN.get(id) == agent:
         finals = hb.evaluate(id, agent, runs=1, env=SMALL).only.data.finals
         assert "uncalibrated" not in finals
@@ -81,7 +81,7 @@ def test_an_agent_meets_its_own_mechanism_and_no_other(agent, id):
     needs = "has a radius for|needs a mechanism with|needs shuffle="
     with pytest.raises(ValueError, match=needs):
         hb.rollout(core, hb.make_team(agent))
-    given = {"env": SMALL, "agent_kwargs": {"calibrated": False}}
+    given = {"env": SMALL, "agent_kwargs": {"require_calibrated": False}}
     if lacks := LACKS.get((agent, id)) or LACKS.get((agent, "")):  # its radius needs a missing parameter
         with pytest.raises(ValueError, match=lacks):
             hb.evaluate(id, agent, runs=2, **given)
@@ -95,9 +95,9 @@ def test_an_agent_meets_its_own_mechanism_and_no_other(agent, id):
         (CentralLaplace(discrete=True), "DP-SE", False),
         (CentralLaplace(discrete=True), "CDP-SE", True),
         (CentralLaplace(), "CDP-SE", False),
-        (DiscreteLaplace(t_min=0.5), "Dist-DP-SE", True),
-        (DiscreteLaplace(t_min=20), "Dist-DP-SE", True),
-        (DiscreteLaplace(t_min=1.0), "Dist-DP-SE", True),
+        (DiscreteLaplace(min_participants=0.5), "Dist-DP-SE", True),
+        (DiscreteLaplace(min_participants=20), "Dist-DP-SE", True),
+        (DiscreteLaplace(min_participants=1.0), "Dist-DP-SE", True),
         (Mine(), "Dist-DP-SE", False),
         (Declared(), "Dist-DP-SE", True),
         (Declared(), "LDP-SE", False),
@@ -108,22 +108,22 @@ def test_a_mechanism_is_known_by_its_parameters_too(mechanism, agent, fits):
     core = type(hb.make_batched("DistDP-v0"))(wrappers=[mechanism, *secure], **SMALL)
     if fits:
         assert hb.rollout(core, hb.make_team(agent))["regret"].shape == (1,)
-        assert hb.rollout(core, hb.make_team(agent, calibrated=False))["uncalibrated"].tolist() == [0]
+        assert hb.rollout(core, hb.make_team(agent, require_calibrated=False))["uncalibrated"].tolist() == [0]
         return
     with pytest.raises(ValueError, match="has a radius for the noise of"):
         hb.rollout(core, hb.make_team(agent))
-    assert hb.rollout(core, hb.make_team(agent, calibrated=False))["uncalibrated"].tolist() == [1]
+    assert hb.rollout(core, hb.make_team(agent, require_calibrated=False))["uncalibrated"].tolist() == [1]
 
 
-@pytest.mark.parametrize("t_min", [0.7, 0.8])
+@pytest.mark.parametrize("min_participants", [0.7, 0.8])
 @pytest.mark.parametrize("agent", ["Dist-DP-SE", "Dist-RDP-SE", "Dist-CDP-SE"])
-def test_a_fifth_of_the_users_may_drop_out(agent, t_min):
+def test_a_fifth_of_the_users_may_drop_out(agent, min_participants):
     """Noise for the surviving share, a radius for it, and an ε that the ledger respects."""
-    env = {**SMALL, "horizon": 20_000, "t_min": t_min, "rewards": "bernoulli"}
+    env = {**SMALL, "horizon": 20_000, "min_participants": min_participants, "rewards": "bernoulli"}
     lost = [hb.make_wrapper("Loss", rate=0.2)]
     results = hb.evaluate(AGENTS[agent], agent, runs=10, env=env, wrappers=lost)
     whole = hb.make_batched(AGENTS[agent]).guarantees()[0]
-    promise = hb.make_batched(AGENTS[agent], wrappers=lost, t_min=t_min).guarantees()[0]
+    promise = hb.make_batched(AGENTS[agent], wrappers=lost, min_participants=min_participants).guarantees()[0]
     assert promise.epsilon == whole.epsilon
     assert results.final("epsilon").max() <= promise.epsilon * (1 + 1e-9)
     assert results.final("covered").mean() >= 1 - 3 * 0.1  # lemma 2 at p = .1; .985 in 200 runs
@@ -132,7 +132,10 @@ def test_a_fifth_of_the_users_may_drop_out(agent, t_min):
 
 def test_more_noise_has_a_wider_radius():
     """The radius reserves the 1 − p quantile of n users' noise, where that of t would suffice."""
-    env, team = hb.make_batched("DistDP-v0", t_min=0.7, horizon=1024, confidence=0.1), hb.make_team("Dist-DP-SE")
+    env, team = (
+        hb.make_batched("DistDP-v0", min_participants=0.7, horizon=1024, confidence=0.1),
+        hb.make_team("Dist-DP-SE"),
+    )
     env.reset(0)
     team.reset(env, own_streams(env, team))
     noise = env.mechanism.planned(1024).noise
@@ -145,14 +148,15 @@ def test_more_noise_has_a_wider_radius():
 
 def test_no_number_changes_where_the_radius_is_the_mechanisms():
     plain = hb.evaluate("DistDP-v0", "Dist-DP-SE", runs=2, env=SMALL)
-    asked = hb.evaluate("DistDP-v0", "Dist-DP-SE", runs=2, env=SMALL, agent_kwargs={"calibrated": False})
+    asked = hb.evaluate("DistDP-v0", "Dist-DP-SE", runs=2, env=SMALL, agent_kwargs={"require_calibrated": False})
     np.testing.assert_array_equal(plain.final("regret"), asked.final("regret"))
 
 
 def test_the_mark_is_in_every_name_and_row(tmp_path):
     experiment = Experiment(
         name="marked", title="Marked", env=Use("LocalDP-v0", **SMALL), runs=2,
-        agents=[Use("LDP-SE"), Use("Dist-DP-SE", calibrated=False), Use("Dist-DP-SE", label="bold", calibrated=False)],
+        agents=[Use("LDP-SE"), Use("Dist-DP-SE", require_calibrated=False), Use("Dist-DP-SE", label="bold",
+        require_calibrated=False)],
     )  # fmt: skip
     assert experiment.lines() == ["LDP-SE", "Dist-DP-SE (uncalibrated)", "bold (uncalibrated)"]
     store = hb.run(experiment, tmp_path / "o").store

@@ -60,11 +60,11 @@ def test_lists_keep_their_sticky_arms_and_stay_lists(agent):
 
 
 def test_what_is_lost_or_late_leaves_the_last_name():
-    given = {"n_agents": 5, "n_arms": 9, "graph": "complete", "horizon": 40, "extra_delay": 3}
+    given = {"n_agents": 5, "n_arms": 9, "graph": "complete", "horizon": 40, "hop_delay": 3}
     env, team = build("CoopNetwork-v0", "GosInE", 2, given)
     hb.rollout(env, team, 0)  # posts of t = 1, 8, 27 come in t = 4, 11, 30
     first = first_lists(5, 9)[:, 0]
-    silent, deaf = build("CoopNetwork-v0", "GosInE", 2, {**given, "extra_delay": 0}, wrappers=[Loss(1.0)])
+    silent, deaf = build("CoopNetwork-v0", "GosInE", 2, {**given, "hop_delay": 0}, wrappers=[Loss(1.0)])
     hb.rollout(silent, deaf, 0)
     near = deaf._near[0]
     assert (deaf._heard == first[near]).all()

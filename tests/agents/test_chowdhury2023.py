@@ -36,8 +36,8 @@ def assert_twin(env, team, heard, final, twin):
 
 @pytest.mark.parametrize("base", [2, 4])
 def test_distributed_elimination_equals_its_naive_twin(base):
-    settings = {"horizon": 6000, "n_arms": 4, "epsilon": 2.0, "confidence": 0.3, "users": "each"}
-    env, team = build("DistDP-v0", "Dist-DP-SE", 3, settings, {"batch_base": base})
+    settings = {"horizon": 6000, "n_arms": 4, "epsilon": 2.0, "confidence": 0.3, "simulate_users": "individual"}
+    env, team = build("DistDP-v0", "Dist-DP-SE", 3, settings, {"batch_growth": base})
     heard = sums_heard(team, 3)
     final = hb.rollout(env, team, 11)
     assert_twin(env, team, heard, final, lambda r: naive_distributed(env, r, 2.0, 0.3, 6000, base))
@@ -50,7 +50,7 @@ def test_a_mean_is_that_of_the_users_who_are_left():
 
 
 def test_central_elimination_equals_its_naive_twin():
-    settings = {"horizon": 40_000, "n_arms": 3, "epsilon": 0.5, "confidence": 0.5, "users": "each"}
+    settings = {"horizon": 40_000, "n_arms": 3, "epsilon": 0.5, "confidence": 0.5, "simulate_users": "individual"}
     env, team = build("CentralDP-v0", "DP-SE", 2, settings)
     heard = sums_heard(team, 2)
     final = hb.rollout(env, team, 2)
@@ -58,7 +58,13 @@ def test_central_elimination_equals_its_naive_twin():
 
 
 def test_binary_sum_elimination_equals_its_naive_twin():
-    settings = {"horizon": 9000, "means": (0.1, 0.4, 0.9), "epsilon": 2.0, "delta": 1e-2, "users": "each"}
+    settings = {
+        "horizon": 9000,
+        "means": (0.1, 0.4, 0.9),
+        "epsilon": 2.0,
+        "delta": 1e-2,
+        "simulate_users": "individual",
+    }
     env, team = build("ShuffleDP-v0", "VB-SDP-AE", 3, {**settings, "rewards": "beta"})
     measured, radii = team.interval, [[], [], []]
     team.interval = lambda r, i, m, b: radii[r].append(measured(r, i, m, b)) or radii[r][-1]
@@ -104,7 +110,7 @@ def test_the_radius_is_the_table_s(case):
 
 def test_batches_grow_by_any_base():
     for base in (1.5, 2.0, 4.0):
-        team = hb.make_team("Dist-DP-SE", batch_base=base)
+        team = hb.make_team("Dist-DP-SE", batch_growth=base)
         assert [team.length(4, b) for b in range(1, 9)] == [math.ceil(base**b) for b in range(1, 9)]
 
 
@@ -125,15 +131,17 @@ def test_a_phase_counts_as_many_users_as_its_shortest_block():
     assert asked == [(3, 1, 1), (3, 2, 3)]
 
 
-@pytest.mark.parametrize("t_min", [0.5, 0.9])
-def test_a_radius_counts_on_the_noise_of_all_who_may_be_left(t_min):
+@pytest.mark.parametrize("min_participants", [0.5, 0.9])
+def test_a_radius_counts_on_the_noise_of_all_who_may_be_left(min_participants):
     """Noise is calibrated to t_min of the users, and all of them may add it: the quantile of the sum of n shares."""
-    core, team = build("DistDP-v0", "Dist-DP-SE", 1, {"epsilon": 0.4, "confidence": 0.05, "t_min": t_min})
+    core, team = build(
+        "DistDP-v0", "Dist-DP-SE", 1, {"epsilon": 0.4, "confidence": 0.05, "min_participants": min_participants}
+    )
     core.reset(0)
     team.reset(core, own_streams(core, team))
     for m, b in ((10, 4), (2, 9)):
         n = 2**b
-        plan = distributed_pure(n, 0.4, 0.05 / (m * b * b), math.floor(t_min * n))
+        plan = distributed_pure(n, 0.4, 0.05 / (m * b * b), math.floor(min_participants * n))
         log = math.log(2 * m * b * b / 0.05)
         sampling = math.sqrt(math.log(4 * m * b * b / 0.05) / (2 * n))
         rounding = math.sqrt(2 * log) / 0.4 / n

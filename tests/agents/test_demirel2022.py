@@ -36,9 +36,9 @@ def test_it_equals_its_naive_twin(m, share, mapping, growth, reading):
     final = env.metrics()
     for r, seed in enumerate(spawn_seeds(8, 3)):
         pull = rewards_of(seed, env.arms.own[r].tolist(), T)
-        liars, told = corrupted(seed, pull, m, share, reading, GOOD, T)
+        liars, shown = corrupted(seed, pull, m, share, reading, GOOD, T)
         server = fed_mom(m, share, mapping, 0.4, sigma=0.1)
-        played, uploads = naive_phases(told, m, 4, T, LENGTH[growth], server)
+        played, uploads = naive_phases(shown, m, 4, T, LENGTH[growth], server)
         assert arms[r].tolist() == played
         assert team._uploads[r] == uploads
         regret = np.maximum(0.9 - np.array(MEANS) - 0.1, 0)[arms[r]].sum(0)
@@ -63,42 +63,42 @@ def played(reading, runs, rounds=40):
     """Return the arms of all rounds (T, R, M), the agents' own rewards, and their last inbox."""
     core = hb.make_batched(
         "FederatedNetwork-v0", runs=runs, n_agents=10, means=MEANS, spread=0.0, margin=0.1, horizon=rounds,
-        graph="complete", life=1, fields=FedMoMUCB.fields, wrappers=[FalseMeans(reading, 0.3)],
+        graph="complete", max_hops=1, fields=FedMoMUCB.fields, wrappers=[FalseMeans(reading, 0.3)],
     )  # fmt: skip
     core.reset(spawn_seeds(3, runs))
     arms = np.random.default_rng(3).integers(4, size=(rounds, runs, 10))
     said = {"mean": np.full((runs, 10, 4), 0.5), "count": np.ones((runs, 10, 4)), "sent": np.ones((runs, 10), bool)}
-    told = []
+    shown = []
     for arm in arms:
-        told.append(core.pull(arm).reward)
+        shown.append(core.pull(arm).reward)
         heard = core.talk(said).inbox
-    return core, arms, np.array(told), heard["mean"], heard["sender"]
+    return core, arms, np.array(shown), heard["mean"], heard["sender"]
 
 
 @pytest.mark.parametrize("reading", ["invert", "hide"])
 def test_a_liar_goes_by_its_own_lies(reading):
     """A liar's own reward is the sample that it fabricates, and others receive the mean of these."""
-    core, arms, told, heard, sender = played(reading, 20)
+    core, arms, shown, heard, sender = played(reading, 20)
     lies = core.wrappers[0].byzantine
     assert lies.sum(1).tolist() == [3] * 20
     good = np.take_along_axis(core.gaps, arms.reshape(40, 20, 10).transpose(1, 0, 2).reshape(20, -1), 1) < 1e-12
     good = good.reshape(20, 40, 10).transpose(1, 0, 2)
     made = lies & (good | (reading == "invert"))
-    samples = (told - np.where(good, 0.0, 0.9))[made] / 0.1
+    samples = (shown - np.where(good, 0.0, 0.9))[made] / 0.1
     assert stats.kstest(samples, "uniform").pvalue > 1e-6
-    assert (told[~made] < 0).any()  # N(μ, ½²) leaves [0, 1]
-    assert (told[~made] > 1).any()
+    assert (shown[~made] < 0).any()  # N(μ, ½²) leaves [0, 1]
+    assert (shown[~made] > 1).any()
     for r, m in np.argwhere(lies).tolist():
         (seat, slot) = np.argwhere(sender[r] == m)[0]
         for k in range(4):
             here = (arms[:, r, m] == k) & made[:, r, m]
-            expected = told[here, r, m].mean() if here.any() else 0.5
+            expected = shown[here, r, m].mean() if here.any() else 0.5
             assert heard[r, seat, slot, k] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("reading", ["invert", "hide"])
 def test_liars_of_a_run_that_starts_among_others_are_those_of_one_alone(reading):
-    given = {"n_agents": 6, "means": MEANS, "horizon": 50, "graph": "complete", "life": 1}
+    given = {"n_agents": 6, "means": MEANS, "horizon": 50, "graph": "complete", "max_hops": 1}
     env, alone = (
         hb.make_batched("FederatedNetwork-v0", runs=runs, fields=FedMoMUCB.fields, wrappers=[FalseMeans(reading, 0.4)],
                      **given)

@@ -29,12 +29,15 @@ def actions_of(env_id, agent, env, runs=2, **kwargs):
 
 @each_once
 @pytest.mark.parametrize("mean", ["trimmed", "mean"])
-@pytest.mark.parametrize(("graph", "m", "life"), GRAPHS)
-def test_byzantine_ucb_equals_its_twin(graph, m, life, mean):
-    horizon, env = 90, {"graph": graph, "n_agents": m, "life": life, "horizon": 90, "rate": 0.3, "fraction": 0.6}
+@pytest.mark.parametrize(("graph", "m", "max_hops"), GRAPHS)
+def test_byzantine_ucb_equals_its_twin(graph, m, max_hops, mean):
+    horizon, env = (
+        90,
+        {"graph": graph, "n_agents": m, "max_hops": max_hops, "horizon": 90, "rate": 0.3, "fraction": 0.6},
+    )
     ours = actions_of("ByzantineNetwork-v0", "Byzantine-UCB", env, epsilon=0.1, mean=mean)
     for r, seed in enumerate(spawn_seeds(11, 2)):
-        assert ours[r].tolist() == naive_byzantine_ucb(seed, graph, m, life, horizon, 0.1, 0.3, 0.6, mean)
+        assert ours[r].tolist() == naive_byzantine_ucb(seed, graph, m, max_hops, horizon, 0.1, 0.3, 0.6, mean)
 
 
 MEANS_OF = [(Catoni(0.1),), ("truncated",), ("lugosi-mendelson",), ("median-of-means",)]
@@ -65,8 +68,8 @@ def test_a_byzantine_agents_own_statistics_stay_clean():
     def regret(id, **given):
         return hb.rollout(hb.make_batched(id, runs=3, **given), hb.make_team("Byzantine-UCB"), seed=0)["regret"]
 
-    deaf = regret("ByzantineNetwork-v0", **env, life=0)
-    clean = regret("CoopNetwork-v0", **{k: env[k] for k in ("n_agents", "graph", "means", "horizon")}, life=0)
+    deaf = regret("ByzantineNetwork-v0", **env, max_hops=0)
+    clean = regret("CoopNetwork-v0", **{k: env[k] for k in ("n_agents", "graph", "means", "horizon")}, max_hops=0)
     np.testing.assert_array_equal(deaf, clean)
     heard = regret("ByzantineNetwork-v0", **env)
     assert heard.mean() > 3 * clean.mean()
@@ -77,12 +80,12 @@ def test_a_byzantine_agents_own_statistics_stay_clean():
 
 @pytest.mark.parametrize(("agent", "alone", "kwargs"), [
     ("Multi-UCB", "UCB1", {}),
-    ("Private-UCB", "DP-UCB-INT", {"epsilon": 0.5, "own": "noised"}),
+    ("Private-UCB", "DP-UCB-INT", {"epsilon": 0.5, "own_feedback": "private"}),
 ])  # fmt: skip
 def test_without_communication_they_are_the_single_agent_baselines(agent, alone, kwargs):
     env = {"n_agents": 6, "graph": "complete", "horizon": 80}
-    silent = actions_of("CoopNetwork-v0", agent, {**env, "life": 0}, **kwargs)
-    kwargs = {k: v for k, v in kwargs.items() if k != "own"}
+    silent = actions_of("CoopNetwork-v0", agent, {**env, "max_hops": 0}, **kwargs)
+    kwargs = {k: v for k, v in kwargs.items() if k != "own_feedback"}
     np.testing.assert_array_equal(silent, actions_of("CoopNetwork-v0", alone, env, **kwargs))
 
 
@@ -92,12 +95,14 @@ def test_agents_that_play_alone_send_nothing(agent):
     assert hb.rollout(*game, 3)["messages"].tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("own", ["exact", "noised"])
+@pytest.mark.parametrize("own", ["true", "private"])
 def test_private_ucb_plays_both_envs_alike(own):
     env = {"n_agents": 6, "horizon": 60}
-    here = actions_of("CoopNetwork-v0", "Private-UCB", env, epsilon=0.5, own=own)
-    np.testing.assert_array_equal(here, actions_of("PrivateNetwork-v0", "Private-UCB", env, epsilon=0.5, own=own))
-    core, _ = build("PrivateNetwork-v0", "Private-UCB", 1, env, {"epsilon": 0.5, "own": own})
+    here = actions_of("CoopNetwork-v0", "Private-UCB", env, epsilon=0.5, own_feedback=own)
+    np.testing.assert_array_equal(
+        here, actions_of("PrivateNetwork-v0", "Private-UCB", env, epsilon=0.5, own_feedback=own)
+    )
+    core, _ = build("PrivateNetwork-v0", "Private-UCB", 1, env, {"epsilon": 0.5, "own_feedback": own})
     assert [type(w).__name__ for w in core.wrappers] == ["PrivateMeans"]
     assert core.wrappers[0].epsilon == 0.5
     with pytest.raises(ValueError, match=r"env epsilon=0\.2 conflicts with epsilon=0\.5 of agent PrivateUCB"):
@@ -108,11 +113,11 @@ def test_private_ucb_plays_both_envs_alike(own):
 
 
 @pytest.mark.parametrize(("agent", "kwargs", "listen"), [
-    ("DP-UCB-INT", {}, False), ("Private-UCB", {"own": "noised"}, True),
+    ("DP-UCB-INT", {}, False), ("Private-UCB", {"own_feedback": "private"}, True),
 ])  # fmt: skip
 def test_agents_that_go_by_their_own_releases_equal_their_twins(agent, kwargs, listen):
     env = {"n_agents": 4, "graph": "complete", "horizon": 80}
-    ours = actions_of("CoopNetwork-v0", agent, env, epsilon=0.4, v=1.2, **kwargs)
+    ours = actions_of("CoopNetwork-v0", agent, env, epsilon=0.4, release_exponent=1.2, **kwargs)
     for r, seed in enumerate(spawn_seeds(11, 2)):
         assert ours[r].tolist() == naive_noised(seed, 4, 80, 0.4, 1.2, listen)
 
@@ -145,7 +150,7 @@ ZETA = 10.584448464950801  # ζ(1.1)
 
 
 def test_the_ledger_follows_a_run():
-    env = {"n_agents": 3, "horizon": 60, "means": MEANS, "graph": "path", "life": 1}
+    env = {"n_agents": 3, "horizon": 60, "means": MEANS, "graph": "path", "max_hops": 1}
     core, team = build("PrivateNetwork-v0", "Private-UCB", 2, {**env, "delta": math.exp(-4)}, {"epsilon": 0.5})
     obs = core.reset(5)
     team.reset(core, own_streams(core, team))
@@ -184,7 +189,9 @@ def test_the_ledger_follows_a_run():
 @pytest.mark.parametrize(("m", "horizon", "v"), [(2, 1, 1.1), (16, 10_000, 1.1), (300, 50_000, 1.49)])
 def test_sums_of_released_means_are_the_same_in_any_order(m, horizon, v):
     """Counts up to T and means as far out as a double's Laplace noise goes, on the grid."""
-    core = hb.make_batched("PrivateNetwork-v0", n_agents=m, graph="path", life=1, horizon=horizon, v=v)
+    core = hb.make_batched(
+        "PrivateNetwork-v0", n_agents=m, graph="path", max_hops=1, horizon=horizon, release_exponent=v
+    )
     core.reset(0)
     grid, rng = core.wrappers[0]._own.grid, np.random.default_rng(0)
     n = rng.integers(1, horizon + 1, m)
@@ -199,19 +206,19 @@ def test_sums_of_released_means_are_the_same_in_any_order(m, horizon, v):
 
 def published(own, first, runs=50, seed=0):
     """Return messages of an agent with two arms and rewards `first`, ½, ½: by field (rounds, runs, agent, arm)."""
-    env = hb.make_batched("PrivateNetwork-v0", own=own)
-    told = [np.full(1, x) for x in (first, 0.5, 0.5)]
+    env = hb.make_batched("PrivateNetwork-v0", own_feedback=own)
+    stated = [np.full(1, x) for x in (first, 0.5, 0.5)]
     case = stage(Case("means", env.wrappers[0], env), 3, 1, runs=runs)
-    return shown(case, hb.make_team("Private-UCB", own=own), seed, told).fields
+    return shown(case, hb.make_team("Private-UCB", own_feedback=own), seed, stated).fields
 
 
 def test_published_counts_leak_exact_rewards_and_noised_ones_mend_it():
     """Erratum: one changed warm-up reward changes with certainty the count of round 3, and which mean is refreshed."""
-    high, low = published("exact", 1.0), published("exact", 0.0, seed=1)
+    high, low = published("true", 1.0), published("true", 0.0, seed=1)
     for side, count, moves in ((high, 2, True), (low, 1, False)):
         assert (side["count"][2, :, 0, 0] == count).all()
         assert ((side["mean"][2] != side["mean"][1])[:, 0, 0] == moves).all()
-    counts = {count for x in (0.0, 1.0) for count in published("noised", x)["count"][2, :, 0, 0].tolist()}
+    counts = {count for x in (0.0, 1.0) for count in published("private", x)["count"][2, :, 0, 0].tolist()}
     assert counts == {1.0, 2.0}
 
 
@@ -224,12 +231,12 @@ def test_the_audit_rejects_a_mechanism_that_breaks_its_word(monkeypatch, mutant)
         def leak(self, env):
             return {"mean": self._own.s / np.maximum(self._own.n, 1), "count": self._own.pulls}
 
-        monkeypatch.setattr(home.PrivateMeans, "told", leak)
+        monkeypatch.setattr(home.PrivateMeans, "published", leak)
     else:  # without any: line 10 as printed, without the hat
-        stated, share = home.PrivateMeans._schedule, 0.1 if mutant == "a tenth of the noise" else 0.0
+        schedule, share = home.PrivateMeans._schedule, 0.1 if mutant == "a tenth of the noise" else 0.0
 
         def less(self, env):
-            due, scale, *rest = stated(self, env)
+            due, scale, *rest = schedule(self, env)
             return due, share * scale, *rest
 
         monkeypatch.setattr(home.PrivateMeans, "_schedule", less)
@@ -239,7 +246,7 @@ def test_the_audit_rejects_a_mechanism_that_breaks_its_word(monkeypatch, mutant)
 
 def test_the_statement_names_what_is_covered():
     noised = hb.make_batched("PrivateNetwork-v0").guarantees()
-    whole, alone = hb.make_batched("PrivateNetwork-v0", own="exact").guarantees()
+    whole, alone = hb.make_batched("PrivateNetwork-v0", own_feedback="true").guarantees()
     assert (whole.epsilon, whole.invalid_reason) == (math.inf, "arms and counts follow exact own rewards")
     assert whole.view == noised[0].view == "any receiver: all messages, counts included"
     assert (alone.epsilon, alone.alone, alone.run) == (1.0, True, None)  # the first release is of one reward

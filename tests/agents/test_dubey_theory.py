@@ -60,10 +60,10 @@ def test_bounds_of_large_graphs_hold(m):
     assert clique_number(matrix).low <= omega <= clique_number(matrix).high
 
 
-@pytest.mark.parametrize("life", [1, 2, 3])
-def test_covers_are_cliques_of_the_power_graph(life):
-    matrix = power_graph(hop_distances(adjacency("grid", 36)), life)
-    expected = nx.to_numpy_array(nx.power(nx.from_numpy_array(adjacency("grid", 36)), life)) > 0
+@pytest.mark.parametrize("max_hops", [1, 2, 3])
+def test_covers_are_cliques_of_the_power_graph(max_hops):
+    matrix = power_graph(hop_distances(adjacency("grid", 36)), max_hops)
+    expected = nx.to_numpy_array(nx.power(nx.from_numpy_array(adjacency("grid", 36)), max_hops)) > 0
     np.testing.assert_array_equal(matrix, expected)
     cover = clique_cover(matrix)
     assert sorted(itertools.chain(*cover)) == list(range(36))
@@ -77,26 +77,26 @@ def test_covers_are_cliques_of_the_power_graph(life):
 
 
 def test_bounds_equal_their_formulas_term_by_term():
-    gaps, t, m, life, cover, epsilon = [0.0, 0.2, 0.4], 500, 10, 2, 3, 0.5
+    gaps, t, m, max_hops, cover, epsilon = [0.0, 0.2, 0.4], 500, 10, 2, 3, 0.5
     zeta = 2.6123753486854883
     private = cover * (8 * math.log(t) / 0.2 + 8 * math.log(t) / 0.4) + 0.6 * (cover * 22 + m * (2 + zeta))
-    assert theory.private_regret(gaps, t, m, life, cover, epsilon) == pytest.approx(private)
+    assert theory.private_regret(gaps, t, m, max_hops, cover, epsilon) == pytest.approx(private)
     byzantine = cover * sum(g * 2 * math.log(t) / (g - 0.1) ** 2 for g in (0.2, 0.4)) + (30 + 2 * cover * 9) * 0.6
-    assert theory.byzantine_regret(gaps, t, m, life, cover, 0.01) == pytest.approx(byzantine)
-    assert np.isinf(theory.byzantine_regret(gaps, np.array([1, 2]), m, life, cover, 0.04)).all()  # √ϵ = Δ_min/(2σ)
+    assert theory.byzantine_regret(gaps, t, m, max_hops, cover, 0.01) == pytest.approx(byzantine)
+    assert np.isinf(theory.byzantine_regret(gaps, np.array([1, 2]), m, max_hops, cover, 0.04)).all()  # √ϵ = Δ_min/(2σ)
 
 
-@pytest.mark.parametrize("life", [0, 1, 2, "diameter"])
+@pytest.mark.parametrize("max_hops", [0, 1, 2, "diameter"])
 @pytest.mark.parametrize(("env_id", "agent", "kwargs"), [
     ("CoopNetwork-v0", "Private-UCB", {"epsilon": 0.5}),
     ("ByzantineNetwork-v0", "Byzantine-UCB", {"epsilon": 1e-3}),
 ])  # fmt: skip
-def test_regret_stays_under_the_bounds(env_id, agent, kwargs, life):
+def test_regret_stays_under_the_bounds(env_id, agent, kwargs, max_hops):
     """Claim 5, on an instance whose gaps are not tiny."""
     means = [0.8, 0.6, 0.5, 0.3]
-    env = {"n_agents": 16, "graph": "grid", "life": life, "horizon": 400, "means": means}
+    env = {"n_agents": 16, "graph": "grid", "max_hops": max_hops, "horizon": 400, "means": means}
     core = hb.make_batched(env_id, **env)
-    gamma = int(core.slots.life[0])
+    gamma = int(core.slots.max_hops[0])
     cover = clique_cover_number(power_graph(core.distance[0], gamma)).high
     bound = {"Private-UCB": theory.private_regret, "Byzantine-UCB": theory.byzantine_regret}[agent]
     most = bound(0.8 - np.array(means), 400, 16, gamma, cover, kwargs["epsilon"])

@@ -54,7 +54,7 @@ def test_every_routine_equals_its_twin_in_every_role(routine, role):
 
 @pytest.mark.parametrize("role", ROLES)
 def test_ser4_equals_its_twin_in_every_role(role):
-    env_kwargs = {"n_agents": 5, "means": MEANS, "horizon": 6000, "switches": 1}
+    env_kwargs = {"n_agents": 5, "means": MEANS, "horizon": 6000, "n_change_points": 1}
     agent_kwargs = kwargs(role, "SER4", phi=0.001)
     env, team = build(ID, f"{role}-SER4", 4, env_kwargs, agent_kwargs)
     seeds = spawn_seeds(5, 4)
@@ -80,7 +80,13 @@ def vote(env, arms):
 
 
 def lone_env(n_agents, **more):
-    given = {"n_agents": n_agents, "means": [0.9, 0.6, 0.1], "threshold": 2, "strict": False, "precision": 0.0}
+    given = {
+        "n_agents": n_agents,
+        "means": [0.9, 0.6, 0.1],
+        "threshold": 2,
+        "require_confidence": False,
+        "tolerance": 0.0,
+    }
     env = hb.make_batched(ID, permute_arms=False, **{**given, **more})
     return env, env.reset(1)
 
@@ -152,7 +158,9 @@ def test_a_confidence_outside_its_interval_is_an_error_that_says_what_is_allowed
 @pytest.mark.parametrize("agent", ["Decentralized-SER3", "Decentralized-UGapEc"])
 def test_too_few_players_end_by_their_own_eliminations(agent):
     with pytest.warns(UserWarning, match="16 agents act: each agent uses its own samples alone"):
-        results = hb.evaluate(ID, agent, runs=20, env={"n_agents": 16, "strict": False, "permute_arms": True})
+        results = hb.evaluate(
+            ID, agent, runs=20, env={"n_agents": 16, "require_confidence": False, "permute_arms": True}
+        )
     assert (results.final("arms") == 10).all()
     assert (results.final("messages") == 16 * 9).all()
     assert results.final("correct").all()
@@ -165,7 +173,9 @@ def test_half_the_players_make_most_of_the_events():
 
 
 def test_means_drift_and_switch():
-    env = hb.make_batched(ID, problem="P3", horizon=40_000, switches=1, stop="horizon", permute_arms=False)
+    env = hb.make_batched(
+        ID, problem="P3", horizon=40_000, n_change_points=1, termination="horizon", permute_arms=False
+    )
     env.reset(0)
     np.testing.assert_allclose(env.means[0, :4], [0.7, 0.5, 0.3, 0.1])
     env.book.rounds[:] = 15_000
@@ -175,7 +185,7 @@ def test_means_drift_and_switch():
 
 
 def test_an_arm_exactly_epsilon_below_the_best_is_right():
-    given = {"means": [0.9, 0.6, 0.59, 0.1], "precision": 0.3, "n_agents": 4, "strict": False}
+    given = {"means": [0.9, 0.6, 0.59, 0.1], "tolerance": 0.3, "n_agents": 4, "require_confidence": False}
     env = hb.make_batched(ID, **given, permute_arms=False)
     env.reset(0)
     assert env.right[0].tolist() == [True, True, False, False]  # though .9 − .3 > .6 in floating point

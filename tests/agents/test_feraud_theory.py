@@ -86,7 +86,7 @@ def test_dashed_lines_belong_to_agents_that_vote():
     assert (np.diff(feraud2019.corollary_2(env, voter, x)) > 0).all()
 
 
-def test_watching_more_players_tells_more():
+def test_watching_more_players_shows_more():
     """28 of 64 players of UGapEc give up all arms but one when the run ends, and the others nothing."""
     found = observe(ID, "Decentralized-UGapEc", (1, 8, 64), runs=10)
     assert found[1][0] == pytest.approx((28 + 36 * 0.2) / 64, abs=0.05)  # two of ten arms are ε-optimal

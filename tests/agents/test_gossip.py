@@ -68,7 +68,7 @@ def test_the_matrix_is_the_papers(graph, m):
 @pytest.mark.parametrize(("graph", "shape"), [("grid", (3,)), ("star", ()), ("erdos-renyi", (2, 2))])
 def test_an_inbox_mixes_as_a_matrix_does(graph, shape):
     fields = {"x": Field(shape=shape), "n": Field(dtype="i8", low=0, high=9)}
-    env = hb.make_batched("CoopNetwork-v0", runs=3, n_agents=9, graph=graph, life=1, horizon=4, fields=fields)
+    env = hb.make_batched("CoopNetwork-v0", runs=3, n_agents=9, graph=graph, max_hops=1, horizon=4, fields=fields)
     env.reset(3)
     rng = np.random.default_rng(1)
     for _ in range(4):
@@ -86,11 +86,11 @@ def test_an_inbox_mixes_as_a_matrix_does(graph, shape):
                 np.testing.assert_allclose(mixed[r], np.tensordot(heard, value[r], 1), atol=1e-12)
 
 
-def actions_of(agent, graph, m, rate=0.0, life=1, agent_rate=None, **kwargs):
+def actions_of(agent, graph, m, rate=0.0, max_hops=1, agent_rate=None, **kwargs):
     kwargs |= {"rate": agent_rate} if agent_rate else {}
     world = {"graph": graph, "n_agents": m, "horizon": T, "means": MEANS}
     if agent == "CMP-UCB":
-        world["life"] = life
+        world["max_hops"] = max_hops
     env, team = build("CoopNetwork-v0", agent, 2, world, kwargs, (Loss(rate),) if rate else ())
     return arms_pulled(env, team, spawn_seeds(11, 2)).tolist()
 
@@ -109,20 +109,29 @@ def test_gossiping_agents_equal_their_twins(graph, m, rate):
         assert ours == twins(naive_coop, graph, m, T, extra, rate)
         ours = actions_of("coop-UCB", graph, m, rate, gamma=1.5, sigma=0.3, constant=constant)
         assert ours == twins(naive_coop, graph, m, T, extra, rate, 1.5, 0.3)
-    for rechoose in (False, True):
-        ours = actions_of("DDUCB", graph, m, rate, rechoose=rechoose)
-        assert ours == twins(naive_ddub, graph, m, T, rate, rechoose=rechoose)
+    for rechoose_on_stale in (False, True):
+        ours = actions_of("DDUCB", graph, m, rate, rechoose_on_stale=rechoose_on_stale)
+        assert ours == twins(naive_ddub, graph, m, T, rate, rechoose_on_stale=rechoose_on_stale)
     assert actions_of("Dec-TS", graph, m, rate) == twins(naive_dec_ts, graph, m, T, rate)
     assert actions_of("Dec-TS", graph, m, rate, agent_rate=0.5) == twins(naive_dec_ts, graph, m, T, rate, 0.5)
-    for life, how in ((0, "largest"), (1, "largest"), (1, "greedy"), (2, "largest"), (2, "greedy"), (None, "largest")):
-        ours = actions_of("CMP-UCB", graph, m, rate, life, moment=0.5, excess=0.6, partition=how)
-        assert ours == twins(naive_cmp, graph, m, T, life, rate, moment=0.5, excess=0.6, partition=how)
+    for max_hops, how in (
+        (0, "largest"),
+        (1, "largest"),
+        (1, "greedy"),
+        (2, "largest"),
+        (2, "greedy"),
+        (None, "largest"),
+    ):
+        ours = actions_of("CMP-UCB", graph, m, rate, max_hops, moment=0.5, excess=0.6, partition=how)
+        assert ours == twins(naive_cmp, graph, m, T, max_hops, rate, moment=0.5, excess=0.6, partition=how)
 
 
 @pytest.mark.parametrize("step", [None, lambda: None])
-@pytest.mark.parametrize(("graph", "life"), [("grid", 2), ("star", 1), ("cycle", None)])
-def test_a_leaders_clock_counts_rounds_however_much_it_hears(graph, life, step):
-    env, team = build("CoopNetwork-v0", "CMP-UCB", 2, {"graph": graph, "n_agents": 9, "life": life, "horizon": T})
+@pytest.mark.parametrize(("graph", "max_hops"), [("grid", 2), ("star", 1), ("cycle", None)])
+def test_a_leaders_clock_counts_rounds_however_much_it_hears(graph, max_hops, step):
+    env, team = build(
+        "CoopNetwork-v0", "CMP-UCB", 2, {"graph": graph, "n_agents": 9, "max_hops": max_hops, "horizon": T}
+    )
     hb.rollout(env, team, seed=2, step=step)
     leads, pi = team.state.leader.ravel() >= 0, team.state.pi
     assert (pi.n.sum(1)[leads] > T).any() or graph == "star"  # leaves that lead a star at γ = 1 hear its centre
@@ -225,9 +234,9 @@ def test_a_stage_is_as_long_as_published(m, second, epsilon):
 
 @rows("agent", PEERS[:-1])
 @rows(("world", "wrappers", "words"), [
-    ({"life": 2}, (), "life=2 conflicts with life=1 of agent"),
-    ({"extra_delay": 1}, (), "extra_delay=1 must be 0 for"),
-    ({"edge_loss": 0.1}, (), "edge_loss=0.1 must be 0.0 for"),
+    ({"max_hops": 2}, (), "max_hops=2 conflicts with max_hops=1 of agent"),
+    ({"hop_delay": 1}, (), "hop_delay=1 must be 0 for"),
+    ({"edge_failure_prob": 0.1}, (), "edge_failure_prob=0.1 must be 0.0 for"),
     ({"routing": "tree"}, (), "routing='tree' must be 'flood' for"),
     ({}, ("Shuffle",), "needs the message field 'mix'"),
     ({}, ("SecAgg",), "SecAgg needs the message field 'arm'"),

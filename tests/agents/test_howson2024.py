@@ -17,7 +17,7 @@ from hushbandits.agents.howson2024 import QuACK
 from hushbandits.baselines.alone import Alone
 from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.envs.network.graphs import adjacency, graph_median, hop_distances, shortest_path_tree
-from hushbandits.policies.shelf import list_policies
+from hushbandits.policies.registry import list_policies
 from hushbandits.policies.ucb import UCB1
 from hushbandits.registry import assemble
 from hushbandits.wrappers.loss import Loss
@@ -26,27 +26,27 @@ T = 40
 FOUR = (*MEANS, 0.2)  # two arms duel
 
 
-def network(agent, runs, m, graph, wrappers=(), means=FOUR, horizon=T, extra_delay=0, **kwargs):
-    world = {"graph": graph, "n_agents": m, "horizon": horizon, "means": means, "extra_delay": extra_delay}
+def network(agent, runs, m, graph, wrappers=(), means=FOUR, horizon=T, hop_delay=0, **kwargs):
+    world = {"graph": graph, "n_agents": m, "horizon": horizon, "means": means, "hop_delay": hop_delay}
     world["permute_arms"] = False
     if isinstance(agent, str):
         return build("CoopNetwork-v0", agent, runs, world, kwargs, wrappers)
     return assemble("CoopNetwork-v0", agent, runs=runs, env=world, wrappers=wrappers), agent
 
 
-def equals_its_twin(policy, m, graph, twin=None, extra_delay=0, rate=0.0, **kwargs):
+def equals_its_twin(policy, m, graph, twin=None, hop_delay=0, rate=0.0, **kwargs):
     wrappers = (Loss(rate),) if rate else ()
-    env, team = network(f"QuACK-{policy}", 2, m, graph, wrappers, extra_delay=extra_delay, **kwargs)
+    env, team = network(f"QuACK-{policy}", 2, m, graph, wrappers, hop_delay=hop_delay, **kwargs)
     ours = arms_pulled(env, team, spawn_seeds(11, 2))
     twin = {"leader": kwargs.get("leader")} if twin is None else twin
     for r, seed in enumerate(spawn_seeds(11, 2)):
-        theirs = naive_quack(seed, graph, m, T, policy, rate=rate, extra_delay=extra_delay, means=FOUR, **twin)
+        theirs = naive_quack(seed, graph, m, T, policy, rate=rate, hop_delay=hop_delay, means=FOUR, **twin)
         assert ours[r].tolist() == theirs
 
 
 @pytest.mark.parametrize("policy", weekly_but([("UCB1",)], *((name,) for name in list_policies())))
 def test_over_every_policy_it_equals_its_twin(policy):
-    equals_its_twin(policy, 6, "star", leader=3, rate=0.3, extra_delay=1)
+    equals_its_twin(policy, 6, "star", leader=3, rate=0.3, hop_delay=1)
     equals_its_twin(policy, 5, "path")
 
 
@@ -54,8 +54,8 @@ def test_over_every_policy_it_equals_its_twin(policy):
 @pytest.mark.parametrize("policy", ["UCB1", "TS"])
 @pytest.mark.parametrize(("m", "graph", "kwargs"), [
     (1, "complete", {}), (2, "path", {}), (2, "path", {"leader": 1}), (7, "path", {"leader": 6}), (9, "grid", {}),
-    (7, "star", {"leader": 0}), (5, "cycle", {"extra_delay": 3}), (6, "path", {"rate": 0.5, "leader": 0}),
-    (6, "path", {"routing": "tree"}), (6, "star", {"routing": "tree", "leader": 2, "extra_delay": 1, "rate": 0.2}),
+    (7, "star", {"leader": 0}), (5, "cycle", {"hop_delay": 3}), (6, "path", {"rate": 0.5, "leader": 0}),
+    (6, "path", {"routing": "tree"}), (6, "star", {"routing": "tree", "leader": 2, "hop_delay": 1, "rate": 0.2}),
 ], ids=str)  # fmt: skip
 def test_on_every_graph_it_equals_its_twin(policy, m, graph, kwargs):
     equals_its_twin(policy, m, graph, **kwargs)
@@ -64,8 +64,8 @@ def test_on_every_graph_it_equals_its_twin(policy, m, graph, kwargs):
 @pytest.mark.weekly
 @pytest.mark.parametrize(("m", "graph", "routing"), [(1, "path", "flood"), (2, "path", "tree"), (6, "star", "flood")])
 def test_a_run_that_begins_with_the_search_for_its_leader(m, graph, routing):
-    equals_its_twin("TS", m, graph, {"pause": 3 * m}, elects=True, routing=routing, rate=0.2)
-    env, team = network("QuACK-UCB1", 2, m, graph, elects=True, routing=routing)
+    equals_its_twin("TS", m, graph, {"pause": 3 * m}, elect_leader=True, routing=routing, rate=0.2)
+    env, team = network("QuACK-UCB1", 2, m, graph, elect_leader=True, routing=routing)
     found, plain = hb.rollout(env, team, seed=3), best_leader(adjacency(graph, m))
     assert found["setup_rounds"].tolist() == [3 * m] * 2
     assert found["setup_messages"].tolist() == [plain.messages] * 2
@@ -95,17 +95,17 @@ def sent_by_everyone(m, graph, root, rounds):
     """Section 3.1, message by message: messages of each agent in each round, and the reports that reach the root."""
     tree = nx.bfs_tree(nx.from_numpy_array(adjacency(graph, m)), root)
     parent = {w: v for v, w in tree.edges}
-    told, held, sent, arrived = {root}, {w: [] for w in tree}, np.zeros((rounds, m), int), Counter()
+    shown, held, sent, arrived = {root}, {w: [] for w in tree}, np.zeros((rounds, m), int), Counter()
     for t in range(rounds):
-        news, mail = set(told), {w: [] for w in tree}
+        news, mail = set(shown), {w: [] for w in tree}
         for w in tree:
-            if w in told:  # the action goes down to every child
+            if w in shown:  # the action goes down to every child
                 sent[t, w] += tree.out_degree(w)
                 news |= set(tree.successors(w))
             if w != root:  # an agent's pair goes up, with those of its children from the last round
                 sent[t, w] += 1
                 mail[parent[w]] += [(w, t), *held[w]]
-        told, held = news, mail
+        shown, held = news, mail
         arrived.update(held[root])
     return sent, arrived
 

@@ -11,7 +11,7 @@ from paper_bounds import robust_pulls, stable_moment
 
 import hushbandits as hb
 from hushbandits.agents import howson2024_theory as theory
-from hushbandits.baselines.dubey2020_heavy import CMPUCB, life_of, partition
+from hushbandits.baselines.dubey2020_heavy import CMPUCB, max_hops_of, partition
 from hushbandits.baselines.landgren2016 import CoopUCB
 from hushbandits.envs.network.graphs import adjacency, hop_distances
 from hushbandits.experiments import howson2024 as declared
@@ -63,32 +63,32 @@ def test_the_constants_of_heavy_tails_cover_every_arm_and_are_the_best_exponent(
 @pytest.mark.parametrize("graph", GRAPHS)
 @pytest.mark.parametrize("n_agents", [4, 16, 36, pytest.param(64, marks=pytest.mark.weekly)])
 @pytest.mark.parametrize("leaders", [1, 2, 3, 4])
-def test_no_life_comes_nearer_to_the_number_of_leaders(graph, n_agents, leaders):
+def test_no_max_hops_comes_nearer_to_the_number_of_leaders(graph, n_agents, leaders):
     distance = hop_distances(adjacency(graph, n_agents))
-    counts = {life: len(partition(distance, life)[0]) for life in range(1, int(distance.max()) + 1)}
-    life = life_of(graph, n_agents, leaders)
-    away = abs(counts[life] - leaders)
+    counts = {max_hops: len(partition(distance, max_hops)[0]) for max_hops in range(1, int(distance.max()) + 1)}
+    max_hops = max_hops_of(graph, n_agents, leaders)
+    away = abs(counts[max_hops] - leaders)
     assert away == min(abs(n - leaders) for n in counts.values())
     for other, n in counts.items():
         if abs(n - leaders) == away:
-            assert n >= counts[life]
-            assert n > counts[life] or other <= life
+            assert n >= counts[max_hops]
+            assert n > counts[max_hops] or other <= max_hops
 
 
 def test_a_largest_set_is_searched_for_up_to_64_agents():
     distance = hop_distances(adjacency("cycle", 65))
     assert len(partition(distance, 3, "greedy")[0]) > 0
-    env = {"n_agents": 65, "life": 3, "horizon": 5}
+    env = {"n_agents": 65, "max_hops": 3, "horizon": 5}
     kwargs = {"partition": "greedy", "excess": 0.8}
     assert hb.evaluate("HeavyTailedNetwork-v0", "CMP-UCB", runs=1, env=env, agent_kwargs=kwargs)
 
 
-def test_leaders_set_the_life_and_play_as_cmp_ucb_does(monkeypatch):
+def test_leaders_set_max_hops_and_play_as_cmp_ucb_does(monkeypatch):
     monkeypatch.setattr(CMPUCB, "name", "CMP-UCB")  # streams go by names
     env = {"n_agents": 16, "graph": "grid", "horizon": 60}
     played = []
     for agent, more, params in (
-        ("CMP-UCB-leaders", {}, {"leaders": 2}), ("CMP-UCB", {}, {"leaders": 2}), ("CMP-UCB", {"life": 5}, {}),
+        ("CMP-UCB-leaders", {}, {"leaders": 2}), ("CMP-UCB", {}, {"leaders": 2}), ("CMP-UCB", {"max_hops": 5}, {}),
         ("CMP-UCB", {}, {"gamma": 5}),
     ):  # fmt: skip
         team = hb.make_team(agent, excess=0.8, **params)

@@ -33,11 +33,11 @@ def votes(epsilon, shift, runs, seed, *, noise_epsilon=None, shared=False):
     p = np.array([noise_epsilon, BETA])
     # integer rewards; the last one of arm 0 differs between the neighbours
     base = np.floor((2 * (h + c) - short) * due) + shift
-    luck = rng.random((runs, 2))
+    uniforms = rng.random((runs, 2))
     if shared:
-        luck[:, 1] = luck[:, 0]
+        uniforms[:, 1] = uniforms[:, 0]
     arms, reward = np.ones(2, bool), np.zeros(2)
-    for u in luck:
+    for u in uniforms:
         state.sums[0, 0] = base, 0.0
         state.local[0, 0] = True
         state.pulls[0, 0] = due - 1

@@ -30,7 +30,7 @@ def test_one_agent_finishes_within_its_local_samples(agent):
         env = hb.make_batched("DPMASE-v0", runs=300, n_agents=1, threshold=0, means=MEANS, permute_arms=True)
     else:
         bound, team = theory.elimination_local_samples(GAPS, failure), hb.make_team(agent, delta=failure)
-        env = hb.make_batched("DPMASE-v0", 300, n_agents=1, judge="everyone", means=MEANS, permute_arms=True)
+        env = hb.make_batched("DPMASE-v0", 300, n_agents=1, termination_by="everyone", means=MEANS, permute_arms=True)
     metrics = rollout(env, team, 0)
     late = int((~metrics["correct"] | (metrics["rounds"] > bound)).sum())
     assert stats.binomtest(late, 300, failure, alternative="greater").pvalue > 1e-6

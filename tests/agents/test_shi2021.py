@@ -24,16 +24,16 @@ def test_it_equals_its_naive_twin(m, pulls, sigma):
     given = {"n_agents": m, "means": MEANS, "factors": FACTORS[m], "spread": 0.1, "horizon": T}
     env, team = build("FederatedNetwork-v0", "Fed1-UCB", 4, given, {"pulls": pulls, "sigma": sigma, "cost": 0.5})
     arms = arms_pulled(env, team, spawn_seeds(8, 4))
-    final, told = env.metrics(), metrics(env, team)
+    final, shown = env.metrics(), metrics(env, team)
     each = math.floor(10 * math.log(T)) if pulls is None else pulls
     for r, seed in enumerate(spawn_seeds(8, 4)):
         pull = rewards_of(seed, env.arms.own[r].tolist(), T)
         played, uploads = naive_phases(pull, m, 4, T, lambda p: each, fed1(T, m, sigma))
         assert arms[r].tolist() == played
-        assert told["uploads"][r] == uploads
+        assert shown["uploads"][r] == uploads
         regret = (0.7 - np.array(MEANS))[arms[r]].sum()
         assert final["regret"][r] == pytest.approx(regret)
-        assert told["total_regret"][r] == pytest.approx(regret + 0.5 * uploads)
+        assert shown["total_regret"][r] == pytest.approx(regret + 0.5 * uploads)
     if sigma == 0.1:
         assert all(len(np.unique(run[-50:])) < 4 for run in arms)  # some were dropped
 

@@ -51,7 +51,7 @@ def test_swapped_is_the_papers_instance_in_any_order():
 
 def test_liars_say_the_largest_honest_count_and_others_speak_true():
     env = hb.make_batched(
-        "CoopNetwork-v0", n_agents=10, means=MEANS, horizon=50, runs=3, graph="complete", life=1,
+        "CoopNetwork-v0", n_agents=10, means=MEANS, horizon=50, runs=3, graph="complete", max_hops=1,
         wrappers=[PrivateMeans(), lies := FalseMeans("swap", 0.25)],
     )  # fmt: skip
     team = hb.make_team("Random")

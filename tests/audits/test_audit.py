@@ -26,7 +26,7 @@ from hushbandits.wrappers.shuffled_sum import ShuffledSum
 
 def case(mechanism, *more, samples=6000):
     """Return the mechanism in a separate env, reset."""
-    env = hb.envs.feedback.Feedback(wrappers=[mechanism, *more], users="each")
+    env = hb.envs.feedback.Feedback(wrappers=[mechanism, *more], simulate_users="individual")
     env.reset(0)
     return Case("mine", env.mechanism, env, budget=Budget(samples=samples))
 
@@ -59,19 +59,19 @@ def test_white_box_rejects_noise_that_is_too_small(mutant, n):
 
 def test_white_box_rejects_dropouts_without_t_min():
     spent = {}
-    for t_min in (1.0, 0.9):
-        verdicts = white_box(case(DiscreteLaplace(1.0, 1e-6, t_min=t_min), SecAgg()), 1024, 922)
-        (spent[t_min],) = (v for v in verdicts if v.check.endswith("price"))
+    for min_participants in (1.0, 0.9):
+        verdicts = white_box(case(DiscreteLaplace(1.0, 1e-6, min_participants=min_participants), SecAgg()), 1024, 922)
+        (spent[min_participants],) = (v for v in verdicts if v.check.endswith("price"))
     assert spent[1.0].claimed == pytest.approx(1.18, abs=0.005)  # the price says so; ε alone would not hold
     assert spent[1.0].measured == pytest.approx(1.18, abs=0.005)
     assert spent[0.9].passed
     assert spent[0.9].claimed == 1.0
     # And the ledger of a run says so.
-    for t_min, bound in ((1.0, math.inf), (0.5, 1.0 + 1e-9)):
-        env = hb.make_batched("DistDP-v0", horizon=3000, t_min=t_min, wrappers=[Loss(0.1)])
-        worst = hb.rollout(env, hb.make_team("Dist-DP-SE", calibrated=False))["epsilon"].item()
+    for min_participants, bound in ((1.0, math.inf), (0.5, 1.0 + 1e-9)):
+        env = hb.make_batched("DistDP-v0", horizon=3000, min_participants=min_participants, wrappers=[Loss(0.1)])
+        worst = hb.rollout(env, hb.make_team("Dist-DP-SE", require_calibrated=False))["epsilon"].item()
         assert worst <= bound
-        assert (worst > 1.05) == (t_min == 1.0)
+        assert (worst > 1.05) == (min_participants == 1.0)
 
 
 def test_white_box_rejects_theorem_3_as_printed():
@@ -246,9 +246,9 @@ ALL = {
 
 
 @pytest.mark.parametrize("mechanism", [DiscreteLaplace, Skellam, DiscreteGaussian], ids=lambda c: c.__name__)
-@pytest.mark.parametrize("t_min", [1.0, 0.75])
-def test_promises_hold_in_blocks_of_up_to_ten_million(mechanism, t_min):
-    (verdict,) = every_size(case(mechanism(0.1, t_min=t_min), SecAgg()), LARGE)
+@pytest.mark.parametrize("min_participants", [1.0, 0.75])
+def test_promises_hold_in_blocks_of_up_to_ten_million(mechanism, min_participants):
+    (verdict,) = every_size(case(mechanism(0.1, min_participants=min_participants), SecAgg()), LARGE)
     assert verdict.passed
     assert "from 1000 to 10,000,000" in verdict.check
 

@@ -96,6 +96,6 @@ def test_right_guesses_of_one_run(correct):
     assert one_run_p_value(correct, 10, 1.0) == pytest.approx(tail)
 
 
-def test_what_is_impossible_beside_a_neighbour_tells_all():
+def test_what_is_impossible_beside_a_neighbour_shows_all():
     with np.errstate(divide="ignore"):
         assert worst_log_ratio(np.log(np.array([0.5, 0.5, 0.0])), 1) == math.inf

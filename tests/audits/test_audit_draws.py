@@ -136,7 +136,7 @@ def test_whatever_is_done_to_what_is_released_is_another_law_and_no_failure(afte
     assert found["another law than planned"].passed
 
 
-def test_single_statistics_tell_what_they_say():
+def test_single_statistics_show_what_they_say():
     u = draws(7)
     assert uniforms.repeats(u, 1e-13) == 0 < uniforms.repeats(np.round(u, 5), 1e-13)
     assert max(uniforms.scale(u), uniforms.tails(u), uniforms.distance(u)) < math.log(1e6)

@@ -78,7 +78,7 @@ def test_what_keeps_its_word_by_another_law_is_not_accused(variant, seed):
     assert variant is honest.LoudVotes or any(v.word == "other law" for v in found)
 
 
-def test_released_means_tell_by_themselves_which_arm_was_better():
+def test_released_means_show_by_themselves_which_arm_was_better():
     """Two arms, three rounds: with exact own rewards, the first reward decides whether a mean moves in round 3."""
     env = hb.make_batched("CoopNetwork-v0", wrappers=[graph_mutants.ReleasedMeansOnly()], horizon=3)
     verdicts = list(on_graph(Case("means", env.wrappers[0], env, budget=Budget(samples=3600)), (3,)))

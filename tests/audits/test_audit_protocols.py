@@ -13,7 +13,7 @@ from hushbandits.wrappers.shuffle import Shuffle
 #: No dropouts inside the protocol: the audit counts active agents since a window opened, not those who stay.
 PROTOCOLS = {
     "SecAgg": partial(SecAgg, protocol="bonawitz", threshold=1),
-    "Shuffle": partial(Shuffle, protocol="mixnet", hops=2),
+    "Shuffle": partial(Shuffle, protocol="mixnet", n_mixes=2),
 }
 
 

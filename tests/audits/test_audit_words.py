@@ -18,7 +18,7 @@ from hushbandits.wrappers.secagg import SecAgg
 
 def played(mechanism, samples, promised=None):
     """Return the black-box verdict on a mechanism that claims its ε, or another one."""
-    env = hb.envs.feedback.Feedback(wrappers=[mechanism, SecAgg()], users="each")
+    env = hb.envs.feedback.Feedback(wrappers=[mechanism, SecAgg()], simulate_users="individual")
     case = Case("mine", env.mechanism, env, budget=Budget(samples=samples))
     claim = replace(case.promise, epsilon=promised or mechanism.epsilon)
     return black_box(replace(case, claim=claim), Change("a reward"), 8, where=(0,))
@@ -89,8 +89,8 @@ def test_a_check_that_raises_is_an_error_and_no_end(tmp_path, monkeypatch, capsy
     (tmp_path / "raises.py").write_text(
         "from hushbandits.wrappers.local_laplace import LocalLaplace\n"
         "class Raises(LocalLaplace):\n"
-        "    def reset(self, env, seeds): raise OSError('no luck')\n"
+        "    def reset(self, env, seeds): raise OSError('no draw')\n"
     )
     monkeypatch.chdir(tmp_path)
     assert main(["audit", "raises:Raises", "--samples", "200"]) == 1
-    assert "OSError: no luck" in capsys.readouterr().out
+    assert "OSError: no draw" in capsys.readouterr().out

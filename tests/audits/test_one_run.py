@@ -93,7 +93,7 @@ def test_an_observer_who_sees_nothing_guesses_nothing():
 #: Pairs of parts: with correct noise, and with half of it.
 PAIRS = {
     "a promise about one message by itself": (own.OwnNoise, own.HalfNoise),
-    "each message with luck of its own": (own.OwnLuck, own.HalfLuck),
+    "each message with random numbers of its own": (own.OwnDraws, own.HalfDraws),
     "a mechanism": (LocalDiscreteLaplace, own.Loud),
     "an agent": (own.OwnAgent, own.HalfAgent),
 }
@@ -120,7 +120,7 @@ def test_half_the_noise_is_refuted_and_all_of_it_is_not(pair, epsilon, seed):
     assert all(epsilon < verdict.measured < 2 * epsilon for verdict in found)
 
 
-def test_a_promise_of_one_message_accuses_nobody_whose_messages_share_their_luck():
+def test_a_promise_of_one_message_accuses_nobody_whose_messages_share_their_random_numbers():
     """In one run the guesses would be right or wrong together, so each canary has a separate run."""
     for seed in range(3):
         assert {v.word for v in verdicts(own.OneDraw, 1.0, 600, seed)} == {"passes"}

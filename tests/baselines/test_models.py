@@ -54,8 +54,8 @@ def test_a_model_its_zip_and_the_zip_loaded_play_the_same(algo, case, task, tmp_
     model = model_of(algo, case, task)
     zipped = saved(model, tmp_path / "my.zip")
     mine = hb.evaluate(id, model, runs=3, env=env)
-    told = {"task": task, "masked": algo == "maskable-ppo"}
-    assert same(mine, hb.evaluate(id, f"sb3:{zipped}", runs=3, env=env, agent_kwargs=told))
+    shown = {"task": task, "masked": algo == "maskable-ppo"}
+    assert same(mine, hb.evaluate(id, f"sb3:{zipped}", runs=3, env=env, agent_kwargs=shown))
     again = type(model).load(zipped, device="cpu")
     assert same(mine, hb.evaluate(id, again, runs=3, env=env, agent_kwargs={"task": task}))
 
@@ -119,8 +119,8 @@ def test_what_is_known_of_its_env_is_used_and_what_is_not_is_asked_for(tmp_path)
     mine = hb.evaluate("CoopNetwork-v0", model, runs=2, env=NET)
     assert (mine.only.cell.env.name, mine.labels) == ("CoopNetwork-v0", ["PPO of CoopNetwork-v0"])
     zipped = f"sb3:{saved(model, tmp_path / 'my.zip')}"
-    told = {"task": {"agent_id": True}}
-    assert same(mine, hb.evaluate("CoopNetwork-v0", zipped, runs=2, env=NET, agent_kwargs=told))
+    shown = {"task": {"agent_id": True}}
+    assert same(mine, hb.evaluate("CoopNetwork-v0", zipped, runs=2, env=NET, agent_kwargs=shown))
     with pytest.raises(ValueError, match=r"my\.zip.* 18 .* 15 "):
         hb.evaluate("CoopNetwork-v0", zipped, runs=2, env=NET)
     with pytest.raises(ValueError, match="agent_id"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hushbandits as hb
-from hushbandits.policies.luck import normal
+from hushbandits.policies.draws import normal
 
 TRAIN = {"Index-TS": "CoopNetwork-Train-v0", "Gap-Vote": "DPMASE-Train-v0", "Commit-Blocks": "DistDP-Train-v0"}
 
@@ -16,13 +16,13 @@ class IndexTwin(hb.Team):
     setting, hears = "network", ("tally",)
 
     def reset(self, env, rng):
-        self.luck = rng.cursors(env.n_agents)
+        self.cursors = rng.cursors(env.n_agents)
         self.n, self.s = np.zeros((2, len(rng), env.n_agents, env.n_arms))
 
     def act(self, obs):
         def draw(r, m, k):
             n = self.n[r, m, k] + 1.0
-            return (1.0 + self.s[r, m, k]) / n + 0.15 * normal(self.luck, r * self.n.shape[1] + m) / math.sqrt(n)
+            return (1.0 + self.s[r, m, k]) / n + 0.15 * normal(self.cursors, r * self.n.shape[1] + m) / math.sqrt(n)
 
         runs, agents, arms = self.n.shape
         rows = [[[draw(r, m, k) for k in range(arms)] for m in range(agents)] for r in range(runs)]
@@ -45,7 +45,7 @@ class GapTwin(hb.Team):
     setting, ends = "exploration", True
 
     def protocol(self, settings):
-        return hb.Protocol(env={"idle": "leaves"})
+        return hb.Protocol(env={"inactive_agents": "drop"})
 
     def reset(self, env, rng):
         self.mine = np.ones((len(rng), env.n_agents, env.n_arms), bool)

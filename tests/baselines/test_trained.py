@@ -57,8 +57,8 @@ def test_the_network_is_torchs_to_a_hundred_thousandth(algo, case, form):
 
 
 def test_actions_are_drawn_as_the_softmax_says_and_what_is_masked_never():
-    scores, luck = np.log([1.0, 2.0, 3.0]), np.random.default_rng(0).random(40_000)
-    count = np.bincount(drawn(np.broadcast_to(scores, (40_000, 3)), luck))
+    scores, uniforms = np.log([1.0, 2.0, 3.0]), np.random.default_rng(0).random(40_000)
+    count = np.bincount(drawn(np.broadcast_to(scores, (40_000, 3)), uniforms))
     assert chisquare(count, 40_000 * np.array([1, 2, 3]) / 6).pvalue > 1e-6
     scores[2] = -np.inf
     edges = np.array([0.0, 0.5, np.nextafter(1.0, 0.0)])
@@ -71,16 +71,16 @@ def test_actions_are_drawn_as_the_softmax_says_and_what_is_masked_never():
 @pytest.mark.parametrize("case", ["network", "exploration", "feedback", "bits", "huber"])
 def test_the_agent_plays_what_was_scored_in_training(folders, case):
     """The harness's loop gives the learner's metrics exactly."""
-    told = read(folders[case]).card
-    asked, last = told["training"]["asked"], told["training"]["curve"][-1]
-    wrappers = [hb.make_wrapper(w["use"], **{k: v for k, v in w.items() if k != "use"}) for w in told["wrappers"]]
+    shown = read(folders[case]).card
+    asked, last = shown["training"]["asked"], shown["training"]["curve"][-1]
+    wrappers = [hb.make_wrapper(w["use"], **{k: v for k, v in w.items() if k != "use"}) for w in shown["wrappers"]]
     core = hb.make_batched(asked["id"], 2, wrappers=wrappers, permute_arms=True, **asked["env"])
     found = hb.rollout(core, Trained(folders[case]), asked["seed"] + (1 << 64))
     for name, value in last["metrics"].items():
         assert found[name].mean() == value
 
 
-def test_the_two_games_differ_and_luck_is_left_out_where_asked(folders):
+def test_the_two_games_differ_and_random_numbers_is_left_out_where_asked(folders):
     def regret(**given):
         team = Trained(folders["network"], **given)
         return hb.rollout(hb.make_batched("CoopNetwork-v0", 4, **NET), team, 0)["agent_regret"]
@@ -88,7 +88,7 @@ def test_the_two_games_differ_and_luck_is_left_out_where_asked(folders):
     assert not np.array_equal(regret(), regret(deterministic=True))
     assert np.array_equal(regret(deterministic=True), regret(deterministic=True))
     id, params = HOMES["exploration"]
-    policies = (Trained(folders["exploration"], beats=beats) for beats in (1, 2))
+    policies = (Trained(folders["exploration"], two_phase=two_phase) for two_phase in (False, True))
     once, twice = (hb.rollout(hb.make_batched(id, 8, **params), policy, 0) for policy in policies)
     assert not np.array_equal(once["rounds"], twice["rounds"])
 
@@ -121,7 +121,11 @@ def test_an_env_that_shows_something_else_is_refused(folders, case):
 def test_it_stands_wherever_an_agents_name_may(folders, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "here").symlink_to(folders["network"])
-    lines = [Use("sb3:here"), Use("sb3:here", beats=2), Use("sb3:here", deterministic=True, label="no luck")]
+    lines = [
+        Use("sb3:here"),
+        Use("sb3:here", two_phase=True),
+        Use("sb3:here", deterministic=True, label="deterministic"),
+    ]
     experiment = Experiment(
         name="x", title="X", env=Use("CoopNetwork-v0", **NET), agents=["UCB1", *lines], runs=4, metrics=["regret"]
     )
@@ -159,8 +163,8 @@ def test_a_folder_that_holds_no_policy_is_refused(folders, tmp_path):
         "follow": (card, {**arrays, "layer0.weight": arrays["layer0.weight"].T}),
         "pickle": (card, {**arrays, "head.bias": np.array([print] * 3, object)}),
     }
-    for named, (told, content) in bad.items():
-        (tmp_path / "card.json").write_text(json.dumps(told))
+    for named, (shown, content) in bad.items():
+        (tmp_path / "card.json").write_text(json.dumps(shown))
         np.savez(tmp_path / "weights.npz", **content)
         with pytest.raises(ValueError, match=named):
             read(tmp_path)

@@ -112,7 +112,7 @@ def test_a_new_title_is_on_the_page(tmp_path, monkeypatch, capsys):
 WIDE = small(runs=2, sweep={"env.n_agents": (3, 4), "env.graph": ("complete", "nowhere")}, agents=["UCB1", "Random"])
 
 
-def test_cells_that_cannot_meet_are_skipped_when_that_is_asked_for(tmp_path):
+def test_cells_that_cannot_fit_are_skipped_when_that_is_asked_for(tmp_path):
     with pytest.raises(ValueError, match=r"nowhere.*--skip-invalid"):
         run(WIDE, tmp_path / "o")
     assert not (tmp_path / "o").exists()
@@ -130,11 +130,11 @@ def test_cells_that_cannot_meet_are_skipped_when_that_is_asked_for(tmp_path):
     assert run(WIDE, tmp_path / "o", options=options).played == 0
 
 
-def test_where_nothing_can_meet_nothing_is_skipped(tmp_path):
+def test_where_nothing_can_fit_nothing_is_skipped(tmp_path):
     alone = replace(WIDE, sweep={"env.graph": ("nowhere", "neither")})
-    with pytest.raises(ValueError, match="nowhere") as told:
+    with pytest.raises(ValueError, match="nowhere") as shown:
         run(alone, tmp_path)
-    assert "skip" not in str(told.value)
+    assert "skip" not in str(shown.value)
     with pytest.raises(ValueError, match="nowhere"):
         run(alone, tmp_path, options=hb.RunOptions(skip_invalid=True))
 

@@ -106,12 +106,12 @@ def test_runs_on_other_seeds_are_not():
     assert 60 < high - low < 120  # 2 · 1.96 · 100 · √(2/40) = 88
 
 
-def test_a_slope_of_a_ratio_takes_shared_luck_out():
+def test_a_slope_of_a_ratio_takes_shared_random_numbers_out():
     """A/B = N^0.1, with shared noise of ten times that size."""
 
     def shared(line, n, rng):
-        luck = np.exp(np.random.default_rng(n).normal(0, 1, RUNS))
-        return luck * (n**0.1 if line == "A" else 1.0) * np.exp(rng.normal(0, 0.01, RUNS))
+        uniforms = np.exp(np.random.default_rng(n).normal(0, 1, RUNS))
+        return uniforms * (n**0.1 if line == "A" else 1.0) * np.exp(rng.normal(0, 0.01, RUNS))
 
     one = claim(effect="slope", over="B", along="env.n_agents", above=0.05, below=0.15)
     found = judged(one, shared)
@@ -151,9 +151,9 @@ def test_times_beyond_the_curves_leave_a_claim_undecided():
 def test_pairs_are_those_of_runs_that_both_lines_have():
     one = claim(effect="difference", over="B", below=-0.8, above=-1.2)
     whole = experiment(one, sweep={"env.n_agents": (4,)})
-    luck, noise = np.random.default_rng(0).normal(0, 100, RUNS), np.random.default_rng(1).normal(0, 0.1, RUNS)
+    uniforms, noise = np.random.default_rng(0).normal(0, 100, RUNS), np.random.default_rng(1).normal(0, 0.1, RUNS)
     runs = {"A": np.arange(35), "B": np.arange(3, RUNS)}
-    values = {"A": luck - 1 + noise, "B": luck}
+    values = {"A": uniforms - 1 + noise, "B": uniforms}
     found = lines(whole, lambda cell: values[cell.line][runs[cell.line]], lambda cell: runs[cell.line])
     (found,) = judge(found, whole, 1)
     assert found.verdict == "holds"

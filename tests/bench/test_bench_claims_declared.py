@@ -117,6 +117,6 @@ def test_two_leaders_are_led_by_every_gamma():
 def test_an_overestimate_is_one():
     experiment, claims = declared("dubey2020-overestimate", "overestimated")
     rate = experiment.env.params["rate"]
-    told = {a.label: a.params["epsilon"] for a in experiment.agents}
+    shown = {a.label: a.params["epsilon"] for a in experiment.agents}
     for claim in claims:
-        assert told[claim.effect.of] > told[claim.effect.over] == rate
+        assert shown[claim.effect.of] > shown[claim.effect.over] == rate

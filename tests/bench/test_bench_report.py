@@ -57,7 +57,7 @@ def test_bands_say_what_they_are(tmp_path):
 
 
 def test_other_swept_parameters_make_lines(tmp_path):
-    whole = known(sweep={"env.n_agents": (4, 8), "env.life": (1, 2)})
+    whole = known(sweep={"env.n_agents": (4, 8), "env.max_hops": (1, 2)})
     store = filled(tmp_path, whole)
     found = series(configurations(store, whole), Figure(y="regret", x="env.n_agents"))
     assert [s.label for s in found] == ["A <b>, γ = 1", "B, γ = 1", "A <b>, γ = 2", "B, γ = 2"]
@@ -65,8 +65,10 @@ def test_other_swept_parameters_make_lines(tmp_path):
 
 
 def test_one_panel_per_value_of_a_parameter(tmp_path):
-    swept = {"env.n_agents": (4, 8), "env.life": (1, 2)}
-    whole = known(sweep=swept, figures=(Figure(y="regret", by="env.life"), Figure(y="regret", at={"env.life": 2})))
+    swept = {"env.n_agents": (4, 8), "env.max_hops": (1, 2)}
+    whole = known(
+        sweep=swept, figures=(Figure(y="regret", by="env.max_hops"), Figure(y="regret", at={"env.max_hops": 2}))
+    )
     store = filled(tmp_path, whole)
     one, two, picked = figures(configurations(store, whole), whole)
     labels = [[s.label for s in series(configurations(store, whole), f)] for f in (one, two, picked)]
@@ -74,7 +76,7 @@ def test_one_panel_per_value_of_a_parameter(tmp_path):
     titles = [panel.title for panel in panels(configurations(store, whole), whole)]
     assert titles == ["γ = 1", "γ = 2", ""]
     assert labels == [["A <b>, agents = 4", "B, agents = 4", "A <b>, agents = 8", "B, agents = 8"]] * 3
-    (cell,) = [c for c in whole.cells() if c.line == "B" and c.point == {"env.n_agents": 8, "env.life": 2}]
+    (cell,) = [c for c in whole.cells() if c.line == "B" and c.point == {"env.n_agents": 8, "env.max_hops": 2}]
     assert drawn[3].center[-1] == pytest.approx(rows(cell).mean())
 
 

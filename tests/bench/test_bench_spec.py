@@ -132,7 +132,7 @@ def test_a_declaration_survives_the_way_to_data_and_back():
     assert [c.key for c in Experiment.from_dict(experiment.to_dict()).cells()] == [c.key for c in experiment.cells()]
 
 
-def test_labels_tell_what_differs():
+def test_labels_show_what_differs():
     agents = [Use("DP-MASE", epsilon=0.1, beta=0.5), Use("DP-MASE", epsilon=0.25, beta=0.5), Use("UCB1", label="alone")]
     assert small(agents=agents).lines() == ["DP-MASE ε = 0.1", "DP-MASE ε = 0.25", "alone"]
 

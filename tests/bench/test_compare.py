@@ -41,7 +41,7 @@ def line(label, values, world=1, runs=None):
     numbers = np.arange(len(values)) if runs is None else np.asarray(runs)
     order = np.argsort(numbers)
     finals = dict.fromkeys(("regret", "correct", "x"), values[order])
-    return Configuration(CELL, label, Runs(numbers[order], finals), Measures(), luck=(world, ""))
+    return Configuration(CELL, label, Runs(numbers[order], finals), Measures(), seed_source=(world, ""))
 
 
 def test_runs_of_one_seed_are_paired_and_others_are_not(results):
@@ -63,10 +63,10 @@ def test_runs_of_one_seed_are_paired_and_others_are_not(results):
     assert "less is better: below 0 speaks for A" in text
 
 
-def test_common_luck_is_taken_out_of_the_difference():
+def test_common_random_numbers_is_taken_out_of_the_difference():
     rng = np.random.default_rng(0)
-    luck = rng.normal(size=30)
-    x, y = luck + 0.1 + 0.05 * rng.normal(size=30), luck + 0.05 * rng.normal(size=30)
+    seed_source = rng.normal(size=30)
+    x, y = seed_source + 0.1 + 0.05 * rng.normal(size=30), seed_source + 0.05 * rng.normal(size=30)
     (same,) = against([line("a", x), line("b", y)], "regret").pairs
     (other,) = against([line("a", x), line("b", y, world=2)], "regret").pairs
     assert same.p < 0.001 < 0.5 < other.p
@@ -160,7 +160,7 @@ def test_a_folder_is_compared_point_by_point_and_as_a_whole(folder, results):
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "told"),
+    ("one", "other", "shown"),
     [
         ({}, {"horizon": 90}, "horizon"),
         ({}, {"n_agents": 4}, "n_agents"),
@@ -170,13 +170,13 @@ def test_a_folder_is_compared_point_by_point_and_as_a_whole(folder, results):
     ],
     ids=["horizon", "agents", "means", "two", "same"],
 )
-def test_lines_of_different_envs_are_compared_with_a_word(one, other, told):
+def test_lines_of_different_envs_are_compared_with_a_word(one, other, shown):
     lines = [hb.evaluate("CoopNetwork-v0", "UCB1", runs=6, env={**ENV, **given}) for given in (one, other)]
     for known in (lines, [pickle.loads(pickle.dumps(line)) for line in lines]):
         table = hb.compare(*known)
-        assert ("The lines have different envs" in repr(table)) == bool(told)
-        assert told in repr(table)
-        assert ("different envs" in table._repr_html_()) == bool(told)
+        assert ("The lines have different envs" in repr(table)) == bool(shown)
+        assert shown in repr(table)
+        assert ("different envs" in table._repr_html_()) == bool(shown)
 
 
 def test_points_of_a_sweep_against_each_other_are_different_envs(folder):

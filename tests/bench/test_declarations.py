@@ -119,7 +119,7 @@ _LEAF = st.one_of(
 )
 _KEYS = st.one_of(
     st.sampled_from(
-        ["use", "label", "on", "Graph", "nodes", "edges", "Gaussian", "UniformMeans", "low", "y", "env.life"]
+        ["use", "label", "on", "Graph", "nodes", "edges", "Gaussian", "UniformMeans", "low", "y", "env.max_hops"]
     ),
     st.text(max_size=5),
 )

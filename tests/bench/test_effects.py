@@ -22,7 +22,7 @@ def experiment(*claims, **changes):
             "title": "Known",
             "env": Use("CoopNetwork-v0", horizon=10),
             "agents": [SHARED, ALONE, *TWIN],
-            "sweep": {"env.n_agents": (4, 8), "env.life": (1, 2)},
+            "sweep": {"env.n_agents": (4, 8), "env.max_hops": (1, 2)},
             "claims": claims,
             **changes,
         }
@@ -34,9 +34,13 @@ def experiment(*claims, **changes):
     [
         (Ratio("regret", of=SHARED, over=ALONE), "Multi-UCB", "alone"),
         (Difference("regret", of=TWIN[0], over="alone"), "Private-UCB ε = 0.5", "alone"),
-        (Value("regret", of={"agent": TWIN[1], "env.life": 2}), {"agent": "Private-UCB ε = 1", "env.life": 2}, None),
+        (
+            Value("regret", of={"agent": TWIN[1], "env.max_hops": 2}),
+            {"agent": "Private-UCB ε = 1", "env.max_hops": 2},
+            None,
+        ),
         (Slope("regret", of=ALONE, over=SHARED, along="env.n_agents"), "alone", "Multi-UCB"),
-        (Slope("regret", of=Use("UCB1", label="alone"), along="env.life"), "alone", None),
+        (Slope("regret", of=Use("UCB1", label="alone"), along="env.max_hops"), "alone", None),
     ],
 )
 def test_an_agent_is_named_by_its_object(effect, of, over):
@@ -50,12 +54,12 @@ def test_an_agent_is_named_by_its_object(effect, of, over):
 
 
 def test_an_agent_beyond_its_guarantees_is_found_under_its_mark():
-    agent = Use("Dist-DP-SE", calibrated=False)
+    agent = Use("Dist-DP-SE", require_calibrated=False)
     one = experiment(Claim("So.", Value("regret", of=agent), above=0), env=Use("LocalDP-v0"), agents=[agent], sweep={})
     assert one.claims[0].effect.of == "Dist-DP-SE (uncalibrated)"
 
 
-lines = st.sampled_from(["alone", "Multi-UCB", {"agent": "alone", "env.life": 2}])
+lines = st.sampled_from(["alone", "Multi-UCB", {"agent": "alone", "env.max_hops": 2}])
 
 
 @st.composite
@@ -68,7 +72,7 @@ def claims(draw):
         draw(st.sampled_from(["regret", "messages"])),
         of=draw(lines),
         statistic=draw(st.sampled_from(["mean", "median", "iqm"])),
-        at=draw(st.sampled_from([{}, {"env.life": [1]}, {"env.life": 2, "env.n_agents": (4,)}])),
+        at=draw(st.sampled_from([{}, {"env.max_hops": [1]}, {"env.max_hops": 2, "env.n_agents": (4,)}])),
         **draw(st.sampled_from([{}, {"time": 5}, {"time": 5.0, "per_time": True}])),
         **more,
     )

@@ -42,7 +42,7 @@ def test_both_say_the_same(folder, results):
     times, values = stored.curve("regret")
     assert (times.tolist(), values.shape) == ([1, 10, 40], (7, 3))
     assert values[:, -1].tolist() == stored.final("regret").tolist()
-    assert [told.texts() for told in stored.privacy] == [told.texts() for told in results.privacy]
+    assert [shown.texts() for shown in stored.privacy] == [shown.texts() for shown in results.privacy]
     assert "Spent in these runs" in stored.privacy.notes[0]
     assert set(results.to_frame().columns) < set(stored.to_frame().columns)
 

@@ -39,7 +39,7 @@ EFFECTS = {
 }
 
 
-class Luck:
+class Draws:
     """Draw new rows each time: line A follows the law, times the place; B is normal around 2."""
 
     def __init__(self, law, runs, seed=0):
@@ -65,8 +65,8 @@ def family(fields, m=M):
     )
 
 
-def wrong_families(whole, luck, families):
-    return sum(any(v.verdict != "undecided" for v in judge(lines(whole, luck), whole)) for _ in range(families))
+def wrong_families(whole, uniforms, families):
+    return sum(any(v.verdict != "undecided" for v in judge(lines(whole, uniforms), whole)) for _ in range(families))
 
 
 def at_most_alpha(wrong, families):
@@ -78,7 +78,7 @@ def at_most_alpha(wrong, families):
 @pytest.mark.parametrize(("law", "runs"), [("normal", 20), ("exponential", 10), ("two modes", 10), ("mode of 1/7", 10)])
 def test_too_few_runs_decide_no_claim_on_means(law, runs, effect):
     draw, mean = LAWS[law]
-    assert wrong_families(family(EFFECTS[effect](mean)), Luck(draw, runs), 20) == 0
+    assert wrong_families(family(EFFECTS[effect](mean)), Draws(draw, runs), 20) == 0
 
 
 @each_once
@@ -87,7 +87,7 @@ def test_too_few_runs_decide_no_claim_on_means(law, runs, effect):
 def test_of_twenty_claims_at_their_boundary_none_is_decided(law, effect):
     draw, mean = LAWS[law]
     families, runs = 50, 42  # ⌈7 ln(20/.05)⌉: the fewest runs for a verdict
-    wrong = wrong_families(family(EFFECTS[effect](mean)), Luck(draw, runs), families)
+    wrong = wrong_families(family(EFFECTS[effect](mean)), Draws(draw, runs), families)
     assert at_most_alpha(wrong, families), f"{wrong} of {families} families have a wrong verdict"
 
 
@@ -98,7 +98,7 @@ def test_medians_and_interquartile_means_need_no_law(statistic, runs):
     def cauchy(rng, n):
         return 1 + rng.standard_cauchy(n)
 
-    wrong = wrong_families(family({"statistic": statistic, "above": 1.0}), Luck(cauchy, runs), 50)
+    wrong = wrong_families(family({"statistic": statistic, "above": 1.0}), Draws(cauchy, runs), 50)
     assert at_most_alpha(wrong, 50)
 
 
@@ -111,7 +111,7 @@ def test_claims_that_are_clear_are_decided(law):
         far = {"above": edge - 3 * abs(edge) - 1, "below": edge + 3 * abs(edge) + 1}
         for ends, verdict in ((far[end], "holds"), (far["below" if end == "above" else "above"], "does not hold")):
             whole = family({**fields, end: ends}, 3)
-            judged = judge(lines(whole, Luck(draw, 42)), whole, M)
+            judged = judge(lines(whole, Draws(draw, 42)), whole, M)
             assert {v.verdict for v in judged} == {verdict}, (effect, verdict)
 
 

@@ -21,7 +21,7 @@ from hushbandits.bench.report.axes import COLOURS, panels, style
 from hushbandits.bench.report.figures import FORMATS, compose, drawn, inline, keys, pictures
 from hushbandits.bench.runner.configuration import configurations
 
-SWEPT = {"env.n_agents": (4, 8), "env.life": (1, 2)}
+SWEPT = {"env.n_agents": (4, 8), "env.max_hops": (1, 2)}
 LONG = "a label that is much too long for one line of a legend below a panel of a paper's column, and goes on"
 
 
@@ -38,7 +38,7 @@ def composed(store, **how):
         ({}, [Figure(y="regret", x="runs"), Figure(y="regret", per_time=True, log="xy")]),
         ({"env.n_agents": (4, 8)}, [Figure(y="regret", x="env.n_agents")]),
         ({"env.graph": ("star", "complete", "erdos-renyi", "grid")}, [Figure(y="regret", x="env.graph")]),
-        (SWEPT, [Figure(y="regret", x="env.n_agents", by="env.life"), Figure(y="regret", x="env.life")]),
+        (SWEPT, [Figure(y="regret", x="env.n_agents", by="env.max_hops"), Figure(y="regret", x="env.max_hops")]),
         ({"env.n_agents": (3, 4, 5, 6, 8)}, [Figure(y="regret", by="env.n_agents")]),
     ],
 )
@@ -65,7 +65,7 @@ def test_no_kind_of_figure_has_a_legend_over_its_axes_or_a_text_that_is_cut_off(
 
 
 def test_panels_of_the_same_quantities_share_their_axes(tmp_path):
-    facets, other = Figure(y="regret", x="env.n_agents", by="env.life"), Figure(y="regret", x="runs")
+    facets, other = Figure(y="regret", x="env.n_agents", by="env.max_hops"), Figure(y="regret", x="runs")
     one, two = composed(filled(tmp_path / "a", known(sweep=SWEPT, figures=(facets,)))).axes
     assert one.get_shared_y_axes().joined(one, two)
     assert one.get_shared_x_axes().joined(one, two)

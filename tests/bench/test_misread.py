@@ -82,16 +82,16 @@ def test_a_sweep_reaches_the_env_that_an_agent_plays_on():
 
 _KEYS = (
     "env.n_agents",
-    "env.life",
+    "env.max_hops",
     "agent.epsilon",
-    "agent.v",
+    "agent.release_exponent",
     "Private-UCB.epsilon",
     "DP-UCB-INT.epsilon",
     "Huber.rate",
 )
 _USES = {
-    "env": [{}, {"n_agents": 3}, {"life": 1, "n_agents": 4}],
-    "Private-UCB": [{}, {"epsilon": 0.5}, {"v": 0.6}],
+    "env": [{}, {"n_agents": 3}, {"max_hops": 1, "n_agents": 4}],
+    "Private-UCB": [{}, {"epsilon": 0.5}, {"release_exponent": 0.6}],
     "DP-UCB-INT": [{}, {"epsilon": 0.5}],
     "Huber": [{}, {"rate": 0.2}],
 }

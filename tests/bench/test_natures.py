@@ -33,7 +33,10 @@ SMALL = {
 
 def small(id):
     setting = hb.make_batched(id).setting
-    return {**SMALL[setting], **({"switches": 1, "single": False} if id == "DecentralizedExploration-v0" else {})}
+    return {
+        **SMALL[setting],
+        **({"n_change_points": 1, "one_arm_per_step": False} if id == "DecentralizedExploration-v0" else {}),
+    }
 
 
 def holds(metrics, declared):
@@ -94,7 +97,7 @@ def home(team):
 
 
 def test_what_the_search_for_a_leader_and_its_tree_take_is_declared():
-    team = hb.make_team("QuACK-UCB", elects=True, routing="tree")
+    team = hb.make_team("QuACK-UCB", elect_leader=True, routing="tree")
     env = assemble("CoopNetwork-v0", team, runs=2, env={"n_agents": 4, "horizon": 20})
     final = hb.rollout(env, team, seed=2)
     assert gathered(team).keys() <= final.keys()
@@ -109,7 +112,7 @@ def test_a_vote_that_ends_is_what_it_is_declared_to_be():
 
 
 def test_an_agent_with_another_mechanisms_radius_says_so_in_a_rate():
-    team = hb.make_team("Dist-DP-SE", calibrated=False)
+    team = hb.make_team("Dist-DP-SE", require_calibrated=False)
     env = assemble("LocalDP-v0", team, runs=2, env=SMALL["feedback"])
     final = hb.rollout(env, team)
     assert final["uncalibrated"].all()
@@ -131,9 +134,9 @@ class Hive(Rounds):
     }
     curve_metrics = (*Rounds.curve_metrics, "bees")
     def _metrics(self):
-        luck = np.array([np.random.default_rng(seed).integers(97) for seed in self.seeds])
+        draw = np.array([np.random.default_rng(seed).integers(97) for seed in self.seeds])
         bees = 60 * (self.seeds[:, 2] == 3)
-        return {**super()._metrics(), "swarmed": luck % 4 > 0, "bees": bees, "height": luck - 97.0}
+        return {**super()._metrics(), "swarmed": draw % 4 > 0, "bees": bees, "height": draw - 97.0}
 
 class Other(Hive):
     measures = {"swarmed": hb.Metric("how much swarmed", "amount")}

@@ -26,8 +26,8 @@ def test_importing_them_plays_nothing():
 
 def test_the_bounds_that_are_claimed_are_the_theorems():
     gaps, distance = max(dubey2020.MEANS) - np.array(dubey2020.MEANS), hop_distances(adjacency("grid", 36))
-    for life, most in dubey2020.MOST.items():
-        size = 36, life, len(clique_cover(power_graph(distance, life)))
+    for max_hops, most in dubey2020.MOST.items():
+        size = 36, max_hops, len(clique_cover(power_graph(distance, max_hops)))
         found = [
             float(bound(gaps, np.array(1000.0), *size, use.params["epsilon"]))
             for use, bound in (

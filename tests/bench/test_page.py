@@ -102,9 +102,9 @@ def opened(page, tmp_path, width, dark, ask):
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert ":CONSOLE" not in done.stderr, done.stderr
-    told = re.search(r'<pre id="answer">(.+?)</pre>', done.stdout, re.S)
-    assert told is not None, done.stdout[-2000:]
-    return json.loads(html.unescape(told[1]))
+    shown = re.search(r'<pre id="answer">(.+?)</pre>', done.stdout, re.S)
+    assert shown is not None, done.stdout[-2000:]
+    return json.loads(html.unescape(shown[1]))
 
 
 SORTED = """function () {
@@ -170,7 +170,7 @@ def test_nothing_runs_out_of_the_page(page, tmp_path, width, letters):
 def test_every_line_of_a_figure_has_its_guarantee(tmp_path):
     """For any number of cells, a line with one guarantee along its figure has one row."""
     experiment = Experiment(
-        name="told", title="Told", env=Use("DistDP-v0"), runs=1, metrics=("regret",),
+        name="shown", title="Told", env=Use("DistDP-v0"), runs=1, metrics=("regret",),
         agents=[Use("Dist-DP-SE"), Use("DP-SE", on="CentralDP-v0", label="central")],
         sweep={"agent.epsilon": (0.5, 1.0, 2.0), "env.horizon": (20, 30, 40, 50)},
         figures=(Figure(y="regret", x="env.horizon"),),
@@ -179,10 +179,10 @@ def test_every_line_of_a_figure_has_its_guarantee(tmp_path):
     lines = configurations(store, experiment)
     (figure,) = figures(lines, experiment)
     drawn = [line.label for line in series(lines, figure)]
-    told = guarantees(store, experiment, [figure.x])
+    shown = guarantees(store, experiment, [figure.x])
     assert len(experiment.cells()) == 24
-    assert sorted({name for name, *_ in told}) == sorted(drawn)
-    promised = {name: row[3] for name, *row in reversed(told)}
+    assert sorted({name for name, *_ in shown}) == sorted(drawn)
+    promised = {name: row[3] for name, *row in reversed(shown)}
     assert promised["Dist-DP-SE, ε = 0.5"] == "ε = 0.5"
     assert promised["central, ε = 2"] == "ε = 2"
 
@@ -227,7 +227,7 @@ def test_texts_of_a_folder_are_shown_and_not_obeyed(tmp_path):
     assert not reader.open
 
 
-def test_a_page_draws_no_more_lines_than_can_be_told_apart(tmp_path):
+def test_a_page_draws_no_more_lines_than_can_be_distinguished(tmp_path):
     whole = known(agents=[Use("UCB1", label=f"line {i}") for i in range(40)])
     page = write(filled(tmp_path, whole), tmp_path / "report.html").read_text()
     assert "28 more lines not drawn" in page

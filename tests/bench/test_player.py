@@ -51,11 +51,11 @@ def test_evaluate_and_a_run_folder_play_the_same_runs(tmp_path, env_id):
 
 def test_what_no_experiment_can_hold_counts_by_name():
     local = type("Local", (), {})()
-    told = world("CoopNetwork-v0", {"graph": max, "means": [local, 1.0], "limit": float("inf")})
-    assert told == world("CoopNetwork-v0", {"limit": float("-inf"), "means": [type(local)(), 1], "graph": max})
-    assert "builtins:max" in told
-    assert "Local" in told
-    assert "0x" not in told  # no memory address of an object
+    shown = world("CoopNetwork-v0", {"graph": max, "means": [local, 1.0], "limit": float("inf")})
+    assert shown == world("CoopNetwork-v0", {"limit": float("-inf"), "means": [type(local)(), 1], "graph": max})
+    assert "builtins:max" in shown
+    assert "Local" in shown
+    assert "0x" not in shown  # no memory address of an object
     own = hb.core.env.Env
     assert world(own, {}) == world("hushbandits.core.env:Env", {})
 

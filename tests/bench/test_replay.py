@@ -7,15 +7,15 @@ from bench_helpers import small
 import hushbandits as hb
 
 GAMES = {
-    "network": ("CoopNetwork-v0", {"n_agents": 3, "horizon": 12, "graph": "erdos-renyi", "edge_loss": 0.3}),
+    "network": ("CoopNetwork-v0", {"n_agents": 3, "horizon": 12, "graph": "erdos-renyi", "edge_failure_prob": 0.3}),
     "exploration": ("DPMASE-v0", {"n_agents": 6, "horizon": 60, "means": (0.9, 0.5, 0.1), "beta": 0.3, "delta": 0.3}),
     "feedback": ("DistDP-v0", {"n_agents": 2, "horizon": 40, "n_arms": 3}),
 }
 
 
-@pytest.mark.parametrize("beats", [1, 2])
+@pytest.mark.parametrize("two_phase", [False, True])
 @pytest.mark.parametrize("game", GAMES)
-def test_the_same_actions_give_the_numbers_of_the_row(game, beats):
+def test_the_same_actions_give_the_numbers_of_the_row(game, two_phase):
     id, env = GAMES[game]
     many = hb.make(id, **env).action_space("agent_0").n
 
@@ -23,8 +23,8 @@ def test_the_same_actions_give_the_numbers_of_the_row(game, beats):
         return np.abs(seen * 1000).astype(np.int64).sum(-1) % many
 
     wrappers = ["Loss"] if game == "network" else []
-    results = hb.evaluate(id, hb.FromFunction(rule, beats=beats), runs=3, seed=5, env=env, wrappers=wrappers)
-    view = hb.replay(results, 2, beats=beats)
+    results = hb.evaluate(id, hb.FromFunction(rule, two_phase=two_phase), runs=3, seed=5, env=env, wrappers=wrappers)
+    view = hb.replay(results, 2, two_phase=two_phase)
     for _ in range(2):  # a reset restarts the same run
         seen, _ = view.reset()
         while view.agents:

@@ -21,12 +21,12 @@ from hushbandits.cli.main import main
 @pytest.fixture
 def papers(monkeypatch, tmp_path):
     """Two papers with one small experiment each."""
-    told = []
+    shown = []
     for name, below in (("alpha1999", 1), ("beta2001", 0.5)):
         one = Claim(f"Sharing pays in {name}.", Ratio("regret", of="A", over="B", at={"env.n_agents": 4}), below=below)
         whole = experiment(one, name=f"{name}-fig1", sweep={"env.n_agents": (4,)}, runs=8, quick={"runs": 6})
-        told.append((name, (f"{name}: a paper.", (whole,))))
-    catalog = dict(told)
+        shown.append((name, (f"{name}: a paper.", (whole,))))
+    catalog = dict(shown)
     for module in ("hushbandits.bench.declare.catalog", "hushbandits.bench.reproduce"):
         monkeypatch.setattr(f"{module}.modules", lambda: catalog)
     monkeypatch.chdir(tmp_path)
@@ -80,10 +80,10 @@ def test_claims_are_counted_by_whose_they_are_and_the_headline_has_the_papers(pa
 
 def test_a_claim_keeps_its_origin_in_a_file_and_has_one_of_three(papers):
     (whole,) = reproducing.modules()["alpha1999"][1]
-    told = replace(whole.claims[0], origin="reading")
-    assert Claim.from_dict(told.to_dict()) == told
+    shown = replace(whole.claims[0], origin="reading")
+    assert Claim.from_dict(shown.to_dict()) == shown
     with pytest.raises(ValueError, match=r"origin='paper, own'"):
-        replace(told, origin="paper, own")
+        replace(shown, origin="paper, own")
 
 
 def test_reproducing_twice_gives_the_same_page(papers, capsys):
@@ -93,7 +93,7 @@ def test_reproducing_twice_gives_the_same_page(papers, capsys):
     assert (papers / "docs/reproduction.md").read_text() == first
 
 
-def test_a_failing_run_is_told_and_ends_with_1(papers, capsys, monkeypatch):
+def test_a_failing_run_is_shown_and_ends_with_1(papers, capsys, monkeypatch):
     (papers / "frail2020.py").write_text(
         "import hushbandits as hb\n"
         "class Frail(hb.Team):\n"

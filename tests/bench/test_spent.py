@@ -20,7 +20,7 @@ def test_where_no_promise_holds_the_page_and_its_figures_say_so(tmp_path):
     assert "[∞, ∞]" in html
 
 
-def test_a_mean_of_runs_that_meet_infinity_is_infinite():
+def test_a_mean_of_runs_that_fit_infinity_is_infinite():
     assert mean_interval(np.array([1.0, np.inf, 2.0])) == (np.inf, np.inf)
     assert interval((np.inf, np.inf)) == "[∞, ∞]"
     assert interval((-np.inf, np.inf)) == "(too few runs)"

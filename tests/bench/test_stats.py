@@ -114,7 +114,7 @@ def test_bootstrap_refuses_tails_that_its_resamples_do_not_reach():
         assert bootstrap(lambda s: s.mean(0), x, resamples=resamples) == (-math.inf, math.inf)
 
 
-def test_ten_thousand_resamples_are_drawn_unless_told():
+def test_ten_thousand_resamples_are_drawn_unless_shown():
     drawn = []
     bootstrap(lambda s: drawn.append(s.shape) or s.mean(0), np.arange(20.0))
     paired_difference(np.arange(20.0), np.ones(20))
@@ -176,7 +176,7 @@ def test_of_few_runs_every_split_is_counted_exactly(x, y, unit):
     assert permutation_test(unit * np.array(x), unit * np.array(y)) == pytest.approx(naive)
 
 
-def test_a_single_run_tells_nothing():
+def test_a_single_run_shows_nothing():
     assert permutation_test(np.array([5.0]), np.zeros(9)) == 1.0
 
 

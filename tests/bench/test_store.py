@@ -181,23 +181,23 @@ def _problems(folder):
 
 
 def test_the_same_command_goes_on_beside_a_damaged_file(tmp_path, whole):
-    out, told = tmp_path / "o", []
+    out, shown = tmp_path / "o", []
     copied(whole, out)[1].write_bytes(b"x")
-    outcome = run(FEW, out, options=hb.RunOptions(notify=told.append))
-    assert (outcome.played, table(outcome.results), len(told)) == (4, whole[1], 1)
+    outcome = run(FEW, out, options=hb.RunOptions(notify=shown.append))
+    assert (outcome.played, table(outcome.results), len(shown)) == (4, whole[1], 1)
 
 
 @pytest.mark.parametrize("flips", [100, pytest.param(3000, marks=pytest.mark.weekly)])
 def test_a_flipped_bit_shows_no_wrong_number(tmp_path, whole, flips):
-    out, sound, luck, wrong = tmp_path / "o", numbers(whole[0]), np.random.default_rng(0), []
+    out, sound, uniforms, wrong = tmp_path / "o", numbers(whole[0]), np.random.default_rng(0), []
     copied(whole, out)
     sessions = Store(out).sessions()
     paths = sorted(path for path in out.rglob("*") if path.is_file())
     refused = 0
     for _ in range(flips):
-        path = paths[luck.integers(len(paths))]
+        path = paths[uniforms.integers(len(paths))]
         content = bytearray(good := path.read_bytes())
-        content[luck.integers(len(content))] ^= 1 << luck.integers(8)
+        content[uniforms.integers(len(content))] ^= 1 << uniforms.integers(8)
         path.write_bytes(content)
         try:
             found, said = numbers(out), Store(out)

@@ -87,8 +87,8 @@ def test_who_kills_its_worker_is_recorded_and_all_others_are_played(here):
     (failure,) = outcome.failures
     assert (failure.cell.point["env.n_agents"], failure.runs) == (5, (0, 1))
     assert outcome.played == 38
-    (told,) = outcome.store.failures()
-    assert (told["cell"], told["runs"], told["seed"]) == (failure.cell.key, [0, 1], 0)
+    (shown,) = outcome.store.failures()
+    assert (shown["cell"], shown["runs"], shown["seed"]) == (failure.cell.key, [0, 1], 0)
     again = run(spec, here / "o")  # in this process it does not die
     assert (again.played, again.store.failures()) == (2, [])
 
@@ -145,7 +145,7 @@ def test_a_cell_that_raises_is_recorded_and_the_rest_go_on(tmp_path, jobs):
         (failure,) = outcome.failures
         assert (failure.cell.label, failure.runs, failure.seed) == ("Fragile, agents = 3", tuple(range(7)), 4)
         assert "the third agent again" in str(failure)
-        assert [told["cell"] for told in outcome.store.failures()] == [failure.cell.key]
+        assert [shown["cell"] for shown in outcome.store.failures()] == [failure.cell.key]
         assert outcome.played == new
 
 
@@ -241,7 +241,7 @@ def test_an_edited_module_is_not_mixed(here, bold, edited):
     assert run(spec, here / "o").played == 0  # mixing is recorded
 
 
-def test_a_module_that_was_edited_in_vain_is_told_of(here, bold):
+def test_a_module_that_was_edited_needlessly_is_shown_of(here, bold):
     spec = replace(FEW, agents=[f"{bold}:Bold"], runs=2)
     first = played(spec, here / "o")
     (here / f"{bold}.py").write_text("nothing = 0")

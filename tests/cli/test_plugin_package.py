@@ -71,7 +71,7 @@ def test_every_template_passes_its_own_test(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("kind", ["planet", ""])
-def test_what_is_no_kind_is_told(kind, capsys):
+def test_what_is_no_kind_is_shown(kind, capsys):
     with pytest.raises(SystemExit) as stop:
         main(["new", kind, "Mine"])
     assert stop.value.code == 2

@@ -22,8 +22,8 @@ def test_a_bad_line_names_what_is_wrong_and_writes_nothing(kind, tmp_path, monke
     (tmp_path / "mine.toml").write_text(TOML)
     wrong = []
     for line, words in LINES[kind].items():
-        code, told = main(shlex.split(line)), capsys.readouterr().err
-        if code != 2 or told.count("\n") != 1 or not all(says(told, word) for word in words):
-            wrong.append(f"{line}: {code}, {told}")
+        code, shown = main(shlex.split(line)), capsys.readouterr().err
+        if code != 2 or shown.count("\n") != 1 or not all(says(shown, word) for word in words):
+            wrong.append(f"{line}: {code}, {shown}")
         assert os.listdir(tmp_path) == ["mine.toml"], line
     assert not wrong, "\n".join(wrong)

@@ -20,8 +20,8 @@ def test_four_cells_read_no_paper_and_nothing_of_other_settings(tmp_path):
     spec = tmp_path / "four.toml"
     spec.write_text(TOML)
     command = [sys.executable, "-c", COMMAND, "run", str(spec), "--jobs", "1", "--out", str(tmp_path / "out")]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    names = told.splitlines()[-1].split()
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    names = shown.splitlines()[-1].split()
     assert "hushbandits.envs.network.env" in names
     others = (
         "experiments.",
@@ -39,6 +39,6 @@ def test_four_cells_read_no_paper_and_nothing_of_other_settings(tmp_path):
 
 def test_the_package_alone_reads_its_core_and_its_tables():
     code = "import sys, hushbandits; print(*(n for n in sys.modules if n.startswith('hushbandits.')))"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     rooms = ("bench", "cli", "testing", "envs", "agents", "adapters.make")
-    assert [n for n in told if n.startswith(tuple(f"hushbandits.{room}" for room in rooms))] == []
+    assert [n for n in shown if n.startswith(tuple(f"hushbandits.{room}" for room in rooms))] == []

@@ -36,7 +36,7 @@ def test_output_in_a_narrow_encoding_works(folder, encoding, monkeypatch):
     # Printed output is checked; drawing figures, which takes most of the time, is skipped.
     monkeypatch.setattr(figures, "pictures", lambda store, experiment, folder, trusted: [folder / "mine.png"])
 
-    def told(*args):
+    def shown(*args):
         pipes = [io.TextIOWrapper(io.BytesIO(), encoding=encoding) for _ in range(2)]
         monkeypatch.setattr(sys, "stdout", pipes[0])
         monkeypatch.setattr(sys, "stderr", pipes[1])
@@ -45,14 +45,14 @@ def test_output_in_a_narrow_encoding_works(folder, encoding, monkeypatch):
             pipe.flush()
         return code, *(pipe.buffer.getvalue().decode(encoding) for pipe in pipes)
 
-    assert told("run", "mine.toml", "--jobs", "1")[0] == 0
-    code, out, err = told("report", "runs/mine")
+    assert shown("run", "mine.toml", "--jobs", "1")[0] == 0
+    code, out, err = shown("report", "runs/mine")
     assert (code, err) == (0, "")
     assert "\\u03b3 " in out
-    assert told("list", "experiments")[0] == told("--help")[0] == 0
-    assert told("audit", "LocalBernoulli", "--samples", "100")[0] == 0
+    assert shown("list", "experiments")[0] == shown("--help")[0] == 0
+    assert shown("audit", "LocalBernoulli", "--samples", "100")[0] == 0
     for args in (["run", "gibt-es-nicht-ε-猫"], ["reproduce", "ε"], ["check", "猫"], ["audit", "ε"]):
-        code, _, err = told(*args)
+        code, _, err = shown(*args)
         assert (code, err.count("\n")) == (2, 1)
 
 

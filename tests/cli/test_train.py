@@ -35,20 +35,20 @@ def test_a_policy_is_trained_shown_and_played(here, capsys):
     assert "uniform play" in said.out
     assert "play it as sb3:ppo" in said.out
     assert "60 steps: return" in said.err
-    told = read("ppo").card
-    assert told["wrappers"] == [{"use": "Huber", "rate": 0.2}]
-    assert told["options"] == {"agent_id": True}
-    assert [point["steps"] for point in told["training"]["curve"]] == [0, 30, 60]
+    shown = read("ppo").card
+    assert shown["wrappers"] == [{"use": "Huber", "rate": 0.2}]
+    assert shown["options"] == {"agent_id": True}
+    assert [point["steps"] for point in shown["training"]["curve"]] == [0, 30, 60]
     code, said = asked(f"{SMALL} {wrapped} --out ppo", capsys)
     assert code == 2
     assert "--resume" in said.err
     # the recorded command makes the same policy
-    code, _ = asked(told["training"]["command"].removeprefix("hushbandits ") + " --out again", capsys)
+    code, _ = asked(shown["training"]["command"].removeprefix("hushbandits ") + " --out again", capsys)
     assert code == 0
     assert (here / "again" / "card.json").read_text() == (here / "ppo" / "card.json").read_text()
     (here / "mine.toml").write_text(
         'runs = 2\nmetrics = ["regret"]\nenv = { use = "CoopNetwork-v0", horizon = 10, n_agents = 3 }\n'
-        'wrappers = [{ use = "Huber" }]\nagents = [{ use = "UCB1" }, { use = "sb3:ppo", beats = 2 }]\n'
+        'wrappers = [{ use = "Huber" }]\nagents = [{ use = "UCB1" }, { use = "sb3:ppo", two_phase = true }]\n'
     )
     code, said = asked("run mine.toml --agents sb3:again --out out --jobs 1", capsys)
     assert code == 0, said.err

@@ -42,7 +42,7 @@ def short(home):
 
 def learnt(team):
     """Return counts and similar state, without sample buffers, whose unused part may hold any values."""
-    kept = {"n", "s", "t", "wins", "losses", "weight", "bound", "luck"}
+    kept = {"n", "s", "t", "wins", "losses", "weight", "bound", "cursors"}
     pi = getattr(getattr(team, "state", None), "pi", ())
     named = zip(getattr(pi, "_fields", ()), pi, strict=True)
     return {name: x.copy() for name, x in named if name in kept and isinstance(x, np.ndarray)}
@@ -95,7 +95,7 @@ def test_a_shuffled_inbox_keeps_its_order_in_a_pickle(read_before):
 
 
 def test_individual_users_go_along_in_a_pickle():
-    env = Feedback(users="each", horizon=100)
+    env = Feedback(simulate_users="individual", horizon=100)
     env.reset(0)
     env.pull((np.array([[0]]), np.array([[50]])))
     inbox = env.talk().inbox

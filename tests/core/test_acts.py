@@ -12,8 +12,8 @@ BIT, CODE = {"bit": hb.Field(dtype="?")}, {"code": hb.Field((2,), "f4")}
 GAMES = {
     "network": ("CoopNetwork-v0", NET, {}),
     "slots": ("CoopNetwork-v0", NET, {"observation": "slots", "agent_id": True}),
-    "bits": ("CoopNetwork-v0", {**NET, "speech": BIT}, {}),
-    "floats": ("CoopNetwork-v0", {**NET, "speech": CODE}, {}),
+    "bits": ("CoopNetwork-v0", {**NET, "extra_fields": BIT}, {}),
+    "floats": ("CoopNetwork-v0", {**NET, "extra_fields": CODE}, {}),
     "exploration": ("DPMASE-v0", VOTE, {}),
     "votes": ("DPMASE-v0", VOTE, {"actions": "native"}),
     "one arm": ("DecentralizedExploration-v0", {"horizon": 60}, {}),
@@ -33,25 +33,25 @@ def drawn(space, rngs, wide):
     return np.stack([rng.integers(2 if space.shape else space.n, size=(wide, *space.shape)) for rng in rngs])
 
 
-@pytest.mark.parametrize("beats", [1, 2])
+@pytest.mark.parametrize("two_phase", [False, True])
 @pytest.mark.parametrize("game", GAMES)
-def test_it_is_asked_for_all_who_act_and_a_run_alone_is_its_row(game, beats):
+def test_it_is_asked_for_all_who_act_and_a_run_alone_is_its_row(game, two_phase):
     id, env, task = GAMES[game]
     view = hb.make(id, **env, **task)
     space, wide = view.action_space(view.possible_agents[0]), view.observation_space(view.possible_agents[0]).shape
     shapes = set()
 
-    def luck(observations, who, mask, rngs):
+    def uniforms(observations, who, mask, rngs):
         assert observations.dtype == np.float32
         assert observations.shape == (*who.shape, *wide)
         assert mask.shape[:2] == who.shape
         shapes.add(who.shape)
         return drawn(space, rngs, who.shape[1])
 
-    team = hb.FromFunction(luck, task=task, beats=beats)
+    team = hb.FromFunction(uniforms, task=task, two_phase=two_phase)
     many, one = (hb.evaluate(id, team, runs=runs, env=env).only.data.finals for runs in (3, 1))
     assert all(np.array_equal(one[name][0], value[0]) for name, value in many.items())
-    assert set(many["beats"]) == {beats}
+    assert set(many["two_phase"]) == {two_phase}
     agents = 1 if view.core.setting == "exploration" else view.core.n_agents
     assert shapes == {(3, agents), (1, agents)}
 
@@ -95,7 +95,7 @@ class Counting:
         return np.full(observations.shape[:2], self.t % 3)
 
 
-def test_what_remembers_is_told_when_runs_begin():
+def test_what_remembers_is_shown_when_runs_begin():
     team = hb.FromFunction(Counting())
     assert team.name == "Counting"
     one, two = (hb.evaluate("CoopNetwork-v0", team, runs=30, env={**NET, "horizon": 13}) for _ in range(2))

@@ -16,7 +16,7 @@ from hushbandits.envs.feedback.ltr import LTR
 LEVEL = st.floats(0, 1)
 
 
-def twin(start, t, drift, switches, horizon):
+def twin(start, t, drift, n_change_points, horizon):
     """Return the arms of one run in round t, one at a time."""
     if horizon is not None:
         t = min(t, horizon - 1)
@@ -24,7 +24,7 @@ def twin(start, t, drift, switches, horizon):
     fallen = []
     for mean in start:
         fallen.append(mean if not drift or mean == max(start) else max(mean - drift * t, 0.0))
-    moves = int(t // (horizon / (switches + 1))) if switches else 0
+    moves = int(t // (horizon / (n_change_points + 1))) if n_change_points else 0
     now = [0.0] * arms
     for k in range(arms):
         now[(k + moves) % arms] = fallen[k]
@@ -36,7 +36,7 @@ def motions(draw):
     horizon = draw(st.none() | st.integers(1, 200))
     return {
         "drift": draw(st.sampled_from([0.0, 1e-5, 0.01, 0.3])),
-        "switches": 0 if horizon is None else draw(st.integers(0, 7)),
+        "n_change_points": 0 if horizon is None else draw(st.integers(0, 7)),
         "horizon": horizon,
     }
 
@@ -101,17 +101,24 @@ def test_the_same_arms_as_in_every_setting(permute):
 def test_arms_of_a_file_are_a_law():
     env = LTR(n_arms=4, permute_arms=True, runs=3)
     env.reset(2)
-    arms = Arms(list(range(4)), env.law, permute=True, switches=1, horizon=10)
+    arms = Arms(list(range(4)), env.law, permute=True, n_change_points=1, horizon=10)
     arms.reset(Streams(env.seeds))
     np.testing.assert_array_equal(env.locations, arms.at(0))
     np.testing.assert_array_equal(env.means, arms.means(0))
     np.testing.assert_array_equal(np.roll(env.means, 1, axis=1), arms.means(5))  # indices of arms can switch
 
 
-@pytest.mark.parametrize("motion", [{"drift": 1e-3}, {"switches": 3}, {"drift": 1e-3, "switches": 2}])
+@pytest.mark.parametrize("motion", [{"drift": 1e-3}, {"n_change_points": 3}, {"drift": 1e-3, "n_change_points": 2}])
 def test_the_same_motion_as_in_exploration(motion):
     env = hb.make_batched(
-        "DPMASE-v0", runs=2, idle="stays", stop="horizon", horizon=60, n_agents=4, permute_arms=True, **motion
+        "DPMASE-v0",
+        runs=2,
+        inactive_agents="keep",
+        termination="horizon",
+        horizon=60,
+        n_agents=4,
+        permute_arms=True,
+        **motion,
     )
     obs = env.reset(3)
     arms = Arms((0.7, 0.5, 0.3, *[0.1] * 7), "bernoulli", permute=True, horizon=60, **motion)
@@ -127,25 +134,25 @@ def test_the_same_motion_as_in_exploration(motion):
 
 @settings(deadline=None)
 @given(st.integers(1, 10**6), st.integers(0, 40), st.data())
-def test_a_stretch_ends_where_the_arms_move(horizon, switches, data):
-    arms = Arms([0.9, 0.5, 0.1], "bernoulli", permute=False, switches=switches, horizon=horizon)
+def test_a_stretch_ends_where_the_arms_move(horizon, n_change_points, data):
+    arms = Arms([0.9, 0.5, 0.1], "bernoulli", permute=False, n_change_points=n_change_points, horizon=horizon)
     t = data.draw(st.integers(0, horizon - 1))
     stretch = int(arms.stretch(t))
-    if not switches:
+    if not n_change_points:
         assert stretch >= 2**53
         return
-    period = horizon / (switches + 1)
+    period = horizon / (n_change_points + 1)
     assert stretch >= 1
     assert (t + stretch - 1) // period == t // period != (t + stretch) // period
 
 
 def test_a_drift_ends_every_stretch():
-    arms = Arms([0.9, 0.5], "bernoulli", drift=0.1, switches=1, horizon=10)
+    arms = Arms([0.9, 0.5], "bernoulli", drift=0.1, n_change_points=1, horizon=10)
     assert arms.stretch(np.array([[0, 3]])).tolist() == [[1, 1]]
 
 
 def test_arms_below_zero_may_switch_but_not_drift():
-    arms = Arms([-2.0, -1.0], "gaussian", permute=False, switches=1, horizon=4)
+    arms = Arms([-2.0, -1.0], "gaussian", permute=False, n_change_points=1, horizon=4)
     arms.reset(Streams(spawn_seeds(0, 1)))
     assert arms.at(0).tolist() == [[-2.0, -1.0]]
     assert arms.at(2).tolist() == [[-1.0, -2.0]]

@@ -18,7 +18,9 @@ from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.shuffle import Shuffle
 
 
-@pytest.mark.parametrize("wrapper", [Huber(0.3), Loss(0.3), Shuffle(), LocalLaplace(1.0, own="exact")], ids=repr)
+@pytest.mark.parametrize(
+    "wrapper", [Huber(0.3), Loss(0.3), Shuffle(), LocalLaplace(1.0, own_feedback="true")], ids=repr
+)
 def test_a_wrapper_leaves_every_other_stream_alone(wrapper):
     # Random ignores its inbox, so with equal random streams it pulls the same arms and must face the same rewards.
     *plain, _ = trace(*build("CoopNetwork-v0", "Random", 2, NET), 0).values()
@@ -31,7 +33,7 @@ def test_a_wrapper_leaves_every_other_stream_alone(wrapper):
     ("env_id", "given", "action", "message", "kept"),
     [
         (
-            "CoopNetwork-v0", {"n_agents": 401, "graph": "complete", "life": 1}, np.zeros((1, 401), int), None,
+            "CoopNetwork-v0", {"n_agents": 401, "graph": "complete", "max_hops": 1}, np.zeros((1, 401), int), None,
             lambda env, inbox: inbox.arrived[0, 0],
         ),
         (
@@ -39,7 +41,8 @@ def test_a_wrapper_leaves_every_other_stream_alone(wrapper):
             {"vote": np.ones((1, 1, 400), bool)}, lambda env, inbox: env.votes,
         ),
         (
-            "CentralDP-v0", {"users": "each", "horizon": 400}, (np.array([[0]]), np.array([[400]])), None,
+            "CentralDP-v0", {"simulate_users": "individual", "horizon": 400},
+            (np.array([[0]]), np.array([[400]])), None,
             lambda env, inbox: inbox["n"],
         ),
     ],
@@ -62,7 +65,7 @@ def test_two_wrappers_of_a_class_choose_their_agents_apart():
 
 
 @pytest.mark.parametrize("env_id", ["CoopNetwork-v0", "DPMASE-v0", "CentralDP-v0"])
-def test_messages_meet_the_wrappers_in_order_and_inboxes_in_reverse(env_id):
+def test_messages_fit_the_wrappers_in_order_and_inboxes_in_reverse(env_id):
     met = []
 
     class Gate(Wrapper):
@@ -160,9 +163,9 @@ def test_each_lifts_algorithm_3_of_rio_et_al_exactly():
             return out
 
         def hear(self, messages):
-            (told,) = messages
+            (shown,) = messages
             if self.t:
-                self.left = self.left & told["active"]
+                self.left = self.left & shown["active"]
 
     settings = {"n_agents": 7, "means": [0.9, 0.5, 0.2], "permute_arms": True, "eta": 0.6, "delta": 0.2}
     env = hb.make_batched("CorruptedElimination-v0", runs=3, horizon=10**6, **settings)  # Random's runs may not end
@@ -174,7 +177,7 @@ def test_each_lifts_algorithm_3_of_rio_et_al_exactly():
     assert same["messages"].any()
 
 
-def test_each_tells_a_feedback_agent_the_users_so_far():
+def test_each_shows_a_feedback_agent_the_users_so_far():
     asked = []
 
     class Agent:

@@ -100,7 +100,7 @@ def falls(hook):
     return type("Falls", (Wrapper,), {hook: falling, "fell": False})
 
 
-@rows("hook", ["tell", "send", "deliver"])
+@rows("hook", ["alter_own_reward", "send", "deliver"])
 @rows("env_id", ["CoopNetwork-v0", "DPMASE-v0", "DistDP-v0"])
 def test_a_phase_that_fails_on_its_way_is_not_said_again(env_id, hook):
     def rounds(env):

@@ -38,7 +38,7 @@ class Voters(VotingTeam):
             return OWN[self.rules]()
         own = {"phi": 0.01, "alone": False} if self.rules == "SER4" else {}
         made = ROUTINES[self.rules](n_arms, 0.9, EPSILON.get(self.rules, 0.9), **own)
-        return made._replace(resets=False)  # the env decides whether resets are forwarded
+        return made._replace(allow_vote_resets=False)  # the env decides whether resets are forwarded
 
 
 def by_phases(team):
@@ -61,17 +61,17 @@ def votes(draw):
         "n_agents": draw(st.integers(1, 5)),
         "means": MEANS,
         "threshold": draw(st.integers(0, 3)),
-        "stop": draw(st.sampled_from(["coordinator", "players", "horizon"])),
-        "idle": draw(st.sampled_from(["leaves", "stays"])),
-        "judge": draw(st.sampled_from(["coordinator", "everyone"])),
+        "termination": draw(st.sampled_from(["coordinator", "players", "horizon"])),
+        "inactive_agents": draw(st.sampled_from(["drop", "keep"])),
+        "termination_by": draw(st.sampled_from(["coordinator", "everyone"])),
         "round_cost": draw(st.sampled_from([0, 1, "others"])),
         "horizon": draw(st.integers(1, 700)),
         "permute_arms": True,
     }
-    if env["stop"] == "horizon":
-        env["resets"] = draw(st.booleans())
-    if env["idle"] == "stays":
-        env["switches"], env["drift"] = draw(st.integers(0, 2)), draw(st.sampled_from([0.0, 1e-3]))
+    if env["termination"] == "horizon":
+        env["allow_vote_resets"] = draw(st.booleans())
+    if env["inactive_agents"] == "keep":
+        env["n_change_points"], env["drift"] = draw(st.integers(0, 2)), draw(st.sampled_from([0.0, 1e-3]))
     if env["n_agents"] > 1 and draw(st.booleans()):
         env["agent_distribution"] = [0.0, *[1.0] * (env["n_agents"] - 1)]
     return env
@@ -93,7 +93,11 @@ def test_every_vote_ends_alike_by_both_speeds(rules, env, shared, loss, checkpoi
         core = hb.make_batched("DPMASE-v0", 3, wrappers=[] if loss is None else [Loss(loss)], **env)
         team = speed(Voters(rules, shared))
         # Too few to decide: refused where the coordinator ends a run, else a warning.
-        assume(core.stop != "coordinator" or core.judge == "everyone" or core.votes_needed <= (core.weights > 0).sum())
+        assume(
+            core.termination != "coordinator"
+            or core.termination_by == "everyone"
+            or core.votes_needed <= (core.weights > 0).sum()
+        )
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Voters needs")
             seen.append((*record(core, team, seed, checkpoints, core.curve_metrics), core.book._asdict()))
@@ -123,8 +127,8 @@ def test_ser4_is_a_routine_like_the_others(role):
     by_routine = hb.make_team(f"{role}-SER3", routine="SER4", phi=0.01)
     assert by_name.name == by_routine.name == f"{role}-SER4"
     assert by_name.protocol({}) == by_routine.protocol({})
-    assert by_name.protocol({}).env["stop"] == "horizon"
-    assert ("resets" in by_name.protocol({}).env) == (role != "1-Privacy")
+    assert by_name.protocol({}).env["termination"] == "horizon"
+    assert ("allow_vote_resets" in by_name.protocol({}).env) == (role != "1-Privacy")
     assert hb.make_team(f"{role}-SER4").phi == 1e-4
     results = [
         hb.evaluate(ID, team, runs=2, env={"n_agents": 32, "horizon": 2000}).only.data.finals

@@ -22,7 +22,7 @@ GOLDEN = {
     ("CoopNetwork-v0", "Multi-UCB"): ({"n_agents": 9, "graph": "grid", "horizon": 300}, {}),
     ("CoopNetwork-v0", "Private-UCB"): (
         {"n_agents": 9, "graph": "grid", "horizon": 300},
-        {"epsilon": 0.5, "own": "exact"},
+        {"epsilon": 0.5, "own_feedback": "true"},
     ),
     ("CoopNetwork-v0", "QuACK-UCB"): ({"n_agents": 9, "graph": "grid", "horizon": 300}, {}),
     ("DistDP-v0", "Dist-DP-SE"): ({"horizon": 20_000, "means": [0.9, 0.5, 0.1], "rewards": "bernoulli"}, {}),

@@ -16,17 +16,21 @@ from hushbandits.wrappers.shuffle import Shuffle
 ENVS = {
     **{env_id: (env_id, {}, []) for env_id in hb.list_envs()},
     "shuffled": ("CoopNetwork-v0", NET, [Shuffle()]),
-    "flood": ("CoopNetwork-v0", {**NET, "edge_loss": 0.1}, []),
+    "flood": ("CoopNetwork-v0", {**NET, "edge_failure_prob": 0.1}, []),
     "states": ("CoopNetwork-v0", {**NET, "fields": {"x": hb.Field((2,), latest=True)}}, []),
-    "state flood": ("CoopNetwork-v0", {**NET, "edge_loss": 0.1, "fields": {"x": hb.Field(latest=True)}}, []),
-    "gossip": ("CoopNetwork-v0", {**NET, "life": 1}, []),
+    "state flood": ("CoopNetwork-v0", {**NET, "edge_failure_prob": 0.1, "fields": {"x": hb.Field(latest=True)}}, []),
+    "gossip": ("CoopNetwork-v0", {**NET, "max_hops": 1}, []),
     "random graphs": ("CoopNetwork-v0", {**NET, "graph": "erdos-renyi", "edge_probability": 0.8}, []),
     "tree": ("CoopNetwork-v0", {**NET, "routing": "tree", "graph": "grid", "n_agents": 4}, []),
     "sums": ("CoopNetwork-v0", NET, [SecAgg()]),
     "withheld": ("CoopNetwork-v0", NET, [LocalLaplace(1.0)]),
-    "users": ("CentralDP-v0", {"users": "each"}, []),
-    "resets": ("DPMASE-v0", {"resets": True, "stop": "horizon", "horizon": 9, "means": [0.9, 0.1]}, []),
-    "window": ("DPMASE-v0", {}, [SecAgg(window=5)]),
+    "users": ("CentralDP-v0", {"simulate_users": "individual"}, []),
+    "allow_vote_resets": (
+        "DPMASE-v0",
+        {"allow_vote_resets": True, "termination": "horizon", "horizon": 9, "means": [0.9, 0.1]},
+        [],
+    ),
+    "window": ("DPMASE-v0", {}, [SecAgg(batch_window=5)]),
 }
 
 
@@ -110,7 +114,7 @@ def _game(env):
 
 
 def _action(env):
-    if getattr(env, "single", False):
+    if getattr(env, "one_arm_per_step", False):
         return np.eye(1, env.n_arms, dtype=bool)[None].repeat(env.runs, 0)
     return default_action(env)
 
@@ -165,11 +169,11 @@ class Talker(Member):
     ("factory", "env_id", "kwargs"),
     [
         (Member, "CoopNetwork-v0", NET),
-        (Talker, "CoopNetwork-v0", {**NET, "speech": {"x": hb.Field((2,))}}),
-        (Talker, "CoopNetwork-v0", {**NET, "speech": {"x": hb.Field((2,))}, "edge_loss": 0.2}),
+        (Talker, "CoopNetwork-v0", {**NET, "extra_fields": {"x": hb.Field((2,))}}),
+        (Talker, "CoopNetwork-v0", {**NET, "extra_fields": {"x": hb.Field((2,))}, "edge_failure_prob": 0.2}),
         (Voter, "DPMASE-v0", {"means": [0.9, 0.5, 0.1]}),
         (Asker, "DistDP-v0", {}),
-        (Asker, "LTR-v0", {"users": "each"}),
+        (Asker, "LTR-v0", {"simulate_users": "individual"}),
     ],
 )
 def test_a_member_sees_its_own_column_only(factory, env_id, kwargs):
@@ -181,9 +185,9 @@ def test_a_member_sees_its_own_column_only(factory, env_id, kwargs):
 
 @each_once
 @pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
-@pytest.mark.parametrize("beats", [1, 2])
-def test_a_learner_is_handed_nobody_elses_observation(env_id, beats):
-    env = hb.make(env_id, beats=beats, **({} if "LTR" in env_id else {"n_agents": 36}))
+@pytest.mark.parametrize("two_phase", [False, True])
+def test_a_learner_is_handed_nobody_elses_observation(env_id, two_phase):
+    env = hb.make(env_id, two_phase=two_phase, **({} if "LTR" in env_id else {"n_agents": 36}))
     observations, infos = env.reset(seed=0)
     for _ in range(3):
         for agent, seen in observations.items():

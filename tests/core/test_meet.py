@@ -19,30 +19,30 @@ WORD = {"word": hb.Field()}
 OPTIONS = {
     "n_agents": (1, 2, 3, 4, 4.0, 9),
     "n_arms": (2, 3, 5),
-    "speech": (WORD, {"bits": hb.Field((3,), "?")}),
+    "extra_fields": (WORD, {"bits": hb.Field((3,), "?")}),
     "fields": (
         WORD, {}, {"vote": hb.Field(dtype="?", per_arm=True)}, {"vote": hb.Field()}, {"arm": hb.Field(dtype="i8")},
         {"arm": hb.Field(dtype="i8"), "reward": hb.Field()}, {"sums": hb.Field((2,), per_arm=True)},
     ),
     "rewards": ("bernoulli", "beta", "clipped-gaussian", "gaussian", "stable"),
     "graph": ("cycle", "grid", "star", "complete", "path", "erdos-renyi"),
-    "life": (0, 1, 2, None, "diameter", "diameter/2"),
-    "extra_delay": (1, 3),
-    "edge_loss": (0.3,),
+    "max_hops": (0, 1, 2, None, "diameter", "diameter/2"),
+    "hop_delay": (1, 3),
+    "edge_failure_prob": (0.3,),
     "routing": ("tree",),
     "drift": (0.01,),
-    "switches": (1,),
-    "judge": ("everyone",),
-    "idle": ("leaves", "stays"),
-    "stop": ("coordinator", "players", "horizon"),
-    "single": (True, False),
-    "resets": (True,),
+    "n_change_points": (1,),
+    "termination_by": ("everyone",),
+    "inactive_agents": ("drop", "keep"),
+    "termination": ("coordinator", "players", "horizon"),
+    "one_arm_per_step": (True, False),
+    "allow_vote_resets": (True,),
     "threshold": (0, 1, 2),
-    "comparison": (">", ">="),
-    "users": ("each",),
+    "vote_rule": (">", ">="),
+    "simulate_users": ("individual",),
     "user_dropout": (0.2,),
 }  # fmt: skip
-OFTEN = {"n_agents": 0.8, "graph": 0.6, "life": 0.5, "n_arms": 0.5, "speech": 0.1, "fields": 0.1}
+OFTEN = {"n_agents": 0.8, "graph": 0.6, "max_hops": 0.5, "n_arms": 0.5, "extra_fields": 0.1, "fields": 0.1}
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,9 @@ def test_every_agent_plays_to_the_end_or_is_refused_at_the_door(env_id, everybod
 
 @each_once
 @pytest.mark.parametrize("agent", ["Multi-UCB", "UCB1", "QuACK-UCB", "Random", "Byzantine-UCB", "PPO-CoopNetwork"])
-@pytest.mark.parametrize("more", [{"speech": WORD}, {"fields": WORD}, {"fields": {}}, {"fields": {"arm": hb.Field()}}])
+@pytest.mark.parametrize(
+    "more", [{"extra_fields": WORD}, {"fields": WORD}, {"fields": {}}, {"fields": {"arm": hb.Field()}}]
+)
 def test_who_says_the_standard_report_says_nothing_else(agent, more):
     with pytest.raises(ValueError, match=r"standard report|was trained|a policy") as error:
         check_compatible(make_batched("CoopNetwork-v0", n_agents=4, **more), make_team(agent))
@@ -125,7 +127,7 @@ def test_a_law_does_not_replace_what_was_mapped():
         hb.wrap(core, "Huber")
 
 
-@pytest.mark.parametrize("more", [{"users": "each"}, {"wrappers": ["Huber", Rounded()]}])
+@pytest.mark.parametrize("more", [{"simulate_users": "individual"}, {"wrappers": ["Huber", Rounded()]}])
 def test_wrappers_that_change_rewards_in_an_order_that_can_be_played_are_played(more):
     core = make_batched("LTR-v0", **{"wrappers": [Rounded(), "Huber"], "horizon": 64, **more})
     assert rollout(core, make_team("Random"))["users"].tolist() == [64]
@@ -151,7 +153,7 @@ class Declared(hb.Team):
 
 
 def test_a_team_says_what_it_declares_and_agents_of_ones_own_what_is_asked():
-    core = make_batched("CoopNetwork-v0", n_agents=2, horizon=2, speech=WORD)
+    core = make_batched("CoopNetwork-v0", n_agents=2, horizon=2, extra_fields=WORD)
     with pytest.raises(
         ValueError, match=r"^Silent sends the standard report \(arm int64, reward float64\), the env expe"
     ):
@@ -184,9 +186,11 @@ def test_a_rule_on_the_unit_interval_plays_no_other_rewards(env_id, agent):
             check_compatible(core, make_team(agent))
 
 
-@pytest.mark.parametrize(("agent", "own"), [("TS", "noised"), ("QuACK-IMED", "noised"), ("QuACK-TS", "exact")])
+@pytest.mark.parametrize(("agent", "own"), [("TS", "private"), ("QuACK-IMED", "private"), ("QuACK-TS", "true")])
 def test_a_rule_on_the_unit_interval_learns_from_no_noised_reward(agent, own):
-    core = make_batched("CoopNetwork-v0", n_agents=4, horizon=9, wrappers=[hb.make_wrapper("LocalLaplace", own=own)])
+    core = make_batched(
+        "CoopNetwork-v0", n_agents=4, horizon=9, wrappers=[hb.make_wrapper("LocalLaplace", own_feedback=own)]
+    )
     with pytest.raises(ValueError, match=r"\[0, 1\].*LocalLaplace"):
         check_compatible(core, make_team(agent))
 
@@ -199,7 +203,7 @@ def test_a_rule_on_the_unit_interval_learns_from_bits_and_lies():
 
 def test_random_play_pulls_one_arm_where_one_is_taken():
     team = make_team("Random", rate=0.2)
-    core = make_batched("DecentralizedExploration-v0", runs=3, n_agents=4, strict=False, horizon=50)
-    assert core.single
+    core = make_batched("DecentralizedExploration-v0", runs=3, n_agents=4, require_confidence=False, horizon=50)
+    assert core.one_arm_per_step
     rollout(core, team, 1, lambda: None)
     assert not core.live.any()

@@ -14,19 +14,21 @@ from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 
 
-def told(env, votes, **message):
+def shown(env, votes, **message):
     """One round in which the active agents of all runs vote `votes` (K,)."""
     env.pull(np.ones((env.runs, 1, env.n_arms), bool))
     return env.talk({"vote": np.broadcast_to(votes, (env.runs, 1, env.n_arms)), **message})
 
 
-@pytest.mark.parametrize("behind", [[], [SecAgg(window=2)], [Shuffle(window=2)]], ids=["bare", "SecAgg", "Shuffle"])
+@pytest.mark.parametrize(
+    "behind", [[], [SecAgg(batch_window=2)], [Shuffle(batch_window=2)]], ids=["bare", "SecAgg", "Shuffle"]
+)
 @pytest.mark.parametrize("rate", [0.0, 0.3, 1.0])
 def test_messages_are_votes_that_left_their_agents(rate, behind):
     env = hb.make_batched("DPMASE-v0", runs=400, n_agents=3, threshold=9, wrappers=[Loss(rate), *behind])
     env.reset(0)
     votes = np.arange(10) < 4
-    told(env, votes)
+    shown(env, votes)
     messages = env.metrics()["messages"]
     assert abs(messages.mean() - 4 * (1 - rate)) <= 6 * math.sqrt(4 * rate * (1 - rate) / 400)
     if not behind:
@@ -37,7 +39,7 @@ def test_a_message_that_is_not_sent_costs_nothing_until_it_is():
     env = hb.make_batched("DPMASE-v0", n_agents=1, threshold=9)
     env.reset(0)
     for sent, charged in ((False, 0), (True, 2), (True, 2)):
-        told(env, np.arange(10) < 2, sent=np.full((1, 1), sent))
+        shown(env, np.arange(10) < 2, sent=np.full((1, 1), sent))
         assert env.metrics()["messages"][0] == charged
     assert env.votes.sum() == 2
 
@@ -49,12 +51,14 @@ def test_a_wrapper_that_silences_everyone_leaves_no_messages():
 
     env = hb.make_batched("DPMASE-v0", n_agents=4, wrappers=[Mute()])
     env.reset(0)
-    told(env, np.arange(10) < 2)
+    shown(env, np.arange(10) < 2)
     assert env.metrics()["messages"][0] == 0
 
 
 def test_a_reset_that_is_not_sent_costs_nothing():
-    env = hb.make_batched("DecentralizedExploration-v0", n_agents=29, stop="horizon", horizon=9, resets=True)
+    env = hb.make_batched(
+        "DecentralizedExploration-v0", n_agents=29, termination="horizon", horizon=9, allow_vote_resets=True
+    )
     obs = env.reset(0)
     for sent, charged in ((False, 0), (True, 2), (True, 3)):  # after a reset a vote counts again
         action = np.zeros((1, 1, 10), bool)
@@ -67,7 +71,7 @@ def test_a_reset_that_is_not_sent_costs_nothing():
     assert obs.live.all()
 
 
-@pytest.mark.parametrize("step", [None, lambda: None], ids=["episode", "beats"])
+@pytest.mark.parametrize("step", [None, lambda: None], ids=["episode", "phases"])
 @pytest.mark.parametrize(("wrappers", "xi"), [((), 0.0), ((), 0.1), ((), 0.2), ((Loss(0.4),), 0.0)])
 def test_whole_runs_charge_for_what_the_coordinator_counted(wrappers, xi, step):
     env, team = build(

@@ -26,7 +26,7 @@ class Known(NamedTuple):
 
 
 class Flat(hb.Policy):
-    def state(self, learners, n_arms, plays, luck=None):
+    def state(self, learners, n_arms, plays, cursors=None):
         return Known(np.zeros((learners, n_arms)))
 
     @staticmethod
@@ -102,5 +102,5 @@ def test_an_agent_that_nothing_reaches_is_refused_unless_it_is_blind():
 @pytest.mark.parametrize("given", [{"runs": 3}, {"wrappers": ["Loss"]}])
 def test_an_argument_in_the_table_of_an_envs_parameters_is_named(given):
     ((name, value),) = given.items()
-    says = rf"env: {name}={re.escape(repr(value))} is no parameter of CoopNetwork-v0; allowed are drift, .*, switches"
+    says = rf"env: {name}={re.escape(repr(value))} is no parameter of CoopNetwork-v0; allowed are drift, .*"
     refused(says, hb.evaluate, "CoopNetwork-v0", "Multi-UCB", env=given, error=TypeError)

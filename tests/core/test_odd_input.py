@@ -20,7 +20,7 @@ def test_the_least_level_gives_noise_that_is_finite(name):
 
 @rows("form", ["f2", "f4", "f8", "i1", "u8"])
 def test_gossip_takes_any_real_matrix(form):
-    env, obs = at_talk(life=1)
+    env, obs = at_talk(max_hops=1)
     mixed = env.talk().inbox.mix("reward", np.eye(5)[None].astype(form))
     np.testing.assert_array_equal(mixed, obs.reward)
 

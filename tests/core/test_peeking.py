@@ -25,7 +25,7 @@ def test_what_the_env_goes_by_is_handed_out_read_only(env_id):
     first = env.reset(0)
     second = env.pull(
         default_action(env)
-        if not getattr(env, "single", False)
+        if not getattr(env, "one_arm_per_step", False)
         else np.eye(1, env.n_arms, dtype=bool)[None].repeat(2, 0)
     )
     for obs in (first, second, env.talk()):
@@ -64,13 +64,13 @@ PUBLIC = {"arrived", "at", "fields", "mix", "of", "own", "several", "tally", "to
 INBOXES = {
     "slots": ("CoopNetwork-v0", NET, []),
     "shuffled": ("CoopNetwork-v0", NET, [Shuffle()]),
-    "flood": ("CoopNetwork-v0", {**NET, "edge_loss": 0.1}, []),
-    "shuffled flood": ("CoopNetwork-v0", {**NET, "edge_loss": 0.1}, [Shuffle()]),
+    "flood": ("CoopNetwork-v0", {**NET, "edge_failure_prob": 0.1}, []),
+    "shuffled flood": ("CoopNetwork-v0", {**NET, "edge_failure_prob": 0.1}, [Shuffle()]),
     "sums": ("CoopNetwork-v0", NET, [SecAgg()]),
     "block": ("DistDP-v0", {}, []),
-    "users": ("CentralDP-v0", {"users": "each"}, []),
+    "users": ("CentralDP-v0", {"simulate_users": "individual"}, []),
     "votes": ("DPMASE-v0", {}, []),
-    "window": ("DPMASE-v0", {}, [SecAgg(window=5)]),
+    "window": ("DPMASE-v0", {}, [SecAgg(batch_window=5)]),
 }
 
 
@@ -92,14 +92,14 @@ def test_no_public_name_of_an_inbox_leads_behind_it(case):
 @pytest.mark.parametrize("loss", [0.0, 0.3])
 def test_an_inbox_is_over_with_its_round(loss):
     """Otherwise a stored inbox of a shuffler would show a sender in one slot, round after round."""
-    env, _ = at_talk(edge_loss=loss, wrappers=[Shuffle()])
+    env, _ = at_talk(edge_failure_prob=loss, wrappers=[Shuffle()])
     kept = env.talk().inbox
     kept["reward"]
     env.pull(ARM)
     assert kept["reward"].shape[:2] == (1, 5)
     env.talk()
     for read in (lambda: kept["reward"], lambda: kept.arrived, kept.tally, lambda: kept.total("reward")):
-        with pytest.raises(RuntimeError, match="inbox is that of round 1, and it is round 2"):
+        with pytest.raises(RuntimeError, match="inbox is that of round 1, but it is round 2"):
             read()
 
 
@@ -110,7 +110,7 @@ HIDDEN = ["metrics", "means", "gaps", "locations", "right", "book", "votes", "re
 
 
 @pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
-def test_a_team_meets_a_face_that_hides_what_luck_decided(env_id):
+def test_a_team_fits_a_face_that_hides_what_random_numbers_decided(env_id):
     env = hb.make_batched(env_id)
     env.reset(0)
     face = EnvView(env)

@@ -75,7 +75,7 @@ def test_a_name_that_is_taken_stays_whose_it_is(table, brings):
     assert list(table.own()) == ["Mine"]
 
 
-def test_an_env_that_no_registry_takes_is_told(brings):
+def test_an_env_that_no_registry_takes_is_shown(brings):
     def refuse(id):
         raise ValueError("it is misspelt")
 

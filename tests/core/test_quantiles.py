@@ -66,7 +66,7 @@ def test_arms_that_are_pulled_often_are_looked_up(means):
 
 
 @pytest.mark.parametrize("means", [(0.8, 0.4, 0.2), UniformMeans()])
-def test_a_run_alone_meets_the_rewards_of_its_row_also_where_it_starts_afresh(means):
+def test_a_run_alone_fits_the_rewards_of_its_row_also_where_it_starts_afresh(means):
     env = {"rewards": "beta", "means": means, "n_arms": 3, "n_agents": 4, "horizon": 20_000}
     together, alone = (hb.make_batched("CoopNetwork-v0", runs=runs, **env) for runs in (3, 1))
     together.reset(5)

@@ -81,7 +81,7 @@ def test_what_cannot_start_single_runs_starts_all_of_them(env, wrappers):
 @given(SOME)
 def test_arms_start_afresh_row_by_row(rows):
     def drawn(runs, seed):
-        arms = Arms(UniformMeans(0.2, 0.8), "beta", n_arms=3, permute=True, switches=2, horizon=30)
+        arms = Arms(UniformMeans(0.2, 0.8), "beta", n_arms=3, permute=True, n_change_points=2, horizon=30)
         arms.reset(Streams(spawn_seeds(seed, runs)))
         return arms
 
@@ -93,13 +93,13 @@ def test_arms_start_afresh_row_by_row(rows):
 
 
 @pytest.mark.parametrize("rows", [[1], [3, 0]])
-@pytest.mark.parametrize("users", ["pooled", "each"])
+@pytest.mark.parametrize("users", ["aggregate", "individual"])
 def test_a_whole_env_goes_on_where_others_start(rows, users):
     """With wrappers and their random streams: restarted rows equal a batch of their own, others are unaffected."""
 
     def build(runs):
         return Feedback(
-            means=UniformMeans(0.2, 0.8), n_arms=3, users=users, horizon=10_000, runs=runs,
+            means=UniformMeans(0.2, 0.8), n_arms=3, simulate_users=users, horizon=10_000, runs=runs,
             wrappers=[hb.make_wrapper("Loss", rate=0.2), hb.make_wrapper("Huber", rate=0.1)],
         )  # fmt: skip
 

@@ -32,12 +32,12 @@ def seeds(id, **params):
 
 
 @rows("id", sorted(id for id in hb.list_envs() if takes(id, "epsilon")))
-def test_two_values_of_epsilon_meet_the_same_runs(id):
+def test_two_values_of_epsilon_fit_the_same_runs(id):
     assert seeds(id, epsilon=0.5) == seeds(id, epsilon=2.0)
 
 
 @pytest.mark.parametrize("wrapper", [hb.make_wrapper("Loss", rate=0.4), hb.make_wrapper("SecAgg", protocol="bonawitz")])
-def test_wrappers_and_protocols_meet_the_same_runs(wrapper):
+def test_wrappers_and_protocols_fit_the_same_runs(wrapper):
     assert seeds("CoopNetwork-v0", wrappers=[wrapper], **NET) == seeds("CoopNetwork-v0", **NET)
 
 

@@ -8,7 +8,7 @@ from refusals import rows
 
 import hushbandits as hb
 from hushbandits.core.utils import Registry, Spec, parameters
-from hushbandits.policies.shelf import POLICIES
+from hushbandits.policies.registry import POLICIES
 from hushbandits.registry import AGENTS, ENVS, WRAPPERS
 
 
@@ -65,7 +65,7 @@ def test_a_worker_is_sent_what_was_registered_and_nothing_else(table):
 def test_an_agent_around_a_policy_takes_what_both_take(policy):
     own = parameters(POLICIES[policy])
     assert parameters(AGENTS[policy]) == own
-    assert parameters(AGENTS[f"QuACK-{policy}"]).keys() == {"leader", "routing", "elects", *own}
+    assert parameters(AGENTS[f"QuACK-{policy}"]).keys() == {"leader", "routing", "elect_leader", *own}
     for agent in (policy, f"QuACK-{policy}"):
         for wrong in ("policy", "nerve", "params"):
             with pytest.raises(TypeError, match=f"agent {agent} takes no parameter {wrong}="):

@@ -43,7 +43,7 @@ def test_a_payload_that_claims_a_verb_and_has_none_says_so():
 
 @pytest.mark.parametrize("id", one_per_class(id for id in hb.list_envs() if "Elimination" not in id))
 def test_whoever_shuffles_hears_no_sender(id):
-    wrapper = Shuffle(window=4)
+    wrapper = Shuffle(batch_window=4)
     core = hb.make_batched(id, wrappers=[wrapper])
     assert "sender" not in core.inbox_fields
 
@@ -57,7 +57,7 @@ PLAYED = [(id, ()) for id in hb.list_envs()] + [("CoopNetwork-v0", (w,)) for w i
 @pytest.mark.parametrize(("id", "wrappers"), by_class(PLAYED), ids=str)
 def test_a_wrapper_looks_the_same_before_and_after(id, wrappers):
     """It printed the arrays of its run, since some have the names of parameters."""
-    more = {"n_agents": 32, "single": False} if "Decentralized" in id else {}
+    more = {"n_agents": 32, "one_arm_per_step": False} if "Decentralized" in id else {}
     core = hb.make_batched(id, wrappers=list(wrappers), horizon=20, **more)
     before = [repr(w) for w in core.wrappers]
     hb.rollout(core, hb.make_team("Random"))
@@ -103,7 +103,7 @@ OWN = {"x": hb.Field(), "y": hb.Field(dtype="i8")}
 
 
 @rows(
-    ("fields", "speech", "words", "lacking"),
+    ("fields", "extra_fields", "words", "lacking"),
     [
         (OWN, None, lambda m: {"x": 1.0} if m == 1 else {"x": 1.0, "y": 2}, "y"),
         (OWN, None, lambda m: {} if m == 1 else None, "x"),
@@ -111,9 +111,9 @@ OWN = {"x": hb.Field(), "y": hb.Field(dtype="i8")}
         (None, {"x": hb.Field()}, lambda m: {"arm": 2} if m == 1 else {"x": 1.0}, "x"),
     ],
 )
-def test_what_nobody_says_is_not_a_zero(fields, speech, words, lacking):
+def test_what_nobody_says_is_not_a_zero(fields, extra_fields, words, lacking):
     agent = type("Quiet1", (Quiet,), {"words": staticmethod(words)})
-    core = hb.make_batched("CoopNetwork-v0", graph="complete", fields=fields, speech=speech, **NET)
+    core = hb.make_batched("CoopNetwork-v0", graph="complete", fields=fields, extra_fields=extra_fields, **NET)
     with pytest.raises(
         ValueError, match=f"agent 1 of Quiet1 in round 1 of run 0 says has no field '{lacking}'"
     ) as error:

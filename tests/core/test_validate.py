@@ -119,8 +119,13 @@ def test_every_truth_value_of_the_registry_is_checked():
 
 def _numeric():
     # some are read only on use, or refused for any value
-    late = {("SecAgg", "window"), ("Shuffle", "window"), ("Shuffle", "min_cohort"), ("ShuffledNoise", "delta")}
-    late |= {(env, p) for env in ("DuelingNetwork-v0", "FederatedNetwork-v0") for p in ("drift", "switches")}
+    late = {
+        ("SecAgg", "batch_window"),
+        ("Shuffle", "batch_window"),
+        ("Shuffle", "min_cohort"),
+        ("ShuffledNoise", "delta"),
+    }
+    late |= {(env, p) for env in ("DuelingNetwork-v0", "FederatedNetwork-v0") for p in ("drift", "n_change_points")}
     for make, name, p in _parameters((int, float)):
         if p != "runs" and (name, p) not in late and not isinstance(_default(make, name, p), bool):
             yield make, name, p

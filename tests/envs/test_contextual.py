@@ -113,7 +113,7 @@ def test_who_listens_wins_at_the_command_line_and_in_a_folder(tmp_path, monkeypa
         assert gain.mean() > 4 * gain.std() / math.sqrt(len(gain))
 
 
-def test_agents_and_learners_meet_it():
+def test_agents_and_learners_fit_it():
     hb.testing.check_agent("contextual:LinUCB", ENV)
     hb.testing.check_env(ENV, n_agents=2, horizon=6, wrappers=["Loss", "LocalLaplace"])
     view = hb.make(ENV, **SMALL)

@@ -76,7 +76,7 @@ def test_stranded_runs_end_and_are_marked():
 
 
 def test_repeated_votes_count_nothing():
-    env = hb.make_batched("DPMASE-v0", n_agents=1, threshold=0, comparison=">")
+    env = hb.make_batched("DPMASE-v0", n_agents=1, threshold=0, vote_rule=">")
     env.reset(0)
     vote = np.zeros((1, 1, 10), bool)
     vote[..., 3] = True
@@ -87,9 +87,9 @@ def test_repeated_votes_count_nothing():
     assert env.votes[0, 3] == 1
 
 
-@pytest.mark.parametrize(("comparison", "needed"), [(">", 3), (">=", 2)])
-def test_thresholds(comparison, needed):
-    env = hb.make_batched("DPMASE-v0", n_agents=9, threshold=2, comparison=comparison)
+@pytest.mark.parametrize(("vote_rule", "needed"), [(">", 3), (">=", 2)])
+def test_thresholds(vote_rule, needed):
+    env = hb.make_batched("DPMASE-v0", n_agents=9, threshold=2, vote_rule=vote_rule)
     obs = env.reset(0)
     vote = np.zeros((1, 1, 10), bool)
     vote[..., 0] = True
@@ -128,7 +128,7 @@ def test_a_zero_probability_agent_is_never_waited_for():
 
 def test_means_of_ones_own_may_be_drawn_anew_in_every_run_and_stand_still():
     env = hb.make_batched(
-        "DPMASE-v0", runs=3, problem="P3", n_arms=5, means=hb.UniformMeans(0.4, 0.6), n_agents=5, idle="stays"
+        "DPMASE-v0", runs=3, problem="P3", n_arms=5, means=hb.UniformMeans(0.4, 0.6), n_agents=5, inactive_agents="keep"
     )
     obs = env.reset(0)
     start = env.means.copy()
@@ -171,7 +171,7 @@ def test_empty_global_set_is_inconclusive():
 
 
 def test_idle_that_stays_counts():
-    env = hb.make_batched("DPMASE-v0", n_agents=2, idle="stays", horizon=5)
+    env = hb.make_batched("DPMASE-v0", n_agents=2, inactive_agents="keep", horizon=5)
     obs = env.reset(0)
     while obs.live.any():
         assert not env.metrics()["inconclusive"][0]
@@ -187,7 +187,7 @@ def test_windows_open_as_their_twin_does():
     runs, n, k, length, cohort = 40, 5, 3, 5, 3
     env = hb.make_batched(
         "DPMASE-v0", runs=runs, n_agents=n, means=[0.9, 0.5, 0.1], threshold=n, agent_distribution="power:2",
-        wrappers=[Shuffle(window=length, min_cohort=cohort)],
+        wrappers=[Shuffle(batch_window=length, min_cohort=cohort)],
     )  # fmt: skip
     rng = np.random.default_rng(0)
     obs = env.reset(0)

@@ -29,7 +29,7 @@ def individuals(env, arm, n):
 
 @pytest.mark.parametrize("rewards", ["bernoulli", "clipped-gaussian", "beta"])
 def test_individual_rewards_of_a_run_alone_are_its_rows(rewards):
-    env = {"users": "each", "rewards": rewards, "n_agents": 2}
+    env = {"simulate_users": "individual", "rewards": rewards, "n_agents": 2}
     feedback = "hushbandits.envs.feedback.env"
     make = __import__(feedback, fromlist=["Feedback"]).Feedback
     many = individuals(make(**env, runs=3), 1, 50)
@@ -43,8 +43,8 @@ def test_a_mechanism_leaves_the_rewards_alone():
     # The same users' rewards with every protocol, and without one.
     from hushbandits.envs.feedback.env import Feedback
 
-    env = Feedback(users="each", runs=2)
-    private = hb.make_batched("DistDP-v0", runs=2, users="each")
+    env = Feedback(simulate_users="individual", runs=2)
+    private = hb.make_batched("DistDP-v0", runs=2, simulate_users="individual")
     rows = []
     for core in (env, private):
         core.reset(3)
@@ -126,16 +126,16 @@ def test_regret_counts_the_users_pulls():
 def test_by_default_instances_are_easy_ones_and_rewards_clipped_gaussians():
     from hushbandits.envs.feedback.env import Feedback
 
-    env = Feedback(users="each", runs=400)
+    env = Feedback(simulate_users="individual", runs=400)
     users = individuals(env, 0, 50)["users"][:, 0, 0]
     assert env.means.shape == (400, 10)
     assert stats.kstest(env.means.ravel(), stats.uniform(0.25, 0.5).cdf).pvalue > 1e-7
     assert stats.kstest((users - env.locations[:, :1]).ravel(), stats.norm(0, 0.1).cdf).pvalue > 1e-7
 
 
-@pytest.mark.parametrize("users", ["pooled", "each"])
+@pytest.mark.parametrize("users", ["aggregate", "individual"])
 def test_a_block_that_is_lost_whole_has_not_arrived(users):
-    env = hb.make_batched("CentralDP-v0", users=users, runs=2, wrappers=[Loss(1.0)])
+    env = hb.make_batched("CentralDP-v0", simulate_users=users, runs=2, wrappers=[Loss(1.0)])
     inbox = individuals(env, 0, 5)
     assert not inbox.arrived.any()
     assert (inbox.total("n") == 0).all()
@@ -178,7 +178,7 @@ class Cheat(hb.Team):
 
 @rows("id", ["CentralDP-v0", "LocalDP-v0", "ShuffleDP-v0", "DistDP-v0", "DistRDP-v0", "DistCDP-v0"])
 def test_every_protocol_hides_individuals_from_a_cheating_agent(id):
-    env = hb.make_batched(id, users="each", horizon=100)
+    env = hb.make_batched(id, simulate_users="individual", horizon=100)
     with pytest.raises(ValueError, match="needs the message field 'users'"):
         hb.check_compatible(env, Cheat())
     assert individuals(env, 0, 32).fields == ("reward", "n")
@@ -187,7 +187,10 @@ def test_every_protocol_hides_individuals_from_a_cheating_agent(id):
 def test_secagg_alone_encodes_on_its_own_grid():
     from hushbandits.envs.feedback.env import Feedback
 
-    raw, summed = Feedback(users="each"), Feedback(users="each", wrappers=[SecAgg(grid=1 << 20)])
+    raw, summed = (
+        Feedback(simulate_users="individual"),
+        Feedback(simulate_users="individual", wrappers=[SecAgg(quantization_levels=1 << 20)]),
+    )
     exact, decoded = individuals(raw, 3, 1000).total("reward"), individuals(summed, 3, 1000).total("reward")
     assert abs(exact - decoded).item() < 5 * math.sqrt(1000) / 2 / (1 << 20)
     assert exact.item() != decoded.item()

@@ -24,13 +24,15 @@ GRAPHS = ["cycle", "grid", "star", "path", "complete"]
 
 
 @each_once
-@pytest.mark.parametrize("life", [None, 0, 1, 2, 3])
+@pytest.mark.parametrize("max_hops", [None, 0, 1, 2, 3])
 @pytest.mark.parametrize("loss", [0.1, 0.5])
 @pytest.mark.parametrize("graph", GRAPHS)
-def test_posts_over_failing_edges_arrive_as_in_a_naive_flood(graph, loss, life):
-    env = hb.make_batched("CoopNetwork-v0", n_agents=9, graph=graph, life=life, horizon=14, edge_loss=loss)
+def test_posts_over_failing_edges_arrive_as_in_a_naive_flood(graph, loss, max_hops):
+    env = hb.make_batched(
+        "CoopNetwork-v0", n_agents=9, graph=graph, max_hops=max_hops, horizon=14, edge_failure_prob=loss
+    )
     ours = posts_seen(env, 14)
-    expected, sends = naive_flood(graph, 9, 8 if life is None else life, loss, 1, 14, env.seeds[0])
+    expected, sends = naive_flood(graph, 9, 8 if max_hops is None else max_hops, loss, 1, 14, env.seeds[0])
     assert [per_run[0] for per_run in ours] == expected
     assert env.metrics()["messages"][0] == sends
 
@@ -41,7 +43,7 @@ def test_posts_over_failing_edges_arrive_as_in_a_naive_flood(graph, loss, life):
 @pytest.mark.parametrize("graph", ["cycle", "grid"])
 def test_extra_delay(graph, extra, loss):
     """A hop takes 1 + extra rounds: without loss a post reaches distance d at the end of s + d(1 + extra) − 1."""
-    world = {"graph": graph, "extra_delay": extra, "edge_loss": loss, "life": 3}
+    world = {"graph": graph, "hop_delay": extra, "edge_failure_prob": loss, "max_hops": 3}
     env = hb.make_batched("CoopNetwork-v0", n_agents=9, horizon=20, **world)
     ours = posts_seen(env, 20)
     expected, _ = naive_flood(graph, 9, 3, loss, 1 + extra, 20, env.seeds[0])
@@ -53,10 +55,10 @@ def test_extra_delay(graph, extra, loss):
 
 
 def test_loss_at_the_source_and_on_the_way():
-    env = hb.make_batched("CoopNetwork-v0", n_agents=8, horizon=12, edge_loss=0.3, wrappers=[Loss(0.4)])
+    env = hb.make_batched("CoopNetwork-v0", n_agents=8, horizon=12, edge_failure_prob=0.3, wrappers=[Loss(0.4)])
     ours = posts_seen(env, 12)
-    luck = Steps(env.seeds[0], "wrapper/Loss/drop").random((12, 8))
-    expected, _ = naive_flood("cycle", 8, 7, 0.3, 1, 12, env.seeds[0], lost=lambda s, w: luck[s - 1, w] < 0.4)
+    uniforms = Steps(env.seeds[0], "wrapper/Loss/drop").random((12, 8))
+    expected, _ = naive_flood("cycle", 8, 7, 0.3, 1, 12, env.seeds[0], lost=lambda s, w: uniforms[s - 1, w] < 0.4)
     assert [per_run[0] for per_run in ours] == expected
 
 
@@ -68,15 +70,15 @@ def test_edges_that_never_fail_are_the_plain_network(agent):
     """
     env = {"n_agents": 9, "graph": "grid", "horizon": 40, "means": [0.8, 0.5, 0.4]}
     *plain, metrics = trace(*build("CoopNetwork-v0", agent, 2, env), spawn_seeds(3, 2)).values()
-    failing = build("CoopNetwork-v0", agent, 2, {**env, "edge_loss": 1e-300})
+    failing = build("CoopNetwork-v0", agent, 2, {**env, "edge_failure_prob": 1e-300})
     *flood, others = trace(*failing, spawn_seeds(3, 2)).values()
     assert set(metrics) == set(others)
     for name in set(metrics) - {"messages"}:
         np.testing.assert_array_equal(metrics[name], others[name])
     assert (others["messages"] < metrics["messages"]).all()
     for one, two in zip(plain, flood, strict=True):
-        for told in ("own reward", "own mean", "own count"):
-            np.testing.assert_array_equal(one.get(told, 0), two.get(told, 0))
+        for shown in ("own reward", "own mean", "own count"):
+            np.testing.assert_array_equal(one.get(shown, 0), two.get(shown, 0))
         if agent == "Private-UCB":  # states: a slot per sender, here in order of name
             r, m, s = np.nonzero(one["arrived"])
             who = one["sender"][r, m, s]
@@ -89,17 +91,22 @@ def test_edges_that_never_fail_are_the_plain_network(agent):
             np.testing.assert_array_equal(one[field][:, :, now], two[field])
 
 
-@pytest.mark.parametrize(("edge_loss", "rate"), [(0.6, 0.0), (0.0, 0.6), (0.4, 0.4)])
-def test_states_stand_until_a_newer_one_comes(edge_loss, rate):
+@pytest.mark.parametrize(("edge_failure_prob", "rate"), [(0.6, 0.0), (0.0, 0.6), (0.4, 0.4)])
+def test_states_stand_until_a_newer_one_comes(edge_failure_prob, rate):
     """Losses on the way or at the source change no message that a receiver got before: value and name."""
     wrappers = [Loss(rate)] if rate else []
     env = hb.make_batched(
-        "PrivateNetwork-v0", n_agents=6, edge_loss=edge_loss, horizon=40, means=[0.5, 0.5], wrappers=wrappers
+        "PrivateNetwork-v0",
+        n_agents=6,
+        edge_failure_prob=edge_failure_prob,
+        horizon=40,
+        means=[0.5, 0.5],
+        wrappers=wrappers,
     )
     obs, seed = env.reset(1), env.seeds[0]
     posted, newest = [], {}
-    luck = Steps(seed, "wrapper/Loss/drop").random((40, 6))
-    heard = naive_flood("cycle", 6, 5, edge_loss, 1, 40, seed, lost=lambda s, w: luck[s - 1, w] < rate)[0]
+    uniforms = Steps(seed, "wrapper/Loss/drop").random((40, 6))
+    heard = naive_flood("cycle", 6, 5, edge_failure_prob, 1, 40, seed, lost=lambda s, w: uniforms[s - 1, w] < rate)[0]
     while obs.live.any():
         env.pull(np.full((1, 6), int(obs.t[0]) % 2))
         obs = env.talk()
@@ -123,14 +130,20 @@ def test_states_stand_until_a_newer_one_comes(edge_loss, rate):
 # -- relays ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("edge_loss", "life", "rates"), [
+@pytest.mark.parametrize(("edge_failure_prob", "max_hops", "rates"), [
     (0.0, None, (0.15,)), (0.3, None, (0.15,)), (0.0, 3, (0.15,)), (0.0, None, (0.04, 0.12)),
 ], ids=str)  # fmt: skip
-def test_relays_corrupt_what_they_send_on_for_all_behind_them(edge_loss, life, rates):
+def test_relays_corrupt_what_they_send_on_for_all_behind_them(edge_failure_prob, max_hops, rates):
     m, rounds, clean = 7, 300, np.prod(1 - np.array(rates))
     hubers = [Huber(rate, law="constant", location=7.0, relays=True, name=f"Huber {rate}") for rate in rates]
     env = hb.make_batched(
-        "CoopNetwork-v0", n_agents=m, graph="path", life=life, horizon=rounds, edge_loss=edge_loss, wrappers=hubers
+        "CoopNetwork-v0",
+        n_agents=m,
+        graph="path",
+        max_hops=max_hops,
+        horizon=rounds,
+        edge_failure_prob=edge_failure_prob,
+        wrappers=hubers,
     )
     obs = env.reset(2)
     seen = {}
@@ -145,7 +158,7 @@ def test_relays_corrupt_what_they_send_on_for_all_behind_them(edge_loss, life, r
                 seen[t - abs(a - w) + 1, w, a] = x
     bad = {d: [x == 7.0 for (_, w, a), x in seen.items() if abs(a - w) == d] for d in range(1, m)}
     for d, hits in bad.items():  # the source, and d − 1 relays
-        assert bool(hits) == (d <= (life or m))
+        assert bool(hits) == (d <= (max_hops or m))
         assert not hits or stats.binomtest(sum(hits), len(hits), 1 - clean**d).pvalue > 1e-6
     for (s, w, a), x in seen.items():  # once corrupt, corrupt for all further down the path
         further = a + (1 if a > w else -1)
@@ -177,7 +190,9 @@ def test_only_byzantine_relays_corrupt_and_reports_of_neighbours_are_theirs():
 
 
 def test_shuffled_floods_hide_their_senders():
-    env = hb.make_batched("CoopNetwork-v0", n_agents=9, graph="grid", edge_loss=0.3, horizon=10, wrappers=[Shuffle()])
+    env = hb.make_batched(
+        "CoopNetwork-v0", n_agents=9, graph="grid", edge_failure_prob=0.3, horizon=10, wrappers=[Shuffle()]
+    )
     ours = posts_seen(env, 10)
     expected, _ = naive_flood("grid", 9, 8, 0.3, 1, 10, env.seeds[0])
     assert [per_run[0] for per_run in ours] == expected
@@ -185,7 +200,7 @@ def test_shuffled_floods_hide_their_senders():
 
 def test_shuffled_floods_are_in_uniform_order():
     """The order holds also where several posts of one sender arrive at once."""
-    world = {"n_agents": 6, "graph": "complete", "edge_loss": 0.6}
+    world = {"n_agents": 6, "graph": "complete", "edge_failure_prob": 0.6}
     env = hb.make_batched("CoopNetwork-v0", horizon=800, wrappers=[Shuffle()], **world)
     obs = env.reset(0)
     orders = {False: [], True: []}
@@ -204,7 +219,7 @@ def test_shuffled_floods_are_in_uniform_order():
 
 
 def test_shuffled_states_are_as_many_and_add_up():
-    kwargs = {"n_agents": 6, "edge_loss": 0.4, "horizon": 30, "means": [0.5, 0.5]}
+    kwargs = {"n_agents": 6, "edge_failure_prob": 0.4, "horizon": 30, "means": [0.5, 0.5]}
     plain, shuffled = (hb.make_batched("PrivateNetwork-v0", wrappers=w, **kwargs) for w in ([], [Shuffle()]))
     plain.reset(0)
     shuffled.reset(0)
@@ -223,7 +238,8 @@ def test_shuffled_states_are_as_many_and_add_up():
 
 
 @pytest.mark.parametrize("env", [
-    {}, {"life": 1}, {"edge_loss": 0.3}, {"extra_delay": 1}, {"graph": "erdos-renyi", "edge_probability": 0.3},
+    {}, {"max_hops": 1}, {"edge_failure_prob": 0.3}, {"hop_delay": 1},
+    {"graph": "erdos-renyi", "edge_probability": 0.3},
 ], ids=str)  # fmt: skip
 def test_crossings_are_how_each_arrival_came(env):
     """A message on an edge comes from a neighbour one hop nearer to its sender, and equals what its receiver gets."""
@@ -231,7 +247,7 @@ def test_crossings_are_how_each_arrival_came(env):
     core = hb.make_batched("CoopNetwork-v0", **{**kwargs, **env})
     obs, rng = core.reset(3), np.random.default_rng(0)
     assert core.crossings(1).shape == (0, 5)
-    pace = 1 + env.get("extra_delay", 0)
+    pace = 1 + env.get("hop_delay", 0)
     while obs.live.any():
         core.pull(rng.integers(10, size=(2, 9)))
         obs = core.talk()
@@ -242,7 +258,7 @@ def test_crossings_are_how_each_arrival_came(env):
             for via, to, who, posted, arm in core.crossings(r).tolist():
                 assert core.adjacency[g, via, to]
                 hops = (t - posted + 1) // pace
-                if not env.get("edge_loss"):
+                if not env.get("edge_failure_prob"):
                     assert core.distance[g, who, to] == hops == core.distance[g, who, via] + 1
                 found.add((to, who, arm))
             seats = zip(*np.nonzero(inbox.arrived[r]), strict=True)

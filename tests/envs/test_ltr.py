@@ -73,7 +73,7 @@ def test_the_cluster_seed_seeds_the_clusters_and_the_run_s_does_not():
 def test_arms_are_clusters_and_rewards_relevance(tmp_path):
     path = tmp_path / "two.txt"
     path.write_text("\n".join([f"{r} qid:1 1:{x}" for r, x in ((4, 0), (4, 0.1), (2, 0.05), (0, 9), (1, 9.1))]))
-    env = hb.make_batched("LTR-v0", path=path, n_arms=2, runs=400, users="each", permute_arms=False)
+    env = hb.make_batched("LTR-v0", path=path, n_arms=2, runs=400, simulate_users="individual", permute_arms=False)
     env.reset(0)
     assert sorted(env.means[0].tolist()) == pytest.approx([0.125, 10 / 12])
     arm = int(env.means[0].argmax())

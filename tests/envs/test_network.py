@@ -15,20 +15,20 @@ from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.shuffle import Shuffle
 
-LIVES = [None, 0, 1, 2, "diameter", "diameter/2", "floor(diameter/2)", "ceil(diameter/2)"]
+SHARES_OF_DIAMETER = [None, 0, 1, 2, "diameter", "diameter/2", "floor(diameter/2)", "ceil(diameter/2)"]
 
 
 @each_once
-@pytest.mark.parametrize("life", LIVES)
+@pytest.mark.parametrize("max_hops", SHARES_OF_DIAMETER)
 @pytest.mark.parametrize("graph", ["cycle", "grid", "star", "path", "complete"])
 @pytest.mark.parametrize("wrappers", [(), (Shuffle(),)], ids=["plain", "shuffled"])
-def test_a_post_reaches_distance_d_at_the_end_of_round_s_plus_d_minus_1(graph, life, wrappers):
-    env = hb.make_batched("CoopNetwork-v0", n_agents=9, graph=graph, life=life, horizon=12, wrappers=wrappers)
+def test_a_post_reaches_distance_d_at_the_end_of_round_s_plus_d_minus_1(graph, max_hops, wrappers):
+    env = hb.make_batched("CoopNetwork-v0", n_agents=9, graph=graph, max_hops=max_hops, horizon=12, wrappers=wrappers)
     d = dict(nx.all_pairs_shortest_path_length(nx.from_numpy_array(adjacency(graph, 9))))
     diameter = max(max(row.values()) for row in d.values())
     named = {None: diameter, "diameter": diameter, "ceil(diameter/2)": -(-diameter // 2)}
     named |= dict.fromkeys(("diameter/2", "floor(diameter/2)"), diameter // 2)
-    gamma = named.get(life, life)
+    gamma = named.get(max_hops, max_hops)
     for t, per_run in enumerate(posts_seen(env, 12), 1):
         for a in range(9):
             due = [
@@ -55,7 +55,7 @@ def test_a_lost_post_is_lost_to_all():
         assert stats.binomtest(lost, 8 * 26, 0.4).pvalue > 1e-6
 
 
-both = pytest.mark.parametrize("more", [{}, {"edge_loss": 0.4}], ids=["slots", "flood"])
+both = pytest.mark.parametrize("more", [{}, {"edge_failure_prob": 0.4}], ids=["slots", "flood"])
 
 
 @both
@@ -83,12 +83,12 @@ def test_one_sender_and_one_receiver(more):
     for _ in range(8):
         env.pull(np.random.default_rng(1).integers(10, size=(2, 9)))
         inbox = env.talk().inbox
-        value, told = inbox.of(sender, "arm")
+        value, shown = inbox.of(sender, "arm")
         who, arm = inbox["sender"], inbox["arm"]
         for r in range(2):
             for m in range(9):
                 slot = np.flatnonzero(who[r, m] == sender[r])
-                assert told[r, m] == bool(len(slot))
+                assert shown[r, m] == bool(len(slot))
                 if len(slot):
                     assert value[r, m] == arm[r, m, slot[0]]
         values, mask = inbox.at(sender, "reward")
@@ -98,14 +98,14 @@ def test_one_sender_and_one_receiver(more):
             )
 
 
-@pytest.mark.parametrize(("graph", "m", "life", "expected"), [
+@pytest.mark.parametrize(("graph", "m", "max_hops", "expected"), [
     ("cycle", 6, None, [2 * 5] * 6), ("cycle", 6, 1, [2] * 6), ("cycle", 6, 0, [0] * 6), ("complete", 4, 1, [3] * 4),
     ("star", 5, 1, [4, 1, 1, 1, 1]), ("star", 5, 2, [4 + 4, *[1 + 4] * 4]),
     ("path", 4, 2, [1 + 2, 2 + 1 + 2, 2 + 1 + 2, 1 + 2]),
 ])  # fmt: skip
-def test_messages_count_transmissions(graph, m, life, expected):
+def test_messages_count_transmissions(graph, m, max_hops, expected):
     """Each agent's post separately: over all senders the sum would be over the same degrees."""
-    env = hb.make_batched("CoopNetwork-v0", n_agents=m, graph=graph, life=life, horizon=m)
+    env = hb.make_batched("CoopNetwork-v0", n_agents=m, graph=graph, max_hops=max_hops, horizon=m)
     env.reset(0)
     for sender in range(m):
         before = env.metrics()["messages"][0]

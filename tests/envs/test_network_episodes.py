@@ -125,14 +125,14 @@ def networks(draw):
         "n_agents": m,
         "graph": graph,
         "edge_probability": 0.6,
-        "life": draw(st.sampled_from([None, 0, 1, 2, 99, "diameter", "diameter/2", "ceil(diameter/2)"])),
-        "extra_delay": draw(st.integers(0, 2)),
+        "max_hops": draw(st.sampled_from([None, 0, 1, 2, 99, "diameter", "diameter/2", "ceil(diameter/2)"])),
+        "hop_delay": draw(st.integers(0, 2)),
         "horizon": draw(st.integers(1, 45)),
         "rewards": draw(st.sampled_from(LAWS)),
         "means": draw(st.sampled_from([(0.3, 0.7, 0.5), (0.5, 0.5), hb.UniformMeans(0.2, 0.8)])),
         "n_arms": None,
         "permute_arms": draw(st.booleans()),
-        "switches": draw(st.sampled_from([0, 0, 2])),
+        "n_change_points": draw(st.sampled_from([0, 0, 2])),
     }
 
 
@@ -157,9 +157,9 @@ def test_episodes_and_phases_leave_the_same_behind_and_take_turns(
 ):
     env = filled(env)
     if make is Tidal:
-        env["switches"], env["rewards"] = 0, "beta"
+        env["n_change_points"], env["rewards"] = 0, "beta"
     if agent == "QuACK-UCB":
-        env["life"] = None
+        env["max_hops"] = None
     wrappers = [Loss(rate, name=f"L{i}") for i, rate in enumerate(losses)]
     wrappers[1:1] = [Huber(rate, law, name=f"H{i}", fraction=0.7) for i, (rate, law) in enumerate(contaminated)]
     core, team = begun(agent, runs, wrappers, seed, env, make)
@@ -188,7 +188,7 @@ def take_turns(core, team, twin, other, stops):
 @pytest.mark.weekly
 @settings(max_examples=40, deadline=None)
 @given(
-    own=st.sampled_from(["exact", "noised", "alone"]),
+    own=st.sampled_from(["true", "private", "alone"]),
     epsilon=st.sampled_from([0.3, 1.0, 8.0]),
     env=networks().filter(lambda env: env["rewards"] in BOUNDED),
     runs=st.integers(1, 4),
@@ -199,8 +199,8 @@ def test_so_do_those_whose_wrapper_posts_states(own, epsilon, env, runs, stops, 
     pairs = []
     for _ in range(2):
         team = hb.make_team("DP-UCB-INT" if own == "alone" else "Private-UCB", epsilon=epsilon)
-        if own == "exact":
-            team = hb.make_team("Private-UCB", epsilon=epsilon, own=own)
+        if own == "true":
+            team = hb.make_team("Private-UCB", epsilon=epsilon, own_feedback=own)
         pairs += begun(team, runs, (), seed, filled(env))
     take_turns(*pairs, stops)
 
@@ -273,7 +273,7 @@ PHASES = {
     "an own phase": {"agent": OwnAct()},
     "another own phase": {"agent": OwnHear()},
     "an env that charges": {"make": Charging},
-    "edges that fail": {"env": {"edge_loss": 0.5}},
+    "edges that fail": {"env": {"edge_failure_prob": 0.5}},
     "lost states": {"agent": "Private-UCB", "wrappers": [Loss(0.5)]},
     "states of rewards without a bound": {"agent": "Private-UCB", "env": {"rewards": "gaussian"}},
     "another wrapper": {"wrappers": [hb.make_wrapper("LocalLaplace")]},
@@ -312,7 +312,7 @@ def test_runs_out_of_step_and_half_a_round_go_by_the_phases():
 
 
 @pytest.mark.parametrize("agent", COMPILED)
-def test_a_strangers_loss_is_one_of_those_that_episodes_know(agent):
+def test_a_third_party_loss_is_one_of_those_that_episodes_know(agent):
     core, team = begun(agent, wrappers=[Silent(), Loss(0.5)], env={"horizon": 40})
     twin, other = begun(agent, wrappers=[Silent(), Loss(0.5)], env={"horizon": 40})
     assert team.episode(core)
@@ -324,7 +324,7 @@ def test_a_strangers_loss_is_one_of_those_that_episodes_know(agent):
 
 def test_queues_that_grow():
     """More reports than a queue holds, of arms that the leader does not want."""
-    env = {"n_agents": 12, "graph": "star", "means": [0.1, 0.9], "horizon": 2000, "extra_delay": 3}
+    env = {"n_agents": 12, "graph": "star", "means": [0.1, 0.9], "horizon": 2000, "hop_delay": 3}
     core, team = begun("QuACK-UCB", env=env)
     twin, other = begun("QuACK-UCB", env=env)
     for each in (team, other):

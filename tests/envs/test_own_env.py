@@ -18,7 +18,7 @@ from hushbandits.registry import takes
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALL = {"n_agents": 4, "horizon": 24}
 IDS = ["own_env:Seasons", "own_env:Channels", "own_envs_here:Weather", "contextual:Contexts"]
-MOVING = {"drift": 0.01, "switches": 2, "permute_arms": True, "n_arms": 3, "means": hb.UniformMeans(0.2, 0.8)}
+MOVING = {"drift": 0.01, "n_change_points": 2, "permute_arms": True, "n_arms": 3, "means": hb.UniformMeans(0.2, 0.8)}
 
 
 @pytest.fixture(autouse=True)
@@ -135,7 +135,7 @@ def test_rows_start_afresh_bit_for_bit(id, more, rows, before):
 def test_drift_and_switches_come_with_every_env_of_rounds():
     """The second half of the run is another problem, and regret is against its best arm."""
     still = {**SMALL, "means": [0.9, 0.1], "permute_arms": False}
-    env = {**still, "switches": 1}
+    env = {**still, "n_change_points": 1}
     always = hb.PerAgent(
         type("Always", (), {"__init__": lambda self, m, rng: None, "act": lambda self, t: 0, "blind": True})
     )

@@ -22,10 +22,10 @@ def graphs(draw):
     return graph
 
 
-def from_all_pairs(distance, life, pace, ways):
+def from_all_pairs(distance, max_hops, pace, ways):
     """Return senders, delays, degrees and lags from the distances of all pairs."""
     m = len(distance)
-    heard = [[w for w in range(m) if 0 < distance[v, w] <= life and ways[v, w]] for v in range(m)]
+    heard = [[w for w in range(m) if 0 < distance[v, w] <= max_hops and ways[v, w]] for v in range(m)]
     width = max(map(len, heard))
     sender, delay = np.full((m, width), -1), np.zeros((m, width), int)
     lag = np.zeros((m, m), int)
@@ -36,37 +36,39 @@ def from_all_pairs(distance, life, pace, ways):
     return sender, delay, [len(others) for others in heard], lag
 
 
-def transmissions(matrix, distance, life, root):
+def transmissions(matrix, distance, max_hops, root):
     """Of one post, agent by agent."""
     m = len(matrix)
     if root is None:
-        return [int(matrix[[w for w in range(m) if distance[v, w] <= life - 1]].sum()) for v in range(m)]
-    down = sum(0 < distance[root, w] <= life for w in range(m))
-    return [down if v == root else min(int(distance[root, v]), life) for v in range(m)]
+        return [int(matrix[[w for w in range(m) if distance[v, w] <= max_hops - 1]].sum()) for v in range(m)]
+    down = sum(0 < distance[root, w] <= max_hops for w in range(m))
+    return [down if v == root else min(int(distance[root, v]), max_hops) for v in range(m)]
 
 
 @settings(max_examples=50, deadline=None)
 @given(
     graph=graphs(),
-    life=st.one_of(st.integers(0, 6), st.sampled_from([None, "diameter", "diameter/2", "ceil(diameter/2)"])),
+    max_hops=st.one_of(st.integers(0, 6), st.sampled_from([None, "diameter", "diameter/2", "ceil(diameter/2)"])),
     routing=st.sampled_from(["flood", "tree"]),
-    extra_delay=st.integers(0, 2),
+    hop_delay=st.integers(0, 2),
 )
-def test_slots_and_costs_are_those_of_all_pairs(graph, life, routing, extra_delay):
+def test_slots_and_costs_are_those_of_all_pairs(graph, max_hops, routing, hop_delay):
     m = len(graph)
     env = hb.make_batched(
-        "CoopNetwork-v0", n_agents=m, graph=graph, life=life, routing=routing, extra_delay=extra_delay, horizon=3
+        "CoopNetwork-v0", n_agents=m, graph=graph, max_hops=max_hops, routing=routing, hop_delay=hop_delay, horizon=3
     )
     matrix = nx.to_numpy_array(graph) > 0
     np.fill_diagonal(matrix, False)
     distance = hop_distances(matrix)
     far = int(distance.max())
-    gamma = {None: far, "diameter": far, "diameter/2": far // 2, "ceil(diameter/2)": (far + 1) // 2}.get(life, life)
+    gamma = {None: far, "diameter": far, "diameter/2": far // 2, "ceil(diameter/2)": (far + 1) // 2}.get(
+        max_hops, max_hops
+    )
     root = int(distance.sum(1).argmin()) if routing == "tree" else None
     ends = np.arange(m) == root
     ways = np.ones((m, m), bool) if root is None else ends[:, None] | ends
     found = env.slots.sender[0], env.slots.delay[0], env.slots.degree[0], env.slots.lag[0]
-    for one, two in zip(found, from_all_pairs(distance, gamma, 1 + extra_delay, ways), strict=True):
+    for one, two in zip(found, from_all_pairs(distance, gamma, 1 + hop_delay, ways), strict=True):
         np.testing.assert_array_equal(one, two)
     assert env._edges[0].tolist() == transmissions(matrix, distance, gamma, root)
     np.testing.assert_array_equal(env.adjacency[0], matrix)
@@ -97,16 +99,16 @@ def test_a_search_goes_on_where_its_room_was_full():
 
 @pytest.mark.parametrize(("graph", "width"), [("cycle", 4), pytest.param("grid", 12, marks=pytest.mark.weekly)])
 def test_ten_thousand_agents_take_little_memory(graph, width):
-    hb.make_batched("CoopNetwork-v0", n_agents=9, graph=graph, life=2)  # compile before the measurement
+    hb.make_batched("CoopNetwork-v0", n_agents=9, graph=graph, max_hops=2)  # compile before the measurement
     tracemalloc.start()
-    env = hb.make_batched("CoopNetwork-v0", n_agents=10_000, graph=graph, life=2, horizon=5)
+    env = hb.make_batched("CoopNetwork-v0", n_agents=10_000, graph=graph, max_hops=2, horizon=5)
     env.reset(0)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert env.slots.sender.shape == (1, 10_000, width)
     assert most < 1e8
     with pytest.raises(ValueError, match=r"all pairs of n_agents=100000 would take .* GiB"):
-        _ = hb.make_batched("CoopNetwork-v0", n_agents=100_000, graph="path", life=1).distance
+        _ = hb.make_batched("CoopNetwork-v0", n_agents=100_000, graph="path", max_hops=1).distance
 
 
 @pytest.mark.parametrize("routing", ["flood", "tree"])

@@ -11,10 +11,10 @@ from hushbandits.envs.feedback.env import Feedback
 
 def test_a_flood_and_a_block_of_individuals_are_estimated_too(monkeypatch):
     monkeypatch.setenv("HUSHBANDITS_MEMORY", "0.1")
-    env = hb.make_batched("CoopNetwork-v0", edge_loss=0.1, extra_delay=10**4)
+    env = hb.make_batched("CoopNetwork-v0", edge_failure_prob=0.1, hop_delay=10**4)
     with pytest.raises(ValueError, match=r"posts in flight for [0-9]+ rounds would take"):
         env.reset(0)
-    env = Feedback(users="each", horizon=10**12)
+    env = Feedback(simulate_users="individual", horizon=10**12)
     env.reset(0)
     with_users = (np.zeros((1, 1), int), np.full((1, 1), 10**12))
     env.pull(with_users)

@@ -55,7 +55,7 @@ def test_wrappers_reach_its_messages_by_its_verbs():
 
 
 @pytest.mark.parametrize("wrappers", [[], ["Loss"]], ids=str)
-def test_learners_meet_it_and_it_keeps_its_promises(wrappers):
+def test_learners_fit_it_and_it_keeps_its_promises(wrappers):
     hb.testing.check_env(SETTING, horizon=8, wrappers=wrappers)
     view = hb.make(SETTING, n_agents=4)
     assert view.observation_space("agent_0").shape == hb.make_vec(SETTING, 2, n_agents=4).single_observation_space.shape

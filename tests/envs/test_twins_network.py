@@ -12,24 +12,24 @@ GRAPHS = [("cycle", 7, None), ("star", 5, None), ("grid", 9, 2), ("path", 4, 1),
 T = 60
 
 
-def actions_of(agent, graph, m, life, wrappers=(), **kwargs):
-    env_kwargs = {"graph": graph, "n_agents": m, "life": life, "horizon": T, "means": MEANS}
+def actions_of(agent, graph, m, max_hops, wrappers=(), **kwargs):
+    env_kwargs = {"graph": graph, "n_agents": m, "max_hops": max_hops, "horizon": T, "means": MEANS}
     return arms_pulled(*build("CoopNetwork-v0", agent, 3, env_kwargs, kwargs, wrappers), spawn_seeds(11, 3))
 
 
-@pytest.mark.parametrize(("graph", "m", "life"), GRAPHS)
-def test_multi_ucb_equals_its_twin(graph, m, life):
-    ours = actions_of("Multi-UCB", graph, m, life)
+@pytest.mark.parametrize(("graph", "m", "max_hops"), GRAPHS)
+def test_multi_ucb_equals_its_twin(graph, m, max_hops):
+    ours = actions_of("Multi-UCB", graph, m, max_hops)
     for r, seed in enumerate(spawn_seeds(11, 3)):
-        assert ours[r].tolist() == naive_multi_ucb(seed, graph, m, life, T)
+        assert ours[r].tolist() == naive_multi_ucb(seed, graph, m, max_hops, T)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 0.3])
-@pytest.mark.parametrize(("graph", "m", "life"), GRAPHS)
-def test_private_ucb_equals_its_twin(graph, m, life, epsilon):
-    ours = actions_of("Private-UCB", graph, m, life, epsilon=epsilon, v=1.2, own="exact")
+@pytest.mark.parametrize(("graph", "m", "max_hops"), GRAPHS)
+def test_private_ucb_equals_its_twin(graph, m, max_hops, epsilon):
+    ours = actions_of("Private-UCB", graph, m, max_hops, epsilon=epsilon, release_exponent=1.2, own_feedback="true")
     for r, seed in enumerate(spawn_seeds(11, 3)):
-        assert ours[r].tolist() == naive_private_ucb(seed, graph, m, life, T, epsilon, 1.2)
+        assert ours[r].tolist() == naive_private_ucb(seed, graph, m, max_hops, T, epsilon, 1.2)
 
 
 TAIL = nx.Graph([*nx.star_graph(5).edges, (1, 6), (6, 7), (7, 8), (8, 9)])  # its median is not its centre

@@ -33,7 +33,7 @@ def game(agent, lost, **env):
     return core, team
 
 
-def beats(core, team, rounds):
+def by_phase(core, team, rounds):
     """Play at most so many rounds."""
     obs = core._seen()
     while obs.live.any() and rounds > 0:
@@ -58,13 +58,13 @@ def test_episode_and_phases_take_turns(agent, lost):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # votes that can do nothing
         plain, mixed = game(agent, lost), game(agent, lost)
-    beats(*plain, 10**4)
+    by_phase(*plain, 10**4)
     core, team = mixed
     assert team.episode(core, 40)
-    beats(core, team, 7)
+    by_phase(core, team, 7)
     core, team = pickle.loads(pickle.dumps((core, team)))
     assert team.episode(core, 41)  # some runs are already beyond this round
-    beats(core, team, 60)
+    by_phase(core, team, 60)
     assert team.episode(core, 150.5)
     assert team.episode(core)
     assert not core.live.any()
@@ -87,14 +87,14 @@ def test_in_any_order_and_at_any_round(agent, lost, turns):
         if compiled:
             goal = int(core.t.max()) + more
             assert team.episode(core, goal)
-            beats(one, by_the_phases, goal - int(one.t.max()))
+            by_phase(one, by_the_phases, goal - int(one.t.max()))
         else:
-            beats(core, team, more)
-            beats(one, by_the_phases, more)
+            by_phase(core, team, more)
+            by_phase(one, by_the_phases, more)
         total += more
         if one.live.all() and (one.t == total).all():  # else an activation was not counted, and clocks differ
             equal(state(one), state(core))
-    beats(one, by_the_phases, 300)
+    by_phase(one, by_the_phases, 300)
     assert team.episode(core)
     equal(state(one), state(core))
 
@@ -110,7 +110,7 @@ def test_a_row_that_starts_afresh_goes_on_in_compiled_code():
     assert late.episode(core)
     alone.reset(fresh.repeat(3, 0))
     single.reset(EnvView(alone), own_streams(alone, single))
-    beats(alone, single, 10**4)
+    by_phase(alone, single, 10**4)
     for name, value in alone.metrics().items():
         assert value[1] == core.metrics()[name][1], name
 
@@ -121,7 +121,7 @@ def test_between_the_phases_and_behind_other_wrappers_only_the_phases_will_do():
     assert not team.episode(core)
     core.talk(team.speak(np.zeros((3, 1, 3))))
     assert team.episode(core)
-    for wrappers in ([SecAgg(window=4)], [Loss(0.1), Loss(0.1, name="second")]):
+    for wrappers in ([SecAgg(batch_window=4)], [Loss(0.1), Loss(0.1, name="second")]):
         core = hb.make_batched("DPMASE-v0", n_agents=8, wrappers=wrappers)
         core.reset(0)
         assert core.vote_loss() is None
@@ -161,7 +161,7 @@ def test_a_phase_of_ones_own_is_played_as_it_is_written():
 
 
 def test_a_phase_that_fails_in_compiled_code_leads_out_by_reset():
-    core, team = hb.make_batched("DPMASE-v0", n_agents=64, single=True), hb.make_team("DP-MASE")
+    core, team = hb.make_batched("DPMASE-v0", n_agents=64, one_arm_per_step=True), hb.make_team("DP-MASE")
     routine = team.routine
     team.routine = lambda n_arms: routine(n_arms)._replace(several=False)
     core.reset(0)

@@ -81,7 +81,9 @@ def test_the_wrappers_together_lose_just_that_share(id, lost):
 def test_no_run_of_too_few_voters_can_be_decided(env, acting):
     with pytest.raises(ValueError, match=rf"DP-MASE needs 5 votes to remove an arm, and {acting} agents act"):
         hb.evaluate("DPMASE-v0", "DP-MASE", runs=1, env=env)
-    hb.evaluate("DPMASE-v0", "DP-MASE", runs=1, env={**env, "judge": "everyone"}, agent_kwargs={"epsilon": 2.0})
+    hb.evaluate(
+        "DPMASE-v0", "DP-MASE", runs=1, env={**env, "termination_by": "everyone"}, agent_kwargs={"epsilon": 2.0}
+    )
     for agent in ("Central", "Independent"):
         hb.evaluate("DPMASE-v0", agent, runs=1, env=env)
 
@@ -93,7 +95,7 @@ def test_an_agent_that_never_acts_cannot_vote():
 
 @pytest.mark.parametrize("agent", ["Decentralized-SER3", "Decentralized-SER4"])
 def test_where_players_go_by_their_own_eliminations_a_warning_says_so(agent):
-    env = {"n_agents": 8, "strict": False, "horizon": 500}
+    env = {"n_agents": 8, "require_confidence": False, "horizon": 500}
     with pytest.warns(UserWarning, match=rf"{agent} needs 28 votes .* 8 agents act: each agent uses its own samples"):
         hb.evaluate(ID, agent, runs=1, env=env)
     with warnings.catch_warnings():
@@ -122,9 +124,9 @@ class Idle(Stubborn):
 
 
 VOTES = [
-    {"stop": stop, "idle": idle, "judge": judge}
+    {"termination": stop, "inactive_agents": inactive_agents, "termination_by": judge}
     for stop in ("coordinator", "players")
-    for idle in ("leaves", "stays")
+    for inactive_agents in ("drop", "keep")
     for judge in ("coordinator", "everyone")
 ]
 
@@ -143,7 +145,7 @@ def test_whoever_never_votes_needs_a_horizon(agent, vote):
 def test_a_team_of_ones_own_may_say_that_its_votes_end_every_run():
     env = {"n_agents": 6, "means": [0.9, 0.1]}
     assert rollout(hb.make_batched("DPMASE-v0", **env), hb.make_team("Random"))["rounds"][0] > 0
-    refused = [(hb.make_team("Random", rate=0.0), {}, ()), (hb.make_team("Random"), {"judge": "everyone"}, ()),
+    refused = [(hb.make_team("Random", rate=0.0), {}, ()), (hb.make_team("Random"), {"termination_by": "everyone"}, ()),
                (hb.make_team("Random"), {"threshold": 6}, ()), (hb.make_team("Random"), {}, (Loss(1.0),))]  # fmt: skip
     for team, more, wrappers in refused:
         with pytest.raises(ValueError, match="Random may play for ever"):
@@ -156,19 +158,19 @@ def test_no_arm_of_an_agent_of_ones_own_is_a_row_of_bools(said):
         def act(self, t):
             return said
 
-    core = hb.make_batched("DPMASE-v0", n_agents=6, idle="stays", horizon=9)
+    core = hb.make_batched("DPMASE-v0", n_agents=6, inactive_agents="keep", horizon=9)
     with pytest.raises(ValueError, match="act must return 10 bools"):
         rollout(core, hb.PerAgent(Nothing))
 
 
 @pytest.mark.parametrize(
-    "needed", [{"threshold": 9}, {"judge": "everyone"}, {"agent_distribution": [1, 0, 0, 0, 0, 0]}]
+    "needed", [{"threshold": 9}, {"termination_by": "everyone"}, {"agent_distribution": [1, 0, 0, 0, 0, 0]}]
 )
 def test_a_vote_that_nothing_can_end_needs_a_horizon(needed):
-    given = {"n_agents": 6, "idle": "stays", **needed}
+    given = {"n_agents": 6, "inactive_agents": "keep", **needed}
     with pytest.raises(ValueError, match=r"no vote removes an arm .* horizon=100_000"):
         hb.make_batched("DPMASE-v0", **given)
-    for more in ({"horizon": 9}, {"idle": "leaves"}, {"stop": "players"}):
+    for more in ({"horizon": 9}, {"inactive_agents": "drop"}, {"termination": "players"}):
         hb.make_batched("DPMASE-v0", **{**given, **more})
 
 
@@ -212,7 +214,7 @@ def test_whatever_may_be_played_without_a_horizon_ends(agent, id, means, n_agent
     if agent == "DP-MASE":
         params = {"epsilon": 5.0, "beta": 0.9}
     team = hb.make_team(agent, **params)
-    env = {"n_agents": n_agents, "means": means, "strict": False}
+    env = {"n_agents": n_agents, "means": means, "require_confidence": False}
     wrappers = [] if lost is None else [Loss(lost)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -229,19 +231,19 @@ def test_whatever_may_be_played_without_a_horizon_ends(agent, id, means, n_agent
             refused = ""
         except ValueError as error:
             refused = str(error)
-    assert not refused or any(word in refused for word in ("horizon", "no run can be decided", "single=True"))
+    assert not refused or any(word in refused for word in ("horizon", "no run can be decided", "one_arm_per_step=True"))
 
 
 @rows("agent", ["DP-MASE", "Corrupted-Elimination", "Independent"])
 @rows("step", [None, lambda: None])
 def test_one_arm_per_activation_holds_at_both_speeds(agent, step):
     """A routine says whether it pulls several arms, and is refused at the door; one that says it wrongly, at once."""
-    core, team = hb.make_batched("DPMASE-v0", n_agents=64, single=True), hb.make_team(agent)
+    core, team = hb.make_batched("DPMASE-v0", n_agents=64, one_arm_per_step=True), hb.make_team(agent)
     with pytest.raises(ValueError, match=f"{agent} pulls several arms per activation"):
         check_compatible(core, team)
     routine = team.routine
     team.routine = lambda n_arms: routine(n_arms)._replace(several=False)
-    with pytest.raises(ValueError, match="one arm per activation, or none: single=True"):
+    with pytest.raises(ValueError, match=r"one arm per activation, or none.*one_arm_per_step=True"):
         rollout(core, team, 0, step)
 
 
@@ -261,11 +263,11 @@ def test_identify_begins_afresh_at_a_reset():
         lives.append([])
         return Tries(np.ones((runs, n, k), bool), np.zeros((runs, n), np.int64))
 
-    def plan(state, r, n, p, active, arms, luck):
+    def plan(state, r, n, p, active, arms, uniforms):
         arms[:] = state.local[r, n]
         return arms.sum()
 
-    def learn(state, r, n, p, arms, reward, luck, vote):
+    def learn(state, r, n, p, arms, reward, uniforms, vote):
         lives[-1].append(state.local[r, n].tolist())
         state.pulls[r, n] += 1
         state.local[r, n, state.pulls[r, n] - 1] = False

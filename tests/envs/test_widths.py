@@ -82,5 +82,5 @@ def test_every_env_ends_at_the_edges_of_blocks(env_id):
 )
 def test_long_runs_cross_blocks(horizon):
     both(Home("CoopNetwork-v0", "UCB1", {"n_arms": 3, "n_agents": 3, "horizon": horizon}))
-    vote = {"n_agents": 3, "means": [0.9, 0.5, 0.1], "horizon": horizon, "threshold": 1, "stop": "horizon"}
+    vote = {"n_agents": 3, "means": [0.9, 0.5, 0.1], "horizon": horizon, "threshold": 1, "termination": "horizon"}
     both(Home("DPMASE-v0", "DP-MASE", vote))

@@ -55,9 +55,9 @@ def test_the_call_plays_the_policy(folder, monkeypatch, capsys):
 
 
 def test_what_lacks_is_refused(folder):
-    told = json.loads((folder / "card.json").read_text())
-    del told["training"]
-    (folder / "card.json").write_text(json.dumps(told))
+    shown = json.loads((folder / "card.json").read_text())
+    del shown["training"]
+    (folder / "card.json").write_text(json.dumps(shown))
     for path in (folder, folder / "nowhere"):
         with pytest.raises(ValueError, match=path.name):
             card(path)

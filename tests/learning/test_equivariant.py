@@ -42,7 +42,7 @@ def model(request):
     return made, seen
 
 
-def told(model, seen):
+def shown(model, seen):
     with torch.no_grad():
         tensor = torch.as_tensor(seen)
         return model.policy.get_distribution(tensor).distribution.probs.numpy(), model.policy.predict_values(tensor)
@@ -51,7 +51,7 @@ def told(model, seen):
 def test_who_renames_choices_renames_what_is_done_and_nothing_else(model):
     model, seen = model
     order = np.random.default_rng(0).permutation(seen.shape[1])
-    (plain, value), (renamed, same) = told(model, seen), told(model, np.ascontiguousarray(seen[:, order]))
+    (plain, value), (renamed, same) = shown(model, seen), shown(model, np.ascontiguousarray(seen[:, order]))
     np.testing.assert_allclose(renamed, plain[:, order], rtol=1e-4, atol=1e-7)
     np.testing.assert_allclose(same, value, rtol=1e-4, atol=1e-6)
     assert plain.std(1).max() > 0.01  # it does prefer some arms
@@ -61,7 +61,7 @@ def test_it_is_played_in_numpy_as_pytorch_would(model):
     model, seen = model
     scores = Network(of_model(model)).logits(seen[None].astype(float))[0, ..., 0]
     ours = np.exp(scores - scores.max(1, keepdims=True))
-    np.testing.assert_allclose(ours / ours.sum(1, keepdims=True), told(model, seen)[0], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(ours / ours.sum(1, keepdims=True), shown(model, seen)[0], rtol=1e-4, atol=1e-6)
 
 
 def test_actions_are_drawn_by_the_softmax_of_scores_among_those_that_count(tmp_path):

@@ -56,12 +56,12 @@ def test_renamed_arms_rename_what_describes_a_choice(case):
     if "active" in task.layout:
         seen[..., task.layout["active"]] = 1.0
         seen[..., task.layout["own_votes"]] = 0.0
-    luck = rng.random((2, 4, task.mask().shape[-1]))
+    uniforms = rng.random((2, 4, task.mask().shape[-1]))
     order = np.array([2, 0, 1])
-    turned, blocks = seen.copy(), luck.shape[-1] // k
+    turned, blocks = seen.copy(), uniforms.shape[-1] // k
     for at in task.layout.values():
         if at.stop - at.start == k:
             turned[..., at] = seen[..., at][..., order]
     moved = np.concatenate([np.arange(a * blocks, (a + 1) * blocks) for a in order])
-    moved = np.concatenate([moved, np.arange(k * blocks, luck.shape[-1])])
-    assert np.array_equal(described(task, turned, luck[..., moved]), described(task, seen, luck)[..., moved, :])
+    moved = np.concatenate([moved, np.arange(k * blocks, uniforms.shape[-1])])
+    assert np.array_equal(described(task, turned, uniforms[..., moved]), described(task, seen, uniforms)[..., moved, :])

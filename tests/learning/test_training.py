@@ -244,8 +244,8 @@ def test_logs_are_written_where_asked(tmp_path):
     (events,) = (tmp_path / "a" / "tensorboard").rglob("events*")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    told = EventAccumulator(str(events)).Reload()
-    assert {"rollout/ep_rew_mean", "held_out/return"} <= {*told.Tags()["scalars"]}
-    assert len(told.Scalars("held_out/return")) == len({e.step for e in told.Scalars("held_out/return")}) > 1
+    shown = EventAccumulator(str(events)).Reload()
+    assert {"rollout/ep_rew_mean", "held_out/return"} <= {*shown.Tags()["scalars"]}
+    assert len(shown.Scalars("held_out/return")) == len({e.step for e in shown.Scalars("held_out/return")}) > 1
     plain, logged = (json.loads((tmp_path / name / "card.json").read_text()) for name in ("plain", "a"))
     assert plain == logged

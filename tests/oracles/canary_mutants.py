@@ -50,16 +50,16 @@ class OwnNoise(hb.Wrapper):
         return {**fields, "reward": hb.Field()}
 
     def reset(self, env, rng):
-        self._luck = env.payload.luck("add", env, rng)
+        self._stream = env.payload.stream("add", env, rng)
 
     def send(self, message, env):
-        return message.clip().add(lambda n: Point(self.share / self.epsilon), self._luck)
+        return message.clip().add(lambda n: Point(self.share / self.epsilon), self._stream)
 
     def claimed_guarantees(self, env):
         return claim(self.epsilon, alone=True)
 
 
-class OwnLuck(OwnNoise):
+class OwnDraws(OwnNoise):
     """The same, with the declaration that each message has separate random numbers."""
 
     preserves_guarantees = True
@@ -73,18 +73,18 @@ class HalfNoise(OwnNoise):
 
 
 @refuted_by("one run", "a reward,")
-class HalfLuck(OwnLuck):
+class HalfDraws(OwnDraws):
     """Half of the guaranteed noise, with separate random numbers for each message."""
 
     share = 0.5
 
 
 @refuted_by("one run", "a reward beyond [0, 1]")
-class OwnUnclipped(OwnLuck):
+class OwnUnclipped(OwnDraws):
     """A reward outside [0, 1] gets the same noise."""
 
     def send(self, message, env):
-        return message.add(lambda n: Point(1 / self.epsilon), self._luck)
+        return message.add(lambda n: Point(1 / self.epsilon), self._stream)
 
 
 class OneDraw(OwnNoise):

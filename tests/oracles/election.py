@@ -50,9 +50,9 @@ def bellman_ford(adjacency: Array, sources: Array) -> Ways:
         heard = distance.copy()
         for w in range(agents):
             near = np.flatnonzero(adjacency[w])
-            told = heard[:, near] + 1
-            best = told.argmin(1)
-            least = told[np.arange(len(sources)), best]
+            shown = heard[:, near] + 1
+            best = shown.argmin(1)
+            least = shown[np.arange(len(sources)), best]
             nearer = least < heard[:, w]
             distance[nearer, w] = least[nearer]
             parent[nearer, w] = near[best[nearer]]

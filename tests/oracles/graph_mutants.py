@@ -22,7 +22,7 @@ class ReusedReleases(PrivateMeans):
 
     def reset(self, env, rng):
         super().reset(env, rng)
-        self._luck = Frozen(self._luck)
+        self._stream = Frozen(self._stream)
 
 
 @refuted_by("drawn law", "agent 1")
@@ -30,8 +30,8 @@ class ReusedReleases(PrivateMeans):
 class OneAgentBare(LocalLaplace):
     """The second agent adds no noise."""
 
-    def tell(self, reward, env):
-        noised = super().tell(reward, env)
+    def alter_own_reward(self, reward, env):
+        noised = super().alter_own_reward(reward, env)
         noised[:, 1] = reward[:, 1]
         return noised
 
@@ -42,7 +42,7 @@ class SameForAll(LocalLaplace):
 
     def reset(self, env, rng):
         super().reset(env, rng)
-        self._luck = Shared(self._luck)
+        self._stream = Shared(self._stream)
 
 
 class Frozen:
@@ -55,10 +55,10 @@ class Frozen:
 
 class Shared:
     def __init__(self, stream):
-        self._stream = stream
+        self._inner = stream
 
     def next(self):
-        row = self._stream.next().copy()
+        row = self._inner.next().copy()
         row[:] = row[:, :1]
         return row
 
@@ -70,9 +70,9 @@ class Shared:
 class Timid(LocalBernoulli):
     """Claims ε, with a coin biased by 2ε."""
 
-    def tell(self, reward, env):
+    def alter_own_reward(self, reward, env):
         lean = math.exp(-2 * self.epsilon)
-        return np.less(self._luck.next(), (reward * (1.0 - lean) + lean) / (1.0 + lean)).astype(float)
+        return np.less(self._stream.next(), (reward * (1.0 - lean) + lean) / (1.0 + lean)).astype(float)
 
 
 @refuted_by("white box", "coins of any two rewards")
@@ -89,8 +89,8 @@ class Bold(LocalBernoulli):
 class Bolder(Bold):
     """The same, with a correct plan."""
 
-    def tell(self, reward, env):
-        return np.less(self._luck.next(), super().chance(reward)).astype(float)
+    def alter_own_reward(self, reward, env):
+        return np.less(self._stream.next(), super().chance(reward)).astype(float)
 
     chance = LocalBernoulli.chance
 
@@ -101,7 +101,7 @@ class OneCoin(LocalBernoulli):
 
     def reset(self, env, rng):
         super().reset(env, rng)
-        self._luck = Shared(self._luck)
+        self._stream = Shared(self._stream)
 
 
 @refuted_by("drawn law", "noise that is too narrow")
@@ -109,7 +109,7 @@ class LoudReports(LocalLaplace):
     """Noise for 1.5ε."""
 
     def __init__(self):
-        super().__init__(1.0, own="noised")
+        super().__init__(1.0, own_feedback="private")
 
     @property
     def _noise(self):
@@ -124,7 +124,7 @@ class ReleasedMeansOnly(PrivateMeans):
     """Agents use exact rewards; a run's ε is claimed for the released means."""
 
     def __init__(self):
-        super().__init__(own="exact")
+        super().__init__(own_feedback="true")
 
     def claimed_guarantees(self, env):
         whole, *_ = PrivateMeans().claimed_guarantees(env)
@@ -136,7 +136,7 @@ class NoisedRewardsOnly(LocalLaplace):
     """Agents use exact rewards; ε over a run is claimed for the noised ones."""
 
     def __init__(self):
-        super().__init__(own="exact")
+        super().__init__(own_feedback="true")
 
     def claimed_guarantees(self, env):
         return LocalLaplace(self.epsilon).claimed_guarantees(env)
@@ -188,27 +188,27 @@ class Reports(LocalLaplace):
 
 
 @refuted_by("black box", "all together", samples=6000)
-class ToldAndReported(Reports):
+class ReturnedAndReported(Reports):
     """One draw is published to the agent itself, another one to others."""
 
     def reset(self, env, rng):
         super().reset(env, rng)
         self._second = rng.reader((env.n_agents,), "second")
 
-    def tell(self, reward, env):
+    def alter_own_reward(self, reward, env):
         self._exact = np.clip(reward, 0.0, 1.0)
-        return super().tell(reward, env)
+        return super().alter_own_reward(reward, env)
 
     def send(self, message, env):
         return message.but(reward=self._noise.onto(self._exact, self._second.next()))
 
 
 @refuted_by("black box", "told mean")
-class ToldBeforeNoise(PrivateMeans):
+class ReturnedBeforeNoise(PrivateMeans):
     """The exact means of released values are published to the agents themselves."""
 
-    def told(self, env):
-        return {**super().told(env), "mean": self._own.s / np.maximum(self._own.n, 1)}
+    def published(self, env):
+        return {**super().published(env), "mean": self._own.s / np.maximum(self._own.n, 1)}
 
 
 @refuted_by("black box", "quality 0 of round 1")
@@ -218,9 +218,9 @@ class SideField(Reports):
     def sends(self, fields, env):
         return {**super().sends(fields, env), "quality": Field()}
 
-    def tell(self, reward, env):
+    def alter_own_reward(self, reward, env):
         self._exact = np.array(reward)
-        return super().tell(reward, env)
+        return super().alter_own_reward(reward, env)
 
     def send(self, message, env):
         return super().send(message, env).but(quality=self._exact)
@@ -230,9 +230,9 @@ class SideField(Reports):
 class WhoIsSilent(Reports):
     """No message if the reward is 0."""
 
-    def tell(self, reward, env):
+    def alter_own_reward(self, reward, env):
         self._exact = np.array(reward)
-        return super().tell(reward, env)
+        return super().alter_own_reward(reward, env)
 
     def send(self, message, env):
         return super().send(message, env).but(sent=message["sent"] & (self._exact > 0))
@@ -242,8 +242,8 @@ class WhoIsSilent(Reports):
 class Unclipped(Reports):
     """A reward outside [0, 1] gets the same noise."""
 
-    def tell(self, reward, env):
-        return self._noise.onto(reward, self._luck.next())
+    def alter_own_reward(self, reward, env):
+        return self._noise.onto(reward, self._stream.next())
 
 
 # -- fresh kinds: draws ------------------------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ class RewardStream(Reports):
 
     def reset(self, env, rng):
         super().reset(env, rng)
-        self._luck = Streams(env.seeds).reader((env.n_agents,), "reward")
+        self._stream = Streams(env.seeds).reader((env.n_agents,), "reward")
 
 
 @refuted_by("drawn law", "7 later, 0 runs on")
@@ -294,12 +294,12 @@ class SevenRoundsLater(Reports):
 
     def reset(self, env, rng):
         super().reset(env, rng)
-        self._stream, self._kept = self._luck, []
-        self._luck = self
+        self._inner, self._kept = self._stream, []
+        self._stream = self
 
     def next(self):
         again = len(self._kept) % 14 >= 7
-        self._kept.append(self._kept[-7] if again else self._stream.next().copy())
+        self._kept.append(self._kept[-7] if again else self._inner.next().copy())
         return self._kept[-1]
 
 
@@ -318,8 +318,8 @@ class LateReleases(PrivateMeans):
 class LastRound(Reports):
     """No noise in the last round."""
 
-    def tell(self, reward, env):
-        noised = super().tell(reward, env)
+    def alter_own_reward(self, reward, env):
+        noised = super().alter_own_reward(reward, env)
         return reward if (env.t + 1 >= env.horizon).all() else noised
 
 
@@ -327,16 +327,20 @@ class LastRound(Reports):
 class ThirdArm(Reports):
     """No noise for one arm."""
 
-    def tell(self, reward, env):
-        return np.where(env._arm == 2, reward, super().tell(reward, env)) if hasattr(env, "_arm") else reward
+    def alter_own_reward(self, reward, env):
+        return (
+            np.where(env._arm == 2, reward, super().alter_own_reward(reward, env)) if hasattr(env, "_arm") else reward
+        )
 
 
 @refuted_by("drawn law", "own rewards: what two rewards tell")
 class GentleOnes(Reports):
     """Four fifths of the noise if the reward is 1."""
 
-    def tell(self, reward, env):
-        return reward + np.where(reward == 1, 0.8, 1.0) * (super().tell(reward, env) - np.clip(reward, 0, 1))
+    def alter_own_reward(self, reward, env):
+        return reward + np.where(reward == 1, 0.8, 1.0) * (
+            super().alter_own_reward(reward, env) - np.clip(reward, 0, 1)
+        )
 
 
 @refuted_by("drawn law", "noise that is too narrow")

@@ -41,7 +41,7 @@ class BareWindows(SecAgg):
     def channel(self, env):
         channel = super().channel(env)
         if env.setting == "exploration":
-            channel.window = channel.min_cohort = 1
+            channel.batch_window = channel.min_cohort = 1
         return channel
 
 
@@ -49,7 +49,7 @@ class BareWindows(SecAgg):
 
 
 @jit
-def _bare(state, r, n, p, arms, reward, luck, vote):
+def _bare(state, r, n, p, arms, reward, uniforms, vote):
     for k in range(arms.size):
         if arms[k]:
             state.sums[r, n, k] += reward[k]
@@ -90,11 +90,11 @@ class HalfVotes(DPMASE):
 
 
 @jit
-def _late(state, r, n, p, arms, reward, luck, vote):
+def _late(state, r, n, p, arms, reward, uniforms, vote):
     for k in range(arms.size):
         if arms[k] and state.open[r, n, k] >= 3.0:
             state.noise[r, n] = 0.5  # its quantile is 0
-    return top_two._learn(state, r, n, p, arms, reward, luck, vote)
+    return top_two._learn(state, r, n, p, arms, reward, uniforms, vote)
 
 
 @refuted_by("black box", "same arm")

@@ -65,10 +65,10 @@ class ShrunkSum(After):
 class SometimesNothing(After):
     """One block in fifty releases 0."""
 
-    _luck = np.random.default_rng(0)
+    _stream = np.random.default_rng(0)
 
     def _after(self, z, n):
-        return np.where(self._luck.random(z.shape) < 0.02, 0.0, z)
+        return np.where(self._stream.random(z.shape) < 0.02, 0.0, z)
 
 
 @honest
@@ -119,33 +119,33 @@ class LoudUsers(LocalDiscreteLaplace):
 class TwiceForHalf(Reports):
     """Every second agent has twice the noise."""
 
-    def tell(self, reward, env):
+    def alter_own_reward(self, reward, env):
         x = np.clip(reward, 0.0, 1.0)
-        return x + (super().tell(reward, env) - x) * (1 + np.arange(x.shape[1]) % 2)
+        return x + (super().alter_own_reward(reward, env) - x) * (1 + np.arange(x.shape[1]) % 2)
 
 
 @honest
 class ClippedReports(Reports):
     """Noised rewards, clipped to [0, 1]."""
 
-    def tell(self, reward, env):
-        return np.clip(super().tell(reward, env), 0.0, 1.0)
+    def alter_own_reward(self, reward, env):
+        return np.clip(super().alter_own_reward(reward, env), 0.0, 1.0)
 
 
 @honest
 class TenthsReports(Reports):
     """Noised rewards, rounded to tenths."""
 
-    def tell(self, reward, env):
-        return np.round(super().tell(reward, env), 1)
+    def alter_own_reward(self, reward, env):
+        return np.round(super().alter_own_reward(reward, env), 1)
 
 
 @honest
 class WiderByReward(Reports):
     """Twice the noise from the hundredth round on."""
 
-    def tell(self, reward, env):
-        noise = super()._noise.onto(np.zeros(reward.shape), self._luck.next())
+    def alter_own_reward(self, reward, env):
+        noise = super()._noise.onto(np.zeros(reward.shape), self._stream.next())
         return np.clip(reward, 0, 1) + noise * (2 if (env.t >= 100).any() else 1)
 
 
@@ -162,8 +162,10 @@ class ClippedMeans(PrivateMeans):
 class Shyer(LocalBernoulli):
     """A coin biased by half of ε."""
 
-    def tell(self, reward, env):
-        return np.less(self._luck.next(), LocalBernoulli(self.epsilon / 2).chance(np.clip(reward, 0, 1))).astype(float)
+    def alter_own_reward(self, reward, env):
+        return np.less(self._stream.next(), LocalBernoulli(self.epsilon / 2).chance(np.clip(reward, 0, 1))).astype(
+            float
+        )
 
 
 @honest

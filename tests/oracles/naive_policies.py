@@ -1,6 +1,7 @@
 """Single-agent policies one scalar at a time, directly from their papers: all samples are used for every choice.
 
-Those that draw read the same words by `hushbandits.policies.luck`, itself tested apart, in the order that is said here.
+Those that draw read the same words by `hushbandits.policies.draws`, itself tested apart, in the order that is said
+here.
 """
 
 import math
@@ -8,7 +9,7 @@ import math
 import numpy as np
 from naive_estimators import naive_catoni, naive_median_of_means, naive_truncated
 
-from hushbandits.policies import luck as draws
+from hushbandits.policies import draws
 
 
 class Naive:
@@ -170,7 +171,7 @@ class LaplaceUCB(Index):
 
 
 class Thompson(Naive):
-    """The largest of one Beta draw per arm (its law: tests/policies/test_luck.py); for a reward in (0, 1), a coin."""
+    """The largest of one Beta draw per arm (its law: tests/policies/test_draws.py); a coin for rewards in (0, 1)."""
 
     def begin(self):
         self.wins, self.losses = [1] * self.arms, [1] * self.arms

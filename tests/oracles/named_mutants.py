@@ -3,7 +3,7 @@
 import dataclasses
 
 import numpy as np
-from canary_mutants import OwnLuck, Point, claim
+from canary_mutants import OwnDraws, Point, claim
 from graph_mutants import Reports
 from refuted import refuted_by
 
@@ -25,8 +25,8 @@ from hushbandits.wrappers.shuffle import Shuffle
 class ByArm(Reports):
     """Base of mutants whose draw depends on the arm."""
 
-    def tell(self, reward, env):
-        return self._noise.onto(np.clip(reward, 0.0, 1.0), self._turned(self._luck.next(), env._arm))
+    def alter_own_reward(self, reward, env):
+        return self._noise.onto(np.clip(reward, 0.0, 1.0), self._turned(self._stream.next(), env._arm))
 
 
 @refuted_by("drawn law", "what two rewards tell")
@@ -84,11 +84,11 @@ class NextReward(Reports):
 
     def reset(self, env, rng):
         super().reset(env, rng)
-        self._luck = Streams(env.seeds).reader((env.n_agents,), "reward")
-        self._luck.next()
+        self._stream = Streams(env.seeds).reader((env.n_agents,), "reward")
+        self._stream.next()
 
-    def tell(self, reward, env):
-        return np.clip(super().tell(reward, env), 0.0, 1.0)
+    def alter_own_reward(self, reward, env):
+        return np.clip(super().alter_own_reward(reward, env), 0.0, 1.0)
 
 
 # -- noise that depends on what it hides -----------------------------------------------------------------------------
@@ -166,11 +166,11 @@ class ArmsForRounds(LocalLaplace):
 
 @refuted_by("one run", "a reward")
 @refuted_by("black box", "black box")
-class AddRemove(OwnLuck):
+class AddRemove(OwnDraws):
     """Rewards in [−1, 1], with noise for one added or removed reward."""
 
     def send(self, message, env):
-        return message.map(lambda x: np.clip(x, -1, 1)).add(lambda n: Point(1 / self.epsilon), self._luck)
+        return message.map(lambda x: np.clip(x, -1, 1)).add(lambda n: Point(1 / self.epsilon), self._stream)
 
     def claimed_guarantees(self, env):
         either = hb.Adjacency("one reward replaced by any other in [-1, 1]", "reward", -1.0, 1.0)
@@ -206,7 +206,7 @@ class OwnField(Feedback):
 
     def __init__(self, *, wrappers=(), runs=1, **settings):
         inner = [] if any(w.name == "DiscreteLaplace" for w in wrappers) else [DiscreteLaplace(1.0), SecAgg()]
-        super().__init__(wrappers=[*wrappers, *inner], runs=runs, **{"users": "each", **settings})
+        super().__init__(wrappers=[*wrappers, *inner], runs=runs, **{"simulate_users": "individual", **settings})
 
     @property
     def report(self):

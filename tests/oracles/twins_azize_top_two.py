@@ -11,20 +11,20 @@ def _laplace(u, scale):
 
 
 def _pulls(seed, means):
-    luck = Steps(seed, "reward")
+    uniforms = Steps(seed, "reward")
 
     def pull(k):
-        return float(luck.random(len(means))[k] < means[k])
+        return float(uniforms.random(len(means))[k] < means[k])
 
     return pull
 
 
 def naive_top_two(seed, means, epsilon, delta, beta):
     """Return the pulled arms, in order, and the recommended arm."""
-    k, pull, luck = len(means), _pulls(seed, means), Steps(seed, "agent/AdaP-TT/draws")
+    k, pull, uniforms = len(means), _pulls(seed, means), Steps(seed, "agent/AdaP-TT/draws")
     mu, closed, last, opened, arms = [], [1] * k, [1] * k, [[] for _ in means], []
     for a in range(k):
-        _, u = luck.random(2)
+        _, u = uniforms.random(2)
         arms.append(a)
         mu.append(pull(a) + _laplace(u, 1 / epsilon))
 
@@ -48,7 +48,7 @@ def naive_top_two(seed, means, epsilon, delta, beta):
         return max(mu[b] - mu[j], 0) ** 2 / 2 / (1 / last[b] + 1 / last[j]) >= c
 
     while True:
-        coin, u = luck.random(2)
+        coin, u = uniforms.random(2)
         b = leader()
         a = b if coin < beta else challenger(b)
         arms.append(a)
@@ -64,7 +64,7 @@ def naive_top_two(seed, means, epsilon, delta, beta):
 
 def naive_dp_se(seed, means, epsilon, delta):
     """Return the number of pulls, and the recommended arm."""
-    pull, luck, active, pulls, e = (
+    pull, uniforms, active, pulls, e = (
         _pulls(seed, means),
         generator(seed, "agent/DP-SE-alone/noise"),
         [*range(len(means))],
@@ -76,7 +76,7 @@ def naive_dp_se(seed, means, epsilon, delta):
         log8, log4 = math.log(8 * m * e * e / delta), math.log(4 * m * e * e / delta)
         r = math.floor(max(32 * log8 / gap**2, 8 * log4 / (epsilon * gap))) + 1
         sums = {a: sum(pull(a) for _ in range(r)) for a in active}
-        noise = luck.random(len(means))
+        noise = uniforms.random(len(means))
         mu = {a: sums[a] / r + _laplace(noise[a], 1 / (epsilon * r)) for a in active}
         width = 2 * (math.sqrt(log8 / (2 * r)) + log4 / (epsilon * r))
         active, pulls, e = [a for a in active if max(mu.values()) - mu[a] <= width], pulls + r * m, e + 1

@@ -16,7 +16,7 @@ def naive_gosine(seed, edges, horizon, alpha=4.0, slack=None, shares=True):
     """
     m = len(edges)
     pull = rewards(seed, m, horizon, MEANS)
-    luck = generator(seed, "agent/GosInE" if slack is None else "agent/GosInE-async")
+    uniforms = generator(seed, "agent/GosInE" if slack is None else "agent/GosInE-async")
     c = min(math.ceil(K / m), K - 2)
     lists = [[(p * c + q) % K for q in range(c + 2)] if shares else list(range(K)) for p in range(m)]
     n, s = ([[0] * K for _ in range(m)] for _ in range(2))
@@ -26,7 +26,7 @@ def naive_gosine(seed, edges, horizon, alpha=4.0, slack=None, shares=True):
         whole = j**3 - (j - 1) ** 3
         return whole if slack is None else whole + int(u * (math.ceil((1 + slack) * whole) - whole + 1))
 
-    first = luck.random((m, 2)).tolist() if shares else []
+    first = uniforms.random((m, 2)).tolist() if shares else []
     end = [length(1, first[p][1]) for p in range(m)] if shares else [math.inf] * m
     played = []
     for t in range(1, horizon + 1):
@@ -41,7 +41,7 @@ def naive_gosine(seed, edges, horizon, alpha=4.0, slack=None, shares=True):
             phase[p][k] += 1
         played.append(arms)
         due = [p for p in range(m) if end[p] == t]
-        u = luck.random((m, 2)).tolist() if due else []
+        u = uniforms.random((m, 2)).tolist() if due else []
         for p in due:
             last[p], phase[p] = phase[p], [0] * K
         old = [list(it) for it in lists]

@@ -71,13 +71,13 @@ def corrupted(seed, pull, m, share, reading, good, horizon):
     liars = set(order[: math.floor(share * m)])
     u = Steps(seed, "wrapper/FalseMeans/samples").random((horizon, m))
 
-    def told(t, i, a):
+    def shown(t, i, a):
         x = pull(t, i, a)
         if i not in liars or (reading == "hide" and a not in good):
             return x
         return (0.0 if a in good else 0.9) + 0.1 * float(u[t - 1, i])
 
-    return liars, told
+    return liars, shown
 
 
 def naive_phases(pull, m, k, horizon, length, server, lost=lambda t, i: False):

@@ -203,7 +203,7 @@ def run(seed, routine, role, *, means, weights, epsilon, delta, eta, drift=0.0):
     needed = math.floor(math.log(delta) / math.log(eta))
     confidence = {"Decentralized": eta, "0-Privacy": delta, "1-Privacy": delta / n_agents}[role]
     players = [TWINS[routine](k_arms, confidence, epsilon) for _ in range(n_agents)]
-    turn, luck = Steps(seed, "activation"), Steps(seed, "reward")
+    turn, uniforms = Steps(seed, "activation"), Steps(seed, "reward")
     dice = Steps(seed, f"agent/{role}-{routine}/draws")
     kept, voters, rounds, sent = list(range(k_arms)), [set() for _ in means], 0, 0
     while True:
@@ -213,7 +213,7 @@ def run(seed, routine, role, *, means, weights, epsilon, delta, eta, drift=0.0):
             me.arms = list(kept)
         elif role != "1-Privacy":
             me.arms = [k for k in me.arms if k in kept]
-        u = luck.random(k_arms)
+        u = uniforms.random(k_arms)
         die = dice.random(1) if routine == "SER3" else None
         if len(me.arms) > 1:
             k = me.choose(die)
@@ -246,7 +246,7 @@ def run_ser4(seed, role, *, means, n_agents, epsilon, delta, phi, horizon, eta=N
         "0-Privacy": 1,
         "1-Privacy": math.inf,
     }
-    turn, luck = Steps(seed, "activation"), Steps(seed, "reward")
+    turn, uniforms = Steps(seed, "activation"), Steps(seed, "reward")
     dice = Steps(seed, f"agent/{role}-SER4/draws")
 
     def afresh():
@@ -256,11 +256,11 @@ def run_ser4(seed, role, *, means, n_agents, epsilon, delta, phi, horizon, eta=N
         return list(range(len(means))), [set() for _ in means]
 
     players, (kept, voters) = afresh(), unvoted()
-    regret, told, resets = 0.0, 0, 0
+    regret, shown, resets = 0.0, 0, 0
     for t in range(horizon):
         n = draw(turn, [1 / n_agents] * n_agents)
         now = means if t < horizon / 2 else [means[-1], *means[:-1]]
-        u, die = luck.random(len(means)), dice.random(2)
+        u, die = uniforms.random(len(means)), dice.random(2)
         me = players[n := 0 if role == "0-Privacy" else n]
         me.arms = list(kept) if len(kept) == 1 else [k for k in me.arms if k in kept]
         if not me.arms:
@@ -270,7 +270,7 @@ def run_ser4(seed, role, *, means, n_agents, epsilon, delta, phi, horizon, eta=N
         if k is not None:
             regret += max(now) - now[k]
             if die[1] < phi:
-                told, resets = told + 1, resets + 1
+                shown, resets = shown + 1, resets + 1
                 if role == "1-Privacy":  # no other player receives it
                     players[n] = afresh()[n]
                 else:
@@ -280,9 +280,9 @@ def run_ser4(seed, role, *, means, n_agents, epsilon, delta, phi, horizon, eta=N
             out = me.learn(k, float(u[k] < now[k]))
             me.arms = [j for j in me.arms if j not in out]
             for j in out:
-                told += 1
+                shown += 1
                 voters[j].add(n)
                 if len(voters[j]) >= needed[role]:
                     kept.remove(j)
-    messages = {"Decentralized": told, "0-Privacy": (n_agents - 1) * horizon, "1-Privacy": 0}[role]
+    messages = {"Decentralized": shown, "0-Privacy": (n_agents - 1) * horizon, "1-Privacy": 0}[role]
     return regret, messages, len(kept), resets

@@ -12,7 +12,7 @@ from hushbandits.baselines.gossip import second_eigenvalue
 from hushbandits.baselines.martinez2019 import chebyshev, stage_length
 from hushbandits.core import Streams
 from hushbandits.envs.network.graphs import adjacency
-from hushbandits.policies import luck as draws
+from hushbandits.policies import draws
 
 K = len(MEANS)
 
@@ -112,7 +112,7 @@ def naive_coop(seed, graph, m, horizon, extra, rate=0.0, gamma=1.01, sigma=0.5):
     return actions
 
 
-def naive_ddub(seed, graph, m, horizon, rate=0.0, eta=2.0, sigma=0.5, epsilon=1 / 22, rechoose=False):
+def naive_ddub(seed, graph, m, horizon, rate=0.0, eta=2.0, sigma=0.5, epsilon=1 / 22, rechoose_on_stale=False):
     """Algorithm 1; the steps' weights are held against the Chebyshev polynomials elsewhere."""
     world = World(seed, graph, m, horizon, rate)
     second = float(second_eigenvalue(np.array([world.p]))[0])
@@ -130,7 +130,7 @@ def naive_ddub(seed, graph, m, horizon, rate=0.0, eta=2.0, sigma=0.5, epsilon=1 
         for a in range(m):
             if t <= K:
                 chosen[a] = t - 1
-            elif step == 0 or rechoose:
+            elif step == 0 or rechoose_on_stale:
                 index = []
                 for k in range(K):
                     r, n = alpha[0][a][k], alpha[1][a][k]
@@ -140,7 +140,7 @@ def naive_ddub(seed, graph, m, horizon, rate=0.0, eta=2.0, sigma=0.5, epsilon=1 
         for a, arm in enumerate(chosen):
             for i, x in enumerate((world.pull(t, a, arm), 1.0)):
                 fresh[i][a][arm] += x
-                if rechoose and t > K:
+                if rechoose_on_stale and t > K:
                     alpha[i][a][arm] += x / m
         actions.append(list(chosen))
         if t <= K:
@@ -158,7 +158,7 @@ def naive_ddub(seed, graph, m, horizon, rate=0.0, eta=2.0, sigma=0.5, epsilon=1 
             step, known = 0, (t - length) * m
             done = [[[done[i][a][k] + y[i][a][k] for k in range(K)] for a in range(m)] for i in range(2)]
             alpha = [
-                [[done[i][a][k] + (fresh[i][a][k] / m if rechoose else 0) for k in range(K)] for a in range(m)]
+                [[done[i][a][k] + (fresh[i][a][k] / m if rechoose_on_stale else 0) for k in range(K)] for a in range(m)]
                 for i in range(2)
             ]  # fmt: skip
             y, before, fresh = fresh, zeros(), zeros()
@@ -167,11 +167,11 @@ def naive_ddub(seed, graph, m, horizon, rate=0.0, eta=2.0, sigma=0.5, epsilon=1 
 
 def naive_dec_ts(seed, graph, m, horizon, rate=0.0, eta=None):
     world, eta = World(seed, graph, m, horizon, rate), m if eta is None else eta
-    luck = Streams(seed[None]).below("agent/Dec-TS").cursors(m)
+    uniforms = Streams(seed[None]).below("agent/Dec-TS").cursors(m)
     wins, losses = [[1.0] * K for _ in range(m)], [[1.0] * K for _ in range(m)]
     actions = []
     for t in range(1, horizon + 1):
-        arms = [draws.largest_beta(luck, a, np.array(wins[a]), np.array(losses[a]), 0.0) for a in range(m)]
+        arms = [draws.largest_beta(uniforms, a, np.array(wins[a]), np.array(losses[a]), 0.0) for a in range(m)]
         for a, arm in enumerate(arms):
             x = world.pull(t, a, arm)
             wins[a][arm] += eta * x
@@ -197,11 +197,11 @@ def greedily(near):
     return leaders
 
 
-def naive_cmp(seed, graph, m, horizon, life, rate=0.0, partition="largest", **params):
+def naive_cmp(seed, graph, m, horizon, max_hops, rate=0.0, partition="largest", **params):
     """A follower's leader is the nearest, the lowest on ties."""
     d, pull = hops(graph, m), rewards(seed, m, horizon)
-    life = m if life is None else life
-    near = {a: {b for b in range(m) if b != a and d[a][b] <= life} for a in range(m)}
+    max_hops = m if max_hops is None else max_hops
+    near = {a: {b for b in range(m) if b != a and d[a][b] <= max_hops} for a in range(m)}
     if partition == "greedy":
         leaders = greedily(near)
     else:
@@ -211,7 +211,7 @@ def naive_cmp(seed, graph, m, horizon, life, rate=0.0, partition="largest", **pa
     lost = Steps(seed, "wrapper/Loss/drop").random((horizon, m)) < rate
     guesses = generator(seed, "agent/CMP-UCB")
     pi = {v: Led(K, m * horizon, **params) for v in leaders}
-    log, actions, told = [], [], [None] * m
+    log, actions, shown = [], [], [None] * m
     for t in range(1, horizon + 1):
         guess = guesses.integers(K, size=m)
         for v in leaders:
@@ -222,8 +222,8 @@ def naive_cmp(seed, graph, m, horizon, life, rate=0.0, partition="largest", **pa
         for w in range(m):
             v = leads[w]
             if w != v and t > d[v][w] and not lost[t - d[v][w] - 1, v]:
-                told[w] = actions[t - d[v][w] - 1][v]
-        arms = [pi[w].choose() if w in pi else int(guess[w]) if told[w] is None else told[w] for w in range(m)]
+                shown[w] = actions[t - d[v][w] - 1][v]
+        arms = [pi[w].choose() if w in pi else int(guess[w]) if shown[w] is None else shown[w] for w in range(m)]
         for v in leaders:
             pi[v].update(arms[v], pull(t, v, arms[v]))
         log += [(t, w, arm, pull(t, w, arm)) for w, arm in enumerate(arms) if not lost[t - 1, w]]

@@ -30,9 +30,9 @@ def ucb(s, n, t):
     return index.index(max(index))
 
 
-def naive_multi_ucb(seed, graph, m, life, horizon):
+def naive_multi_ucb(seed, graph, m, max_hops, horizon):
     d, pull = hops(graph, m), rewards(seed, m, horizon)
-    life = m if life is None else life
+    max_hops = m if max_hops is None else max_hops
     log, actions = [], []
     for t in range(1, horizon + 1):
         arms = []
@@ -40,7 +40,7 @@ def naive_multi_ucb(seed, graph, m, life, horizon):
             n, s = [0] * 3, [0.0] * 3
             for when, who, arm, x in log:
                 # before round t, agent a knows what another did up to round t − d; itself up to t − 1
-                if who == a or (d[a][who] <= life and when <= t - d[a][who]):
+                if who == a or (d[a][who] <= max_hops and when <= t - d[a][who]):
                     n[arm] += 1
                     s[arm] += x
             arms.append(ucb(s, n, t))
@@ -49,10 +49,10 @@ def naive_multi_ucb(seed, graph, m, life, horizon):
     return actions
 
 
-def naive_private_ucb(seed, graph, m, life, horizon, epsilon, v):
+def naive_private_ucb(seed, graph, m, max_hops, horizon, epsilon, v):
     d, pull = hops(graph, m), rewards(seed, m, horizon)
-    life = m if life is None else life
-    luck = Steps(seed, "wrapper/PrivateMeans").random((horizon, m))
+    max_hops = m if max_hops is None else max_hops
+    uniforms = Steps(seed, "wrapper/PrivateMeans").random((horizon, m))
     own_n, own_s = [[0] * 3 for _ in range(m)], [[0.0] * 3 for _ in range(m)]
     hat = [[0.0] * 3 for _ in range(m)]
     last = [[0] * 3 for _ in range(m)]  # W_n: the count at the last release
@@ -66,7 +66,7 @@ def naive_private_ucb(seed, graph, m, life, horizon, epsilon, v):
                 continue
             n, s = own_n[a][:], own_s[a][:]
             for b in range(m):
-                if b != a and d[a][b] <= life and t - d[a][b] >= 1:
+                if b != a and d[a][b] <= max_hops and t - d[a][b] >= 1:
                     mean, count = published[t - d[a][b] - 1][b]
                     for k in range(3):
                         n[k] += count[k]
@@ -78,7 +78,7 @@ def naive_private_ucb(seed, graph, m, life, horizon, epsilon, v):
             n = own_n[a][k]
             if sum(i ** (-v / 2) for i in range(last[a][k] + 1, n + 1)) >= n ** (-v / 2) / epsilon:
                 last[a][k] = n
-                mean = own_s[a][k] / n + naive_laplace(luck[t - 1][a], n ** (v / 2 - 1))
+                mean = own_s[a][k] / n + naive_laplace(uniforms[t - 1][a], n ** (v / 2 - 1))
                 hat[a][k] = round(mean * 2**30) / 2**30
         published.append([(hat[a][:], [own_n[a][k] if last[a][k] else 0 for k in range(3)]) for a in range(m)])
         actions.append(arms)
@@ -86,18 +86,18 @@ def naive_private_ucb(seed, graph, m, life, horizon, epsilon, v):
 
 
 def naive_quack(
-    seed, graph, m, horizon, policy="UCB", leader=None, rate=0.0, extra_delay=0, pause=0, means=MEANS, **params
+    seed, graph, m, horizon, policy="UCB", leader=None, rate=0.0, hop_delay=0, pause=0, means=MEANS, **params
 ):
     d, pull, k = hops(graph, m), rewards(seed, m, horizon, means), len(means)
     totals = [sum(d[v].values()) for v in range(m)]
     leader = totals.index(min(totals)) if leader is None else leader
-    late = {w: d[leader][w] * (1 + extra_delay) for w in range(m)}
+    late = {w: d[leader][w] * (1 + hop_delay) for w in range(m)}
     lost = Steps(seed, "wrapper/Loss/drop").random((horizon, m)) < rate
     guesses = generator(seed, f"agent/QuACK-{policy}")
-    luck = Streams(seed[None]).below(f"agent/QuACK-{policy}").cursors(1, "policy")
-    pi = naive_policy(policy, k, m * horizon, luck, **params)
+    uniforms = Streams(seed[None]).below(f"agent/QuACK-{policy}").cursors(1, "policy")
+    pi = naive_policy(policy, k, m * horizon, uniforms, **params)
     queues = [[] for _ in range(k)]
-    log, actions, told = [], [], [None] * m  # the last instruction that reached a follower
+    log, actions, shown = [], [], [None] * m  # the last instruction that reached a follower
     for t in range(1, horizon + 1):
         guess = guesses.integers(k, size=m)  # one per agent and round, as long as any agent guesses
         if t <= pause:
@@ -116,18 +116,18 @@ def naive_quack(
         for w in range(m):
             said = t - late[w]
             if w != leader and said > pause and not lost[said - 1, leader]:
-                told[w] = actions[said - 1][leader]
-        arms = [arm if w == leader else int(guess[w]) if told[w] is None else told[w] for w in range(m)]
+                shown[w] = actions[said - 1][leader]
+        arms = [arm if w == leader else int(guess[w]) if shown[w] is None else shown[w] for w in range(m)]
         log += [(t, w, a, pull(t, w, a)) for w, a in enumerate(arms) if not lost[t - 1, w]]
         pi.update(arm, pull(t, leader, arm))
         actions.append(arms)
     return actions
 
 
-def naive_byzantine_ucb(seed, graph, m, life, horizon, epsilon, rate, fraction, mean, sigma=0.5):
-    d, life = hops(graph, m), m if life is None else life
+def naive_byzantine_ucb(seed, graph, m, max_hops, horizon, epsilon, rate, fraction, mean, sigma=0.5):
+    d, max_hops = hops(graph, m), m if max_hops is None else max_hops
     u = Steps(seed, "reward").random((horizon, m))
-    luck = Steps(seed, "wrapper/Huber/replace").random((horizon, 2, m))
+    uniforms = Steps(seed, "wrapper/Huber/replace").random((horizon, 2, m))
     byzantine = generator(seed, "wrapper/Huber").permutation(m)[: math.floor(fraction * m)].tolist()
     twins = {"trimmed": lambda s, d: naive_trimmed(s, d, epsilon), "mean": lambda s, d: math.fsum(s) / len(s)}
     estimate = twins[mean] if mean in twins else make_estimator(mean, epsilon)  # itself equal to a twin
@@ -147,10 +147,10 @@ def naive_byzantine_ucb(seed, graph, m, life, horizon, epsilon, rate, fraction, 
         rewards = [float(u[t - 1, a] < MEANS[arm]) for a, arm in enumerate(arms)]
         for a, arm in enumerate(arms):
             samples[a][arm].append(rewards[a])  # the own reward is clean
-        hit = [a in byzantine and luck[t - 1, 0, a] < rate for a in range(m)]
-        reports.append([(arms[a], luck[t - 1, 1, a] if hit[a] else rewards[a]) for a in range(m)])
+        hit = [a in byzantine and uniforms[t - 1, 0, a] < rate for a in range(m)]
+        reports.append([(arms[a], uniforms[t - 1, 1, a] if hit[a] else rewards[a]) for a in range(m)])
         for a in range(m):
-            for far, b in sorted((d[a][b], b) for b in range(m) if b != a and d[a][b] <= min(life, t)):
+            for far, b in sorted((d[a][b], b) for b in range(m) if b != a and d[a][b] <= min(max_hops, t)):
                 arm, x = reports[t - far][b]
                 samples[a][arm].append(x)
         actions.append(arms)
@@ -158,9 +158,9 @@ def naive_byzantine_ucb(seed, graph, m, life, horizon, epsilon, rate, fraction, 
 
 
 def naive_noised(seed, m, horizon, epsilon, v, listen):
-    """DP-UCB-INT, or Private-UCB with own="noised" on the complete graph."""
+    """DP-UCB-INT, or Private-UCB with own_feedback="private" on the complete graph."""
     u = Steps(seed, "reward").random((horizon, m))
-    luck = Steps(seed, "wrapper/PrivateMeans").random((horizon, m))
+    uniforms = Steps(seed, "wrapper/PrivateMeans").random((horizon, m))
     n, s = [[0] * 3 for _ in range(m)], [[0.0] * 3 for _ in range(m)]
     hat, last = [[0.0] * 3 for _ in range(m)], [[0] * 3 for _ in range(m)]
     actions = []
@@ -181,7 +181,7 @@ def naive_noised(seed, m, horizon, epsilon, v, listen):
             c = n[a][k]
             if math.fsum(i ** (-v / 2) for i in range(last[a][k] + 1, c + 1)) >= c ** (-v / 2) / epsilon:
                 last[a][k] = c
-                x = luck[t - 1, a]
+                x = uniforms[t - 1, a]
                 b = c ** (v / 2 - 1)
                 mean = s[a][k] / c + (b * math.log(2 * x + 2.0**-53) if x < 0.5 else -b * math.log(2 * (1 - x)))
                 hat[a][k] = round(mean * 2**30) / 2**30

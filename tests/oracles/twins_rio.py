@@ -12,7 +12,7 @@ def dp_mase(seed, n_agents, means, epsilon, delta, beta, weights):
     """Algorithms 2 and 4 of Rio et al. 2023, one scalar at a time, on the same random streams."""
     k_arms = len(means)
     threshold = math.floor(math.log(delta) / math.log(beta))
-    turn, luck, noise = Steps(seed, "activation"), Steps(seed, "reward"), generator(seed, "agent/DP-MASE/noise")
+    turn, uniforms, noise = Steps(seed, "activation"), Steps(seed, "reward"), generator(seed, "agent/DP-MASE/noise")
     everyone = {n for n in range(n_agents) if weights[n] > 0}
     agents = [{"set": set(range(k_arms)), "sum": [0.0] * k_arms, "e": 1, "t": 0, "m": k_arms} for _ in range(n_agents)]
     active, voters, rounds = set(range(k_arms)), [set() for _ in range(k_arms)], 0
@@ -25,7 +25,7 @@ def dp_mase(seed, n_agents, means, epsilon, delta, beta, weights):
             if run > u * total:
                 n = candidate
                 break
-        x = [float(p < mean) for p, mean in zip(luck.random(k_arms), means, strict=True)]
+        x = [float(p < mean) for p, mean in zip(uniforms.random(k_arms), means, strict=True)]
         me = agents[n]
         if len(me["set"]) <= 1:
             order.remove(n)
@@ -111,14 +111,14 @@ def dp_mase_rounds(seed, n_agents, means, epsilon, delta, beta):  # pragma: no c
 def corrupted_elimination(seed, n_agents, means, p, needed, xi=0.0, shared=False, alone=False):
     """Algorithm 3 of Rio et al. 2023 (and the baselines) one scalar at a time, on the same random streams."""
     k_arms = len(means)
-    turn, luck = Steps(seed, "activation"), Steps(seed, "reward")
+    turn, uniforms = Steps(seed, "activation"), Steps(seed, "reward")
     mask = generator(seed, "wrapper/VoteCorruption/drop")
     order = list(range(n_agents))
     agents = [{"set": set(range(k_arms)), "sum": [0.0] * k_arms, "t": 0} for _ in range(n_agents)]
     active, voters, sent, rounds = set(range(k_arms)), [set() for _ in range(k_arms)], 0, 0
     while len(active) > 1 and order:
         n = order[min(int(turn.random() * len(order)), len(order) - 1)]
-        x = [float(u < mean) for u, mean in zip(luck.random(k_arms), means, strict=True)]
+        x = [float(u < mean) for u, mean in zip(uniforms.random(k_arms), means, strict=True)]
         me = agents[0 if shared else n]
         if len(me["set"]) <= 1:
             order.remove(n)

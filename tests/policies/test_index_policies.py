@@ -10,7 +10,7 @@ from kinds import each_once
 from naive_policies import NAIVE, naive_policy
 
 from hushbandits.core import Streams, jit, spawn_seeds
-from hushbandits.policies.shelf import list_policies, make_policy
+from hushbandits.policies.registry import list_policies, make_policy
 
 #: Other parameters than the defaults.
 PARAMS = {
@@ -37,9 +37,9 @@ def agree(name, params, table):
     """Play a table of rewards, (plays, K), with the policy and its twin."""
     plays, arms = table.shape
     policy = make_policy(name, **params)
-    luck = seeded(policy, 1)
-    twin = naive_policy(name, arms, plays, luck, **params)
-    state = policy.state(1, arms, plays, luck)
+    cursors = seeded(policy, 1)
+    twin = naive_policy(name, arms, plays, cursors, **params)
+    state = policy.state(1, arms, plays, cursors)
     for t in range(plays):
         arm = policy.choose(state, 0)
         assert twin.agrees(arm), (t, arm)
@@ -84,16 +84,16 @@ def test_a_policy_equals_its_twin_on_ties(name, data):
 
 
 @pytest.mark.parametrize("name", list_policies())
-def test_learners_do_not_meet(name):
+def test_learners_do_not_fit(name):
     """A learner depends neither on the others nor on how often they play."""
     policy, arms, plays = make_policy(name), 4, 60
     table = np.random.default_rng(3).random((3, plays, arms)).round()
-    luck = seeded(policy, 3)
+    cursors = seeded(policy, 3)
     alone = []
     for r in range(3):
-        state = policy.state(1, arms, plays, None if luck is None else luck[r : r + 1].copy())
+        state = policy.state(1, arms, plays, None if cursors is None else cursors[r : r + 1].copy())
         alone.append(played(policy, state, 0, table[r]))
-    state, together, t = policy.state(3, arms, plays, luck), [[], [], []], [0, 0, 0]
+    state, together, t = policy.state(3, arms, plays, cursors), [[], [], []], [0, 0, 0]
     for r in np.random.default_rng(4).permutation(np.repeat(np.arange(3), plays)):
         arm = policy.choose(state, r)
         policy.update(state, r, arm, table[r, t[r], arm])

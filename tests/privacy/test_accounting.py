@@ -200,7 +200,7 @@ def test_a_block_costs_what_its_survivors_noise_leaves(id, env, oracle, always):
 
 
 def test_what_dropouts_cost_through_a_shuffler():
-    env = hb.make_batched("ShuffleDP-v0", t_min=0.75)
+    env = hb.make_batched("ShuffleDP-v0", min_participants=0.75)
     env.reset(0)
     mechanism = env.mechanism
     plan = mechanism.planned(64)
@@ -218,7 +218,7 @@ def test_what_dropouts_cost_through_a_shuffler():
     assert weaker < 40
     assert mechanism.price(64, 30).delta == pytest.approx((1 + math.exp(cost)) * 2.0**-weaker, rel=1e-6)
 
-    env = hb.make_batched("ShuffleDP-v0", shuffle="pure", t_min=0.75)
+    env = hb.make_batched("ShuffleDP-v0", shuffle="pure", min_participants=0.75)
     env.reset(0)
     assert env.mechanism.price(64, 48).epsilon == pytest.approx(1.0)
     half = one_pays(64, 30, env.mechanism.planned(64).g, 0.5, 48)

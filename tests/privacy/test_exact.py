@@ -85,7 +85,7 @@ def test_the_operating_system_s_randomness_takes_no_seed():
 def test_every_mechanism_draws_exact_noise_that_no_seed_repeats(id):
     totals = []
     for _ in range(2):
-        env = hb.make_batched(id, runs=2, noise="exact", users="each", horizon=200)
+        env = hb.make_batched(id, runs=2, noise="exact", simulate_users="individual", horizon=200)
         env.reset(0)
         env.pull((np.zeros((2, 1), int), np.full((2, 1), 40)))
         totals.append(env.talk().inbox.total("reward"))

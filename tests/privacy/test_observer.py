@@ -22,13 +22,13 @@ def test_accuracy_by_enumeration():
         assert naming_accuracy(ballots, good) == pytest.approx(sum(good[k] for k in guesses) / len(guesses))
 
 
-def test_silence_tells_nothing_and_a_full_ballot_everything():
+def test_silence_shows_nothing_and_a_full_ballot_everything():
     good = np.arange(10) == 3
     assert naming_accuracy(np.zeros((1, 10), bool), good) == pytest.approx(0.1)
     assert naming_accuracy(~good[None], good) == 1
 
 
-def test_who_told_most_shares_ties():
+def test_who_shown_most_shares_ties():
     ballots = np.zeros((1, 3, 4), bool)
     ballots[0, :2, :2] = True
     assert named_rows(ballots, np.zeros((1, 4), bool))[1].tolist() == [[0.5, 0.5, 0.0]]
@@ -69,5 +69,5 @@ def test_agents_that_never_act_do_not_thin_the_mean():
 
 def test_behind_secagg_an_observer_of_one_agent_learns_nothing():
     team = hb.make_team("DP-MASE", epsilon=1.0)
-    env = assemble("DPMASE-v0", team, runs=5, env={"n_agents": 12}, wrappers=[SecAgg(window=50)])
+    env = assemble("DPMASE-v0", team, runs=5, env={"n_agents": 12}, wrappers=[SecAgg(batch_window=50)])
     np.testing.assert_allclose(rollout(env, team, 0)["named"], 0.1)

@@ -12,7 +12,7 @@ from hushbandits.privacy.noise import tail_quantile
 from hushbandits.privacy.plans import (
     Plan,
     central_pure,
-    checked_t_min,
+    checked_participants,
     confidence_level,
     distributed_concentrated,
     distributed_pure,
@@ -104,10 +104,10 @@ def test_confidence(confidence, horizon, p):
     assert confidence_level(confidence, horizon) == p
 
 
-@pytest.mark.parametrize("t_min", [1, 2, 1.0, 0.5, 1e-9])
-def test_who_is_sure_may_be_a_share_or_a_count(t_min):
-    assert checked_t_min(t_min) == t_min
-    assert type(checked_t_min(t_min)) is type(t_min)
+@pytest.mark.parametrize("min_participants", [1, 2, 1.0, 0.5, 1e-9])
+def test_who_is_sure_may_be_a_share_or_a_count(min_participants):
+    assert checked_participants(min_participants) == min_participants
+    assert type(checked_participants(min_participants)) is type(min_participants)
 
 
 def test_a_whole_number_is_not_rounded_up():

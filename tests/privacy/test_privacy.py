@@ -103,8 +103,8 @@ def test_chernoff_s_bound_of_a_gaussian_has_a_closed_form():
 def decoded(users, n, blocks, id="DistDP-v0", **env):
     """Blocks of fifty servers with separate noise: a server costs less than a run."""
     shape = blocks // 50, 50
-    core = hb.make_batched(id, runs=shape[0], n_agents=shape[1], users=users, means=(0.3, 0.7), **env)
-    core.reset(1 if users == "pooled" else 2)
+    core = hb.make_batched(id, runs=shape[0], n_agents=shape[1], simulate_users=users, means=(0.3, 0.7), **env)
+    core.reset(1 if users == "aggregate" else 2)
     core.pull((np.zeros(shape, int), np.full(shape, n)))
     return core.talk().inbox.total("reward").ravel()
 
@@ -113,15 +113,15 @@ def decoded(users, n, blocks, id="DistDP-v0", **env):
 @pytest.mark.parametrize("rewards", ["bernoulli", "clipped-gaussian", "beta"])
 @pytest.mark.parametrize("n", [3, 64, 700])
 def test_pooled_and_per_user_blocks_agree_in_law(rewards, n):
-    one, other = (decoded(users, n, 1500, rewards=rewards) for users in ("pooled", "each"))
+    one, other = (decoded(users, n, 1500, rewards=rewards) for users in ("aggregate", "individual"))
     assert two_sample(one, other) > LEVEL
 
 
 PROTOCOLS = {
     "DistRDP-v0": {"scale": 3.0},
-    "DistRDP-v0 dropouts": {"t_min": 0.5, "wrappers": [Loss(0.3)]},
+    "DistRDP-v0 dropouts": {"min_participants": 0.5, "wrappers": [Loss(0.3)]},
     "DistCDP-v0": {},
-    "DistDP-v0 dropouts": {"t_min": 0.5, "wrappers": [Loss(0.3)]},
+    "DistDP-v0 dropouts": {"min_participants": 0.5, "wrappers": [Loss(0.3)]},
     "CentralDP-v0": {},
     "CentralDP-v0 discrete": {"discrete": True},
     "LocalDP-v0": {"wrappers": [Huber(0.2)]},
@@ -134,7 +134,9 @@ PROTOCOLS = {
 @pytest.mark.parametrize("case", PROTOCOLS)
 def test_pooled_and_per_user_blocks_agree_in_law_for_every_protocol(case):
     id, env = case.split()[0], PROTOCOLS[case]
-    one, other = (decoded(users, 100, 1200, id, rewards="clipped-gaussian", **env) for users in ("pooled", "each"))
+    one, other = (
+        decoded(users, 100, 1200, id, rewards="clipped-gaussian", **env) for users in ("aggregate", "individual")
+    )
     assert two_sample(one, other) > LEVEL
     assert np.unique(one).size > 20
 
@@ -146,7 +148,9 @@ def test_the_analyzer_s_error_stays_within_the_theorem_s_bound(id, epsilon):
     # |z − Σx| ≤ τ/g + √((n/2g²) ln(2/p)) but for probability 2p: the noise's tail, and Hoeffding on the rounding.
     p, n, shape = 0.05, 400, (12, 50)
     extra = {"discrete": True} if id == "CentralDP-v0" else {}
-    core = hb.make_batched(id, runs=shape[0], n_agents=shape[1], epsilon=epsilon, confidence=p, users="each", **extra)
+    core = hb.make_batched(
+        id, runs=shape[0], n_agents=shape[1], epsilon=epsilon, confidence=p, simulate_users="individual", **extra
+    )
     core.reset(7)
     core.pull((np.zeros(shape, int), np.full(shape, n)))
     exact = core._report()["reward"].total()

@@ -33,14 +33,14 @@ MECHANISMS = [
     ("CentralDP-v0", {}),
     ("CentralDP-v0", {"discrete": True}),
     ("DistDP-v0", {}),
-    ("DistDP-v0", {"t_min": 0.75}),
+    ("DistDP-v0", {"min_participants": 0.75}),
     ("DistRDP-v0", {}),
-    ("DistRDP-v0", {"t_min": 0.75, "scale": 1.0}),
+    ("DistRDP-v0", {"min_participants": 0.75, "scale": 1.0}),
     ("DistCDP-v0", {}),
-    ("DistCDP-v0", {"t_min": 0.75, "scale": 1.0}),
+    ("DistCDP-v0", {"min_participants": 0.75, "scale": 1.0}),
     ("LocalDP-v0", {}),
     ("ShuffleDP-v0", {}),
-    ("ShuffleDP-v0", {"t_min": 0.75}),
+    ("ShuffleDP-v0", {"min_participants": 0.75}),
     ("ShuffleDP-v0", {"shuffle": "pure"}),
     ("ShuffleDP-v0", {"shuffle": "binary-sum"}),
     ("ShuffleDP-v0", {"shuffle": "binary-sum", "calibrate": "exact"}),
@@ -125,7 +125,12 @@ def test_laws_of_sums_reach_far_into_their_tails():
 @rows("name", sorted(LAWS))
 def test_unbounded_rewards_void_every_promise(name):
     law = LAWS[name]()
-    for wrapper in (PrivateMeans(), PrivateMeans(own="noised"), LocalLaplace(), LocalLaplace(own="noised")):
+    for wrapper in (
+        PrivateMeans(),
+        PrivateMeans(own_feedback="private"),
+        LocalLaplace(),
+        LocalLaplace(own_feedback="private"),
+    ):
         try:
             env = hb.make_batched("CoopNetwork-v0", n_agents=4, rewards=law, wrappers=[wrapper])
         except ValueError:  # some refuse such rewards
@@ -206,7 +211,7 @@ def test_the_base_decides_what_a_mechanism_of_ones_own_may_promise():
 
 @rows(("id", "env"), MECHANISMS)
 def test_a_lossy_env_voids_what_counts_on_every_user(id, env):
-    counts, enforced = id.startswith(("Dist", "Shuffle")), id.startswith("Dist") and "t_min" in env
+    counts, enforced = id.startswith(("Dist", "Shuffle")), id.startswith("Dist") and "min_participants" in env
     for wrappers, loses in (([], False), ([Loss(0.0)], False), ([Loss(0.05)], True), ([Huber(0.1)], False)):
         (promise, *_) = hb.make_batched(id, wrappers=wrappers, **env).guarantees()
         assert math.isinf(promise.epsilon) == (loses and counts and not enforced)
@@ -222,35 +227,35 @@ def test_a_lossy_env_voids_what_counts_on_every_user(id, env):
 # -- local noise on a graph -----------------------------------------------------------------------------------------
 
 
-def arms_after(first, own, grid=None, epsilon=1.0, runs=10, n_agents=40):
+def arms_after(first, own, levels=None, epsilon=1.0, runs=10, n_agents=40):
     """Return an observer's view of two arms' third round: UCB plays the better of its first two rewards."""
-    wrapper = LocalLaplace(epsilon, own=own, grid=grid)
-    kwargs = {"n_agents": n_agents, "graph": "cycle", "life": 1, "horizon": 3, "means": [0.5, 0.5]}
+    wrapper = LocalLaplace(epsilon, own_feedback=own, quantization_levels=levels)
+    kwargs = {"n_agents": n_agents, "graph": "cycle", "max_hops": 1, "horizon": 3, "means": [0.5, 0.5]}
     env = hb.make_batched("CoopNetwork-v0", runs=runs, wrappers=[wrapper], **kwargs)
     fixed = lambda self, u, location: np.full(u.shape, 0.5 if env._t[0] else first)  # noqa: E731
     env.law = type("Fixed", (type(env.law),), {"quantile": fixed})()
     team = hb.make_team("UCB1")
     obs = env.reset(0)
     team.reset(env, own_streams(env, team))
-    told = []
+    shown = []
     while obs.live.any():
         arms = np.array(team.act(obs))
         obs = env.pull(arms)
-        told.append(obs.reward.copy())
+        shown.append(obs.reward.copy())
         obs = env.talk(team.speak(obs.reward))
         team.hear(obs.inbox)
     posted = env._ring.values["reward"][env._ring.t % env._ring.depth]
-    return arms, told, posted
+    return arms, shown, posted
 
 
-def test_arms_tell_on_exact_own_rewards_but_not_on_noised_ones():
-    low, high = (arms_after(first, "exact")[0] for first in (0.0, 1.0))
+def test_arms_show_on_exact_own_rewards_but_not_on_noised_ones():
+    low, high = (arms_after(first, "true")[0] for first in (0.0, 1.0))
     assert (low != high).all()  # the third arm reveals the first reward with certainty
-    low, high = (arms_after(first, "noised", n_agents=400)[0].mean() for first in (0.0, 1.0))
+    low, high = (arms_after(first, "private", n_agents=400)[0].mean() for first in (0.0, 1.0))
     assert abs(low - high) < math.tanh(0.5)  # randomized response at ε = 1 reveals no more
     for grid in (None, 64):
-        _, told, posted = arms_after(0.3, "noised", grid)
-        np.testing.assert_array_equal(told[-1], posted)  # the message equals the published own reward, drawn once
+        _, shown, posted = arms_after(0.3, "private", grid)
+        np.testing.assert_array_equal(shown[-1], posted)  # the message equals the published own reward, drawn once
 
 
 def excluded(reports, epsilon, candidate):
@@ -265,14 +270,14 @@ def excluded(reports, epsilon, candidate):
     return out / len(reports)
 
 
-def test_a_doubles_last_bits_tell_and_the_grids_do_not():
-    _, _, posted = arms_after(0.0, "exact", epsilon=0.5, n_agents=30)
+def test_a_doubles_last_bits_show_and_the_grids_do_not():
+    _, _, posted = arms_after(0.0, "true", epsilon=0.5, n_agents=30)
     assert excluded(posted.ravel(), 0.5, 0.5) == 0  # the true reward
     assert 0.6 < excluded(posted.ravel(), 0.5, 1.0) < 0.95  # another reward: "about 4 cases of 5"
     assert any(
         "4 cases of 5" in a for a in LocalLaplace().claimed_guarantees(hb.make_batched("CoopNetwork-v0"))[0].assumptions
     )
-    _, _, posted = arms_after(0.3, "exact", grid=64, n_agents=4000)
+    _, _, posted = arms_after(0.3, "true", levels=64, n_agents=4000)
     steps = posted * 64
     np.testing.assert_array_equal(steps, np.round(steps))
     x = np.arange(-100, 101)
@@ -281,8 +286,8 @@ def test_a_doubles_last_bits_tell_and_the_grids_do_not():
     assert np.abs(found - law).max() < 5 * math.sqrt(law.max() / steps.size)
 
 
-def test_local_noise_meets_only_what_it_can_cover():
+def test_local_noise_fits_only_what_it_can_cover():
     for grid in (None, 16):
-        env = Feedback(wrappers=[LocalLaplace(1.0, grid=grid)], horizon=2000, rewards="bernoulli")
+        env = Feedback(wrappers=[LocalLaplace(1.0, quantization_levels=grid)], horizon=2000, rewards="bernoulli")
         assert env.guarantees()[0].epsilon == 1.0
         assert hb.rollout(env, hb.make_team("Random"))["users"] == 2000

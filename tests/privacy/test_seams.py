@@ -44,10 +44,10 @@ class Dropper(Wrapper):
     preserves_guarantees = True
 
     def reset(self, env, rng):
-        self._luck = env.payload.luck("drop", env, rng)
+        self._stream = env.payload.stream("drop", env, rng)
 
     def send(self, message, env):
-        return message.drop(0.5, self._luck)
+        return message.drop(0.5, self._stream)
 
 
 class SomeLost(Dropper):
@@ -69,12 +69,12 @@ def finite(promises):
 TELLERS = {
     "means": lambda: PrivateMeans(0.5),
     "laplace": lambda: LocalLaplace(0.5),
-    "grid": lambda: LocalLaplace(0.5, grid=64),
+    "grid": lambda: LocalLaplace(0.5, quantization_levels=64),
     "coin": lambda: LocalBernoulli(0.5),
     "coin, laplace": lambda: (LocalBernoulli(0.5), LocalLaplace(2.0)),
     "laplace, coin": lambda: (LocalLaplace(2.0), LocalBernoulli(0.5)),
     "laplace, means": lambda: (LocalLaplace(2.0), PrivateMeans(0.5)),
-    "exact": lambda: (LocalLaplace(2.0, own="exact"), PrivateMeans(0.5, own="exact")),
+    "exact": lambda: (LocalLaplace(2.0, own_feedback="true"), PrivateMeans(0.5, own_feedback="true")),
 }  # fmt: skip
 
 
@@ -84,27 +84,29 @@ def wrappers_of(name):
 
 
 @pytest.mark.parametrize("name", TELLERS)
-def test_what_is_told_is_what_is_declared(name):
+def test_what_is_shown_is_what_is_declared(name):
     env = hb.make_batched("CoopNetwork-v0", n_agents=4, horizon=40, runs=3, wrappers=wrappers_of(name))
     obs, rng = env.reset(0), np.random.default_rng(0)
     while obs.live.any():
         obs = env.pull(rng.integers(10, size=(3, 4)))
-        assert (obs.reward is None) == ("reward" not in env.told)
+        assert (obs.reward is None) == ("reward" not in env.own_reward_fields)
         if obs.reward is not None:
-            low, high = env.told["reward"].range
+            low, high = env.own_reward_fields["reward"].range
             assert low <= obs.reward.min() <= obs.reward.max() <= high
-        assert ("reward" in env.standard_report()) == ("reward" in env.told)
+        assert ("reward" in env.standard_report()) == ("reward" in env.own_reward_fields)
         obs = env.talk()
-        assert set(obs.inbox.own) == set(env.told) - {"reward"}
+        assert set(obs.inbox.own) == set(env.own_reward_fields) - {"reward"}
 
 
 @each_once
 @pytest.mark.parametrize("name", TELLERS)
-@pytest.mark.parametrize("beats", [1, 2])
-@pytest.mark.parametrize("speech", [None, {"x": hb.Field((2,), "f4")}])
-def test_observations_lie_in_their_space(name, beats, speech):
+@pytest.mark.parametrize("two_phase", [False, True])
+@pytest.mark.parametrize("extra_fields", [None, {"x": hb.Field((2,), "f4")}])
+def test_observations_lie_in_their_space(name, two_phase, extra_fields):
     made = wrappers_of(name)
-    env = hb.make("CoopNetwork-v0", n_agents=4, horizon=30, wrappers=made, beats=beats, speech=speech)
+    env = hb.make(
+        "CoopNetwork-v0", n_agents=4, horizon=30, wrappers=made, two_phase=two_phase, extra_fields=extra_fields
+    )
     observations, _ = env.reset(seed=0)
     while env.agents:
         for agent, seen in observations.items():
@@ -119,17 +121,17 @@ def test_a_learner_sees_and_earns_what_was_published_and_nothing_else():
     for means in ([0.0, 0.0], [1.0, 1.0]):
         env = hb.make("PrivateNetwork-v0", epsilon=0.02, means=means, n_agents=3, horizon=60)
         observations, _ = env.reset(seed=1)
-        rng, told = np.random.default_rng(0), []
+        rng, shown = np.random.default_rng(0), []
         while env.agents:
             observations, rewards, *_ = env.step({agent: int(rng.integers(2)) for agent in env.agents})
-            told.append([*(o.tolist() for o in observations.values()), *rewards.values()])
-        seen.append(told)
+            shown.append([*(o.tolist() for o in observations.values()), *rewards.values()])
+        seen.append(shown)
     first = next(t for t, (a, b) in enumerate(zip(*seen, strict=True)) if a != b)
     counts = np.random.default_rng(0).integers(2, size=(60, 3))
     pulls = [max((counts[: t + 1, m] == k).sum() for m in range(3) for k in range(2)) for t in range(60)]
     due = math.ceil(1 / 0.02 / 4)  # no release can be due long before 1/ε pulls
     assert pulls[first] > due
-    assert np.ptp([x for told in seen for t in told[first:] for x in t[3:]]) > 0  # then own rewards are published
+    assert np.ptp([x for shown in seen for t in shown[first:] for x in t[3:]]) > 0  # then own rewards are published
 
 
 def test_what_is_withheld_cannot_be_said():
@@ -142,16 +144,16 @@ def test_what_is_withheld_cannot_be_said():
 
 
 class Louder(Wrapper):
-    def tell(self, reward, env):
+    def alter_own_reward(self, reward, env):
         return 10.0 * reward
 
 
 class Declared(Louder):
-    def tells(self, fields, env):
+    def own_reward_field(self, fields, env):
         return {**fields, "reward": Field(low=0.0, high=10.0)}
 
 
-def test_a_wrapper_of_ones_own_tells_what_it_declares():
+def test_a_wrapper_of_ones_own_shows_what_it_declares():
     with pytest.raises(AssertionError, match="reward"):
         hb.testing.check_wrapper(Louder)
     hb.testing.check_wrapper(Declared)
@@ -164,16 +166,16 @@ MECHANISMS = {"pure": DiscreteLaplace, "skellam": Skellam, "gaussian": DiscreteG
 
 @each_once
 @pytest.mark.parametrize("kind", MECHANISMS)
-@pytest.mark.parametrize("t_min", [1.0, 0.9, 0.5, 100])
+@pytest.mark.parametrize("min_participants", [1.0, 0.9, 0.5, 100])
 @pytest.mark.parametrize("losing", [lambda: Loss(0.5), lambda: Loss(1e-6), Dropper], ids=["half", "few", "own"])
 @pytest.mark.parametrize("first", [True, False])
-def test_no_promise_counts_on_noise_that_may_be_lost(kind, t_min, losing, first):
-    mechanism, loss = MECHANISMS[kind](1.0, t_min=t_min), losing()
+def test_no_promise_counts_on_noise_that_may_be_lost(kind, min_participants, losing, first):
+    mechanism, loss = MECHANISMS[kind](1.0, min_participants=min_participants), losing()
     order = [loss, mechanism, SecAgg()] if first else [mechanism, loss, SecAgg()]
     promise = Feedback(wrappers=order).guarantees()[0]
-    assert math.isinf(promise.epsilon) == (t_min == 1.0)
-    if t_min == 1.0:
-        assert "counts on t_min=1" in promise.invalid_reason
+    assert math.isinf(promise.epsilon) == (min_participants == 1.0)
+    if min_participants == 1.0:
+        assert "counts on min_participants=1" in promise.invalid_reason
     elif kind == "pure":  # sums of t_min users or more are opened, and no smaller ones
         core = Feedback(wrappers=order, horizon=2000, runs=2)
         hb.rollout(core, hb.make_team("Random"))
@@ -181,9 +183,11 @@ def test_no_promise_counts_on_noise_that_may_be_lost(kind, t_min, losing, first)
         assert all(row["survivors"] >= mechanism.sure(row["planned"]) and row["epsilon"] == 1.0 for row in rows)
 
 
-@pytest.mark.parametrize(("t_min", "holds"), [(1.0, False), (0.95, True), (0.5, True), (50, True)])
-def test_a_loss_that_is_bounded_is_held_against_t_min(t_min, holds):
-    promise = Feedback(wrappers=[SomeLost(), DiscreteLaplace(1.0, t_min=t_min), SecAgg()]).guarantees()[0]
+@pytest.mark.parametrize(("min_participants", "holds"), [(1.0, False), (0.95, True), (0.5, True), (50, True)])
+def test_a_loss_that_is_bounded_is_held_against_t_min(min_participants, holds):
+    promise = Feedback(
+        wrappers=[SomeLost(), DiscreteLaplace(1.0, min_participants=min_participants), SecAgg()]
+    ).guarantees()[0]
     assert math.isfinite(promise.epsilon) == holds
     assert promise.epsilon == (1.0 if holds else math.inf)
 
@@ -192,8 +196,8 @@ def test_an_env_that_loses_users_says_so():
     class Leaky(Feedback):
         loses = True
 
-    assert finite(Feedback(wrappers=[DiscreteLaplace(1.0, t_min=0.5), SecAgg()]).guarantees()) == [1.0]
-    assert finite(Leaky(wrappers=[DiscreteLaplace(1.0, t_min=0.5), SecAgg()]).guarantees()) == []
+    assert finite(Feedback(wrappers=[DiscreteLaplace(1.0, min_participants=0.5), SecAgg()]).guarantees()) == [1.0]
+    assert finite(Leaky(wrappers=[DiscreteLaplace(1.0, min_participants=0.5), SecAgg()]).guarantees()) == []
     assert finite(Leaky(wrappers=[CentralLaplace(1.0)]).guarantees()) == [1.0]
 
 
@@ -260,8 +264,9 @@ def network(wrapper, said):
 
 @pytest.mark.parametrize(
     "make",
-    [lambda: LocalLaplace(1.0, own="exact"), lambda: LocalLaplace(1.0, own="exact", grid=8),
-     lambda: PrivateMeans(1.0, own="exact")],
+    [lambda: LocalLaplace(1.0, own_feedback="true"),
+     lambda: LocalLaplace(1.0, own_feedback="true", quantization_levels=8),
+     lambda: PrivateMeans(1.0, own_feedback="true")],
     ids=["laplace", "grid", "means"],
 )  # fmt: skip
 def test_what_a_team_says_beyond_one_counts_as_one(make):
@@ -269,7 +274,7 @@ def test_what_a_team_says_beyond_one_counts_as_one(make):
     np.testing.assert_array_equal(network(make(), -7.0), network(make(), 0.0))
 
 
-@pytest.mark.parametrize("users", ["pooled", "each"])
+@pytest.mark.parametrize("users", ["aggregate", "individual"])
 @pytest.mark.parametrize(
     "make",
     [lambda: [CentralLaplace(1e6)], lambda: [CentralLaplace(1e6, discrete=True)],
@@ -278,7 +283,7 @@ def test_what_a_team_says_beyond_one_counts_as_one(make):
 )  # fmt: skip
 def test_a_wrapper_before_a_mechanism_moves_a_sum_by_no_more_than_its_users(make, users):
     arms = {"means": [0.5, 1.0], "rewards": "bernoulli", "permute_arms": False}
-    env = Feedback(**arms, users=users, horizon=100, wrappers=[Times(10.0), *make()])
+    env = Feedback(**arms, simulate_users=users, horizon=100, wrappers=[Times(10.0), *make()])
     env.reset(0)
     env.pull((np.array([[1]]), np.array([[64]])))
     assert env.talk().inbox.total("reward")[0, 0] == pytest.approx(64, abs=0.5)

@@ -17,8 +17,8 @@ from hushbandits.wrappers.secagg import SecAgg
 
 @settings(max_examples=20, deadline=None)
 @given(epsilon=st.floats(1e-3, 10), grid=st.sampled_from([None, 1, 64]), twice=st.booleans(), seed=st.integers(0, 9))
-def test_noise_beyond_the_bound_is_refused_when_they_meet_and_never_later(epsilon, grid, twice, seed):
-    noise = [LocalLaplace(epsilon, grid=grid, name=name) for name in ("one", "two")[: 1 + twice]]
+def test_noise_beyond_the_bound_is_refused_when_they_fit_and_never_later(epsilon, grid, twice, seed):
+    noise = [LocalLaplace(epsilon, quantization_levels=grid, name=name) for name in ("one", "two")[: 1 + twice]]
     with pytest.raises(ValueError, match=r"SecAgg encodes rewards up to bound=1, but one may return") as caught:
         hb.make_batched("CoopNetwork-v0", wrappers=[*noise, SecAgg()], **NET)
     enough = int(str(caught.value).rpartition("bound=")[2])
@@ -28,12 +28,12 @@ def test_noise_beyond_the_bound_is_refused_when_they_meet_and_never_later(epsilo
     env.reset(seed)
     for end in (0.0, 1 - 2**-53):  # of the random stream
         for wrapper in env.wrappers[:-1]:
-            wrapper._luck.next = lambda end=end: np.full((1, 5), end)
+            wrapper._stream.next = lambda end=end: np.full((1, 5), end)
         env.pull(np.zeros((1, 5), int))
         env.talk()
 
 
-def test_a_block_too_large_for_the_grid_is_refused_when_env_and_wrapper_meet():
+def test_a_block_too_large_for_the_grid_is_refused_when_env_and_wrapper_fit():
     arms = {"rewards": "bernoulli", "means": [0.5, 0.6], "permute_arms": False}
     env = Feedback(horizon=9 * 10**9, **arms, wrappers=[SecAgg()])
     env.reset(0)
@@ -50,7 +50,9 @@ def test_a_block_too_large_for_the_grid_is_refused_when_env_and_wrapper_meet():
 )
 def test_what_is_not_refused_does_not_wrap(grid, bound, m, sign):
     try:
-        env = hb.make_batched("CoopNetwork-v0", wrappers=[SecAgg(grid=grid, bound=bound)], **{**NET, "n_agents": m})
+        env = hb.make_batched(
+            "CoopNetwork-v0", wrappers=[SecAgg(quantization_levels=grid, bound=bound)], **{**NET, "n_agents": m}
+        )
     except ValueError:
         return
     env.reset(0)

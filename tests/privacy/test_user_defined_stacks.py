@@ -56,7 +56,7 @@ class DoubledAndPlaced(Placed):
         return {**super()._report(), "place": self._reward}
 
 
-class Untold(CoopNetwork):
+class Unpublished(CoopNetwork):
     """Reports the exact reward instead of the published one."""
 
     def _report(self):
@@ -75,7 +75,7 @@ class Courier(Rounds):
 class Muffled(GraphReports):
     """Sends reports that noise does not change."""
 
-    def add(self, noise, luck):
+    def add(self, noise, stream):
         return self
 
 
@@ -109,7 +109,7 @@ class Open(CoopNetwork):
 
 
 class Deaf(LocalLaplace):
-    def tell(self, reward, env):
+    def alter_own_reward(self, reward, env):
         return reward
 
 
@@ -140,10 +140,10 @@ class Sure(LocalBernoulli):
 class Telling(PrivateMeans):
     """Agents get their exact rewards beside the published ones."""
 
-    def tells(self, fields, env):
+    def own_reward_field(self, fields, env):
         return fields
 
-    def told(self, env):
+    def published(self, env):
         return {}
 
 
@@ -174,14 +174,14 @@ class Whispers(hb.Wrapper):
 
     preserves_guarantees = True
 
-    def tells(self, fields, env):
+    def own_reward_field(self, fields, env):
         return {**fields, "whisper": CODE}
 
-    def tell(self, reward, env):
+    def alter_own_reward(self, reward, env):
         self._reward = reward
         return reward
 
-    def told(self, env):
+    def published(self, env):
         return {"whisper": self._reward}
 
 
@@ -208,7 +208,7 @@ class Honest(CentralLaplace):
 
 def shadowed():
     wrapper = LocalLaplace(0.5)
-    wrapper.tell = lambda reward, env: reward
+    wrapper.alter_own_reward = lambda reward, env: reward
     return wrapper
 
 
@@ -245,24 +245,27 @@ def total(env):
     return env.talk().inbox.total("reward") / 10
 
 
-says, speech = Says("mean"), {"mean": CODE}
+says, extra_fields = Says("mean"), {"mean": CODE}
 fields = says.fields
-exact = {"own": "exact"}
+exact = {"own_feedback": "true"}
 #: By name: the env whose rewards are all x, the team, and the place of x in an observer's view.
 REFUTED = {
     "a report's field": (lambda x: network(x, LocalLaplace(0.5), cls=Doubled), None, lambda i: i["double"] / 2),
     "beside a coin": (lambda x: network(x, LocalBernoulli(0.5), cls=Doubled), None, lambda i: i["double"] / 2),
     "beside means": (lambda x: network(x, PrivateMeans(0.5), cls=Doubled), None, lambda i: i["double"] / 2),
     "a base's word": (lambda x: network(x, LocalLaplace(0.5), cls=DoubledAndPlaced), None, lambda i: i["place"]),
-    "what was earned": (lambda x: network(x, LocalLaplace(0.5), cls=Untold), None, lambda i: i["reward"]),
+    "what was earned": (lambda x: network(x, LocalLaplace(0.5), cls=Unpublished), None, lambda i: i["reward"]),
     "a courier": (lambda x: network(x, LocalLaplace(0.5), cls=Courier), None, lambda i: i["reward"]),
     "its own fields": (lambda x: network(x, LocalLaplace(0.5, **exact), fields=fields), says, lambda i: i["mean"]),
-    "speech": (lambda x: network(x, LocalLaplace(0.5, **exact), speech=speech), says, lambda i: i["mean"]),
-    "speech, means": (
-        lambda x: network(x, PrivateMeans(0.5, **exact), speech={"code": CODE}), Says("code"), lambda i: i["code"],
+    "extra_fields": (
+        lambda x: network(x, LocalLaplace(0.5, **exact), extra_fields=extra_fields), says, lambda i: i["mean"],
+    ),
+    "extra fields, means": (
+        lambda x: network(x, PrivateMeans(0.5, **exact), extra_fields={"code": CODE}), Says("code"), lambda i:
+        i["code"],
     ),
     "own tells": (
-        lambda x: network(x, Telling(0.5), speech={"code": CODE}), Says("code"), lambda i: i["code"],
+        lambda x: network(x, Telling(0.5), extra_fields={"code": CODE}), Says("code"), lambda i: i["code"],
     ),
     "own messages": (lambda x: network(x, LocalLaplace(0.5, **exact), cls=Quiet), None, lambda i: i["reward"]),
     "own tell": (lambda x: network(x, Deaf(0.5)), None, lambda i: i["reward"]),
@@ -348,7 +351,7 @@ class Veil(LocalLaplace):
 KEPT = {
     "a declared field": (lambda x: network(x, LocalLaplace(0.5), cls=Placed), None),
     "a declared way": (lambda x: network(x, LocalLaplace(0.5), cls=Careful), None),
-    "speech of noised rewards": (lambda x: network(x, LocalLaplace(0.5), speech=speech), says),
+    "extra fields of noised rewards": (lambda x: network(x, LocalLaplace(0.5), extra_fields=extra_fields), says),
     "a declared stamp": (lambda x: network(x, Stamps(), LocalLaplace(0.5)), None),
     "another name": (lambda x: network(x, Veil(0.5)), None),
     "exact own rewards": (lambda x: network(x, LocalLaplace(0.5, **exact)), None),
@@ -356,7 +359,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_an_epsilon_stays_where_nothing_tells_more(name):
+def test_an_epsilon_stays_where_nothing_shows_more(name):
     build, team = KEPT[name]
     inbox = heard(build(0.3), team)
     assert all(not (np.asarray(inbox[field]) == 0.3).any() for field in inbox.fields)

@@ -62,7 +62,9 @@ def test_kl_bounds_are_where_they_should_be(mean, level):
 def alone(routine, means, eta, epsilon, runs, seed=0):
     """Metrics of one player, with the arms shuffled."""
     team = hb.make_team(f"0-Privacy-{routine}", delta=eta, epsilon=epsilon)
-    env = assemble(ID, team, runs=runs, env={"n_agents": 1, "means": means, "permute_arms": True, "strict": False})
+    env = assemble(
+        ID, team, runs=runs, env={"n_agents": 1, "means": means, "permute_arms": True, "require_confidence": False}
+    )
     return rollout(env, team, spawn_seeds(seed, runs))
 
 

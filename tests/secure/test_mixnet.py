@@ -15,16 +15,16 @@ from hushbandits.secure.mixnet import LAYER, Mixnet, onion, permutation
 TEXTS = [b"one", b"two", b"three", b"", b"two"]
 
 
-def begun(hops=3, texts=TEXTS, size=8, seed=1):
-    session, mixes = Mixnet(hops, seed).parties()
+def begun(n_mixes=3, texts=TEXTS, size=8, seed=1):
+    session, mixes = Mixnet(n_mixes, seed).parties()
     draw = primitives.source(seed, "users")
     return session, mixes, [onion(text, size, [hop.public for hop in mixes], session, draw) for text in texts]
 
 
-@pytest.mark.parametrize("hops", [1, 2, 3, 5])
+@pytest.mark.parametrize("n_mixes", [1, 2, 3, 5])
 @pytest.mark.parametrize("seed", [None, 7])
-def test_what_goes_in_comes_out(hops, seed):
-    net = Mixnet(hops, seed)
+def test_what_goes_in_comes_out(n_mixes, seed):
+    net = Mixnet(n_mixes, seed)
     for texts in (TEXTS, [], [b"x"], [bytes([i]) * i for i in range(40)]):
         assert sorted(net.shuffle(texts)) == sorted(texts)
 

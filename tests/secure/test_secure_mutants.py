@@ -202,12 +202,12 @@ def test_a_nonce_used_twice_is_caught(monkeypatch):
 def lists_are_checked():
     """A user answers nothing if the server claims that this user, or all others, dropped out."""
     refused = 0
-    for told in (lists(3, [1, 2, 3], [0]), lists(1, [0], [1, 2, 3]), lists(4, range(4), [1])):
+    for shown in (lists(3, [1, 2, 3], [0]), lists(1, [0], [1, 2, 3]), lists(4, range(4), [1])):
         server, users = session(8)
 
-        def line(to, data, told=told):
+        def line(to, data, shown=shown):
             wrong = to == 0 and data[3] == Kind.LISTS
-            return [forged(data, told)] if wrong else [data]
+            return [forged(data, shown)] if wrong else [data]
 
         try:
             play(server, users, line=line)

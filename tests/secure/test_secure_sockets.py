@@ -55,7 +55,7 @@ class Lying(User):
         return self.lie(mine) if mine[3] == Kind.MASKED else mine
 
 
-def swarm(kinds, seconds=5.0, threshold=2, strangers=()):
+def swarm(kinds, seconds=5.0, threshold=2, third_party=()):
     """Run a server and users as threads; return the results of the server and of each user."""
     p = Parameters(len(kinds), 1 << 40, 2, len(kinds) - 1, threshold, os.urandom(16))
     ended = {}
@@ -70,8 +70,8 @@ def swarm(kinds, seconds=5.0, threshold=2, strangers=()):
                 ended[u] = abort.fault
 
         threads = [threading.Thread(target=play, args=pair) for pair in enumerate(kinds)]
-        guests = [socket.create_connection(address) for _ in strangers]
-        for guest, said in zip(guests, strangers, strict=True):
+        guests = [socket.create_connection(address) for _ in third_party]
+        for guest, said in zip(guests, third_party, strict=True):
             guest.sendall(said)
         for thread in threads:
             thread.start()
@@ -135,13 +135,13 @@ def test_lies_are_aborts(monkeypatch, lie, fault):
     assert set(ended.values()) <= {Fault.LINK}
 
 
-def test_a_stranger_s_bytes_end_the_session_by_name():
-    assert swarm([User] * 3, strangers=[b"x" * 100])[0] is Fault.FORMAT
+def test_a_third_party_bytes_end_the_session_by_name():
+    assert swarm([User] * 3, third_party=[b"x" * 100])[0] is Fault.FORMAT
 
 
 def test_a_message_that_is_never_finished_holds_nobody_up_for_long():
     """It takes no user's place either: a client that connects first and is slow blocks one user at most."""
-    result, ended = swarm([User] * 4, seconds=1.5, strangers=[b"HS\x01"])
+    result, ended = swarm([User] * 4, seconds=1.5, third_party=[b"HS\x01"])
     assert result in ([111, 111], [1111, 1111], [1011, 1011], [1101, 1101], [1110, 1110])
     assert list(ended.values()).count("done") == 3
 
@@ -157,14 +157,14 @@ def test_the_end_of_a_session_closes_who_still_comes(caplog):
                 guests.append(socket.create_connection(address, 5.0))
                 time.sleep(0.002)
 
-        stranger = threading.Thread(target=knock)
-        stranger.start()
+        third_party = threading.Thread(target=knock)
+        third_party.start()
         begin = time.monotonic()
         with pytest.raises(Abort) as caught:
             serve(Server(Parameters(4, 9, 1, 3, 2, bytes(16))), listener, 0.3)
         assert time.monotonic() - begin < 5
         over.set()
-        stranger.join(10)
+        third_party.join(10)
     assert caught.value.fault is Fault.DROPOUT
     for guest in guests:
         with guest, suppress(ConnectionResetError):
@@ -195,19 +195,19 @@ def alive(pid):
     return True
 
 
-def serving(p, told, stop):
+def serving(p, shown, stop):
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        told.send(listener.getsockname())
+        shown.send(listener.getsockname())
         if stop:
             os.kill(os.getpid(), signal.SIGSTOP)
         serve(Server(p), listener, 20.0)
 
 
-def waiting(p, u, address, told):
+def waiting(p, u, address, shown):
     try:
         answer((Silent if u == 0 else User)(p, u, np.zeros(1, np.uint64)), address, 8.0 if u else 30.0)
     except Abort as abort:
-        told.send(str(abort.fault))
+        shown.send(str(abort.fault))
 
 
 @pytest.mark.parametrize("stop", [False, pytest.param(True, marks=pytest.mark.weekly)], ids=["killed", "stopped"])
@@ -218,9 +218,9 @@ def test_a_dead_server_leaves_no_process_and_no_socket(stop):
     server = SPAWN.Process(target=serving, args=(p, theirs, stop))
     server.start()
     address = ours.recv()
-    said, told = SPAWN.Pipe()
-    playing = [SPAWN.Process(target=waiting, args=(p, u, address, told)) for u in range(1, 4)]
-    silent = SPAWN.Process(target=waiting, args=(p, 0, address, told))
+    said, shown = SPAWN.Pipe()
+    playing = [SPAWN.Process(target=waiting, args=(p, u, address, shown)) for u in range(1, 4)]
+    silent = SPAWN.Process(target=waiting, args=(p, 0, address, shown))
     for process in (*playing, silent):
         process.start()
     time.sleep(4.0)

@@ -32,7 +32,7 @@ WRONG = [
     np.datetime64("2020-01-01"),
 ]  # fmt: skip
 #: Hooks of a user's wrapper that an env checks when it is built; ``check_wrapper`` checks those of a round.
-HOOKS = ["sends", "hears", "tells", "claimed_guarantees"]
+HOOKS = ["sends", "hears", "own_reward_field", "claimed_guarantees"]
 COUNTS = [1, 2, 3, 4, 9, 2.0]
 MEANS = [[0.9, 0.1], [0.5, 0.5, 0.5], [0.2, 0.4, 0.6, 0.8], [1.0, 0.0]]
 LAWS = ["bernoulli", "beta", "truncated-gaussian", "clipped-gaussian", "gaussian", "uniform", "constant"]
@@ -40,30 +40,34 @@ SANE = {
     "network": {
         "n_agents": COUNTS, "means": MEANS, "rewards": LAWS, "horizon": [1, 2, 3, 7], "permute_arms": [True, False],
         "graph": ["cycle", "grid", "star", "complete", "path", "erdos-renyi"], "edge_probability": [0.9, 1.0, 1e-3],
-        "life": [None, 0, 1, 2, "diameter", "diameter/2"], "edge_loss": [0.0, 0.3, 1.0], "extra_delay": [0, 1, 5],
-        "speech": [None, None, {"x": hb.Field((2,), "f4")}, {"y": hb.Field(dtype="?")}],
+        "max_hops": [None, 0, 1, 2, "diameter", "diameter/2"], "edge_failure_prob": [0.0, 0.3, 1.0],
+        "hop_delay": [0, 1, 5],
+        "extra_fields": [None, None, {"x": hb.Field((2,), "f4")}, {"y": hb.Field(dtype="?")}],
         "fields": [None, None, {"x": hb.Field((2,), "f4"), "arm": hb.Field(dtype="i8")}, {"x": hb.Field(latest=True)}],
     },
     "exploration": {
         "n_agents": COUNTS, "means": MEANS, "rewards": ["bernoulli", "beta", "gaussian"], "horizon": [1, 5, 9],
         "agent_distribution": ["uniform", "power", "power:3", "50/80", [1, 2]], "threshold": [0, 1, 3],
-        "comparison": [">", ">="], "delta": [0.05, 0.9], "beta": [0.5, 0.9], "eta": [0.9], "xi": [0.0, 0.1],
-        "judge": ["coordinator", "everyone"], "vote_cost": [0, 1], "round_cost": [0, "others"],
-        "idle": ["leaves", "stays"], "stop": ["coordinator", "players", "horizon"], "single": [True, False],
-        "precision": [0.0, 0.3], "strict": [False], "drift": [0.0, 0.1], "switches": [0, 1], "resets": [True, False],
+        "vote_rule": [">", ">="], "delta": [0.05, 0.9], "beta": [0.5, 0.9], "eta": [0.9], "xi": [0.0, 0.1],
+        "termination_by": ["coordinator", "everyone"], "vote_cost": [0, 1], "round_cost": [0, "others"],
+        "inactive_agents": ["drop", "keep"], "termination": ["coordinator", "players", "horizon"],
+        "one_arm_per_step": [True, False],
+        "tolerance": [0.0, 0.3], "require_confidence": [False], "drift": [0.0, 0.1],
+        "n_change_points": [0, 1], "allow_vote_resets": [True, False],
     },
     "feedback": {
         "n_agents": COUNTS, "means": MEANS, "rewards": ["bernoulli", "beta", "clipped-gaussian"],
-        "horizon": [1, 2, 50, 3000], "users": ["pooled", "each"], "epsilon": [0.1, 1.0, 50.0],
+        "horizon": [1, 2, 50, 3000], "simulate_users": ["aggregate", "individual"], "epsilon": [0.1, 1.0, 50.0],
     },
 }  # fmt: skip
 WRAPPERS = {
     "network": [
         ("Huber", {"rate": 0.5, "law": "gaussian"}), ("Huber", {"rate": 1.0, "relays": True}), ("Loss", {"rate": 0.5}),
-        ("LocalLaplace", {"epsilon": 0.1}), ("SecAgg", {}), ("SecAgg", {"bound": 1e5, "grid": 2**20}), ("Shuffle", {}),
+        ("LocalLaplace", {"epsilon": 0.1}), ("SecAgg", {}), ("SecAgg", {"bound": 1e5, "quantization_levels": 2**20}),
+        ("Shuffle", {}),
         ("SecAgg", {"bound": 1e90}), ("PrivateMeans", {}), ("Huber", {"law": "constant", "location": 1e90}),
     ],
-    "exploration": [("Loss", {"rate": 0.5}), ("SecAgg", {"window": 3}), ("Shuffle", {"window": 2})],
+    "exploration": [("Loss", {"rate": 0.5}), ("SecAgg", {"batch_window": 3}), ("Shuffle", {"batch_window": 2})],
     "feedback": [
         ("Huber", {"rate": 0.3}), ("Loss", {"rate": 0.7}), ("LocalLaplace", {"epsilon": 1.0}), ("Shuffle", {}),
         ("SecAgg", {}),
@@ -140,20 +144,20 @@ class Campaign:
             name = self.pick(list(table))
             kwargs[name] = self.pick(WRONG)
         if env_id == "LTR-v0":
-            kwargs = {k: v for k, v in kwargs.items() if k in ("n_agents", "horizon", "users")}
+            kwargs = {k: v for k, v in kwargs.items() if k in ("n_agents", "horizon", "simulate_users")}
         if self.rng.random() < 0.4:
             some = self.some(setting)
             wrappers = [self.call("make_wrapper", hb.make_wrapper, name, **params) for name, params in some]
             kwargs["wrappers"] = [w for w in wrappers if w is not None]
         if self.rng.random() < 0.1:
-            kwargs["wrappers"] = [*kwargs.get("wrappers", ()), self.stranger()]
+            kwargs["wrappers"] = [*kwargs.get("wrappers", ()), self.third_party()]
         return kwargs
 
-    def stranger(self):
+    def third_party(self):
         """Return a user-defined wrapper, one hook of which returns an odd value."""
         hook, value = self.pick(HOOKS), self.pick([*WRONG, {"regret": [0.0]}, {"x": ["a"]}])
         says = {"drop_prob": self.pick([None, None, np.nan, 2.0]), "verbs": self.pick([(), (), "drop", ("dorp",)])}
-        return type("Stranger", (Wrapper,), {hook: lambda *_: value, **says})()
+        return type("ThirdParty", (Wrapper,), {hook: lambda *_: value, **says})()
 
     def some(self, setting):
         return [self.pick(WRAPPERS[setting]) for _ in range(self.rng.integers(1, 4))]
@@ -183,7 +187,7 @@ class Campaign:
         shape, k = env.who.shape, env.n_arms
         if env.setting == "exploration":
             action = self.rng.random((*shape, k)) < self.pick([0.0, 0.5, 1.0])
-            if getattr(env, "single", False):
+            if getattr(env, "one_arm_per_step", False):
                 action = self.rng.integers(k + 1, size=(*shape, 1)) == np.arange(k)
         else:
             action = self.rng.integers(k, size=shape)
@@ -290,7 +294,7 @@ class Campaign:
         team = self.call("make_team", hb.make_team, agent)
         kwargs = self.parameters(env_id, setting)
         wrappers = kwargs.pop("wrappers", ())
-        kwargs = {name: value for name, value in kwargs.items() if name not in ("speech", "fields")}
+        kwargs = {name: value for name, value in kwargs.items() if name not in ("extra_fields", "fields")}
         env = self.call(f"assemble {env_id} {agent}", assemble, env_id, team, runs=2, env=kwargs, wrappers=wrappers)
         if env is not None and env.horizon is not None and env.horizon < 5000:
             metrics = self.call(f"play {env_id} {agent}", hb.rollout, env, team)
@@ -299,7 +303,7 @@ class Campaign:
 
     def view(self, env_id, setting):
         kwargs = self.parameters(env_id, setting)
-        env = self.call(f"make {env_id}", hb.make, env_id, **{**kwargs, "beats": self.pick([1, 2, 2, 3])})
+        env = self.call(f"make {env_id}", hb.make, env_id, **{**kwargs, "two_phase": self.pick([False, True, True, 3])})
         if env is None:
             return
         options = self.pick([None, None, {}, {"runs": 2}, {"n_agents": 3}, {"means": [0.3, 0.6]}, *WRONG])

@@ -43,14 +43,14 @@ class Home(NamedTuple):
 
 NET = {"n_agents": 6, "graph": "erdos-renyi", "edge_probability": 0.5, "horizon": 40, "permute_arms": True}
 DUEL = {**NET, "permute_arms": False}
-GRAPH = {**NET, "n_agents": 8, "life": "diameter/2"}
+GRAPH = {**NET, "n_agents": 8, "max_hops": "diameter/2"}
 CLIENTS = {"n_agents": 6, "means": (0.9, 0.2, 0.5), "margin": 0.1, "horizon": 60, "permute_arms": True}
 DRAWN = {**GRAPH, "n_arms": 3, "means": hb.UniformMeans(0.2, 0.8), "rewards": "beta"}
-MOVING = {"drift": 0.01, "switches": 2, "permute_arms": True, "n_arms": 3, "means": hb.UniformMeans(0.2, 0.8)}
+MOVING = {"drift": 0.01, "n_change_points": 2, "permute_arms": True, "n_arms": 3, "means": hb.UniformMeans(0.2, 0.8)}
 VOTE = {"n_agents": 6, "agent_distribution": "power", "permute_arms": True}
 FEW = {"n_agents": 5, "means": [0.3, 0.9, 0.1], "horizon": 600, "permute_arms": True}
 USERS = {"horizon": 1500, "n_arms": 4, "permute_arms": True}
-EACH = {**USERS, "users": "each"}
+EACH = {**USERS, "simulate_users": "individual"}
 TABLE = {"horizon": 1500, "permute_arms": True}
 FAST = {"epsilon": 0.8, "beta": 0.3, "delta": 0.3}
 #: Parameters with which phases end, votes decide and SER4 resets within a few hundred rounds.
@@ -58,7 +58,7 @@ SOON = {"epsilon": 0.9, "eta": 0.5, "delta": 0.25}
 LOST = (Loss(0.2),)
 #: With users who drop out inside the protocol.
 PLAYED = SecAgg(protocol="bonawitz", threshold=1, dropouts={"shares": 0.1, "masked": 0.1, "unmask": 0.1})
-MIXED = Shuffle(protocol="mixnet", hops=2)
+MIXED = Shuffle(protocol="mixnet", n_mixes=2)
 
 OWN_ENVS = {name: f"own_env:{name}" for name in ("Seasons", "Channels")} | {"Weather": "own_envs_here:Weather"}
 
@@ -107,13 +107,15 @@ def registered(agent):
     moving = {"agent_distribution": "50/80", "drift": 1e-4}
     soon = {"phi": 0.02} if "SER4" in routine else {}
     soon |= {name: value for name, value in SOON.items() if name != "eta" or role == "Decentralized"}
-    return Home("DecentralizedExploration-v0", agent, {**FEW, **moving, "switches": int("SER4" in routine)}, soon, LOST)
+    return Home(
+        "DecentralizedExploration-v0", agent, {**FEW, **moving, "n_change_points": int("SER4" in routine)}, soon, LOST
+    )
 
 
 #: Homes for every part of the contract, by name.
 HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     # messages of the network
-    "life": Home("CoopNetwork-v0", "Multi-UCB", {**NET, "life": "ceil(diameter/2)"}),
+    "max_hops": Home("CoopNetwork-v0", "Multi-UCB", {**NET, "max_hops": "ceil(diameter/2)"}),
     "beta": Home("CoopNetwork-v0", "Multi-UCB", {**NET, "rewards": "beta"}, {}, (Huber(0.2), LocalLaplace(2.0))),
     "shuffled": Home("CoopNetwork-v0", "Multi-UCB", NET, {}, (Huber(0.2, fraction=0.5), Loss(0.3), Shuffle())),
     "byzantine": Home("CoopNetwork-v0", "QuACK-UCB", NET, {}, (Loss(0.4), Huber(0.1))),
@@ -122,33 +124,35 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     "sealed by a protocol": Home("CoopNetwork-v0", "Multi-UCB", {**NET, "horizon": 8}, {}, (Loss(0.2), PLAYED)),
     "through mixes": Home("CoopNetwork-v0", "Multi-UCB", {**NET, "horizon": 8}, {}, (Loss(0.2), MIXED)),
     "random": Home("CoopNetwork-v0", "Random", NET, {}, (Shuffle(),)),
-    "failing": Home("CoopNetwork-v0", "Multi-UCB", {**GRAPH, "edge_loss": 0.2}),
-    "failing, shuffled": Home("CoopNetwork-v0", "Multi-UCB", {**GRAPH, "edge_loss": 0.2}, {}, (Shuffle(),)),
-    "late": Home("CoopNetwork-v0", "Multi-UCB", {**NET, "graph": "path", "edge_loss": 0.3, "extra_delay": 1}),
+    "failing": Home("CoopNetwork-v0", "Multi-UCB", {**GRAPH, "edge_failure_prob": 0.2}),
+    "failing, shuffled": Home("CoopNetwork-v0", "Multi-UCB", {**GRAPH, "edge_failure_prob": 0.2}, {}, (Shuffle(),)),
+    "late": Home("CoopNetwork-v0", "Multi-UCB", {**NET, "graph": "path", "edge_failure_prob": 0.3, "hop_delay": 1}),
     "relays": Home("CoopNetwork-v0", "Multi-UCB", NET, {}, (Huber(0.3, relays=True),)),
     "failing relays": Home(
         "ByzantineNetwork-v0", "Byzantine-UCB",
-        {**GRAPH, "edge_loss": 0.2, "relays": True, "rate": 0.3, "fraction": 0.7},
+        {**GRAPH, "edge_failure_prob": 0.2, "relays": True, "rate": 0.3, "fraction": 0.7},
     ),
-    "switches": Home("CoopNetwork-v0", "UCB1", {**NET, "means": hb.UniformMeans(0.1, 0.9), "n_arms": 3, "switches": 1}),
-    "moving": Home("CoopNetwork-v0", "Multi-UCB", {**NET, "drift": 0.01, "switches": 2}, {}, LOST),
+    "n_change_points": Home(
+        "CoopNetwork-v0", "UCB1", {**NET, "means": hb.UniformMeans(0.1, 0.9), "n_arms": 3, "n_change_points": 1}
+    ),
+    "moving": Home("CoopNetwork-v0", "Multi-UCB", {**NET, "drift": 0.01, "n_change_points": 2}, {}, LOST),
     "published": Home("CoopNetwork-v0", "coop-UCB", {**NET, "graph": "star"}, {"constant": "published"}, LOST),
     "greedy": Home("CoopNetwork-v0", "CMP-UCB", {**NET, "graph": "star"}, {"partition": "greedy"}, LOST),
-    "names, late": Home("CoopNetwork-v0", "GosInE", {**NET, "edge_loss": 0.2, "extra_delay": 1}),
+    "names, late": Home("CoopNetwork-v0", "GosInE", {**NET, "edge_failure_prob": 0.2, "hop_delay": 1}),
     "names, alone": Home("CoopNetwork-v0", "GosInE-async", {"n_agents": 1, "horizon": 40}),
     "liars": Home(
-        "CoopNetwork-v0", "Resilient-UCB", {**NET, "edge_loss": 0.2}, {}, (Loss(0.2), FalseMeans("swap", 0.4))
+        "CoopNetwork-v0", "Resilient-UCB", {**NET, "edge_failure_prob": 0.2}, {}, (Loss(0.2), FalseMeans("swap", 0.4))
     ),
     "clients": Home("FederatedNetwork-v0", "Multi-UCB", {**CLIENTS, "graph": "path"}, {}, LOST),
     "clients who lie": Home(
-        "FederatedNetwork-v0", "Fed-MoM-UCB", {**CLIENTS, "edge_loss": 0.1}, {"sigma": 0.1},
+        "FederatedNetwork-v0", "Fed-MoM-UCB", {**CLIENTS, "edge_failure_prob": 0.1}, {"sigma": 0.1},
         (FalseMeans("invert", 0.4), Loss(0.2)),
     ),
     "clients who hide": Home("FederatedNetwork-v0", "Fed1-UCB", CLIENTS, {"pulls": 3}, (FalseMeans("hide", 0.4),)),
     # private messages of the network
-    "told exact": Home("CoopNetwork-v0", "Private-UCB", NET, {"epsilon": 0.4, "own": "exact"}),
-    "told noised": Home("PrivateNetwork-v0", "Private-UCB", DRAWN, {"own": "noised"}),
-    "told late": Home("PrivateNetwork-v0", "Private-UCB", {**GRAPH, "edge_loss": 0.2, "extra_delay": 1}),
+    "own exact": Home("CoopNetwork-v0", "Private-UCB", NET, {"epsilon": 0.4, "own_feedback": "true"}),
+    "own noised": Home("PrivateNetwork-v0", "Private-UCB", DRAWN, {"own_feedback": "private"}),
+    "told late": Home("PrivateNetwork-v0", "Private-UCB", {**GRAPH, "edge_failure_prob": 0.2, "hop_delay": 1}),
     "told means": Home("CoopNetwork-v0", "Random", NET, {}, (PrivateMeans(),)),
     # user-defined envs
     **{
@@ -167,11 +171,13 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     ),
     "vote, horizon": Home("DPMASE-v0", "DP-MASE", {"n_agents": 8, "horizon": 1000}, {"epsilon": 0.5}),
     "top two": Home("DPMASE-v0", "AdaP-TT", {"means": [0.3, 0.9, 0.1]}, {"epsilon": 2.0}),
-    "vote, windows": Home("DPMASE-v0", "DP-MASE", VOTE, FAST, (Loss(0.1), Shuffle(window=8))),
-    "vote, sealed": Home("DPMASE-v0", "DP-MASE", VOTE, FAST, (SecAgg(window=5),)),
+    "vote, windows": Home("DPMASE-v0", "DP-MASE", VOTE, FAST, (Loss(0.1), Shuffle(batch_window=8))),
+    "vote, sealed": Home("DPMASE-v0", "DP-MASE", VOTE, FAST, (SecAgg(batch_window=5),)),
     "vote, random": Home("DPMASE-v0", "Random", VOTE, {}, (Loss(0.5),)),
     "vote, stays": Home(
-        "DPMASE-v0", "Random", {**FEW, "horizon": 60, "means": [0.9, 0.1], "idle": "stays", "switches": 2}
+        "DPMASE-v0",
+        "Random",
+        {**FEW, "horizon": 60, "means": [0.9, 0.1], "inactive_agents": "keep", "n_change_points": 2},
     ),
     "vote, alone": Home("DPMASE-v0", "Independent", {"n_agents": 4, "means": [0.9, 0.3, 0.1], "permute_arms": True}),
     "vote, central": Home("DPMASE-v0", "Central", {**VOTE, "n_agents": 9}),
@@ -190,8 +196,10 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     ),
     "each, servers": Home("DistDP-v0", "Dist-DP-SE", {**EACH, "n_agents": 2}),
     "each, central": Home("CentralDP-v0", "DP-SE", EACH),
-    "episodes": Home("CentralDP-v0", "AdaP-UCB", {**EACH, "n_agents": 2, "switches": 1}, {}, (Loss(0.3), Huber(0.1))),
-    "each, switches": Home("DistDP-v0", "Random", {**EACH, "horizon": 300, "n_agents": 3, "switches": 1}),
+    "episodes": Home(
+        "CentralDP-v0", "AdaP-UCB", {**EACH, "n_agents": 2, "n_change_points": 1}, {}, (Loss(0.3), Huber(0.1))
+    ),
+    "each, switches": Home("DistDP-v0", "Random", {**EACH, "horizon": 300, "n_agents": 3, "n_change_points": 1}),
     "renyi": Home("DistRDP-v0", "Dist-RDP-SE", {**EACH, "n_agents": 2}, {}, LOST),
     "concentrated": Home("DistCDP-v0", "Dist-CDP-SE", {**USERS, "n_agents": 2}, {}, (Huber(0.1),)),
     "central": Home("CentralDP-v0", "CDP-SE", {**USERS, "rewards": "bernoulli"}, {}, (Loss(0.3), Huber(0.1))),
@@ -200,14 +208,14 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     "shuffle, pure": Home("ShuffleDP-v0", "Shuffle-DP-SE", {**USERS, "shuffle": "pure"}, {}, (Loss(0.1),)),
     "binary sum": Home("ShuffleDP-v0", "VB-SDP-AE", EACH),
     "table": Home("LTR-v0", "Dist-CDP-SE", TABLE, {}, (Loss(0.1),)),
-    "table, each": Home("LTR-v0", "DP-SE", {**TABLE, "users": "each", "n_agents": 2}, {}, (Huber(0.1),)),
+    "table, each": Home("LTR-v0", "DP-SE", {**TABLE, "simulate_users": "individual", "n_agents": 2}, {}, (Huber(0.1),)),
     "blocks": Home("DistDP-v0", "Random", {**USERS, "n_agents": 2, "rewards": "bernoulli"}),
     **{
         f"{agent} behind four, {users}": Home(
-            "DistDP-v0", agent, {"horizon": 4000, "users": users}, {},
+            "DistDP-v0", agent, {"horizon": 4000, "simulate_users": users}, {},
             (Huber(0.1), LocalLaplace(2.0), Loss(0.2), Shuffle()),
         )
-        for agent in ("Dist-DP-SE", "Random") for users in ("pooled", "each")
+        for agent in ("Dist-DP-SE", "Random") for users in ("aggregate", "individual")
     },
 }  # fmt: skip
 #: Agents whose wrapper posts states: losses show in phases only.
@@ -230,18 +238,18 @@ BY_PHASES = {
 def compiled(home):
     """Return whether its rounds are compiled: in networks and votes in which only random numbers affect reports."""
     if home.agent in STATES:
-        return not home.wrappers and "edge_loss" not in home.env
-    lucky = (isinstance(w, Loss) or (isinstance(w, Huber) and not w.relays) for w in home.wrappers)
-    plain = all(lucky) and "edge_loss" not in home.env
-    return plain and home.agent not in BY_PHASES and not takes(home.env_id, "users")
+        return not home.wrappers and "edge_failure_prob" not in home.env
+    by_draws = (isinstance(w, Loss) or (isinstance(w, Huber) and not w.relays) for w in home.wrappers)
+    plain = all(by_draws) and "edge_failure_prob" not in home.env
+    return plain and home.agent not in BY_PHASES and not takes(home.env_id, "simulate_users")
 
 
 def wanders(env_id):
     """Return `Random` in an env, with a short run."""
     votes = {"n_agents": 8, "threshold": 4} if hb.make_batched(env_id).setting == "exploration" else {}
     if env_id.startswith("Decentralized"):
-        votes |= {"strict": False, "single": False}  # it pulls every arm
-    return Home(env_id, "Random", {"horizon": 400 if takes(env_id, "users") else 40, **votes})
+        votes |= {"require_confidence": False, "one_arm_per_step": False}  # it pulls every arm
+    return Home(env_id, "Random", {"horizon": 400 if takes(env_id, "simulate_users") else 40, **votes})
 
 
 WANDERERS = {f"Random in {env_id}": wanders(env_id) for env_id in hb.list_envs()}

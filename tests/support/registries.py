@@ -11,7 +11,7 @@ OURS = ENVS, AGENTS, WRAPPERS
 SHIPPED = {name for registry in OURS for name in registry.entries}
 
 
-def strangers():
+def third_party():
     """Return names that are not built-in."""
     return sorted({name for registry in OURS for name in registry.entries} - SHIPPED)
 

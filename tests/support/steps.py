@@ -3,8 +3,8 @@
 import numpy as np
 
 
-def step(env, luck):
-    rngs = [np.random.default_rng(seed) for seed in luck]
+def step(env, uniforms):
+    rngs = [np.random.default_rng(seed) for seed in uniforms]
     env.pull(env.random_action(rngs, block=20))
     return env.talk(env.random_message(rngs, rate=0.3))
 
@@ -19,7 +19,9 @@ def alone_step(alone, i, inbox):
     own = step(alone, [(9, i)]).inbox
     assert own.fields == inbox.fields
     for field in own.fields:
-        batch, single = inbox[field][1], own[field][0]
-        width = min(batch.shape[1], single.shape[1]) if batch.ndim > 1 and alone.setting != "feedback" else None
-        np.testing.assert_array_equal(batch[:, :width], single[:, :width], err_msg=field)
+        batch, one_arm_per_step = inbox[field][1], own[field][0]
+        width = (
+            min(batch.shape[1], one_arm_per_step.shape[1]) if batch.ndim > 1 and alone.setting != "feedback" else None
+        )
+        np.testing.assert_array_equal(batch[:, :width], one_arm_per_step[:, :width], err_msg=field)
     return alone.metrics()

@@ -40,16 +40,16 @@ def seldom(agent, observation, space):
 
 SOUND = {
     "network": ("CoopNetwork-v0", {**NET, "graph": "complete"}, None),
-    "beats, cut": ("CoopNetwork-v0", {**NET, "beats": 2, "max_cycles": 5}, None),
+    "two phases, cut": ("CoopNetwork-v0", {**NET, "two_phase": True, "max_cycles": 5}, None),
     "contaminated": ("CoopNetwork-v0", {**NET, "wrappers": (Huber(0.5), Loss(0.3), Shuffle())}, None),
     "sealed": ("CoopNetwork-v0", {**NET, "wrappers": (Loss(0.3), SecAgg())}, None),
     "private": ("CoopNetwork-v0", {**NET, "wrappers": (PrivateMeans(epsilon=1.0),)}, None),
-    "speech": ("CoopNetwork-v0", {**NET, "speech": BITS}, None),
+    "extra_fields": ("CoopNetwork-v0", {**NET, "extra_fields": BITS}, None),
     "exploration": ("DPMASE-v0", {**VOTE, "horizon": 60}, seldom),
     "exploration, votes": ("DPMASE-v0", {**VOTE, "problem": "P2", "actions": "discrete"}, None),
-    "exploration, window": ("DPMASE-v0", {**VOTE, "horizon": 40, "wrappers": (Shuffle(window=4),)}, seldom),
+    "exploration, window": ("DPMASE-v0", {**VOTE, "horizon": 40, "wrappers": (Shuffle(batch_window=4),)}, seldom),
     "slots": ("CoopNetwork-v0", {**NET, "observation": "slots", "agent_id": True, "price": {"messages": 0.1}}, None),
-    "each": ("DistDP-v0", {"horizon": 100, "users": "each", "wrappers": (Loss(0.2),)}, None),
+    "each": ("DistDP-v0", {"horizon": 100, "simulate_users": "individual", "wrappers": (Loss(0.2),)}, None),
     "oracle": ("DistDP-v0", {"horizon": 500, "reward": "oracle", "n_agents": 3}, None),
 }
 
@@ -57,7 +57,7 @@ SOUND = {
 @pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 def test_every_env_passes(env_id):
     check_env(env_id, **small(env_id))
-    check_env(env_id, **small(env_id, beats=2, actions="native"))
+    check_env(env_id, **small(env_id, two_phase=True, actions="native"))
 
 
 @pytest.mark.parametrize("case", SOUND)
@@ -66,7 +66,7 @@ def test_sound_envs_pass(case):
     check_env(env_id, policy=policy, **kwargs)
 
 
-def test_an_env_without_luck_says_so():
+def test_an_env_without_random_numbers_says_so():
     sure = {**NET, "means": [1.0, 0.0], "permute_arms": False}
     check_env("CoopNetwork-v0", random_rewards=False, **sure)
 
@@ -75,8 +75,8 @@ def test_an_env_without_luck_says_so():
 
 
 class WrongDtype(ParallelView):
-    def _told(self):
-        seen, infos = super()._told()
+    def _returned(self):
+        seen, infos = super()._returned()
         return {agent: row.astype(np.float64) for agent, row in seen.items()}, infos
 
 
@@ -104,8 +104,8 @@ class CountsEpisodes(ParallelView):
 
 
 class WritesToTheOld(ParallelView):
-    def _told(self):
-        rows, infos = super()._told()
+    def _returned(self):
+        rows, infos = super()._returned()
         if not hasattr(self, "kept"):
             self.kept = rows
         for agent, row in rows.items():
@@ -298,8 +298,8 @@ def test_python_without_asserts_still_catches():
         "import hushbandits as hb\nfrom hushbandits.testing import check_env\n"
         "from hushbandits.adapters.parallel import ParallelView\n"
         "class Wide(ParallelView):\n"
-        "    def _told(self):\n"
-        "        seen, infos = super()._told()\n"
+        "    def _returned(self):\n"
+        "        seen, infos = super()._returned()\n"
         "        return {agent: row.astype(float) for agent, row in seen.items()}, infos\n"
         f"try: check_env(Wide(hb.make_batched('CoopNetwork-v0', **{NET!r})))\n"
         "except AssertionError as e: print(e)"
@@ -318,11 +318,11 @@ class Endless(ParallelView):
         return super().step(actions)
 
 
-@pytest.mark.parametrize("beats", [1, 2])
-def test_long_episodes_are_cut(beats):
+@pytest.mark.parametrize("two_phase", [False, True])
+def test_long_episodes_are_cut(two_phase):
     core = hb.make_batched("CoopNetwork-v0", n_agents=3, horizon=10**6)
     Endless.stepped = 0
-    check_env(lambda: Endless(core, beats=beats), steps=5)
+    check_env(lambda: Endless(core, two_phase=two_phase), steps=5)
     assert Endless.stepped <= 5 * 20
     with pytest.raises(ValueError, match="steps=0"):
         check_env("CoopNetwork-v0", steps=0)

@@ -7,13 +7,13 @@ import pytest
 from planted import caught, fault
 
 import hushbandits as hb
-from hushbandits.policies.luck import uniform
+from hushbandits.policies.draws import uniform
 from hushbandits.testing import check_policy
 
 
 class Known(NamedTuple):
     n: np.ndarray
-    luck: np.ndarray
+    cursors: np.ndarray
 
 
 class Sound(hb.Policy):
@@ -21,12 +21,12 @@ class Sound(hb.Policy):
 
     random = True
 
-    def state(self, learners, n_arms, plays, luck=None):
-        return Known(np.zeros((learners, n_arms)), luck)
+    def state(self, learners, n_arms, plays, cursors=None):
+        return Known(np.zeros((learners, n_arms)), cursors)
 
     @staticmethod
     def choose(state, r):
-        return int(uniform(state.luck, r) * state.n.shape[1])
+        return int(uniform(state.cursors, r) * state.n.shape[1])
 
     @staticmethod
     def update(state, r, arm, reward):
@@ -41,7 +41,9 @@ class Misspelt(hb.Policy):
 
 
 def begins(name, state):
-    return fault(name, Sound, state=lambda self, learners, n_arms, plays, luck=None: state(learners, n_arms, luck))
+    return fault(
+        name, Sound, state=lambda self, learners, n_arms, plays, cursors=None: state(learners, n_arms, cursors)
+    )
 
 
 def chooses(name, choose):
@@ -69,11 +71,11 @@ Common = updates("Common", common, plays=[])
 PLANTED = [
     (Misspelt, "Misspelt.chooses is never called; the hook is choose"),
     (
-        begins("Bare", lambda learners, n_arms, luck: np.zeros((learners, n_arms))),
+        begins("Bare", lambda learners, n_arms, cursors: np.zeros((learners, n_arms))),
         "Bare.state must return a named tuple",
     ),
     (
-        begins("Turned", lambda learners, n_arms, luck: Known(np.zeros((n_arms, learners)), luck)),
+        begins("Turned", lambda learners, n_arms, cursors: Known(np.zeros((n_arms, learners)), cursors)),
         r"Turned.state: n .*\(4, 3\)",
     ),
     (chooses("Beyond", lambda state, r: state.n.shape[1]), "Beyond.choose, play 1 of learner 0: .*4"),
@@ -83,7 +85,7 @@ PLANTED = [
         chooses("Unseeded", lambda state, r: int(np.random.default_rng().integers(state.n.shape[1]))),
         "Unseeded: the same seed",
     ),
-    (chooses("First", lambda state, r: int(uniform(state.luck, 0) * state.n.shape[1])), r"First: learner \d alone"),
+    (chooses("First", lambda state, r: int(uniform(state.cursors, 0) * state.n.shape[1])), r"First: learner \d alone"),
     (Common, "Common.plays is a class attribute and changed"),
     (updates("Raises", gone), "Raises.update, play 1 of learner 0: .*KeyError: 'gone'"),
     (updates("Everyone", everyone), "Everyone.update of learner 0 changes another learner.s row: .* n,"),

@@ -33,15 +33,15 @@ class Unseeded(Sound):
         return message.map(lambda x: x * np.random.default_rng().random())
 
     def metrics(self, env):
-        return {"luck": np.random.default_rng().random(env.runs)}
+        return {"draws": np.random.default_rng().random(env.runs)}
 
 
 class Shared(hb.Wrapper):
     def reset(self, env, rng):
-        self.luck = rng.generator(0).random(len(rng))
+        self.uniforms = rng.generator(0).random(len(rng))
 
     def metrics(self, env):
-        return {"luck": self.luck}
+        return {"draws": self.uniforms}
 
 
 class Remembers(hb.Wrapper):
@@ -115,21 +115,27 @@ PLANTED = [
         "Unheard.deliver: .*reward",
     ),
     (wrapper("NoInbox", deliver=lambda self, inbox, env: {}), "NoInbox.deliver: AttributeError: .dict. object"),
-    (wrapper("Tells", tell=lambda self, reward, env: reward + 5), "Tells.tell: ValueError: reward holds .*allowed are"),
     (
-        wrapper("Shrinks", tell=lambda self, reward, env: np.multiply(reward, 0, out=reward.view())),
-        "Shrinks.tell: .*read-only",
+        wrapper("Publishes", alter_own_reward=lambda self, reward, env: reward + 5),
+        "Publishes.alter_own_reward: ValueError: reward holds .*allowed are",
     ),
-    (wrapper("Elsewhere", tell=lambda self, reward, env: reward[:, :1]), "Elsewhere.tell: .*shape"),
     (
-        wrapper("Vague", tells=guess, told=lambda self, env: {"guess": np.full(env.who.shape, np.nan)}),
-        "Vague.told: .*nan",
+        wrapper("Shrinks", alter_own_reward=lambda self, reward, env: np.multiply(reward, 0, out=reward.view())),
+        "Shrinks.alter_own_reward: .*read-only",
     ),
-    (wrapper("Untold", tells=guess), "Untold.told returns .*declares .*guess"),
-    (wrapper("Raises", tells=guess, told=gone), "Raises.told: KeyError: 'gone'"),
+    (
+        wrapper("Elsewhere", alter_own_reward=lambda self, reward, env: reward[:, :1]),
+        "Elsewhere.alter_own_reward: .*shape",
+    ),
+    (
+        wrapper("Vague", own_reward_field=guess, published=lambda self, env: {"guess": np.full(env.who.shape, np.nan)}),
+        "Vague.published: .*nan",
+    ),
+    (wrapper("Unpublished", own_reward_field=guess), "Unpublished.published returns .*declares .*guess"),
+    (wrapper("Raises", own_reward_field=guess, published=gone), "Raises.published: KeyError: 'gone'"),
     (sends("Global", lambda message: message.map(lambda x: x * np.random.random())), r"Global: .*numpy\.random"),
     (Unseeded, "Unseeded: the same seed, .*two runs differ at round 1, reward"),
-    (Shared, "Shared: run [12] alone and its row of a batch differ at metrics, luck"),
+    (Shared, "Shared: run [12] alone and its row of a batch differ at metrics, draws"),
     (Remembers, "Remembers.reset: .* used one differ at metrics, rounds"),
     (Common, "Common.seen is a class attribute and changed"),
     (measures("Infinite", lambda runs: {"lost": np.full(runs, np.inf)}), "Infinite.metrics: 'lost'.*inf"),

@@ -49,7 +49,7 @@ def test_one_file_and_one_line_are_enough():
         Feedback, "LDP-SE", runs=2, env={"horizon": 3000}, wrappers=["LocalTruncated"]
     ).only.data.finals
     assert "uncalibrated" not in finals
-    exact = Feedback(users="each", wrappers=[LocalTruncated(noise="exact")], horizon=100)
+    exact = Feedback(simulate_users="individual", wrappers=[LocalTruncated(noise="exact")], horizon=100)
     assert math.isfinite(hb.rollout(exact, hb.make_team("LDP-SE"))["epsilon"].item())
 
 

@@ -21,7 +21,7 @@ from hushbandits.wrappers.local_laplace import LocalLaplace
 def test_the_coin_leans_as_it_is_said_to(epsilon, x):
     env = hb.make_batched("CoopNetwork-v0", runs=500, n_agents=16, horizon=1, wrappers=[LocalBernoulli(epsilon)])
     env.reset(3)
-    bits = env.wrappers[0].tell(np.full((500, 16), x), env)
+    bits = env.wrappers[0].alter_own_reward(np.full((500, 16), x), env)
     assert set(np.unique(bits)) <= {0.0, 1.0}
     chance = (x * math.expm1(epsilon) + 1) / (math.exp(epsilon) + 1)
     assert stats.binomtest(int(bits.sum()), bits.size, chance).pvalue > 1e-4
@@ -73,7 +73,9 @@ def test_policy_and_mechanism_share_epsilon(agent, mechanism):
         build("LocalDPNetwork-v0", agent, 2, {**world, "epsilon": 2.0}, {"epsilon": 4.0})
 
 
-@pytest.mark.parametrize("wrapper", [LocalBernoulli(2.0), LocalLaplace(2.0, own="noised")], ids=["coin", "laplace"])
+@pytest.mark.parametrize(
+    "wrapper", [LocalBernoulli(2.0), LocalLaplace(2.0, own_feedback="private")], ids=["coin", "laplace"]
+)
 def test_a_mechanism_of_the_callers_shares_epsilon_too(wrapper):
     world = {"n_agents": 4, "horizon": 20}
     env, team = build("CoopNetwork-v0", "QuACK-LDP-UCB-L", 1, world, wrappers=(wrapper,))

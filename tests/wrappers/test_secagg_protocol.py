@@ -26,7 +26,7 @@ FEW = {**NET, "horizon": 12}
 #: Settings, wrappers before the sum, and parameters of the sum there.
 SETTINGS = {
     "network": (Home("CoopNetwork-v0", "Multi-UCB", FEW), (Loss(0.2),), {}),
-    "exploration": (Home("DPMASE-v0", "DP-MASE", {**VOTE, "n_agents": 4}, FAST), (Loss(0.1),), {"window": 40}),
+    "exploration": (Home("DPMASE-v0", "DP-MASE", {**VOTE, "n_agents": 4}, FAST), (Loss(0.1),), {"batch_window": 40}),
     "feedback": (Home(Feedback, "Random", EACH), (Loss(0.2),), {}),
     "mechanism": (Home("DistDP-v0", "Random", {**EACH, "n_agents": 2}), None, {}),
 }
@@ -98,7 +98,13 @@ def block(env, n, seed=0):
     return env.talk().inbox
 
 
-ONES = {"rewards": "bernoulli", "means": [1.0, 0.0], "permute_arms": False, "users": "each", "horizon": 1000}
+ONES = {
+    "rewards": "bernoulli",
+    "means": [1.0, 0.0],
+    "permute_arms": False,
+    "simulate_users": "individual",
+    "horizon": 1000,
+}
 
 
 def test_a_block_is_the_sum_of_those_who_were_there():
@@ -130,7 +136,7 @@ def test_votes_that_missed_their_window_are_in_a_later_one():
     """All agents vote once for every arm; dropouts and aborts delay votes and lose none."""
     env = hb.make_batched(
         "DPMASE-v0", n_agents=8, n_arms=2, means=[0.9, 0.1], horizon=400, threshold=9,
-        wrappers=[SecAgg(window=8, protocol="bonawitz", threshold=1, dropouts={"masked": 0.4, "unmask": 0.3})],
+        wrappers=[SecAgg(batch_window=8, protocol="bonawitz", threshold=1, dropouts={"masked": 0.4, "unmask": 0.3})],
     )  # fmt: skip
     env.reset(1)
     counts = []
@@ -145,7 +151,7 @@ def test_votes_that_missed_their_window_are_in_a_later_one():
 
 def test_a_window_in_which_everybody_votes_counts_everybody():
     """The modulus holds a sum of all agents' votes, the largest one."""
-    secagg = SecAgg(window=20, protocol="bonawitz", threshold=1)
+    secagg = SecAgg(batch_window=20, protocol="bonawitz", threshold=1)
     world = {"n_agents": 2, "n_arms": 2, "means": [0.9, 0.1], "threshold": 2}
     env = hb.make_batched("DPMASE-v0", horizon=40, wrappers=[secagg], **world)
     env.reset(0)
@@ -156,7 +162,9 @@ def test_a_window_in_which_everybody_votes_counts_everybody():
 
 
 def test_it_says_who_must_not_collude():
-    said = hb.privacy_report("DistDP-v0", "Dist-DP-SE", users="each", protocol="bonawitz", neighbours=20, threshold=12)
+    said = hb.privacy_report(
+        "DistDP-v0", "Dist-DP-SE", simulate_users="individual", protocol="bonawitz", neighbours=20, threshold=12
+    )
     line = said.lines[1]
     assert line.mechanism.startswith("modular sum by the protocol of Bonawitz et al. (20 neighbours, threshold 12)")
     assert "the server follows the protocol, and against no user colludes with 12 of its neighbours" in line.assumptions
@@ -181,14 +189,16 @@ def test_so_many_colluders_are_borne_and_no_more(malicious, most):
 
 def test_dropouts_inside_leave_the_noise_of_as_many_as_a_sum_is_opened_of():
     """⌊2k/3⌋ + 1 of k = n − 1 neighbours: 3 of 5 users, 43 of 64."""
-    lossy = {"users": "each", "protocol": "bonawitz", "dropouts": {"masked": 0.1}}
+    lossy = {"simulate_users": "individual", "protocol": "bonawitz", "dropouts": {"masked": 0.1}}
     worst = max(polya_epsilon((2 * (n - 1) // 3 + 1) / n, g, g) for n in range(3, 65) for g in [math.ceil(n**0.5)])
     found = hb.make_batched("DistDP-v0", horizon=64, **lossy).guarantees()[0]
     assert found.epsilon == pytest.approx(worst, rel=1e-9)
     assert polya_epsilon(43 / 64, 8, 8) == pytest.approx(1.70, abs=0.005)
     assert np.isinf(hb.make_batched("DistDP-v0", wrappers=[Loss(0.1)], **lossy).guarantees()[0].epsilon)
-    assert hb.make_batched("DistDP-v0", t_min=0.7, wrappers=[Loss(0.1)], **lossy).guarantees()[0].epsilon == 1.0
-    core = hb.make_batched("DistDP-v0", t_min=0.9, horizon=60, **lossy)
+    assert (
+        hb.make_batched("DistDP-v0", min_participants=0.7, wrappers=[Loss(0.1)], **lossy).guarantees()[0].epsilon == 1.0
+    )
+    core = hb.make_batched("DistDP-v0", min_participants=0.9, horizon=60, **lossy)
     hb.rollout(core, hb.make_team("Random"), 1)
     assert all(row["survivors"] >= core.mechanism.sure(row["planned"]) for row in core.mechanism.ledger.rows(0))
     late = {**lossy, "dropouts": {"unmask": 0.1}}

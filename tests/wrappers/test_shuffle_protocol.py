@@ -22,8 +22,8 @@ SUMS = Home("ShuffleDP-v0", "Random", {**EACH, "security": 10})
 #: Settings in which agents use sums of messages, and not their order.
 SETTINGS = {
     "network": (Home("CoopNetwork-v0", "Multi-UCB", {**NET, "horizon": 12}), {}),
-    "flood": (Home("CoopNetwork-v0", "Multi-UCB", {**NET, "edge_loss": 0.2, "horizon": 12}), {}),
-    "exploration": (Home("DPMASE-v0", "DP-MASE", {**VOTE, "n_agents": 4}, FAST), {"window": 150}),
+    "flood": (Home("CoopNetwork-v0", "Multi-UCB", {**NET, "edge_failure_prob": 0.2, "horizon": 12}), {}),
+    "exploration": (Home("DPMASE-v0", "DP-MASE", {**VOTE, "n_agents": 4}, FAST), {"batch_window": 150}),
     "feedback": (Home(Feedback, "Random", {**EACH, "rewards": "bernoulli"}), {}),
     "shares": (SUMS, None),
 }
@@ -39,10 +39,10 @@ def built(setting, runs=1, **options):
 def in_order(rounds):
     """Messages without their order."""
     for one in rounds:
-        told = {name: np.nan_to_num(value, nan=-1.0) for name, value in one.items()}
-        slots = [name for name, value in told.items() if value.ndim == 3 and name != "tally"]
-        told |= {name: np.sort(told[name], 2) for name in slots}
-        yield told | ({"users": np.sort(told["users"], -1)} if "users" in told else {})
+        shown = {name: np.nan_to_num(value, nan=-1.0) for name, value in one.items()}
+        slots = [name for name, value in shown.items() if value.ndim == 3 and name != "tally"]
+        shown |= {name: np.sort(shown[name], 2) for name in slots}
+        yield shown | ({"users": np.sort(shown["users"], -1)} if "users" in shown else {})
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -63,7 +63,7 @@ def test_all_numbers_but_the_order_are_those_of_the_ideal_shuffle(setting):
 
 @pytest.mark.parametrize("setting", weekly_but([("network",)], *((name,) for name in SETTINGS)))
 def test_a_run_alone_is_its_row(setting):
-    build, seeds = partial(built, setting, protocol="mixnet", hops=2), spawn_seeds(3, 2)
+    build, seeds = partial(built, setting, protocol="mixnet", n_mixes=2), spawn_seeds(3, 2)
     check_rows(build, seeds)
 
 
@@ -84,7 +84,9 @@ class Named(Wrapper):
 
 def test_a_place_says_nothing_of_who_sent():
     """Each of three users comes out at each place a third of the time."""
-    env = Feedback(users="each", horizon=3, runs=300, wrappers=[Named(), Shuffle(protocol="mixnet", hops=1)])
+    env = Feedback(
+        simulate_users="individual", horizon=3, runs=300, wrappers=[Named(), Shuffle(protocol="mixnet", n_mixes=1)]
+    )
     env.reset(0)
     env.pull((np.zeros((300, 1), int), np.full((300, 1), 3)))
     heard = np.rint(env.talk().inbox["users"][:, 0, 0] * 2).astype(int)
@@ -93,11 +95,15 @@ def test_a_place_says_nothing_of_who_sent():
 
 
 def test_it_says_whom_one_trusts():
-    words = hb.make_batched("CoopNetwork-v0", wrappers=[Shuffle(protocol="mixnet", hops=2)]).guarantees()[0]
+    words = hb.make_batched("CoopNetwork-v0", wrappers=[Shuffle(protocol="mixnet", n_mixes=2)]).guarantees()[0]
     assert words.mechanism.startswith("shuffle by 2 mixes")
     assert "the 2 mixes follow the protocol, and one at least tells nobody its order" in words.assumptions
     assert not any("trusted" in text for text in words.assumptions)
-    said = hb.privacy_report("ShuffleDP-v0", "Shuffle-DP-SE", users="each", protocol="mixnet").lines[0].assumptions
+    said = (
+        hb.privacy_report("ShuffleDP-v0", "Shuffle-DP-SE", simulate_users="individual", protocol="mixnet")
+        .lines[0]
+        .assumptions
+    )
     assert "the 3 mixes follow the protocol, and one at least tells nobody its order" in said
     assert "an honest shuffler" not in said
     assert "an honest shuffler" in hb.privacy_report("ShuffleDP-v0", "Shuffle-DP-SE").lines[0].assumptions
@@ -121,14 +127,16 @@ def test_the_operating_system_cuts_and_shuffles_where_no_seed_does(monkeypatch):
     for setting in ("ShuffleDP-v0", "CoopNetwork-v0"):
         for secret in (False, True):
             own = {"protocol": "mixnet", "insecure_seed": not secret}
-            env = {"users": "each", **own} if setting == "ShuffleDP-v0" else {"wrappers": [Shuffle(**own)]}
+            env = (
+                {"simulate_users": "individual", **own} if setting == "ShuffleDP-v0" else {"wrappers": [Shuffle(**own)]}
+            )
             said = hb.make_batched(setting, **env).guarantees()[0].assumptions
             assert secret != any("keys and orders follow from the run's seed" in words for words in said)
 
 
 @pytest.mark.parametrize("shuffle", ["split-and-mix", "pure"])
 def test_no_block_is_opened_of_fewer_users_than_its_noise_counts_on(shuffle):
-    env = hb.make_batched("ShuffleDP-v0", 100, shuffle=shuffle, t_min=0.75, n_arms=2, wrappers=[Loss(0.25)])
+    env = hb.make_batched("ShuffleDP-v0", 100, shuffle=shuffle, min_participants=0.75, n_arms=2, wrappers=[Loss(0.25)])
     env.reset(0)
     env.pull((np.zeros((100, 1), int), np.full((100, 1), 64)))
     left = env.talk().inbox.total("n")

@@ -54,8 +54,8 @@ def test_gaussian_rewards_void_what_private_means_measure_and_the_results_say_so
 
 def test_the_papers_own_form_promises_nothing_about_a_run_and_spends_of_nothing():
     """With exact own rewards a single release is covered, and no sum of releases."""
-    for own, holds in (("exact", False), ("noised", True)):
-        results = hb.evaluate("PrivateNetwork-v0", "Private-UCB", runs=2, env=SMALL, agent_kwargs={"own": own})
+    for own, holds in (("true", False), ("private", True)):
+        results = hb.evaluate("PrivateNetwork-v0", "Private-UCB", runs=2, env=SMALL, agent_kwargs={"own_feedback": own})
         assert np.isfinite(results.final("epsilon")).all() == holds
 
 

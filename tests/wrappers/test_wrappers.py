@@ -49,7 +49,7 @@ def test_under_secagg_individual_messages_are_not_to_be_had():
 
 
 def test_secagg_rounds_rewards_to_its_grid():
-    env = hb.make_batched("CoopNetwork-v0", rewards="beta", wrappers=[SecAgg(grid=8)], **NET)
+    env = hb.make_batched("CoopNetwork-v0", rewards="beta", wrappers=[SecAgg(quantization_levels=8)], **NET)
     plain = hb.make_batched("CoopNetwork-v0", rewards="beta", **NET)
     for e in (env, plain):
         e.reset(1)
@@ -65,14 +65,18 @@ def test_secagg_rounds_rewards_to_its_grid():
 
 def test_secagg_modulus_has_room_for_every_honest_sum():
     """All agents report the largest and the smallest reward at once: no sum wraps."""
-    env = hb.make_batched("CoopNetwork-v0", n_agents=6, graph="complete", wrappers=[SecAgg(grid=10, bound=3.0)])
+    env = hb.make_batched(
+        "CoopNetwork-v0", n_agents=6, graph="complete", wrappers=[SecAgg(quantization_levels=10, bound=3.0)]
+    )
     for value in (3.0, -3.0):
         env.reset(0)
         env.pull(np.zeros((1, 6), int))
         message = {"arm": np.zeros((1, 6), int), "reward": np.full((1, 6), value)}
         np.testing.assert_allclose(env.talk(message).inbox.tally()[1][0, :, 0], 5 * value)
     # the modulus is that of the agent with most neighbours: the middle of the path hears four, its ends two
-    path = hb.make_batched("CoopNetwork-v0", n_agents=5, graph="path", life=2, wrappers=[SecAgg(grid=10, bound=3.0)])
+    path = hb.make_batched(
+        "CoopNetwork-v0", n_agents=5, graph="path", max_hops=2, wrappers=[SecAgg(quantization_levels=10, bound=3.0)]
+    )
     path.reset(0)
     for _ in range(2):
         path.pull(np.zeros((1, 5), int))
@@ -86,7 +90,7 @@ def test_secagg_modulus_has_room_for_every_honest_sum():
 
 @pytest.mark.parametrize("wrapper", [SecAgg, Shuffle])
 def test_a_window_of_votes_gives_the_coordinator_only_sums_that_add_up(wrapper):
-    env, team = build("DPMASE-v0", "DP-MASE", 2, {"n_agents": 12}, {"epsilon": 1.0}, (wrapper(window=50),))
+    env, team = build("DPMASE-v0", "DP-MASE", 2, {"n_agents": 12}, {"epsilon": 1.0}, (wrapper(batch_window=50),))
     metrics = rollout(env, team, 0)
     assert metrics["correct"].all()
     assert (env.votes <= 12).all()
@@ -97,7 +101,7 @@ def test_a_window_of_votes_gives_the_coordinator_only_sums_that_add_up(wrapper):
 
 def test_local_laplace_has_the_law_of_laplace():
     env = hb.make_batched(
-        "CoopNetwork-v0", n_agents=40, graph="complete", horizon=60, wrappers=[LocalLaplace(0.5, own="exact")]
+        "CoopNetwork-v0", n_agents=40, graph="complete", horizon=60, wrappers=[LocalLaplace(0.5, own_feedback="true")]
     )
     obs = env.reset(0)
     noise = []
@@ -109,10 +113,10 @@ def test_local_laplace_has_the_law_of_laplace():
     assert stats.kstest(np.concatenate(noise), stats.laplace(scale=2.0).cdf).pvalue > 1e-6
 
 
-@pytest.mark.parametrize("users", ["pooled", "each"])
+@pytest.mark.parametrize("users", ["aggregate", "individual"])
 def test_huber_shifts_a_block_by_its_rate(users):
     env = hb.make_batched(
-        "CentralDP-v0", users=users, means=[0.2, 0.4], rewards="bernoulli", horizon=40_000, epsilon=1e6,
+        "CentralDP-v0", simulate_users=users, means=[0.2, 0.4], rewards="bernoulli", horizon=40_000, epsilon=1e6,
         permute_arms=False, wrappers=[Huber(0.3, law="constant", location=1.0, fraction=0.5)],
     )  # fmt: skip
     env.reset(0)
@@ -122,19 +126,21 @@ def test_huber_shifts_a_block_by_its_rate(users):
     assert abs(mean - (0.85 * 0.2 + 0.15)) < 0.017
 
 
-@pytest.mark.parametrize("users", ["pooled", "each"])
+@pytest.mark.parametrize("users", ["aggregate", "individual"])
 def test_loss_thins_a_block(users):
-    env = hb.make_batched("CentralDP-v0", users=users, horizon=10_000, wrappers=[Loss(0.25)])
+    env = hb.make_batched("CentralDP-v0", simulate_users=users, horizon=10_000, wrappers=[Loss(0.25)])
     env.reset(0)
     env.pull((np.array([[3]]), np.array([[10_000]])))
     kept = int(env.talk().inbox.total("n")[0, 0])
     assert stats.binomtest(kept, 10_000, 0.75).pvalue > 1e-6
 
 
-@pytest.mark.parametrize("users", ["pooled", "each"])
+@pytest.mark.parametrize("users", ["aggregate", "individual"])
 def test_local_laplace_widens_a_block(users):
     """n users' noise: variance 2n/ε²."""
-    env = Feedback(users=users, means=[0.0, 1.0], rewards="bernoulli", horizon=64 * 400, wrappers=[LocalLaplace(0.5)])
+    env = Feedback(
+        simulate_users=users, means=[0.0, 1.0], rewards="bernoulli", horizon=64 * 400, wrappers=[LocalLaplace(0.5)]
+    )
     obs = env.reset(0)
     sums = []
     while obs.live.any():
@@ -158,4 +164,4 @@ def test_shuffle_permutes_users_and_keeps_their_sum():
 
 
 def _raw_feedback(wrappers):
-    return Feedback(users="each", horizon=100, wrappers=wrappers)
+    return Feedback(simulate_users="individual", horizon=100, wrappers=wrappers)

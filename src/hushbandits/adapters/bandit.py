@@ -12,7 +12,7 @@ from hushbandits.core import Array, Params, shown
 
 _ID, _AGENT = "CoopNetwork-v0", "agent_0"
 #: What only several agents have.
-_SEVERAL = ("n_agents", "runs", "wrappers", "speech")
+_SEVERAL = ("n_agents", "runs", "wrappers", "extra_fields")
 
 
 def _alone(kwargs: Params) -> Info:

@@ -21,7 +21,7 @@ _TASKS = ("actions", "agent_id", "normalize", "observation", "price", "reward")
 
 
 def learners_core(
-    id: AnyEnv, runs: int, wrappers: Sequence[AnyWrapper], speech: Mapping[str, Field] | None, given: Params
+    id: AnyEnv, runs: int, wrappers: Sequence[AnyWrapper], extra_fields: Mapping[str, Field] | None, given: Params
 ) -> Env:
     """Build a core for a learner: arms are shuffled, and there is a horizon, unless `given` says otherwise.
 
@@ -33,10 +33,12 @@ def learners_core(
     100000
     """  # fmt: skip
     params = dict(given)
-    if speech is not None:
-        if not isinstance(speech, Mapping) or not speech:
-            raise ValueError(f"speech={shown(speech)} must name at least one field, as {{'bit': Field(dtype='?')}}")
-        params["speech"] = speech
+    if extra_fields is not None:
+        if not isinstance(extra_fields, Mapping) or not extra_fields:
+            raise ValueError(
+                f"extra_fields={shown(extra_fields)} must name at least one field, as {{'bit': Field(dtype='?')}}"
+            )
+        params["extra_fields"] = extra_fields
     core = make_batched(id, runs, wrappers=wrappers, **params)
     if core.horizon is None:
         core = make_batched(id, runs, wrappers=wrappers, **{**params, "horizon": HORIZON})

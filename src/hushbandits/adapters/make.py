@@ -28,8 +28,8 @@ Wrapped = TypeVar("Wrapped", bound=Env | ParallelView)
 
 
 def make(
-    id: AnyEnv, *, wrappers: Sequence[AnyWrapper] = (), beats: int = 1, render_mode: str | None = None,
-    speech: Mapping[str, Field] | None = None, max_cycles: int | None = None, info: str | None = None,
+    id: AnyEnv, *, wrappers: Sequence[AnyWrapper] = (), two_phase: bool = False, render_mode: str | None = None,
+    extra_fields: Mapping[str, Field] | None = None, max_cycles: int | None = None, info: str | None = None,
     actions: str | None = None, agent_id: bool | None = None, normalize: bool | None = None,
     observation: str | None = None, price: Mapping[str, float] | None = None, reward: str | None = None,
     **kwargs: object,
@@ -42,11 +42,11 @@ def make(
         One of `list_envs`, ``"my_module:MyEnv"``, or an `Env` class.
     wrappers : sequence of Wrapper, of their names or classes
         Outermost first; an id's own protocol sits behind them.
-    beats : int
+    two_phase : bool
         1 or 2.
     render_mode : str, optional
         ``"ansi"``, ``"rgb_array"`` or ``"human"``.
-    speech : mapping of str to Field, optional
+    extra_fields : mapping of str to Field, optional
         Network only: learned fields beside the standard report, bits (``"?"``) or floats in [−1, 1].
     max_cycles : int, optional
         Steps after which an episode is cut.
@@ -93,8 +93,8 @@ def make(
         raise TypeError("make takes no parameter 'runs': a view plays one run; make_batched(id, runs=…) plays many")
     asked = {"actions": actions, "agent_id": agent_id, "normalize": normalize, "observation": observation}
     options, params = task_options(id, {**asked, "price": price, "reward": reward, **kwargs})
-    core = learners_core(id, 1, wrappers, speech, params)
-    return ParallelView(core, beats=beats, render_mode=render_mode, max_cycles=max_cycles, info=info, **options)
+    core = learners_core(id, 1, wrappers, extra_fields, params)
+    return ParallelView(core, two_phase=two_phase, render_mode=render_mode, max_cycles=max_cycles, info=info, **options)
 
 
 def make_aec(id: AnyEnv, **kwargs: Any) -> AECEnv:
@@ -128,7 +128,7 @@ def make_aec(id: AnyEnv, **kwargs: Any) -> AECEnv:
 
 
 def make_vec(
-    id: AnyEnv, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), speech: Mapping[str, Field] | None = None,
+    id: AnyEnv, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), extra_fields: Mapping[str, Field] | None = None,
     autoreset: str | AutoresetMode = "same-step", render_mode: str | None = None, **kwargs: object,
 ) -> VectorView:  # fmt: skip
     """Build a Gymnasium vector env, a `VectorView`.
@@ -144,8 +144,8 @@ def make_vec(
         ``"same-step"``, ``"next-step"`` or ``"disabled"``.
     render_mode : str, optional
         ``"ansi"`` or ``"rgb_array"``.
-    id, wrappers, speech, **kwargs
-        As for `make`, which alone has ``beats``, ``max_cycles`` and ``info``.
+    id, wrappers, extra_fields, **kwargs
+        As for `make`, which alone has ``two_phase``, ``max_cycles`` and ``info``.
 
     Returns
     -------
@@ -164,18 +164,23 @@ def make_vec(
     (np.True_, (43,), ['agent_regret', 'messages', 'regret'])
     """
     view = VectorView(
-        _rows("make_vec", id, runs, wrappers, speech, kwargs), autoreset=autoreset, render_mode=render_mode
+        _rows("make_vec", id, runs, wrappers, extra_fields, kwargs), autoreset=autoreset, render_mode=render_mode
     )
     if not wrappers:
         view.spec = _spec(
-            id, num_envs=view.num_envs, speech=speech, autoreset=autoreset, render_mode=render_mode, **kwargs
+            id,
+            num_envs=view.num_envs,
+            extra_fields=extra_fields,
+            autoreset=autoreset,
+            render_mode=render_mode,
+            **kwargs,
         )
     return view
 
 
 def make_sb3(
     id: AnyEnv, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (),
-    speech: Mapping[str, Field] | None = None, render_mode: str | None = None, **kwargs: object,
+    extra_fields: Mapping[str, Field] | None = None, render_mode: str | None = None, **kwargs: object,
 ) -> RowsVecEnv:  # fmt: skip
     """Build a ``VecEnv`` of Stable-Baselines3, in which all agents of `runs` runs play one policy.
 
@@ -185,8 +190,8 @@ def make_sb3(
         R, the runs; there are R·M sub-envs, agent-fastest (`RowsVecEnv`).
     render_mode : str, optional
         ``"rgb_array"``.
-    id, wrappers, speech, **kwargs
-        As for `make`, which alone has ``beats``, ``max_cycles`` and ``info``.
+    id, wrappers, extra_fields, **kwargs
+        As for `make`, which alone has ``two_phase``, ``max_cycles`` and ``info``.
 
     Returns
     -------
@@ -209,12 +214,12 @@ def make_sb3(
     """
     from hushbandits.adapters.sb3 import RowsVecEnv
 
-    return RowsVecEnv(_rows("make_sb3", id, runs, wrappers, speech, kwargs), render_mode)
+    return RowsVecEnv(_rows("make_sb3", id, runs, wrappers, extra_fields, kwargs), render_mode)
 
 
 def make_torchrl(
     id: AnyEnv, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (),
-    speech: Mapping[str, Field] | None = None, device: torch.device | str = "cpu", **kwargs: object,
+    extra_fields: Mapping[str, Field] | None = None, device: torch.device | str = "cpu", **kwargs: object,
 ) -> TorchRows:  # fmt: skip
     """Build a TorchRL env of R runs, which start their next episodes one by one.
 
@@ -231,8 +236,8 @@ def make_torchrl(
         R.
     device : torch.device or str
         Where tensors go; the env itself runs on the CPU.
-    id, wrappers, speech, **kwargs
-        As for `make`, which alone has ``beats``, ``max_cycles`` and ``info``.
+    id, wrappers, extra_fields, **kwargs
+        As for `make`, which alone has ``two_phase``, ``max_cycles`` and ``info``.
 
     Returns
     -------
@@ -254,11 +259,16 @@ def make_torchrl(
     """
     from hushbandits.adapters.torchrl import TorchRows
 
-    return TorchRows(_rows("make_torchrl", id, runs, wrappers, speech, kwargs), device)
+    return TorchRows(_rows("make_torchrl", id, runs, wrappers, extra_fields, kwargs), device)
 
 
 def _rows(
-    maker: str, id: AnyEnv, runs: int, wrappers: Sequence[AnyWrapper], speech: Mapping[str, Field] | None, given: Info
+    maker: str,
+    id: AnyEnv,
+    runs: int,
+    wrappers: Sequence[AnyWrapper],
+    extra_fields: Mapping[str, Field] | None,
+    given: Info,
 ) -> Rows:
     """Return the runs of a vector view, built from the arguments of its `maker`."""
     for name in ("num_envs", "n_envs"):
@@ -268,7 +278,7 @@ def _rows(
                 f"once; .num_envs is runs × n_agents, as Gymnasium counts, one for each agent of each run"
             )
     options, params = task_options(id, given)
-    return Rows(learners_core(id, count("runs", runs, 1), wrappers, speech, params), **options)
+    return Rows(learners_core(id, count("runs", runs, 1), wrappers, extra_fields, params), **options)
 
 
 def _spec(id: AnyEnv, **given: object) -> EnvSpec | None:

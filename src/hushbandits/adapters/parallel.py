@@ -25,16 +25,16 @@ Infos = dict[str, dict[str, object]]
 class ParallelView(ParallelEnv[str, Array, object]):
     """One run of an array core, agents as ``agent_0``, ``agent_1``, … (built by `make`).
 
-    A *merged* step (``beats=1``) is a round of the core with one action: its arms are pulled, then its message is sent,
-    which was chosen before the reward was seen.  ``beats=2`` makes pull and talk separate steps, so that a message
-    may depend on the pull just made.  Where a learner sends no fields (network without `speech`, feedback) both are
-    equivalent; the last infos say which it was (``beats``, ``metrics``).
+    A *merged* step (``two_phase=False``) is a round of the core with one action: its arms are pulled, then its message
+    is sent, which was chosen before the reward was seen.  ``two_phase=True`` makes pull and talk separate steps, so
+    that a message may depend on the pull just made.  Where a learner sends no fields (network without `extra_fields`,
+    feedback) both are equivalent; the last infos say which it was (``two_phase``, ``metrics``).
 
     Parameters
     ----------
     core : Env
         An array core of one run, with a horizon.
-    beats : int
+    two_phase : bool
         1: a step is a round, whose message was chosen with the pull; 2: pull and talk are steps of their own.
     render_mode : str, optional
         ``"ansi"``, ``"rgb_array"`` or ``"human"``.
@@ -63,7 +63,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         self,
         core: Env,
         *,
-        beats: int = 1,
+        two_phase: bool = False,
         render_mode: str | None = None,
         max_cycles: int | None = None,
         info: str | None = None,
@@ -71,9 +71,11 @@ class ParallelView(ParallelEnv[str, Array, object]):
     ):
         if core.runs != 1 or core.horizon is None:
             raise ValueError(f"a view needs a core of one run with a horizon, not runs={core.runs}, {core.horizon=}")
-        if beats not in (1, 2):
-            raise ValueError(f"beats={beats!r} must be 1 (merged) or 2 (pull and talk are steps of their own)")
-        self.core, self.beats = core, beats
+        if two_phase not in (False, True):
+            raise ValueError(
+                f"two_phase={two_phase!r} must be False (merged) or True (pull and talk are steps of their own)"
+            )
+        self.core, self.two_phase = core, two_phase
         self.render_mode = checked_mode(render_mode, self.metadata["render_modes"])
         self.max_cycles = None if max_cycles is None else integer("max_cycles", max_cycles, 1)
         self.info = info if info is None else choice("info", info, ["metrics"])
@@ -128,7 +130,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         self.agents = self.possible_agents[:]
         self._begun, self._over, self._cycles = True, False, 0
         self._open = False  # whether a round waits for its talk
-        return self._told()
+        return self._returned()
 
     def repeat(self, seeds: Seeds) -> None:
         """Play the run of these seeds, ``(1, 3)``, in every episode that begins without a seed."""
@@ -174,7 +176,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
             raise RuntimeError(f"step {when} of an episode: call reset() first")
         action, agents = self._read(actions), self.agents
         reward, solved = self._play(action)
-        observations, infos = self._told()
+        observations, infos = self._returned()
         if self._over:
             self.agents = []
         return (
@@ -193,8 +195,8 @@ class ParallelView(ParallelEnv[str, Array, object]):
         except KeyError as missing:
             raise ValueError(f"actions lack {missing.args[0]!r}: every agent acts in every step") from None
         if len(actions) != len(values):
-            stranger = next(name for name in actions if name not in self.possible_agents)
-            raise ValueError(f"actions name {stranger!r}, who is not in play")
+            unknown = next(name for name in actions if name not in self.possible_agents)
+            raise ValueError(f"actions name {unknown!r}, who is not in play")
         return stacked(self.task.action_space, values, self.agents, (1, len(values)))
 
     def _play(self, action: Stacked) -> tuple[Array, bool]:
@@ -202,7 +204,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         task = self.task
         self._cycles += 1
         cut = self.max_cycles is not None and self._cycles >= self.max_cycles
-        if self.beats == 1:
+        if not self.two_phase:
             reward = task.step(action)
         else:
             reward = task.talk(action) if self._open else task.pull(action)
@@ -213,22 +215,22 @@ class ParallelView(ParallelEnv[str, Array, object]):
             reward = reward + task.final_reward()[:, None]
         return reward[0], not live and bool(task.solved()[0])
 
-    def _told(self) -> tuple[dict[str, Array], Infos]:
+    def _returned(self) -> tuple[dict[str, Array], Infos]:
         """Return the observations, and the infos with action masks, labels and metrics.
 
         Observations are copies, for a row would lead to everybody's; at the end they are as if it went on, so that a
         value can be told of them.
         """
         task, over, names = self.task, self._over, self.possible_agents
-        seen = task.observe(self.beats == 1 or not self._open, self.beats == 1 or self._open)[0]
+        seen = task.observe(not self.two_phase or not self._open, not self.two_phase or self._open)[0]
         infos: Infos = {name: {} for name in names} if over else {
             name: {"action_mask": mask} for name, mask in zip(names, task.sample_masks(), strict=True)
         }  # fmt: skip
-        told: dict[str, object] = {**task.labels, **({"beats": self.beats} if over else {})}
+        stated: dict[str, object] = {**task.labels, **({"two_phase": self.two_phase} if over else {})}
         if over or self.info:
-            told["metrics"] = self.metrics()
-        for info in infos.values() if told else ():
-            info.update(copy.deepcopy(told))
+            stated["metrics"] = self.metrics()
+        for info in infos.values() if stated else ():
+            info.update(copy.deepcopy(stated))
         if self.render_mode == "human":
             self.render()
         return dict(zip(names, map(np.ndarray.copy, seen), strict=True)), infos
@@ -273,7 +275,12 @@ class ParallelView(ParallelEnv[str, Array, object]):
     @property
     def settings(self) -> Info:
         """Return its constructor arguments, besides the core."""
-        own = {"beats": self.beats, "render_mode": self.render_mode, "max_cycles": self.max_cycles, "info": self.info}
+        own = {
+            "two_phase": self.two_phase,
+            "render_mode": self.render_mode,
+            "max_cycles": self.max_cycles,
+            "info": self.info,
+        }
         return {**own, **self.options}
 
     def __getstate__(self) -> dict[str, object]:

@@ -28,9 +28,9 @@ def title(env: Env, name: str, over: bool = False) -> str:
     facts += [f"{key} {_short(metrics[key])}" for key in env.curve_metrics if key in metrics][:_FACTS]
     if over:
         verdicts = [key for key in metrics if key in env.measures and env.measures[key].rate]
-        told = [key for key in verdicts if metrics[key]] or [f"not {key}" for key in verdicts[:1]]
+        verdict = [key for key in verdicts if metrics[key]] or [f"not {key}" for key in verdicts[:1]]
         # What was cut short has no verdict.
-        facts.append(f"over: {', '.join(told)}" if told and not env.live[0] else "over")
+        facts.append(f"over: {', '.join(verdict)}" if verdict and not env.live[0] else "over")
     return f"{name}\n{' · '.join(facts)}"
 
 

@@ -17,7 +17,7 @@ from hushbandits.adapters.learners import Info, Rows, begun, checked_mode, of_ru
 from hushbandits.core import Array, Env, shown
 
 #: What a sub-env may be asked for by name.
-_TOLD = ("action_masks", "action_space", "metadata", "observation_space", "render_mode", "spec")
+_READABLE = ("action_masks", "action_space", "metadata", "observation_space", "render_mode", "spec")
 
 
 #: Which sub-envs; ``None``: all.
@@ -46,7 +46,7 @@ class RowsVecEnv(VecEnv):
         if isinstance(task.action_space, spaces.Dict):
             raise ValueError(
                 f"Stable-Baselines3 takes no actions of several kinds, {task.action_space}: "
-                f"let speech be of bits, and actions 'multidiscrete'"
+                f"let extra_fields be of bits, and actions 'multidiscrete'"
             )
         self.rows, self._mode = rows, checked_mode(render_mode, ["rgb_array"])
         self._action = np.zeros(0)
@@ -125,8 +125,8 @@ class RowsVecEnv(VecEnv):
 
     def get_attr(self, attr_name: str, indices: _Indices = None) -> list[object]:
         """Return an attribute of some sub-envs: masks, spaces, ``render_mode``."""
-        if attr_name not in _TOLD:
-            raise AttributeError(f"a sub-env has no attribute {attr_name!r}; it has {', '.join(_TOLD)}")
+        if attr_name not in _READABLE:
+            raise AttributeError(f"a sub-env has no attribute {attr_name!r}; it has {', '.join(_READABLE)}")
         value = self._mode if attr_name == "render_mode" else getattr(self, attr_name)
         return [value for _ in self._get_indices(indices)]
 

@@ -68,7 +68,7 @@ class TorchRows(EnvBase):
         else:
             seen = self.rows.reset(rows=rows)
             self._solved[rows] = False
-        return self._told(seen)
+        return self._as_tensors(seen)
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         waits = tensordict.get("_step", None)
@@ -78,9 +78,9 @@ class TorchRows(EnvBase):
         turn = self.rows.step(self._read(tensordict["agents", "action"]))
         turn.observation[over] = self._seen[over]
         self._solved |= turn.solved
-        told = self._told(turn.observation)
-        told["agents", "reward"] = self._tensor(turn.reward[..., None].astype(np.float32))
-        return told
+        facts = self._as_tensors(turn.observation)
+        facts["agents", "reward"] = self._tensor(turn.reward[..., None].astype(np.float32))
+        return facts
 
     def _set_seed(self, seed: int | None) -> None:
         """Keep it for the next reset of all runs."""
@@ -88,7 +88,7 @@ class TorchRows(EnvBase):
 
     # -- to and from tensors ------------------------------------------------------------------------------------
 
-    def _told(self, seen: Array) -> TensorDictBase:
+    def _as_tensors(self, seen: Array) -> TensorDictBase:
         self._seen = seen.copy()
         task, lead = self.rows.task, (self.rows.runs, self.rows.n_agents)
         agents = {"observation": self._tensor(seen), "action_mask": self._tensor(task.mask())}

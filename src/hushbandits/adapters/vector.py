@@ -151,14 +151,14 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         if not len(ended):
             return self._flat(observation), turn.reward.reshape(-1), *self._no(), self._infos()
         done, solved = turn.over.repeat(self.n_agents), turn.solved.repeat(self.n_agents)
-        told: Info = {"metrics": self._metrics(ended, done), "_metrics": done}
+        facts: Info = {"metrics": self._metrics(ended, done), "_metrics": done}
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             final = {"final_obs": self._final(observation, done), "_final_obs": done.copy()}
-            told = {**final, "final_info": told, "_final_info": done.copy()}
+            facts = {**final, "final_info": facts, "_final_info": done.copy()}
             observation = self._rows.reset(rows=ended)
         else:
             self._over = turn.over.copy()
-        return self._flat(observation), turn.reward.reshape(-1), solved, done & ~solved, {**self._infos(), **told}
+        return self._flat(observation), turn.reward.reshape(-1), solved, done & ~solved, {**self._infos(), **facts}
 
     def _no(self) -> tuple[Array, Array]:
         return np.zeros(self.num_envs, bool), np.zeros(self.num_envs, bool)
@@ -187,14 +187,14 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         return final
 
     def _metrics(self, ended: Array, done: Array) -> Info:
-        told: Info = {}
+        facts: Info = {}
         for name, value in self.core.metrics().items():
             own = value.shape[1:] == (self.n_agents,)
             shape = (self.runs, self.n_agents, *value.shape[1 + own :])
             each = np.zeros(shape, value.dtype)
             each[ended] = value[ended] if own else value[ended][:, None]
-            told[name], told[f"_{name}"] = each.reshape(self.num_envs, *shape[2:]), done.copy()
-        return told
+            facts[name], facts[f"_{name}"] = each.reshape(self.num_envs, *shape[2:]), done.copy()
+        return facts
 
     def state(self) -> Array:
         """Return ``(R, M·D)``: all agents' observations in a row, once for each run."""

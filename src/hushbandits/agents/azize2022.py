@@ -35,7 +35,7 @@ class AdaP(Calibrated):
         ε of the env's mechanism; left out, the env's own.  The same ε sets the index.
     alpha : float
         α > 0: the theorems take α > 3, the experiments 3.1.
-    calibrated : bool
+    require_calibrated : bool
         As in `Calibrated`: False allows a mechanism that the index was not made for.
 
     Raises
@@ -59,8 +59,8 @@ class AdaP(Calibrated):
     fixed: ClassVar[Params] = {"discrete": False}
     wrappers = ("CentralLaplace",)
 
-    def __init__(self, epsilon: float | None = None, alpha: float = 3.1, *, calibrated: bool = True):
-        super().__init__(epsilon, calibrated=calibrated)
+    def __init__(self, epsilon: float | None = None, alpha: float = 3.1, *, require_calibrated: bool = True):
+        super().__init__(epsilon, require_calibrated=require_calibrated)
         self.alpha = real("alpha", alpha, 0)
 
     def index(self, mean: Array, n: Array, s: Array) -> Array:
@@ -76,12 +76,12 @@ class AdaP(Calibrated):
         self._next = np.ones(shape, np.int64)  # N_a
         self._noised = np.zeros(shape[0], np.int64)
         self._run, self._seat = np.ogrid[: shape[0], : shape[1]]
-        self._luck = rng.reader(shape[1:2])
+        self._uniforms = rng.reader(shape[1:2])
 
     def act(self, obs: Observation) -> tuple[Array, Array]:
         index = self.index(self._mean, np.maximum(self._n, 1), self._env.served[:, :, None] + 1.0)
         ties = np.cumsum(index == index.max(2, keepdims=True), axis=2)
-        nth = (self._luck.next() * ties[:, :, -1]).astype(np.int64)
+        nth = (self._uniforms.next() * ties[:, :, -1]).astype(np.int64)
         new = self._n == 0
         self._arm = np.where(new.any(2), new.argmax(2), (ties > nth[:, :, None]).argmax(2))  # line 1, else line 4
         return self._arm, self._next[self._run, self._seat, self._arm]
@@ -99,7 +99,7 @@ class AdaP(Calibrated):
     def metrics(self, env: World) -> dict[str, Array]:
         """Return ``noised_means`` (R,): one for each arm's first pull, and one for each episode.
 
-        With ``calibrated=False`` also ``uncalibrated`` (R,): the index is not made for the mechanism's noise.
+        With ``require_calibrated=False`` also ``uncalibrated`` (R,): the index is not made for the mechanism's noise.
         """
         return {"noised_means": self._noised.copy(), **self._marks(len(self._n))}
 
@@ -147,7 +147,7 @@ class AdaPUCB(AdaP):
         ε of the env's mechanism; left out, the env's own.  The same ε sets the index.
     alpha : float
         α > 0: the theorems take α > 3, the experiments 3.1.
-    calibrated : bool
+    require_calibrated : bool
         False allows a mechanism that the index was not made for; the metric ``uncalibrated`` then marks the runs.
 
     Examples
@@ -184,7 +184,7 @@ class AdaPKLUCB(AdaP):
         ε of the env's mechanism; left out, the env's own.  The same ε sets the index.
     alpha : float
         α > 0: the theorems take α > 3, the experiments 3.1.
-    calibrated : bool
+    require_calibrated : bool
         False allows a mechanism that the index was not made for; the metric ``uncalibrated`` then marks the runs.
 
     Examples

@@ -40,7 +40,13 @@ class Identifier(VotingTeam):
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """Require one learner by default, whose single vote decides."""
-        final = {"threshold": 1, "comparison": ">=", "single": True, "idle": "stays", "stop": "coordinator"}
+        final = {
+            "threshold": 1,
+            "vote_rule": ">=",
+            "one_arm_per_step": True,
+            "inactive_agents": "keep",
+            "termination": "coordinator",
+        }
         return Protocol(env=final if "n_agents" in settings else {**final, "n_agents": 1})
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:

@@ -17,7 +17,7 @@ class Calibrated(Team):
     ----------
     epsilon : float, optional
         ε of the env's mechanism; left out, the env's own.  The same ε sets the radius.
-    calibrated : bool
+    require_calibrated : bool
         A radius is proven for the noise of certain mechanisms (`mechanisms`); with any other mechanism, the agent
         would decide too late or too early, and raises an error.  False allows any mechanism; the metric
         ``uncalibrated`` then marks the runs.
@@ -41,19 +41,19 @@ class Calibrated(Team):
     #: Parameters that agent and mechanism share, because they enter the radius.
     shared: tuple[str, ...] = ("epsilon",)
     _epsilon: float
-    _t_min: float
+    _min_participants: float
     #: Mechanisms that the radius holds for, by class name or by ``noise_as``; empty: no statement.
     mechanisms: ClassVar[tuple[str, ...]] = ()
-    #: Whether the radius remains valid if noise is calibrated to some of a block's users (``t_min``).
+    #: Whether the radius remains valid if noise is calibrated to some of a block's users (``min_participants``).
     counts_survivors: ClassVar[bool] = False
     #: Parameters of the mechanism that the algorithm fixes.
     fixed: ClassVar[Params] = {}
     #: The protocol's wrappers, for an env that has none; the first is the mechanism.
     wrappers: ClassVar[tuple[str, ...]] = ("DiscreteLaplace", "SecAgg")
 
-    def __init__(self, epsilon: float | None = None, *, calibrated: bool = True):
+    def __init__(self, epsilon: float | None = None, *, require_calibrated: bool = True):
         self.epsilon = epsilon if epsilon is None else divisor("epsilon", epsilon)
-        self.calibrated = flag("calibrated", calibrated)
+        self.require_calibrated = flag("require_calibrated", require_calibrated)
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """Require a mechanism with the agent's ε and p; an env without a mechanism gets the agent's."""
@@ -73,10 +73,10 @@ class Calibrated(Team):
         return not self.mechanisms or mechanism in self.mechanisms
 
     def _uncalibrated(self, noise: str) -> None:
-        if self.calibrated:
+        if self.require_calibrated:
             raise ValueError(
                 f"{self.name} has a radius for the noise of {' and '.join(self.mechanisms)}, not for that of {noise}; "
-                f"calibrated=False runs it anyway and marks the result"
+                f"require_calibrated=False runs it anyway and marks the result"
             )
 
     def _validate_env(self, mechanism: Wrapper) -> bool:
@@ -86,7 +86,9 @@ class Calibrated(Team):
         if not self._fits(noise):
             self._uncalibrated(noise if noise == mechanism.name else f"{mechanism.name} ({noise})")
             return False
-        fixed = self.fixed if self.counts_survivors else {**self.fixed, "t_min": 1.0}  # below 1 there is more noise
+        fixed = (
+            self.fixed if self.counts_survivors else {**self.fixed, "min_participants": 1.0}
+        )  # below 1 there is more noise
         for name, value in fixed.items():
             if getattr(mechanism, name, value) != value:
                 self._uncalibrated(f"{mechanism.name} with {name}={getattr(mechanism, name)!r}")
@@ -106,8 +108,8 @@ class Calibrated(Team):
                 raise ValueError(f"{name}={mine!r} of {self.name} differs from {name}={its!r} of {mechanism.name}")
             setattr(self, f"_{name}", its)
         self._own_radius = self._validate_env(mechanism)
-        self._t_min = getattr(mechanism, "t_min", 1.0)
+        self._min_participants = getattr(mechanism, "min_participants", 1.0)
 
     def _marks(self, runs: int) -> dict[str, Array]:
-        """Return the metric ``uncalibrated`` (runs,) if ``calibrated=False`` and the radius does not fit."""
-        return {} if self.calibrated else {"uncalibrated": np.full(runs, not self._own_radius)}
+        """Return the metric ``uncalibrated`` (runs,) if ``require_calibrated=False`` and the radius does not fit."""
+        return {} if self.require_calibrated else {"uncalibrated": np.full(runs, not self._own_radius)}

@@ -25,7 +25,7 @@ class BatchedSE(SuccessiveElimination):
 
     Parameters
     ----------
-    batch_base : float
+    batch_growth : float
         η > 1: 2 in the paper, 4 in its authors' code.
     """
 
@@ -36,21 +36,21 @@ class BatchedSE(SuccessiveElimination):
         self,
         epsilon: float | None = None,
         confidence: float | str | None = None,
-        batch_base: float = 2.0,
+        batch_growth: float = 2.0,
         *,
-        calibrated: bool = True,
+        require_calibrated: bool = True,
     ):
-        super().__init__(epsilon, confidence, calibrated=calibrated)
-        self.batch_base = real("batch_base", batch_base, 1)
+        super().__init__(epsilon, confidence, require_calibrated=require_calibrated)
+        self.batch_growth = real("batch_growth", batch_growth, 1)
 
     def noise(self) -> tuple[float, float]:
         """Return ``(σ, h)``: noise on a sum is below ``σ√ln(2/p) + h ln(2/p)`` with probability 1 − p."""
         raise NotImplementedError(f"{type(self).__name__} must define noise()")
 
     def length(self, m: int, b: int) -> float:
-        if b * math.log2(self.batch_base) > 60:
+        if b * math.log2(self.batch_growth) > 60:
             return math.inf
-        return math.ceil((self.first or self.batch_base) * self.batch_base ** (b - 1))
+        return math.ceil((self.first or self.batch_growth) * self.batch_growth ** (b - 1))
 
     def width(self, m: int, b: int, n: int) -> float:
         return batch_radius(m, b, self._p, n, *self.noise())
@@ -58,7 +58,7 @@ class BatchedSE(SuccessiveElimination):
     def _counted(self, m: int, b: int) -> tuple[int, int]:
         """Return the planned users of phase b's blocks, and the number that the mechanism's noise is calibrated to."""
         planned = self._block(m, b)
-        return planned, guaranteed(self._t_min, planned)
+        return planned, guaranteed(self._min_participants, planned)
 
 
 @lru_cache(maxsize=4096)
@@ -71,9 +71,9 @@ def _surplus_tail(n: int, sure: int, epsilon: float, p: float) -> float:
 class DistDPSE(BatchedSE):
     """Dist-DP-SE: pure DP in the distributed model (theorem 1), ``σ = √2/ε``, ``h = 1/ε``.
 
-    The mechanism's noise may be calibrated to some of a block's users (its `t_min`), so that all n of them add more.
-    Then σ covers the rounding alone, and ``+ q/n`` replaces the term of h, as in `LDPSE`; qg is the ``1 − p/(mb²)``
-    quantile of n users' noise.  Means and n count the remaining users.
+    The mechanism's noise may be calibrated to some of a block's users (its `min_participants`), so that all n of them
+    add more. Then σ covers the rounding alone, and ``+ q/n`` replaces the term of h, as in `LDPSE`; qg is the ``1 −
+    p/(mb²)`` quantile of n users' noise.  Means and n count the remaining users.
 
     Examples
     --------
@@ -103,8 +103,8 @@ class DistDPSE(BatchedSE):
 class DistRDPSE(BatchedSE):
     """Dist-RDP-SE: Rényi DP in the distributed model (theorem 2), ``σ = 2/ε + √2/(sε)``, ``h = 1/(sε)``.
 
-    If the mechanism's noise is calibrated to t of a block's n users (its `t_min`), it has n/t times the variance, and
-    the 2/ε in σ becomes ``2√(n/t)/ε``.
+    If the mechanism's noise is calibrated to t of a block's n users (its `min_participants`), it has n/t times the
+    variance, and the 2/ε in σ becomes ``2√(n/t)/ε``.
 
     Parameters
     ----------
@@ -125,12 +125,12 @@ class DistRDPSE(BatchedSE):
         self,
         epsilon: float | None = None,
         confidence: float | str | None = None,
-        batch_base: float = 2.0,
+        batch_growth: float = 2.0,
         scale: float | None = None,
         *,
-        calibrated: bool = True,
+        require_calibrated: bool = True,
     ):
-        super().__init__(epsilon, confidence, batch_base, calibrated=calibrated)
+        super().__init__(epsilon, confidence, batch_growth, require_calibrated=require_calibrated)
         self.scale = scale if scale is None else real("scale", scale, 1, closed="low")
 
     def noise(self) -> tuple[float, float]:
@@ -217,12 +217,12 @@ class ShuffleDPSE(BatchedSE):
         self,
         epsilon: float | None = None,
         confidence: float | str | None = None,
-        batch_base: float = 2.0,
+        batch_growth: float = 2.0,
         shuffle: str | None = None,
         *,
-        calibrated: bool = True,
+        require_calibrated: bool = True,
     ):
-        super().__init__(epsilon, confidence, batch_base, calibrated=calibrated)
+        super().__init__(epsilon, confidence, batch_growth, require_calibrated=require_calibrated)
         self.shuffle = shuffle if shuffle is None else choice("shuffle", shuffle, ("split-and-mix", "pure"))
 
     def _validate_env(self, mechanism: Wrapper) -> bool:

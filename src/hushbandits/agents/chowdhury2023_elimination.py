@@ -27,7 +27,7 @@ class SuccessiveElimination(Calibrated):
         ε of the env's mechanism; left out, the env's own.  The same ε sets the width.
     confidence : float or "1/T", optional
         p; left out, the mechanism's.
-    calibrated : bool
+    require_calibrated : bool
         As in `Calibrated`: False allows a mechanism that the width was not made for.
 
     Raises
@@ -42,8 +42,10 @@ class SuccessiveElimination(Calibrated):
     shared: tuple[str, ...] = ("epsilon", "confidence")
     _confidence: float | str
 
-    def __init__(self, epsilon: float | None = None, confidence: float | str | None = None, *, calibrated: bool = True):
-        super().__init__(epsilon, calibrated=calibrated)
+    def __init__(
+        self, epsilon: float | None = None, confidence: float | str | None = None, *, require_calibrated: bool = True
+    ):
+        super().__init__(epsilon, require_calibrated=require_calibrated)
         self.confidence = confidence
         if confidence is not None:
             confidence_level(confidence, 2)
@@ -111,7 +113,7 @@ class SuccessiveElimination(Calibrated):
     def metrics(self, env: World) -> dict[str, Array]:
         """Return ``covered`` (R,): whether all means behind decisions were within their width of the true mean.
 
-        With ``calibrated=False`` also ``uncalibrated`` (R,): the width is not that of the mechanism's noise.
+        With ``require_calibrated=False`` also ``uncalibrated`` (R,): the width is not that of the mechanism's noise.
         """
         truth = env.means[:, None]
         covered = np.all((self._least <= truth) & (truth <= self._most), axis=(1, 2))

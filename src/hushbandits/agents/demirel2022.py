@@ -138,7 +138,7 @@ class FedMoMUCB(Federated):
     --------
     >>> import hushbandits as hb
     >>> env = {"n_agents": 20, "means": (0.9, 0.7, 0.1), "spread": 0.01, "horizon": 1000}
-    >>> attack = [hb.make_wrapper("FalseMeans", reading="invert", fraction=0.25)]
+    >>> attack = [hb.make_wrapper("FalseMeans", attack="invert", fraction=0.25)]
     >>> median, average = (
     ...     hb.evaluate("FederatedNetwork-v0", agent, runs=4, env=env, wrappers=attack, agent_kwargs=given)
     ...     for agent, given in (

@@ -80,34 +80,46 @@ class PrivateUCB(NetworkTeam):
     ``N_k = n_k + Σ n′_k`` and ``μ̃_k = (s_k + Σ n′_k v̂′_k)/N_k`` over the latest message of each origin within γ.
     In the paper own sums are exact, and the messages' means are private.  Then no guarantee covers a run, because the
     published counts depend on exact rewards (`PrivateMeans`); this is the id ``Private-UCB-exact``.  With
-    ``own="noised"``, the id ``Private-UCB``, the agent's published values replace n_k and s_k, and the guarantee covers
-    the whole message.  This algorithm differs from the paper's, and may have less than half of its regret.
+    ``own_feedback="private"``, the id ``Private-UCB``, the agent's published values replace n_k and s_k, and the
+    guarantee covers the whole message.  This algorithm differs from the paper's, and may have less than half of its
+    regret.
 
     Parameters
     ----------
     epsilon : float
         ε of the private means.
-    v : float
+    release_exponent : float
         Exponent v ∈ (1, 1.5) of the release schedule and of the noise.
-    own : str
-        ``"noised"``, or ``"exact"`` (the paper's).
+    own_feedback : str
+        ``"private"``, or ``"true"`` (the paper's).
     """
 
     hears = ("mean", "count")
 
-    def __init__(self, epsilon: float = 1.0, v: float = 1.1, own: str = "noised"):
+    def __init__(self, epsilon: float = 1.0, release_exponent: float = 1.1, own_feedback: str = "private"):
         self.epsilon = divisor("epsilon", epsilon)
-        self.v = real("v", v, 1, 1.5)
-        self.own = choice("own", own, ("exact", "noised"))
-        self.told = ("reward",) if self.own == "exact" else ("mean", "count")
+        self.release_exponent = real("release_exponent", release_exponent, 1, 1.5)
+        self.own_feedback = choice("own_feedback", own_feedback, ("true", "private"))
+        self.required_own_reward = ("reward",) if self.own_feedback == "true" else ("mean", "count")
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
-        return Protocol(wrappers=(("PrivateMeans", {"epsilon": self.epsilon, "v": self.v, "own": self.own}),))
+        return Protocol(
+            wrappers=(
+                (
+                    "PrivateMeans",
+                    {
+                        "epsilon": self.epsilon,
+                        "release_exponent": self.release_exponent,
+                        "own_feedback": self.own_feedback,
+                    },
+                ),
+            )
+        )
 
     @property
     def rules(self) -> Rules:  # type: ignore[override]
         """Compiled rules; they use own rewards if the env returns them to the agents."""
-        return _EXACT if self.own == "exact" else _NOISED
+        return _EXACT if self.own_feedback == "true" else _NOISED
 
     def begin(self, env: World, rng: Streams) -> _Private:
         learners = len(rng) * env.n_agents

@@ -94,9 +94,9 @@ class PerAgent(Team):
     def reset(self, env: World, rng: Streams) -> None:
         """Build the M agents of every run."""
         self._face = view_of(env)
-        told = {"n_arms": env.n_arms} if "n_arms" in inspect.signature(self.factory).parameters else {}
+        stated = {"n_arms": env.n_arms} if "n_arms" in inspect.signature(self.factory).parameters else {}
         self._seats = [
-            [self.factory(m, rng.generator(r, m), **told) for m in range(env.n_agents)] for r in range(len(rng))
+            [self.factory(m, rng.generator(r, m), **stated) for m in range(env.n_agents)] for r in range(len(rng))
         ]
         _learning(self._seats[0][0])
 
@@ -108,10 +108,10 @@ class PerAgent(Team):
     def _name_of(self, r: int, a: int) -> str:
         return f"agent {self._who[r, a]} of {self.name} in round {int(self._t[r]) + 1} of run {r}"
 
-    def _asked(self, r: int, a: int, hook: str, told: object, hint: str = "") -> object:
+    def _asked(self, r: int, a: int, hook: str, stated: object, hint: str = "") -> object:
         """Return an agent's answer; if its code raises, raise ``RuntimeError`` with the agent, round and run."""
         try:
-            return getattr(self._seats[r][self._who[r, a]], hook)(told)
+            return getattr(self._seats[r][self._who[r, a]], hook)(stated)
         except Exception as error:
             raise RuntimeError(f"{self._name_of(r, a)}: {hook} raised {words(error)}{hint}") from error
 

@@ -96,11 +96,16 @@ class Decentralized(ArmSelection):
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """Require a vote in which M votes suffice and finished players stay; SER4 also requires resets."""
-        end = {"comparison": ">=", "idle": "stays", "stop": "players", "single": True}
+        end = {"vote_rule": ">=", "inactive_agents": "keep", "termination": "players", "one_arm_per_step": True}
         if self.phi is not None:  # a vote with resets never ends before the horizon
-            end |= {"stop": "horizon", "resets": True}
-        strict = settings.get("strict", True)
-        vote = {"delta": self.delta, "eta": self.eta, "precision": self.epsilon, "strict": strict}
+            end |= {"termination": "horizon", "allow_vote_resets": True}
+        require_confidence = settings.get("require_confidence", True)
+        vote = {
+            "delta": self.delta,
+            "eta": self.eta,
+            "tolerance": self.epsilon,
+            "require_confidence": require_confidence,
+        }
         return Protocol(env={**end, **vote})
 
     def routine(self, n_arms: int) -> Routine:

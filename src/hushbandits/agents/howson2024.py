@@ -17,7 +17,7 @@ from hushbandits.core.messages import Observation
 from hushbandits.core.utils import Message
 from hushbandits.envs.network.graphs import graph_median, shortest_path_tree
 from hushbandits.envs.network.rules import Rules
-from hushbandits.policies.shelf import AnyPolicy
+from hushbandits.policies.registry import AnyPolicy
 from hushbandits.policies.start import tried
 
 
@@ -89,12 +89,12 @@ def _around(choose: Callable[..., int], update: Callable[..., None], turned: Tur
     return Rules(act, learn, _hear)
 
 
-def guess(rngs: Sequence[np.random.Generator], n_arms: int, told: Array, arms: Array) -> None:
+def guess(rngs: Sequence[np.random.Generator], n_arms: int, informed: Array, arms: Array) -> None:
     """Write a uniform arm to `arms`, (R, M), for every agent that has not received an instruction yet."""
-    if told.all():
+    if informed.all():
         return
     for r, rng in enumerate(rngs):
-        np.copyto(arms[r], rng.integers(n_arms, size=arms.shape[1]), where=~told[r])
+        np.copyto(arms[r], rng.integers(n_arms, size=arms.shape[1]), where=~informed[r])
 
 
 def search_messages(adjacency: Array, distance: Array) -> int:
@@ -134,7 +134,7 @@ class QuACK(PolicyTeam):
         ``"flood"``, or ``"tree"``: instructions go down a shortest-path tree from the leader, reports go up (section
         3.1).  Its metric ``messages_most`` counts the busiest agent's messages in a round; all reports that it passes
         on count as one.
-    elects : bool
+    elect_leader : bool
         Whether the run begins with a search for the leader, the graph median, and for the paths to it (appendix A):
         3M rounds of uniform play without reports.  The metrics ``setup_rounds`` and ``setup_messages`` count its cost.
 
@@ -158,7 +158,7 @@ class QuACK(PolicyTeam):
         policy: AnyPolicy = "UCB",
         leader: int | str | None = "median",
         routing: str = "flood",
-        elects: bool = False,
+        elect_leader: bool = False,
         **params: object,
     ):
         super().__init__(policy, **params)
@@ -166,9 +166,9 @@ class QuACK(PolicyTeam):
             raise ValueError(f"leader={leader!r} must be an agent, 0, 1, …, or 'median'")
         self.leader = None if leader in (None, "median") else integer("leader", leader, 0)
         self.routing = choice("routing", routing, ("flood", "tree"))
-        self.elects = flag("elects", elects)
-        if self.elects and self.leader is not None:
-            raise ValueError(f"leader={leader!r} is known before the run: elects=True finds the graph median")
+        self.elect_leader = flag("elect_leader", elect_leader)
+        if self.elect_leader and self.leader is not None:
+            raise ValueError(f"leader={leader!r} is known before the run: elect_leader=True finds the graph median")
 
     @property
     def name(self) -> str:
@@ -182,7 +182,7 @@ class QuACK(PolicyTeam):
         """Raise ``ValueError`` if no agent can lead or π cannot play; for random graphs `reset` raises it."""
         if self.leader is not None and self.leader >= env.n_agents:
             raise ValueError(f"leader={self.leader} must be an agent: 0..{env.n_agents - 1}")
-        if self.elects and (pause := 3 * env.n_agents) >= env.horizon:
+        if self.elect_leader and (pause := 3 * env.n_agents) >= env.horizon:
             raise ValueError(f"horizon={env.horizon} is too short: the search for the leader takes 3M = {pause} rounds")
         tried(self.policy, env, env.n_agents * env.horizon, heard=True)
         if hasattr(env, "slots"):
@@ -196,10 +196,10 @@ class QuACK(PolicyTeam):
                 f"leader={int(leaders[0])} must be the root of the tree, {int(env.root[0])}; or use routing='flood'"
             )
         reach = distance[np.arange(len(distance)), leaders].max(1)
-        life: Array = env.slots.life
-        if (life < reach).any():
+        max_hops: Array = env.slots.max_hops
+        if (max_hops < reach).any():
             raise ValueError(
-                f"life={int(life.min())} is too short for QuACK: an agent is {int(reach.max())} hops from the leader"
+                f"max_hops={int(max_hops.min())} is too short: an agent is {int(reach.max())} hops from QuACK's leader"
             )
         return leaders
 
@@ -208,10 +208,10 @@ class QuACK(PolicyTeam):
         leaders = self._leaders(env)
         graph = np.arange(runs) % len(leaders)
         self._pause, self._paid = 0, np.zeros(runs, np.int64)
-        if self.elects:
+        if self.elect_leader:
             self._pause = 3 * agents
             self._paid = np.array(list(map(search_messages, env.adjacency, env.distance)))[graph]
-        self._told = np.zeros((runs, agents), bool)
+        self._informed = np.zeros((runs, agents), bool)
         self._rngs = rng.generators()
         self._slots: int = env.slots.sender.shape[2]
         return _Queues(
@@ -223,7 +223,7 @@ class QuACK(PolicyTeam):
 
     def metrics(self, env: World) -> dict[str, Array]:
         found: dict[str, Array] = {}
-        if self.elects:
+        if self.elect_leader:
             found |= {"setup_rounds": np.full(len(self._paid), self._pause), "setup_messages": self._paid}
         if env.routing == "tree":
             trees = map(shortest_path_tree, env.adjacency, env.distance, env.root)
@@ -234,7 +234,7 @@ class QuACK(PolicyTeam):
 
     def act(self, obs: Observation) -> Array:
         """Return π's arm for leaders, and for followers their last instruction, or a uniform arm before the first."""
-        guess(self._rngs, self._n_arms, self._told, self._arm)
+        guess(self._rngs, self._n_arms, self._informed, self._arm)
         self._t = int(obs.t[0]) + 1
         return self._arm if self._looks else super().act(obs)
 
@@ -251,10 +251,10 @@ class QuACK(PolicyTeam):
         if self._looks:
             return
         own = self.state
-        instruction, told = inbox.of(own.leader, "arm")
-        np.copyto(self._arm, instruction, where=told)
-        self._told |= told
-        self._told[np.arange(len(told)), own.leader] = True
+        instruction, informed = inbox.of(own.leader, "arm")
+        np.copyto(self._arm, instruction, where=informed)
+        self._informed |= informed
+        self._informed[np.arange(len(informed)), own.leader] = True
         arm, arrived = inbox.at(own.leader, "arm")
         reward, _ = inbox.at(own.leader, "reward")
         if own.size.max() + arm.shape[1] > own.queue.shape[2]:
@@ -272,6 +272,6 @@ class QuACK(PolicyTeam):
 
     def ahead(self) -> int:
         """Return how many rounds may be compiled: 0 until all agents know their leader, or if π is user-defined."""
-        if not (self._told.all() and self._ships):
+        if not (self._informed.all() and self._ships):
             return 0
         return int(self.state.queue.shape[2] - self.state.size.max()) // self._slots if self._slots else LONGEST

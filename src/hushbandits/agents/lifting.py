@@ -14,7 +14,7 @@ from hushbandits.core.metric import Metric
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.task import EARNED, Task
 from hushbandits.core.team import Team
-from hushbandits.core.utils import Action, Array, Message, Params, integer, shown
+from hushbandits.core.utils import Action, Array, Message, Params, flag, shown
 from hushbandits.core.validation import Space, Stacked, fits
 
 
@@ -23,18 +23,18 @@ class TaskTeam(Team):
 
     Parameters
     ----------
-    beats : int
-        1: the team chooses arms and message of a round at once; 2: it chooses the message after it has seen its own
-        reward.  The metric ``beats`` reports the number.
+    two_phase : bool
+        False: the team chooses arms and message of a round at once. True: it chooses the message after it has seen its
+        own reward.  The metric ``two_phase`` reports it.
     """
 
-    measures: Mapping[str, Metric] = {"beats": Metric("beats of a step of the policy", "count")}
-    told = ()  # its task adapts to the fields that the env returns
+    measures: Mapping[str, Metric] = {"two_phase": Metric("whether pull and message are chosen in two steps", "share")}
+    required_own_reward = ()  # its task adapts to the fields that the env returns
     #: Its task writes the message.
     improvises = True
 
-    def __init__(self, beats: int):
-        self.beats = integer("beats", beats, 1, 2)
+    def __init__(self, two_phase: bool):
+        self.two_phase = flag("two_phase", two_phase)
 
     def look(self, its: EnvView) -> Task:
         """Return the task of an env (`its` view); raise ``ValueError`` if the env has no suitable one."""
@@ -63,7 +63,7 @@ class TaskTeam(Team):
 
     def metrics(self, env: World) -> dict[str, Array]:
         """Return the metric that tells the number of phases of a step."""
-        return {"beats": np.full(env.runs, self.beats)}
+        return {"two_phase": np.full(env.runs, self.two_phase)}
 
     def reset(self, env: World, rng: Streams) -> None:
         self._face = view_of(env)
@@ -78,14 +78,14 @@ class TaskTeam(Team):
             task.begin(obs)
             self._begun = True
         task.obs = obs
-        self._action = task.decode(self.choose(task, True, self.beats == 1))
+        self._action = task.decode(self.choose(task, True, not self.two_phase))
         return task.arms(self._action)
 
     def speak(self, reward: Array) -> Message | None:
         task = self._task
         task.obs = Observation(self._face.t, self._face.live, task.obs.who, reward)
         task.pulled(task.obs)
-        return task.words(self._action if self.beats == 1 else task.decode(self.choose(task, False, True)))
+        return task.words(self._action if not self.two_phase else task.decode(self.choose(task, False, True)))
 
     def hear(self, inbox: Inbox) -> None:
         task = self._task
@@ -124,7 +124,7 @@ class FromFunction(TaskTeam):
         A method ``reset`` is called without arguments when runs begin.
     task : mapping, optional
         Options of the task, as for `hb.make`: ``{"actions": "multidiscrete", "agent_id": True}``.
-    beats : int
+    two_phase : bool
         1 or 2, as for `hb.make`.
     name : str, optional
         Name of the team and of its random stream; default: the function's name.
@@ -149,11 +149,16 @@ class FromFunction(TaskTeam):
     name = ""  # the function's, unless one was given
 
     def __init__(
-        self, function: Callable[..., object], *, task: Params | None = None, beats: int = 1, name: str | None = None
+        self,
+        function: Callable[..., object],
+        *,
+        task: Params | None = None,
+        two_phase: bool = False,
+        name: str | None = None,
     ):
         if not callable(function) or isinstance(function, type):
             raise ValueError(f"function={shown(function)} must be a function of observations that returns actions")
-        super().__init__(beats)
+        super().__init__(two_phase)
         self._function, self._options = function, given_options(task)
         self._wants = [name for name in ("mask", "who", "rngs") if name in inspect.signature(function).parameters]
         self.name = str(name or getattr(function, "__name__", type(function).__name__))
@@ -178,9 +183,9 @@ class FromFunction(TaskTeam):
         more: dict[str, object] = {"who": who.copy(), "rngs": self._rngs}
         if "mask" in self._wants:
             more["mask"] = task.mask()[rows, who]
-        told = {name: more[name] for name in self._wants}
+        stated = {name: more[name] for name in self._wants}
         space, shape = task.action_space, seen.shape[:2]
-        asked = self._read(space, self._function(seen[rows, who], **told), who.shape)
+        asked = self._read(space, self._function(seen[rows, who], **stated), who.shape)
 
         def spread(value: Array) -> Array:
             full = np.zeros((*shape, *value.shape[2:]), value.dtype)

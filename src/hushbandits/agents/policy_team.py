@@ -10,7 +10,7 @@ from hushbandits.core import Protocol, Streams, World, jit
 from hushbandits.core.random.names import POLICY
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules, interpreted
-from hushbandits.policies.shelf import AnyPolicy, given_to, make_policy
+from hushbandits.policies.registry import AnyPolicy, given_to, make_policy
 from hushbandits.policies.start import started
 
 #: Turns a rule into the one that is played: compiles it, or leaves it as plain Python.
@@ -58,5 +58,5 @@ class PolicyTeam(NetworkTeam):
 
     def learners(self, env: World, rng: Streams, each: int, plays: int) -> NamedTuple:
         """Return the policy's state in `env`: `each` learners for every run of `rng`, with `plays` plays each."""
-        luck = rng.cursors(each, POLICY) if self.policy.random else None
-        return started(self.policy, env, len(rng) * each, plays, luck)
+        cursors = rng.cursors(each, POLICY) if self.policy.random else None
+        return started(self.policy, env, len(rng) * each, plays, cursors)

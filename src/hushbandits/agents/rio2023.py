@@ -42,7 +42,7 @@ class DPMASE(VotingTeam):
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """Require that votes exceed ⌊ln δ/ln β⌋ (an env's own η would replace β) and finished agents leave."""
         vote = {"delta": self.delta, "beta": self.beta, "eta": None}
-        return Protocol(env={**vote, "comparison": ">", "idle": "leaves"})
+        return Protocol(env={**vote, "vote_rule": ">", "inactive_agents": "drop"})
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         return (
@@ -93,7 +93,9 @@ class CorruptedElimination(VotingTeam):
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """Require that votes exceed ⌊ln δ/ln η_ξ⌋ and are lost at rate ξ, and finished agents leave."""
-        return Protocol(env={"delta": self.delta, "eta": self.eta, "xi": self.xi, "comparison": ">", "idle": "leaves"})
+        return Protocol(
+            env={"delta": self.delta, "eta": self.eta, "xi": self.xi, "vote_rule": ">", "inactive_agents": "drop"}
+        )
 
     def routine(self, n_arms: int) -> Routine:
         return successive_elimination(confidence_under_loss(self.eta, self.xi, n_arms))

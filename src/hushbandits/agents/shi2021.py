@@ -156,7 +156,7 @@ class Federated(Team):
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """Require a complete graph, so that a server receives all posts within a round."""
-        return Protocol(env={"graph": "complete", "life": 1})
+        return Protocol(env={"graph": "complete", "max_hops": 1})
 
     def runs_at_once(self, env: World) -> int | None:
         """Return the number of runs whose tables fit in the caches."""

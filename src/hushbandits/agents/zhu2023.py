@@ -103,7 +103,7 @@ class ResilientUCB(Team):
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """Require messages that reach neighbours only."""
-        return Protocol(env={"life": 1})
+        return Protocol(env={"max_hops": 1})
 
     def reset(self, env: World, rng: Streams) -> None:
         shape = (len(rng), env.n_agents, env.n_arms)

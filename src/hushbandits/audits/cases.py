@@ -22,13 +22,18 @@ _BINARY = {"shuffle": "binary-sum"}
 #: Parameters to audit, by registered env, wrapper or agent; by default only its default parameters.
 VARIANTS: dict[str, list[Params]] = {
     "CentralDP-v0": [{}, {"discrete": True}],
-    "DistDP-v0": [{}, {"t_min": 0.75}, {"noise": "exact"}],
-    "DistRDP-v0": [{}, {"t_min": 0.75, "scale": 1.0}],
-    "DistCDP-v0": [{}, {"t_min": 0.75, "scale": 1.0}],
-    "ShuffleDP-v0": [{}, {"t_min": 0.75}, {"shuffle": "pure"}, _BINARY, {**_BINARY, "calibrate": "exact"}],
+    "DistDP-v0": [{}, {"min_participants": 0.75}, {"noise": "exact"}],
+    "DistRDP-v0": [{}, {"min_participants": 0.75, "scale": 1.0}],
+    "DistCDP-v0": [{}, {"min_participants": 0.75, "scale": 1.0}],
+    "ShuffleDP-v0": [{}, {"min_participants": 0.75}, {"shuffle": "pure"}, _BINARY, {**_BINARY, "calibrate": "exact"}],
     "LocalDPNetwork-v0": [{}, {"mechanism": "bernoulli"}],
-    "PrivateNetwork-v0": [{}, {"own": "exact"}],
-    "LocalLaplace": [{}, {"grid": 64}, {"own": "exact"}, {"own": "exact", "grid": 64}],
+    "PrivateNetwork-v0": [{}, {"own_feedback": "true"}],
+    "LocalLaplace": [
+        {},
+        {"quantization_levels": 64},
+        {"own_feedback": "true"},
+        {"own_feedback": "true", "quantization_levels": 64},
+    ],
 }
 #: Default reason why a check has no power.
 _TOO_LARGE = "too few runs for so large an ε or δ"
@@ -322,7 +327,7 @@ def _behind(wrapper: Wrapper) -> list[Wrapper]:
 
 #: Envs in which wrappers are audited.
 _SETTINGS: dict[str, Callable[..., Env]] = {
-    "feedback": partial(Feedback, users="each"),
+    "feedback": partial(Feedback, simulate_users="individual"),
     "network": partial(make_batched, "CoopNetwork-v0", n_agents=4, horizon=3),
 }
 #: Registries, with the function that audits an entry of each.

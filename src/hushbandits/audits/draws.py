@@ -77,7 +77,7 @@ class Draws:
 
     def __post_init__(self) -> None:
         shape = self.noise.shape
-        self.promise, self.luck, self.level = self.case.promise, self.rng.random(shape), self.case.budget.level
+        self.promise, self.uniforms, self.level = self.case.promise, self.rng.random(shape), self.case.budget.level
         self.costs = np.full(shape, self.promise.epsilon if self.epsilon is None else self.epsilon)
         self.cost = float(self.costs.max())
         self.there = ~np.isnan(self.noise)
@@ -111,7 +111,7 @@ class Draws:
         u = np.full(noise.shape, np.nan)
         for at, law in self.parts:
             here = at & part
-            u[here] = law(times).uniform(noise[here], self.luck[here])
+            u[here] = law(times).uniform(noise[here], self.uniforms[here])
         return u
 
     def verdicts(self) -> Iterator[Verdict]:
@@ -200,8 +200,8 @@ class Draws:
         for name, part in kinds:
             times = uniforms.scale_between(self.u[part], level)[0]
             unlikely = stats.binom.sf(right[part].sum() - 1, part.sum(), self.known[part].mean()) < level
-            told = unlikely or not self.bits.any()
-            found = self.cost * self._fitted(part, times, level) if told and times > 1.0 else 0.0
+            prescribed = unlikely or not self.bits.any()
+            found = self.cost * self._fitted(part, times, level) if prescribed and times > 1.0 else 0.0
             if found > worst:
                 worst, words = found, f" ({name})" if name else ""
         n, known = int(self.there.sum()), float(self.known[self.there].mean())
@@ -291,7 +291,9 @@ class Draws:
         pairs = np.repeat(np.arange(b), a)[:, None] < np.repeat(np.arange(c), d)
         evidence, (one, two) = uniforms.at_places(mine, theirs, pairs)
         check = f"{self.where}: noise that knows a later reward (place {one // a} and {two // d})"
-        return self._say(check, 1.0, max(evidence, 0.0) / -math.log(self.level), "× critical", "a later reward's luck")
+        return self._say(
+            check, 1.0, max(evidence, 0.0) / -math.log(self.level), "× critical", "a later reward's random numbers"
+        )
 
 
 def _guessed_off(n: int, wrong: float, level: float) -> float:
@@ -299,8 +301,8 @@ def _guessed_off(n: int, wrong: float, level: float) -> float:
     times = np.geomspace(1.0, _NARROWEST, 1000)
     seen = 0.5 * (2 * wrong) ** times
     far = n * (special.rel_entr(seen, wrong) + special.rel_entr(1 - seen, 1 - wrong))
-    told = np.sqrt(far) > math.sqrt(-math.log(level)) + 1
-    return float(times[told.argmax()]) if told.any() else math.inf
+    prescribed = np.sqrt(far) > math.sqrt(-math.log(level)) + 1
+    return float(times[prescribed.argmax()]) if prescribed.any() else math.inf
 
 
 def _cut(epsilon: float, delta: float, n: int, level: float) -> str:

@@ -142,7 +142,7 @@ def judged(
 
     `least`: the smallest true ε that is refuted.  `refusing`: whether the part may reject the rewards.
     """
-    found, told, power = 0.0, "", f"a true ε of {least:.3g}"
+    found, prescribed, power = 0.0, "", f"a true ε of {least:.3g}"
     try:
         features = {} if why or math.isinf(least) else play()
     except ValueError as error:
@@ -150,9 +150,9 @@ def judged(
             raise
         features, why = {}, f"refused: {error}"
     if features:
-        found, told = measure(features)
+        found, prescribed = measure(features)
         why = "" if telling(features) else "nothing that is seen varies"
-    check, epsilon, level = f"{check} ({told})" if told else check, case.promise.epsilon, case.budget.level
+    check, epsilon, level = f"{check} ({prescribed})" if prescribed else check, case.promise.epsilon, case.budget.level
     return Verdict(case.subject, check, epsilon, found, "ε", power, level, case.promise, least=least, untested=why)
 
 
@@ -285,8 +285,8 @@ def _users(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[s
     size = 1 if getattr(case.owner, "hidden_by", "noise") == "noise" else case.owner.smallest
     runs = n if _apart(case) else min(n, _RUNS)
     bits = fair((n // runs, runs, 1), seed, 8)
-    told = np.where(np.arange(size) == size - 1, np.where(bits, *values[::-1])[..., None], 0.0)
-    it = seen(case.env, list(told), runs, seed)
+    prescribed = np.where(np.arange(size) == size - 1, np.where(bits, *values[::-1])[..., None], 0.0)
+    it = seen(case.env, list(prescribed), runs, seed)
     views = {**it.fields, "the user's message": np.array([x[..., -1] for x in it.users])} if it.users else it.fields
     return _windows(bits, views)
 
@@ -297,7 +297,7 @@ def _posts(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[s
     bits = fair((rounds, n if _apart(case) else -(-n // (agents * rounds)), agents), seed, 8)
     staged = stage(case, rounds, agents, runs=bits.shape[1])
     it = shown(staged, case.team or around(), seed, list(np.where(bits, *values[::-1])))
-    hidden = ("heard ", "told ") if case.promise.alone else ("heard ",)
+    hidden = ("heard ", "published ") if case.promise.alone else ("heard ",)
     views = {k: x[:, :, mine] for k, x in it.fields.items() if len(x) == rounds and not k.startswith(hidden)}
     return {k: x[:n] for k, x in _windows(bits[..., mine], views).items()}
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from hushbandits.audits.bounds import critical_share
 from hushbandits.audits.cases import Budget, Verdict, fits
-from hushbandits.audits.play import Tap, Told, around, rounds, seen
+from hushbandits.audits.play import Prescribed, Tap, around, rounds, seen
 from hushbandits.core import Array, Env, Wrapper
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.registry import make_batched, make_team
@@ -29,16 +29,16 @@ def _order(shuffle: Wrapper, subject: str, runs: int, level: float, seed: int) -
     """Check that messages come without senders in a uniform order that does not depend on rewards."""
     names = (np.arange(4) + 1) / 5
     if fits(partial(make_batched, "CoopNetwork-v0"), shuffle):
-        env, places = _meeting(runs, 4, [shuffle]), []
-        for told in (names, names[::-1]):
-            (played,) = rounds(env, around(), seed, [told])
+        env, places = _group(runs, 4, [shuffle]), []
+        for prescribed in (names, names[::-1]):
+            (played,) = rounds(env, around(), seed, [prescribed])
             places.append(np.rint(played.inbox["reward"][:, 0] * 5).astype(int) - 1)
         yield _uniform("order, network", places[0], subject, level)
         changed = int((places[0] != 3 - places[1]).sum())
         yield Verdict(subject, "order, network: places that rewards change", 0, changed, "messages")
         yield Verdict(subject, "network: fields that name senders", 0, float("sender" in env.inbox_fields), "fields")
     if fits(Feedback, shuffle):
-        (users,) = seen(Feedback(users="each", wrappers=[shuffle]), [names], runs, seed).users
+        (users,) = seen(Feedback(simulate_users="individual", wrappers=[shuffle]), [names], runs, seed).users
         yield _uniform("order, users of a block", np.rint(users[:, 0] * 5).astype(int) - 1, subject, level)
 
 
@@ -50,46 +50,46 @@ def _uniform(check: str, places: Array, subject: str, level: float) -> Verdict:
     return Verdict(subject, check, share, most, "share", f"one sender in one place in {1.1 * share:.0%}", level)
 
 
-def _meeting(runs: int, n: int, wrappers: list[Wrapper]) -> Env:
+def _group(runs: int, n: int, wrappers: list[Wrapper]) -> Env:
     """Build agents who all hear each other, on a given reward law."""
-    settings = {"n_agents": n, "graph": "complete", "means": [0.5, 0.5], "rewards": Told(), "horizon": 12}
+    settings = {"n_agents": n, "graph": "complete", "means": [0.5, 0.5], "rewards": Prescribed(), "horizon": 12}
     return make_batched("CoopNetwork-v0", runs, wrappers=wrappers, **settings)
 
 
 def _cohorts(make: Callable[..., Wrapper], subject: str, runs: int, seed: int) -> Iterator[Verdict]:
     """Check that no sum of fewer than `min_cohort` is opened: users of a block, arrivals of a round."""
     least = 5
-    env = Feedback(users="each", wrappers=[make(min_cohort=least)])
+    env = Feedback(simulate_users="individual", wrappers=[make(min_cohort=least)])
     fields = seen(env, [np.ones(8)] * 20, runs, seed, "before").fields
     left = fields["message's users left"]
-    told = (fields["arrived"] > 0) | (np.nan_to_num(fields["reward"]) != 0) | (fields["n"] > 0)
+    prescribed = (fields["arrived"] > 0) | (np.nan_to_num(fields["reward"]) != 0) | (fields["n"] > 0)
     # the survivors after aggregation are 0 in a closed block: count the users that were there by the sum of ones
-    small = told & (np.where(left > 0, left, np.nan_to_num(fields["reward"])) < least)
+    small = prescribed & (np.where(left > 0, left, np.nan_to_num(fields["reward"])) < least)
     yield Verdict(subject, f"blocks of fewer than {least} users opened", 0, int(small.sum()), "blocks")
     n, least = 5, 3
     tap = Tap(name="audit: tap")
-    core = _meeting(runs, n, [Loss(0.5), tap, make(min_cohort=least)])
+    core = _group(runs, n, [Loss(0.5), tap, make(min_cohort=least)])
     opened = 0
     for played in rounds(core, around(), seed, [np.ones(n)] * 10):
         sent = next(w for w in core.wrappers if isinstance(w, Tap)).message["sent"]
         heard = sent.sum(1, keepdims=True) - sent
         pulls, sums = played.inbox.tally()
-        told = played.inbox.arrived[:, :, 0] | (pulls != 0).any(2) | (sums != 0).any(2)
-        opened += int((told & (heard < least)).sum())
+        prescribed = played.inbox.arrived[:, :, 0] | (pulls != 0).any(2) | (sums != 0).any(2)
+        opened += int((prescribed & (heard < least)).sum())
     yield Verdict(subject, f"rounds of fewer than {least} messages opened", 0, opened, "rounds")
 
 
 def _windows(make: Callable[..., Wrapper], subject: str, runs: int, seed: int) -> Iterator[Verdict]:
     """Check that votes are summed over at least `min_cohort` different agents, and that no single ballot is opened."""
     least, window = 3, 2
-    wrappers = [make(window=window, min_cohort=least), Tap(name="audit: tap")]
+    wrappers = [make(batch_window=window, min_cohort=least), Tap(name="audit: tap")]
     core = make_batched("DPMASE-v0", runs, n_agents=6, threshold=100, horizon=80, wrappers=wrappers)
     acted = np.zeros((runs, 6), bool)
     alone = 0
     for played in rounds(core, make_team("Random", rate=0.2), seed):
         acted[np.arange(runs), played.acting[:, 0]] = True
         message = next(w for w in core.wrappers if isinstance(w, Tap)).message
-        told = (message["tally"] if "tally" in message else message["vote"]).any((1, 2))
-        alone += int((told & (acted.sum(1) < least)).sum())
-        acted[told] = False
+        prescribed = (message["tally"] if "tally" in message else message["vote"]).any((1, 2))
+        alone += int((prescribed & (acted.sum(1) < least)).sum())
+        acted[prescribed] = False
     yield Verdict(subject, f"votes of fewer than {least} agents opened", 0, alone, "windows")

@@ -136,8 +136,8 @@ def _coins_by_law(case: Case) -> Iterator[Verdict]:
 def _releases_by_law(case: Case) -> Iterator[Verdict]:
     """Check all releases of a run whose first reward of an arm differs, by their exact laws; for several horizons."""
     for horizon in _HORIZONS:
-        counts = release_counts(case.owner.epsilon, case.owner.v, horizon).astype(float)
-        costs = counts ** (-case.owner.v / 2)  # a shift of 1/n, in units of n^(v/2 − 1)
+        counts = release_counts(case.owner.epsilon, case.owner.release_exponent, horizon).astype(float)
+        costs = counts ** (-case.owner.release_exponent / 2)  # a shift of 1/n, in units of n^(v/2 − 1)
         for promise in stage(case, horizon, 2).promises:
             spent = costs[:1] if promise.alone else costs
             check = f"white box, {horizon} rounds: {'a release' if promise.alone else f'{len(spent)} releases'}"
@@ -220,10 +220,10 @@ def drawn(case: Case, what: str, sizes: Sequence[int], runs: int, turn: int = 0,
     full = np.where(fine & (rng.random(shape[0]) < 0.25), _BETWEEN, 1.0)[:, None, None]
     bits = rng.random(shape) < 0.5
     at = [0 if own else place(k, n) for k, n in zip(kinds.tolist(), sizes, strict=True)]
-    told: list[int | Array] = list(sizes)
+    prescribed: list[int | Array] = list(sizes)
     if not own and not pooled:
-        told = [block(k, n, x) for k, n, x in zip(kinds.tolist(), sizes, full * bits, strict=True)]
-    it = seen(case.env, told, runs, seed, how, shape[2])
+        prescribed = [block(k, n, x) for k, n, x in zip(kinds.tolist(), sizes, full * bits, strict=True)]
+    it = seen(case.env, prescribed, runs, seed, how, shape[2])
     canary = np.zeros(shape) if pooled else np.array([x[..., i] for x, i in zip(it.earned, at, strict=True)])
     lost, canary = np.isnan(canary), np.nan_to_num(canary)
     # the mechanism of these runs, which knows their horizon
@@ -251,7 +251,7 @@ def drawn(case: Case, what: str, sizes: Sequence[int], runs: int, turn: int = 0,
         moved=canary,
         full=np.where(lost, 0.0, full),
         groups=_groups(it, np.array(sizes), own, third) | ({} if own else {"background": kinds, "most": full}),
-        rewards=it.luck if own else None,
+        rewards=it.uniforms if own else None,
     )
     yield from draws.verdicts()
     if mechanism.planned(sizes[0]).wraps and "modulus" in it.env.sent_fields:
@@ -266,7 +266,7 @@ def _groups(it: Seen, sizes: Array, own: bool, third: Array) -> dict[str, Array]
     few = len(sizes) <= 32
     groups["place in the run" if few else "stretch of the run"] = number if few else number // _STRETCH
     if own:
-        groups["luck of its rewards"] = 4 * number[:, None, None] + np.floor(4 * it.luck)
+        groups["random numbers of its rewards"] = 4 * number[:, None, None] + np.floor(4 * it.uniforms)
     return groups
 
 
@@ -287,17 +287,17 @@ def _decoded(it: Seen, mechanism: Mechanism, sizes: Sequence[int], subject: str,
 def drawn_on_graph(case: Case) -> Iterator[Verdict]:
     """Play long runs on fixed rewards, and short ones to their end on the env's rewards."""
     rng, means = np.random.default_rng([case.budget.seed, 9]), [0.5] * 3
-    fine = not isinstance(case.owner, LocalBernoulli) and getattr(case.owner, "grid", None) is None
+    fine = not isinstance(case.owner, LocalBernoulli) and getattr(case.owner, "quantization_levels", None) is None
     full = np.where(fine & (rng.random((_LONG, 1, 1)) < 0.25), _BETWEEN, 1.0)
-    told = list(full * (rng.random((_LONG, _RUNS, _AGENTS)) < 0.5))
-    yield from _graph(stage(case, _LONG, _AGENTS, runs=_RUNS, means=means), "long runs", 0, full, told)
+    prescribed = list(full * (rng.random((_LONG, _RUNS, _AGENTS)) < 0.5))
+    yield from _graph(stage(case, _LONG, _AGENTS, runs=_RUNS, means=means), "long runs", 0, full, prescribed)
     own = stage(case, _ROUNDS, _AGENTS, runs=160 * _RUNS, rewards="bernoulli", means=means)
     yield from _graph(own, "own rewards", 1, np.ones(1))
 
 
-def _graph(case: Case, what: str, turn: int, full: Array, told: list[Array] | None = None) -> Iterator[Verdict]:
+def _graph(case: Case, what: str, turn: int, full: Array, prescribed: list[Array] | None = None) -> Iterator[Verdict]:
     seed = case.budget.seed + turn
-    it, rng = shown(case, around(), seed, told), np.random.default_rng([seed, 6])
+    it, rng = shown(case, around(), seed, prescribed), np.random.default_rng([seed, 6])
     x = np.clip(it.earned, 0.0, 1.0)
     number, short = np.arange(len(x)), len(x) == _ROUNDS
     groups = {"agent": np.broadcast_to(np.arange(x.shape[2]), x.shape), "arm": it.arms, "reward": np.array(it.earned)}
@@ -309,7 +309,7 @@ def _graph(case: Case, what: str, turn: int, full: Array, told: list[Array] | No
 
 
 def _reports(wrapper: LocalLaplace, it: Seen, x: Array, full: Array) -> Params:
-    grid, epsilon = wrapper.grid, wrapper.epsilon
+    grid, epsilon = wrapper.quantization_levels, wrapper.epsilon
     noise = it.fields["reward"] - (x if grid is None else np.rint(x * grid) / grid)
 
     def law(times: float) -> Continuous | OnGrid:
@@ -327,7 +327,10 @@ def _releases(wrapper: PrivateMeans, it: Seen, x: Array, full: Array) -> Params:
     mine = it.arms[..., None] == np.arange(it.fields["mean"].shape[-1])
     n, sums = np.cumsum(mine, 0), np.cumsum(mine * x[..., None], 0)
     count, total, mean = (np.take_along_axis(v, it.arms[..., None], 3)[..., 0] for v in (n, sums, it.fields["mean"]))
-    due, unit = np.isin(count, release_counts(wrapper.epsilon, wrapper.v, len(x))), count ** (1 - wrapper.v / 2)
+    due, unit = (
+        np.isin(count, release_counts(wrapper.epsilon, wrapper.release_exponent, len(x))),
+        count ** (1 - wrapper.release_exponent / 2),
+    )
     noise, one = np.where(due, (mean - total / count) * unit, np.nan), unit / count
     parts = [(~np.isnan(noise), lambda times: Continuous(stats.laplace(scale=1 / times).cdf))]
     return {"noise": noise, "parts": parts, "moved": x * one, "full": full * one}

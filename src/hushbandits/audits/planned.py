@@ -50,12 +50,12 @@ class OnGrid:
         k = (whole - self.first) % self.modulus if self.modulus else whole - self.first
         return np.where((np.abs(steps - whole) < 1e-6) & (k >= 0) & (k < len(self.pmf)), k + self.first, np.nan)
 
-    def uniform(self, noise: Array, luck: Array) -> Array:
-        """Return noise as uniforms, ``F(k − 1) + luck·p(k)``; an impossible value gives 1."""
+    def uniform(self, noise: Array, stream: Array) -> Array:
+        """Return noise as uniforms, ``F(k − 1) + u·p(k)``; an impossible value gives 1."""
         k = self.steps(noise) - self.first
         at = np.nan_to_num(k).astype(np.int64)
         below = np.append(0.0, np.cumsum(self.pmf))
-        return np.where(np.isnan(k), 1.0, np.minimum(below[at] + luck * self.pmf[at], 1.0))
+        return np.where(np.isnan(k), 1.0, np.minimum(below[at] + stream * self.pmf[at], 1.0))
 
     def silent(self, noise: Array) -> Array:
         """Return which draws equal those without any noise."""
@@ -92,7 +92,7 @@ class Continuous:
         """Return the distance of two uniforms below which chance cannot explain it: a few rounding errors of a sum."""
         return 1e-13 * max(1.0, 4.0 / self.scale)
 
-    def uniform(self, noise: Array, luck: Array) -> Array:
+    def uniform(self, noise: Array, stream: Array) -> Array:
         """Return noise as uniforms, ``F(x)``."""
         return self.cdf(noise)
 

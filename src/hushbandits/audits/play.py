@@ -31,7 +31,7 @@ _nothing = partial(np.empty, 0)
 HEARD = 3
 
 
-class Told(Law):
+class Prescribed(Law):
     """A reward law with given values that ignores its random numbers: `now`, or what this returns."""
 
     now: ArrayLike | Callable[[], ArrayLike] = 0.0
@@ -52,7 +52,7 @@ class Tap(Wrapper):
     left: Array
     earned: Array
 
-    def tell(self, reward: Array, env: World) -> Array:
+    def alter_own_reward(self, reward: Array, env: World) -> Array:
         self.earned = np.array(reward)
         return reward
 
@@ -68,28 +68,30 @@ class Tap(Wrapper):
 class Round:
     """One round of all runs.
 
-    `told` are the published own rewards of agents (``None``: withheld), `said` the team's messages (``None``: the
+    `prescribed` are the published own rewards of agents (``None``: withheld), `said` the team's messages (``None``: the
     default message), `acting` the active agents, ``(R, A)``.
     """
 
     t: int
     action: Action
-    told: Array | None
+    prescribed: Array | None
     said: Message | None
     inbox: Inbox
     acting: Array
 
 
-def rounds(env: Env, team: Team, seed: int | Seeds = 0, told: Sequence[ArrayLike] | None = None) -> Iterator[Round]:
+def rounds(
+    env: Env, team: Team, seed: int | Seeds = 0, prescribed: Sequence[ArrayLike] | None = None
+) -> Iterator[Round]:
     """Reset, and play rounds until every run ends, or no more rewards are given.
 
-    `told`: rewards of each round, for envs with the law `Told`.
+    `prescribed`: rewards of each round, for envs with the law `Prescribed`.
     """
     obs = begin(env, team, seed)
     t = 0
-    while obs.live.any() and (told is None or t < len(told)):
-        if told is not None:
-            cast(Told, env.law).now = told[t]
+    while obs.live.any() and (prescribed is None or t < len(prescribed)):
+        if prescribed is not None:
+            cast(Prescribed, env.law).now = prescribed[t]
         who, action = np.array(obs.who), team.act(obs)
         action = tuple(map(np.array, action)) if isinstance(action, tuple) else np.array(action)
         obs = env.pull(action)
@@ -105,7 +107,7 @@ def rounds(env: Env, team: Team, seed: int | Seeds = 0, told: Sequence[ArrayLike
 class Script(Team):
     """Agent with fixed actions: ``plays(t, shape, n_arms)`` is the action of round t."""
 
-    told = ()
+    required_own_reward = ()
 
     def __init__(self, plays: Callable[[int, tuple[int, ...], int], Action]) -> None:
         self._plays = plays
@@ -129,7 +131,7 @@ class Mirror(Team):
     Its next arm is 1 if the last own reward, or the mean of all published ones, is above ½.
     """
 
-    told = ()
+    required_own_reward = ()
 
     def reset(self, env: World, rng: Streams) -> None:
         self._arm = np.zeros((len(rng), env.n_agents), int)
@@ -164,7 +166,7 @@ class Seen:
         For blocks: Σx of the surviving users, and their number.
     users : list of ``(R, M, n)``
         Users' messages, if no part hides them.
-    luck : array, optional
+    uniforms : array, optional
         Uniforms behind a block's rewards, if the env draws them.
     """
 
@@ -175,7 +177,7 @@ class Seen:
     sums: Array = field(default_factory=_nothing)
     left: Array = field(default_factory=_nothing)
     users: Sequence[Array] = ()
-    luck: Array = field(default_factory=_nothing)
+    uniforms: Array = field(default_factory=_nothing)
 
 
 def place(kind: int, n: int) -> int:
@@ -192,7 +194,7 @@ def block(kind: int, n: int, reward: ArrayLike) -> Array:
 def stage(case: Case, horizon: int, n_agents: int, runs: int = 1, **more: object) -> Case:
     """Build a small env on a graph, with the part's wrappers between two recording wrappers; or as a team requires."""
     first, last = Tap(name="audit: earned"), Tap(name="audit: left")
-    settings = {"n_agents": n_agents, "horizon": horizon, "means": [0.5, 0.5], "rewards": Told(), **more}
+    settings = {"n_agents": n_agents, "horizon": horizon, "means": [0.5, 0.5], "rewards": Prescribed(), **more}
     if case.team is not None:
         env = assemble(type(case.env), case.team, runs=runs, env=settings, wrappers=(first, last))
     else:
@@ -205,19 +207,19 @@ def _tap(env: Env, name: str) -> Tap:
     return next(w for w in env.wrappers if isinstance(w, Tap) and w.name == f"audit: {name}")
 
 
-def shown(case: Case, team: Team, seed: int, told: Sequence[Array] | None = None) -> Seen:
+def shown(case: Case, team: Team, seed: int, prescribed: Sequence[Array] | None = None) -> Seen:
     """Play the env of `stage`, and record messages, inboxes and own rewards."""
     rows, earned, arms = [], [], []
-    for played in rounds(case.env, team, seed, told):
+    for played in rounds(case.env, team, seed, prescribed):
         first, message = _tap(case.env, "earned"), _tap(case.env, "left").message
         sent = message["sent"].astype(bool)
         row = {k: np.where(sent.reshape(sent.shape + (1,) * (x.ndim - 2)), x, np.nan) for k, x in message.items()}
         row["sent"] = sent
         if played.t < HEARD:  # inboxes are limited to the first rounds
             row |= {f"heard {name}": np.asarray(played.inbox[name]) for name in played.inbox.fields}
-        if played.told is not None and not np.array_equal(played.told, first.earned):
-            row["told reward"] = np.array(played.told)
-        rows.append(row | {f"told {name}": np.array(value) for name, value in played.inbox.own.items()})
+        if played.prescribed is not None and not np.array_equal(played.prescribed, first.earned):
+            row["published reward"] = np.array(played.prescribed)
+        rows.append(row | {f"published {name}": np.array(value) for name, value in played.inbox.own.items()})
         earned.append(first.earned)
         arms.append(np.asarray(played.action))
     return Seen(case.env, _stacked(rows), earned, np.array(arms))
@@ -231,14 +233,17 @@ def seen(env: Env, blocks: Sequence[int | Array], runs: int, seed: int = 0, how:
     ``"pooled"`` and alike, with rewards 0 and 1 in turn.
     """
     sizes = [x if isinstance(x, int) else x.shape[-1] for x in blocks]
-    told = None
+    prescribed = None
     if not isinstance(blocks[0], int):
-        told = [np.broadcast_to(x, (runs, servers, n)).ravel() for x, n in zip(blocks, sizes, strict=True)]
-    rewards, means = "bernoulli" if told is None else Told(), [0.0, 0.0, 1.0] if how == "pooled" else [0.5] * 3
+        prescribed = [np.broadcast_to(x, (runs, servers, n)).ravel() for x, n in zip(blocks, sizes, strict=True)]
+    rewards, means = (
+        "bernoulli" if prescribed is None else Prescribed(),
+        [0.0, 0.0, 1.0] if how == "pooled" else [0.5] * 3,
+    )
     made = _planted(env, how, n_agents=servers, horizon=sum(sizes), runs=runs, rewards=rewards, means=means)
     team = Script(lambda t, shape, k: (np.full(shape, 2 * (t % 2)), np.full(shape, sizes[t])))
-    rows, sums, left, luck, earned, users = ([] for _ in range(6))
-    for played in rounds(made, team, seed, told):
+    rows, sums, left, uniforms, earned, users = ([] for _ in range(6))
+    for played in rounds(made, team, seed, prescribed):
         first, sent, last = (_tap(made, name) for name in ("earned", "sent", "left"))
         arrived = played.inbox.arrived[:, :, 0]
         row = {"n": played.inbox.total("n"), "arrived": arrived}
@@ -248,7 +253,7 @@ def seen(env: Env, blocks: Sequence[int | Array], runs: int, seed: int = 0, how:
             row["message's users left"] = last.left
             users += [] if last.users is None else [last.users]
         rows.append(row)
-        luck.append([[generator_at(server).random() for server in run] for run in made._blocks])
+        uniforms.append([[generator_at(server).random() for server in run] for run in made._blocks])
         left.append(sent.left)
         if first.users is None:
             sums.append(sent.left * (played.t % 2))
@@ -257,7 +262,7 @@ def seen(env: Env, blocks: Sequence[int | Array], runs: int, seed: int = 0, how:
         earned.append(np.where(there, np.clip(first.users, 0.0, 1.0), np.nan))
         sums.append(np.nansum(earned[-1], 2))
     return Seen(
-        made, _stacked(rows), earned, sums=np.array(sums), left=np.array(left), users=users, luck=np.array(luck)
+        made, _stacked(rows), earned, sums=np.array(sums), left=np.array(left), users=users, uniforms=np.array(uniforms)
     )
 
 
@@ -277,4 +282,6 @@ def _planted(env: Env, how: str, **settings: object) -> Feedback:
     lost = {how: [Loss(_LOST, name="audit: loss")]}
     stack = [Tap(name="audit: earned"), *lost.get("before", []), *wrappers[:last], *lost.get("behind", [])]
     stack += [Tap(name="audit: sent"), *wrappers[last:], Tap(name="audit: left")]
-    return build(users="pooled" if how == "pooled" else "each", permute_arms=False, wrappers=stack, **settings)
+    return build(
+        simulate_users="aggregate" if how == "pooled" else "individual", permute_arms=False, wrappers=stack, **settings
+    )

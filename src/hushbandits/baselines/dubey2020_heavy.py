@@ -20,8 +20,8 @@ from hushbandits.policies.start import started, tried
 PARTITIONS, LARGEST = ("largest", "greedy"), 64
 
 
-def partition(distance: Array, life: int, how: str = "largest") -> tuple[Array, Array]:
-    """Return the leaders, ascending, and the index of each agent's leader, from hops (M, M) and γ, `life`.
+def partition(distance: Array, max_hops: int, how: str = "largest") -> tuple[Array, Array]:
+    """Return the leaders, ascending, and the index of each agent's leader, from hops (M, M) and γ, `max_hops`.
 
     The leaders are an independent set of 𝒢_γ to which nobody can be added; everyone else has one within γ hops, and
     follows the nearest, the lowest index on ties.
@@ -49,7 +49,7 @@ def partition(distance: Array, life: int, how: str = "largest") -> tuple[Array, 
             f"partition='largest' is searched for among up to {LARGEST} agents, not n_agents={len(distance)}; "
             f"use partition='greedy'"
         )
-    near = graphs.power_graph(distance, life)
+    near = graphs.power_graph(distance, max_hops)
     chosen = graphs.independent_set if how == "greedy" else graphs.largest_independent_set
     leaders = np.sort(chosen(near, near.sum(1)))
     follows: Array = distance[:, leaders].argmin(1)
@@ -59,21 +59,21 @@ def partition(distance: Array, life: int, how: str = "largest") -> tuple[Array, 
 @lru_cache(maxsize=64)
 def _leaders(graph: str | nx.Graph, n_agents: int, how: str) -> dict[int, int]:
     distance = graphs.hop_distances(graphs.adjacency(graph, n_agents))
-    return {life: len(partition(distance, life, how)[0]) for life in range(1, int(distance.max()) + 1)}
+    return {max_hops: len(partition(distance, max_hops, how)[0]) for max_hops in range(1, int(distance.max()) + 1)}
 
 
-def life_of(graph: str | nx.Graph, n_agents: int, leaders: int, how: str = "largest") -> int:
+def max_hops_of(graph: str | nx.Graph, n_agents: int, leaders: int, how: str = "largest") -> int:
     """Return the γ whose number of leaders is nearest to `leaders`: fewer leaders on ties, then the largest γ.
 
     The larger γ, the more a leader hears.
 
     Examples
     --------
-    >>> [life_of("cycle", 16, leaders) for leaders in (1, 2, 4)]  # of γ = 3 … 8: 4, 3, 2, 2, 2, 1
+    >>> [max_hops_of("cycle", 16, leaders) for leaders in (1, 2, 4)]  # of γ = 3 … 8: 4, 3, 2, 2, 2, 1
     [8, 7, 3]
     """
     counts = _leaders(graph, n_agents, how)
-    return max(counts, key=lambda life: (-abs(counts[life] - leaders), -counts[life], life), default=1)
+    return max(counts, key=lambda max_hops: (-abs(counts[max_hops] - leaders), -counts[max_hops], max_hops), default=1)
 
 
 class _Leaders(NamedTuple):
@@ -139,7 +139,7 @@ class CMPUCB(NetworkTeam):
     """CMP-UCB: several leaders run robust UCB on the rewards that reach them; followers repeat their leader's arms.
 
     A leader takes in every reward of its γ-neighbourhood as it arrives; a follower plays the last arm that reached it
-    from its leader, a uniform one before.  γ is the env's `life`, or chosen for a number of leaders.
+    from its leader, a uniform one before.  γ is the env's `max_hops`, or chosen for a number of leaders.
 
     In round t the index is ``μ̂ + 4u^(1/(1+e)) (ln t²/N)^(e/(1+e))``, N counting all rewards of the arm that have
     arrived: t are rounds, where QuACK's leader counts every reward that it feeds to its policy (Howson et al. 2024,
@@ -150,9 +150,9 @@ class CMPUCB(NetworkTeam):
     moment, excess : float
         u and e of the truncated mean (`hushbandits.policies.heavy.TruncatedUCB`).
     leaders : int, optional
-        How many leaders γ is chosen for (`life_of`), on a graph that is fixed; default: γ is given.
+        How many leaders γ is chosen for (`max_hops_of`), on a graph that is fixed; default: γ is given.
     gamma : int, optional
-        γ, instead of the env's `life`.
+        γ, instead of the env's `max_hops`.
     partition : str
         Who leads: ``"largest"``, a largest independent set of 𝒢_γ, among up to 64 agents; ``"greedy"``, any number.
     """
@@ -177,13 +177,13 @@ class CMPUCB(NetworkTeam):
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         if self.leaders is None:
-            return Protocol() if self.gamma is None else Protocol(env={"life": self.gamma})
+            return Protocol() if self.gamma is None else Protocol(env={"max_hops": self.gamma})
         graph, agents = settings.get("graph", "cycle"), integer("n_agents", settings.get("n_agents", 16), 1)
         if isinstance(graph, str) and graph == "erdos-renyi":
             raise ValueError(
-                f"leaders={self.leaders} needs a fixed graph; with graph='erdos-renyi' give CMP-UCB a life="
+                f"leaders={self.leaders} needs a fixed graph; with graph='erdos-renyi' give CMP-UCB a max_hops="
             )
-        return Protocol(env={"life": life_of(graph, agents, self.leaders, self.partition)})
+        return Protocol(env={"max_hops": max_hops_of(graph, agents, self.leaders, self.partition)})
 
     def validate_env(self, env: World) -> None:
         """Raise ``ValueError`` if leaders cannot be heard or π cannot play; for random graphs `reset` raises it."""
@@ -192,8 +192,8 @@ class CMPUCB(NetworkTeam):
         tried(self.policy, env, env.n_agents * env.horizon, heard=True)
 
     def _partitions(self, env: World) -> list[tuple[Array, Array]]:
-        lives: Array = env.slots.life
-        found = [partition(d, int(lives[g % len(lives)]), self.partition) for g, d in enumerate(env.distance)]
+        reaches: Array = env.slots.max_hops
+        found = [partition(d, int(reaches[g % len(reaches)]), self.partition) for g, d in enumerate(env.distance)]
         if env.routing == "tree" and any(leaders.tolist() != [env.root[g]] for g, (leaders, _) in enumerate(found)):
             raise ValueError(
                 "routing='tree': a tree serves its root alone, and CMP-UCB has other leaders; take 'flood'"
@@ -209,13 +209,13 @@ class CMPUCB(NetworkTeam):
             leaders, whom = found[r % len(found)]
             leader[r, : len(leaders)] = leaders
             follows[r] = leaders[whom]
-        self._told = follows == np.arange(agents)
+        self._informed = follows == np.arange(agents)
         self._rngs = rng.generators()
         pi = started(self.policy, env, runs * most, agents * env.horizon)
         return _Leaders(leader, follows, self._arm, env.slots.lag, pi)
 
     def act(self, obs: Observation) -> Array:
-        guess(self._rngs, self._n_arms, self._told, self._arm)
+        guess(self._rngs, self._n_arms, self._informed, self._arm)
         return super().act(obs)
 
     def hear(self, inbox: Inbox) -> None:
@@ -223,13 +223,13 @@ class CMPUCB(NetworkTeam):
         for i, leader in enumerate(own.leader.T):
             there = leader >= 0
             v = np.where(there, leader, 0)
-            instruction, told = inbox.of(v, "arm")
-            told = told & there[:, None] & (own.follows == v[:, None])
-            np.copyto(self._arm, instruction, where=told)
-            self._told |= told
+            instruction, informed = inbox.of(v, "arm")
+            informed = informed & there[:, None] & (own.follows == v[:, None])
+            np.copyto(self._arm, instruction, where=informed)
+            self._informed |= informed
             arm, arrived = inbox.at(v, "arm")
             reward, _ = inbox.at(v, "reward")
             _take_all(own.pi, i, own.leader.shape[1], arm, reward, arrived & there[:, None])
 
     def ahead(self) -> int:
-        return super().ahead() if self._told.all() else 0
+        return super().ahead() if self._informed.all() else 0

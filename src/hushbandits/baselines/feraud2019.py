@@ -8,7 +8,9 @@ from hushbandits.routines.routine import Routine
 
 
 def _ask(team: ArmSelection, **env: object) -> Protocol:
-    return Protocol(env={"idle": "stays", "single": True, "vote_cost": 0, "precision": team.epsilon, **env})
+    return Protocol(
+        env={"inactive_agents": "keep", "one_arm_per_step": True, "vote_cost": 0, "tolerance": team.epsilon, **env}
+    )
 
 
 class ZeroPrivacy(ArmSelection):
@@ -19,8 +21,12 @@ class ZeroPrivacy(ArmSelection):
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """Require that one vote removes an arm."""
-        end = {"stop": "coordinator"} if self.phi is None else {"stop": "horizon", "resets": True}
-        return _ask(self, threshold=0, comparison=">", round_cost="others", **end)
+        end = (
+            {"termination": "coordinator"}
+            if self.phi is None
+            else {"termination": "horizon", "allow_vote_resets": True}
+        )
+        return _ask(self, threshold=0, vote_rule=">", round_cost="others", **end)
 
     def routine(self, n_arms: int) -> Routine:
         return self.selection(n_arms, self.delta)
@@ -36,7 +42,7 @@ class OnePrivacy(ArmSelection):
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """Require that votes stay with the players: they remove nothing and cost nothing."""
-        return _ask(self, judge="everyone", stop="players" if self.phi is None else "horizon")
+        return _ask(self, termination_by="everyone", termination="players" if self.phi is None else "horizon")
 
     def validate_env(self, env: World) -> None:
         self._confidence = self.delta / env.n_agents

@@ -11,7 +11,7 @@ from hushbandits.routines.routine import Routine
 
 
 @jit
-def _learn(state, r, n, p, arms, reward, luck, vote):
+def _learn(state, r, n, p, arms, reward, uniforms, vote):
     best, worst, lowest = -math.inf, -1, math.inf
     for k in range(arms.size):
         if arms[k]:
@@ -49,7 +49,7 @@ class GapVote(VotingTeam):
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """Require that finished agents leave."""
-        return Protocol(env={"idle": "leaves"})
+        return Protocol(env={"inactive_agents": "drop"})
 
     def routine(self, n_arms: int) -> Routine:
         params = (self.width, float(self.least))

@@ -57,7 +57,7 @@ def gossip(choose: Callable[..., None], learn: Callable[..., None], heard: Calla
 
 
 #: Env parameters with which all agents receive their neighbours' messages within the round.
-_NEEDED = {"extra_delay": 0, "edge_loss": 0.0, "routing": "flood"}
+_NEEDED = {"hop_delay": 0, "edge_failure_prob": 0.0, "routing": "flood"}
 
 
 class Gossip(NetworkTeam):
@@ -78,4 +78,4 @@ class Gossip(NetworkTeam):
                     f"{parameter}={settings[parameter]!r} must be {needed!r} for {self.name}, which averages with all "
                     f"its neighbours within the round"
                 )
-        return Protocol(env={"life": 1})
+        return Protocol(env={"max_hops": 1})

@@ -34,7 +34,7 @@ class IndexTS(NetworkTeam):
         self.sigma, self.prior = real("sigma", sigma, 0), real("prior", prior)
 
     def begin(self, env: World, rng: Streams) -> NamedTuple:
-        luck = rng.cursors(env.n_agents)
-        state = GaussianTS(self.sigma).state(len(rng) * env.n_agents, env.n_arms, env.horizon, luck)
+        cursors = rng.cursors(env.n_agents)
+        state = GaussianTS(self.sigma).state(len(rng) * env.n_agents, env.n_arms, env.horizon, cursors)
         state.s[:] = self.prior
         return state

@@ -8,14 +8,14 @@ import numpy as np
 
 from hushbandits.baselines.gossip import Gossip, gossip, gossip_matrix
 from hushbandits.core import Array, Streams, World, jit, real
-from hushbandits.policies.luck import largest_beta
+from hushbandits.policies.draws import largest_beta
 from hushbandits.policies.start import check_unit_rewards
 
 
 class _Posteriors(NamedTuple):
     sums: Array  # (R, M, K, 2) α and β
     matrix: Array  # (G, M, M) P
-    luck: Array  # (R·M, 4)
+    cursors: Array  # (R·M, 4)
     rate: float
 
 
@@ -23,7 +23,7 @@ class _Posteriors(NamedTuple):
 def _choose(own, t, r, arms):
     for m in range(arms.shape[1]):
         alpha, beta = own.sums[r, m, :, 0], own.sums[r, m, :, 1]
-        arms[r, m] = largest_beta(own.luck, r * arms.shape[1] + m, alpha, beta, 0.0)
+        arms[r, m] = largest_beta(own.cursors, r * arms.shape[1] + m, alpha, beta, 0.0)
 
 
 @jit
@@ -58,6 +58,6 @@ class DecTS(Gossip):
     def begin(self, env: World, rng: Streams) -> _Posteriors:
         self.validate_env(env)  # a team may be started without a meeting
         sums = np.ones((len(rng), env.n_agents, env.n_arms, 2))
-        luck = rng.cursors(env.n_agents)
+        cursors = rng.cursors(env.n_agents)
         rate = float(env.n_agents) if self.rate is None else self.rate
-        return _Posteriors(sums, gossip_matrix(env.adjacency), luck, rate)
+        return _Posteriors(sums, gossip_matrix(env.adjacency), cursors, rate)

@@ -50,7 +50,7 @@ class Learned:
         The env of its training, ``{"use": id, …}``, and the options of its task; empty: not known.
     observation : sequence of Seen
         The parts of what it was shown; empty: not known.
-    beats : int
+    two_phase : bool
         Of the game that it was trained in: 1, a round is one step; 2, a phase is.
     card : mapping
         All of ``card.json``.
@@ -71,7 +71,7 @@ class Learned:
     env: Params = field(default_factory=dict)
     options: Params = field(default_factory=dict)
     observation: Sequence[Seen] = ()
-    beats: int = 1
+    two_phase: bool = False
     card: Params = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -182,8 +182,8 @@ class Network:
         rows, heads = np.arange(len(who))[:, None], heads_of(space)
         seen = everyone[rows, who]
         lots = heads[0] if self.policy.by_choice else 0
-        luck = self._luck(seen.shape[1], lots + (0 if self.deterministic else len(heads)))
-        scores = self.logits(described(task, seen, luck[..., :lots]))[..., 0] if lots else self.logits(seen)
+        uniforms = self._uniforms(seen.shape[1], lots + (0 if self.deterministic else len(heads)))
+        scores = self.logits(described(task, seen, uniforms[..., :lots]))[..., 0] if lots else self.logits(seen)
         if scores.shape[-1] != sum(heads):  # a bit with the score z is a choice between the scores 0 and z
             scores = np.stack([np.zeros_like(scores), scores], -1).reshape(*scores.shape[:2], -1)
         if self.policy.masked:
@@ -192,12 +192,12 @@ class Network:
         if self.deterministic:
             taken = [part.argmax(-1) for part in parts]
         else:
-            taken = [drawn(part, luck[..., lots + i]) for i, part in enumerate(parts)]
+            taken = [drawn(part, uniforms[..., lots + i]) for i, part in enumerate(parts)]
         action = np.zeros((*everyone.shape[:2], *(space.shape or ())), np.int64)
         action[rows, who] = np.stack(taken, -1) if space.shape else taken[0]
         return action
 
-    def _luck(self, agents: int, numbers: int) -> Array:
+    def _uniforms(self, agents: int, numbers: int) -> Array:
         if not numbers:
             return np.empty((len(self._rng), agents, 0))
         if self._reader is None:
@@ -205,10 +205,10 @@ class Network:
         return self._reader.next()
 
 
-def drawn(scores: Array, luck: Array) -> Array:
+def drawn(scores: Array, uniforms: Array) -> Array:
     """Draw choices from the softmax of `scores`, ``(…, C)``, with one uniform number per draw."""
     total = np.cumsum(np.exp(scores - scores.max(-1, keepdims=True)), -1)
     # Below the last value, however it was rounded: what cannot be taken is not.
-    at = np.minimum(luck * total[..., -1], np.nextafter(total[..., -1], 0.0))
+    at = np.minimum(uniforms * total[..., -1], np.nextafter(total[..., -1], 0.0))
     found: Array = (total <= at[..., None]).sum(-1)
     return found

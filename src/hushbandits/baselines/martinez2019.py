@@ -48,7 +48,7 @@ class _Buffers(NamedTuple):
     length: Array  # (G,) C
     weight: Array  # (G, C, 2)
     scale: float  # 2ησ²
-    rechoose: bool
+    rechoose_on_stale: bool
 
 
 @jit
@@ -74,7 +74,7 @@ def _choose(own, t, r, arms):
         explored, usable, index = _explored(own, r), own.usable[r].reshape(-1), own.bound[r].reshape(-1)
         for i in range(index.size):
             index[i] = _index(usable[2 * i], usable[2 * i + 1], explored)
-    if own.rechoose or own.step[r] == 0:
+    if own.rechoose_on_stale or own.step[r] == 0:
         for m in range(arms.shape[1]):
             arms[r, m] = argmax(own.bound[r], m)  # else they stay those of the stage
 
@@ -90,7 +90,7 @@ def _learn(own, r, arms, rewards):
         else:
             own.fresh[r, m, k, 0] += x
             own.fresh[r, m, k, 1] += 1.0
-        if first or own.rechoose:
+        if first or own.rechoose_on_stale:
             own.usable[r, m, k, 0] += x / agents
             own.usable[r, m, k, 1] += 1.0 / agents
             own.bound[r, m, k] = _index(own.usable[r, m, k, 0], own.usable[r, m, k, 1], explored)
@@ -113,7 +113,7 @@ def _heard(own, r, posted, t):
     for i in range(y.size):
         mixed[i] += y[i]
         # what is still to be mixed has entered as u/M already
-        usable[i] = mixed[i] + fresh[i] / agents if own.rechoose else mixed[i]
+        usable[i] = mixed[i] + fresh[i] / agents if own.rechoose_on_stale else mixed[i]
         y[i], fresh[i] = fresh[i], 0.0
 
 
@@ -132,16 +132,19 @@ class DDUCB(Gossip):
         Sub-Gaussian constant; ½ for rewards in [0, 1].
     epsilon : float
         ε, the mixing's precision.
-    rechoose : bool
+    rechoose_on_stale : bool
         False: the arm stays for a stage, as published (algorithm 1).  True: it is chosen anew every round, and own
         rewards enter at once as u/M, as in the authors' code.
     """
 
     rules = gossip(_choose, _learn, _heard)
 
-    def __init__(self, eta: float = 2.0, sigma: float = 0.5, epsilon: float = 1 / 22, rechoose: bool = False):
+    def __init__(self, eta: float = 2.0, sigma: float = 0.5, epsilon: float = 1 / 22, rechoose_on_stale: bool = False):
         self.eta, self.sigma = real("eta", eta, 1), real("sigma", sigma, 0)
-        self.epsilon, self.rechoose = divisor("epsilon", epsilon, 1), flag("rechoose", rechoose)
+        self.epsilon, self.rechoose_on_stale = (
+            divisor("epsilon", epsilon, 1),
+            flag("rechoose_on_stale", rechoose_on_stale),
+        )
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         """Return no guarantees: its ε is the precision of gossip, not a privacy parameter."""
@@ -149,7 +152,7 @@ class DDUCB(Gossip):
 
     @property
     def name(self) -> str:
-        return "DDUCB-rechoosing" if self.rechoose else "DDUCB"
+        return "DDUCB-rechoosing" if self.rechoose_on_stale else "DDUCB"
 
     def begin(self, env: World, rng: Streams) -> _Buffers:
         runs, agents, arms, matrix = len(rng), env.n_agents, env.n_arms, gossip_matrix(env.adjacency)
@@ -163,5 +166,5 @@ class DDUCB(Gossip):
         return _Buffers(
             sums, matrix, before, mixed, fresh, usable, bound=np.zeros((runs, agents, arms)),
             step=np.zeros(runs, np.int64), known=np.zeros(runs), length=length, weight=weight,
-            scale=2.0 * self.eta * self.sigma**2, rechoose=self.rechoose,
+            scale=2.0 * self.eta * self.sigma**2, rechoose_on_stale=self.rechoose_on_stale,
         )  # fmt: skip

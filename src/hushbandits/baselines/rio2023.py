@@ -35,7 +35,7 @@ class Central(_Compared):
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """Require that one vote removes an arm."""
         costs = {"vote_cost": 0, "round_cost": 1}
-        return Protocol(env={"threshold": 0, "comparison": ">", "idle": "leaves", **costs})
+        return Protocol(env={"threshold": 0, "vote_rule": ">", "inactive_agents": "drop", **costs})
 
 
 class Independent(_Compared):
@@ -46,4 +46,4 @@ class Independent(_Compared):
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """Require that votes stay with the agents: they remove nothing and cost nothing."""
-        return Protocol(env={"judge": "everyone", "idle": "leaves", "vote_cost": 0})
+        return Protocol(env={"termination_by": "everyone", "inactive_agents": "drop", "vote_cost": 0})

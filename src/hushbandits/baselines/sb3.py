@@ -36,9 +36,9 @@ class Trained(TaskTeam):
     deterministic : bool, optional
         Take the likeliest action instead of drawing one; default: as it was trained to be played (a DQN takes the
         best one, all others draw).
-    beats : int, optional
+    two_phase : bool, optional
         1: arms and message of a round are chosen at once; 2: the message after the own reward was seen.  Default: as
-        it was trained.  The metric ``beats`` says which.
+        it was trained.  The metric ``two_phase`` says which.
     task : mapping, optional
         Options of the task, as for `hb.make`, under which a zip or a model was trained: ``{"agent_id": True}``.  A
         folder knows them; so does a model that still has its env from `hb.make_sb3`.
@@ -57,7 +57,7 @@ class Trained(TaskTeam):
     """
 
     def __init__(
-        self, source: str | Path | BaseAlgorithm, *, deterministic: bool | None = None, beats: int | None = None,
+        self, source: str | Path | BaseAlgorithm, *, deterministic: bool | None = None, two_phase: bool | None = None,
         task: Params | None = None, activation: str | None = None, masked: bool = False,
     ):  # fmt: skip
         path = Path(source).expanduser() if isinstance(source, str | Path) else None
@@ -71,7 +71,7 @@ class Trained(TaskTeam):
             raise ValueError(f"task={shown(task)} cannot change what {source} was trained with")
         self._options = {**self.policy.options, **given_options(task)}
         self._player = Network(self.policy, None if deterministic is None else flag("deterministic", deterministic))
-        super().__init__(self.policy.beats if beats is None else beats)
+        super().__init__(self.policy.two_phase if two_phase is None else two_phase)
         self.setting = self.policy.setting
 
     @property

@@ -26,7 +26,7 @@ def choices(task: Task) -> int:
     return {"network": arms, "exploration": arms + 1, "feedback": arms * users.bit_length()}[task.core.setting]
 
 
-def described(task: Task, seen: Array, luck: Array) -> Array:
+def described(task: Task, seen: Array, uniforms: Array) -> Array:
     """Return the features of every choice of every agent, ``(R, A, C, F)``.
 
     Parameters
@@ -35,7 +35,7 @@ def described(task: Task, seen: Array, luck: Array) -> Array:
         What the agents look through; of it only the layout and what is public of the env are read.
     seen : (R, A, D)
         Observations.
-    luck : (R, A, C)
+    uniforms : (R, A, C)
         A uniform number for every choice.
     """
 
@@ -43,18 +43,18 @@ def described(task: Task, seen: Array, luck: Array) -> Array:
         found: Array = seen[..., task.layout[name]].astype(float)
         return found / np.maximum(1.0 - np.abs(found), 1e-6) if task.squashes(name) else found
 
-    return np.stack(_DESCRIBED[task.core.setting](task, part, luck), -1)
+    return np.stack(_DESCRIBED[task.core.setting](task, part, uniforms), -1)
 
 
 def _pulls(width: Array) -> Array:
     return np.maximum(1.0 / np.maximum(width, 1e-6) ** 2 - 1.0, 0.0)
 
 
-def _network(task: Task, part: Callable[[str], Array], luck: Array) -> tuple[Array, ...]:
+def _network(task: Task, part: Callable[[str], Array], uniforms: Array) -> tuple[Array, ...]:
     own, heard = _pulls(part("own_width")), _pulls(part("heard_width"))
     n = own + heard + 1.0
-    luck = np.maximum(luck, 1e-300)
-    width, lot = 1.0 / np.sqrt(n), np.log(luck) - np.log1p(-luck)  # of the logistic law
+    uniforms = np.maximum(uniforms, 1e-300)
+    width, lot = 1.0 / np.sqrt(n), np.log(uniforms) - np.log1p(-uniforms)  # of the logistic law
     left = 1.0 - part("time")
     mean = (own * part("own_mean") + heard * part("heard_mean")) / n
     likely = np.clip(mean + 0.5 / n, 0.0, 1.0)  # of a reward in [0, 1] with a flat prior
@@ -62,7 +62,7 @@ def _network(task: Task, part: Callable[[str], Array], luck: Array) -> tuple[Arr
     return mean, 1.0 / n, spread, spread * left, lot * spread, lot * spread * left, lot * width
 
 
-def _exploration(task: Task, part: Callable[[str], Array], luck: Array) -> tuple[Array, ...]:
+def _exploration(task: Task, part: Callable[[str], Array], uniforms: Array) -> tuple[Array, ...]:
     still: Array = (part("active") > 0) & (part("own_votes") == 0)
     n, mean, time = _pulls(part("own_width")), part("own_mean"), part("time")
     best = np.where(still, mean, -np.inf).max(-1, keepdims=True)
@@ -80,7 +80,7 @@ def _exploration(task: Task, part: Callable[[str], Array], luck: Array) -> tuple
     return tuple(np.concatenate([x, np.zeros_like(x[..., :1])], -1) for x in parts)  # no vote: 0 throughout
 
 
-def _feedback(task: Task, part: Callable[[str], Array], luck: Array) -> tuple[Array, ...]:
+def _feedback(task: Task, part: Callable[[str], Array], uniforms: Array) -> tuple[Array, ...]:
     users = float(task.core.horizon or 1)
     left = np.maximum((1.0 - part("time")) * users, 1.0)[..., None]
     j = 2.0 ** np.arange(int(users).bit_length())

@@ -19,7 +19,7 @@ class Random(Team):
         Users per block (feedback).
     """
 
-    told = ()
+    required_own_reward = ()
 
     def __init__(self, rate: float = 0.01, block: int = 32):
         self.rate = probability("rate", rate)

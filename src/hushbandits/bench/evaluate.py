@@ -108,5 +108,5 @@ def evaluate(
     times, along = batches[0][2], batches[0][1]
     curves = {name: (times, np.concatenate([lines[name] for _, lines, _ in batches])) for name in along}
     data, measures = Runs(np.arange(runs), finals, curves), Measures(gathered(*met))
-    one = Configuration(cell, cell.line, data, measures, luck=(seed, where), env=(names[0], params))
+    one = Configuration(cell, cell.line, data, measures, seed_source=(seed, where), env=(names[0], params))
     return Results((Part(whole, (one,)),), met=met)

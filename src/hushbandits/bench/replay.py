@@ -20,7 +20,7 @@ __all__ = ["replay"]
 
 def replay(
     results: Results | Outcome | Path | str, run: int, *, label: str | None = None, experiment: str | None = None,
-    at: Params | None = None, beats: int = 1, render_mode: str | None = None, info: str | None = None,
+    at: Params | None = None, two_phase: bool = False, render_mode: str | None = None, info: str | None = None,
     **options: object,
 ) -> ParallelView:  # fmt: skip
     """Return the env of one run as a PettingZoo view, reset to that run: with the same arms, graph and rewards.
@@ -37,8 +37,8 @@ def replay(
         Number of the run: the row in `Results.final`, the column ``run`` of a table.
     label, experiment, at : optional
         The cell, if there are several, as in `Results.select`.
-    beats, render_mode, info, **options
-        As in `make`: stepping and display; with ``beats=2`` a message can contain the reward of the same round.
+    two_phase, render_mode, info, **options
+        As in `make`: stepping and display; with ``two_phase=True`` a message can contain the reward of the same round.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def replay(
     >>> view, t = replay(results, 2), 0
     >>> while view.agents:
     ...     t += 1
-    ...     told = view.step({agent: (m + t) % 10 for m, agent in enumerate(view.agents)})
+    ...     seen = view.step({agent: (m + t) % 10 for m, agent in enumerate(view.agents)})
     >>> bool(view.metrics()["regret"] == results.final("regret")[2])
     True
     """
@@ -81,7 +81,7 @@ def replay(
         wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
         met = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
     spec = met[0].spec if met is not None else None
-    drawn = one.luck if one.seed is None else (one.seed, cell.seed_text)
+    drawn = one.seed_source if one.seed is None else (one.seed, cell.seed_text)
     if drawn is None or spec is None:
         raise ValueError(f"{one.cell.label} was not built from a name, or its seeds are unknown: evaluate it again")
     id, params, asked = spec
@@ -92,7 +92,7 @@ def replay(
     own, other = task_options(id, options)
     if other:
         raise TypeError(f"replay takes no parameter {next(iter(other))!r}: the run fixes the parameters of the env")
-    view = ParallelView(core, beats=beats, render_mode=render_mode, info=info, **own)
+    view = ParallelView(core, two_phase=two_phase, render_mode=render_mode, info=info, **own)
     view.repeat(spawn_seeds(drawn[0], 1, run, drawn[1]))
     view.reset()
     return view

@@ -11,7 +11,7 @@ from pathlib import Path
 from hushbandits.bench.declare.catalog import modules, reasons
 from hushbandits.bench.declare.claim import ORIGINS, Origin
 from hushbandits.bench.declare.spec import Experiment
-from hushbandits.bench.judge.verdicts import VERDICTS, Verdict, counted, judge, tally, together, told
+from hushbandits.bench.judge.verdicts import VERDICTS, Verdict, counted, judge, sentence, tally, together
 from hushbandits.bench.report.ours import PAGE, check_ours
 from hushbandits.bench.report.tables import interval, number
 from hushbandits.bench.run import run
@@ -94,7 +94,7 @@ def said(found: Sequence[Reproduction]) -> list[str]:
         for paper in dict.fromkeys(r.paper for r in found)
     }
     of_papers = _of_papers(by.values())
-    lines = [f"{paper}: {told(counts)}" for paper, counts in by.items()]
+    lines = [f"{paper}: {sentence(counts)}" for paper, counts in by.items()]
     return [*lines, f"of {of_papers.total()} claims of the papers: {counted(of_papers)}"]
 
 
@@ -159,7 +159,7 @@ def write(path: Path, found: Sequence[Reproduction], commands: dict[str, str], q
             continue
         table = [_row(r, verdict) for r in found if r.paper == paper for verdict in r.verdicts]
         by = {verdict: [row for row in table if rows(row)[0][0] == verdict] for verdict in VERDICTS}
-        whose = told(_tally("\n".join(table)))
+        whose = sentence(_tally("\n".join(table)))
         why = [(p, r) for p, r in reasons(paper).items() if any(p in rows(x)[0][1][0] for x in by["does not hold"])]
         sections[paper] = scale, env.get_template("reproduced.md").render(
             title=modules()[paper][0], command=commands[paper], scale=scale, n=len(table),

@@ -76,11 +76,11 @@ def _lines(names: Sequence[str], budget: Budget, verbose: bool) -> Iterator[tupl
             found += now
             yield from _of(check, now, verbose)
     level = sum(v.level > 0 for v in found) * budget.level
-    told = ["", "what no black-box check can detect:", *(f"  {what}: {why}" for what, why in UNSEEN.items())]
-    told.append(f"a correct registry fails with probability at most {level:.1g}")
+    stated = ["", "what no black-box check can detect:", *(f"  {what}: {why}" for what, why in UNSEEN.items())]
+    stated.append(f"a correct registry fails with probability at most {level:.1g}")
     if untested := sum(v.word == "not tested" for v in found):
-        told.append(f"{untested} of {len(found)} checks have no power at this size: not tested")
-    yield from ((line, False) for line in told)
+        stated.append(f"{untested} of {len(found)} checks have no power at this size: not tested")
+    yield from ((line, False) for line in stated)
 
 
 def _of(check: Check, found: Sequence[Verdict], verbose: bool) -> Iterator[tuple[str, bool]]:

@@ -46,9 +46,9 @@ def _said(store: Store) -> Iterator[str]:
         present = sum(len(store.numbers(cell, experiment.runs)) for cell in cells)
         missing = f", {wanted - present:,} missing" if present < wanted else ""
         yield f"{experiment.name}: {len(cells):,} cells, {present:,} of {wanted:,} runs{missing}"
-    for told in store.failures():
-        last = (str(told["error"]).strip().splitlines() or ["?"])[-1]
-        yield f"failed: {told['label']}: runs {told['runs'][0]}–{told['runs'][1]}: {last}"
+    for stated in store.failures():
+        last = (str(stated["error"]).strip().splitlines() or ["?"])[-1]
+        yield f"failed: {stated['label']}: runs {stated['runs'][0]}–{stated['runs'][1]}: {last}"
     for about in store.sessions():
         names = ("hushbandits", "numpy", "python", "sources", "machine", "jobs")
         versions = ", ".join(f"{name} {about[name]}" for name in names if name in about)

@@ -103,8 +103,8 @@ def assignments(option: str, texts: Sequence[str]) -> dict[str, object]:
 
     Examples
     --------
-    >>> assignments("--at", ["env.n_agents=4", "env.life=[1, 2]"])
-    {'env.n_agents': 4, 'env.life': [1, 2]}
+    >>> assignments("--at", ["env.n_agents=4", "env.max_hops=[1, 2]"])
+    {'env.n_agents': 4, 'env.max_hops': [1, 2]}
     >>> assignments("--at", ["env.n_agents=4", "env.n_agents=5"])
     Traceback (most recent call last):
         ...

@@ -13,7 +13,7 @@ from hushbandits.bench.declare.catalog import find, modules, plugged
 from hushbandits.bench.declare.spec import Experiment
 from hushbandits.cli.explained import parts, settings
 from hushbandits.core.utils import Registry, nearest
-from hushbandits.policies.shelf import POLICIES
+from hushbandits.policies.registry import POLICIES
 from hushbandits.registry import AGENTS, ENVS, WRAPPERS, owners
 
 _TABLES = {"envs": ENVS, "agents": AGENTS, "policies": POLICIES, "wrappers": WRAPPERS}

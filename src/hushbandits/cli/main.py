@@ -87,7 +87,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return 0
     except Exception as error:
         _let_go()
-        return _told(error)
+        return _reported(error)
     return code
 
 
@@ -155,7 +155,7 @@ def _let_go() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _told(error: Exception) -> int:
+def _reported(error: Exception) -> int:
     """Print the error in one line and return the exit code."""
     if os.environ.get("HUSHBANDITS_TRACEBACK"):
         traceback.print_exception(error)

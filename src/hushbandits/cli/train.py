@@ -94,19 +94,19 @@ def train(
                 line = ", ".join(f"{name} {value:.4g}" for name, value in values.items())
                 console.print(f"{done:,} steps: {escape(line)}", highlight=False)
 
-        told = trained(
+        stated = trained(
             id, out, algo=algo, steps=steps, seed=seed, runs=runs, env=given["env"], wrappers=uses, task=given["task"],
             hyper=given["algo"], evaluations=evaluations, held_out=held_out, resume=resume, logger=logger,
             notify=notify,
         )  # fmt: skip
-    _show(told)
+    _show(stated)
     print(f"{out}: play it as sb3:{out}, such as hushbandits run NAME --agents sb3:{out}")
     return 0
 
 
-def _show(told: Params) -> None:
+def _show(stated: Params) -> None:
     """Print the held-out returns beside those of uniform play."""
-    training = told["training"]
+    training = stated["training"]
     names = list(training["curve"][-1]["metrics"])
     rows = []
     for name, point in [
@@ -116,5 +116,5 @@ def _show(told: Params) -> None:
         values = (point["metrics"].get(metric) for metric in names)
         reached = f"{point['return']:.4g} ± {1.96 * (point['se'] or 0.0):.2g}"
         rows.append([name, reached, *("" if value is None else f"{value:.4g}" for value in values)])
-    title = f"{told['algorithm']} in {told['env']['use']}, held-out episodes"
+    title = f"{stated['algorithm']} in {stated['env']['use']}, held-out episodes"
     print_table(make_console(), title, ["", "return", *names], rows, named=1, left=(0,))

@@ -45,7 +45,7 @@ class Env(World, ABC):
         M agents (servers, in feedback) and K arms.
     wrappers : sequence of Wrapper
         On messages' way, outermost first: each wrapper's `send` in this order, each `deliver` in reverse.
-    speech : Fields, optional
+    extra_fields : Fields, optional
         Fields that the team sends beside the standard report.
     fields : Fields, optional
         Fields that the team sends instead of it.
@@ -115,7 +115,7 @@ class Env(World, ABC):
         n_agents: int,
         n_arms: int,
         wrappers: Sequence[Wrapper] = (),
-        speech: Fields | None = None,
+        extra_fields: Fields | None = None,
         fields: Fields | None = None,
         runs: int = 1,
     ):
@@ -124,15 +124,15 @@ class Env(World, ABC):
         self.n_arms = count("n_arms", n_arms, 2)
         self.runs = count("runs", runs, 1)
         self.wrappers = tuple(copy.deepcopy(w) for w in distinct(wrappers))
-        if (speech is not None or fields is not None) and not self.payload.named:
+        if (extra_fields is not None or fields is not None) and not self.payload.named:
             raise ValueError(
-                f"speech= and fields= have no meaning in the {self.setting} setting: users speak, not servers"
+                f"extra_fields= and fields= have no meaning in the {self.setting} setting: users speak, not servers"
             )
-        self._whole = speech is None and fields is None
-        spoken = self.report if self._whole else spoken_fields(self.report, speech, fields, self.n_arms)
+        self._whole = extra_fields is None and fields is None
+        spoken = self.report if self._whole else spoken_fields(self.report, extra_fields, fields, self.n_arms)
         self.fields = {k: f.sized(self.n_arms) for k, f in spoken.items()}
         self._phase = "new"
-        self._vain: dict[str, bool] = {}
+        self._infinite_cost: dict[str, bool] = {}
         self._action_fields = tuple(self.actions.items())  # every phase asks for them
         self._fold()
         self.configured = copy.deepcopy(self.wrappers)
@@ -144,17 +144,17 @@ class Env(World, ABC):
         way = outward(self.wrappers, self.fields, self.payload, self)
         self.sent_fields = way[-1]
         own = toward_agents(self.wrappers, self)
-        self.told = own[-1]
+        self.own_reward_fields = own[-1]
         back = inward(self.wrappers, self._offers(self.sent_fields), self)
         self.inbox_fields = back[-1]
         # Agents who do not see their rewards do not report them: the env does.
-        self._withheld = "reward" not in self.told and "reward" in self.fields
-        self._published = not {*self.told} <= {"reward"}
+        self._withheld = "reward" not in self.own_reward_fields and "reward" in self.fields
+        self._published = not {*self.own_reward_fields} <= {"reward"}
         #: Fields that user-defined wrappers add and do not declare free of rewards, with their names.
         self.added = (
             *added("sends", zip(self.wrappers, way, way[1:], strict=False)),
             *added("hears", zip(reversed(self.wrappers), back, back[1:], strict=False)),
-            *added("tells", zip(self.wrappers, own, own[1:], strict=False)),
+            *added("own_reward_field", zip(self.wrappers, own, own[1:], strict=False)),
         )
 
     __signature__: ClassVar[inspect.Signature]
@@ -354,9 +354,9 @@ class Env(World, ABC):
         self._phase = "broken"  # what was drawn cannot be drawn again
         self.own_reward = self._pull(action)
         for wrapper in self.wrappers:
-            self.own_reward = wrapper.tell(self.own_reward, self)
+            self.own_reward = wrapper.alter_own_reward(self.own_reward, self)
         self._phase = "talk"
-        return self._seen(reward=self.own_reward if "reward" in self.told else None)
+        return self._seen(reward=self.own_reward if "reward" in self.own_reward_fields else None)
 
     def talk(self, message: Message | None = None) -> Observation:
         """Phase 2: messages in (`message`: `fields`, each ``(R, A, …)``; ``None``: the standard report), inbox out."""
@@ -379,7 +379,7 @@ class Env(World, ABC):
         for wrapper in reversed(self.wrappers):
             inbox = wrapper.deliver(inbox, self)
         if self._published:
-            inbox.own = {name: handed(x) for wrapper in self.wrappers for name, x in wrapper.told(self).items()}
+            inbox.own = {name: handed(x) for wrapper in self.wrappers for name, x in wrapper.published(self).items()}
         obs = self._seen(inbox=inbox)
         self._phase = "pull" if obs.live.any() else "over"
         return obs
@@ -423,15 +423,15 @@ class Env(World, ABC):
         """Return the metrics of a wrapper; its privacy costs are ∞ if all its run-level guarantees are invalid."""
         found = wrapper.metrics(self)
         spent = [name for name in wrapper.spends if name in found]
-        if not spent or not self.vain(wrapper):
+        if not spent or not self.infinite_cost(wrapper):
             return found
         return {**found, **{name: np.full(np.shape(found[name]), np.inf) for name in spent}}
 
-    def vain(self, wrapper: Wrapper) -> bool:
-        """Return `Wrapper.vain` of `wrapper`, computed once per env."""
-        if wrapper.name not in self._vain:
-            self._vain[wrapper.name] = wrapper.vain(self)
-        return self._vain[wrapper.name]
+    def infinite_cost(self, wrapper: Wrapper) -> bool:
+        """Return `Wrapper.infinite_cost` of `wrapper`, computed once per env."""
+        if wrapper.name not in self._infinite_cost:
+            self._infinite_cost[wrapper.name] = wrapper.infinite_cost(self)
+        return self._infinite_cost[wrapper.name]
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Return every wrapper's guarantees, outermost first, and what the env claims itself."""
@@ -470,9 +470,10 @@ def check_compatible(env: Env, team: Team) -> None:
         raise ValueError(f"{team.name} plays the {team.setting} setting; this env is {env.setting}")
     _speaks(env, team)
     require(f"the inbox of {team.name}", team.hears, sorted({*env.inbox_fields, *env.reductions}))
-    if untold := [name for name in team.told if name not in env.told]:
+    if missing := [name for name in team.required_own_reward if name not in env.own_reward_fields]:
         raise ValueError(
-            f"{team.name} needs its agents' own {untold[0]}s, but this env returns only {', '.join(env.told)}"
+            f"{team.name} needs its agents' own {missing[0]}s, "
+            f"but this env returns only {', '.join(env.own_reward_fields)}"
         )
     if not team.ships("episode"):
         raise ValueError(
@@ -493,7 +494,7 @@ def _speaks(env: Env, team: Team) -> None:
         if team.fields is None:
             what, instead = (
                 "the standard report",
-                "leave out its speech= and fields=, or let the team declare its fields",
+                "leave out its extra_fields= and fields=, or let the team declare its fields",
             )
         raise ValueError(
             f"{team.name} sends {what} ({_listed(said)}), the env expects {_listed(env.fields)}; {instead}"

@@ -17,7 +17,7 @@ from hushbandits.core.validation import handed
 #: Attributes that every env shows to teams.
 SHOWN = (
     "setting", "clock", "n_agents", "n_arms", "runs", "horizon", "actions", "fields", "inbox_fields", "sent_fields",
-    "told", "reductions", "report", "learner",
+    "own_reward_fields", "reductions", "report", "learner",
 )  # fmt: skip
 #: Methods of the env that a team without an algorithm may call.
 _ANSWERS = ("no_action", "random_action", "random_message", "standard_report")
@@ -40,7 +40,7 @@ class World:
         fields: Fields  # what a team sends
         sent_fields: Fields  # what reaches the transport
         inbox_fields: Fields  # what a team may read
-        told: Fields  # fields of the agents' own rewards
+        own_reward_fields: Fields  # fields of the agents' own rewards
 
         @property
         def t(self) -> Array: ...

@@ -320,9 +320,9 @@ def _fields(env: World) -> list[str]:
     home: Any = type(env).__mro__[len(own)]
     known = {*_KNOWN, *declared(env), *home.public, *env.sent_fields}
     report = getattr(home.report, "fget", None)
-    told = {} if getattr(home.report, "__isabstractmethod__", False) else report(env) if report else home.report
+    stated = {} if getattr(home.report, "__isabstractmethod__", False) else report(env) if report else home.report
     offered = {*env._offers(env.sent_fields)} - {*home._offers(env, env.sent_fields)}
-    beyond = [name for name in env.report if name not in {*_KNOWN, *declared(env), *told}]
+    beyond = [name for name in env.report if name not in {*_KNOWN, *declared(env), *stated}]
     return list(dict.fromkeys([*beyond, *(name for name in (*sorted(offered), *env.public) if name not in known)]))
 
 

@@ -137,7 +137,7 @@ class Inbox(ABC):
         """Average `field` with the neighbours', ``Σ_w P_mw x_w``, ``(R, A, …)``: one step of gossip; P is `matrix`."""
         raise ValueError(f"this inbox has no averages of {field!r}; it offers: {', '.join(self.fields)}")
 
-    #: Fields that agents see in place of their own rewards (`Wrapper.tells`): by field, (R, A, …).
+    #: Fields that agents see in place of their own rewards (`Wrapper.own_reward_field`): by field, (R, A, …).
     own: Mapping[str, Array] = {}
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:

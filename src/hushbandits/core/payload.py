@@ -18,7 +18,7 @@ from hushbandits.core.random.streams import Streams
 from hushbandits.core.utils import Array
 
 #: A random stream; its type depends on the payload and the verb.
-Luck = Any
+Stream = Any
 #: Operations on messages, and their names in errors.
 VERBS = {
     "drop": "lost one by one",
@@ -84,7 +84,7 @@ class Gathering(Protocol):
     """Wrapper that combines messages, ideally or by a cryptographic protocol."""
 
     name: str
-    window: int | None
+    batch_window: int | None
     min_cohort: int
     #: Name of the protocol; None: the ideal functionality.
     protocol: str | None
@@ -103,7 +103,7 @@ class Shuffling(Gathering, Protocol):
 class Sealing(Gathering, Protocol):
     """Wrapper that sums messages and hides the single ones."""
 
-    grid: int
+    quantization_levels: int
     bound: float
 
     def room(self, what: str, n: int, most: int) -> None:
@@ -158,7 +158,7 @@ class Payload(dict[str, Any]):
         raise NotImplementedError(f"{cls.__name__} lists {verb} among its verbs and must define it")
 
     @classmethod
-    def luck(cls, verb: str, env: World, rng: Streams) -> Luck:
+    def stream(cls, verb: str, env: World, rng: Streams) -> Stream:
         """Return the random stream of `verb`, opened from a wrapper's streams `rng`."""
         cls.answers(verb)
         raise NotImplementedError(f"{cls.__name__} must say what {verb} draws from")
@@ -169,11 +169,11 @@ class Payload(dict[str, Any]):
         changed.update(changes)
         return changed
 
-    def drop(self, rate: Array | float, luck: Luck) -> Self:
+    def drop(self, rate: Array | float, stream: Stream) -> Self:
         """Drop each message with probability `rate`: a number, or one per sender ``(R, A)``."""
         self._missing("drop")
 
-    def replace(self, rate: Array | float, law: Law, location: float, luck: Luck) -> Self:
+    def replace(self, rate: Array | float, law: Law, location: float, stream: Stream) -> Self:
         """Replace each reward by a draw from `law` at `location` with probability `rate`."""
         self._missing("replace")
 
@@ -185,11 +185,11 @@ class Payload(dict[str, Any]):
         """Clip every reward to [0, 1], as a mechanism of sensitivity 1 needs it."""
         return self.map(lambda x: np.clip(x, 0.0, 1.0))
 
-    def add(self, noise: Callable[[int], Any], luck: Luck) -> Self:
+    def add(self, noise: Callable[[int], Any], stream: Stream) -> Self:
         """Add noise to every reward; ``noise(n)`` is the law for n planned senders."""
         self._missing("add")
 
-    def encode(self, g: Array, luck: Luck) -> Self:
+    def encode(self, g: Array, stream: Stream) -> Self:
         """Clip every reward to [0, 1] and encode it as the integer ``⌊xg⌋ + Ber(xg − ⌊xg⌋)``."""
         self._missing("encode")
 

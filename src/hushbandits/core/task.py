@@ -94,7 +94,7 @@ class Task(ABC):
         self.core = core
         if not self.speaks and (beside := [name for name in core.fields if name not in core.report]):
             raise ValueError(
-                f"speech={beside[0]!r}: a learner of the {core.setting} setting says its standard report only"
+                f"extra_fields={beside[0]!r}: a learner of the {core.setting} setting says its standard report only"
             )
         self.codings = self._codings()
         #: Of an action its space, its form here, and ``(R, M, C)`` bool: which of its choices count in the next round.
@@ -312,7 +312,7 @@ class Task(ABC):
     @property
     def _plain(self) -> bool:
         """Return whether the agents' own rewards lie in [0, 1]."""
-        field = self.core.told.get("reward")
+        field = self.core.own_reward_fields.get("reward")
         return field is not None and field.range[0] >= 0 and field.range[1] <= 1
 
     def show_time(self, clock: Array) -> None:
@@ -335,7 +335,7 @@ def _checked_price(core: World, price: Mapping[str, float] | None) -> dict[str, 
         if name not in known:
             raise ValueError(f"price={shown(price)}: {shown(name)} has no price here; {', '.join(known)} may have")
         for wrapper in core.wrappers:
-            if name in wrapper.spends and name in gathered(wrapper) and core.vain(wrapper):
+            if name in wrapper.spends and name in gathered(wrapper) and core.infinite_cost(wrapper):
                 raise ValueError(f"price[{name!r}] has nothing to count: {wrapper.name} promises nothing here")
     return {name: real(f"price[{name!r}]", value, 0, closed="low") for name, value in (price or {}).items()}
 

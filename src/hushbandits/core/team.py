@@ -52,7 +52,7 @@ class Team(GuaranteeSource):
     #: Fields of its messages; ``None``: it sends the env's standard report.
     fields: Fields | None = None
     #: Fields of own rewards that it needs; empty: it does not use its rewards.
-    told: tuple[str, ...] = ("reward",)
+    required_own_reward: tuple[str, ...] = ("reward",)
     #: Whether it can send any fields, if it declares none.
     improvises: bool = False
     #: Fields that it needs in its inbox (``tally``: pulls and sums per arm).
@@ -115,7 +115,8 @@ class Team(GuaranteeSource):
     def speak(self, reward: Array) -> Message | None:
         """Phase 2: what to send; ``None`` is the env's standard report.
 
-        `reward` holds the agents' own rewards, ``(R, A, …)``; it is ``None`` where these are withheld (`told`).
+        `reward` holds the agents' own rewards, ``(R, A, …)``; it is ``None`` where these are withheld
+        (`required_own_reward`).
         """
         return None
 

@@ -145,14 +145,16 @@ def checked_message(what: str, message: object, fields: Fields, lead: tuple[int,
     return out
 
 
-def spoken_fields(report: Fields, speech: Fields | None, fields: Fields | None, n_arms: int) -> Fields:
-    """Return what a team sends: the standard report, `speech` beside it, or `fields` instead of it.
+def spoken_fields(report: Fields, extra_fields: Fields | None, fields: Fields | None, n_arms: int) -> Fields:
+    """Return what a team sends: the standard report, `extra_fields` beside it, or `fields` instead of it.
 
     Fields of K arms are declared with that axis, those of the standard report in its ranges.
     """
-    if speech is not None and fields is not None:
-        raise ValueError("speech= goes beside the standard report, fields= stands instead of it: give one of them")
-    what, given = ("fields", fields) if speech is None else ("speech", speech)
+    if extra_fields is not None and fields is not None:
+        raise ValueError(
+            "extra_fields= goes beside the standard report, fields= stands instead of it: give one of them"
+        )
+    what, given = ("fields", fields) if extra_fields is None else ("extra_fields", extra_fields)
     if given is None:
         return report
     if not names_all(given, Field):
@@ -161,8 +163,10 @@ def spoken_fields(report: Fields, speech: Fields | None, fields: Fields | None, 
     for name, field in given.items():
         if name in ("sent", "sender"):
             raise ValueError(f"{what}[{name!r}]={field!r} must have another name: every message has a {name}")
-        if speech is not None and name in report:
-            raise ValueError(f"speech={name!r} is a field of the standard report; speech= names further ones")
+        if extra_fields is not None and name in report:
+            raise ValueError(
+                f"extra_fields={name!r} is a field of the standard report; extra_fields= names further ones"
+            )
         found[name] = field.sized(n_arms)
         own = report.get(name, field).sized(n_arms)
         if (own.shape, own.form) != (found[name].shape, found[name].form):
@@ -172,7 +176,7 @@ def spoken_fields(report: Fields, speech: Fields | None, fields: Fields | None, 
             )
         if (own.low, own.high) != (None, None):
             found[name] = replace(found[name], low=own.low, high=own.high)
-    return found if speech is None else {**report, **found}
+    return found if extra_fields is None else {**report, **found}
 
 
 def checked_rows(rows: object, runs: int) -> Array:

@@ -21,7 +21,7 @@ from hushbandits.core.utils import Array, flag, nearest, probability, ships, sho
 from hushbandits.core.utils.validate import names_all
 
 #: Hooks that act on a run.
-_HOOKS = ("reset", "tell", "told", "send", "deliver")
+_HOOKS = ("reset", "alter_own_reward", "published", "send", "deliver")
 #: All attributes of a built-in wrapper that affect messages.
 _PARTS = (*_HOOKS, "poster", "posting", "relay", "channel", "add_up", "order", "drop_prob", "max_drop_fraction")
 
@@ -34,9 +34,9 @@ class Wrapper(GuaranteeSource):
 
     A wrapper is configured by its constructor and holds a run's state only after `reset`; an env works on
     its own copy, so one instance may be handed to several envs.  ``send`` acts on outgoing
-    messages, in the order of the wrappers; ``deliver`` acts on inboxes, in reverse order; ``tell`` acts on the rewards
-    that are returned to the agents.  The wrapper declares its changes to fields: `sends` for messages, `hears` for
-    inboxes, `tells` for the agents' own rewards.
+    messages, in the order of the wrappers; ``deliver`` acts on inboxes, in reverse order; ``alter_own_reward`` acts on
+    the rewards that are returned to the agents.  The wrapper declares its changes to fields: `sends` for messages,
+    `hears` for inboxes, `own_reward_field` for the agents' own rewards.
 
     A hook is given its `env`; `rng`, its own random streams; `fields`, by name, as they were declared before
     it; a `message` of arrays (R, A, …); an `inbox` of arrays (R, A, S, …); a `reward` (R, A).
@@ -90,11 +90,11 @@ class Wrapper(GuaranteeSource):
         """Return the fields of an inbox after this wrapper, given those before it."""
         return fields
 
-    def tells(self, fields: Fields, env: World) -> Fields:
+    def own_reward_field(self, fields: Fields, env: World) -> Fields:
         """Return the fields of the agents' own rewards after this wrapper, given those before it.
 
-        ``reward`` has the range of `tell`.  Without it, agents do not see their rewards but the other fields: `told`
-        returns them, and agents find them in their inbox (``inbox.own``).
+        ``reward`` has the range of `alter_own_reward`.  Without it, agents do not see their rewards but the other
+        fields: `stated` returns them, and agents find them in their inbox (``inbox.own``).
         """
         return fields
 
@@ -107,8 +107,8 @@ class Wrapper(GuaranteeSource):
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         """Start R new runs, or the runs `rows` while the others go on (`hushbandits.core.rows.set_rows`)."""
 
-    def tell(self, reward: Array, env: World) -> Array:
-        """Return the agents' own rewards (R, A) as they see them, within the range that `tells` declares."""
+    def alter_own_reward(self, reward: Array, env: World) -> Array:
+        """Return the agents' own rewards (R, A) as they see them, within the range that `own_reward_field` declares."""
         return reward
 
     def send(self, message: Payload, env: World) -> Payload:
@@ -119,15 +119,15 @@ class Wrapper(GuaranteeSource):
         """Return the inbox that the receivers see."""
         return inbox
 
-    def told(self, env: World) -> Mapping[str, Array]:
-        """Return the fields that `tells` adds to ``reward``, ``(R, A, …)``, at the end of a round."""
+    def published(self, env: World) -> Mapping[str, Array]:
+        """Return the fields that `own_reward_field` adds to ``reward``, ``(R, A, …)``, at the end of a round."""
         return {}
 
     def metrics(self, env: World) -> dict[str, Array]:
         """Return the metrics of this wrapper, each ``(R, …)``; the env adds them to its own."""
         return {}
 
-    def vain(self, env: World) -> bool:
+    def infinite_cost(self, env: World) -> bool:
         """Return whether all run-level guarantees are invalid in `env`; its privacy costs (`spends`) are then ∞."""
         return not any(math.isfinite(promise.epsilon) and not promise.alone for promise in self.guarantees(env))
 
@@ -172,7 +172,7 @@ class Wrapper(GuaranteeSource):
         return None
 
     def posting(self, rounds: int) -> Any:
-        """Return the inputs of `poster` for so many `rounds`: ``state``, ``luck`` (rounds, R, M) and ``told``."""
+        """Return the inputs of `poster` for so many `rounds`: ``state``, ``uniforms`` (rounds, R, M) and ``stated``."""
         raise NotImplementedError(f"{type(self).__name__} has a poster and must define posting(rounds)")
 
     # -- for subclasses -------------------------------------------------------------------------------------
@@ -266,12 +266,12 @@ def toward_agents(wrappers: Sequence[Wrapper], env: World) -> list[Fields]:
     """Return the fields of the agents' own rewards, from the env and after each wrapper."""
     way: list[Fields] = [{"reward": _UNIT if env.law.unit_interval else Field()}]
     for wrapper in wrappers:
-        way.append(declared_fields(wrapper, "tells", wrapper.tells(dict(way[-1]), env)))
+        way.append(declared_fields(wrapper, "own_reward_field", wrapper.own_reward_field(dict(way[-1]), env)))
     return way
 
 
 def declared_fields(wrapper: Wrapper, hook: str, found: Fields) -> dict[str, Field]:
-    """Return the fields that a wrapper's `sends`, `hears` or `tells` declares, or raise ``TypeError``.
+    """Return the fields that a wrapper's `sends`, `hears` or `own_reward_field` declares, or raise ``TypeError``.
 
     Examples
     --------

@@ -38,10 +38,10 @@ class Picture(Task):
         if len(top) > _LISTED:
             top = np.sort(np.argsort(-counts, kind="stable")[:_LISTED])
             top = top[counts[top] > 0]
-        told = [" ".join(f"{names[k]}:{counts[k]:.0f}" for k in top.tolist())]
+        stated = [" ".join(f"{names[k]}:{counts[k]:.0f}" for k in top.tolist())]
         if rest := len(counts) - len(top):
-            told.append(f"{rest} others:{counts.sum() - counts[top].sum():.0f}")
-        return ", ".join(filter(None, told))
+            stated.append(f"{rest} others:{counts.sum() - counts[top].sum():.0f}")
+        return ", ".join(filter(None, stated))
 
     def bars(self, axes: Axes, counts: Array, colour: Sequence[object] | Array, title: str) -> None:
         """Draw a bar per arm under a title."""

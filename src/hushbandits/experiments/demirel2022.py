@@ -27,7 +27,7 @@ _declared = paper(
 
 
 def _liars(reading: str, fraction: float) -> tuple[Use, ...]:
-    return (Use("FalseMeans", reading=reading, fraction=fraction),)
+    return (Use("FalseMeans", attack=reading, fraction=fraction),)
 
 
 def _matches(number: int, use: Use) -> Claim:

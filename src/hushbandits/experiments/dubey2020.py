@@ -43,11 +43,11 @@ def _median(bound: Callable[..., Array], env: Params, t: Array, epsilon: float) 
 
     core = make_batched("CoopNetwork-v0", runs=_INSTANCES, **env)
     core.reset(0)
-    distance, life = core.distance, core.slots.life
-    powers = [power_graph(d, int(g)).astype(bool) for d, g in zip(distance, life, strict=True)]
+    distance, max_hops = core.distance, core.slots.max_hops
+    powers = [power_graph(d, int(g)).astype(bool) for d, g in zip(distance, max_hops, strict=True)]
     covers = [_cover(p.tobytes(), core.n_agents) for p in powers]
     lines = [
-        bound(gaps, t, core.n_agents, int(life[r % len(life)]), covers[r % len(covers)], epsilon)
+        bound(gaps, t, core.n_agents, int(max_hops[r % len(max_hops)]), covers[r % len(covers)], epsilon)
         for r, gaps in enumerate(core.gaps)
     ]
     return np.median(lines, 0)
@@ -55,7 +55,7 @@ def _median(bound: Callable[..., Array], env: Params, t: Array, epsilon: float) 
 
 def private_bound(env: Params, agent: Params, x: Array) -> Array:
     """Return the bound of Private-UCB (the agents with a v) against time."""
-    if "v" not in agent:
+    if "release_exponent" not in agent:
         return np.full(len(x), np.nan)
     return _median(theory.private_regret, env, x, agent["epsilon"])
 
@@ -68,8 +68,8 @@ def byzantine_bound(env: Params, agent: Params, x: Array) -> Array:
     return np.where(np.isfinite(line), line, np.nan)
 
 
-#: The paper's version; the id alone, with ``own="noised"``, is another algorithm.
-PRIVATE = Use("Private-UCB", epsilon=1.0, v=1.1, own="exact")
+#: The paper's version; the id alone, with ``own_feedback="private"``, is another algorithm.
+PRIVATE = Use("Private-UCB", epsilon=1.0, release_exponent=1.1, own_feedback="true")
 ALONE, PRIVATE_ALONE, OPEN = Use("UCB1"), Use("DP-UCB-INT", epsilon=1.0), Use("Multi-UCB")
 BYZANTINE = Use("Byzantine-UCB", label="Byzantine-UCB", on="ByzantineNetwork-v0", epsilon=1e-3, mean="trimmed")
 PLAIN = Use("Byzantine-UCB", label="plain mean, same radius", on="ByzantineNetwork-v0", epsilon=1e-3, mean="mean")
@@ -101,10 +101,12 @@ FIGURE_1A = _declared(
     env=Use("CoopNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.0, 1.0), horizon=10_000),
     paired=("permute_arms",),
     agents=[PRIVATE, ALONE, PRIVATE_ALONE, OPEN],
-    sweep={"env.life": ROUNDINGS},
+    sweep={"env.max_hops": ROUNDINGS},
     metrics=("regret", "messages"),
     figures=(
-        Figure(y="regret", log="xy", by="env.life", bounds={"theorem, median instance": f"{__name__}:private_bound"}),
+        Figure(
+            y="regret", log="xy", by="env.max_hops", bounds={"theorem, median instance": f"{__name__}:private_bound"}
+        ),
     ),
     claims=[
         *(
@@ -117,12 +119,12 @@ FIGURE_1A = _declared(
         ),
         *(
             Claim(
-                f"Private-UCB does worse than its non-private version, γ = {life}.",
-                Ratio("regret", PRIVATE, OPEN, at={"env.life": [life]}),
+                f"Private-UCB does worse than its non-private version, γ = {max_hops}.",
+                Ratio("regret", PRIVATE, OPEN, at={"env.max_hops": [max_hops]}),
                 **words.MORE,
                 origin="reading",
             )
-            for life in ROUNDINGS
+            for max_hops in ROUNDINGS
         ),
     ],
     quick={"runs": 10, **SMALL, "env.horizon": 1000},
@@ -131,7 +133,7 @@ FIGURE_1A = _declared(
 FIGURE_1B = _declared(
     "fig1b", "Byzantine-proof cooperation on random graphs, ϵ = 10⁻³", "figure 1b",
     env=Use(
-        "CoopNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.3, 0.7), horizon=10_000, life="floor(diameter/2)",
+        "CoopNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.3, 0.7), horizon=10_000, max_hops="floor(diameter/2)",
     ),
     agents=[BYZANTINE, ALONE, CLEAN, UNAWARE, PLAIN, Use("Multi-UCB", on="ByzantineNetwork-v0")],
     sweep={"env.rewards": ("bernoulli", "beta", "truncated-gaussian")},
@@ -155,7 +157,7 @@ OUTLIERS = _declared(
     "outliers", "Where trimming pays: one report in twenty is an outlier", "figure 1b",
     own=True,
     env=Use(
-        "ByzantineNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.3, 0.7), horizon=1000, life="floor(diameter/2)",
+        "ByzantineNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.3, 0.7), horizon=1000, max_hops="floor(diameter/2)",
         rewards="beta", rate=0.05, law="constant",
     ),
     agents=[
@@ -177,7 +179,7 @@ OUTLIERS = _declared(
 CONTAMINATION, TOO_MUCH = 1e-3, (0.01, 0.05)
 
 
-def _told(epsilon: float) -> Use:
+def _informed(epsilon: float) -> Use:
     return Use("Byzantine-UCB", label=f"told ϵ = {epsilon:g}", epsilon=epsilon, mean="trimmed")
 
 
@@ -186,10 +188,10 @@ OVERESTIMATE = _declared(
     # At T = 1000 all runs take about ten minutes of a core.  On Bernoulli arms nothing is trimmed once both values
     # are frequent; Beta arms have tails to trim.
     env=Use(
-        "ByzantineNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.3, 0.7), horizon=1000, life="floor(diameter/2)",
+        "ByzantineNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.3, 0.7), horizon=1000, max_hops="floor(diameter/2)",
         rate=CONTAMINATION,
     ),
-    agents=[_told(epsilon) for epsilon in (CONTAMINATION, *TOO_MUCH)],
+    agents=[_informed(epsilon) for epsilon in (CONTAMINATION, *TOO_MUCH)],
     sweep={"env.rewards": ("bernoulli", "beta")},
     paired=("rewards", "permute_arms"),
     runs=64,
@@ -202,7 +204,7 @@ OVERESTIMATE = _declared(
             ("there is no degradation in performance", words.NO_WORSE),
         )
         for claim in _by_law(f"If ϵ is overestimated {epsilon / CONTAMINATION:.0f} times, {sentence}",
-                             _told(epsilon), _told(CONTAMINATION), region, BETA)
+                             _informed(epsilon), _informed(CONTAMINATION), region, BETA)
     ],
 )  # fmt: skip
 
@@ -214,28 +216,28 @@ FIGURE_1C = _declared(
         permute_arms=False,
     ),
     agents=[PRIVATE, BYZANTINE, OPEN],
-    sweep={"env.graph": ("erdos-renyi", "complete"), "env.life": (0, 1, 2, 3)},
-    paired=("graph", "life", "permute_arms"),
+    sweep={"env.graph": ("erdos-renyi", "complete"), "env.max_hops": (0, 1, 2, 3)},
+    paired=("graph", "max_hops", "permute_arms"),
     checkpoints=10,
     metrics=("regret", "messages"),
-    figures=(Figure(y="regret", x="env.life", log="y"),),
+    figures=(Figure(y="regret", x="env.max_hops", log="y"),),
     claims=[
         claim
         for use in (PRIVATE, BYZANTINE)
         for claim in (
             Claim(
                 f"{use.name}: regret falls sharply from γ = 1 to the diameter.",
-                Ratio("regret", line(use, graph="erdos-renyi", life=3), line(use, graph="erdos-renyi", life=1)),
+                Ratio("regret", line(use, graph="erdos-renyi", max_hops=3), line(use, graph="erdos-renyi", max_hops=1)),
                 **words.MUCH_LESS,
             ),
             Claim(
                 f"{use.name}: at the diameter it matches the optimal one, that of a complete graph.",
-                Ratio("regret", line(use, graph="erdos-renyi", life=3), line(use, graph="complete", life=1)),
+                Ratio("regret", line(use, graph="erdos-renyi", max_hops=3), line(use, graph="complete", max_hops=1)),
                 **words.MATCHES,
             ),
             Claim(
                 f"{use.name}: without communication it is the worst.",
-                Ratio("regret", line(use, graph="erdos-renyi", life=0), line(use, graph="erdos-renyi", life=1)),
+                Ratio("regret", line(use, graph="erdos-renyi", max_hops=0), line(use, graph="erdos-renyi", max_hops=1)),
                 **words.MORE,
                 origin="own",  # the paper begins at γ = 1
             ),
@@ -256,17 +258,17 @@ BOUNDS = _declared(
     "bounds", "Regret under the theorems' bounds on a 6 × 6 grid", "theorems of sections 3.3 and 4.2",
     env=Use("CoopNetwork-v0", n_agents=36, graph="grid", means=MEANS, permute_arms=True, horizon=1000),
     agents=[PRIVATE, BYZANTINE],
-    sweep={"env.life": tuple(MOST)},
+    sweep={"env.max_hops": tuple(MOST)},
     figures=(
-        Figure(y="regret", log="xy", by="env.life", bounds={
+        Figure(y="regret", log="xy", by="env.max_hops", bounds={
             "theorem of section 3.3": f"{__name__}:private_bound",
             "theorem of section 4.2": f"{__name__}:byzantine_bound",
         }),
     ),
     claims=[
-        Claim(f"{use.name} at γ = {life} stays under its bound of {most:.0f}.",
-              Value("regret", line(use, life=life)), below=most)
-        for life, bounds in MOST.items()
+        Claim(f"{use.name} at γ = {max_hops} stays under its bound of {most:.0f}.",
+              Value("regret", line(use, max_hops=max_hops)), below=most)
+        for max_hops, bounds in MOST.items()
         for use, most in zip((PRIVATE, BYZANTINE), bounds, strict=True)
     ],
     quick={"runs": 20},

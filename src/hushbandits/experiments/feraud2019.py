@@ -171,7 +171,7 @@ _declared = paper(
     quick=QUICK,
 )  # fmt: skip
 
-SWITCH = Use(ID, n_agents=32, horizon=400_000, switches=1, permute_arms=True)
+SWITCH = Use(ID, n_agents=32, horizon=400_000, n_change_points=1, permute_arms=True)
 
 
 def _dser4(phi: float) -> Use:
@@ -196,7 +196,7 @@ EXPERIMENTS = (
         claims=_shared_claims(),
         # 80 runs do not separate SER3's mean from the region's end.  Figure 1's runs are judged: these are other runs.
         runs=1000,
-        luck="shared",
+        seed_group="shared",
         quick={"runs": 50, "env.n_agents": (32, 64)},
     ),
     _declared(

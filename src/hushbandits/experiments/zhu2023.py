@@ -12,18 +12,18 @@ from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 
 RESILIENT, UCB1 = Use("Resilient-UCB"), Use("Resilient-UCB", label="UCB1", f=10)
-ATTACKS = {reading: (Use("FalseMeans", reading=reading, fraction=0.1),) for reading in ("zero", "swap")}
+ATTACKS = {attack: (Use("FalseMeans", attack=attack, fraction=0.1),) for attack in ("zero", "swap")}
 
 _declared = paper("zhu2023", "Zhu et al. 2023", runs=50, quick={"env.horizon": 2000, "runs": 10})
 
 
-def _claims(reading: str) -> list[Claim]:
-    resilient, alone = f"{RESILIENT.name} · {reading}", f"UCB1 · {reading}"
-    told = {"zero": "which says 0 of every arm", "swap": "which says that the second arm is best"}[reading]
+def _claims(attack: str) -> list[Claim]:
+    resilient, alone = f"{RESILIENT.name} · {attack}", f"UCB1 · {attack}"
+    stated = {"zero": "which says 0 of every arm", "swap": "which says that the second arm is best"}[attack]
     return [
-        Claim(f"Beside an agent {told}, an honest agent's regret is less than UCB1's.",
+        Claim(f"Beside an agent {stated}, an honest agent's regret is less than UCB1's.",
               Ratio("honest_regret", resilient, alone), **words.LESS),
-        Claim(f"Beside an agent {told}, the largest regret of an honest agent is less than the largest with UCB1.",
+        Claim(f"Beside an agent {stated}, the largest regret of an honest agent is less than the largest with UCB1.",
               Ratio("honest_most", resilient, alone), **words.LESS, origin="reading"),
     ]  # fmt: skip
 

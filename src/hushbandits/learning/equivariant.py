@@ -67,8 +67,8 @@ class Described(VecEnvWrapper):
 
     def _described(self, seen: Array) -> Array:
         assert self.observation_space.shape is not None
-        luck = self._rng.random((len(seen), 1, self.observation_space.shape[0]))
-        return described(self._task, seen[:, None], luck)[:, 0].astype(np.float32)
+        uniforms = self._rng.random((len(seen), 1, self.observation_space.shape[0]))
+        return described(self._task, seen[:, None], uniforms)[:, 0].astype(np.float32)
 
 
 class _Head(nn.Linear):

@@ -66,11 +66,11 @@ class Evolution:
         for i, (before, width) in enumerate(pairwise(widths)):
             self._shapes |= {f"layer{i}.weight": (width, before), f"layer{i}.bias": (width,)}
         self._shapes["head.weight"] = (1, widths[-1])  # no bias: it would shift all scores alike
-        self._luck = np.random.RandomState(seed % 2**32)  # the library's own, apart from the global one
-        first = [self._luck.randn(math.prod(shape)) / math.sqrt(shape[-1]) for shape in self._shapes.values()]
+        self._rng = np.random.RandomState(seed % 2**32)  # the library's own, apart from the global one
+        first = [self._rng.randn(math.prod(shape)) / math.sqrt(shape[-1]) for shape in self._shapes.values()]
         if len(widths) == 1:
             first = [np.array([_STARTS[setting].get(name, 0.0) for name in CHOICES[setting]])]
-        options = {"seed": seed % 2**31 + 1, "randn": self._luck.randn, "verbose": -9}
+        options = {"seed": seed % 2**31 + 1, "randn": self._rng.randn, "verbose": -9}
         if population is not None:
             options["popsize"] = integer("algo.population", population, 4)
         self._search = cma.CMAEvolutionStrategy(np.concatenate(first), real("algo.sigma", sigma, 0), options)
@@ -122,12 +122,16 @@ class Evolution:
     def restore(self, path: Path, steps: int) -> None:
         """Continue from a checkpoint; the candidates differ from those of an uninterrupted search."""
         search, self.steps = self._search, steps
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as told:
-            search.mean, search.sigma, self._generation = told["mean"], float(told["sigma"]), int(told["generation"])
-            search.pc, search.adapt_sigma.ps = told["path"], told["sigma_path"]
-            search.sm.C[:] = told["covariance"]
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stated:
+            search.mean, search.sigma, self._generation = (
+                stated["mean"],
+                float(stated["sigma"]),
+                int(stated["generation"]),
+            )
+            search.pc, search.adapt_sigma.ps = stated["path"], stated["sigma_path"]
+            search.sm.C[:] = stated["covariance"]
         search.sm.update_now(-1)  # update the axes
-        self._luck.seed([self._seed % 2**32, self._generation])
+        self._rng.seed([self._seed % 2**32, self._generation])
 
     def log(self, found: Score) -> None:
         """Do nothing: the curve is in ``card.json``."""

@@ -110,7 +110,7 @@ class _Training:
             "options": {name: value for name, value in options.items() if name not in EARNED},
             "observation": parts_of(self.rows.task), "activation": self.learner.network()[1],
             "by_choice": self.learner.by_choice, "deterministic": asked["algo"] == "es",
-            "masked": asked["algo"] in ("es", "maskable-ppo"), "beats": 1,
+            "masked": asked["algo"] in ("es", "maskable-ppo"), "two_phase": False,
             "training": {
                 "command": _command(asked), "asked": asked, "versions": versions(asked["algo"]),
                 "machine": platform.machine(), "steps": -1, "complete": False, "curve": [],

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.core import Array, affordable, jit
-from hushbandits.policies.luck import below, uniform
+from hushbandits.policies.draws import below, uniform
 from hushbandits.policies.policy import Policy
 
 
@@ -18,7 +18,7 @@ class _Rewards(NamedTuple):
     next: Array  # (L, n)
     value: Array  # (L, n)
     seeds: Array  # (L, K) room for a tournament
-    luck: Array  # (L, 10)
+    cursors: Array  # (L, 10)
 
 
 @jit
@@ -26,7 +26,7 @@ def _sampled_mean(state, r, k, m):
     """Return the mean of m of the arm's rewards, drawn without replacement (Knuth's selection sampling)."""
     left, wanted, total, i = state.n[r, k], m, 0.0, state.first[r, k]
     while wanted > 0:
-        if left <= wanted or uniform(state.luck, r) * left < wanted:
+        if left <= wanted or uniform(state.cursors, r) * left < wanted:
             total += state.value[r, i]
             wanted -= 1
         left -= 1
@@ -52,7 +52,7 @@ def _tournament(state, r):
     for k in range(arms):
         seeds[k] = k
     for k in range(arms - 1, 0, -1):
-        j = below(state.luck, r, k + 1)
+        j = below(state.cursors, r, k + 1)
         seeds[k], seeds[j] = seeds[j], seeds[k]
     while arms > 1:  # each pass halves the arms: winners of pairs go on, and the last of an odd number
         for i in range(arms // 2):
@@ -85,11 +85,11 @@ class BESA(Policy):
     update = staticmethod(_append)
     random = True
 
-    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Rewards:
-        assert luck is not None
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Rewards:
+        assert cursors is not None
         pool, shape = (learners, int(plays)), (learners, n_arms)
         affordable(f"policy {self.name} with {learners} learners of {int(plays)} plays", 16.0 * learners * plays)
         return _Rewards(
             np.zeros(shape, np.int64), np.full(shape, -1), np.zeros(learners, np.int64), np.empty(pool, np.int64),
-            np.empty(pool), np.zeros(shape, np.int64), luck,
+            np.empty(pool), np.zeros(shape, np.int64), cursors,
         )  # fmt: skip

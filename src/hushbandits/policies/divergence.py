@@ -49,7 +49,7 @@ class KLUCB(Policy):
     def __init__(self, c: float = 0.0):
         self.c = real("c", c, 0, closed="low")
 
-    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Level:
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Level:
         return _Level(*sums(learners, n_arms), self.c)
 
 
@@ -82,5 +82,5 @@ class IMED(Policy):
     choose = staticmethod(by_index(_imed_index, _best_mean))
     update = staticmethod(add)
 
-    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> Sums:
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> Sums:
         return sums(learners, n_arms)

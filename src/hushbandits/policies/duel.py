@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.core import Array, jit, real
-from hushbandits.policies.luck import below, uniform
+from hushbandits.policies.draws import below, uniform
 from hushbandits.policies.policy import Policy
 
 
@@ -17,7 +17,7 @@ class _Duels(NamedTuple):
     t: Array  # (L,)
     champion: Array  # (L,) 𝓑, −1: none
     strong: Array  # (L, A) buffer for 𝓒
-    luck: Array  # (L, 10)
+    cursors: Array  # (L, 10)
     alpha: float
 
 
@@ -50,9 +50,9 @@ def _challenge(state, r):
     state.champion[r] = b
     first = b
     if size == 0:
-        first = below(state.luck, r, arms)
-    elif size > 1 and (b < 0 or uniform(state.luck, r) >= 0.5):
-        rank = below(state.luck, r, size - (b >= 0))  # among 𝓒 without 𝓑
+        first = below(state.cursors, r, arms)
+    elif size > 1 and (b < 0 or uniform(state.cursors, r) >= 0.5):
+        rank = below(state.cursors, r, size - (b >= 0))  # among 𝓒 without 𝓑
         for i in range(arms):
             if strong[i] and i != b:
                 if rank == 0:
@@ -101,7 +101,7 @@ class RelativeUCB(Policy):
     def __init__(self, alpha: float = 0.51):
         self.alpha = real("alpha", alpha, 0.5)
 
-    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Duels:
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Duels:
         """Return the initial state, without any duels.
 
         Raises
@@ -109,11 +109,11 @@ class RelativeUCB(Policy):
         ValueError
             The number of actions is not a square.
         """
-        assert luck is not None
+        assert cursors is not None
         arms = math.isqrt(n_arms)
         if arms * arms != n_arms:
             raise ValueError(f"policy RUCB plays pairs: n_arms={n_arms} must be a square, as in DuelingNetwork-v0")
         return _Duels(
             np.zeros((learners, arms, arms)), np.zeros(learners, np.int64), np.full(learners, -1),
-            np.zeros((learners, arms), np.bool_), luck, self.alpha,
+            np.zeros((learners, arms), np.bool_), cursors, self.alpha,
         )  # fmt: skip

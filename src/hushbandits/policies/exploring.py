@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.core import Array, integer, jit, real
-from hushbandits.policies.luck import below, uniform
+from hushbandits.policies.draws import below, uniform
 from hushbandits.policies.policy import Policy, add, by_index, nothing_shared, sums
 
 
@@ -16,7 +16,7 @@ class _Tossed(NamedTuple):
     n: Array  # (L, K)
     s: Array  # (L, K)
     t: Array  # (L,)
-    luck: Array  # (L, 10)
+    cursors: Array  # (L, 10)
     given: float  # ε, or the temperature; −1: the schedule
 
 
@@ -35,8 +35,8 @@ def _epsilon_greedy(state, r):
     epsilon = state.given
     if epsilon < 0.0:
         epsilon = (arms * math.log(t) / t) ** (1.0 / 3.0)
-    if uniform(state.luck, r) < epsilon:
-        return below(state.luck, r, arms)
+    if uniform(state.cursors, r) < epsilon:
+        return below(state.cursors, r, arms)
     return _greedy(state, r)
 
 
@@ -60,9 +60,9 @@ class EpsilonGreedy(Policy):
     def __init__(self, epsilon: float | None = None):
         self.epsilon = epsilon if epsilon is None else real("epsilon", epsilon, 0, 1, closed="both")
 
-    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Tossed:
-        assert luck is not None
-        return _Tossed(*sums(learners, n_arms), luck, -1.0 if self.epsilon is None else self.epsilon)
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Tossed:
+        assert cursors is not None
+        return _Tossed(*sums(learners, n_arms), cursors, -1.0 if self.epsilon is None else self.epsilon)
 
 
 @jit
@@ -73,7 +73,7 @@ def _boltzmann(state, r):
     top, total = state.s[r, best] / state.n[r, best], 0.0
     for k in range(arms):
         total += math.exp((state.s[r, k] / state.n[r, k] - top) / state.given)
-    left = uniform(state.luck, r) * total
+    left = uniform(state.cursors, r) * total
     for k in range(arms - 1):
         left -= math.exp((state.s[r, k] / state.n[r, k] - top) / state.given)
         if left < 0.0:
@@ -100,15 +100,15 @@ class Softmax(Policy):
     def __init__(self, temperature: float = 0.05):
         self.temperature = real("temperature", temperature, 0)
 
-    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Tossed:
-        assert luck is not None
-        return _Tossed(*sums(learners, n_arms), luck, self.temperature)
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Tossed:
+        assert cursors is not None
+        return _Tossed(*sums(learners, n_arms), cursors, self.temperature)
 
 
 class _Weights(NamedTuple):
     weight: Array  # (L, K) logarithms of the weights
     chance: Array  # (L, K) probabilities of the last choice
-    luck: Array  # (L, 10)
+    cursors: Array  # (L, 10)
     gamma: float
 
 
@@ -118,7 +118,7 @@ def _exp3_choose(state, r):
     for k in range(arms):
         state.chance[r, k] = math.exp(state.weight[r, k] - top)
         total += state.chance[r, k]
-    left, chosen = uniform(state.luck, r), arms - 1
+    left, chosen = uniform(state.cursors, r), arms - 1
     for k in range(arms):
         p = (1.0 - state.gamma) * state.chance[r, k] / total + state.gamma / arms
         state.chance[r, k] = p
@@ -154,11 +154,11 @@ class EXP3(Policy):
     def __init__(self, gamma: float | None = None):
         self.gamma = gamma if gamma is None else real("gamma", gamma, 0, 1, closed="high")
 
-    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Weights:
-        assert luck is not None
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Weights:
+        assert cursors is not None
         tuned = min(1.0, math.sqrt(n_arms * math.log(n_arms) / ((math.e - 1.0) * plays)))
         shape = learners, n_arms
-        return _Weights(np.zeros(shape), np.zeros(shape), luck, tuned if self.gamma is None else self.gamma)
+        return _Weights(np.zeros(shape), np.zeros(shape), cursors, tuned if self.gamma is None else self.gamma)
 
 
 class _Phases(NamedTuple):
@@ -197,7 +197,7 @@ class ExploreThenCommit(Policy):
     def __init__(self, m: int | None = None):
         self.m = m if m is None else integer("m", m, 1)
 
-    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Phases:
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Phases:
         tuned = max(1, math.ceil((plays / n_arms) ** (2 / 3) * math.log(max(plays, 2)) ** (1 / 3)))
         m = tuned if self.m is None else self.m
         return _Phases(*sums(learners, n_arms), np.full(learners, -1), m)

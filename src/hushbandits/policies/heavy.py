@@ -111,7 +111,7 @@ class TruncatedUCB(Policy):
         self.moment, self.excess = real("moment", moment, 0), real("excess", excess, 0, 1, closed="high")
         self.order = 1.0 + self.excess
 
-    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Truncated:
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Truncated:
         pool, shape = (learners, int(plays)), (learners, n_arms)
         affordable(f"policy {self.name} with {learners} learners of {int(plays)} plays", 24.0 * learners * plays)
         return _Truncated(
@@ -170,7 +170,7 @@ class _Keeping(Policy):
     _moment: float
     choose: ClassVar[Callable[..., int]]
 
-    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Samples:
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Samples:
         size = 8.0 * learners * n_arms * plays
         affordable(f"policy {self.name} with {learners} learners of {int(plays)} plays", size)
         shape = learners, n_arms

@@ -54,7 +54,7 @@ class Policy:
     Attributes
     ----------
     random : bool
-        Whether it draws: then `state` is given `luck`, (L, 10) words that `hushbandits.policies.luck` draws from.
+        Whether it draws: then `state` is given `cursors`, (L, 10) words that `hushbandits.policies.draws` draws from.
     order : float
         It needs rewards whose absolute moment of this order is finite.
     unit_interval : bool
@@ -76,7 +76,7 @@ class Policy:
         """The registered name, which also names the random stream."""
         return type(self).__name__
 
-    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> NamedTuple:
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> NamedTuple:
         """Return a named tuple of arrays with a leading axis of learners, and of numbers.
 
         Parameters
@@ -85,10 +85,10 @@ class Policy:
             L and K.
         plays : float
             The total number of plays of each learner, n.
-        luck : (L, 10) uint64 array, optional
+        cursors : (L, 10) uint64 array, optional
             Of policies that draw.
         """
-        raise NotImplementedError(f"{type(self).__name__} must define state(learners, n_arms, plays, luck)")
+        raise NotImplementedError(f"{type(self).__name__} must define state(learners, n_arms, plays, cursors)")
 
     @property
     def ships(self) -> bool:

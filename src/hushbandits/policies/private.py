@@ -50,7 +50,7 @@ class LDPUCBL(Policy):
     def __init__(self, epsilon: float | None = None):
         self.epsilon = epsilon if epsilon is None else divisor("epsilon", epsilon)
 
-    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Noised:
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Noised:
         return _Noised(*sums(learners, n_arms), 1.0 if self.epsilon is None else self.epsilon)
 
 

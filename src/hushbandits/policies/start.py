@@ -28,9 +28,11 @@ def check_unit_rewards(who: str, env: World, heard: bool = False) -> None:
     ValueError
         Names the law, where it is shown, or the wrapper that takes rewards beyond.
     """
-    reward = env.told.get("reward")
+    reward = env.own_reward_fields.get("reward")
     if reward is not None and (reward.range[0] < 0.0 or reward.range[1] > 1.0):
-        tellers = [wrapper.name for wrapper in env.wrappers if type(wrapper).tell is not Wrapper.tell]
+        tellers = [
+            wrapper.name for wrapper in env.wrappers if type(wrapper).alter_own_reward is not Wrapper.alter_own_reward
+        ]
         law = getattr(env, "law", None)  # a user-defined env may hide its law
         paid = f"those of {tellers[0]}" if tellers else "those of this env" if law is None else repr(law)
         raise ValueError(f"{who} needs rewards in [0, 1], not {paid}")
@@ -40,7 +42,7 @@ def check_unit_rewards(who: str, env: World, heard: bool = False) -> None:
 
 
 def started(
-    policy: Policy, env: World, learners: int, plays: int, luck: Array | None = None, heard: bool = False
+    policy: Policy, env: World, learners: int, plays: int, cursors: Array | None = None, heard: bool = False
 ) -> NamedTuple:
     """Return the initial state of a policy's learners in `env`; `heard`: they also learn from others' reports.
 
@@ -60,7 +62,7 @@ def started(
         )
     policy = _tied(policy, env)
     try:
-        return policy.state(learners, env.n_arms, plays, luck)
+        return policy.state(learners, env.n_arms, plays, cursors)
     except Exception as error:
         if policy.ships:
             raise
@@ -69,13 +71,13 @@ def started(
 
 def tried(policy: Policy, env: World, plays: int, heard: bool = False) -> None:
     """Raise ``ValueError`` if a policy cannot start in `env`: it starts one learner and discards it."""
-    luck = Streams(spawn_seeds(0, 1)).cursors() if policy.random else None
-    started(policy, env, 1, plays, luck, heard)
+    cursors = Streams(spawn_seeds(0, 1)).cursors() if policy.random else None
+    started(policy, env, 1, plays, cursors, heard)
 
 
 def _tied(policy: Policy, env: World) -> Policy:
     for wrapper in env.wrappers if policy.shared else ():
-        if type(wrapper).tell is Wrapper.tell:  # it does not change the agents' own rewards
+        if type(wrapper).alter_own_reward is Wrapper.alter_own_reward:  # it does not change the agents' own rewards
             continue
         for name in policy.shared:
             mine, its = getattr(policy, name), getattr(wrapper, name, None)

@@ -8,25 +8,25 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.core import Array, jit, real
-from hushbandits.policies.luck import largest_beta, normal, uniform
+from hushbandits.policies.draws import largest_beta, normal, uniform
 from hushbandits.policies.policy import Policy, add, by_index, nothing_shared, sums
 
 
 class _Counts(NamedTuple):
     wins: Array  # (L, K)
     losses: Array  # (L, K)
-    luck: Array  # (L, 10)
+    cursors: Array  # (L, 10)
 
 
 @jit
 def _draw_beta(state, r):
-    return largest_beta(state.luck, r, state.wins[r], state.losses[r], 1.0)
+    return largest_beta(state.cursors, r, state.wins[r], state.losses[r], 1.0)
 
 
 @jit
 def _toss(state, r, arm, reward):
     # a reward between 0 and 1 is tossed to one of the two: algorithm 2 of Agrawal & Goyal
-    if reward >= 1.0 or (reward > 0.0 and uniform(state.luck, r) < reward):
+    if reward >= 1.0 or (reward > 0.0 and uniform(state.cursors, r) < reward):
         state.wins[r, arm] += 1.0
     else:
         state.losses[r, arm] += 1.0
@@ -45,23 +45,23 @@ class ThompsonSampling(Policy):
     update = staticmethod(_toss)
     random = True
 
-    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Counts:
-        assert luck is not None
-        return _Counts(np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), luck)
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Counts:
+        assert cursors is not None
+        return _Counts(np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), cursors)
 
 
 class _Normal(NamedTuple):
     n: Array  # (L, K)
     s: Array  # (L, K)
     t: Array  # (L,)
-    luck: Array  # (L, 10)
+    cursors: Array  # (L, 10)
     sigma: float
 
 
 @jit
 def _draw_normal(state, r, k, _):
     n = state.n[r, k] + 1.0
-    return state.s[r, k] / n + state.sigma * normal(state.luck, r) / math.sqrt(n)
+    return state.s[r, k] / n + state.sigma * normal(state.cursors, r) / math.sqrt(n)
 
 
 class GaussianTS(Policy):
@@ -83,6 +83,6 @@ class GaussianTS(Policy):
     def __init__(self, sigma: float = 1.0):
         self.sigma = real("sigma", sigma, 0)
 
-    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Normal:
-        assert luck is not None
-        return _Normal(*sums(learners, n_arms), luck, self.sigma)
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Normal:
+        assert cursors is not None
+        return _Normal(*sums(learners, n_arms), cursors, self.sigma)

@@ -40,7 +40,7 @@ class UCB1(Policy):
     choose = staticmethod(by_index(_ucb1_index))
     update = staticmethod(add)
 
-    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> Sums:
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> Sums:
         return sums(learners, n_arms)
 
 
@@ -85,7 +85,7 @@ class UCB(Policy):
         self.sigma = real("sigma", sigma, 0)
         self.delta = delta if delta is None else real("delta", delta, 0, 1)
 
-    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Bounds:
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Bounds:
         n, s, bound = np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), np.full((learners, n_arms), np.inf)
         level = 2.0 * math.log(plays) if self.delta is None else -math.log(self.delta)
         return _Bounds(n, s, bound, self.sigma, level)
@@ -116,7 +116,7 @@ class MOSS(Policy):
     choose = staticmethod(_highest)
     update = staticmethod(_moss)
 
-    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Plays:
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Plays:
         n, s, bound = np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), np.full((learners, n_arms), np.inf)
         return _Plays(n, s, bound, plays / n_arms)
 
@@ -172,6 +172,6 @@ class UCBV(Policy):
     def __init__(self, zeta: float = 1.2, bound: float = 1.0):
         self.zeta, self.bound = real("zeta", zeta, 1), real("bound", bound, 0)
 
-    def state(self, learners: int, n_arms: int, plays: float, luck: Array | None = None) -> _Spread:
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Spread:
         n, s, t = sums(learners, n_arms)
         return _Spread(n, s, np.zeros((learners, n_arms)), t, self.zeta, self.bound)

@@ -1,8 +1,8 @@
 """Parameters of a private block of n users: precision g, tail bound τ, modulus m, noise, and shuffled shares.
 
-One function per row of the table of Chowdhury & Zhou 2023 (algorithm 1; theorems 1 to 6).  `t_min` of the n users are
-sure to take part; noise is calibrated to them, so that losing the others costs no privacy.  Sums through a shuffler
-are split-and-mix shares, or noise bits of a binary sum.
+One function per row of the table of Chowdhury & Zhou 2023 (algorithm 1; theorems 1 to 6).  `min_participants` of the n
+users are sure to take part; noise is calibrated to them, so that losing the others costs no privacy.  Sums through a
+shuffler are split-and-mix shares, or noise bits of a binary sum.
 """
 
 from __future__ import annotations
@@ -133,14 +133,18 @@ def precision(n: int, epsilon: float, scale: float = 1.0) -> int:
     return ceiling(scale * epsilon * math.sqrt(n))
 
 
-def guaranteed(t_min: float, n: int) -> int:
-    """Return how many of `n` users surely take part, for `t_min` a share (float in (0, 1]) or a count (int)."""
-    return min(n, t_min if isinstance(t_min, int) else max(1, math.floor(t_min * n)))
+def guaranteed(min_participants: float, n: int) -> int:
+    """Return how many of `n` users surely take part: a share of them (float in (0, 1]) or a count (int)."""
+    return min(n, min_participants if isinstance(min_participants, int) else max(1, math.floor(min_participants * n)))
 
 
-def checked_t_min(t_min: object) -> float:
-    """Return `t_min` if it is a share in (0, 1] or a count ≥ 1, else raise ``ValueError``."""
-    return real("t_min", t_min, 0, 1, closed="high") if isinstance(t_min, float) else integer("t_min", t_min, 1)
+def checked_participants(min_participants: object) -> float:
+    """Return `min_participants` if it is a share in (0, 1] or a count ≥ 1, else raise ``ValueError``."""
+    return (
+        real("min_participants", min_participants, 0, 1, closed="high")
+        if isinstance(min_participants, float)
+        else integer("min_participants", min_participants, 1)
+    )
 
 
 def _plan(n: int, g: int, sure: int, noise: NoiseLaw, tau: float, p: float) -> Plan:
@@ -149,28 +153,28 @@ def _plan(n: int, g: int, sure: int, noise: NoiseLaw, tau: float, p: float) -> P
 
 
 @_kept
-def distributed_pure(n: int, epsilon: float, p: float, t_min: float = 1.0) -> Plan:
+def distributed_pure(n: int, epsilon: float, p: float, min_participants: float = 1.0) -> Plan:
     """Theorem 1: ``γ⁺ − γ⁻``, each Pólya(1/n, e^(−ε/g)); ``g = ⌈ε√n⌉``, ``τ = ⌈(g/ε) ln(2/p)⌉``.
 
     The users' noise sums to Lap_ℤ(g/ε).  With fewer guaranteed users it is Pólya(1/t_min, ·), and τ the 1 − p
     quantile of what n of them sum to.
     """
-    g, t = precision(n, epsilon), guaranteed(t_min, n)
+    g, t = precision(n, epsilon), guaranteed(min_participants, n)
     return _plan(n, g, t, PolyaDifference(1 / t, g / epsilon), g / epsilon * math.log(2 / p), p)
 
 
 @_kept
-def distributed_renyi(n: int, epsilon: float, p: float, scale: float, t_min: float = 1.0) -> Plan:
+def distributed_renyi(n: int, epsilon: float, p: float, scale: float, min_participants: float = 1.0) -> Plan:
     """Theorem 2: Skellam(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(2g/ε)√ln(2/p) + √2 ln(2/p)⌉``."""
-    g, t, log = precision(n, epsilon, scale), guaranteed(t_min, n), math.log(2 / p)
+    g, t, log = precision(n, epsilon, scale), guaranteed(min_participants, n), math.log(2 / p)
     tau = 2 * g / epsilon * math.sqrt(log) + math.sqrt(2) * log
     return _plan(n, g, t, Skellam(g * g / (t * epsilon**2)), tau, p)
 
 
 @_kept
-def distributed_concentrated(n: int, epsilon: float, p: float, scale: float, t_min: float = 1.0) -> Plan:
+def distributed_concentrated(n: int, epsilon: float, p: float, scale: float, min_participants: float = 1.0) -> Plan:
     """Theorem 4: discrete Gaussian N_ℤ(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(g/ε)√(2 ln(2/p))⌉``."""
-    g, t = precision(n, epsilon, scale), guaranteed(t_min, n)
+    g, t = precision(n, epsilon, scale), guaranteed(min_participants, n)
     tau = g / epsilon * math.sqrt(2 * math.log(2 / p))
     return _plan(n, g, t, DiscreteGaussian(g * g / (t * epsilon**2)), tau, p)
 

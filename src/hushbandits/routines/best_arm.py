@@ -73,6 +73,6 @@ def identify(
         for k in np.flatnonzero(arms):
             reward[k] = pull(int(k))
             pulls += 1
-        if routine.learn(state, 0, 0, p, arms, reward, rng.random(routine.luck), np.zeros(n_arms, bool)) == RESETS:
+        if routine.learn(state, 0, 0, p, arms, reward, rng.random(routine.uniforms), np.zeros(n_arms, bool)) == RESETS:
             state = routine.state(1, 1, n_arms)
     return int(state[0].argmax()), pulls

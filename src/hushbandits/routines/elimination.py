@@ -59,7 +59,7 @@ def epochs(runs: int, n: int, k: int, due: int = 0) -> Epochs:
 
 
 @jit
-def plan_all(state, r, n, p, active, arms, luck):
+def plan_all(state, r, n, p, active, arms, uniforms):
     """Pull every remaining arm, or nothing if at most one is left; `sync` reads 𝒦."""
     local = state.local[r, n]
     size = local.sum()
@@ -71,7 +71,7 @@ def plan_all(state, r, n, p, active, arms, luck):
 
 
 @jit
-def _learn(state, r, n, p, arms, reward, luck, vote):
+def _learn(state, r, n, p, arms, reward, uniforms, vote):
     best = -math.inf
     for k in range(arms.size):
         if arms[k]:

@@ -26,13 +26,13 @@ def median_length(epoch: int, eta: float, epsilon: float) -> int:
 
 
 @jit
-def _plan(state, r, n, p, active, arms, luck):
+def _plan(state, r, n, p, active, arms, uniforms):
     local = state.local[r, n]
     return pick(local, state.pulls[r, n], arms, 0) if read(local, active) > 0 else 0
 
 
 @jit
-def _learn(state, r, n, p, arms, reward, luck, vote):
+def _learn(state, r, n, p, arms, reward, uniforms, vote):
     local, sums, pulls = state.local[r, n], state.sums[r, n], state.pulls[r, n]
     size = local.sum()
     if size == 1:

@@ -80,7 +80,7 @@ def _simple_regret(state, r, n, p):
 
 
 @jit
-def _learn_pair(state, r, n, p, arms, reward, luck, vote):
+def _learn_pair(state, r, n, p, arms, reward, uniforms, vote):
     local, pulls = state.local[r, n], state.pulls[r, n]
     pulled = observe(local, state.sums[r, n], pulls, arms, reward)
     if pulled < 0 or fewest_pulls(local, pulls)[0] == 0:
@@ -99,7 +99,7 @@ def _learn_pair(state, r, n, p, arms, reward, luck, vote):
 
 
 @jit
-def _learn_one(state, r, n, p, arms, reward, luck, vote):
+def _learn_one(state, r, n, p, arms, reward, uniforms, vote):
     local, pulls = state.local[r, n], state.pulls[r, n]
     if observe(local, state.sums[r, n], pulls, arms, reward) < 0 or fewest_pulls(local, pulls)[0] == 0:
         return SILENT
@@ -113,7 +113,7 @@ def _learn_one(state, r, n, p, arms, reward, luck, vote):
 
 
 @jit
-def _plan_pair(state, r, n, p, active, arms, luck):
+def _plan_pair(state, r, n, p, active, arms, uniforms):
     local, pulls = state.local[r, n], state.pulls[r, n]
     settled = settle(local, pulls, active, arms)
     if settled >= 0:
@@ -129,7 +129,7 @@ def _plan_pair(state, r, n, p, active, arms, luck):
 
 
 @jit
-def _plan_one(state, r, n, p, active, arms, luck):
+def _plan_one(state, r, n, p, active, arms, uniforms):
     local, pulls = state.local[r, n], state.pulls[r, n]
     settled = settle(local, pulls, active, arms)
     if settled >= 0:

@@ -13,18 +13,18 @@ from hushbandits.routines.successive import epoch_length, radii
 
 
 @jit
-def _learn(state, r, n, p, arms, reward, luck, vote):
+def _learn(state, r, n, p, arms, reward, uniforms, vote):
     for k in range(arms.size):
         if arms[k]:
             state.sums[r, n, k] += reward[k]
     state.pulls[r, n] += 1
     if state.pulls[r, n] < state.due[r, n]:
         return False
-    return _close(state, r, n, p, luck, vote)
+    return _close(state, r, n, p, uniforms, vote)
 
 
 @jit
-def _plan_turn(state, r, n, p, active, arms, luck):
+def _plan_turn(state, r, n, p, active, arms, uniforms):
     # R pulls of the first arm that is left, then of the next one
     local = state.local[r, n]
     if local.sum() <= 1:
@@ -40,18 +40,18 @@ def _plan_turn(state, r, n, p, active, arms, luck):
 
 
 @jit
-def _learn_turn(state, r, n, p, arms, reward, luck, vote):
+def _learn_turn(state, r, n, p, arms, reward, uniforms, vote):
     for k in range(arms.size):
         if arms[k]:
             state.sums[r, n, k] += reward[k]
     state.pulls[r, n] += 1
     if state.pulls[r, n] < state.due[r, n] * state.local[r, n].sum():
         return False
-    return _close(state, r, n, p, luck, vote)
+    return _close(state, r, n, p, uniforms, vote)
 
 
 @jit
-def _close(state, r, n, p, luck, vote):
+def _close(state, r, n, p, uniforms, vote):
     due = state.due[r, n]
     local, sums = state.local[r, n], state.sums[r, n]
     epsilon, beta = p
@@ -59,7 +59,7 @@ def _close(state, r, n, p, luck, vote):
     best = -math.inf
     for k in range(local.size):  # sums become noisy means μ̃; they are reset right after
         if local[k]:
-            sums[k] = sums[k] / due + laplace(luck[k], 1.0 / (epsilon * due))
+            sums[k] = sums[k] / due + laplace(uniforms[k], 1.0 / (epsilon * due))
             best = max(best, sums[k])
     for k in range(local.size):
         if local[k] and best - sums[k] > 2.0 * (h + c):
@@ -95,5 +95,5 @@ def private_elimination(n_arms: int, epsilon: float, beta: float, single: bool =
         raise ValueError(f"epsilon={epsilon:g} makes epoch 1 last {first:.3g} activations; the most is 2^53")
     begin, params = partial(epochs, due=int(first)), (epsilon, beta)
     if single:
-        return Routine(begin, params, _plan_turn, _learn_turn, _sync, luck=n_arms)
-    return Routine(begin, params, plan_all, _learn, _sync, luck=n_arms, several=True)
+        return Routine(begin, params, _plan_turn, _learn_turn, _sync, uniforms=n_arms)
+    return Routine(begin, params, plan_all, _learn, _sync, uniforms=n_arms, several=True)

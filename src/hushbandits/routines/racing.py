@@ -32,19 +32,19 @@ def kl_level(n_arms: int, t: int, eta: float) -> float:
 
 
 @jit
-def _plan(state, r, n, p, active, arms, luck):
+def _plan(state, r, n, p, active, arms, uniforms):
     # A pass goes through the remaining arms with the fewest pulls.  SER3 draws the next of them; so does SER4, and
     # the die of the reset.
     local, pulls, rank = state.local[r, n], state.pulls[r, n], 0
     size = read(local, active)
-    if luck.size > 1:
-        state.mark[r, n] = luck[1] < p[2]  # whether this activation resets
+    if uniforms.size > 1:
+        state.mark[r, n] = uniforms[1] < p[2]  # whether this activation resets
         if size == 0:  # it plays on: whatever the others still hold
-            return pick(active, pulls * 0, arms, int(luck[0] * active.sum()))
+            return pick(active, pulls * 0, arms, int(uniforms[0] * active.sum()))
     if size == 0:
         return 0
-    if luck.size > 0:
-        rank = int(luck[0] * fewest_pulls(local, pulls)[1])
+    if uniforms.size > 0:
+        rank = int(uniforms[0] * fewest_pulls(local, pulls)[1])
     return pick(local, pulls, arms, rank)
 
 
@@ -60,7 +60,7 @@ def _pass(state, r, n, arms, reward):
 
 
 @jit
-def _learn(state, r, n, p, arms, reward, luck, vote):
+def _learn(state, r, n, p, arms, reward, uniforms, vote):
     if state.mark[r, n]:
         if not p[3]:
             return RESETS
@@ -83,7 +83,7 @@ def _learn(state, r, n, p, arms, reward, luck, vote):
 
 
 @jit
-def _learn_kl(state, r, n, p, arms, reward, luck, vote):
+def _learn_kl(state, r, n, p, arms, reward, uniforms, vote):
     tau = _pass(state, r, n, arms, reward)
     if tau == 0:
         return SILENT

@@ -29,15 +29,15 @@ class Routine(NamedTuple):
         ``state(R, N, K)`` → a `State`.
     params : tuple of float
         Handed to every rule as `p`.
-    plan : compiled ``(state, r, n, p, active, arms, luck) → int``
+    plan : compiled ``(state, r, n, p, active, arms, uniforms) → int``
         Write the arms to pull in this activation to the empty `arms`; return how many, 0: idle.
-    learn : compiled ``(state, r, n, p, arms, reward, luck, vote) → int``
+    learn : compiled ``(state, r, n, p, arms, reward, uniforms, vote) → int``
         Take the rewards in, add votes to the empty `vote`; return ``SILENT`` (false), ``VOTES`` (true: a phase
-        ends, the votes are sent, `luck` is spent, and `sync` follows), or ``RESETS``: everybody begins afresh, where
-        the env passes resets on (else the same as ``VOTES``).
+        ends, the votes are sent, `uniforms` is spent, and `sync` follows), or ``RESETS``: everybody begins afresh,
+        where the env passes resets on (else the same as ``VOTES``).
     sync : compiled ``(state, r, n, p, active)``
         Take in the global set after the votes were counted; by default nothing, for who reads it before it plays.
-    luck : int
+    uniforms : int
         Uniforms spent by `learn` at the end of a phase.
     draws : int
         Uniforms spent by `plan` in every activation.
@@ -54,7 +54,7 @@ class Routine(NamedTuple):
     plan: Callable[..., int]
     learn: Callable[..., int]
     sync: Callable[..., None] = _nothing_to_take_in
-    luck: int = 0
+    uniforms: int = 0
     draws: int = 0
     resets: bool = False
     several: bool = False

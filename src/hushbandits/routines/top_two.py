@@ -63,18 +63,18 @@ def _challenger(state, r, n, best, total):
 
 
 @jit
-def _plan(state, r, n, p, active, arms, luck):
+def _plan(state, r, n, p, active, arms, uniforms):
     if state.local[r, n].sum() <= 1:
         return 0
     closed = state.closed[r, n]
-    state.noise[r, n] = luck[1]
+    state.noise[r, n] = uniforms[1]
     for k in range(arms.size):
         if closed[k] == 0.0:  # line 1
             arms[k] = True
             return 1
     total = closed.sum()
     best = _leader(state.mean[r, n], state.last[r, n], math.log(total), p[0])
-    arms[best if luck[0] < p[2] else _challenger(state, r, n, best, total)] = True  # line 5
+    arms[best if uniforms[0] < p[2] else _challenger(state, r, n, best, total)] = True  # line 5
     return 1
 
 
@@ -92,7 +92,7 @@ def _stops(mean, last, best, epsilon, delta):
 
 
 @jit
-def _learn(state, r, n, p, arms, reward, luck, vote):
+def _learn(state, r, n, p, arms, reward, uniforms, vote):
     mean, closed, last, opened = state.mean[r, n], state.closed[r, n], state.last[r, n], state.open[r, n]
     pulled = 0
     for k in range(arms.size):

@@ -341,7 +341,7 @@ class Cohorts:
     """
 
     _keys: list[np.random.Generator]
-    _luck: list[np.random.Generator]
+    _drops: list[np.random.Generator]
     _bytes: Array
     _counts: Array  # users, rounds, aborts, who dropped out where
 
@@ -353,7 +353,7 @@ class Cohorts:
         """Start R new runs, or the runs `rows` while the others go on."""
         n = len(rng)
         set_rows(
-            self, rows, _keys=rng.generators(KEYS), _luck=rng.generators(DROPS),
+            self, rows, _keys=rng.generators(KEYS), _drops=rng.generators(DROPS),
             _bytes=np.zeros((n, 2)), _counts=np.zeros((n, 3 + len(STAGES)), np.int64),
         )  # fmt: skip
 
@@ -391,7 +391,7 @@ class Cohorts:
     def _silent(self, run: int, n: int) -> Array:
         """From which stage on each user is silent; beyond the last: never."""
         rates = np.array([self._protocol.dropouts.get(stage, 0.0) for stage in STAGES])
-        silent = self._luck[run].random((n, len(STAGES))) < rates
+        silent = self._drops[run].random((n, len(STAGES))) < rates
         return np.where(silent.any(1), silent.argmax(1), len(STAGES))
 
     def metrics(self) -> dict[str, Array]:

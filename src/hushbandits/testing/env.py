@@ -101,7 +101,9 @@ def check_env(
         _check_row(view, [*play(view, seed).values()][1:], seed)
         if view.core.spec is not None:
             id, given, wrappers = view.core.spec
-            given = {name: value for name, value in given.items() if name != "speech"}  # `Random` says the report alone
+            given = {
+                name: value for name, value in given.items() if name != "extra_fields"
+            }  # `Random` says the report alone
             game = partial(built, partial(make_team, "Random"), id, given, wrappers)
             check_rows(game, spawn_seeds(seed, 3), rounds=steps)
 
@@ -189,7 +191,7 @@ def _check_row(view: ParallelEnv, played: Sequence[Params], seed: int) -> None:
     row, names = copy.deepcopy(view.core).task(**view.options), list(view.possible_agents)
     row.reset(seed)
     for i, step in enumerate(played):
-        phase = row.step if view.beats == 1 else (row.pull, row.talk)[i % 2]
+        phase = row.step if not view.two_phase else (row.pull, row.talk)[i % 2]
         action = stacked(row.action_space, list(step["actions"].values()), names, (1, len(names)))
         earned = phase(action)[0]
         if step["terminations"][names[0]] or step["truncations"][names[0]]:

@@ -125,8 +125,8 @@ def trace(env: Env, team: Team, seeds: int | Seeds, rounds: float = math.inf, pi
             env, team, obs = after(env.pull(action))
         parts = action if isinstance(action, tuple) else (action,)
         done = {f"act {name}": np.array(part) for name, part in zip(env.actions, parts, strict=True)}
-        told = {} if obs.reward is None else {"own reward": obs.reward.copy()}  # None: withheld
-        for value in told.values():
+        stated = {} if obs.reward is None else {"own reward": obs.reward.copy()}  # None: withheld
+        for value in stated.values():
             check_paid(f"{type(env).__name__}, {at}", value, env)
         with calling(cls, "speak", at):
             message = team.speak(obs.reward)
@@ -147,9 +147,9 @@ def trace(env: Env, team: Team, seeds: int | Seeds, rounds: float = math.inf, pi
             team.hear(inbox)
         for value in done.values():
             value[~live] = 0  # values of ended runs are not used
-        told |= {f"own {field}": value.copy() for field, value in inbox.own.items()}
+        stated |= {f"own {field}": value.copy() for field, value in inbox.own.items()}
         heard = {"arrived": inbox.arrived.copy(), **{field: np.array(inbox[field]) for field in inbox.fields}}
-        seen[at] = {"live": live, "who": who, **done, **told, **heard}
+        seen[at] = {"live": live, "who": who, **done, **stated, **heard}
     seen["metrics"] = env.metrics()
     if not obs.live.any():
         with calling(cls, "metrics"), revealed(env) as its:
@@ -178,7 +178,7 @@ def calling(cls: type, hook: str, when: str = "") -> Iterator[None]:
 
 def check_paid(whose: str, reward: Array, env: Env) -> None:
     """Raise ``AssertionError`` if an observed reward lies outside the declared range."""
-    low, high = env.told.get("reward", Field()).range
+    low, high = env.own_reward_fields.get("reward", Field()).range
     beyond = reward[(reward < low) | (reward > high)]
     required(not beyond.size, f"{whose}: reward {beyond[:1]} is outside the range of the arms, {low:g} to {high:g}")
 
@@ -327,13 +327,13 @@ def check_rows(build: Built, seeds: Seeds, whose: str = "a game", rounds: float 
 def _row(game: Trace, r: int) -> dict[str, object]:
     """Return the part of a trace about one run, until it ends; padded slots are cut to the run's width."""
     row: dict[str, object] = {}
-    for at, told in game.items():
+    for at, stated in game.items():
         if at == "metrics":
-            row[at] = {name: value[r] for name, value in told.items()}
-        elif told["live"][r]:
-            slots = int((np.flatnonzero(told["arrived"][r].any(0)) + 1).max(initial=0))
-            whole = {"live", "who", *(name for name in told if " " in name)}
-            row[at] = {name: value[r] if name in whole else value[r][:, :slots] for name, value in told.items()}
+            row[at] = {name: value[r] for name, value in stated.items()}
+        elif stated["live"][r]:
+            slots = int((np.flatnonzero(stated["arrived"][r].any(0)) + 1).max(initial=0))
+            whole = {"live", "who", *(name for name in stated if " " in name)}
+            row[at] = {name: value[r] if name in whole else value[r][:, :slots] for name, value in stated.items()}
     return row
 
 

@@ -13,14 +13,25 @@ from hushbandits.core import Array, Env, Field, Inbox, Payload, Streams, Team, W
 from hushbandits.core.utils import Params, integer, shown
 from hushbandits.core.wrapper import inward, outward, toward_agents
 from hushbandits.policies.policy import Policy
-from hushbandits.policies.shelf import AnyPolicy, make_policy
+from hushbandits.policies.registry import AnyPolicy, make_policy
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, make_team, make_wrapper
 from hushbandits.testing import games
 from hushbandits.testing.games import calling, check_games, check_hooks, required, same
 
 _AGENT = ("act", "speak", "hear")
 _TEAM = (*_AGENT, "reset", "validate_env", "protocol", "metrics", "claimed_guarantees", "episode", "runs_at_once")
-_WRAPPER = ("reset", "send", "deliver", "tell", "told", "sends", "hears", "tells", "metrics", "claimed_guarantees")
+_WRAPPER = (
+    "reset",
+    "send",
+    "deliver",
+    "alter_own_reward",
+    "published",
+    "sends",
+    "hears",
+    "own_reward_field",
+    "metrics",
+    "claimed_guarantees",
+)
 _POLICY = ("state", "choose", "update")
 _PLAYS, _LEARNERS = 40, 3
 
@@ -113,8 +124,8 @@ def check_wrapper(
     The agent ``Random`` plays short episodes, in one env of every setting that accepts the wrapper.  The checks are:
 
     * names: no method is a misspelt hook (``sent``, ``delivers``);
-    * messages behind it, inboxes behind it and agents' own rewards match `sends`, `hears` and `tells`: fields, shapes,
-      dtypes and ranges; `send` returns a new message and changes none in place;
+    * messages behind it, inboxes behind it and agents' own rewards match `sends`, `hears` and `own_reward_field`:
+      fields, shapes, dtypes and ranges; `send` returns a new message and changes none in place;
     * `drop_prob`, `max_drop_fraction` and `reach` are numbers; if `drop_prob` is a rate, the wrapper adds no message,
       and at rate 0 it drops none;
     * the seed determines everything, independent of the global random generators, which stay unchanged;
@@ -176,7 +187,7 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
     name, at = type(wrapper).__name__, core.wrappers.index(wrapper)
     sends = outward(core.wrappers[: at + 1], core.fields, core.payload, core)[-1]
     hears = inward(core.wrappers[at:], core._offers(core.sent_fields), core)[-1]
-    before, tells = toward_agents(core.wrappers, core)[at : at + 2]
+    before, own_reward_field = toward_agents(core.wrappers, core)[at : at + 2]
 
     def send(message: Payload, out: Payload) -> None:
         core._checked("message", out, {**sends, "sent": Field(dtype="?")})
@@ -188,24 +199,27 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
             f"{name}.send drops messages without a declaration: set drop_prob, or list the verb 'drop'",
         )
         if wrapper.drop_prob is not None:
-            told = f"although drop_prob={wrapper.drop_prob}"
-            required(not new, f"{name}.send adds messages, {told}")
-            required(wrapper.drop_prob > 0 or not gone, f"{name}.send drops messages, {told}")
+            stated = f"although drop_prob={wrapper.drop_prob}"
+            required(not new, f"{name}.send adds messages, {stated}")
+            required(wrapper.drop_prob > 0 or not gone, f"{name}.send drops messages, {stated}")
 
     def deliver(inbox: Inbox, out: Inbox) -> None:
         games.check_inbox(out, hears, core.n_arms)
 
-    def tell(reward: Array, out: Array) -> None:
-        field = replace(tells.get("reward", Field()), shape=reward.shape[2:])
+    def alter_own_reward(reward: Array, out: Array) -> None:
+        field = replace(own_reward_field.get("reward", Field()), shape=reward.shape[2:])
         if np.shape(out) == reward.shape:  # nothing observed, so nothing is published
             out = np.where(np.isnan(reward), max(0.0, field.range[0]), out)
         checked("reward", out, field, reward.shape[:2])
 
-    def told(_: World, out: Mapping[str, Array]) -> None:
-        new = {*tells} - {*before} - {"reward"}
-        required(new <= {*out} <= {*tells}, f"{name}.told returns {[*out]}, but tells declares {sorted(new)}")
+    def published(_: World, out: Mapping[str, Array]) -> None:
+        new = {*own_reward_field} - {*before} - {"reward"}
+        required(
+            new <= {*out} <= {*own_reward_field},
+            f"{name}.published returns {[*out]}, but own_reward_field declares {sorted(new)}",
+        )
         for field, value in out.items():
-            checked(field, value, tells[field], core.who.shape)
+            checked(field, value, own_reward_field[field], core.who.shape)
 
     def metrics(_: World, out: Mapping[str, Array]) -> None:
         taken = () if wrapper.ships("metrics") else core._metrics()  # built-in mechanisms share names
@@ -217,7 +231,9 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
     def reset(_: World, out: object) -> None:
         required(out is None, f"{name}.reset must return nothing, not {out!r}")
 
-    return {check.__name__: _held(wrapper, check) for check in (send, deliver, tell, told, metrics, reset)}
+    return {
+        check.__name__: _held(wrapper, check) for check in (send, deliver, alter_own_reward, published, metrics, reset)
+    }
 
 
 def _held(wrapper: Wrapper, check: Callable[..., None]) -> Callable[..., object]:
@@ -225,7 +241,7 @@ def _held(wrapper: Wrapper, check: Callable[..., None]) -> Callable[..., object]
     cls, hook, function = type(wrapper), check.__name__, getattr(wrapper, check.__name__)
 
     def call(given: object, *rest: object) -> object:
-        message = given if isinstance(given, Payload) else {"reward": given} if hook == "tell" else {}
+        message = given if isinstance(given, Payload) else {"reward": given} if hook == "alter_own_reward" else {}
         was = {field: value.copy() for field, value in message.items() if isinstance(value, np.ndarray)}
         with calling(cls, hook):
             out = function(given, *rest)
@@ -274,11 +290,11 @@ def check_policy(policy: AnyPolicy, *, n_arms: int = 4, seed: int = 0, **params:
     check_hooks(cls, Policy, _POLICY)  # before the policy is built: a misspelt method is missing
     made = make_policy(policy, **params)
     learners = _LEARNERS + (n_arms == _LEARNERS)
-    luck = Streams(spawn_seeds(seed, 1)).cursors(learners) if made.random else None
+    uniforms = Streams(spawn_seeds(seed, 1)).cursors(learners) if made.random else None
     rewards = np.random.default_rng(seed).random((learners, _PLAYS))
 
     def play(rows: slice) -> Array:
-        return _arms(made, n_arms, rewards[rows], None if luck is None else luck[rows])
+        return _arms(made, n_arms, rewards[rows], None if uniforms is None else uniforms[rows])
 
     with games.remembering(cls):
         first = games.repeatable(lambda used: play(slice(learners)), cls.__name__)
@@ -287,11 +303,11 @@ def check_policy(policy: AnyPolicy, *, n_arms: int = 4, seed: int = 0, **params:
             same(play(slice(r, r + 1)), first[:, r : r + 1], what)
 
 
-def _arms(policy: Policy, n_arms: int, rewards: Array, luck: Array | None) -> Array:
+def _arms(policy: Policy, n_arms: int, rewards: Array, uniforms: Array | None) -> Array:
     """Play, and return the arms, (plays, L)."""
     cls, (learners, plays) = type(policy), rewards.shape
     with calling(cls, "state"):
-        state = policy.state(learners, n_arms, plays, None if luck is None else luck.copy())
+        state = policy.state(learners, n_arms, plays, None if uniforms is None else uniforms.copy())
     named = isinstance(state, tuple) and hasattr(state, "_asdict")
     required(named, f"{cls.__name__}.state must return a named tuple of arrays, not {type(state).__name__}")
     rows = {name: value for name, value in state._asdict().items() if isinstance(value, np.ndarray)}

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from hushbandits.policies.shelf import POLICIES
+from hushbandits.policies.registry import POLICIES
 from hushbandits.registry import AGENTS, ENVS, WRAPPERS
 from hushbandits.testing import check_agent, check_env, check_policy, check_wrapper
 

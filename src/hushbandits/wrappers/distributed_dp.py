@@ -25,7 +25,11 @@ class _Distributed(Mechanism):
     source = ""
 
     def _guarantee(self, mechanism: str) -> Guarantee:
-        present = "all planned users" if self.t_min == 1.0 else f"at least t_min={self.t_min:g} of a block's users"
+        present = (
+            "all planned users"
+            if self.min_participants == 1.0
+            else f"at least min_participants={self.min_participants:g} of a block's users"
+        )
         sure = (
             f"{present} take part and add their noise",
             "the secure function reveals the modular sum only",
@@ -53,7 +57,7 @@ class DiscreteLaplace(_Distributed):
     source = "Chowdhury & Zhou 2023, theorem 1"
 
     def plan(self, n: int) -> Plan:
-        return plans.distributed_pure(n, self.epsilon, self._p, self.t_min)
+        return plans.distributed_pure(n, self.epsilon, self._p, self.min_participants)
 
     def price(self, n: int, survivors: int) -> Spent:
         """Return ε, or a larger one if fewer than t_min survive and leave less noise."""
@@ -93,7 +97,7 @@ class Skellam(_Distributed):
         self.delta = real("delta", delta, 0, 1)
 
     def plan(self, n: int) -> Plan:
-        return plans.distributed_renyi(n, self.epsilon, self._p, self.scale, self.t_min)
+        return plans.distributed_renyi(n, self.epsilon, self._p, self.scale, self.min_participants)
 
     def price(self, n: int, survivors: int) -> Spent:
         plan = self.planned(n)
@@ -141,7 +145,7 @@ class DiscreteGaussian(Skellam):
     source = "Chowdhury & Zhou 2023, theorem 4; Kairouz, Liu & Steinke 2021, proposition 13"
 
     def plan(self, n: int) -> Plan:
-        return plans.distributed_concentrated(n, self.epsilon, self._p, self.scale, self.t_min)
+        return plans.distributed_concentrated(n, self.epsilon, self._p, self.scale, self.min_participants)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         """Return (ε, δ) at the given δ, from an upper bound ρ on all blocks.

@@ -41,7 +41,7 @@ class FalseMeans(Wrapper):
 
     Parameters
     ----------
-    reading : str
+    attack : str
         ``"zero"``: all means are 0.  ``"swap"``: the second best arm gets the best one's true mean, and the best one
         that of the third (`swapped`).  ``"invert"``: samples are U[0, .1] of the arms that cost nothing (the best, and
         those within the env's margin), and U[.9, 1] of all others.  ``"hide"``: samples are U[0, .1] of the arms that
@@ -71,9 +71,9 @@ class FalseMeans(Wrapper):
     _sums: Array  # (R, M, K) their sums
     _samples: Uniforms
 
-    def __init__(self, reading: str = "zero", fraction: float = 0.1, *, name: str | None = None):
+    def __init__(self, attack: str = "zero", fraction: float = 0.1, *, name: str | None = None):
         super().__init__(name=name)
-        self.reading = choice("reading", reading, ("zero", "swap", "invert", "hide"))
+        self.attack = choice("attack", attack, ("zero", "swap", "invert", "hide"))
         self.fraction = real("fraction", fraction, 0, 1, closed="low")
 
     def sends(self, fields: Fields, env: World) -> Fields:
@@ -85,25 +85,25 @@ class FalseMeans(Wrapper):
         made, sums = np.zeros((2, *byzantine.shape, env.n_arms))
         set_rows(self, rows, byzantine=byzantine, _made=made, _sums=sums, _samples=rng.reader((env.n_agents,), SAMPLES))
 
-    def tell(self, reward: Array, env: World) -> Array:
-        if self.reading not in ("invert", "hide"):
+    def alter_own_reward(self, reward: Array, env: World) -> Array:
+        if self.attack not in ("invert", "hide"):
             return reward
         arm = env.standard_report()["arm"]
         costs_nothing = np.take_along_axis(env.gaps, arm, 1) < 1e-12  # but for rounding
         sample = np.where(costs_nothing, 0.0, 0.9) + 0.1 * self._samples.next()
-        lies = self.byzantine & (costs_nothing if self.reading == "hide" else True)
+        lies = self.byzantine & (costs_nothing if self.attack == "hide" else True)
         runs, agents = np.nonzero(lies)
         self._made[runs, agents, arm[lies]] += 1.0
         self._sums[runs, agents, arm[lies]] += sample[lies]
         return np.where(lies, sample, reward)
 
     def send(self, message: Payload, env: World) -> Payload:
-        if self.reading in ("invert", "hide"):
+        if self.attack in ("invert", "hide"):
             made = np.maximum(self._made, 1.0)
             return message.but(mean=np.where(self._made > 0.0, self._sums / made, message["mean"]))
         lies = self.byzantine[:, :, None]
         most = np.where(lies, 0.0, message["count"]).max(1, keepdims=True)
-        means = 0.0 if self.reading == "zero" else swapped(env.means)[:, None]
+        means = 0.0 if self.attack == "zero" else swapped(env.means)[:, None]
         return message.but(mean=np.where(lies, means, message["mean"]), count=np.where(lies, most, message["count"]))
 
     def metrics(self, env: World) -> dict[str, Array]:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from hushbandits.core import Array, Law, Payload, Streams, World, Wrapper, flag, probability, real, set_rows
-from hushbandits.core.payload import Luck
+from hushbandits.core.payload import Stream
 from hushbandits.core.random.names import RELAYS
 from hushbandits.core.random.rewards import Uniform, make_law
 
@@ -43,7 +43,7 @@ class Huber(Wrapper):
     """
 
     byzantine: Array  # (R, M) bool
-    _luck: Luck
+    _stream: Stream
     _relays: list[np.random.Generator]
 
     def __init__(
@@ -67,13 +67,13 @@ class Huber(Wrapper):
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         byzantine = drawn(rng.generators(), env.n_agents, self.fraction)
-        luck = env.payload.luck("replace", env, rng)
-        set_rows(self, rows, byzantine=byzantine, _luck=luck, _relays=rng.generators(RELAYS))
+        stream = env.payload.stream("replace", env, rng)
+        set_rows(self, rows, byzantine=byzantine, _stream=stream, _relays=rng.generators(RELAYS))
         # A sender who is met once is byzantine with probability `fraction`.
         self._rate = self.rate * (self.byzantine if env.payload.named else self.fraction)
 
     def send(self, message: Payload, env: World) -> Payload:
-        return message.replace(self._rate, self.law, self.location, self._luck)
+        return message.replace(self._rate, self.law, self.location, self._stream)
 
     def relay(self, run: int, relay: Array) -> tuple[Array, Array]:
         """Return which copies that the agents `relay` (n,) of `run` forward are changed, and their new values, (n,)."""

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from hushbandits.core import Adjacency, Array, Field, Fields, Guarantee, Streams, World, Wrapper, choice, divisor
-from hushbandits.core.payload import Luck
+from hushbandits.core.payload import Stream
 from hushbandits.core.rows import set_rows
 from hushbandits.privacy.divergence import coins_epsilon
 from hushbandits.wrappers.local_laplace import LocalLaplace, reports
@@ -28,7 +28,7 @@ class LocalBernoulli(Wrapper):
     Parameters
     ----------
     epsilon : float
-        ε per reward, at most 20: from 37 on a double's 53 bits of luck cannot toss the coin's rarer side.
+        ε per reward, at most 20: from 37 on a double's 53 random bits cannot toss the coin's rarer side.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class LocalBernoulli(Wrapper):
     [(0.5, 'everyone, the agent included')]
     """
 
-    _luck: Luck
+    _stream: Stream
 
     def __init__(self, epsilon: float = 1.0, *, name: str | None = None):
         super().__init__(name=name)
@@ -53,19 +53,19 @@ class LocalBernoulli(Wrapper):
             raise ValueError(f"{self.name} replaces the rewards that agents see; users of this setting take part once")
         return fields
 
-    def tells(self, fields: Fields, env: World) -> Fields:
+    def own_reward_field(self, fields: Fields, env: World) -> Fields:
         return {**fields, "reward": Field(low=0.0, high=1.0)} if "reward" in fields else fields
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        set_rows(self, rows, _luck=env.payload.luck("add", env, rng))
+        set_rows(self, rows, _stream=env.payload.stream("add", env, rng))
 
     def chance(self, reward: Array) -> Array:
         """Return ``P(1 | x)`` for each `reward` x, of any shape."""
         lean = math.exp(-self.epsilon)
         return (reward * (1.0 - lean) + lean) / (1.0 + lean)
 
-    def tell(self, reward: Array, env: World) -> Array:
-        return np.where(self._luck.next() < self.chance(np.clip(reward, 0.0, 1.0)), 1.0, 0.0)
+    def alter_own_reward(self, reward: Array, env: World) -> Array:
+        return np.where(self._stream.next() < self.chance(np.clip(reward, 0.0, 1.0)), 1.0, 0.0)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         neighbours = "one reward replaced by any other in [0, 1]; an agent's rewards compose additively"

@@ -9,7 +9,7 @@ import numpy as np
 
 from hushbandits.core import Field, Fields, Payload, PointNoise, Streams, World, Wrapper, set_rows
 from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, Run, invalid
-from hushbandits.core.payload import Luck
+from hushbandits.core.payload import Stream
 from hushbandits.core.utils import Array, choice, divisor, integer
 from hushbandits.privacy import divergence, samplers
 from hushbandits.privacy.laplace import RewardNoise, composed_laplaces
@@ -25,21 +25,23 @@ def reports(env: World) -> Run | None:
     return Run(times, f"all rewards of an agent: its {times:,} reports add up") if times else None
 
 
-def _together(epsilon: float, grid: int | None, times: int, delta: float) -> float:
+def _together(epsilon: float, quantization_levels: int | None, times: int, delta: float) -> float:
     """Return ε at δ of `times` reports."""
-    if grid is None:
+    if quantization_levels is None:
         return composed_laplaces(np.array([epsilon]), delta, times)
-    return divergence.composed_epsilon(divergence.discrete_laplace_profile(grid / epsilon, grid), times, delta)
+    return divergence.composed_epsilon(
+        divergence.discrete_laplace_profile(quantization_levels / epsilon, quantization_levels), times, delta
+    )
 
 
 class LocalLaplace(Wrapper):
     """Each report's reward gets its own ``Lap(1/ε)``: ε-local differential privacy per report.
 
     **What is covered.**  A noised reward by itself is ε-private.  On a graph an agent also shows which arms it plays.
-    With ``own="noised"`` the agents themselves see only the noised rewards that they report, so arms are
-    post-processing, and all messages are covered.  With ``own="exact"`` arms follow exact own rewards: one changed
-    reward may change with certainty which arm is played next, and so which law the next reports have.  Then a report is
-    covered by itself, and nothing is promised about a run.
+    With ``own_feedback="private"`` the agents themselves see only the noised rewards that they report, so arms are
+    post-processing, and all messages are covered.  With ``own_feedback="true"`` arms follow exact own rewards: one
+    changed reward may change with certainty which arm is played next, and so which law the next reports have.  Then a
+    report is covered by itself, and nothing is promised about a run.
 
     Rewards are clipped to [0, 1] before the noise: a sender that says more gains nothing.  Source: Dwork, McSherry,
     Nissim & Smith 2006 (Laplace mechanism); Ghosh, Roughgarden & Sundararajan 2012 (discrete); Mironov 2012 (the last
@@ -49,34 +51,45 @@ class LocalLaplace(Wrapper):
     ----------
     epsilon : float
         ε per report, for rewards in [0, 1] (sensitivity 1).
-    own : str
-        For agents (not users): ``"noised"``, they see what they report; ``"exact"``, they learn from their exact own
-        rewards.  A user who is met once goes by nothing.
-    grid : int, optional
+    own_feedback : str
+        For agents (not users): ``"private"``, they see what they report; ``"true"``, they learn from their exact own
+        rewards.  A user who comes once learns from nothing.
+    quantization_levels : int, optional
         G ≤ 2²⁴ε (else ``ValueError``: 53 random bits leave gaps in its support): rewards are rounded to multiples of
         1/G and get ``Lap_ℤ(G/ε)/G``, the discrete mechanism.  By default noise is a double, whose last bits tell on it.
 
     Examples
     --------
     >>> import hushbandits as hb
-    >>> for own in ("exact", "noised"):
-    ...     env = hb.make_batched("CoopNetwork-v0", wrappers=[LocalLaplace(0.5, own=own)])
+    >>> for own in ("true", "private"):
+    ...     env = hb.make_batched("CoopNetwork-v0", wrappers=[LocalLaplace(0.5, own_feedback=own)])
     ...     print([(g.epsilon, g.alone, g.invalid_reason) for g in env.guarantees()])
     [(inf, False, 'the arms that an agent shows follow its exact own rewards'), (0.5, True, '')]
     [(0.5, False, '')]
     """
 
     verbs = ("map", "add")
-    _luck: Luck
+    _stream: Stream
 
-    def __init__(self, epsilon: float = 1.0, own: str = "noised", grid: int | None = None, *, name: str | None = None):
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        own_feedback: str = "private",
+        quantization_levels: int | None = None,
+        *,
+        name: str | None = None,
+    ):
         super().__init__(name=name)
         self.epsilon = divisor("epsilon", epsilon)
-        self.own = choice("own", own, ("exact", "noised"))
-        self.grid = None if grid is None else integer("grid", grid, 1, 1 << 30)
-        if self.grid is not None and self.grid / self.epsilon > _WIDEST:
+        self.own_feedback = choice("own_feedback", own_feedback, ("true", "private"))
+        self.quantization_levels = (
+            None if quantization_levels is None else integer("quantization_levels", quantization_levels, 1, 1 << 30)
+        )
+        if self.quantization_levels is not None and self.quantization_levels / self.epsilon > _WIDEST:
             most = int(_WIDEST * self.epsilon)
-            raise ValueError(f"grid={grid} at {epsilon=} must be at most {most}: 53 bits leave gaps in wider noise")
+            raise ValueError(
+                f"{quantization_levels=} at {epsilon=} must be at most {most}: 53 bits leave gaps in wider noise"
+            )
 
     def sends(self, fields: Fields, env: World) -> Fields:
         if "modulus" in fields:
@@ -85,14 +98,14 @@ class LocalLaplace(Wrapper):
             raise ValueError(f"{self.name} needs rewards in [0, 1], not {env.law!r}")
         return fields
 
-    def tells(self, fields: Fields, env: World) -> Fields:
+    def own_reward_field(self, fields: Fields, env: World) -> Fields:
         if not self._first(env) or "reward" not in fields:
             return fields
         return {**fields, "reward": Field(low=-self.reach, high=1.0 + self.reach)}
 
     def _first(self, env: World) -> bool:
         """Return whether noise is added before the agent sees the reward, so that all messages depend on it alone."""
-        return self.own == "noised" and env.payload.named
+        return self.own_feedback == "private" and env.payload.named
 
     @property
     def reach(self) -> float:
@@ -101,42 +114,45 @@ class LocalLaplace(Wrapper):
         return float(np.abs(ends).max())
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        set_rows(self, rows, _luck=env.payload.luck("add", env, rng))
+        set_rows(self, rows, _stream=env.payload.stream("add", env, rng))
 
     @property
     def _noise(self) -> PointNoise:
-        if self.grid is None:
+        if self.quantization_levels is None:
             return RewardNoise(samplers.Laplace(1.0 / self.epsilon))
-        return RewardNoise(samplers.DiscreteLaplace(self.grid / self.epsilon), self.grid)
+        return RewardNoise(samplers.DiscreteLaplace(self.quantization_levels / self.epsilon), self.quantization_levels)
 
-    def tell(self, reward: Array, env: World) -> Array:
-        return self._noise.onto(np.clip(reward, 0.0, 1.0), self._luck.next()) if self._first(env) else reward
+    def alter_own_reward(self, reward: Array, env: World) -> Array:
+        return self._noise.onto(np.clip(reward, 0.0, 1.0), self._stream.next()) if self._first(env) else reward
 
     def send(self, message: Payload, env: World) -> Payload:
         if self._first(env):
             return message
-        noise, grid = self._noise, self.grid
+        noise, quantization_levels = self._noise, self.quantization_levels
         message = message.clip()
-        if grid is not None:
-            message = message.map(lambda x: np.rint(x * grid) / grid)
-        return message.add(lambda n: noise, self._luck)
+        if quantization_levels is not None:
+            message = message.map(lambda x: np.rint(x * quantization_levels) / quantization_levels)
+        return message.add(lambda n: noise, self._stream)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         noise = f"Laplace(1/{self.epsilon:g})"
         gaps = "in truth one double rules one of two rewards out in about 4 cases of 5"
-        if self.grid is not None:
-            noise, far = f"Lap_ℤ({self.grid}/{self.epsilon:g})/{self.grid}", 2.0 * self.grid / self.epsilon * 2.0**-53
+        if self.quantization_levels is not None:
+            noise, far = (
+                f"Lap_ℤ({self.quantization_levels}/{self.epsilon:g})/{self.quantization_levels}",
+                2.0 * self.quantization_levels / self.epsilon * 2.0**-53,
+            )
             gaps = f"noise is made of 53 random bits, and in the outermost {far:.0e} of its law some values are missing"
         words = "rewards in [0, 1]", f"idealised floating point: {gaps}", SIMULATED
         text, view = f"{noise} on each reported reward", "everyone but the sender"
-        exact = partial(_together, self.epsilon, self.grid)
+        exact = partial(_together, self.epsilon, self.quantization_levels)
         alone = Guarantee(text, self.epsilon, 0.0, ONE_USER, view, words, "Dwork et al. 2006", run=ONCE, exact=exact)
         if not env.payload.named:  # a user who is met once shows nothing else
             return (alone,)
         inputs = "one report's reward replaced by any other in [0, 1]; a sender's reports compose additively"
         view = "everyone else: all messages, arms included"
         whole = replace(alone, adjacency=Adjacency(inputs, "reward"), view=view, run=reports(env))
-        if self.own == "noised":
+        if self.own_feedback == "private":
             return (whole,)
         view = "everyone else: one report by itself, its arm and time taken as given"
         released = replace(whole, view=view, alone=True, run=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hushbandits.core import Fields, Guarantee, Payload, Streams, World, Wrapper, require, set_rows
 from hushbandits.core.guarantee import hides
-from hushbandits.core.payload import Luck
+from hushbandits.core.payload import Stream
 from hushbandits.core.utils import Array, probability, real
 
 
@@ -22,17 +22,17 @@ class Loss(Wrapper):
     """
 
     verbs = ("drop",)
-    _luck: Luck
+    _stream: Stream
 
     def __init__(self, rate: float = 0.1, *, name: str | None = None):
         super().__init__(name=name)
         self.rate = self.drop_prob = probability("rate", rate)
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        set_rows(self, rows, _luck=env.payload.luck("drop", env, rng))
+        set_rows(self, rows, _stream=env.payload.stream("drop", env, rng))
 
     def send(self, message: Payload, env: World) -> Payload:
-        return message.drop(self.rate, self._luck)
+        return message.drop(self.rate, self._stream)
 
 
 class VoteCorruption(Loss):

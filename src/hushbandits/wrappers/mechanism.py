@@ -53,7 +53,7 @@ class Mechanism(Privatizer):
         ε in [0.001, 1e9].
     confidence : float or "1/T"
         p: an upper bound of the probability that a block's noise exceeds τ and its sum is decoded wrongly.
-    t_min : float or int
+    min_participants : float or int
         Users of a block that are sure to take part, to whom the noise is calibrated: a share (float in (0, 1]) or a
         count (int ≥ 1).  By default all of them; where users then drop out, privacy is lost with their noise.
     honest : float
@@ -90,7 +90,7 @@ class Mechanism(Privatizer):
         self,
         epsilon: float = 1.0,
         confidence: float | str = 0.1,
-        t_min: float = 1.0,
+        min_participants: float = 1.0,
         *,
         honest: float = 1.0,
         noise: str = "simulated",
@@ -104,7 +104,7 @@ class Mechanism(Privatizer):
         self.epsilon = real("epsilon", epsilon, 1e-3, 1e9, closed="both")
         self.confidence = confidence
         self._p = confidence_level(confidence, 2)
-        self.t_min = plans.checked_t_min(t_min)
+        self.min_participants = plans.checked_participants(min_participants)
         self.noise = choice("noise", noise, ("simulated", "exact"))
 
     def plan(self, n: int) -> Plan:
@@ -132,7 +132,7 @@ class Mechanism(Privatizer):
         protected = math.isfinite(self._calibrated(env)[0].epsilon)
         self.ledger = Ledger(self.price if protected else _unprotected, self._details, len(rng))
 
-    def vain(self, env: World) -> bool:
+    def infinite_cost(self, env: World) -> bool:
         """Return whether the guarantee fails even if no user is lost; the ledger prices blocks that lose users."""
         return bool(self.invalid_reason(env)) or not math.isfinite(self._calibrated(env)[0].epsilon)
 
@@ -155,7 +155,7 @@ class Mechanism(Privatizer):
 
     def sure(self, n: int) -> int:
         """Return how many users of a block planned for `n` its noise is calibrated to."""
-        return plans.guaranteed(self.t_min, n)
+        return plans.guaranteed(self.min_participants, n)
 
     def colluders(self, n: int) -> int:
         """Return the largest number of users of a block of `n` who collude with the server."""
@@ -288,12 +288,12 @@ class Mechanism(Privatizer):
         if getattr(env, "loses", False):
             losing["the env"] = 1.0
         left = math.prod(1.0 - lost for lost in losing.values())
-        share = self.t_min if isinstance(self.t_min, float) else 1.0
+        share = self.min_participants if isinstance(self.min_participants, float) else 1.0
         if left >= share * (1 - 1e-12):
             return ""
         return (
             f"{' and '.join(losing)} may leave {left:.3g} of a block's users, and their noise alone, where it counts "
-            f"on t_min={self.t_min:g}; see what the ledger says was spent"
+            f"on min_participants={self.min_participants:g}; see what the ledger says was spent"
         )
 
     def _weighed(self, env: World, claims: tuple[Guarantee, ...], secure: SecureFunction) -> tuple[Guarantee, ...]:

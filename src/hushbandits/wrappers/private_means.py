@@ -46,10 +46,10 @@ def _post(own, r, m, k, reward, u):
 
 
 @jit
-def _post_all(own, arms, rewards, luck):
+def _post_all(own, arms, rewards, uniforms):
     for r in range(arms.shape[0]):
         for m in range(arms.shape[1]):
-            _post(own, r, m, arms[r, m], rewards[r, m], luck[r, m])
+            _post(own, r, m, arms[r, m], rewards[r, m], uniforms[r, m])
 
 
 class PrivateMeans(Wrapper):
@@ -59,11 +59,11 @@ class PrivateMeans(Wrapper):
     ``v̂ = s/n + Lap(n^(v/2−1))`` and carries that value on until the next release.  Before the first release
     an arm is absent (n = 0).
 
-    **What is covered.**  A release by itself is ``n^(−v/2)``-DP.  With ``own="noised"`` the agents are told of their
-    own rewards only what they have published, so arms, counts and the times of releases are post-processing, and the
-    whole message is covered.  With ``own="exact"``, the paper's form, arms follow exact own rewards, and one changed
-    reward may change with certainty which arm is played next (two arms, ε = 1: the third is the better of the first
-    two rewards), hence which count goes up and which mean moves: nothing is promised about a run.
+    **What is covered.** A release by itself is ``n^(−v/2)``-DP.  With ``own_feedback="private"`` the agents see of
+    their own rewards only what they have published, so arms, counts and the times of releases are post-processing, and
+    the whole message is covered.  With ``own_feedback="true"``, the paper's form, arms follow exact own rewards, and
+    one changed reward may change with certainty which arm is played next (two arms, ε = 1: the third is the better of
+    the first two rewards), hence which count goes up and which mean moves: nothing is promised about a run.
 
     Rewards are clipped to [0, 1], where their law lies in it: a sender that says more gains nothing.
 
@@ -74,11 +74,11 @@ class PrivateMeans(Wrapper):
     ----------
     epsilon : float
         ε of the release schedule, > 0.
-    v : float
+    release_exponent : float
         Exponent v ∈ (1, 1.5).
-    own : str
-        ``"noised"``: agents are told of their own rewards what they have published, ``mean`` and ``count``, which each
-        of them finds in its inbox (``inbox.own``), and nothing else.  ``"exact"``: they see their rewards.
+    own_feedback : str
+        ``"private"``: agents see of their own rewards what they have published, ``mean`` and ``count``, in the inbox
+        (``inbox.own``), and nothing else.  ``"true"``: they see their rewards.
     delta : float
         δ′ at which `metrics` compose the releases, by a closed form that is never too small, and `privacy` exactly.
 
@@ -87,7 +87,7 @@ class PrivateMeans(Wrapper):
     Metrics, at every checkpoint, of one reward, the dearest: one of the agent and arm whose releases so far cost most.
     ``epsilon`` (R,), exactly ``Σ W_n^(−v/2)`` (δ′ = 0); ``epsilon_delta`` (R,), composed at δ′ (`compose_releases`);
     ``epsilon_lemma`` (R,), the paper's lemma for a neighbour (d = 1); ``agent_epsilon`` (R, M), as ``epsilon``.  All of
-    them ∞ where nothing is promised about a run: rewards without a bound, or ``own="exact"``.
+    them ∞ where nothing is promised about a run: rewards without a bound, or ``own_feedback="true"``.
 
     Examples
     --------
@@ -108,21 +108,21 @@ class PrivateMeans(Wrapper):
 
     _own: _Means
     _spent: Array  # by count: Σ ε_n and Σ ε_n² of the releases up to it
-    _luck: Uniforms
+    _stream: Uniforms
 
     def __init__(
         self,
         epsilon: float = 1.0,
-        v: float = 1.1,
-        own: str = "noised",
+        release_exponent: float = 1.1,
+        own_feedback: str = "private",
         delta: float = math.exp(-10),
         *,
         name: str | None = None,
     ):
         super().__init__(name=name)
         self.epsilon = divisor("epsilon", epsilon)
-        self.v = real("v", v, 1, 1.5)
-        self.own = choice("own", own, ("exact", "noised"))
+        self.release_exponent = real("release_exponent", release_exponent, 1, 1.5)
+        self.own_feedback = choice("own_feedback", own_feedback, ("true", "private"))
         self.delta = real("delta", delta, 0, 1)
 
     def sends(self, fields: Fields, env: World) -> Fields:
@@ -131,20 +131,23 @@ class PrivateMeans(Wrapper):
         shape = (env.n_arms,)
         return {**kept, "mean": Field(shape, latest=True), "count": Field(shape, latest=True)}
 
-    def tells(self, fields: Fields, env: World) -> Fields:
-        if self.own == "exact":
+    def own_reward_field(self, fields: Fields, env: World) -> Fields:
+        if self.own_feedback == "true":
             return fields
         shape = (env.n_arms,)
         return {**{k: f for k, f in fields.items() if k != "reward"}, "mean": Field(shape), "count": Field(shape)}
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        set_rows(self, rows, _luck=rng.reader((env.n_agents,)))
+        set_rows(self, rows, _stream=rng.reader((env.n_agents,)))
         if rows is None:
             shape = (len(rng), env.n_agents, env.n_arms)
             n, s, mean, pulls = np.zeros((4, *shape))
             self._own = _Means(n, s, mean, pulls, *self._schedule(env))
             # from the same scalar power that a run alone would take
-            cost = np.array([0.0, *(math.pow(n, -self.v / 2) for n in range(1, len(self._own.due)))]) * self._own.due
+            cost = (
+                np.array([0.0, *(math.pow(n, -self.release_exponent / 2) for n in range(1, len(self._own.due)))])
+                * self._own.due
+            )
             self._spent = np.cumsum(np.stack([cost, cost**2], 1), 0)
         else:
             for by_run in self._own[:4]:
@@ -155,16 +158,16 @@ class PrivateMeans(Wrapper):
         horizon = int(env.horizon)
         affordable(f"horizon={horizon} of {self.name}", 100.0 * horizon)
         due = np.zeros(horizon + 1, bool)
-        due[costs.release_counts(self.epsilon, self.v, horizon)] = True
-        scale = np.array([0.0, *(math.pow(n, self.v / 2 - 1) for n in range(1, horizon + 1))])
+        due[costs.release_counts(self.epsilon, self.release_exponent, horizon)] = True
+        scale = np.array([0.0, *(math.pow(n, self.release_exponent / 2 - 1) for n in range(1, horizon + 1))])
         # Σ n v̂ over all agents: rewards and, at the 2^-53 that a uniform can be, 37 scales of noise
-        most = env.n_agents * (horizon + 37.0 * math.pow(horizon, self.v / 2))
+        most = env.n_agents * (horizon + 37.0 * math.pow(horizon, self.release_exponent / 2))
         return due, scale, 2.0 ** min(_FINEST, 52 - math.frexp(most)[1]), env.law.unit_interval
 
     def send(self, message: Payload, env: World) -> Payload:
         """Count the pull; release where the count is due (alg. 1, lines 3–13)."""
         # one uniform per agent and round, released or not: the random stream never shifts
-        _post_all(self._own, message["arm"], message["reward"], self._luck.next())
+        _post_all(self._own, message["arm"], message["reward"], self._stream.next())
         kept = {name: value for name, value in message.items() if name not in ("arm", "reward")}
         return Payload(kept, mean=self._own.mean, count=self._own.pulls)
 
@@ -173,10 +176,10 @@ class PrivateMeans(Wrapper):
         return _post
 
     def posting(self, rounds: int) -> Posting:
-        return Posting(self._own, self._luck.rows(rounds), self.own == "noised")
+        return Posting(self._own, self._stream.rows(rounds), self.own_feedback == "private")
 
-    def told(self, env: World) -> dict[str, Array]:
-        return {} if self.own == "exact" else {"mean": self._own.mean, "count": self._own.pulls}
+    def published(self, env: World) -> dict[str, Array]:
+        return {} if self.own_feedback == "true" else {"mean": self._own.mean, "count": self._own.pulls}
 
     def metrics(self, env: World) -> dict[str, Array]:
         spent = self._spent[self._own.n.astype(np.int64)].max(2)
@@ -185,21 +188,24 @@ class PrivateMeans(Wrapper):
         return {
             "epsilon": pure,
             "epsilon_delta": costs.compose_releases(pure, squares, self.delta),
-            "epsilon_lemma": costs.lemma(self.epsilon, self.v, rounds, self.delta),
+            "epsilon_lemma": costs.lemma(self.epsilon, self.release_exponent, rounds, self.delta),
             "agent_epsilon": spent[..., 0],
         }
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        counts = costs.release_counts(self.epsilon, self.v, int(env.horizon)).astype(float)
-        each = counts ** (-self.v / 2)
-        pure, exact = float(each.sum()), partial(costs.composed_releases, self.epsilon, self.v, int(env.horizon))
-        noise = f"Laplace(n^({self.v / 2 - 1:g})) on a mean of n rewards"
+        counts = costs.release_counts(self.epsilon, self.release_exponent, int(env.horizon)).astype(float)
+        each = counts ** (-self.release_exponent / 2)
+        pure, exact = (
+            float(each.sum()),
+            partial(costs.composed_releases, self.epsilon, self.release_exponent, int(env.horizon)),
+        )
+        noise = f"Laplace(n^({self.release_exponent / 2 - 1:g})) on a mean of n rewards"
         text, inputs = f"{noise}, released at {len(counts)} counts", "one reward of one agent on one arm replaced"
         words = "rewards in [0, 1]", "idealised floating point", SIMULATED
         view = "any receiver: all messages, counts included"
         source = "Dubey & Pentland 2020, algorithm 1 and lemma 3.4; a release is n^(−v/2)-DP"
         whole = Guarantee(text, pure, 0.0, Adjacency(inputs, "reward"), view, words, source, exact=exact)
-        if self.own == "exact":
+        if self.own_feedback == "true":
             view = "a receiver of one released mean by itself, its arm and time taken as given"
             first = float(each[0]) if len(each) else 0.0
             alone = replace(whole, mechanism=noise, epsilon=first, view=view, alone=True, exact=None)

@@ -76,21 +76,21 @@ class SecAgg(Passage, SecureFunction):
 
     By default the sum is an ideal functionality.  ``protocol="bonawitz"`` plays the protocol that it idealises, for
     every cohort, with all parties in this process: the sums are bit-identical, and the metrics measure their cost.
-    Feedback needs ``users="each"`` then.  Who drops out before its masked message is not in the sum; where too few are
-    left the cohort reveals nothing, as a small one, and in exploration who is not in a window's sum stays for the next.
-    In network the receiver opens the sum of all arms at once, and is trusted to drop those unread that too few report.
-    Source: Bonawitz et al. 2017; Bell et al. 2020 (`neighbours`).
+    Feedback needs ``simulate_users="individual"`` then.  Who drops out before its masked message is not in the sum;
+    where too few are left the cohort reveals nothing, as a small one, and in exploration who is not in a window's sum
+    stays for the next. In network the receiver opens the sum of all arms at once, and is trusted to drop those unread
+    that too few report. Source: Bonawitz et al. 2017; Bell et al. 2020 (`neighbours`).
 
     Parameters
     ----------
     min_cohort : int
         Fewest messages that are added up, ≥ 2: the sum of one message is the message.  Of a block whose mechanism
-        counts on some of its users (`t_min`), no fewer than these either.
-    grid : int
+        counts on some of its users (`min_participants`), no fewer than these either.
+    quantization_levels : int
         Fixed-point steps per unit reward where no mechanism has encoded rewards.
     bound : float
         Network: the largest reported ``|reward|`` that the modulus makes room for; a larger one raises.
-    window : int, optional
+    batch_window : int, optional
         Exploration only, and needed there: activations per sum.
     protocol : str, optional
         ``"bonawitz"``; by default the sum is ideal.  What follows is for the protocol alone.
@@ -120,9 +120,9 @@ class SecAgg(Passage, SecureFunction):
     def __init__(
         self,
         min_cohort: int = 2,
-        grid: int = 1 << 16,
+        quantization_levels: int = 1 << 16,
         bound: float = 1.0,
-        window: int | None = None,
+        batch_window: int | None = None,
         protocol: str | None = None,
         neighbours: int | None = None,
         threshold: int | None = None,
@@ -134,9 +134,9 @@ class SecAgg(Passage, SecureFunction):
     ):
         super().__init__(name=name)
         self.bound = real("bound", bound, 0, LARGEST_NUMBER)
-        self.window = None if window is None else integer("window", window, 2)
+        self.batch_window = None if batch_window is None else integer("batch_window", batch_window, 2)
         self.min_cohort = integer("min_cohort", min_cohort, 2)
-        self.grid = integer("grid", grid, 1, 1 << 30)
+        self.quantization_levels = integer("quantization_levels", quantization_levels, 1, 1 << 30)
         malicious, insecure_seed = flag("malicious", malicious), flag("insecure_seed", insecure_seed)
         if protocol is not None:
             self.protocol = choice("protocol", protocol, ("bonawitz",))
@@ -152,7 +152,7 @@ class SecAgg(Passage, SecureFunction):
     def room(self, what: str, n: int, most: int) -> None:
         """Raise ``ValueError`` unless `most`, what `n` messages (`what`: users, …) may add up to, is far below 2⁶³."""
         if most >= _ROOM:
-            at = f"at grid={self.grid} and bound={self.bound:g}"
+            at = f"at quantization_levels={self.quantization_levels} and bound={self.bound:g}"
             raise ValueError(f"{self.name}: {what} {n} adds up to {most:.3g} {at}; a smaller grid keeps it below 2^62")
 
     def channel(self, env: World) -> Channel:
@@ -189,10 +189,12 @@ class SecAgg(Passage, SecureFunction):
     def needed(self, env: World) -> Callable[[int], int] | None:
         """Return a function: how many users of a block of n its sum needs, those to whom the noise is calibrated.
 
-        ``None``: the mechanism before it counts on all (``t_min=1.0``), or there is none.
+        ``None``: the mechanism before it counts on all (``min_participants=1.0``), or there is none.
         """
         mechanism = next((w for w in env.wrappers if isinstance(w, Privatizer) or w.name == self.name), None)
-        if not isinstance(mechanism, Mechanism) or (isinstance(mechanism.t_min, float) and mechanism.t_min == 1.0):
+        if not isinstance(mechanism, Mechanism) or (
+            isinstance(mechanism.min_participants, float) and mechanism.min_participants == 1.0
+        ):
             return None
         return mechanism.sure
 

@@ -21,7 +21,7 @@ class Mixed(Played):
     ----------
     protocol : str, optional
         ``"mixnet"``; by default the shuffler is ideal.
-    hops : int
+    n_mixes : int
         Mixes that each batch passes.
     insecure_seed : bool
         Whether keys and orders follow from the run's seed: a simulation.
@@ -34,24 +34,24 @@ class Mixed(Played):
 
     _play: Batches
 
-    def __init__(self, protocol: str | None, hops: int, insecure_seed: bool, *, name: str | None = None):
+    def __init__(self, protocol: str | None, n_mixes: int, insecure_seed: bool, *, name: str | None = None):
         super().__init__(name=name)
-        hops, insecure_seed = integer("hops", hops, 1, MOST_HOPS), flag("insecure_seed", insecure_seed)
+        n_mixes, insecure_seed = integer("n_mixes", n_mixes, 1, MOST_HOPS), flag("insecure_seed", insecure_seed)
         if protocol is not None:
             self.protocol = choice("protocol", protocol, ("mixnet",))
             needed()
-            self.hops, self.insecure_seed = hops, insecure_seed
+            self.n_mixes, self.insecure_seed = n_mixes, insecure_seed
             vars(self)["measures"] = dict(MIXED)  # an ideal shuffle measures nothing
-        elif (hops, insecure_seed) != (3, True):
+        elif (n_mixes, insecure_seed) != (3, True):
             raise ValueError(f'{self.name} is ideal: what the protocol is to be like needs protocol="mixnet"')
 
     @property
     def shuffler(self) -> tuple[str, ...]:
         """Return the trust assumptions of its users."""
-        return ("an honest shuffler",) if self.protocol is None else mixed_words(self.hops, self.insecure_seed)
+        return ("an honest shuffler",) if self.protocol is None else mixed_words(self.n_mixes, self.insecure_seed)
 
     def _parties(self, rng: Streams) -> Batches:
-        return Batches(self.hops, self.insecure_seed, rng)
+        return Batches(self.n_mixes, self.insecure_seed, rng)
 
 
 class Shuffle(Mixed, Passage):
@@ -62,18 +62,19 @@ class Shuffle(Mixed, Passage):
     arm.  Feedback: the messages of a block of users; a pool of like users is its own shuffle.
 
     By default the shuffler is an ideal functionality.  ``protocol="mixnet"`` sends every batch through mixes, all in
-    this process; feedback needs ``users="each"`` then, and in exploration every agent of a window sends a message for
-    each arm, so that none shows by its number.  Source of the model: Bittau et al. 2017; of the mixes: Chaum 1981.
+    this process; feedback needs ``simulate_users="individual"`` then, and in exploration every agent of a window sends
+    a message for each arm, so that none shows by its number.  Source of the model: Bittau et al. 2017; of the mixes:
+    Chaum 1981.
 
     Parameters
     ----------
-    window : int, optional
+    batch_window : int, optional
         Exploration only, and needed there: activations per shuffle.
     min_cohort : int
         Exploration only: fewest different agents per window.
     protocol : str, optional
         ``"mixnet"``; by default the shuffler is ideal.  What follows is for the protocol alone.
-    hops : int
+    n_mixes : int
         Mixes that each batch passes.
     insecure_seed : bool
         Whether keys and orders follow from the run's seed: a simulation.  Otherwise they are the operating system's,
@@ -95,16 +96,16 @@ class Shuffle(Mixed, Passage):
 
     def __init__(
         self,
-        window: int | None = None,
+        batch_window: int | None = None,
         min_cohort: int = 2,
         protocol: str | None = None,
-        hops: int = 3,
+        n_mixes: int = 3,
         insecure_seed: bool = True,
         *,
         name: str | None = None,
     ):
-        super().__init__(protocol, hops, insecure_seed, name=name)
-        self.window = None if window is None else integer("window", window, 2)
+        super().__init__(protocol, n_mixes, insecure_seed, name=name)
+        self.batch_window = None if batch_window is None else integer("batch_window", batch_window, 2)
         self.min_cohort = integer("min_cohort", min_cohort, 2)
 
     def channel(self, env: World) -> Channel:
@@ -148,7 +149,7 @@ class Shuffle(Mixed, Passage):
         what, source = "ideal shuffle", "Cheu et al. 2019"
         whose: tuple[str, ...] = ("the shuffler is trusted", "seeded permutations are a simulation")
         if self.protocol is not None:
-            what, source, whose = f"shuffle by {self.hops} mixes", f"{source}; Chaum 1981", self.shuffler
+            what, source, whose = f"shuffle by {self.n_mixes} mixes", f"{source}; Chaum 1981", self.shuffler
         inputs = "none: it hides who said what, not what was said"
         view = "the receiver sees the multiset of messages of a cohort"
         return hides(f"{what}: a uniform permutation, senders removed", inputs, view, whose, source)

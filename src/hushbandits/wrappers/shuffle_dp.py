@@ -58,7 +58,7 @@ class ShuffledNoise(Mechanism):
         of (ε, δ) (from ε ≈ 7 on); ``"exact"``, as little as (ε, δ) needs.
     security : int
         σ of ``split-and-mix``, bits of statistical security; its `ShuffledSum` has the same.
-    t_min : float
+    min_participants : float
         The least share of a block's users that reach the sum; the noise is that of so many.
     honest : float
         Share of a block's users outside the coalition that the table's second line is about.
@@ -68,7 +68,7 @@ class ShuffledNoise(Mechanism):
     Raises
     ------
     ValueError
-        A number out of its range; `t_min` or `noise` with ``binary-sum``, which knows neither.
+        A number out of its range; `min_participants` or `noise` with ``binary-sum``, which knows neither.
     """
 
     def __init__(
@@ -79,17 +79,17 @@ class ShuffledNoise(Mechanism):
         delta: float = 1e-6,
         calibrate: str = "paper",
         security: int = 40,
-        t_min: float = 1.0,
+        min_participants: float = 1.0,
         honest: float = 1.0,
         noise: str = "simulated",
         name: str | None = None,
     ):
         bits = choice("shuffle", shuffle, PROTOCOLS) == "binary-sum"
-        if bits and (t_min, noise) != (1.0, "simulated"):
-            raise ValueError(f"{t_min=}, {noise=}: the binary-sum protocol knows t_min=1.0 and noise='simulated' only")
+        if bits and (min_participants, noise) != (1.0, "simulated"):
+            raise ValueError(f"{min_participants=}, {noise=}: the binary-sum protocol takes 1.0 and 'simulated' only")
         #: What agents whose radius is made for one noise call it.
         self.noise_as = "BinarySum" if bits else "ShuffledLaplace"
-        super().__init__(epsilon, confidence, t_min, honest=honest, noise=noise, name=name or self.noise_as)
+        super().__init__(epsilon, confidence, min_participants, honest=honest, noise=noise, name=name or self.noise_as)
         self.shuffle, self.calibrate = shuffle, choice("calibrate", calibrate, ("paper", "exact"))
         self.security = integer("security", security, 1, 128)
         self.smallest = SMALLEST if shuffle == "split-and-mix" else 2  # smaller blocks have too few shares to hide
@@ -106,7 +106,7 @@ class ShuffledNoise(Mechanism):
     def plan(self, n: int) -> Plan:
         if self.shuffle == "binary-sum":
             return _Bits(n, 1, 0, plans.extra_bits(n, self.epsilon, self.delta, self.calibrate))
-        return plans.distributed_pure(n, self._share, self._p, self.t_min)
+        return plans.distributed_pure(n, self._share, self._p, self.min_participants)
 
     def price(self, n: int, survivors: int) -> Spent:
         """Return the cost of the remaining noise plus that of the shuffled sum; of noise bits, ε and their exact δ."""
@@ -153,7 +153,11 @@ class ShuffledNoise(Mechanism):
             total = "ε/2 in the noise and 2·ε/4 in a relaxed secure aggregation"
             source = "Chowdhury & Zhou 2023, theorem 3 (corrected)"
             secure = "an ideal (ε/4, 1/(2T))-relaxed secure aggregation"
-        present = "all planned users" if self.t_min == 1.0 else f"at least t_min={self.t_min:g}"
+        present = (
+            "all planned users"
+            if self.min_participants == 1.0
+            else f"at least min_participants={self.min_participants:g}"
+        )
         text = f"Lap_ℤ on a block's sum as n Pólya shares: {total}, ε = {self.epsilon:g}"
         sure = secure, *shuffler, f"{present} take part", f"no user tells the server its own messages {ALONE}"
         return (self._promise(text, "the server alone: shuffled messages of blocks", source, sure),)

@@ -20,14 +20,15 @@ class ShuffledSum(Mixed, SecureFunction):
     """A server sums shuffled messages, which hide the senders and more.
 
     ``split-and-mix``: k uniform shares per message, ``k = ⌈2 + (2σ + log₂ m)/(log₂ n − log₂ e)⌉`` for the n users that
-    the mechanism is sure of (`t_min`), each counted in ``bits``; where fewer than 19 are left the block is refused:
-    nothing of it arrives.  So it is, of every protocol, where the mechanism is sure of a part of the users alone, and
-    fewer are left.  ``pure``: an ideal (ε̂, q̂)-relaxed secure aggregation; with probability ``q̂ = 1/(2T)`` a
-    block's sum is a uniform number.  ``binary-sum``: the bits' sum.  Source: Balle et al. 2020; Chowdhury & Zhou 2023,
-    theorem 3; Tenenbaum et al. 2021, in the order of `PROTOCOLS`.
+    the mechanism is sure of (`min_participants`), each counted in ``bits``; where fewer than 19 are left the block is
+    refused: nothing of it arrives.  So it is, of every protocol, where the mechanism is sure of a part of the users
+    alone, and fewer are left.  ``pure``: an ideal (ε̂, q̂)-relaxed secure aggregation; with probability ``q̂ = 1/(2T)``
+    a block's sum is a uniform number.  ``binary-sum``: the bits' sum.  Source: Balle et al. 2020; Chowdhury & Zhou
+    2023, theorem 3; Tenenbaum et al. 2021, in the order of `PROTOCOLS`.
 
     The shuffler is ideal, and adds up messages that nobody cuts; or with ``protocol="mixnet"`` it is a cascade of mixes
-    through which every share of ``split-and-mix`` goes, with ``users="each"``; the sums are the same to the bit.
+    through which every share of ``split-and-mix`` goes, with ``simulate_users="individual"``; the sums are the same to
+    the bit.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class ShuffledSum(Mixed, SecureFunction):
         Fewest users whose sum is opened.
     protocol : str, optional
         ``"mixnet"``; by default the shuffler is ideal.
-    hops : int
+    n_mixes : int
         Mixes that every share passes.
     insecure_seed : bool
         Whether shares, keys and orders follow from the run's seed: a simulation.  Otherwise they are the operating
@@ -60,12 +61,12 @@ class ShuffledSum(Mixed, SecureFunction):
         security: int = 40,
         min_cohort: int = 2,
         protocol: str | None = None,
-        hops: int = 3,
+        n_mixes: int = 3,
         insecure_seed: bool = True,
         *,
         name: str | None = None,
     ):
-        super().__init__(protocol, hops, insecure_seed, name=name)
+        super().__init__(protocol, n_mixes, insecure_seed, name=name)
         self.shuffle = choice("shuffle", shuffle, PROTOCOLS)
         self.security = integer("security", security, 1, 128)
         self.min_cohort = integer("min_cohort", min_cohort, 2)
@@ -74,8 +75,10 @@ class ShuffledSum(Mixed, SecureFunction):
 
     def sends(self, fields: Fields, env: World) -> Fields:
         require(self.name, ("reward", "n", "modulus"), fields)
-        if self.protocol is not None and getattr(env, "users", "") != "each":
-            raise ValueError(f'{self.name} with protocol="mixnet" needs users one by one: give the env users="each"')
+        if self.protocol is not None and getattr(env, "simulate_users", "") != "individual":
+            raise ValueError(
+                f'{self.name} with protocol="mixnet" needs users one by one: give the env simulate_users="individual"'
+            )
         before = next((w for w in env.wrappers if isinstance(w, Privatizer)), None)
         if not isinstance(before, Mechanism) or getattr(before, "shuffle", None) != self.shuffle:
             raise ValueError(f"shuffle={self.shuffle!r} of {self.name} does not fit the noise of {before!r}")

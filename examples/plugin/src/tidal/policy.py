@@ -5,13 +5,13 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits import Policy
-from hushbandits.policies.luck import uniform
+from hushbandits.policies.draws import uniform
 
 
 class _Known(NamedTuple):
     n: np.ndarray  # (L, K) plays
     s: np.ndarray  # (L, K) rewards
-    luck: np.ndarray  # (L, 4)
+    cursors: np.ndarray  # (L, 4)
 
 
 class HalfGreedy(Policy):
@@ -20,14 +20,14 @@ class HalfGreedy(Policy):
     name = "Half-Greedy"
     random = True
 
-    def state(self, learners, n_arms, plays, luck=None):
-        return _Known(np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), luck)
+    def state(self, learners, n_arms, plays, cursors=None):
+        return _Known(np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), cursors)
 
     @staticmethod
     def choose(state, r):
         n_arms = state.n.shape[1]
-        if uniform(state.luck, r) < 0.5:
-            return int(uniform(state.luck, r) * n_arms)
+        if uniform(state.cursors, r) < 0.5:
+            return int(uniform(state.cursors, r) * n_arms)
         return int((state.s[r] / (state.n[r] + 1e-9)).argmax())
 
     @staticmethod

@@ -23,10 +23,10 @@ class Coins(hb.Wrapper):
         return {**fields, "reward": hb.Field(low=0, high=1)}
 
     def reset(self, env, rng, rows=None):
-        set_rows(self, rows, _luck=env.payload.luck("replace", env, rng))
+        set_rows(self, rows, _stream=env.payload.stream("replace", env, rng))
 
     def send(self, message, env):
-        coins = message.replace(self.rate, Bernoulli(), 0.5, self._luck)
+        coins = message.replace(self.rate, Bernoulli(), 0.5, self._stream)
         return coins.map(lambda x: np.rint(np.clip(x, 0, 1)))
 
     def claimed_guarantees(self, env):

@@ -68,7 +68,7 @@ def digest(value: object) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
-def world(env: str | type, params: Params, paired: Collection[str] = (), luck: str = "") -> str:
+def world(env: str | type, params: Params, paired: Collection[str] = (), seed_group: str = "") -> str:
     """Return the env part of a cell's key, as text.
 
     Parameters
@@ -80,22 +80,22 @@ def world(env: str | type, params: Params, paired: Collection[str] = (), luck: s
         is replaced by the name of its class, or by its name if it has one.
     paired : collection of str
         Parameters to leave out.
-    luck : str
+    seed_group : str
         A name that gives the runs other seeds.
 
     Examples
     --------
-    >>> world("CoopNetwork-v0", {"n_agents": 4.0, "life": 2}, paired=["life"])
+    >>> world("CoopNetwork-v0", {"n_agents": 4.0, "max_hops": 2}, paired=["max_hops"])
     '{"n_agents":4,"use":"CoopNetwork-v0"}'
-    >>> world("Mine-v0", {}, luck="fresh")
-    '{"luck":"fresh","of":{"use":"Mine-v0"}}'
+    >>> world("Mine-v0", {}, seed_group="fresh")
+    '{"of":{"use":"Mine-v0"},"seed_group":"fresh"}'
     >>> world("Mine-v0", {"graph": max})
     '{"graph":{"object":"builtins:max"},"use":"Mine-v0"}'
     """
     name = env if isinstance(env, str) else path_of(env)
-    told: Params = {"use": name, **{k: v for k, v in params.items() if k not in paired}}
-    told = {"luck": luck, "of": told} if luck else told
+    stated: Params = {"use": name, **{k: v for k, v in params.items() if k not in paired}}
+    stated = {"seed_group": seed_group, "of": stated} if seed_group else stated
     try:
-        return canonical(told)
+        return canonical(stated)
     except TypeError:
-        return canonical(standing(told))
+        return canonical(standing(stated))

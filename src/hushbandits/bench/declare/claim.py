@@ -15,8 +15,8 @@ from hushbandits.core import Params, choice, shown
 
 __all__ = ["EFFECTS", "ORIGINS", "Claim", "Difference", "Effect", "Line", "Origin", "Ratio", "Slope", "Value", "line"]
 
-#: A line of an experiment: one of its agents, its label, or ``{"agent": either, "env.life": 2}`` to fix swept values
-#: too.
+#: A line of an experiment: one of its agents, its label, or ``{"agent": either, "env.max_hops": 2}`` to fix swept
+#: values too.
 Line = str | Use | Params
 
 
@@ -40,8 +40,8 @@ class Effect(Part):
     metric : str
         A metric of the env.
     of : Use, str or mapping
-        The line: an agent of the experiment's `agents`, a line's label, or ``{"agent": either, "env.life": 2}``, which
-        also fixes values of the sweep.
+        The line: an agent of the experiment's `agents`, a line's label, or ``{"agent": either, "env.max_hops": 2}``,
+        which also fixes values of the sweep.
     over : Use, str or mapping
         The line that `of` is compared with: required by a difference and a ratio, optional for a slope.
     along : str

@@ -79,10 +79,10 @@ def picked(
 
     Examples
     --------
-    >>> picked("a figure", {"env.life": [3]}, {"env.life": (1, 2)})
+    >>> picked("a figure", {"env.max_hops": [3]}, {"env.max_hops": (1, 2)})
     Traceback (most recent call last):
         ...
-    ValueError: a figure picks env.life=3, which the sweep does not take: [1, 2]
+    ValueError: a figure picks env.max_hops=3, which the sweep does not take: [1, 2]
     """
     for key, values in at.items():
         if key not in sweep:

@@ -98,11 +98,11 @@ class Experiment(Part):
         the env and of all agents.  ``NAME.…`` is one of the agents or wrappers of that name; other lines stand beside
         it for comparison.  A swept parameter must not be given elsewhere.
     paired : sequence of str
-        Env parameters whose values share seeds, such as ``"life"``.  Runs that differ only in these face the same
+        Env parameters whose values share seeds, such as ``"max_hops"``.  Runs that differ only in these face the same
         arms, graphs and rewards, and claims compare them in pairs.
     runs : int
         Runs per cell.
-    luck : str
+    seed_group : str
         A name that gives the runs separate seeds, so that claims are judged on fresh runs.  Default: the runs that all
         experiments with such an env share.
     checkpoints : int or sequence of int, optional
@@ -143,7 +143,7 @@ class Experiment(Part):
     sweep: Mapping[str, Sequence[object]] = field(default_factory=dict)
     paired: Sequence[str] = ()
     runs: Count = 20
-    luck: str = ""
+    seed_group: str = ""
     checkpoints: int | Sequence[int] | None = None
     metrics: Sequence[str] = ()
     figures: Sequence[Figure] = ()
@@ -256,13 +256,24 @@ class Experiment(Part):
         found = []
         for point in points:
             env = _aimed(self.env, point, "env")
-            where = world(env.name, env.params, self.paired, self.luck)
+            where = world(env.name, env.params, self.paired, self.seed_group)
             for line, agent, uses in self._lines:
                 wrappers = tuple(_aimed(w, point, w.name) for w in uses)
                 on = env if agent.on is None else Use(agent.on, **env.params)
                 played = _aimed(agent, point, "agent", agent.name)
                 found.append(
-                    Cell(on, wrappers, played, where, self.checkpoints, line, point, env, tuple(self.paired), self.luck)
+                    Cell(
+                        on,
+                        wrappers,
+                        played,
+                        where,
+                        self.checkpoints,
+                        line,
+                        point,
+                        env,
+                        tuple(self.paired),
+                        self.seed_group,
+                    )
                 )
         return found
 
@@ -322,13 +333,13 @@ def _labels(agents: Sequence[Use]) -> list[str]:
     labels = []
     for agent in agents:
         # An agent outside the range of its guarantees is marked in every label.
-        mark = " (uncalibrated)" if agent.params.get("calibrated") is False else ""
+        mark = " (uncalibrated)" if agent.params.get("require_calibrated") is False else ""
         if agent.label:
             labels.append(agent.label + mark)
             continue
         namesakes = [a for a in agents if a.name == agent.name and not a.label]
-        names = dict.fromkeys(k for a in namesakes for k in a.params if k != "calibrated")
+        names = dict.fromkeys(k for a in namesakes for k in a.params if k != "require_calibrated")
         differ = [k for k in names if len({canonical(a.params.get(k)) for a in namesakes}) > 1]
-        told = [f"{symbol(k)} = {short(agent.params[k])}" for k in differ if k in agent.params]
-        labels.append(" ".join([agent.name.rpartition(":")[2], ", ".join(told)]).strip() + mark)
+        stated = [f"{symbol(k)} = {short(agent.params[k])}" for k in differ if k in agent.params]
+        labels.append(" ".join([agent.name.rpartition(":")[2], ", ".join(stated)]).strip() + mark)
     return labels

@@ -108,7 +108,7 @@ def against(
     >>> (cell,) = Experiment(name="one", title="One", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")]).cells()
     >>> from hushbandits.bench.runner.rows import Runs
     >>> x = np.arange(12.0)
-    >>> a, b = (Configuration(cell, label, Runs(np.arange(12), {"regret": y}), luck=(7, ""))
+    >>> a, b = (Configuration(cell, label, Runs(np.arange(12), {"regret": y}), seed_source=(7, ""))
     ...         for label, y in (("a", x + 1), ("b", x)))
     >>> (pair,) = against([a, b], "regret").pairs
     >>> pair.paired, pair.runs, round(pair.difference, 9), pair.p < 0.01

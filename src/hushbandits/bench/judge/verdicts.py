@@ -27,7 +27,7 @@ from hushbandits.bench.judge.stats import Interval, shown_interval
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.core import Array
 
-__all__ = ["ALPHA", "VERDICTS", "Finding", "Verdict", "counted", "judge", "tally", "together", "told"]
+__all__ = ["ALPHA", "VERDICTS", "Finding", "Verdict", "counted", "judge", "sentence", "tally", "together"]
 
 #: Runs of a cell, with their values.
 _Rows = tuple[Array, Array]
@@ -208,12 +208,12 @@ def tally(found: Iterable[tuple[Origin, str]]) -> dict[Origin, Counter[str]]:
     return by
 
 
-def told(by: Mapping[Origin, Mapping[str, int]]) -> str:
+def sentence(by: Mapping[Origin, Mapping[str, int]]) -> str:
     """Return the counts of `tally` in words, origin by origin; empty if there are none.
 
     Examples
     --------
-    >>> told(tally([("paper", "holds"), ("own", "undecided")]))
+    >>> sentence(tally([("paper", "holds"), ("own", "undecided")]))
     "the paper's: 1 hold; own addition: 1 undecided"
     """
     return "; ".join(f"{ORIGINS[origin]}: {counted(verdicts)}" for origin, verdicts in by.items() if verdicts)

@@ -38,8 +38,8 @@ def _apart(lines: Sequence[Configuration]) -> list[str]:
     """Say in which parameters the envs of lines differ, as far as they are known."""
     known = [line.faced for line in lines if line.faced]
     values = {key: dict.fromkeys(faced.get(key, "by default") for faced in known) for faced in known for key in faced}
-    told = [f"{key} ({'; '.join(some)})" for key, some in values.items() if len(some) > 1]
-    return [f"The lines have different envs, which may explain a difference: {', '.join(told)}."] if told else []
+    stated = [f"{key} ({'; '.join(some)})" for key, some in values.items() if len(some) > 1]
+    return [f"The lines have different envs, which may explain a difference: {', '.join(stated)}."] if stated else []
 
 
 def notes(compared: Compared | Sequence[Compared]) -> list[str]:

@@ -220,10 +220,10 @@ def _grid(picture: Picture, shown: Sequence[Panel], columns: int, letters: int) 
         axes.remove()
 
 
-def _embedded(text: str, told: str) -> str:
+def _embedded(text: str, stated: str) -> str:
     """Return the ``<svg>`` for a page, with only the ids that are referenced."""
     head = re.search(r'<svg .*?viewBox="(\S+ \S+ (\S+) [^"]+)".*?</metadata>', text, re.S)
     assert head is not None
     most = f"max-width: {1.6 * float(head[2]):.0f}px"  # keep letters at most as large as the page's
     body = re.sub(r'<g id="[^"]*"', "<g", text[head.end() :])
-    return f'<svg viewBox="{head[1]}" style="{most}" role="img" aria-label="{escape(told)}">{body}'
+    return f'<svg viewBox="{head[1]}" style="{most}" role="img" aria-label="{escape(stated)}">{body}'

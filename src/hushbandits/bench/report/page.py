@@ -16,7 +16,7 @@ from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.declare.vocabulary import place, symbol
 from hushbandits.bench.judge.intervals import RAREST
 from hushbandits.bench.judge.pairs import comparisons
-from hushbandits.bench.judge.verdicts import ALPHA, judge, tally, together, told
+from hushbandits.bench.judge.verdicts import ALPHA, judge, sentence, tally, together
 from hushbandits.bench.report import compared
 from hushbandits.bench.report.figures import inline
 from hushbandits.bench.report.series import figures
@@ -102,10 +102,10 @@ def guarantees(store: Store, experiment: Experiment, along: Sequence[str] = ()) 
 
     Lines have the names of a figure `along` these parameters.
     """
-    told, found = noted(store), dict[tuple[str, ...], None]()
+    sentence, found = noted(store), dict[tuple[str, ...], None]()
     for cell in experiment.cells():
         name = place({key: value for key, value in cell.point.items() if key not in along})
-        for promise in told.get(cell.key, UNTOLD):
+        for promise in sentence.get(cell.key, UNTOLD):
             found[", ".join(filter(None, (cell.line, name))), *promise] = None
     return list(found)
 
@@ -139,7 +139,7 @@ def _claims(lines: Sequence[Configuration], experiment: Experiment) -> Iterator[
         f"Judged together: {m} (Bonferroni, {level}). For means that level is simulated, for runs with no mode "
         f"rarer than one in {RAREST}; for other statistics exact."
     )
-    counts = told(tally((verdict.claim.origin, verdict.verdict) for verdict in verdicts))
+    counts = sentence(tally((verdict.claim.origin, verdict.verdict) for verdict in verdicts))
     heads = ["verdict", "claim", "whose", "effect", "is", f"interval, {level}", "claimed", "at"]
     yield Table("Claims", heads, rows, (0, 1, 2, 3, 7), [f"{counts[:1].upper()}{counts[1:]}.", note])
 

@@ -119,5 +119,5 @@ def print_tables(store: Store, console: Console, most: int = 40) -> None:
         named = len(swept) + 1
         print_table(console, f"{experiment.name}: {experiment.title}", columns(swept), body, named, (0, named))
         if len(cells) > most:
-            told = f"… and {len(cells) - most:,} more cells: hushbandits.load_results({str(store.path)!r}).table()"
-            console.print(escape(told))
+            stated = f"… and {len(cells) - most:,} more cells: hushbandits.load_results({str(store.path)!r}).table()"
+            console.print(escape(stated))

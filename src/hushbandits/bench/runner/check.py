@@ -221,10 +221,10 @@ def _telling(experiment: Experiment) -> list[Cell]:
     if len(cells) <= 500:
         return cells
     seen: set[tuple[str, str, str]] = set()
-    told = []
+    stated = []
     for cell in cells:
         news = {(cell.line, key, canonical(value)) for key, value in cell.point.items()} - seen
         if news:
             seen |= news
-            told.append(cell)
-    return told
+            stated.append(cell)
+    return stated

@@ -33,8 +33,8 @@ class Configuration:
         Its runs, or what returns them when they are first asked for.
     Specifications of the metrics; an undeclared metric may be any number.
         Specifications of the metrics; an undeclared metric may be any number.
-    Master seed of the runs.  Without one the seed is unknown, unless `luck` gives it.
-    luck : tuple, optional
+    Master seed of the runs.  Without one the seed is unknown, unless `seed_source` gives it.
+    seed_source : tuple, optional
         Master seed and seed text of the runs, if they differ from the cell's.
     """
 
@@ -43,7 +43,7 @@ class Configuration:
     source: Runs | Callable[[], Runs]
     measures: Mapping[str, Metric] = field(default_factory=Measures)
     seed: int | None = None
-    luck: tuple[int, str] | None = None
+    seed_source: tuple[int, str] | None = None
     env: tuple[str, Params] | None = None
 
     @cached_property
@@ -54,8 +54,8 @@ class Configuration:
     @cached_property
     def world(self) -> tuple[int, str] | None:
         """Return master seed and seed text: if these are equal, run r of two configurations has the same seed."""
-        if self.luck is not None or self.seed is None:
-            return self.luck
+        if self.seed_source is not None or self.seed is None:
+            return self.seed_source
         return self.seed, self.cell.shared_runs
 
     @cached_property
@@ -105,8 +105,8 @@ class _Row(NamedTuple):
 
 def noted(store: Store) -> dict[str, tuple[tuple[str, ...], ...]]:
     """Return the stored tables of a folder, a text per head in each row, by the key of a cell."""
-    told = [session.get("privacy", {}) for session in store.sessions()]
-    return {key: tuple(map(tuple, rows)) for tables in told for key, rows in tables.items()}
+    stated = [session.get("privacy", {}) for session in store.sessions()]
+    return {key: tuple(map(tuple, rows)) for tables in stated for key, rows in tables.items()}
 
 
 def recorded(store: Store) -> dict[str, PrivacyReport]:

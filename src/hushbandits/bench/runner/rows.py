@@ -185,9 +185,9 @@ def encoded(rows: Columns, seed: int, measures: Mapping[str, Metric]) -> bytes:
         "time": pa.array(rows.time, from_pandas=True),  # NaN is null
         "value": rows.value,
     })  # fmt: skip
-    told = {"seed": seed, "metrics": {name: [m.label, m.nature] for name, m in sorted(measures.items())}}
+    stated = {"seed": seed, "metrics": {name: [m.label, m.nature] for name, m in sorted(measures.items())}}
     sink = pa.BufferOutputStream()
-    about = {_META: json.dumps(told, ensure_ascii=False)}
+    about = {_META: json.dumps(stated, ensure_ascii=False)}
     pq.write_table(table.replace_schema_metadata(about), sink, compression="zstd")
     return sink.getvalue().to_pybytes()
 
@@ -210,8 +210,8 @@ def decoded(path: Path, seed: int) -> tuple[pa.Table, dict[str, Metric]]:
     if not path.stem.endswith(f"-{digest_of(content)}"):
         raise ValueError("its content does not match its digest")
     table = pq.read_table(pa.BufferReader(content), read_dictionary=["cell", "metric"]).drop_columns("label")
-    told = json.loads(table.schema.metadata[_META])
-    if told["seed"] != seed:
-        raise ValueError(f"it has seed {told['seed']}, but the folder has seed {seed}")
-    measures = {name: Metric(*measure) for name, measure in told["metrics"].items()}
+    stated = json.loads(table.schema.metadata[_META])
+    if stated["seed"] != seed:
+        raise ValueError(f"it has seed {stated['seed']}, but the folder has seed {seed}")
+    measures = {name: Metric(*measure) for name, measure in stated["metrics"].items()}
     return table.replace_schema_metadata(None), measures

@@ -18,7 +18,7 @@ from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.runner.batch import Task
 from hushbandits.bench.runner.rows import digest_of
 from hushbandits.core.utils import imported, reach
-from hushbandits.policies.shelf import POLICIES
+from hushbandits.policies.registry import POLICIES
 from hushbandits.registry import AGENTS, ENVS, WRAPPERS, own_entries
 
 _PACKAGE = __name__.partition(".")[0]

@@ -83,10 +83,10 @@ class Store:
     def _declared(self) -> tuple[int, tuple[Experiment, ...]] | None:
         file = self.path / DECLARATION
         try:
-            told = _told(file)
-            if told["format"] != _FORMAT:
-                raise ValueError(f"format {told['format']} is not {_FORMAT}")
-            return int(told["seed"]), tuple(map(Experiment.from_dict, told["experiments"]))
+            stated = _read_json(file)
+            if stated["format"] != _FORMAT:
+                raise ValueError(f"format {stated['format']} is not {_FORMAT}")
+            return int(stated["seed"]), tuple(map(Experiment.from_dict, stated["experiments"]))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, KeyError, TypeError, ValueError) as error:
@@ -96,8 +96,8 @@ class Store:
 
     def declares(self) -> bool:
         """Return whether the file in the folder holds this exact declaration, with titles, figures and claims."""
-        told = self._declared() or (0, ())
-        return canonical(_plain(told[1])) == canonical(_plain(self.experiments))
+        stated = self._declared() or (0, ())
+        return canonical(_plain(stated[1])) == canonical(_plain(self.experiments))
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ class Store:
         self.problems = []
         for path in sorted((self.path / "rows").glob("*.parquet")):
             try:
-                table, told = decoded(path, self.seed)
+                table, stated = decoded(path, self.seed)
             except ValueError as error:
                 self.problems.append(
                     f"{path} is damaged or foreign ({error}): delete it and run the same command again"
@@ -125,7 +125,7 @@ class Store:
             else:
                 tables.append(table)
                 files.append(path)
-                measures |= dict.fromkeys(table["cell"].unique().to_pylist(), Measures(told))
+                measures |= dict.fromkeys(table["cell"].unique().to_pylist(), Measures(stated))
         return Rows(tables), measures, files
 
     @property
@@ -152,7 +152,7 @@ class Store:
 
     def failures(self) -> list[Params]:
         """Return cell, label, runs, seed and error of every failed batch that was not played since."""
-        return [told for told in self._json("failures") if told["cell"] in self.cells]
+        return [stated for stated in self._json("failures") if stated["cell"] in self.cells]
 
     def sessions(self) -> list[Params]:
         """Return the sessions that made rows (time and machine), in order of time."""
@@ -162,7 +162,7 @@ class Store:
         found = []
         for path in sorted((self.path / folder).glob("*.json")):
             try:
-                found.append(_told(path))
+                found.append(_read_json(path))
             except FileNotFoundError:
                 continue
             except (OSError, ValueError) as error:
@@ -173,13 +173,13 @@ class Store:
 
     def begin(self, versions: Mapping[str, str]) -> None:
         """Write the declaration, and remove incomplete files of killed writers."""
-        told = {
+        stated = {
             "format": _FORMAT,
             "seed": self.seed,
             "versions": dict(versions),
             "experiments": _plain(self.experiments),
         }
-        self._write(Path(DECLARATION), _text(told))
+        self._write(Path(DECLARATION), _text(stated))
         (self.path / "rows").mkdir(exist_ok=True)
         for folder in ("rows", "failures", "sessions"):
             for left in left_behind(self.path / folder):
@@ -216,8 +216,8 @@ class Store:
 
     def fail(self, cell: Cell, runs: Sequence[int], error: str) -> None:
         """Write the error of a batch."""
-        told = {"cell": cell.key, "label": cell.label, "runs": [runs[0], runs[-1]], "seed": self.seed, "error": error}
-        self._write(Path("failures", f"{cell.key[:16]}-{runs[0]}-{runs[-1]}.json"), _text(told))
+        stated = {"cell": cell.key, "label": cell.label, "runs": [runs[0], runs[-1]], "seed": self.seed, "error": error}
+        self._write(Path("failures", f"{cell.key[:16]}-{runs[0]}-{runs[-1]}.json"), _text(stated))
 
     def compact(self) -> None:
         """Merge the rows into one file per experiment; only files that were read and merged are deleted."""
@@ -256,21 +256,21 @@ def _plain(experiments: Sequence[Experiment]) -> list[Params]:
     return [experiment.to_dict() for experiment in experiments]
 
 
-def _text(told: Params) -> bytes:
+def _text(stated: Params) -> bytes:
     """Return a table as JSON, with a digest of its content."""
-    return (json.dumps({**told, "digest": _stamp(told)}, indent=1, ensure_ascii=False) + "\n").encode()
+    return (json.dumps({**stated, "digest": _stamp(stated)}, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def _told(path: Path) -> Params:
+def _read_json(path: Path) -> Params:
     """Read a file that `_text` wrote; ``ValueError`` if its content has changed."""
-    told = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(told, dict) or told.pop("digest", "") != _stamp(told):
+    stated = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(stated, dict) or stated.pop("digest", "") != _stamp(stated):
         raise ValueError("its content does not match its digest")
-    return told
+    return stated
 
 
-def _stamp(told: Params) -> str:
-    return digest_of(json.dumps(told, sort_keys=True).encode())
+def _stamp(stated: Params) -> str:
+    return digest_of(json.dumps(stated, sort_keys=True).encode())
 
 
 def _difference(there: tuple[int, Sequence[Experiment]], asked: tuple[int, Sequence[Experiment]]) -> str:
@@ -287,7 +287,7 @@ def _difference(there: tuple[int, Sequence[Experiment]], asked: tuple[int, Seque
     for mine, yours in zip(there[1], asked[1], strict=True):
         keys = ["runs"] if mine.claims or yours.claims else []
         if [c.key for c in mine.cells()] != [c.key for c in yours.cells()]:
-            keys += ["luck", "paired", "env", "sweep", "wrappers", "checkpoints", "agents"]
+            keys += ["seed_group", "paired", "env", "sweep", "wrappers", "checkpoints", "agents"]
         old, new = mine.to_dict(), yours.to_dict()
         for key in keys:
             if canonical(old.get(key)) != canonical(new.get(key)):

@@ -72,7 +72,7 @@ class Arms:
         Shuffle the arms of every run, so that no tie rule favours the best arm by its index.
     drift : float
         By how much all arms but the best fall per round, down to 0.
-    switches : int
+    n_change_points : int
         How often within the horizon the means move on by one arm, at equal distances.
     horizon : int, optional
         Rounds; beyond the last one the arms stand where they stood in it.
@@ -104,21 +104,21 @@ class Arms:
         n_arms: int | None = None,
         permute: bool = True,
         drift: float = 0.0,
-        switches: int = 0,
+        n_change_points: int = 0,
         horizon: int | None = None,
     ):
         self.law = make_law(rewards)
         self._source, self.n_arms = draw_means(means, n_arms, self.law)
         self.permute = flag("permute_arms", permute)
         self.drift = real("drift", drift, 0, closed="low")
-        self.switches = count("switches", switches, 0)
+        self.n_change_points = count("n_change_points", n_change_points, 0)
         if self.drift and not self.law.drifts:
             raise ValueError(f"drift={drift!r} needs arms whose means lie in [0, 1], where they fall; not {self.law!r}")
-        if self.switches and horizon is None:
-            raise ValueError(f"switches={switches!r} needs a horizon, such as horizon=100_000")
+        if self.n_change_points and horizon is None:
+            raise ValueError(f"n_change_points={n_change_points!r} needs a horizon, such as horizon=100_000")
         self._last: float = math.inf if horizon is None else count("horizon", horizon, 1, LONGEST) - 1
-        self._period = (self._last + 1) / (self.switches + 1) if self.switches else math.inf
-        self.moving = self.drift > 0 or self.switches > 0
+        self._period = (self._last + 1) / (self.n_change_points + 1) if self.n_change_points else math.inf
+        self.moving = self.drift > 0 or self.n_change_points > 0
         self._looked_up = False
         #: The law by tables, where it is worth it.
         self.tables: Law | None = None
@@ -231,7 +231,7 @@ class Arms:
         t = np.asarray(t)
         if self.drift:
             return np.ones(t.shape, np.int64)
-        if not self.switches:
+        if not self.n_change_points:
             return np.full(t.shape, LONGEST)
         step = np.floor_divide(t, self._period)
         next_ = np.ceil((step + 1) * self._period).astype(np.int64)

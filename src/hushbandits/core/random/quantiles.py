@@ -36,8 +36,8 @@ def _table(law: Smooth, location: float) -> Array | None:
 
     table = np.stack([end(spread(nodes)) @ inverse.T for end in ends])
     for coefficients, end in zip(table, ends, strict=True):
-        told = np.einsum("opd,xd->opx", coefficients, np.vander(between, _DEGREE + 1))
-        if not np.abs(told - end(spread(between))).max() <= _NEAR:  # NaN: not near
+        stated = np.einsum("opd,xd->opx", coefficients, np.vander(between, _DEGREE + 1))
+        if not np.abs(stated - end(spread(between))).max() <= _NEAR:  # NaN: not near
             return None
     return table
 

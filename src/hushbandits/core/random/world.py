@@ -89,7 +89,7 @@ def canonical(value: object) -> str:
 
 
 #: Parameters of every env that decide neither rewards nor world.
-_ASIDE = ("wrappers", "speech", "fields", "runs")
+_ASIDE = ("wrappers", "extra_fields", "fields", "runs")
 
 
 def seed_text(env: Any, params: Params, paired: Collection[str] = (), group: str = "") -> str:
@@ -113,14 +113,14 @@ def seed_text(env: Any, params: Params, paired: Collection[str] = (), group: str
     >>> one == other == hb.make_batched("CentralDP-v0", horizon=99).seed_text
     True
     """
-    told: dict[str, object] = {"env": env.__name__}
+    stated: dict[str, object] = {"env": env.__name__}
     known = parameters(env)
     counting = env.seed_fields or {name: name for name in known if name not in _ASIDE}
     for field, parameter in counting.items():
         if parameter not in paired:
             default = known[parameter].default if parameter in known else None
-            told[field] = standing(params.get(parameter, default))
-    return json.dumps({"group": group, **told}, sort_keys=True, separators=(",", ":"))
+            stated[field] = standing(params.get(parameter, default))
+    return json.dumps({"group": group, **stated}, sort_keys=True, separators=(",", ":"))
 
 
 def standing(value: object) -> object:

@@ -20,7 +20,7 @@ MOST = 1 << 31
 #: The least that something may be divided by.
 _LEAST = 1e-9
 _SHOWN = 80  # characters of a bad value in its sentence
-_NEAR = 0.63  # how alike a name must be that is meant: difflib's ratio, in which "seed" and "speech" have 0.6
+_NEAR = 0.63  # how alike a name must be that is meant: difflib's ratio, in which "seed" and "extra_fields" have 0.6
 _LISTED = 40  # names that a sentence lists in full
 
 

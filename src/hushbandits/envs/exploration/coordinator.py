@@ -16,23 +16,23 @@ from hushbandits.envs.exploration.votes import VoteState, judged
 class GlobalSet(Inbox):
     """An inbox of one slot: the global set 𝒦 that the coordinator publishes, and whether the vote was reset."""
 
-    def __init__(self, **told: Array):
-        self._told = {name: handed(value) for name, value in told.items()}
+    def __init__(self, **answer: Array):
+        self._values = {name: handed(value) for name, value in answer.items()}
 
     @property
     def fields(self) -> tuple[str, ...]:  # type: ignore[override]
         """The names of the fields: ``active``, and ``reset`` if agents may reset the vote."""
-        return tuple(self._told)
+        return tuple(self._values)
 
     @property
     def arrived(self) -> Array:
         """``(R, 1, 1)`` bool, all True: the global set always arrives."""
-        return np.ones((len(self._told["active"]), 1, 1), bool)
+        return np.ones((len(self._values["active"]), 1, 1), bool)
 
     def __getitem__(self, field: str) -> Array:
-        if field not in self._told:
-            raise KeyError(f"no field {field!r} in this inbox; its fields: {', '.join(self._told)}")
-        return self._told[field][:, None, None]
+        if field not in self._values:
+            raise KeyError(f"no field {field!r} in this inbox; its fields: {', '.join(self._values)}")
+        return self._values[field][:, None, None]
 
 
 def recommend(book: VoteState, rng: Streams) -> Array:
@@ -74,9 +74,9 @@ def measured(book: VoteState, right: Array, everyone: bool) -> dict[str, Array]:
     }
 
 
-def claimed(stop: str, vote_cost: int, eta: float, precision: float) -> tuple[Guarantee, ...]:
+def claimed(termination: str, vote_cost: int, eta: float, tolerance: float) -> tuple[Guarantee, ...]:
     """Return (ε, η)-privacy as Féraud et al. claim it for their vote; empty for any other vote, or without one."""
-    if stop == "coordinator" or vote_cost == 0:
+    if termination == "coordinator" or vote_cost == 0:
         return ()
     return (
         Guarantee(
@@ -85,7 +85,7 @@ def claimed(stop: str, vote_cost: int, eta: float, precision: float) -> tuple[Gu
             delta=0.0,
             adjacency=Adjacency(
                 "none: (ε, η)-privacy bounds how often an observer names an ε-optimal arm "
-                f"(ε = {precision:g}, η = {eta:g})",
+                f"(ε = {tolerance:g}, η = {eta:g})",
                 "none",
             ),
             view="an observer of one player's messages who knows the algorithm",

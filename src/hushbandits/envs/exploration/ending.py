@@ -43,40 +43,46 @@ def _voters(env: World) -> int:
 
 def check_end(env: World) -> None:
     """Raise ``ValueError`` if stop, horizon and moving means contradict each other, or a run may never end."""
-    if env.horizon is None and env.stop == "horizon":
-        raise ValueError("stop='horizon' needs a horizon, such as horizon=100_000")
-    if env.resets and env.stop != "horizon":
-        raise ValueError(f"resets=True needs stop='horizon', not {env.stop!r}")
-    if env.arms.moving and (env.idle == "leaves" or not env.law.unit_interval):
-        raise ValueError("drift and switches need idle='stays' (time is activations) and rewards in [0, 1]")
-    everyone, voters = env.judge == "everyone", _voters(env)
+    if env.horizon is None and env.termination == "horizon":
+        raise ValueError("termination='horizon' needs a horizon, such as horizon=100_000")
+    if env.allow_vote_resets and env.termination != "horizon":
+        raise ValueError(f"allow_vote_resets=True needs termination='horizon', not {env.termination!r}")
+    if env.arms.moving and (env.inactive_agents == "drop" or not env.law.unit_interval):
+        raise ValueError("drift and switches need inactive_agents='keep' (time is activations) and rewards in [0, 1]")
+    everyone, voters = env.termination_by == "everyone", _voters(env)
     mute = everyone or env.votes_needed > voters
-    if env.horizon is None and env.stop == "coordinator" and env.idle == "stays" and mute:
-        why = "judge='everyone'" if everyone else f"{env.votes_needed} votes needed of {voters} agents that act"
-        raise ValueError(f"no vote removes an arm ({why}) and no agent leaves (idle='stays'): {_HORIZON}")
+    if env.horizon is None and env.termination == "coordinator" and env.inactive_agents == "keep" and mute:
+        why = (
+            "termination_by='everyone'" if everyone else f"{env.votes_needed} votes needed of {voters} agents that act"
+        )
+        raise ValueError(f"no vote removes an arm ({why}) and no agent leaves (inactive_agents='keep'): {_HORIZON}")
 
 
 def admit(env: World, team: Team) -> None:
     """Raise ``ValueError`` if the team's runs cannot be decided or may never end; warn if votes have no effect."""
     voters = _voters(env)
-    short = env.judge == "coordinator" and env.votes_needed > voters
+    short = env.termination_by == "coordinator" and env.votes_needed > voters
     if not isinstance(team, VotingTeam):
-        counts = env.judge == "coordinator" and not short and _kept(env.wrappers) > 0
+        counts = env.termination_by == "coordinator" and not short and _kept(env.wrappers) > 0
         if env.horizon is None and not (team.ends and counts):
             raise ValueError(f"{team.name} may play for ever, as this env has no horizon: {_HORIZON}")
         return
     if short:
         sentence = f"{team.name} needs {env.votes_needed} votes to remove an arm, and {voters} agents act"
-        if env.stop == "coordinator":
+        if env.termination == "coordinator":
             raise ValueError(f"{sentence}: no run can be decided; take more agents, or a lower threshold")
         warnings.warn(f"{sentence}: each agent uses its own samples alone", stacklevel=3)
     if env.horizon is not None:
         return
     certain = env.votes_needed == 1 and not env.wrappers
-    leave, settle = env.idle == "leaves" and not team.plays_on, env.stop == "players" and not team.shared
+    leave, settle = (
+        env.inactive_agents == "drop" and not team.plays_on,
+        env.termination == "players" and not team.shared,
+    )
     if not (certain or leave or settle):
         raise ValueError(
-            f"{team.name} may wait for ever with stop={env.stop!r}, idle={env.idle!r}, {env.votes_needed} votes needed "
+            f"{team.name} may wait for ever with termination={env.termination!r}, "
+            f"inactive_agents={env.inactive_agents!r}, {env.votes_needed} votes needed "
             f"and {len(env.wrappers)} wrappers: {_HORIZON}"
         )
     if not team.plays_on and _tied(env):

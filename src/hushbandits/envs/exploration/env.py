@@ -52,54 +52,54 @@ class Exploration(Env):
         80 % of the events), or N weights.
     threshold : int, optional
         M; default ``⌊ln δ / ln β⌋``.
-    comparison : str
+    vote_rule : str
         ``">"`` (Rio et al.: arm k leaves when its votes exceed M) or ``">="`` (Féraud et al.).
     delta, beta : float
         δ and β of the default threshold.
     eta, xi : float
         η instead of β, and the probability ξ that a vote is lost: the default threshold is then
         ``⌊ln δ / ln η_ξ⌋`` with ``η_ξ = 1 − (1 − η)/(1 − ξ)^(K−1)`` (Rio et al., algorithm 3).
-    judge : str
+    termination_by : str
         Who decides.  ``"coordinator"``: it removes arms from 𝒦.  ``"everyone"``: votes remove nothing, each agent's
         own ballot must leave one arm, and a run is correct if every ballot leaves the best arm.
     vote_cost, round_cost : int
         Messages charged per new vote (or reset) and per round, 1 and 0 by default; ``"others"``: N − 1.  Baselines
         that share samples pay per round.
-    idle : str
-        The meaning of an empty arm set: ``"leaves"`` (Rio et al.: the agent is finished, P is renormalised over the
-        rest, no round is counted) or ``"stays"`` (Féraud et al.: the activation counts).
-    stop : str
+    inactive_agents : str
+        The meaning of an empty arm set: ``"drop"`` (Rio et al.: the agent is finished, P is renormalised over the
+        rest, no round is counted) or ``"keep"`` (Féraud et al.: the activation counts).
+    termination : str
         When a run ends: when the ``"coordinator"`` has ``|𝒦| ≤ 1`` (Rio et al.); when all ``"players"`` hold one arm
         (Féraud et al., algorithm 2, line 22); or only at the ``"horizon"``, judged by its regret.  A player holds 𝒦
         as of its last activation without the arms that it voted out, or 𝒦 itself if 𝒦 was one arm.  A run in which
         nothing can change any more ends too.
-    single : bool
+    one_arm_per_step : bool
         Whether an activation pulls one arm only; a larger set is then an error.
-    precision : float
+    tolerance : float
         ε: an arm within ε of the best is correct (`correct`).
-    strict : bool
+    require_confidence : bool
         Whether δ outside ``[η^N, η²]`` is an error (Féraud et al., algorithm 2), where votes decide by the default
         threshold.
     drift : float, optional
         By how much the means of all arms but the best fall per round, down to 0; default: the problem's, or 0 if
         `means` is given.
-    switches : int
+    n_change_points : int
         How often within the horizon the means move on by one arm, at equal distances.
-    resets : bool
+    allow_vote_resets : bool
         Whether agents may reset the vote by the message field ``reset``, which the coordinator obeys and passes on;
-        only with ``stop="horizon"``.
+        only with ``termination="horizon"``.
     permute_arms : bool
         Shuffle the arms of every run, so that no tie rule favours the best arm by its index.
     horizon : int, optional
         Rounds after which a run ends inconclusive; ``None``: never.
-    wrappers, speech, fields, runs
+    wrappers, extra_fields, fields, runs
         As in `Env`.
 
     Raises
     ------
     ValueError
-        A parameter out of its range, or two that contradict each other: `switches` or ``stop="horizon"`` without a
-        `horizon`, a threshold that removes every arm without a vote.
+        A parameter out of its range, or two that contradict each other: `n_change_points` or ``termination="horizon"``
+        without a `horizon`, a threshold that removes every arm without a vote.
 
     Notes
     -----
@@ -128,32 +128,39 @@ class Exploration(Env):
     #: The horizon is not among them: learners need one even where experiments have none.
     seed_fields: ClassVar[Mapping[str, str]] = {
         **{name: name for name in ("problem", "n_agents", "n_arms", "means", "rewards", "permute_arms", "drift")},
-        "agent_distribution": "agent_distribution", "n_change_points": "switches",
+        "agent_distribution": "agent_distribution", "n_change_points": "n_change_points",
     }  # fmt: skip
     fixed_length = False
-    public = ("threshold", "votes_needed", "comparison", "delta", "beta", "xi", "judge", "idle", "stop", "single",
-              "precision", "resets")  # fmt: skip
-    settings = ("eta", "strict", "vote_cost", "round_cost")
+    public = ("threshold", "votes_needed", "vote_rule", "delta", "beta", "xi", "termination_by", "inactive_agents",
+              "termination", "one_arm_per_step", "tolerance", "allow_vote_resets")  # fmt: skip
+    settings = ("eta", "require_confidence", "vote_cost", "round_cost")
     learner = ExplorationTask
     book: VoteState  # the state of the vote: phases and episodes write here
-    _reward_luck: Uniforms
+    _reward_stream: Uniforms
     _left: Array  # votes sent, if a wrapper sums them; otherwise these are the votes counted
 
     def __init__(
         self, *, problem: str = "P1", means: Sequence[float] | UniformMeans | None = None,
         rewards: str | Law | None = None, n_arms: int | None = None, n_agents: int = 64,
-        agent_distribution: str | Sequence[float] = "uniform", threshold: int | None = None, comparison: str = ">",
+        agent_distribution: str | Sequence[float] = "uniform", threshold: int | None = None, vote_rule: str = ">",
         delta: float = 0.05, beta: float = 0.5, eta: float | None = None, xi: float = 0.0,
-        judge: str = "coordinator", vote_cost: int = 1, round_cost: int | str = 0, idle: str = "leaves",
-        stop: str = "coordinator", single: bool = False, precision: float = 0.0, strict: bool = False,
-        drift: float | None = None, switches: int = 0, resets: bool = False, permute_arms: bool = True,
-        horizon: int | None = None, wrappers: Sequence[Wrapper] = (), speech: Fields | None = None,
-        fields: Fields | None = None, runs: int = 1,
+        termination_by: str = "coordinator", vote_cost: int = 1, round_cost: int | str = 0, inactive_agents: str =
+        "drop", termination: str = "coordinator", one_arm_per_step: bool = False, tolerance: float = 0.0,
+        require_confidence: bool = False, drift: float | None = None, n_change_points: int = 0, allow_vote_resets: bool
+        = False, permute_arms: bool = True, horizon: int | None = None, wrappers: Sequence[Wrapper] = (), extra_fields:
+        Fields | None = None, fields: Fields | None = None, runs: int = 1,
     ):  # fmt: skip
         self.horizon = None if horizon is None else count("horizon", horizon, 1, LONGEST)
         #: The arms' locations.
         self.arms = problem_arms(
-            problem, means, rewards, n_arms, drift, permute=permute_arms, switches=switches, horizon=self.horizon
+            problem,
+            means,
+            rewards,
+            n_arms,
+            drift,
+            permute=permute_arms,
+            n_change_points=n_change_points,
+            horizon=self.horizon,
         )
         self.law, n_arms = self.arms.law, self.arms.n_arms
         n_agents, runs = count("n_agents", n_agents, 1), count("runs", runs, 1)
@@ -163,35 +170,39 @@ class Exploration(Env):
         self.delta = real("delta", delta, 0, 1)
         self.beta = real("beta", beta, 0, 1) if eta is None else real("eta", eta, 0, 1)
         self.xi = real("xi", xi, 0, 1, closed="low")
-        self.judge = choice("judge", judge, ("coordinator", "everyone"))
+        self.termination_by = choice("termination_by", termination_by, ("coordinator", "everyone"))
         others = isinstance(round_cost, str) and round_cost == "others"
         per_round = n_agents - 1 if others else count("round_cost", round_cost, 0)
         self.costs = count("vote_cost", vote_cost, 0), per_round
-        self.comparison = choice("comparison", comparison, (">", ">="))
-        self.idle = choice("idle", idle, ("leaves", "stays"))
-        self.stop = choice("stop", stop, STOPS)
-        self.single = flag("single", single)
-        self.precision = real("precision", precision, 0, closed="low")
+        self.vote_rule = choice("vote_rule", vote_rule, (">", ">="))
+        self.inactive_agents = choice("inactive_agents", inactive_agents, ("drop", "keep"))
+        self.termination = choice("termination", termination, STOPS)
+        self.one_arm_per_step = flag("one_arm_per_step", one_arm_per_step)
+        self.tolerance = real("tolerance", tolerance, 0, closed="low")
         #: M, and votes that remove an arm.
-        self.threshold, self.votes_needed = self._quorum(n_arms, threshold, flag("strict", strict))
-        self.resets = flag("resets", resets)
+        self.threshold, self.votes_needed = self._quorum(
+            n_arms, threshold, flag("require_confidence", require_confidence)
+        )
+        self.allow_vote_resets = flag("allow_vote_resets", allow_vote_resets)
         check_end(self)
-        if self.stop == "horizon":
+        if self.termination == "horizon":
             self.fixed_length = True
             self.curve_metrics = ("regret", *type(self).curve_metrics)
-        super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, fields=fields, runs=runs)
+        super().__init__(
+            n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, extra_fields=extra_fields, fields=fields, runs=runs
+        )
         check_loss(self.xi, self.wrappers)
         self._sums_votes = "tally" in self.sent_fields
 
-    def _quorum(self, n_arms: int, threshold: int | None, strict: bool) -> tuple[int, int]:
-        everyone, local = self.judge == "everyone", confidence_under_loss(self.beta, self.xi, n_arms)
+    def _quorum(self, n_arms: int, threshold: int | None, require_confidence: bool) -> tuple[int, int]:
+        everyone, local = self.termination_by == "everyone", confidence_under_loss(self.beta, self.xi, n_arms)
         if threshold is not None:
             threshold = count("threshold", threshold, 0)
         else:
-            if strict and not everyone:  # an agent that never acts cannot vote
+            if require_confidence and not everyone:  # an agent that never acts cannot vote
                 check_confidence(self.delta, local, int((self.weights > 0).sum()))
             threshold = vote_threshold(self.delta, local)
-        needed = len(self.weights) + 1 if everyone else threshold + (self.comparison == ">")
+        needed = len(self.weights) + 1 if everyone else threshold + (self.vote_rule == ">")
         if needed < 1:
             raise ValueError(f"threshold={threshold} with comparison '>=' removes every arm without a vote")
         return threshold, needed
@@ -202,7 +213,7 @@ class Exploration(Env):
     @property
     def report(self) -> Fields:
         """Fields of a message: a vote bit per arm, and a reset bit if resets are allowed."""
-        reset = {"reset": Field((), "?")} if self.resets else {}
+        reset = {"reset": Field((), "?")} if self.allow_vote_resets else {}
         return {"vote": Field((self.n_arms,), "?"), **reset}
 
     @property
@@ -212,7 +223,7 @@ class Exploration(Env):
     def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Array:
         """Return every arm in 𝒦, or one of them if an activation pulls one arm."""
         arms = self.book.active[:, None] & self.book.live[:, None, None]
-        if self.single:
+        if self.one_arm_per_step:
             for row, rng in zip(arms[:, 0], rngs, strict=True):
                 left = np.flatnonzero(row)
                 row[:] = False
@@ -227,18 +238,18 @@ class Exploration(Env):
     def _offers(self, fields: Fields) -> Fields:
         if "tally" not in fields:
             require("the coordinator", ("vote",), fields)
-        told = {"active": Field((self.n_arms,), "?", latest=True)}
-        if not self.resets:
-            return told
+        answer = {"active": Field((self.n_arms,), "?", latest=True)}
+        if not self.allow_vote_resets:
+            return answer
         require("a vote that agents may reset", ("reset",), fields)
-        return {**told, "reset": Field((), "?")}
+        return {**answer, "reset": Field((), "?")}
 
     def _reset(self, rng: Streams, rows: Array | None = None) -> None:
         n, k = len(rng), self.n_arms
         self.arms.reset(rng, rows)
         turns = rng.reader((), ACTIVATION)
         first = turns.next()
-        set_rows(self, rows, _reward_luck=rng.reader((k,), REWARD), _turn_luck=turns)
+        set_rows(self, rows, _reward_stream=rng.reader((k,), REWARD), _turn_stream=turns)
         if self._sums_votes:
             set_rows(self, rows, _left=np.zeros((n, self.n_agents, k), bool))
         if rows is None:
@@ -261,23 +272,23 @@ class Exploration(Env):
     def _check_action(self, action: object) -> Array:
         arms = super()._check_action(action)
         assert isinstance(arms, np.ndarray)
-        if self.single and (arms.sum(2) > 1).any():
-            raise ValueError("action must be one arm per activation, or none, with single=True")
+        if self.one_arm_per_step and (arms.sum(2) > 1).any():
+            raise ValueError("action must be one arm per activation, or none, with one_arm_per_step=True")
         return arms
 
     def _pull(self, action: Array) -> Array:
         # One step per activation, pulled or not: an episode can read blocks.
-        luck, turns, book = self._reward_luck.next(), self._turn_luck.next(), self.book
+        uniforms, turns, book = self._reward_stream.next(), self._turn_stream.next(), self.book
         stand = self.arms.look(book.rounds)
         pulls = action[:, 0] & book.live[:, None]
-        reward = np.where(pulls, self.law.quantile(luck, stand.location), np.nan)
+        reward = np.where(pulls, self.law.quantile(uniforms, stand.location), np.nan)
         # The next agent is drawn here, so that it learns that it is next before it must act.
         self._who = book.who.copy()
         votes.pull_rows(pulls, stand.gap, turns, book)
         return reward[:, None]  # NaN where an arm was not pulled
 
     def _report(self) -> dict[str, Array]:
-        reset = {"reset": np.zeros((self.runs, 1), bool)} if self.resets else {}
+        reset = {"reset": np.zeros((self.runs, 1), bool)} if self.allow_vote_resets else {}
         return {"vote": np.zeros((self.runs, 1, self.n_arms), bool), **reset}
 
     def _spoken(self, message: Message) -> None:
@@ -295,17 +306,17 @@ class Exploration(Env):
             votes.count_rows(self._leaving_votes, heard, self._who, book)
         else:
             votes.add_rows(self._leaving_votes, heard, self._who, self._left, message["tally"][:, 0], book)
-        told = {}
-        if self.resets:
-            told["reset"] = message["reset"][:, 0] & heard
-            book.messages[:] += book.vote_cost * told["reset"]
-            for r in np.flatnonzero(told["reset"]):
+        answer = {}
+        if self.allow_vote_resets:
+            answer["reset"] = message["reset"][:, 0] & heard
+            book.messages[:] += book.vote_cost * answer["reset"]
+            for r in np.flatnonzero(answer["reset"]):
                 votes.clear(book, int(r))
                 if self._sums_votes:
                     self._left[r] = False
         votes.close_rows(self._who, read, book)
         self._who = book.who
-        return GlobalSet(active=book.active.copy(), **told)
+        return GlobalSet(active=book.active.copy(), **answer)
 
     # attrgetter is fast: every phase reads these.
     t: Array = property(attrgetter("book.rounds"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]
@@ -334,9 +345,9 @@ class Exploration(Env):
         if not self.wrappers:
             return -1.0, np.zeros((self.runs, CURSOR), np.uint64)
         only: Any = self.wrappers[0]
-        if only.drop_prob is None or not all(map(only.ships, ("send", "deliver", "tell"))):
+        if only.drop_prob is None or not all(map(only.ships, ("send", "deliver", "alter_own_reward"))):
             return None
-        return only.drop_prob, only._luck
+        return only.drop_prob, only._stream
 
     @contextmanager
     def played(self) -> Iterator[None]:
@@ -348,9 +359,9 @@ class Exploration(Env):
     def outcomes(self, r: int, size: int) -> Outcomes:
         """Return outcomes of the next `size` activations of run r; arms move only if each activation is a round."""
         stand = self.arms.look(np.arange(size) + self.book.rounds[r], run=r)
-        luck = self._reward_luck.take(r, size)
+        uniforms = self._reward_stream.take(r, size)
         gaps = np.ascontiguousarray(np.atleast_2d(stand.gap))
-        return Outcomes(self.law.quantile(luck, stand.location), gaps, self._turn_luck.take(r, size))
+        return Outcomes(self.law.quantile(uniforms, stand.location), gaps, self._turn_stream.take(r, size))
 
     # -- the end ------------------------------------------------------------------------------------------------
 
@@ -361,20 +372,20 @@ class Exploration(Env):
 
     def claimed_guarantees(self) -> tuple[Guarantee, ...]:
         """Return the guarantee that Féraud et al. claim for their vote."""
-        return coordinator.claimed(self.stop, self.costs[0], self.beta, self.precision)
+        return coordinator.claimed(self.termination, self.costs[0], self.beta, self.tolerance)
 
     @property
     def right(self) -> Array:
-        """Arms that are now within `precision` of the best, ``(R, K)`` bool."""
+        """Arms that are now within `tolerance` of the best, ``(R, K)`` bool."""
         means = self.means
-        return means >= means.max(1, keepdims=True) - self.precision - 1e-12 * (self.precision > 0)
+        return means >= means.max(1, keepdims=True) - self.tolerance - 1e-12 * (self.tolerance > 0)
 
     @property
     def correct(self) -> Array:
         """Runs in which every deciding party now holds a correct arm, ``(R,)`` bool."""
-        return votes.judged(self.book, self.right, self.judge == "everyone")[0]
+        return votes.judged(self.book, self.right, self.termination_by == "everyone")[0]
 
     def _metrics(self) -> dict[str, Array]:
         """Return the metrics of the vote, and ``regret`` if the run stops at the horizon, each ``(R,)``."""
-        regret = {"regret": self.book.regret.copy()} if self.stop == "horizon" else {}
-        return {**coordinator.measured(self.book, self.right, self.judge == "everyone"), **regret}
+        regret = {"regret": self.book.regret.copy()} if self.termination == "horizon" else {}
+        return {**coordinator.measured(self.book, self.right, self.termination_by == "everyone"), **regret}

@@ -46,20 +46,20 @@ def named_rows(ballots, good):
     """
     runs, n, k = ballots.shape
     named, placed = np.empty((runs, n)), np.zeros((runs, n))
-    told = np.empty(n, np.int64)
+    answer = np.empty(n, np.int64)
     for r in range(runs):
         all_right = good[r].sum()
         most = alike = 0
         for m in range(n):
-            told[m] = right = 0
+            answer[m] = right = 0
             for arm in range(k):
-                told[m] += ballots[r, m, arm]
+                answer[m] += ballots[r, m, arm]
                 right += good[r, arm] and not ballots[r, m, arm]
-            named[r, m] = right / (k - told[m]) if told[m] < k else all_right / k
-            alike = alike + 1 if told[m] == most else 1 if told[m] > most else alike
-            most = max(most, told[m])
+            named[r, m] = right / (k - answer[m]) if answer[m] < k else all_right / k
+            alike = alike + 1 if answer[m] == most else 1 if answer[m] > most else alike
+            most = max(most, answer[m])
         for m in range(n):
-            if told[m] == most:
+            if answer[m] == most:
                 placed[r, m] = 1 / alike
     return named, placed
 

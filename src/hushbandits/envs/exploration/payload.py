@@ -13,7 +13,7 @@ from hushbandits.core.random.philox import fill
 
 
 class VoteWindow(Channel):
-    """Channel that sums the votes of at least `window` activations by at least `min_cohort` different agents.
+    """Channel that sums the votes of at least `batch_window` activations by at least `min_cohort` different agents.
 
     Every agent that acts takes part, with zeros if it casts no vote.  A vote counts once: an agent remembers its
     votes.  When no agent is left to act, a window with enough agents closes early; the sum of any other window is
@@ -22,18 +22,18 @@ class VoteWindow(Channel):
     Parameters
     ----------
     by : Gathering
-        The wrapper.  Its `window` counts activations; ``None`` raises, because a round of exploration has one agent
-        and a sum would reveal its vote.  Its `min_cohort` is the fewest different agents per window.
+        The wrapper.  Its `batch_window` counts activations; ``None`` raises, because a round of exploration has one
+        agent and a sum would reveal its vote.  Its `min_cohort` is the fewest different agents per window.
     """
 
     def __init__(self, by: Gathering, env: World):
-        if by.window is None:
+        if by.batch_window is None:
             raise ValueError(
-                f"{by.name} needs a declared window in exploration, such as window=64: "
+                f"{by.name} needs a declared window in exploration, such as batch_window=64: "
                 f"a round has one active agent, so a sum over one round is that agent's message"
             )
         self._owner = by.name
-        self.window = integer("window", by.window, 2)
+        self.batch_window = integer("batch_window", by.batch_window, 2)
         self.min_cohort = integer("min_cohort", by.min_cohort, 2)
         if env.n_agents < self.min_cohort:
             raise ValueError(f"min_cohort={by.min_cohort} needs as many agents; n_agents={env.n_agents}")
@@ -66,7 +66,7 @@ class VoteWindow(Channel):
         self._cast[seat] |= vote
         self._cohort[seat] |= env.live
         self._seen += env.live
-        due = (self._seen >= self.window) | env.deserted
+        due = (self._seen >= self.batch_window) | env.deserted
         opened = due & (self._cohort.sum(1) >= self.min_cohort)
         sums = self._open(opened, env)
         self._seen[opened] = 0
@@ -131,16 +131,16 @@ class Votes(Payload):
     verbs: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(("drop", "shuffle", "seal"), ("vote",))
 
     @classmethod
-    def luck(cls, verb: str, env: World, rng: Streams) -> Array:
+    def stream(cls, verb: str, env: World, rng: Streams) -> Array:
         """Return cursors that advance only for agents that vote."""
         cls.answers(verb)
         return rng.cursors(part=verb)
 
-    def drop(self, rate: Array | float, luck: Array) -> Self:
+    def drop(self, rate: Array | float, stream: Array) -> Self:
         """Drop single votes, not whole ballots, with probability `rate`."""
         vote, u = self["vote"] & self["sent"][:, :, None], np.empty(self["vote"].shape[2])
         for r in np.flatnonzero(vote.any((1, 2))):  # only agents that vote can lose votes
-            fill(luck, r, u)
+            fill(stream, r, u)
             vote[r, 0] &= u >= rate
         return self.but(vote=vote)
 

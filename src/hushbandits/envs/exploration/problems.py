@@ -37,12 +37,12 @@ def problem_arms(
     n_arms: int | None,
     drift: float | None,
     permute: bool = True,
-    switches: int = 0,
+    n_change_points: int = 0,
     horizon: int | None = None,
 ) -> Arms:
     """Return a problem's arms, or user-defined ones; a problem's last mean is repeated for arms beyond its ten.
 
-    The arguments are those of `Exploration`; `permute`, `switches` and `horizon` are of `Arms`.
+    The arguments are those of `Exploration`; `permute`, `n_change_points` and `horizon` are of `Arms`.
 
     Examples
     --------
@@ -56,7 +56,9 @@ def problem_arms(
     if means is None:
         means = known.means
     law = known.rewards if rewards is None else rewards
-    return Arms(means, law, n_arms=n_arms, permute=permute, drift=drift, switches=switches, horizon=horizon)
+    return Arms(
+        means, law, n_arms=n_arms, permute=permute, drift=drift, n_change_points=n_change_points, horizon=horizon
+    )
 
 
 def vote_threshold(delta: float, beta: float) -> int:
@@ -93,7 +95,7 @@ def check_confidence(delta: float, eta: float, n_agents: int) -> None:
         return
     raise ValueError(
         f"delta={delta:g} must lie in [η^N, η²] = [{eta**n_agents:.6g}, {eta**2:.6g}] for eta={eta:g} and "
-        f"n_agents={n_agents}; {hint}, and strict=False runs it anyway"
+        f"n_agents={n_agents}; {hint}, and require_confidence=False runs it anyway"
     )
 
 

@@ -20,7 +20,7 @@ class VotePicture(Picture):
 
     @property
     def _judged(self) -> bool:
-        return bool(self.core.judge == "coordinator")
+        return bool(self.core.termination_by == "coordinator")
 
     def say(self) -> list[str]:
         core: World = self.core

@@ -47,7 +47,7 @@ class ExplorationTask(VotePicture):
     def __init__(self, core: World, **options: Any):
         # A team does not know the agents' activation probabilities.
         voters = int((getattr(core, "weights", np.ones(core.n_agents)) > 0).sum())
-        if core.judge == "coordinator" and core.votes_needed > voters:
+        if core.termination_by == "coordinator" and core.votes_needed > voters:
             warnings.warn(
                 f"no arm can ever be voted out: votes_needed={core.votes_needed} (from delta and beta or eta, or "
                 f"threshold) is more than the {voters} agents that act, and each has one vote per arm",
@@ -62,10 +62,10 @@ class ExplorationTask(VotePicture):
     def _codings(self) -> dict[str, Coding]:
         core = self.core
         k = core.n_arms
-        first = [k + 1] if core.single else [2] * k
+        first = [k + 1] if core.one_arm_per_step else [2] * k
         several = Coding(spaces.MultiDiscrete([*first, *[2] * k]), self._as_is, self._bits)
-        native = several if core.single else several._replace(space=spaces.MultiBinary(2 * k))
-        if core.single:
+        native = several if core.one_arm_per_step else several._replace(space=spaces.MultiBinary(2 * k))
+        if core.one_arm_per_step:
             few = Coding(spaces.Discrete(2 * k + 1), self._from_one, self._one)
         else:
             few = Coding(spaces.Discrete(k + 1), self._from_vote, self._vote)
@@ -107,7 +107,7 @@ class ExplorationTask(VotePicture):
         inside = self.observations[..., self.layout["active"]] > 0
         pulls, votes = inside & acts, self._open() & speaks
         bits = np.stack([np.ones_like(votes), votes], -1).reshape(*votes.shape[:2], -1)
-        if self.core.single:
+        if self.core.one_arm_per_step:
             return np.concatenate([pulls, np.ones_like(acts), bits], -1)
         return np.concatenate([np.stack([np.ones_like(pulls), pulls], -1).reshape(bits.shape), bits], -1)
 
@@ -121,7 +121,7 @@ class ExplorationTask(VotePicture):
         """Return the acting agent's set of arms."""
         core = self.core
         asked = action[self._runs[:, None], self.obs.who, : -core.n_arms]
-        return asked == np.arange(core.n_arms) if core.single else asked.astype(bool)
+        return asked == np.arange(core.n_arms) if core.one_arm_per_step else asked.astype(bool)
 
     def pulled(self, obs: Observation) -> None:
         """Add the rewards of the pulls to the observation."""

@@ -54,21 +54,12 @@ def open_votes(env: World, runs: int) -> VoteState:
     weights, n, k = env.weights, env.n_agents, env.n_arms
     vote_cost, round_cost = env.costs
     book = VoteState(
-        weights, env.idle == "leaves", env.votes_needed, STOPS[env.stop], -1 if env.horizon is None else env.horizon,
-        vote_cost, round_cost,
-        live=np.ones(runs, bool),
-        rounds=np.zeros(runs, np.int64),
-        messages=np.zeros(runs, np.int64),
-        regret=np.zeros(runs),
-        active=np.empty((runs, k), bool),
-        sent=np.empty((runs, n, k), bool),
-        counted=np.empty((runs, n, k), bool),
-        votes=np.empty((runs, k), np.int64),
-        who=np.zeros(runs, np.int64),
-        pool=np.tile(weights > 0, (runs, 1)),
-        cumulative=np.empty((runs, n)),
-        holds=np.empty((runs, n), np.int64),
-        open_seats=np.empty((runs, 2), np.int64),
+        weights, env.inactive_agents == "drop", env.votes_needed, STOPS[env.termination], -1 if env.horizon is None else
+        env.horizon, vote_cost, round_cost, live=np.ones(runs, bool), rounds=np.zeros(runs, np.int64),
+        messages=np.zeros(runs, np.int64), regret=np.zeros(runs), active=np.empty((runs, k), bool), sent=np.empty((runs,
+        n, k), bool), counted=np.empty((runs, n, k), bool), votes=np.empty((runs, k), np.int64), who=np.zeros(runs,
+        np.int64), pool=np.tile(weights > 0, (runs, 1)), cumulative=np.empty((runs, n)), holds=np.empty((runs, n),
+        np.int64), open_seats=np.empty((runs, 2), np.int64),
     )  # fmt: skip
     return book
 

@@ -126,7 +126,7 @@ def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[.
             arms[:] = False
             pulled = plan(state, r, seat, p, standing, arms, draws[at])
             if player.single and pulled > 1:
-                raise ValueError("action must be one arm per activation, or none: single=True")
+                raise ValueError("action must be one arm per activation, or none: one_arm_per_step=True")
             if pulled == 0 and leaves:
                 deserted = not retire(weights, pool, cumulative, n)
             else:
@@ -192,9 +192,13 @@ class VotingTeam(Team):
         """Raise ``ValueError`` if the routine needs resets, several arms or rewards in [0, 1] that env lacks."""
         routine = self.routine(env.n_arms)
         if routine.resets and "reset" not in env.fields:
-            raise ValueError(f"{self.name} resets the vote, but this env does not allow it: build it with resets=True")
-        if routine.several and env.single:
-            raise ValueError(f"{self.name} pulls several arms per activation, but this env allows one (single=True)")
+            raise ValueError(
+                f"{self.name} resets the vote, but this env does not allow it: build it with allow_vote_resets=True"
+            )
+        if routine.several and env.one_arm_per_step:
+            raise ValueError(
+                f"{self.name} pulls several arms per activation, but this env allows one (one_arm_per_step=True)"
+            )
         if routine.unit_interval:
             check_unit_rewards(self.name, env)
 
@@ -205,7 +209,7 @@ class VotingTeam(Team):
         self._state = self._routine.state(runs, n, k)
         self._fresh = self._routine.state(1, 1, k)
         self._draws, self._noises = rng.reader((self._routine.draws,), DRAWS), rng.cursors(part=NOISE)
-        self._noise = np.empty((runs, self._routine.luck))
+        self._noise = np.empty((runs, self._routine.uniforms))
         for r in range(runs):
             fill(self._noises, r, self._noise[r])
         self._active = np.ones((runs, k), bool)
@@ -280,7 +284,9 @@ class VotingTeam(Team):
         """Play run r until round `goal`."""
         rounds, k = env.book.rounds, env.n_arms
         at, outcomes, draws = 0, None, np.empty((0, 0))
-        player = Player(self._state, self._p, self.shared, self._resets, env.single, self._noises, self._noise)
+        player = Player(
+            self._state, self._p, self.shared, self._resets, env.one_arm_per_step, self._noises, self._noise
+        )
         loss = Loss(rate, lost)
         while env.book.live[r] and rounds[r] < goal:
             if outcomes is None or at == len(outcomes.turns):

@@ -51,12 +51,12 @@ class Feedback(Env):
         T, the users of each server; a block is cut there.
     permute_arms : bool
         Shuffle the arms of every run.
-    switches : int
+    n_change_points : int
         How often within the horizon the means move on by one arm, at equal distances.  A block is cut there, so
         all its users see the same means.
-    users : str
-        ``"pooled"`` draws only the sum of a block.  ``"each"`` simulates users one by one, as a real secure
-        aggregation needs; memory is then runs × servers × the longest block.  The analyzer's output has the same
+    simulate_users : str
+        ``"aggregate"`` draws only the sum of a block.  ``"individual"`` simulates users one by one, as a real
+        secure aggregation needs; memory is then runs × servers × the longest block.  The analyzer's output has the same
         distribution in both.
     wrappers, runs
         As in `Env`.
@@ -95,10 +95,10 @@ class Feedback(Env):
     payload = Blocks
     seed_fields: ClassVar[Mapping[str, str]] = {
         **{name: name for name in ("n_agents", "n_arms", "means", "rewards", "horizon", "permute_arms")},
-        "n_change_points": "switches",
+        "n_change_points": "n_change_points",
     }
     linear = True
-    public = ("mechanism", "users", "served")
+    public = ("mechanism", "simulate_users", "served")
     learner = FeedbackTask
     served: Array  # (R, M) users so far
     _blocks: Array
@@ -116,10 +116,10 @@ class Feedback(Env):
         rewards: str | Law = "clipped-gaussian",
         horizon: int = 1_000_000,
         permute_arms: bool = True,
-        switches: int = 0,
-        users: str = "pooled",
+        n_change_points: int = 0,
+        simulate_users: str = "aggregate",
         wrappers: Sequence[Wrapper] = (),
-        speech: Fields | None = None,
+        extra_fields: Fields | None = None,
         fields: Fields | None = None,
         runs: int = 1,
     ):
@@ -132,18 +132,22 @@ class Feedback(Env):
             n_arms = 10
         self.horizon = count("horizon", horizon, 1, LONGEST)
         #: The arms' locations, by the number of users that a server has had.
-        self.arms = Arms(means, self.law, n_arms=n_arms, permute=permute_arms, switches=switches, horizon=self.horizon)
+        self.arms = Arms(
+            means, self.law, n_arms=n_arms, permute=permute_arms, n_change_points=n_change_points, horizon=self.horizon
+        )
         n_arms = self.arms.n_arms
         n_agents, runs = count("n_agents", n_agents, 1), count("runs", runs, 1)
         own = float(runs) * (300.0 * n_agents + 24.0 * n_arms)
         affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
-        self.users = choice("users", users, ("pooled", "each"))
-        super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, fields=fields, runs=runs)
+        self.simulate_users = choice("simulate_users", simulate_users, ("aggregate", "individual"))
+        super().__init__(
+            n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, extra_fields=extra_fields, fields=fields, runs=runs
+        )
 
     @property
     def report(self) -> Fields:
         """Fields of a block's report: rewards (a `Cohort`), size and, if individuals can be read, ``users``."""
-        return {**_REPORT, "users": Field()} if self.users == "each" else dict(_REPORT)
+        return {**_REPORT, "users": Field()} if self.simulate_users == "individual" else dict(_REPORT)
 
     @property
     def actions(self) -> Fields:
@@ -191,7 +195,7 @@ class Feedback(Env):
     def _report(self) -> Message:
         location = self._location
         crowd: Cohort
-        if self.users == "pooled":
+        if self.simulate_users == "aggregate":
             crowd = Pooled(self._n, self.law, location, self._blocks.copy(), self._rounded)
         else:
             most = int(self._n.max())

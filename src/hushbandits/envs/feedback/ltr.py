@@ -272,9 +272,9 @@ class LTR(Feedback):
         n_agents: int = 1,
         horizon: int = 1_000_000,
         permute_arms: bool = True,
-        users: str = "pooled",
+        simulate_users: str = "aggregate",
         wrappers: Sequence[Wrapper] = (),
-        speech: Fields | None = None,
+        extra_fields: Fields | None = None,
         fields: Fields | None = None,
         runs: int = 1,
     ):
@@ -289,5 +289,5 @@ class LTR(Feedback):
         self.source = str(file) if file else "ltr-small.txt, shipped with hushbandits: made-up rows, not a data set"
         super().__init__(
             n_agents=n_agents, means=list(range(arms)), rewards=law, horizon=horizon, permute_arms=permute_arms,
-            users=users, wrappers=wrappers, speech=speech, fields=fields, runs=runs,
+            simulate_users=simulate_users, wrappers=wrappers, extra_fields=extra_fields, fields=fields, runs=runs,
         )  # fmt: skip

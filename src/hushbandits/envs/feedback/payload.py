@@ -18,8 +18,10 @@ _CODE = Field(dtype="i8")
 
 
 def _one_by_one(by: Gathering, env: World) -> None:
-    if by.protocol is not None and getattr(env, "users", "each") != "each":
-        raise ValueError(f'{by.name} with protocol={by.protocol!r} needs individual users: give the env users="each"')
+    if by.protocol is not None and getattr(env, "simulate_users", "individual") != "individual":
+        raise ValueError(
+            f'{by.name} with protocol={by.protocol!r} needs individual users: give the env simulate_users="individual"'
+        )
 
 
 class ShuffledUsers(Channel):
@@ -64,7 +66,7 @@ class SealedBlocks(Channel):
         _one_by_one(by, env)
         self._encodes = "modulus" not in fields  # no mechanism before it: raw rewards
         if self._encodes:
-            by.room("a block of n users up to horizon", env.horizon, env.horizon * by.grid + 1)
+            by.room("a block of n users up to horizon", env.horizon, env.horizon * by.quantization_levels + 1)
         needed = by.needed(env)
         self._needed: Kinds[int] | None = None if needed is None else Kinds(lambda n: (needed(n),), np.int64)
         sealed = {k: f for k, f in fields.items() if k != "users"}
@@ -80,8 +82,8 @@ class SealedBlocks(Channel):
         by = self._by
         if self._encodes:
             crowd: Cohort = message["reward"]
-            modulus = crowd.planned * by.grid + 1
-            message = message.encode(np.full(crowd.planned.shape, by.grid), self._rngs)
+            modulus = crowd.planned * by.quantization_levels + 1
+            message = message.encode(np.full(crowd.planned.shape, by.quantization_levels), self._rngs)
             message = message.but(modulus=modulus, bits=_bits(modulus))
         crowd = message["reward"]
         least: Array | int = by.min_cohort
@@ -107,7 +109,7 @@ class SealedBlocks(Channel):
         if not self._encodes:
             return inbox
         assert isinstance(inbox, BlockInbox)
-        return inbox.decoded(inbox.total("reward") / self._by.grid)
+        return inbox.decoded(inbox.total("reward") / self._by.quantization_levels)
 
 
 def _bits(modulus: Array) -> Array:
@@ -124,7 +126,7 @@ class Blocks(Payload):
     named = False
 
     @classmethod
-    def luck(cls, verb: str, env: World, rng: Streams) -> Draws:
+    def stream(cls, verb: str, env: World, rng: Streams) -> Draws:
         """Return one generator per run, because the number of draws depends on the blocks."""
         cls.answers(verb)
         return Draws(rng, verb)
@@ -138,16 +140,16 @@ class Blocks(Payload):
             done = " and ".join(VERBS.get(other, other) for other in sorted(late))
             raise ValueError(
                 f"{name} replaces rewards, and they have been {done} by a wrapper before it: put {name} first, or give "
-                f'the env users="each"'
+                f'the env simulate_users="individual"'
             )
 
-    def drop(self, rate: Array | float, luck: Rngs) -> Self:
+    def drop(self, rate: Array | float, stream: Rngs) -> Self:
         """Drop users with probability `rate`."""
-        return self.but(reward=self["reward"].drop(rate, luck))
+        return self.but(reward=self["reward"].drop(rate, stream))
 
-    def replace(self, rate: Array | float, law: Law, location: float, luck: Rngs) -> Self:
+    def replace(self, rate: Array | float, law: Law, location: float, stream: Rngs) -> Self:
         """Replace users' rewards with probability `rate` by draws from `law`."""
-        return self.but(reward=self["reward"].replace(rate, law, location, luck))
+        return self.but(reward=self["reward"].replace(rate, law, location, stream))
 
     def map(self, function: Callable[[Array], Array]) -> Self:
         """Apply `function` to every user's reward."""
@@ -157,13 +159,13 @@ class Blocks(Payload):
         """Clip every user's reward to [0, 1], if some may lie outside."""
         return self if self["reward"].inside() else super().clip()
 
-    def add(self, noise: Callable[[int], Noise], luck: Rngs) -> Self:
+    def add(self, noise: Callable[[int], Noise], stream: Rngs) -> Self:
         """Add independent noise to every user's reward."""
-        return self.but(reward=self["reward"].add(noise, luck))
+        return self.but(reward=self["reward"].add(noise, stream))
 
-    def encode(self, g: Array, luck: Rngs) -> Self:
+    def encode(self, g: Array, stream: Rngs) -> Self:
         """Encode every user's reward in fixed point."""
-        return self.but(reward=self["reward"].encode(g, luck))
+        return self.but(reward=self["reward"].encode(g, stream))
 
     def modulo(self, m: Array) -> Self:
         """Reduce every user's message mod m; the receiver must know m."""

@@ -74,7 +74,7 @@ class Pooled(Cohort):
     >>> crowd.values()
     Traceback (most recent call last):
         ...
-    ValueError: a pool has no individuals, only a sum; make the env with users="each"
+    ValueError: a pool has no individuals, only a sum; make the env with simulate_users="individual"
     """
 
     def __init__(self, planned: Array, law: Law, location: Array, cursors: Array, rounded: Rounded | None = None):
@@ -210,7 +210,7 @@ class Pooled(Cohort):
 
     def values(self) -> Array:
         """Raise ``ValueError``: a pool has no individuals."""
-        raise ValueError('a pool has no individuals, only a sum; make the env with users="each"')
+        raise ValueError('a pool has no individuals, only a sum; make the env with simulate_users="individual"')
 
 
 def _inside(part: _Part) -> bool:

@@ -7,12 +7,12 @@ from typing import Any
 from hushbandits.core import Array, Observation, World, Wrapper, locked
 
 
-def by_luck(wrapper: Wrapper, only_drops: bool) -> bool:
+def by_uniforms(wrapper: Wrapper, only_drops: bool) -> bool:
     """Return whether a wrapper only drops reports or replaces their rewards, whatever their content."""
     cls = type(wrapper)
     if wrapper.drop_prob is not None:
-        return cls.tell is Wrapper.tell and cls.deliver is Wrapper.deliver
-    ours = all(map(wrapper.ships, ("send", "deliver", "tell")))
+        return cls.alter_own_reward is Wrapper.alter_own_reward and cls.deliver is Wrapper.deliver
+    ours = all(map(wrapper.ships, ("send", "deliver", "alter_own_reward")))
     return not only_drops and wrapper.verbs == ("replace",) and ours
 
 
@@ -21,7 +21,9 @@ def posts_states(env: World) -> bool:
     if len(env.wrappers) != 1 or not env.law.unit_interval:
         return False
     wrapper = env.wrappers[0]
-    return wrapper.poster is not None and all(map(wrapper.ships, ("reset", "send", "deliver", "tell", "told")))
+    return wrapper.poster is not None and all(
+        map(wrapper.ships, ("reset", "send", "deliver", "alter_own_reward", "published"))
+    )
 
 
 class Course:
@@ -40,7 +42,7 @@ class Course:
 
     Attributes
     ----------
-    luck : Uniforms
+    uniforms : Uniforms
         The random stream of the rewards.
     ring, slots : Ring, Slots
         Posts, and the slots in which they arrive.
@@ -54,7 +56,7 @@ class Course:
 
     def __init__(self, env: Any, fields: tuple[str, ...], poster: Wrapper | None):
         self._env, self.fields, self.poster = env, fields, poster
-        self.luck, self.ring, self.slots = env._luck, env._ring, env.slots
+        self.uniforms, self.ring, self.slots = env._uniforms, env._ring, env.slots
         self.regret, self.messages, self.edges = env._regret, env._messages, env._edges
 
     @property

@@ -74,7 +74,8 @@ class DuelingNetwork(CoopNetwork):
     preferences : (A, A) sequence
         P(i beats j), with ``P_ij + P_ji = 1``, ½ on the diagonal and a Condorcet winner.
     **rest
-        As in `CoopNetwork`, without the parameters of its arms (`means`, `n_arms`, `rewards`, `drift`, `switches`).
+        As in `CoopNetwork`, without the parameters of its arms (`means`, `n_arms`, `rewards`, `drift`,
+        `n_change_points`).
 
     Raises
     ------
@@ -99,7 +100,7 @@ class DuelingNetwork(CoopNetwork):
     seed_fields: ClassVar[Mapping[str, str]] = {**CoopNetwork.seed_fields, "preferences": "preferences"}
 
     def __init__(self, *, preferences: Sequence[Sequence[float]] = _RANKED, **rest: Any):
-        for name in ("means", "n_arms", "rewards", "drift", "switches"):
+        for name in ("means", "n_arms", "rewards", "drift", "n_change_points"):
             if name in rest:
                 raise TypeError(f"{name}={shown(rest[name])} is no parameter of a duel; give preferences instead")
         matrix = reals("preferences", preferences)

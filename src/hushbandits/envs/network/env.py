@@ -12,10 +12,10 @@ from hushbandits.core import Array, Fields, Payload, Streams, Wrapper, affordabl
 from hushbandits.core.random.names import GRAPH
 from hushbandits.core.random.rewards import Law, RepeatingMeans, UniformMeans
 from hushbandits.core.utils import choice, count, integer, probability, real
-from hushbandits.envs.network.course import Course, by_luck, posts_states
+from hushbandits.envs.network.course import Course, by_uniforms, posts_states
 from hushbandits.envs.network.graphs import connected_erdos_renyi
 from hushbandits.envs.network.payload import GraphReports
-from hushbandits.envs.network.places import LIVES, Places, placed
+from hushbandits.envs.network.places import SHARES_OF_DIAMETER, Places, placed
 from hushbandits.envs.network.reach import Links, links
 from hushbandits.envs.network.slots import Ring, SlotInbox
 from hushbandits.envs.network.task import NetworkTask
@@ -39,26 +39,26 @@ class CoopNetwork(Rounds):
         run), or any connected undirected graph of M nodes.
     edge_probability : float
         p of ``erdos-renyi``.
-    life : int, str or None
+    max_hops : int, str or None
         γ: the most hops that a message travels.  0: no messages; ``None``: unlimited; or ``"diameter"``,
         ``"diameter/2"`` (rounded down; also ``"floor(diameter/2)"``), ``"ceil(diameter/2)"``.
-    edge_loss : float
+    edge_failure_prob : float
         Probability that an edge fails in a round and loses all messages on it, independently over edges and rounds.
         A post may then arrive late, by a detour, or never (see `hushbandits.envs.network.lossy_transport`).
-    extra_delay : int
+    hop_delay : int
         Additional rounds that each hop takes.
     routing : str
         ``"flood"``: along every edge, to all agents within γ hops.  ``"tree"``: along a shortest-path tree, from its
         root to all agents, and from each agent to the root alone.
     root : int or str
         The root of the tree: an agent, or ``"median"``, the graph median ``argmin_v Σ_w d(v, w)``.
-    wrappers, speech, fields, runs
+    wrappers, extra_fields, fields, runs
         As in `Env`.
 
     Raises
     ------
     ValueError
-        A parameter out of its range, or a tree with `edge_loss` or with corrupting relays.
+        A parameter out of its range, or a tree with `edge_failure_prob` or with corrupting relays.
 
     Notes
     -----
@@ -79,8 +79,8 @@ class CoopNetwork(Rounds):
     """
 
     setting = "network"
-    public = ("distance", "adjacency", "diameter", "slots", "life", "edge_loss", "extra_delay", "routing", "root",
-              "most_arrivals")  # fmt: skip
+    public = ("distance", "adjacency", "diameter", "slots", "max_hops", "edge_failure_prob", "hop_delay", "routing",
+              "root", "most_arrivals")  # fmt: skip
     settings = ("graph", "edge_probability")
     learner = NetworkTask
     payload = GraphReports
@@ -98,46 +98,49 @@ class CoopNetwork(Rounds):
         rewards: str | Law = "bernoulli",
         graph: str | nx.Graph = "cycle",
         edge_probability: float = 0.1,
-        life: int | str | None = None,
-        edge_loss: float = 0.0,
-        extra_delay: int = 0,
+        max_hops: int | str | None = None,
+        edge_failure_prob: float = 0.0,
+        hop_delay: int = 0,
         routing: str = "flood",
         root: int | str = "median",
         horizon: int = 10_000,
         permute_arms: bool = True,
         drift: float = 0.0,
-        switches: int = 0,
+        n_change_points: int = 0,
         wrappers: Sequence[Wrapper] = (),
-        speech: Fields | None = None,
+        extra_fields: Fields | None = None,
         fields: Fields | None = None,
         runs: int = 1,
     ):
         n_agents = count("n_agents", n_agents, 1)
         self.edge_probability = real("edge_probability", edge_probability, 0, 1, closed="high")
-        if isinstance(life, str):
-            if life not in LIVES:
-                raise ValueError(f"life={life!r} must be an integer ≥ 0, None, or one of {', '.join(LIVES)}")
-        elif life is not None:
-            count("life", life, 0)
-        self.life = life
-        self.edge_loss = probability("edge_loss", edge_loss)
-        self.extra_delay = count("extra_delay", extra_delay, 0)
+        if isinstance(max_hops, str):
+            if max_hops not in SHARES_OF_DIAMETER:
+                raise ValueError(
+                    f"max_hops={max_hops!r} must be an integer ≥ 0, None, or one of {', '.join(SHARES_OF_DIAMETER)}"
+                )
+        elif max_hops is not None:
+            count("max_hops", max_hops, 0)
+        self.max_hops = max_hops
+        self.edge_failure_prob = probability("edge_failure_prob", edge_failure_prob)
+        self.hop_delay = count("hop_delay", hop_delay, 0)
         self.routing = choice("routing", routing, ("flood", "tree"))
         self._root = root if isinstance(root, str) and root == "median" else integer("root", root, 0, n_agents - 1)
-        if self.routing == "tree" and self.edge_loss:
-            raise ValueError(f"edge_loss={edge_loss!r} needs routing='flood': a tree has no detours")
+        if self.routing == "tree" and self.edge_failure_prob:
+            raise ValueError(f"edge_failure_prob={edge_failure_prob!r} needs routing='flood': a tree has no detours")
         self._random_graph = isinstance(graph, str) and graph == "erdos-renyi"
         runs = count("runs", runs, 1)
         if self._random_graph:
             affordable(f"runs={runs} of n_agents={n_agents} on graph=erdos-renyi", 64.0 * n_agents**2 * runs)
         else:
-            self._stand(placed(graph, n_agents, life, 1 + self.extra_delay, self.routing, self._root))
+            self._stand(placed(graph, n_agents, max_hops, 1 + self.hop_delay, self.routing, self._root))
         super().__init__(
             n_agents=n_agents, n_arms=n_arms, means=means, rewards=rewards, horizon=horizon, permute_arms=permute_arms,
-            drift=drift, switches=switches, wrappers=wrappers, speech=speech, fields=fields, runs=runs,
+            drift=drift, n_change_points=n_change_points, wrappers=wrappers, extra_fields=extra_fields, fields=fields,
+            runs=runs,
         )  # fmt: skip
         self._relays: list[Any] = [w for w in self.wrappers if "relay" in w.verbs]
-        self._lossy = bool(self.edge_loss or self._relays)  # whether copies of one post may differ
+        self._lossy = bool(self.edge_failure_prob or self._relays)  # whether copies of one post may differ
         if self._relays:
             require(f"{self._relays[0].name} at relays", ("reward",), self.sent_fields)
             if self.routing == "tree":
@@ -171,13 +174,13 @@ class CoopNetwork(Rounds):
         """Largest number of messages that can reach an agent in a round."""
         senders = self.n_agents - 1 if self._random_graph else int(self.slots.degree.max(initial=0))
         # If edges fail, posts of several rounds may arrive at once, over paths of different lengths.
-        late = self.n_agents - 1 if self.life is None or self._random_graph else int(self.slots.life.max())
-        return senders * (max(1, late) if self.edge_loss else 1)
+        late = self.n_agents - 1 if self.max_hops is None or self._random_graph else int(self.slots.max_hops.max())
+        return senders * (max(1, late) if self.edge_failure_prob else 1)
 
     @property
     def reductions(self) -> tuple[str, ...]:
         """Return the inbox's reductions: a tally; and a mix, if messages reach neighbours only, within the round."""
-        near = self.slots.depth == 1 if not self._random_graph else self.life == 1 and not self.extra_delay
+        near = self.slots.depth == 1 if not self._random_graph else self.max_hops == 1 and not self.hop_delay
         gossip = near and self.routing == "flood" and "sender" in self.inbox_fields and not self._lossy
         return (*super().reductions, *(("mix",) if gossip else ()))
 
@@ -187,12 +190,12 @@ class CoopNetwork(Rounds):
         if self._random_graph:
             drawn = [links(connected_erdos_renyi(m, self.edge_probability, its)) for its in rng.generators(GRAPH)]
             set_rows(self, rows, _drawn=drawn)
-            self._stand(Places(self._drawn, self.life, 1 + self.extra_delay, self.routing, self._root))
+            self._stand(Places(self._drawn, self.max_hops, 1 + self.hop_delay, self.routing, self._root))
         if self._lossy:
             from hushbandits.envs.network.lossy_transport import LossyTransport  # imported late: few runs use it
 
             if rows is None:
-                self._hops = LossyTransport(self, rng, self.edge_loss, self._relays)
+                self._hops = LossyTransport(self, rng, self.edge_failure_prob, self._relays)
             else:
                 self._hops.reset(rng, rows)
                 if self._random_graph:
@@ -232,7 +235,7 @@ class CoopNetwork(Rounds):
         to, who, delay, posted = to[came], who[came], delay[came], posted[came]
         # a copy reaches distance d from the neighbours at distance d − 1
         ways, hops = self._places.trees
-        last = hops[g][who] == delay[:, None] // (1 + self.extra_delay) - 1
+        last = hops[g][who] == delay[:, None] // (1 + self.hop_delay) - 1
         which, via = np.nonzero(ways[g][to] & last)
         to, who, posted = to[which], who[which], posted[which]
         arm = ring.values["arm"][posted % ring.depth, run, who] if "arm" in ring.values else np.full(len(to), -1)
@@ -259,7 +262,9 @@ class CoopNetwork(Rounds):
             or not self._abreast
             or self._phase not in ("pull", "over")
             or self._lossy
-            or not (posts_states(self) if states else all(by_luck(wrapper, only_drops) for wrapper in self.wrappers))
+            or not (
+                posts_states(self) if states else all(by_uniforms(wrapper, only_drops) for wrapper in self.wrappers)
+            )
         ):
             return None
         return Course(self, tuple(fields), self.wrappers[0] if states else None)

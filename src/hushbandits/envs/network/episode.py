@@ -73,7 +73,7 @@ class NetworkTeam(Team):
         """Pass the own reward to the rules; return the message that they post."""
         rules = self.rules
         made = self.made(rules)
-        if "reward" not in self.told:  # own rewards are withheld
+        if "reward" not in self.required_own_reward:  # own rewards are withheld
             return None if self._t > self.quiet else {"arm": self._arm, "sent": np.zeros(self._arm.shape, bool)}
         made.learn(self.state, self._arm, reward)
         said: Message = {"arm": self._arm, "reward": reward}
@@ -165,7 +165,7 @@ class _Desk:
         self.room: Array | Changes = (
             np.empty((1, env.n_agents, env.n_arms, 2))  # for a tally
             if poster is None
-            else Changes.of(course.ring, course.slots, env.n_arms, poster.told(env))
+            else Changes.of(course.ring, course.slots, env.n_arms, poster.published(env))
         )
         self.books = Books(arms, np.empty(arms.shape), course.regret, course.messages, course.edges, team.quiet)
         # The default message has the arms of the last round; the team may write its next arms to its own array.
@@ -177,12 +177,12 @@ def _by_blocks(env: CoopNetwork, course: Course, team: NetworkTeam, desk: _Desk,
     """Play a block of rounds at once, with compiled rewards."""
     course.leave()
     t, ring, books = course.t, course.ring, desk.books
-    luck = course.luck.rows(min(most, max(1, _BLOCK // max(env.n_arms, env.n_agents))))
-    rounds = len(luck)
+    uniforms = course.uniforms.rows(min(most, max(1, _BLOCK // max(env.n_arms, env.n_agents))))
+    rounds = len(uniforms)
     if desk.payment is None or env.arms.moving:
         desk.payment = _payment(env, t, rounds)
-    fates, luck = _fates(env, course, rounds), _shifted(env.law, luck)
-    desk.loops.rounds(team.state, desk.mail, desk.room, books, desk.payment, luck, fates, t, ring.t)
+    fates, uniforms = _fates(env, course, rounds), _shifted(env.law, uniforms)
+    desk.loops.rounds(team.state, desk.mail, desk.room, books, desk.payment, uniforms, fates, t, ring.t)
     now = (ring.t + rounds) % ring.depth
     course.went(rounds, desk.mail.values[0][now] if desk.reported else books.arms, books.rewards)
 

@@ -153,14 +153,14 @@ class FederatedNetwork(CoopNetwork):
     margin : float
         β ≥ 0: a pull costs ``(μ* − μ_k − β)₊``, so arms within β of the best cost nothing.
     **rest
-        As in `CoopNetwork`, without `drift` and `switches`: arms do not move.
+        As in `CoopNetwork`, without `drift` and `n_change_points`: arms do not move.
 
     Raises
     ------
     ValueError
         A parameter out of its range, or factors of another shape, with another average, or out of the law's range.
     TypeError
-        `drift` or `switches`.
+        `drift` or `n_change_points`.
 
     Notes
     -----
@@ -190,7 +190,7 @@ class FederatedNetwork(CoopNetwork):
         margin: float = 0.0,
         **rest: Any,
     ):
-        for name in ("drift", "switches"):
+        for name in ("drift", "n_change_points"):
             if name in rest:
                 raise TypeError(
                     f"{name}={shown(rest[name])} is no parameter of a federated network: its arms do not move"

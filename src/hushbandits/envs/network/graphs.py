@@ -103,9 +103,9 @@ def shortest_path_tree(matrix: Array, distance: Array, root: int) -> Array:
     return tree | tree.T
 
 
-def power_graph(distance: Array, life: int) -> Array:
+def power_graph(distance: Array, max_hops: int) -> Array:
     """Return the adjacency of 𝒢_γ, ``(M, M)``: an edge for each hop distance from 1 to γ."""
-    return (distance > 0) & (distance <= life)
+    return (distance > 0) & (distance <= max_hops)
 
 
 @dataclass(frozen=True)

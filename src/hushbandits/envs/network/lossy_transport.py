@@ -29,18 +29,18 @@ class LossyTransport:
         The env, for its fields, arms, pace and graphs.
     rng : Streams
         Random streams of the runs.
-    edge_loss : float
+    edge_failure_prob : float
         Probability that an edge fails in a round.
     relays : sequence of Wrapper
         Wrappers that change rewards which agents send on (`relay`).
     """
 
-    def __init__(self, env: Any, rng: Streams, edge_loss: float, relays: Sequence[Any]):
+    def __init__(self, env: Any, rng: Streams, edge_failure_prob: float, relays: Sequence[Any]):
         self.n_arms, self.relays = env.n_arms, relays
-        self._pace, self._edge_loss, self._rngs = 1 + env.extra_delay, edge_loss, rng.generators(EDGES)
+        self._pace, self._edge_failure_prob, self._rngs = 1 + env.hop_delay, edge_failure_prob, rng.generators(EDGES)
         runs, m = len(rng), env.n_agents
         # An agent sends a copy on only at its first receipt, so no path is longer than M − 1 hops.
-        hops = m - 1 if env.life is None or isinstance(env.life, str) else min(env.life, m - 1)
+        hops = m - 1 if env.max_hops is None or isinstance(env.max_hops, str) else min(env.max_hops, m - 1)
         flying = max(1, hops) * self._pace
         states = {name: field for name, field in env.sent_fields.items() if field.latest}
         held = sum(math.prod(f.shape) * f.form.itemsize for f in states.values())
@@ -59,7 +59,7 @@ class LossyTransport:
     def lay(self, env: Any) -> None:
         """Lay out the edges; the random numbers of a graph's edges u < v are read in this order."""
         graphs, m, _ = env.adjacency.shape
-        self._life = np.resize(env.slots.life if env.life is not None else m - 1, len(self.sends))
+        self._max_hops = np.resize(env.slots.max_hops if env.max_hops is not None else m - 1, len(self.sends))
         self._near = np.full((graphs, m, max(1, int(env.adjacency.sum(2).max()))), -1)
         self._edge, self._edges = self._near.copy(), env.adjacency.sum((1, 2)) // 2
         for near, edge, matrix in zip(self._near, self._edge, env.adjacency, strict=True):
@@ -82,7 +82,7 @@ class LossyTransport:
         ring, runs = self.ring, len(self.sends)
         ring.post(message)
         self._seen[ring.t % ring.depth] = np.eye(self._seen.shape[3], dtype=bool)
-        r, who = (message["sent"] & (self._life > 0)[:, None]).nonzero()
+        r, who = (message["sent"] & (self._max_hops > 0)[:, None]).nonzero()
         front = np.concatenate([np.column_stack([np.full(len(r), ring.t), r, who, who]), self._front])
         own = message["reward"][r, who] if self.relays else np.zeros(len(r))
         copy = np.concatenate([own, self._copy])
@@ -96,12 +96,12 @@ class LossyTransport:
         edges = np.resize(self._edges, runs)
         up = np.zeros((runs, max(1, int(edges.max()))), bool)
         for row, n, rng in zip(up, edges, self._rngs, strict=True):
-            row[:n] = rng.random(n) >= self._edge_loss
+            row[:n] = rng.random(n) >= self._edge_failure_prob
         most = min(int(due.sum()) * self._near.shape[2], self._seen.size)
         came, copies = np.empty((most, 5), np.int64), np.empty(most)
         n = _hop(front[due], copy[due], self._seen, up, self._near, self._edge, self.sends, came, copies)
         came, copies = came[:n], copies[:n]
-        on = (ring.t - came[:, 0] + 1) // self._pace < self._life[came[:, 1]]
+        on = (ring.t - came[:, 0] + 1) // self._pace < self._max_hops[came[:, 1]]
         front, copy = np.concatenate([front[~due], came[on, :4]]), np.concatenate([copy[~due], copies[on]])
         order = np.argsort(-front[:, 0], kind="stable")
         self._front, self._copy = front[order], copy[order]

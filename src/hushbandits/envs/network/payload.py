@@ -45,7 +45,7 @@ class ShuffledSlots(Channel):
     """Channel that shuffles each receiver's arrivals of a round uniformly and hides senders and delays."""
 
     cohort = "that reach one receiver in one round"
-    _luck: Uniforms
+    _uniforms: Uniforms
     _rngs: list[np.random.Generator]
 
     def __init__(self, by: Shuffling):
@@ -57,7 +57,7 @@ class ShuffledSlots(Channel):
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         """Open the random streams."""
-        set_rows(self, rows, _luck=rng.reader((env.n_agents, env.n_agents), ORDER), _rngs=rng.generators())
+        set_rows(self, rows, _uniforms=rng.reader((env.n_agents, env.n_agents), ORDER), _rngs=rng.generators())
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """Hide senders and order."""
@@ -72,8 +72,8 @@ class ShuffledSlots(Channel):
             for key, mine, rng in zip(keys, arrived, self._rngs, strict=True):
                 key[mine] = rng.random(mine.sum())
             return inbox._hide_senders(_Order(keys))
-        luck = self._luck.next()  # (R, M, M): a receiver's key for each possible sender, whatever the batch
-        return inbox._hide_senders(_Order(luck, inbox))
+        uniforms = self._uniforms.next()  # (R, M, M): a receiver's key for each possible sender, whatever the batch
+        return inbox._hide_senders(_Order(uniforms, inbox))
 
     def _mixed(self, inbox: SlotInbox) -> Array:
         """Return the protocol's order of slots; ∞ for empty slots."""
@@ -111,7 +111,7 @@ class SealedTallies(Channel):
             self._enough(env)
         self._k, arrivals = env.n_arms, int(env.most_arrivals)
         # Large enough that the sum of all arrivals, of either sign, never wraps.
-        self._modulus = 2 * arrivals * math.ceil(by.grid * by.bound) + 1
+        self._modulus = 2 * arrivals * math.ceil(by.quantization_levels * by.bound) + 1
         by.room("an agent that hears up to", arrivals, arrivals * self._modulus)
         return {"code": Field((2 * self._k,), "i8", low=0, high=self._modulus - 1)}
 
@@ -143,7 +143,10 @@ class SealedTallies(Channel):
                 f"give it a larger bound"
             )
         hot = np.arange(self._k) == arm[..., None]
-        code = np.concatenate([hot, hot * np.rint(reward * by.grid)[..., None].astype(np.int64)], 2) % self._modulus
+        code = (
+            np.concatenate([hot, hot * np.rint(reward * by.quantization_levels)[..., None].astype(np.int64)], 2)
+            % self._modulus
+        )
         return Payload(code=code, sent=sent)
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
@@ -154,7 +157,7 @@ class SealedTallies(Channel):
         opened = total[..., : self._k] >= by.min_cohort
         lifted = np.where(total > m // 2, total - m, total)
         pulls = np.where(opened, lifted[..., : self._k], 0).astype(float)
-        sums = np.where(opened, lifted[..., self._k :] / by.grid, 0.0)
+        sums = np.where(opened, lifted[..., self._k :] / by.quantization_levels, 0.0)
         return TallyInbox(pulls, sums, np.asarray(opened.any(2)))
 
     def _play(self, inbox: Inbox) -> Array:

@@ -17,7 +17,7 @@ from hushbandits.envs.network.reach import Links, Near, connected, hops_from, re
 from hushbandits.envs.network.slots import Slots
 
 #: Maximal hops of a message, as a function of the graph's diameter.
-LIVES = ("diameter", "diameter/2", "floor(diameter/2)", "ceil(diameter/2)")
+SHARES_OF_DIAMETER = ("diameter", "diameter/2", "floor(diameter/2)", "ceil(diameter/2)")
 _SMALL = 256  # agents up to which the last named graph is cached: some megabytes at most
 
 
@@ -28,8 +28,8 @@ class Places:
     ----------
     graphs : sequence of G Links
         Connected; G = 1 (one graph for all runs) or R.
-    life : int, str or None
-        γ in hops, one of `LIVES`, or unlimited.
+    max_hops : int, str or None
+        γ in hops, one of `SHARES_OF_DIAMETER`, or unlimited.
     pace : int
         Rounds that a hop takes.
     routing : str
@@ -45,42 +45,42 @@ class Places:
         Transmissions of one post.
     """
 
-    def __init__(self, graphs: Sequence[Links], life: int | str | None, pace: int, routing: str, root: int | str):
+    def __init__(self, graphs: Sequence[Links], max_hops: int | str | None, pace: int, routing: str, root: int | str):
         self.graphs, self._routing, self._root = graphs, routing, root
         agents = len(graphs[0].degree)
-        gamma = self._lives(life, agents)
-        near = [self._near(g, int(life)) for g, life in enumerate(gamma)]
+        gamma = self._max_hops_of(max_hops, agents)
+        near = [self._near(g, int(max_hops)) for g, max_hops in enumerate(gamma)]
         far = np.array([it.hops.max(initial=0) for it in near])
         width = max(it.sender.shape[1] for it in near)
         size = Slots.size(agents, len(graphs), width, max(1, int(far.max())) * pace)
-        affordable(f"extra_delay={pace - 1} over {far.max()} hops", size)
-        if life is None:
+        affordable(f"hop_delay={pace - 1} over {far.max()} hops", size)
+        if max_hops is None:
             gamma = far
         self.slots = Slots(near, gamma, pace)
         # Envs with equal parameters share them.
-        self.edges = locked(np.stack([self._edges(g, near[g], int(life)) for g, life in enumerate(gamma)]))
+        self.edges = locked(np.stack([self._edges(g, near[g], int(max_hops)) for g, max_hops in enumerate(gamma)]))
 
-    def _lives(self, life: int | str | None, agents: int) -> Array:
-        if life is None:
+    def _max_hops_of(self, max_hops: int | str | None, agents: int) -> Array:
+        if max_hops is None:
             return np.full(len(self.graphs), max(1, agents - 1))
-        if not isinstance(life, str):
-            return np.full(len(self.graphs), life)
+        if not isinstance(max_hops, str):
+            return np.full(len(self.graphs), max_hops)
         whole, less, more = self.diameter, self.diameter // 2, (self.diameter + 1) // 2
-        return dict(zip(LIVES, (whole, less, less, more), strict=True))[life]
+        return dict(zip(SHARES_OF_DIAMETER, (whole, less, less, more), strict=True))[max_hops]
 
-    def _near(self, g: int, life: int) -> Near:
+    def _near(self, g: int, max_hops: int) -> Near:
         if self._routing == "tree":
-            return tree_reach(self.graphs[g], int(self.root[g]), life)
-        return reach(self.graphs[g], life)
+            return tree_reach(self.graphs[g], int(self.root[g]), max_hops)
+        return reach(self.graphs[g], max_hops)
 
-    def _edges(self, g: int, near: Near, life: int) -> Array:
+    def _edges(self, g: int, near: Near, max_hops: int) -> Array:
         if self._routing == "tree":
             far = hops_from(self.graphs[g], int(self.root[g]))
-            up = np.minimum(far, life)  # hop by hop to the root, at most γ hops
-            return np.where(np.arange(len(far)) == self.root[g], ((up > 0) & (far <= life)).sum(), up)
+            up = np.minimum(far, max_hops)  # hop by hop to the root, at most γ hops
+            return np.where(np.arange(len(far)) == self.root[g], ((up > 0) & (far <= max_hops)).sum(), up)
         degree = self.graphs[g].degree
-        holds = (near.sender >= 0) & (near.hops <= life - 1)  # agents that pass it on, besides its sender
-        return (holds * degree[near.sender]).sum(1) + (degree if life > 0 else 0)
+        holds = (near.sender >= 0) & (near.hops <= max_hops - 1)  # agents that pass it on, besides its sender
+        return (holds * degree[near.sender]).sum(1) + (degree if max_hops > 0 else 0)
 
     @cached_property
     def adjacency(self) -> Array:
@@ -118,18 +118,18 @@ class Places:
 
 
 def placed(
-    graph: str | nx.Graph, n_agents: int, life: int | str | None, pace: int, routing: str, root: int | str
+    graph: str | nx.Graph, n_agents: int, max_hops: int | str | None, pace: int, routing: str, root: int | str
 ) -> Places:
     """Return the topology of one graph, named or given; consecutive envs with equal parameters share it."""
     place = _last if isinstance(graph, str) and n_agents <= _SMALL else _laid
-    return place(graph, n_agents, life, pace, routing, root)
+    return place(graph, n_agents, max_hops, pace, routing, root)
 
 
 def _laid(
-    graph: str | nx.Graph, n_agents: int, life: int | str | None, pace: int, routing: str, root: int | str
+    graph: str | nx.Graph, n_agents: int, max_hops: int | str | None, pace: int, routing: str, root: int | str
 ) -> Places:
-    links = connected(graph_links(graph, n_agents, everyone=not isinstance(life, int)))
-    return Places([links], life, pace, routing, root)
+    links = connected(graph_links(graph, n_agents, everyone=not isinstance(max_hops, int)))
+    return Places([links], max_hops, pace, routing, root)
 
 
 _last = lru_cache(maxsize=1, typed=True)(_laid)

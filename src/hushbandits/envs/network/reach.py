@@ -71,12 +71,12 @@ class Near(NamedTuple):
 
 
 @jit
-def _search(start, near, life, first, found, hops, degree, queue, seen):
+def _search(start, near, max_hops, first, found, hops, degree, queue, seen):
     """Search from the agents `first`, … while there is room; return the next agent and the number of pairs found."""
     agents, size = degree.size, 0
     for m in range(first, agents):
         low, high, hop, seen[m], queue[0] = 0, 1, 0, m, m
-        while hop < life and low < high < agents:
+        while hop < max_hops and low < high < agents:
             hop += 1
             last = high
             for i in range(low, last):
@@ -97,8 +97,8 @@ def _search(start, near, life, first, found, hops, degree, queue, seen):
     return agents, size
 
 
-def reach(graph: Links, life: int) -> Near:
-    """Return all agents within `life` hops of each agent.
+def reach(graph: Links, max_hops: int) -> Near:
+    """Return all agents within `max_hops` hops of each agent.
 
     Raises
     ------
@@ -111,26 +111,26 @@ def reach(graph: Links, life: int) -> Near:
     first, room = 0, max(agents, 1 << 16)
     while first < agents:
         held = 16.0 * (room + sum(len(ids) for ids, _ in parts))
-        affordable(f"n_agents={agents} that hear each other over {life} hops", held)
+        affordable(f"n_agents={agents} that hear each other over {max_hops} hops", held)
         found, hops = np.empty(room, np.int32), np.empty(room, np.int32)
         seen[:] = -1  # an agent without room is searched again
-        first, size = _search(graph.start, graph.near, life, first, found, hops, degree, queue, seen)
+        first, size = _search(graph.start, graph.near, max_hops, first, found, hops, degree, queue, seen)
         parts.append((found[:size], hops[:size]))
         room *= 2
     width = int(degree.max(initial=0))
-    affordable(f"n_agents={agents} that hear up to {width} others over {life} hops", 12.0 * agents * width)
+    affordable(f"n_agents={agents} that hear up to {width} others over {max_hops} hops", 12.0 * agents * width)
     near = Near(np.full((agents, width), -1, np.int32), np.zeros((agents, width), np.int32), degree)
     real = np.arange(width) < degree[:, None]
     near.sender[real], near.hops[real] = (np.concatenate(column) for column in zip(*parts, strict=True))
     return near
 
 
-def tree_reach(graph: Links, root: int, life: int) -> Near:
+def tree_reach(graph: Links, root: int, max_hops: int) -> Near:
     """Return the agents that reach each agent along a shortest-path tree to and from its root."""
     agents = len(graph.start) - 1
     hops = hops_from(graph, root)
     order = np.lexsort((np.arange(agents), hops))[1:]
-    order = order[hops[order] <= life]
+    order = order[hops[order] <= max_hops]
     width = len(order)
     near = Near(np.full((agents, width), -1, np.int32), np.zeros((agents, width), np.int32), np.zeros(agents, np.int64))
     near.sender[order, :1], near.hops[order, :1], near.degree[order] = root, hops[order, None], 1

@@ -31,7 +31,7 @@ def byzantine(core: World) -> Array:
     return marked
 
 
-def told(core: World) -> tuple[Array, Array]:
+def arriving(core: World) -> tuple[Array, Array]:
     """Return the copies on each edge in the last round, ``(M, M)`` from × to, and their commonest arm (−1: none)."""
     via, to, _, _, said = core.crossings().T
     count = np.zeros((core.n_agents, core.n_agents), np.int64)
@@ -62,7 +62,7 @@ class GraphPicture(Picture):
             lines.append(f"last arms {' '.join(f'{names[k]}!' if b else names[k] for k, b in last)}")
         if bad.any():
             lines.append(f"byzantine{' (!)' if few else ''} {int(bad.sum())} of {core.n_agents} agents")
-        crossed, edges, regret = told(core)[0], int(core.adjacency[0].sum()) // 2, core.metrics()["agent_regret"][0]
+        crossed, edges, regret = arriving(core)[0], int(core.adjacency[0].sum()) // 2, core.metrics()["agent_regret"][0]
         return [
             *lines,
             f"told in this round: {int(crossed.sum())} reports over {edges} edges, at most {crossed.max()} over one",
@@ -95,7 +95,7 @@ class GraphPicture(Picture):
         core: World = self.core
         matrix = core.adjacency[0]
         place = _layout(matrix.tobytes(), len(matrix))
-        crossed, told_arm = told(core)
+        crossed, named_arm = arriving(core)
         ends = np.argwhere(np.triu(matrix))
         busy = (crossed + crossed.T)[ends[:, 0], ends[:, 1]]
         widths = (0.6 + 1.8 * busy / max(1, busy.max(initial=0))) * min(1.0, 300 / max(1, len(ends)))
@@ -117,9 +117,9 @@ class GraphPicture(Picture):
             return ""
         where = place[via] + 0.36 * (place[to] - place[via])  # nearer to the sender: two directions, two dots
         area = (wide / 3.5) ** 2 * (0.5 + crossed[via, to] / crossed.max())
-        hues = [_NO_ARM if k < 0 else shades[k] for k in told_arm[via, to]]
+        hues = [_NO_ARM if k < 0 else shades[k] for k in named_arm[via, to]]
         axes.scatter(where[:, 0], where[:, 1], s=area, c=hues, edgecolors="white", linewidths=0.3, zorder=2)
-        if (told_arm < 0).all():
+        if (named_arm < 0).all():
             return "dot: messages told along an edge"
         return "dot: reports told along an edge, in the colour of the arm that most name"
 

@@ -90,12 +90,12 @@ class Payment(NamedTuple):
 
 
 @jit
-def _pay(payment, luck, i, r, books):
+def _pay(payment, uniforms, i, r, books):
     location, gap, low, high = payment.location, payment.gap, payment.low, payment.high
     arms, rewards, regret = books.arms, books.rewards, books.regret
     at = i % location.shape[1]
     for m in range(arms.shape[1]):
-        k, u = arms[r, m], luck[i, r, m]
+        k, u = arms[r, m], uniforms[i, r, m]
         regret[r, m] += gap[r, at, k]
         if payment.coin:
             rewards[r, m] = 1.0 if u < location[r, at, k] else 0.0
@@ -184,11 +184,11 @@ def _written(rules: Rules, turned: Turn, poster: Callable[..., None] | None) -> 
             hear_mixed(state, r, mail, posted, t)
 
     @turned
-    def rounds(state, mail, room, books, payment, luck, fates, t, posted):
-        for r in range(luck.shape[1]):  # run by run: its arrays stay in the caches
-            for i in range(luck.shape[0]):
+    def rounds(state, mail, room, books, payment, uniforms, fates, t, posted):
+        for r in range(uniforms.shape[1]):  # run by run: its arrays stay in the caches
+            for i in range(uniforms.shape[0]):
                 act(state, t + i + 1, r, books.arms)
-                _pay(payment, luck, i, r, books)
+                _pay(payment, uniforms, i, r, books)
                 end(state, mail, room, books, fates, i, r, t + i + 1, posted + i)
 
     @turned

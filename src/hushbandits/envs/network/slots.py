@@ -29,7 +29,7 @@ class Slots:
     near : sequence of G Near
         The agents that reach each agent, and their hops; the relation is symmetric.  G = 1 (one graph for all runs)
         or R.
-    life : sequence of G ints
+    max_hops : sequence of G ints
         γ, the most hops that a message travels.
     pace : int
         Rounds that a hop takes.
@@ -44,10 +44,10 @@ class Slots:
         Slots ``shell[d − 1] … shell[d] − 1`` of an agent are the agents d rounds away.
     """
 
-    def __init__(self, near: Sequence[Near], life: Array, pace: int = 1):
+    def __init__(self, near: Sequence[Near], max_hops: Array, pace: int = 1):
         width = max(it.sender.shape[1] for it in near)
         sender, hops, degree = zip(*(it.padded(width) for it in near), strict=True)
-        self.life = np.array(life)
+        self.max_hops = np.array(max_hops)
         self.sender, self.degree = np.stack(sender), np.stack(degree)
         self.delay = np.stack(hops) * np.int32(pace)
         self.depth = int(self.delay.max(initial=1))
@@ -57,7 +57,7 @@ class Slots:
         late = np.bincount(at[self.sender.reshape(rows, width) >= 0], minlength=rows * (self.depth + 1))
         self.shell = np.cumsum(late.reshape(graphs, agents, self.depth + 1), axis=2).astype(np.uint32)
         # Teams read them, and compiled code indexes with them.
-        for array in (self.life, self.degree, self.sender, self.delay, self.shell):
+        for array in (self.max_hops, self.degree, self.sender, self.delay, self.shell):
             array.flags.writeable = False
 
     @cached_property
@@ -332,7 +332,7 @@ class SlotInbox(Inbox):
         self._needs_event(field)
         ring, slots = self._ring, self._slots
         if slots.depth != 1:
-            raise ValueError("gossip needs life=1 and extra_delay=0: messages that reach neighbours within a round")
+            raise ValueError("gossip needs max_hops=1 and hop_delay=0: messages that reach neighbours within a round")
         _, runs, m = ring.sent.shape
         given = as_array(matrix)
         graphs = given.shape[0] if given.ndim == 3 and given.shape[0] in (1, runs) else 1

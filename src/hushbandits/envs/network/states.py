@@ -25,8 +25,8 @@ class Posting(NamedTuple):
     """A wrapper's data for turning default messages into states, in the rounds of a block."""
 
     state: object  # its arrays, among them `mean` and `pulls`, (R, M, K)
-    luck: Array  # (rounds, R, M)
-    told: bool  # whether agents see their own posts instead of their own rewards
+    uniforms: Array  # (rounds, R, M)
+    published: bool  # whether agents see their own posts instead of their own rewards
 
 
 class Changes(NamedTuple):
@@ -37,12 +37,12 @@ class Changes(NamedTuple):
     step: Array  # (depth, R, M, 2) the difference
 
     @classmethod
-    def of(cls, ring: Ring, slots: Slots, n_arms: int, told: Mapping[str, Array]) -> Changes:
-        """Return the sums and changes after the last round; `told` are the agents' own states that they receive."""
+    def of(cls, ring: Ring, slots: Slots, n_arms: int, published: Mapping[str, Array]) -> Changes:
+        """Return the sums and changes after the last round; `published` are the agents' own states."""
         inbox = SlotInbox(ring, slots, n_arms)
         heard = np.stack([inbox.total("count"), inbox.total("mean", weight="count")], -1)
-        if told:
-            heard += np.stack([told["count"], told["mean"] * told["count"]], -1)
+        if published:
+            heard += np.stack([published["count"], published["mean"] * published["count"]], -1)
         arm, step = np.zeros(ring.sent.shape, np.int64), np.zeros((*ring.sent.shape, 2))
         states = np.stack([ring.values["count"], ring.values["mean"] * ring.values["count"]], -1)
         for posted in range(max(1, ring.t + 2 - ring.depth), ring.t + 1):
@@ -65,12 +65,12 @@ def of_states(
         for m in range(books.arms.shape[1]):
             k = books.arms[r, m]
             n, total = own.pulls[r, m, k], own.pulls[r, m, k] * own.mean[r, m, k]
-            post(own, r, m, k, books.rewards[r, m], posting.luck[i, r, m])
+            post(own, r, m, k, books.rewards[r, m], posting.uniforms[i, r, m])
             step = changes.step[now, r, m]
             step[0] = own.pulls[r, m, k] - n
             step[1] = own.pulls[r, m, k] * own.mean[r, m, k] - total
             changes.arm[now, r, m] = k
-            if posting.told:
+            if posting.published:
                 changes.heard[r, m, k, 0] += step[0]
                 changes.heard[r, m, k, 1] += step[1]
             if t > books.quiet:

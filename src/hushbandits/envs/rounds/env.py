@@ -110,9 +110,9 @@ class Rounds(Env):
         Shuffle the arms of every run, so that no tie rule favours the best arm by its index.
     drift : float
         By how much all arms but the best fall per round, down to 0.
-    switches : int
+    n_change_points : int
         How often within the horizon the means move on by one arm, at equal distances.
-    wrappers, speech, fields, runs
+    wrappers, extra_fields, fields, runs
         As in `Env`.
 
     Notes
@@ -142,13 +142,13 @@ class Rounds(Env):
     payload: ClassVar[type[Payload]] = Reports
     seed_fields: ClassVar[Mapping[str, str]] = {
         **{name: name for name in ("n_agents", "n_arms", "means", "rewards", "horizon", "permute_arms", "drift")},
-        "n_change_points": "switches",
+        "n_change_points": "n_change_points",
     }
     #: How the arms move.
     arms_class: ClassVar[type[Arms]] = Arms
     learner = ArmTask
     horizon: int
-    _luck: Uniforms
+    _uniforms: Uniforms
     _t: Array
     _live: Array
     _regret: Array
@@ -164,16 +164,22 @@ class Rounds(Env):
         horizon: int = 10_000,
         permute_arms: bool = True,
         drift: float = 0.0,
-        switches: int = 0,
+        n_change_points: int = 0,
         wrappers: Sequence[Wrapper] = (),
-        speech: Fields | None = None,
+        extra_fields: Fields | None = None,
         fields: Fields | None = None,
         runs: int = 1,
     ):
         self.horizon = count("horizon", horizon, 1, LONGEST)
         #: The arms' locations.
         self.arms = self.arms_class(
-            means, rewards, n_arms=n_arms, permute=permute_arms, drift=drift, switches=switches, horizon=self.horizon
+            means,
+            rewards,
+            n_arms=n_arms,
+            permute=permute_arms,
+            drift=drift,
+            n_change_points=n_change_points,
+            horizon=self.horizon,
         )
         self.law = self.arms.law
         n_agents, runs, n_arms = count("n_agents", n_agents, 1), count("runs", runs, 1), self.arms.n_arms
@@ -182,7 +188,9 @@ class Rounds(Env):
         if type(self)._transport is Rounds._transport:  # each inbox has a slot per other agent
             own += (9.0 + 17.0 * runs) * n_agents**2
         affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
-        super().__init__(n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, speech=speech, fields=fields, runs=runs)
+        super().__init__(
+            n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, extra_fields=extra_fields, fields=fields, runs=runs
+        )
 
     @property
     def report(self) -> Fields:
@@ -220,7 +228,7 @@ class Rounds(Env):
         n, m = len(rng), self.n_agents
         self.arms.reset(rng, rows)
         set_rows(
-            self, rows, _luck=rng.reader((m,), REWARD), _t=np.zeros(n, np.int64), _live=np.ones(n, bool),
+            self, rows, _uniforms=rng.reader((m,), REWARD), _t=np.zeros(n, np.int64), _live=np.ones(n, bool),
             _regret=np.zeros((n, m)), _messages=np.zeros(n, np.int64),
         )  # fmt: skip
         self._abreast = rows is None  # all runs end together
@@ -231,7 +239,7 @@ class Rounds(Env):
         location, gap = self.arms.pick(action, self._t)
         gap = self._charge(action, gap)
         self._regret += gap if self._abreast else gap * self._live[:, None]
-        self._reward = locked(self._rewards(action, location, self._luck.next()))
+        self._reward = locked(self._rewards(action, location, self._uniforms.next()))
         return self._reward
 
     def _charge(self, arm: Array, gap: Array) -> Array:

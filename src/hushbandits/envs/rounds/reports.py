@@ -22,19 +22,19 @@ class Reports(Payload):
     }  # fmt: skip
 
     @classmethod
-    def luck(cls, verb: str, env: World, rng: Streams) -> Uniforms:
+    def stream(cls, verb: str, env: World, rng: Streams) -> Uniforms:
         """Return uniforms, one row per round; their number does not depend on what is sent."""
         cls.answers(verb)
         width = _WIDTHS[verb]
         return rng.reader((env.n_agents,) if width == 1 else (width, env.n_agents), verb)
 
-    def drop(self, rate: Array | float, luck: Uniforms) -> Self:
+    def drop(self, rate: Array | float, stream: Uniforms) -> Self:
         """Drop reports with probability `rate`."""
-        return self.but(sent=self["sent"] & (luck.next() >= rate))
+        return self.but(sent=self["sent"] & (stream.next() >= rate))
 
-    def replace(self, rate: Array | float, law: Law, location: float, luck: Uniforms) -> Self:
+    def replace(self, rate: Array | float, law: Law, location: float, stream: Uniforms) -> Self:
         """Replace the reward of a report with probability `rate` by a draw from `law`."""
-        coin, u = np.moveaxis(luck.next(), 1, 0)
+        coin, u = np.moveaxis(stream.next(), 1, 0)
         hit, reward = coin < rate, np.array(self["reward"], float)
         reward[hit] = law.quantile(u[hit], np.array(location))
         return self.but(reward=reward)
@@ -43,6 +43,6 @@ class Reports(Payload):
         """Apply `function` to every reported reward."""
         return self.but(reward=function(self["reward"]))
 
-    def add(self, noise: Callable[[int], PointNoise], luck: Uniforms) -> Self:
+    def add(self, noise: Callable[[int], PointNoise], stream: Uniforms) -> Self:
         """Add independent noise to every reported reward."""
-        return self.but(reward=noise(1).onto(self["reward"], luck.next()))
+        return self.but(reward=noise(1).onto(self["reward"], stream.next()))

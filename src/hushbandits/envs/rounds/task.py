@@ -18,11 +18,11 @@ from hushbandits.core.utils import choice, jit
 class ArmTask(Task):
     """Task in which every agent pulls one arm per round and reports it.
 
-    The action space is ``Discrete(K)``.  The env's `speech` declares fields that are sent beside the default message:
-    if all are bits, the space is ``MultiDiscrete([K, 2, …])``; natively it is a ``Dict`` of ``arm`` and these fields.
-    Further parts, per arm, over all messages so far: ``heard_mean`` and ``heard_width``, defined as the agent's own.
-    Per declared field: ``heard_<field>``, the sum over this round's arrivals divided by M − 1.  An agent's reward is
-    that of its own pull.
+    The action space is ``Discrete(K)``.  The env's `extra_fields` declares fields that are sent beside the default
+    message: if all are bits, the space is ``MultiDiscrete([K, 2, …])``; natively it is a ``Dict`` of ``arm`` and these
+    fields. Further parts, per arm, over all messages so far: ``heard_mean`` and ``heard_width``, defined as the agent's
+    own. Per declared field: ``heard_<field>``, the sum over this round's arrivals divided by M − 1.  An agent's reward
+    is that of its own pull.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ class ArmTask(Task):
 
     def __init__(self, core: World, *, observation: str = "pooled", **options: Any):
         said = {name: field for name, field in core.fields.items() if name not in core.report}
-        self._speech = {name: (field, speech_space(name, field)) for name, field in said.items()}
-        if "reward" not in core.told and not {"mean", "count"} <= set(core.told):
+        self._extra_fields = {name: (field, extra_space(name, field)) for name, field in said.items()}
+        if "reward" not in core.own_reward_fields and not {"mean", "count"} <= set(core.own_reward_fields):
             raise ValueError(
                 f"a learner needs its agents' own rewards, or means and counts of them; this env returns "
-                f"{', '.join(core.told) or 'nothing'}"
+                f"{', '.join(core.own_reward_fields) or 'nothing'}"
             )
         self._reported = [name for name in core.report if name in core.fields]
         offered = {*core.inbox_fields, *core.reductions}
@@ -85,7 +85,7 @@ class ArmTask(Task):
         heard: dict[str, Part] = {}
         if self._events or self._states:
             heard = {"heard_mean": (core.n_arms, *known), "heard_width": (core.n_arms, 0.0, 1.0)}
-        for name, (field, space) in self._speech.items():
+        for name, (field, space) in self._extra_fields.items():
             low = -1.0 if isinstance(space, spaces.Box) else 0.0
             heard[f"heard_{name}"] = (math.prod(field.shape), *(wide if core.wrappers else (low, 1.0)))
         if self._slotted:
@@ -99,10 +99,10 @@ class ArmTask(Task):
     def _codings(self) -> dict[str, Coding]:
         k = self.core.n_arms
         arm = self.unmasked(spaces.Discrete(k))
-        if not self._speech:
+        if not self._extra_fields:
             several = Coding(spaces.MultiDiscrete([k]), self._first, self._all)
             return {"discrete": arm, "multidiscrete": several, "native": arm}
-        parts = {name: space for name, (_, space) in self._speech.items()}
+        parts = {name: space for name, (_, space) in self._extra_fields.items()}
         native = self.unmasked(spaces.Dict({"arm": arm.space, **parts}))
         if any(isinstance(space, spaces.Box) for space in parts.values()):
             return {"native": native}
@@ -115,9 +115,9 @@ class ArmTask(Task):
 
     def _spoken(self, action: Array) -> dict[str, Array]:
         """Return the parts of a flat action, the arm and the bits, by name."""
-        ends = np.cumsum([1, *(math.prod(field.shape) for field, _ in self._speech.values())])
+        ends = np.cumsum([1, *(math.prod(field.shape) for field, _ in self._extra_fields.values())])
         said = (action[..., a:b] for a, b in pairwise(ends))
-        return {"arm": action[..., 0], **dict(zip(self._speech, said, strict=True))}
+        return {"arm": action[..., 0], **dict(zip(self._extra_fields, said, strict=True))}
 
     def _start(self, rows: slice | Array) -> None:
         if isinstance(rows, slice):
@@ -127,7 +127,7 @@ class ArmTask(Task):
             self.observations[rows, :, self.layout["heard_width"]] = 1.0
 
     def arms(self, action: Stacked) -> Array:
-        self.arm = np.ascontiguousarray(action["arm"] if self._speech else action, np.int64)
+        self.arm = np.ascontiguousarray(action["arm"] if self._extra_fields else action, np.int64)
         return self.arm
 
     def pulled(self, obs: Observation) -> None:
@@ -149,7 +149,7 @@ class ArmTask(Task):
 
     def answered(self) -> Array | None:
         """Return the arm's known mean (0 if unknown) as the reward, if own rewards are withheld."""
-        if "reward" in self.core.told:
+        if "reward" in self.core.own_reward_fields:
             return None
         assert self.arm is not None
         mean, count = (np.take_along_axis(x, self.arm[..., None], 2)[..., 0] for x in (self.sums, self._known))
@@ -157,11 +157,11 @@ class ArmTask(Task):
 
     def words(self, action: Stacked) -> dict[str, Array] | None:
         """Return the default message and the declared fields."""
-        if not self._speech:
+        if not self._extra_fields:
             return None
         said = {
             name: action[name].reshape(*self._seats.shape, *field.shape).astype(field.dtype)
-            for name, (field, _) in self._speech.items()
+            for name, (field, _) in self._extra_fields.items()
         }
         report = self.core.standard_report()  # without fields that are withheld from agents
         return {**{name: report[name] for name in self._reported if name in report}, **said}
@@ -169,7 +169,7 @@ class ArmTask(Task):
     def heard(self, obs: Observation) -> None:
         inbox = obs.inbox
         assert inbox is not None
-        if "reward" not in self.core.told:
+        if "reward" not in self.core.own_reward_fields:
             self._known = inbox.own["count"]
             self.sums = inbox.own["mean"] * self._known
             self.show_arms("own", self._seats, self._known, self.sums)
@@ -179,7 +179,7 @@ class ArmTask(Task):
         elif self._states:
             self._heard_n, self._heard_s = inbox.total("count"), inbox.total("mean", "count")
             self.show_arms("heard", self._seats, self._heard_n, self._heard_s)
-        for name in self._speech:
+        for name in self._extra_fields:
             total = inbox.total(name) / max(1, self.core.n_agents - 1)
             self._put(f"heard_{name}", total)
         if self._slotted:
@@ -209,12 +209,12 @@ class ArmTask(Task):
         self.observations[..., self.layout[part]] = np.clip(value, -WIDE, WIDE).reshape(*self._seats.shape, -1)
 
 
-def speech_space(name: str, field: Field) -> Space:
+def extra_space(name: str, field: Field) -> Space:
     """Return the space of one declared field: bits, or floats in [−1, 1].
 
     Examples
     --------
-    >>> speech_space("bit", Field(dtype="?")), speech_space("code", Field((3,), "f4")).shape
+    >>> extra_space("bit", Field(dtype="?")), extra_space("code", Field((3,), "f4")).shape
     (Discrete(2), (3,))
     """
     if field.dtype == "?":
@@ -222,7 +222,7 @@ def speech_space(name: str, field: Field) -> Space:
     if np.dtype(field.dtype).kind == "f":
         return spaces.Box(-1.0, 1.0, field.shape, np.dtype(field.dtype))
     raise ValueError(
-        f"speech field {name!r} has dtype {field.dtype!r}; a learned message is bits ('?') or floats ('f4')"
+        f"extra_fields={name!r} has dtype {field.dtype!r}; a learned message is bits ('?') or floats ('f4')"
     )
 
 

@@ -15,16 +15,16 @@ __all__ = ["below", "beta", "gamma", "largest_beta", "normal", "uniform"]
 
 
 @jit
-def below(luck, r, n):
+def below(cursors, r, n):
     """Draw uniformly from 0..n − 1 (by the product; the error is n/2⁵³)."""
-    return min(int(uniform(luck, r) * n), n - 1)
+    return min(int(uniform(cursors, r) * n), n - 1)
 
 
 @jit
-def beta(luck, r, a, b):
+def beta(cursors, r, a, b):
     """Draw from Beta(a, b) as ``G_a / (G_a + G_b)``."""
-    x, y = gamma(luck, r, a), gamma(luck, r, b)
-    return x / (x + y) if x + y > 0.0 else (1.0 if uniform(luck, r) * (a + b) < a else 0.0)
+    x, y = gamma(cursors, r, a), gamma(cursors, r, b)
+    return x / (x + y) if x + y > 0.0 else (1.0 if uniform(cursors, r) * (a + b) < a else 0.0)
 
 
 _FAR = 3.0  # an arm is far where its bound on passing the best is at most e⁻³
@@ -42,7 +42,7 @@ def _exponent(a, b, x):
 
 
 @jit
-def _beyond(luck, r, a, b, x, chance):
+def _beyond(cursors, r, a, b, x, chance):
     """Draw from Beta(a, b) given that it exceeds x, with probability ``P(X > x) / chance``; otherwise return x.
 
     A Beta density with a, b ≥ 1 is log-concave: beyond x it lies below the exponential that touches it there.  The
@@ -53,18 +53,18 @@ def _beyond(luck, r, a, b, x, chance):
     fall = (b - 1.0) / (1.0 - x) - (a - 1.0) / x
     density = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
     density += (a - 1.0) * math.log(x) + (b - 1.0) * math.log1p(-x)
-    if uniform(luck, r) * chance * fall >= math.exp(density):
+    if uniform(cursors, r) * chance * fall >= math.exp(density):
         return x
-    more = -math.log1p(-uniform(luck, r)) / fall
+    more = -math.log1p(-uniform(cursors, r)) / fall
     y = x + more
     if y >= 1.0:
         return x
     ratio = (a - 1.0) * math.log(y / x) + (b - 1.0) * math.log((1.0 - y) / (1.0 - x)) + fall * more
-    return y if uniform(luck, r) < math.exp(ratio) else x
+    return y if uniform(cursors, r) < math.exp(ratio) else x
 
 
 @jit
-def largest_beta(luck, r, wins, losses, prior):
+def largest_beta(cursors, r, wins, losses, prior):
     """Draw the index of the largest of K draws from ``Beta(wins_k + prior, losses_k + prior)``.
 
     The arm with the largest mean and the arms near it are drawn.  One uniform decides whether any far arm can exceed
@@ -75,7 +75,7 @@ def largest_beta(luck, r, wins, losses, prior):
         m = (wins[k] + prior) / (wins[k] + losses[k] + 2.0 * prior)
         if m > mean:
             lead, mean = k, m
-    best, start = lead, beta(luck, r, wins[lead] + prior, losses[lead] + prior)
+    best, start = lead, beta(cursors, r, wins[lead] + prior, losses[lead] + prior)
     top, any_passes = start, 0.0
     for k in range(len(wins)):
         if k == lead:
@@ -83,12 +83,12 @@ def largest_beta(luck, r, wins, losses, prior):
         a, b = wins[k] + prior, losses[k] + prior
         q = _exponent(a, b, start)
         if q < _FAR:
-            x = beta(luck, r, a, b)
+            x = beta(cursors, r, a, b)
             if x > top:
                 best, top = k, x
         elif q < _NEVER:
             any_passes += math.exp(-q)
-    u = uniform(luck, r) if any_passes > 0.0 else 1.0
+    u = uniform(cursors, r) if any_passes > 0.0 else 1.0
     if u >= any_passes:
         return best
     none_before = 1.0  # the probability that no earlier far arm is considered
@@ -101,8 +101,8 @@ def largest_beta(luck, r, wins, losses, prior):
             u -= none_before * chance
             none_before *= 1.0 - chance
             continue
-        x = _beyond(luck, r, a, b, top, chance)
+        x = _beyond(cursors, r, a, b, top, chance)
         if x > top:
             best, top = k, x
-        u, none_before = uniform(luck, r), 1.0
+        u, none_before = uniform(cursors, r), 1.0
     return best

@@ -1,4 +1,4 @@
-"""The reference, made from the tables of names: a page per env, one per shelf, every experiment, the command line.
+"""The reference, made from the tables of names: a page per env, one per table, every experiment, the command line.
 
 A name that is added has its page without a word here.
 """
@@ -25,7 +25,7 @@ from hushbandits.core.random.rewards import Bernoulli, Law
 from hushbandits.core.random.streams import Uniforms
 from hushbandits.core.task import Task
 from hushbandits.envs.rounds.env import Rounds
-from hushbandits.policies.shelf import POLICIES
+from hushbandits.policies.registry import POLICIES
 from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.registry import AGENTS, ENVS, WRAPPERS
 from hushbandits.routines.routine import Routine
@@ -54,7 +54,7 @@ PLAYERS = {
 FURTHER = (
     Law, Bernoulli, Uniforms, NoiseLaw, Mechanism, Payload, Task, World, EnvView, Rounds, Routine,
 )  # fmt: skip
-SHELVES = {
+TABLES = {
     "agents": ("Agents", AGENTS, "What may stand wherever an agent is named. A policy is an agent that plays alone."),
     "policies": ("Policies", POLICIES, "Rules of a single agent: for `hb.make_policy`, and for agents that take one."),
     "wrappers": (
@@ -137,8 +137,8 @@ def films(app):
                 raise ValueError(f"{id} has no moving picture")
 
 
-def shelf_page(title, entries, lead):
-    """Return the page of a shelf: the classes on it, and the names that each has."""
+def table_page(title, entries, lead):
+    """Return the page of a table: the classes on it, and the names that each has."""
     classes = {}
     for name, spec in sorted(entries.items(), key=lambda item: item[0].lower()):
         classes.setdefault(spec.load(), {})[name] = spec
@@ -182,7 +182,7 @@ def pages():
     papers = modules()
     made = {f"envs/{id}": env_page(id) for id in hb.list_envs()}
     made["envs"] = index("Envs", "Each is a PettingZoo parallel env, and whatever other view is asked for.", made)
-    made |= {shelf: shelf_page(title, entries, lead) for shelf, (title, entries, lead) in SHELVES.items()}
+    made |= {table: table_page(title, entries, lead) for table, (title, entries, lead) in TABLES.items()}
     made |= {f"experiments/{m}": experiments_page(m, about, declared) for m, (about, declared) in papers.items()}
     made["experiments"] = index(
         "Experiments", "What `hushbandits run` plays by name.", [f"experiments/{m}" for m in papers]
@@ -202,7 +202,7 @@ def api_page():
         "Functions": {path: it for path, it in own.items() if not inspect.isclass(it)},
         "Classes": {path: it for path, it in own.items() if inspect.isclass(it)},
         "Tests of your own": {f"hushbandits.testing.{name}": getattr(hb.testing, name) for name in hb.testing.__all__},
-        "Luck, pictures and noise": {f"{it.__module__}.{it.__qualname__}": it for it in FURTHER},
+        "Random numbers, pictures and noise": {f"{it.__module__}.{it.__qualname__}": it for it in FURTHER},
     }.items():
         page += [f"## {title}", *(documented(it, members=True, path=path) for path, it in its.items())]
     return "\n\n".join(page)
@@ -215,11 +215,11 @@ def scale(experiment, command):
     changes = dict(experiment.quick) if "--quick" in words else {}
     changes |= assignments("given", [value if option == "--set" else f"runs={value}" for option, value in given])
     runs = changes.pop("runs", experiment.runs)
-    told = [f"{runs:,} of {experiment.runs:,} runs" if runs < experiment.runs else f"all {runs:,} runs"]
+    shown = [f"{runs:,} of {experiment.runs:,} runs" if runs < experiment.runs else f"all {runs:,} runs"]
     for name, value in changes.items():
         several = value if isinstance(value, (list, tuple)) else [value]
-        told.append(f"{symbol(name)} = {', '.join(f'{x:,}' if isinstance(x, int) else str(x) for x in several)}")
-    return "; ".join(told)
+        shown.append(f"{symbol(name)} = {', '.join(f'{x:,}' if isinstance(x, int) else str(x) for x in several)}")
+    return "; ".join(shown)
 
 
 def gallery():
@@ -268,7 +268,7 @@ def board():
         rows = [leaderboard.row(setting, one) for one in leaderboard.ranked(setting, submissions)]
         made += [f"### {setting}", table(("task", "level", "why"), about)]
         made += [table(leaderboard.HEADS, rows)] * bool(rows)
-    missing = [(name, *told) for name, told in absent().items()]
+    missing = [(name, *shown) for name, shown in absent().items()]
     made += ["### Who ships and is not here", table(("agent", "why it is not here", "what shows it"), missing)]
     return "\n\n".join([*made, "`python -m benchmarks board`"])
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hushbandits.core import Streams, jit, spawn_seeds
-from hushbandits.policies import luck
+from hushbandits.policies import draws
 
 
 def cursors(seed, learners=1):
@@ -24,13 +24,13 @@ def _many(rule, words, out, a, b):
 
 @jit
 def _below(words, r, a, b):
-    return luck.below(words, r, int(a))
+    return draws.below(words, r, int(a))
 
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (0.3, 0.7), (2.0, 5.0), (300.0, 20.0), (1.0, 5e4)])
 def test_beta_draws_have_their_law(a, b):
     drawn = np.empty(40_000)
-    _many(luck.beta, cursors(12), drawn, a, b)
+    _many(draws.beta, cursors(12), drawn, a, b)
     assert stats.kstest(drawn, stats.beta(a, b).cdf).pvalue > 1e-6
     order = stats.rankdata(drawn)
     assert abs(stats.pearsonr(order[:-1], order[1:]).statistic) < 0.025  # consecutive draws are independent
@@ -47,7 +47,7 @@ def test_whole_numbers(n):
 
 def test_beta_where_both_gammas_vanish_is_a_coin():
     drawn = np.empty(4000)
-    _many(luck.beta, cursors(1), drawn, 3e-5, 1e-5)
+    _many(draws.beta, cursors(1), drawn, 3e-5, 1e-5)
     assert not np.isnan(drawn).any()
     assert abs(drawn.mean() - 0.75) < 0.04
 
@@ -58,10 +58,10 @@ def test_beta_where_both_gammas_vanish_is_a_coin():
 @jit
 def _passes(words, a, b, x, out):
     """Look as often as the bound says, of ``out.size`` times; return how often x was passed, the values in `out`."""
-    count, chance = 0, math.exp(-luck._exponent(a, b, x))
+    count, chance = 0, math.exp(-draws._exponent(a, b, x))
     for _ in range(out.size):
-        if luck.uniform(words, 0) < chance:
-            y = luck._beyond(words, 0, a, b, x, chance)
+        if draws.uniform(words, 0) < chance:
+            y = draws._beyond(words, 0, a, b, x, chance)
             if y > x:
                 out[count] = y
                 count += 1
@@ -81,7 +81,7 @@ def test_a_far_arm_passes_as_often_and_as_far_as_its_tail_says(a, b, q):
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.floats(0, 16), st.floats(0, 16), st.floats(luck._FAR, luck._NEVER))
+@given(st.floats(0, 16), st.floats(0, 16), st.floats(draws._FAR, draws._NEVER))
 def test_the_exponential_lies_below_the_bound(log_a, log_b, q):
     a, b = math.exp(log_a), math.exp(log_b)
     x = a / (a + b) + math.sqrt(q / (2 * (a + b + 1)))
@@ -95,7 +95,7 @@ def test_the_exponential_lies_below_the_bound(log_a, log_b, q):
 @jit
 def _wins(words, wins, losses, prior, out, many):
     for _ in range(many):
-        out[luck.largest_beta(words, 0, wins, losses, prior)] += 1
+        out[draws.largest_beta(words, 0, wins, losses, prior)] += 1
 
 
 LARGEST = [
