@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hushbandits as hb
-from hushbandits.audits.bounds import epsilon_lower_bound
+from hushbandits.privacy.audit import epsilon_lower_bound
 from hushbandits.routines.successive import radii
 
 BETA = 0.5

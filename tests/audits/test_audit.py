@@ -10,13 +10,13 @@ from mutants import AsPrinted, ForgottenPrecision, GammaScale, OneSided
 
 import hushbandits as hb
 from hushbandits.audits import uniforms
-from hushbandits.audits.bounds import critical_share
 from hushbandits.audits.cases import VARIANTS, Budget, Case, everything, named
 from hushbandits.audits.events import Change, refuted
 from hushbandits.audits.laws import LARGE, every_size, white_box
 from hushbandits.audits.planned import composed_delta
 from hushbandits.audits.suite import black_box, checks
 from hushbandits.cli.main import main
+from hushbandits.privacy.audit import critical_share
 from hushbandits.wrappers.distributed_dp import DiscreteGaussian, DiscreteLaplace, Skellam
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg

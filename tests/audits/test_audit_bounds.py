@@ -11,7 +11,7 @@ from scipy import stats
 from wrapped_laplace import worst_log_ratio
 
 from hushbandits.audits import uniforms
-from hushbandits.audits.bounds import (
+from hushbandits.privacy.audit import (
     _hits,
     critical_share,
     epsilon_lower_bound,

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from kinds import weekly_but
 from scipy import stats
 
-from hushbandits.audits.bounds import one_run_bound, one_run_least, one_run_p_value
 from hushbandits.audits.cases import Budget, named
 from hushbandits.audits.events import guessed, one_run
+from hushbandits.privacy.audit import one_run_bound, one_run_least, one_run_p_value
 from hushbandits.wrappers.local_dp import LocalDiscreteLaplace
 
 # -- what right guesses refute ---------------------------------------------------------------------------------------

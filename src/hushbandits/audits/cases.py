@@ -19,6 +19,7 @@ from hushbandits.wrappers.shuffle import Shuffle
 from hushbandits.wrappers.shuffled_sum import PROTOCOLS, ShuffledSum
 
 _BINARY = {"shuffle": "binary-sum"}
+_TRUE, _LEVELS = {"own_feedback": "true"}, {"quantization_levels": 64}
 #: Parameters to audit, by registered env, wrapper or agent; by default only its default parameters.
 VARIANTS: dict[str, list[Params]] = {
     "CentralDP-v0": [{}, {"discrete": True}],
@@ -27,13 +28,8 @@ VARIANTS: dict[str, list[Params]] = {
     "DistCDP-v0": [{}, {"min_participants": 0.75, "scale": 1.0}],
     "ShuffleDP-v0": [{}, {"min_participants": 0.75}, {"shuffle": "pure"}, _BINARY, {**_BINARY, "calibrate": "exact"}],
     "LocalDPNetwork-v0": [{}, {"mechanism": "bernoulli"}],
-    "PrivateNetwork-v0": [{}, {"own_feedback": "true"}],
-    "LocalLaplace": [
-        {},
-        {"quantization_levels": 64},
-        {"own_feedback": "true"},
-        {"own_feedback": "true", "quantization_levels": 64},
-    ],
+    "PrivateNetwork-v0": [{}, _TRUE],
+    "LocalLaplace": [{}, _LEVELS, _TRUE, {**_TRUE, **_LEVELS}],
 }
 #: Default reason why a check has no power.
 _TOO_LARGE = "too few runs for so large an ε or δ"
@@ -259,8 +255,7 @@ def _cases(subject: str, make: Callable[..., tuple[Team | None, Env]], at: bool)
     """Return the cases of all guarantees of what `make` builds, at ε = 1 if it has an ε."""
     team, env = make(epsilon=1.0) if at else make()
     owners = env.wrappers if team is None else [team]
-    cases = [Case(subject, owner, env, make if at else None) for owner in owners]
-    return [case for case in cases if case.promises]
+    return [case for owner in owners if (case := Case(subject, owner, env, make if at else None)).promises]
 
 
 def _env(name: str, entry: Callable[..., object], subject: str, given: Params) -> Found:

@@ -19,10 +19,10 @@ import numpy as np
 from scipy import special, stats
 
 from hushbandits.audits import uniforms
-from hushbandits.audits.bounds import epsilon_lower_bound, one_run_bound, smallest_refuted
 from hushbandits.audits.cases import Case, Verdict
 from hushbandits.audits.events import refuted, telling
 from hushbandits.core import Array
+from hushbandits.privacy.audit import epsilon_lower_bound, one_run_bound, smallest_refuted
 
 _FEW = 16  # number of labels in a group up to which events are searched too
 _MODULI = (2, 3, 4, 5, 8, 10, 16)  # multiples of these are counted among the steps of a grid
@@ -200,8 +200,8 @@ class Draws:
         for name, part in kinds:
             times = uniforms.scale_between(self.u[part], level)[0]
             unlikely = stats.binom.sf(right[part].sum() - 1, part.sum(), self.known[part].mean()) < level
-            prescribed = unlikely or not self.bits.any()
-            found = self.cost * self._fitted(part, times, level) if prescribed and times > 1.0 else 0.0
+            given = unlikely or not self.bits.any()
+            found = self.cost * self._fitted(part, times, level) if given and times > 1.0 else 0.0
             if found > worst:
                 worst, words = found, f" ({name})" if name else ""
         n, known = int(self.there.sum()), float(self.known[self.there].mean())
@@ -291,9 +291,7 @@ class Draws:
         pairs = np.repeat(np.arange(b), a)[:, None] < np.repeat(np.arange(c), d)
         evidence, (one, two) = uniforms.at_places(mine, theirs, pairs)
         check = f"{self.where}: noise that knows a later reward (place {one // a} and {two // d})"
-        return self._say(
-            check, 1.0, max(evidence, 0.0) / -math.log(self.level), "× critical", "a later reward's random numbers"
-        )
+        return self._say(check, 1.0, max(evidence, 0.0) / -math.log(self.level), "× critical", "a later reward's draw")
 
 
 def _guessed_off(n: int, wrong: float, level: float) -> float:
@@ -301,8 +299,8 @@ def _guessed_off(n: int, wrong: float, level: float) -> float:
     times = np.geomspace(1.0, _NARROWEST, 1000)
     seen = 0.5 * (2 * wrong) ** times
     far = n * (special.rel_entr(seen, wrong) + special.rel_entr(1 - seen, 1 - wrong))
-    prescribed = np.sqrt(far) > math.sqrt(-math.log(level)) + 1
-    return float(times[prescribed.argmax()]) if prescribed.any() else math.inf
+    given = np.sqrt(far) > math.sqrt(-math.log(level)) + 1
+    return float(times[given.argmax()]) if given.any() else math.inf
 
 
 def _cut(epsilon: float, delta: float, n: int, level: float) -> str:

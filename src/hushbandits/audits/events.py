@@ -14,10 +14,10 @@ from functools import partial
 
 import numpy as np
 
-from hushbandits.audits.bounds import best_event, one_run_bound, one_run_least, smallest_refuted
 from hushbandits.audits.cases import Case, Verdict
 from hushbandits.audits.play import around, seen, shown, stage
 from hushbandits.core import Array, Guarantee
+from hushbandits.privacy.audit import best_event, one_run_bound, one_run_least, smallest_refuted
 
 #: Rewards outside [0, 1], which a user-defined message or a scaling wrapper can produce, and a description.
 _BEYOND, ABOVE = (-2.0, 3.0), "a reward beyond [0, 1]"
@@ -68,8 +68,7 @@ def refuted(
         return 0.0, "no event" if names else ""
     words, part = chosen
     low, high = (values[:, part & ~learning & (bits == bit)] for bit in (False, True))
-    found = best.refuted(low, high, delta, level)
-    return found, f"{names[best.feature]} {best.kind} {best.value:.4g}{words}"
+    return best.refuted(low, high, delta, level), f"{names[best.feature]} {best.kind} {best.value:.4g}{words}"
 
 
 def telling(features: dict[str, Array]) -> dict[str, Array]:
@@ -142,7 +141,7 @@ def judged(
 
     `least`: the smallest true ε that is refuted.  `refusing`: whether the part may reject the rewards.
     """
-    found, prescribed, power = 0.0, "", f"a true ε of {least:.3g}"
+    found, given, power = 0.0, "", f"a true ε of {least:.3g}"
     try:
         features = {} if why or math.isinf(least) else play()
     except ValueError as error:
@@ -150,9 +149,9 @@ def judged(
             raise
         features, why = {}, f"refused: {error}"
     if features:
-        found, prescribed = measure(features)
+        found, given = measure(features)
         why = "" if telling(features) else "nothing that is seen varies"
-    check, epsilon, level = f"{check} ({prescribed})" if prescribed else check, case.promise.epsilon, case.budget.level
+    check, epsilon, level = f"{check} ({given})" if given else check, case.promise.epsilon, case.budget.level
     return Verdict(case.subject, check, epsilon, found, "ε", power, level, case.promise, least=least, untested=why)
 
 
@@ -285,8 +284,8 @@ def _users(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[s
     size = 1 if getattr(case.owner, "hidden_by", "noise") == "noise" else case.owner.smallest
     runs = n if _apart(case) else min(n, _RUNS)
     bits = fair((n // runs, runs, 1), seed, 8)
-    prescribed = np.where(np.arange(size) == size - 1, np.where(bits, *values[::-1])[..., None], 0.0)
-    it = seen(case.env, list(prescribed), runs, seed)
+    given = np.where(np.arange(size) == size - 1, np.where(bits, *values[::-1])[..., None], 0.0)
+    it = seen(case.env, list(given), runs, seed)
     views = {**it.fields, "the user's message": np.array([x[..., -1] for x in it.users])} if it.users else it.fields
     return _windows(bits, views)
 

@@ -7,11 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from hushbandits.audits.bounds import critical_share
 from hushbandits.audits.cases import Budget, Verdict, fits
 from hushbandits.audits.play import Prescribed, Tap, around, rounds, seen
 from hushbandits.core import Array, Env, Wrapper
 from hushbandits.envs.feedback.env import Feedback
+from hushbandits.privacy.audit import critical_share
 from hushbandits.registry import make_batched, make_team
 from hushbandits.wrappers.loss import Loss
 
@@ -30,8 +30,8 @@ def _order(shuffle: Wrapper, subject: str, runs: int, level: float, seed: int) -
     names = (np.arange(4) + 1) / 5
     if fits(partial(make_batched, "CoopNetwork-v0"), shuffle):
         env, places = _group(runs, 4, [shuffle]), []
-        for prescribed in (names, names[::-1]):
-            (played,) = rounds(env, around(), seed, [prescribed])
+        for given in (names, names[::-1]):
+            (played,) = rounds(env, around(), seed, [given])
             places.append(np.rint(played.inbox["reward"][:, 0] * 5).astype(int) - 1)
         yield _uniform("order, network", places[0], subject, level)
         changed = int((places[0] != 3 - places[1]).sum())
@@ -62,9 +62,9 @@ def _cohorts(make: Callable[..., Wrapper], subject: str, runs: int, seed: int) -
     env = Feedback(simulate_users="individual", wrappers=[make(min_cohort=least)])
     fields = seen(env, [np.ones(8)] * 20, runs, seed, "before").fields
     left = fields["message's users left"]
-    prescribed = (fields["arrived"] > 0) | (np.nan_to_num(fields["reward"]) != 0) | (fields["n"] > 0)
+    answered = (fields["arrived"] > 0) | (np.nan_to_num(fields["reward"]) != 0) | (fields["n"] > 0)
     # the survivors after aggregation are 0 in a closed block: count the users that were there by the sum of ones
-    small = prescribed & (np.where(left > 0, left, np.nan_to_num(fields["reward"])) < least)
+    small = answered & (np.where(left > 0, left, np.nan_to_num(fields["reward"])) < least)
     yield Verdict(subject, f"blocks of fewer than {least} users opened", 0, int(small.sum()), "blocks")
     n, least = 5, 3
     tap = Tap(name="audit: tap")
@@ -74,8 +74,8 @@ def _cohorts(make: Callable[..., Wrapper], subject: str, runs: int, seed: int) -
         sent = next(w for w in core.wrappers if isinstance(w, Tap)).message["sent"]
         heard = sent.sum(1, keepdims=True) - sent
         pulls, sums = played.inbox.tally()
-        prescribed = played.inbox.arrived[:, :, 0] | (pulls != 0).any(2) | (sums != 0).any(2)
-        opened += int((prescribed & (heard < least)).sum())
+        answered = played.inbox.arrived[:, :, 0] | (pulls != 0).any(2) | (sums != 0).any(2)
+        opened += int((answered & (heard < least)).sum())
     yield Verdict(subject, f"rounds of fewer than {least} messages opened", 0, opened, "rounds")
 
 
@@ -89,7 +89,7 @@ def _windows(make: Callable[..., Wrapper], subject: str, runs: int, seed: int) -
     for played in rounds(core, make_team("Random", rate=0.2), seed):
         acted[np.arange(runs), played.acting[:, 0]] = True
         message = next(w for w in core.wrappers if isinstance(w, Tap)).message
-        prescribed = (message["tally"] if "tally" in message else message["vote"]).any((1, 2))
-        alone += int((prescribed & (acted.sum(1) < least)).sum())
-        acted[prescribed] = False
+        answered = (message["tally"] if "tally" in message else message["vote"]).any((1, 2))
+        alone += int((answered & (acted.sum(1) < least)).sum())
+        acted[answered] = False
     yield Verdict(subject, f"votes of fewer than {least} agents opened", 0, alone, "windows")

@@ -220,10 +220,10 @@ def drawn(case: Case, what: str, sizes: Sequence[int], runs: int, turn: int = 0,
     full = np.where(fine & (rng.random(shape[0]) < 0.25), _BETWEEN, 1.0)[:, None, None]
     bits = rng.random(shape) < 0.5
     at = [0 if own else place(k, n) for k, n in zip(kinds.tolist(), sizes, strict=True)]
-    prescribed: list[int | Array] = list(sizes)
+    given: list[int | Array] = list(sizes)
     if not own and not pooled:
-        prescribed = [block(k, n, x) for k, n, x in zip(kinds.tolist(), sizes, full * bits, strict=True)]
-    it = seen(case.env, prescribed, runs, seed, how, shape[2])
+        given = [block(k, n, x) for k, n, x in zip(kinds.tolist(), sizes, full * bits, strict=True)]
+    it = seen(case.env, given, runs, seed, how, shape[2])
     canary = np.zeros(shape) if pooled else np.array([x[..., i] for x, i in zip(it.earned, at, strict=True)])
     lost, canary = np.isnan(canary), np.nan_to_num(canary)
     # the mechanism of these runs, which knows their horizon
@@ -289,15 +289,15 @@ def drawn_on_graph(case: Case) -> Iterator[Verdict]:
     rng, means = np.random.default_rng([case.budget.seed, 9]), [0.5] * 3
     fine = not isinstance(case.owner, LocalBernoulli) and getattr(case.owner, "quantization_levels", None) is None
     full = np.where(fine & (rng.random((_LONG, 1, 1)) < 0.25), _BETWEEN, 1.0)
-    prescribed = list(full * (rng.random((_LONG, _RUNS, _AGENTS)) < 0.5))
-    yield from _graph(stage(case, _LONG, _AGENTS, runs=_RUNS, means=means), "long runs", 0, full, prescribed)
+    given = list(full * (rng.random((_LONG, _RUNS, _AGENTS)) < 0.5))
+    yield from _graph(stage(case, _LONG, _AGENTS, runs=_RUNS, means=means), "long runs", 0, full, given)
     own = stage(case, _ROUNDS, _AGENTS, runs=160 * _RUNS, rewards="bernoulli", means=means)
     yield from _graph(own, "own rewards", 1, np.ones(1))
 
 
-def _graph(case: Case, what: str, turn: int, full: Array, prescribed: list[Array] | None = None) -> Iterator[Verdict]:
+def _graph(case: Case, what: str, turn: int, full: Array, given: list[Array] | None = None) -> Iterator[Verdict]:
     seed = case.budget.seed + turn
-    it, rng = shown(case, around(), seed, prescribed), np.random.default_rng([seed, 6])
+    it, rng = shown(case, around(), seed, given), np.random.default_rng([seed, 6])
     x = np.clip(it.earned, 0.0, 1.0)
     number, short = np.arange(len(x)), len(x) == _ROUNDS
     groups = {"agent": np.broadcast_to(np.arange(x.shape[2]), x.shape), "arm": it.arms, "reward": np.array(it.earned)}
@@ -327,10 +327,8 @@ def _releases(wrapper: PrivateMeans, it: Seen, x: Array, full: Array) -> Params:
     mine = it.arms[..., None] == np.arange(it.fields["mean"].shape[-1])
     n, sums = np.cumsum(mine, 0), np.cumsum(mine * x[..., None], 0)
     count, total, mean = (np.take_along_axis(v, it.arms[..., None], 3)[..., 0] for v in (n, sums, it.fields["mean"]))
-    due, unit = (
-        np.isin(count, release_counts(wrapper.epsilon, wrapper.release_exponent, len(x))),
-        count ** (1 - wrapper.release_exponent / 2),
-    )
+    exponent = wrapper.release_exponent
+    due, unit = np.isin(count, release_counts(wrapper.epsilon, exponent, len(x))), count ** (1 - exponent / 2)
     noise, one = np.where(due, (mean - total / count) * unit, np.nan), unit / count
     parts = [(~np.isnan(noise), lambda times: Continuous(stats.laplace(scale=1 / times).cdf))]
     return {"noise": noise, "parts": parts, "moved": x * one, "full": full * one}

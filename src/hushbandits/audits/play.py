@@ -68,30 +68,28 @@ class Tap(Wrapper):
 class Round:
     """One round of all runs.
 
-    `prescribed` are the published own rewards of agents (``None``: withheld), `said` the team's messages (``None``: the
+    `given` are the published own rewards of agents (``None``: withheld), `said` the team's messages (``None``: the
     default message), `acting` the active agents, ``(R, A)``.
     """
 
     t: int
     action: Action
-    prescribed: Array | None
+    given: Array | None
     said: Message | None
     inbox: Inbox
     acting: Array
 
 
-def rounds(
-    env: Env, team: Team, seed: int | Seeds = 0, prescribed: Sequence[ArrayLike] | None = None
-) -> Iterator[Round]:
+def rounds(env: Env, team: Team, seed: int | Seeds = 0, given: Sequence[ArrayLike] | None = None) -> Iterator[Round]:
     """Reset, and play rounds until every run ends, or no more rewards are given.
 
-    `prescribed`: rewards of each round, for envs with the law `Prescribed`.
+    `given`: rewards of each round, for envs with the law `Prescribed`.
     """
     obs = begin(env, team, seed)
     t = 0
-    while obs.live.any() and (prescribed is None or t < len(prescribed)):
-        if prescribed is not None:
-            cast(Prescribed, env.law).now = prescribed[t]
+    while obs.live.any() and (given is None or t < len(given)):
+        if given is not None:
+            cast(Prescribed, env.law).now = given[t]
         who, action = np.array(obs.who), team.act(obs)
         action = tuple(map(np.array, action)) if isinstance(action, tuple) else np.array(action)
         obs = env.pull(action)
@@ -145,8 +143,7 @@ class Mirror(Team):
 
     def hear(self, inbox: Inbox) -> None:
         if "mean" in inbox.own:
-            last = np.take_along_axis(np.asarray(inbox.own["mean"]), self._arm[..., None], 2)[..., 0]
-            self._arm = (last > 0.5).astype(int)
+            self.speak(np.take_along_axis(np.asarray(inbox.own["mean"]), self._arm[..., None], 2)[..., 0])
 
 
 @dataclass(frozen=True)
@@ -207,18 +204,18 @@ def _tap(env: Env, name: str) -> Tap:
     return next(w for w in env.wrappers if isinstance(w, Tap) and w.name == f"audit: {name}")
 
 
-def shown(case: Case, team: Team, seed: int, prescribed: Sequence[Array] | None = None) -> Seen:
+def shown(case: Case, team: Team, seed: int, given: Sequence[Array] | None = None) -> Seen:
     """Play the env of `stage`, and record messages, inboxes and own rewards."""
     rows, earned, arms = [], [], []
-    for played in rounds(case.env, team, seed, prescribed):
+    for played in rounds(case.env, team, seed, given):
         first, message = _tap(case.env, "earned"), _tap(case.env, "left").message
         sent = message["sent"].astype(bool)
         row = {k: np.where(sent.reshape(sent.shape + (1,) * (x.ndim - 2)), x, np.nan) for k, x in message.items()}
         row["sent"] = sent
         if played.t < HEARD:  # inboxes are limited to the first rounds
             row |= {f"heard {name}": np.asarray(played.inbox[name]) for name in played.inbox.fields}
-        if played.prescribed is not None and not np.array_equal(played.prescribed, first.earned):
-            row["published reward"] = np.array(played.prescribed)
+        if played.given is not None and not np.array_equal(played.given, first.earned):
+            row["published reward"] = np.array(played.given)
         rows.append(row | {f"published {name}": np.array(value) for name, value in played.inbox.own.items()})
         earned.append(first.earned)
         arms.append(np.asarray(played.action))
@@ -233,17 +230,14 @@ def seen(env: Env, blocks: Sequence[int | Array], runs: int, seed: int = 0, how:
     ``"pooled"`` and alike, with rewards 0 and 1 in turn.
     """
     sizes = [x if isinstance(x, int) else x.shape[-1] for x in blocks]
-    prescribed = None
+    given = None
     if not isinstance(blocks[0], int):
-        prescribed = [np.broadcast_to(x, (runs, servers, n)).ravel() for x, n in zip(blocks, sizes, strict=True)]
-    rewards, means = (
-        "bernoulli" if prescribed is None else Prescribed(),
-        [0.0, 0.0, 1.0] if how == "pooled" else [0.5] * 3,
-    )
+        given = [np.broadcast_to(x, (runs, servers, n)).ravel() for x, n in zip(blocks, sizes, strict=True)]
+    rewards, means = ("bernoulli" if given is None else Prescribed(), [0.0, 0.0, 1.0] if how == "pooled" else [0.5] * 3)
     made = _planted(env, how, n_agents=servers, horizon=sum(sizes), runs=runs, rewards=rewards, means=means)
     team = Script(lambda t, shape, k: (np.full(shape, 2 * (t % 2)), np.full(shape, sizes[t])))
     rows, sums, left, uniforms, earned, users = ([] for _ in range(6))
-    for played in rounds(made, team, seed, prescribed):
+    for played in rounds(made, team, seed, given):
         first, sent, last = (_tap(made, name) for name in ("earned", "sent", "left"))
         arrived = played.inbox.arrived[:, :, 0]
         row = {"n": played.inbox.total("n"), "arrived": arrived}
@@ -282,6 +276,5 @@ def _planted(env: Env, how: str, **settings: object) -> Feedback:
     lost = {how: [Loss(_LOST, name="audit: loss")]}
     stack = [Tap(name="audit: earned"), *lost.get("before", []), *wrappers[:last], *lost.get("behind", [])]
     stack += [Tap(name="audit: sent"), *wrappers[last:], Tap(name="audit: left")]
-    return build(
-        simulate_users="aggregate" if how == "pooled" else "individual", permute_arms=False, wrappers=stack, **settings
-    )
+    users = "aggregate" if how == "pooled" else "individual"
+    return build(simulate_users=users, permute_arms=False, wrappers=stack, **settings)

@@ -81,8 +81,8 @@ def black_box(
     def play() -> dict[str, Array]:
         rewards = np.where(bits, *change.values[::-1])
         last = length if change.every else 1
-        prescribed = [block(kind, n, rewards[i] * (b < last)) for i, kind in enumerate(kinds) for b in range(length)]
-        it = seen(case.env, prescribed, runs, case.budget.seed + 1000 * (change.words == ABOVE), how)
+        given = [block(kind, n, rewards[i] * (b < last)) for i, kind in enumerate(kinds) for b in range(length)]
+        it = seen(case.env, given, runs, case.budget.seed + 1000 * (change.words == ABOVE), how)
         views: dict[str, Array] = {k: x.reshape(len(kinds), length, runs) for k, x in it.fields.items()}
         views["reward"] -= np.array([block(kind, n, 0.0).sum() for kind in kinds])[:, None, None]
         views = {k: x.transpose(1, 0, 2).reshape(length, -1) for k, x in views.items()}
@@ -125,15 +125,15 @@ def on_graph(case: Case, horizons: Sequence[int] = (3, 16)) -> Iterator[Verdict]
                 yield Verdict(case.subject, "black box", 0, 0, untested="neighbours differ in nothing to be hidden")
                 continue
             for k, (words, change, who, when) in enumerate(_sequences(made.promise)):
-                prescribed = np.full((horizon, len(bits), _AGENTS), 1.0 if when == _MIDDLE else 0.5)
-                prescribed[when, :, who] = np.where(bits, *change.values[::-1])
-                play = partial(_posted, made, prescribed, case.budget.seed + 1000 * k + horizon)
+                given = np.full((horizon, len(bits), _AGENTS), 1.0 if when == _MIDDLE else 0.5)
+                given[when, :, who] = np.where(bits, *change.values[::-1])
+                play = partial(_posted, made, given, case.budget.seed + 1000 * k + horizon)
                 yield apart(made, f"{words}, {horizon} rounds", bits, play, refusing=change.words == ABOVE)
 
 
-def _posted(case: Case, prescribed: Array, seed: int) -> dict[str, Array]:
-    staged, alone = stage(case, len(prescribed), _AGENTS, runs=prescribed.shape[1]), case.promise.alone
-    it = shown(staged, case.team or (around() if alone else Mirror()), seed, list(prescribed)).fields
+def _posted(case: Case, given: Array, seed: int) -> dict[str, Array]:
+    staged, alone = stage(case, len(given), _AGENTS, runs=given.shape[1]), case.promise.alone
+    it = shown(staged, case.team or (around() if alone else Mirror()), seed, list(given)).fields
     if alone:
         it = {name: x[:1] for name, x in it.items() if not name.startswith(("published ", "heard "))}
     return features(it, not alone)
@@ -169,23 +169,17 @@ def places(horizon: int) -> list[int]:
     return [0, 1, *(5 * 2**k // 2 for k in range(16) if 5 * 2**k // 2 < 0.75 * horizon)]
 
 
-def acted(team: Team, prescribed: Array, seed: int, at: int = 0) -> dict[str, Array]:
-    """Return arm and length of each block of a server, both ``(T, R)``, NaN after the end, on rewards `prescribed`.
+def acted(team: Team, given: Array, seed: int, at: int = 0) -> dict[str, Array]:
+    """Return arm and length of each block of a server, both ``(T, R)``, NaN after the end, on rewards `given`.
 
     `at`: the user whose block's arm is compared with later ones.
     """
-    horizon, runs = prescribed.shape
-    settings = {
-        "simulate_users": "individual",
-        "means": [0.5] * _ARMS,
-        "rewards": Prescribed(),
-        "permute_arms": False,
-        "horizon": horizon,
-    }
-    env = cast(Feedback, assemble(Feedback, team, runs=runs, env=settings))
+    horizon, runs = given.shape
+    settings = {"means": [0.5] * _ARMS, "rewards": Prescribed(), "permute_arms": False, "horizon": horizon}
+    env = cast(Feedback, assemble(Feedback, team, runs=runs, env={"simulate_users": "individual", **settings}))
     user = np.arange(horizon)
     users, arms, has = [], [], []
-    env.law.now = lambda: prescribed.T[(env.served - env._n <= user) & (user < env.served)]  # type: ignore[attr-defined]
+    env.law.now = lambda: given.T[(env.served - env._n <= user) & (user < env.served)]  # type: ignore[attr-defined]
     for played in rounds(env, team, seed):
         there, served = env._n[:, 0], env.served[:, 0]
         users.append(np.where(there > 0, there, np.nan))
@@ -194,22 +188,22 @@ def acted(team: Team, prescribed: Array, seed: int, at: int = 0) -> dict[str, Ar
     return _compared(np.array(arms), np.array(has)) | {"users": np.array(users)}
 
 
-def chosen(team: Team, prescribed: Array, seed: int, at: int = 0) -> dict[str, Array]:
-    """Return arm and votes of every round of a learner, both ``(T, R)``, NaN without pull, on rewards `prescribed`.
+def chosen(team: Team, given: Array, seed: int, at: int = 0) -> dict[str, Array]:
+    """Return arm and votes of every round of a learner, both ``(T, R)``, NaN without pull, on rewards `given`.
 
     `at`: the round whose arm is compared with later ones.
     """
-    arms, votes = _learned(team, np.repeat(prescribed[..., None], _RIVALS, 2), seed)
+    arms, votes = _learned(team, np.repeat(given[..., None], _RIVALS, 2), seed)
     return _compared(arms, (np.arange(len(arms)) == at)[:, None]) | {"vote": votes}
 
 
-def _learned(team: Team, prescribed: Array, seed: int, **settings: object) -> tuple[Array, Array]:
-    """Return arm and votes, as a number, of every round of a learner on rewards `prescribed` ``(T, R, K)``."""
-    horizon, runs, k = prescribed.shape
+def _learned(team: Team, given: Array, seed: int, **settings: object) -> tuple[Array, Array]:
+    """Return arm and votes, as a number, of every round of a learner on rewards `given` ``(T, R, K)``."""
+    horizon, runs, k = given.shape
     settings |= {"means": [0.5] * k, "rewards": Prescribed(), "horizon": horizon}
     env = assemble("DPMASE-v0", team, runs=runs, env=settings)
     arms, votes = np.full((horizon, runs), np.nan), np.zeros((horizon, runs))
-    for played in rounds(env, team, seed, list(prescribed)):
+    for played in rounds(env, team, seed, list(given)):
         pulled = np.asarray(played.action)[:, 0]
         arms[played.t] = np.where(pulled.any(1), pulled.argmax(1), np.nan)
         if played.said is not None:
@@ -242,9 +236,9 @@ def _arms(case: Case) -> Iterator[Verdict]:
     changes = [*((within, at) for at in places(USERS)), *((change, 0) for change in beyond if server)]
     for k, ((change, at), rest) in enumerate(product(changes, (0.0, 1.0))):
         bits = fair(2 * case.budget.samples, case.budget.seed, k)
-        prescribed = np.full((USERS, len(bits)), rest)
-        prescribed[at] = np.where(bits, *change.values[::-1])
-        play = partial(acted if server else chosen, case.owner, prescribed, case.budget.seed + k, at)
+        given = np.full((USERS, len(bits)), rest)
+        given[at] = np.where(bits, *change.values[::-1])
+        play = partial(acted if server else chosen, case.owner, given, case.budget.seed + k, at)
         check = f"actions, {change.words}, user {at} among rewards {rest:g}"
         yield apart(case, check, bits, lambda: features(play(), differences=False))  # noqa: B023
 
@@ -261,11 +255,11 @@ def _votes(case: Case) -> Iterator[Verdict]:
     for i, short in enumerate(_SHORT):
         bits = fair(4 * case.budget.samples, seed, i)
         wins = min(max(math.floor(2 * (h + c) * due - short / epsilon), 0), due - 1) + bits
-        prescribed = np.zeros((due, len(bits), 2))
-        prescribed[..., 0] = np.arange(due)[:, None] >= due - wins  # the changed reward is one in the middle
+        given = np.zeros((due, len(bits), 2))
+        given[..., 0] = np.arange(due)[:, None] >= due - wins  # the changed reward is one in the middle
 
-        def play(prescribed: Array = prescribed, i: int = i) -> dict[str, Array]:
-            _, votes = _learned(case.owner, prescribed, seed + i, n_agents=1)
+        def play(given: Array = given, i: int = i) -> dict[str, Array]:
+            _, votes = _learned(case.owner, given, seed + i, n_agents=1)
             return features({"vote": votes[-1:], "votes before": votes[:-1].sum(0)[None]})
 
         yield apart(case, f"votes, {short:g} scales short", bits, play)
