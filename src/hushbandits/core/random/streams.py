@@ -9,7 +9,6 @@ import functools
 import hashlib
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -227,7 +226,7 @@ class Draws(Sequence[np.random.Generator]):
     def __len__(self) -> int:
         return len(self.cursors)
 
-    def __getitem__(self, run: Any) -> Any:
+    def __getitem__(self, run: int) -> np.random.Generator:  # type: ignore[override]
         if run not in self._made:
             self._made[run] = generator_at(self.cursors[run], step=1)
         return self._made[run]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from hushbandits.core import Array, Inbox, Payload, Streams, affordable, jit, set_rows
+from hushbandits.core.env_view import World
 from hushbandits.core.random.names import EDGES
 from hushbandits.envs.network.slots import Ring, SlotInbox
 from hushbandits.envs.rounds.env import added_up, tallied
@@ -35,7 +36,7 @@ class LossyTransport:
         Wrappers that change rewards which agents send on (`relay`).
     """
 
-    def __init__(self, env: Any, rng: Streams, edge_failure_prob: float, relays: Sequence[Any]):
+    def __init__(self, env: World, rng: Streams, edge_failure_prob: float, relays: Sequence[Any]):
         self.n_arms, self.relays = env.n_arms, relays
         self._pace, self._edge_failure_prob, self._rngs = 1 + env.hop_delay, edge_failure_prob, rng.generators(EDGES)
         runs, m = len(rng), env.n_agents
@@ -56,7 +57,7 @@ class LossyTransport:
         self.held = {name: np.zeros((runs, m, m, *f.shape), f.dtype) for name, f in states.items()}
         self.lay(env)
 
-    def lay(self, env: Any) -> None:
+    def lay(self, env: World) -> None:
         """Lay out the edges; the random numbers of a graph's edges u < v are read in this order."""
         graphs, m, _ = env.adjacency.shape
         self._max_hops = np.resize(env.slots.max_hops if env.max_hops is not None else m - 1, len(self.sends))
