@@ -50,7 +50,7 @@ class Contexts(Rounds):
     n_agents, n_arms, n_features, horizon : int
         M, K, d and T.
     rewards : str or Law
-    wrappers, speech, fields, runs
+    wrappers, extra_fields, fields, runs
         As in `hb.Env`.
     """
 

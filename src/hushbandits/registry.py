@@ -254,7 +254,7 @@ def make_batched(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper]
 
 
 def _known_settings(entry: Callable[..., object], given: Mapping[str, object], brought: Iterable[str]) -> Params:
-    """Return those of an env's parameters that a team may know before it is built; `brought`: its wrappers' own."""
+    """Return the parameters in `given` that a team may know before it is built; `brought` names those of wrappers."""
     known = {*SHOWN, *getattr(entry, "public", ()), *getattr(entry, "settings", ()), *brought}
     return {name: value for name, value in given.items() if name in known}
 
@@ -303,8 +303,8 @@ def assemble(
         for key, value in implied.items():
             if key in given and given[key] is not value and not np.array_equal(given[key], value):
                 raise ValueError(
-                    f"env {key}={given[key]!r} conflicts with {key}={value!r} of agent {team.name}: what both have is "
-                    f"given on one side, or alike; set it in agent_kwargs, or leave it out of env"
+                    f"env {key}={given[key]!r} must equal {key}={value!r} of agent {team.name}: "
+                    f"set {key} in agent_kwargs, or leave it out of env"
                 )
         given |= implied if team.fields is None else {"fields": team.fields, **implied}
     takes, merged = parameters(entry), {**spec.defaults, **given}
@@ -320,7 +320,7 @@ def assemble(
 
 
 def _mechanism(brought: _Brought, wrappers: Sequence[Wrapper]) -> str:
-    """What the env's privacy mechanism calls its noise; empty: it has none, and an agent may bring its own."""
+    """Return the name of the noise of the env's mechanism; empty if it has no mechanism, and an agent may bring one."""
     for name, (its, _) in brought.items():
         entry = its.load()
         return str(getattr(entry, "noise_as", "") or (entry.__name__ if isinstance(entry, type) else name))

@@ -105,7 +105,7 @@ def test_private_ucb_plays_both_envs_alike(own):
     core, _ = build("PrivateNetwork-v0", "Private-UCB", 1, env, {"epsilon": 0.5, "own_feedback": own})
     assert [type(w).__name__ for w in core.wrappers] == ["PrivateMeans"]
     assert core.wrappers[0].epsilon == 0.5
-    with pytest.raises(ValueError, match=r"env epsilon=0\.2 conflicts with epsilon=0\.5 of agent PrivateUCB"):
+    with pytest.raises(ValueError, match=r"epsilon=0\.2 .*epsilon=0\.5 .*PrivateUCB"):
         build("PrivateNetwork-v0", "Private-UCB", 1, {**env, "epsilon": 0.2}, {"epsilon": 0.5})
 
 

@@ -32,7 +32,7 @@ class BanditEnv(gymnasium.Env[Array, object]):
     render_mode : str, optional
         ``"ansi"`` or ``"rgb_array"``.
     **kwargs
-        ``n_arms``, ``means``, ``rewards``, ``horizon``, ``permute_arms``, ``drift`` and ``switches`` of
+        ``n_arms``, ``means``, ``rewards``, ``horizon``, ``permute_arms``, ``drift`` and ``n_change_points`` of
         `CoopNetwork`, and the task's ``actions`` and ``normalize``.  Arms are shuffled in every episode unless
         ``permute_arms=False``.
 

@@ -53,7 +53,7 @@ def _learn(books: Books, arms: Array, rewards: Array, due: Array) -> None:
 
 @jit
 def _table(due: Array, sender: Array, mean: Array, count: Array, own: Array, table: Array) -> None:
-    """Write what each client that is due knows of client c's arm k to `table`, ``(R, M, M, K)``, NaN if unknown."""
+    """Fill ``table[r, m, c, k]`` with the mean of client c's arm k that client m knows, for each m that is due."""
     runs, agents, slots = sender.shape
     for r in range(runs):
         for m in range(agents):
@@ -69,7 +69,7 @@ def _table(due: Array, sender: Array, mean: Array, count: Array, own: Array, tab
 
 @jit
 def _averages(due: Array, table: Array, estimate: Array, heard: Array) -> None:
-    """Write the averages of the means known to each client that is due, (R, M, K); `heard`: of how many clients."""
+    """Fill `estimate` with the average of the means that each due client knows, and `heard` with their number."""
     runs, agents, arms = estimate.shape
     for r in range(runs):
         for m in range(agents):

@@ -166,10 +166,11 @@ class Draws:
         return max(uniforms.distance(u[group]) for group in groups) < math.log(_DOUBT * len(groups))
 
     def _missing(self, kinds: list[tuple[str, Array]]) -> Verdict:
-        """Return the ε refuted by guesses that a release has no noise, if its value then comes from one of two rewards.
+        """Test ε by the guesses of an observer who assumes that a release has no noise.
 
-        An observer who knows all other rewards guesses which of the two it is.  After any postprocessing of the
-        release, such a guess is right with probability ``e^ε/(1 + e^ε)`` at most (Steinke, Nasr & Jagielski 2023).
+        The observer knows all other rewards and guesses which of two values the changed reward has.  After any
+        postprocessing of the release, such a guess is right with probability ``e^ε/(1 + e^ε)`` at most (Steinke, Nasr
+        & Jagielski 2023).
         """
         delta, level = self.promise.delta, self.level / len(self.kinds)
         worst, words, claim = 0.0, "", self.cost

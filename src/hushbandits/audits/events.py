@@ -302,7 +302,7 @@ def _posts(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[s
 
 
 def _windows(bits: Array, views: dict[str, Array]) -> dict[str, Array]:
-    """Return the features of each canary, ``(T, R, A, …)``: with the values before it and beside it."""
+    """Return each canary's features: values of its agent and the agent beside it, in its round and the one before."""
     found = {}
     for name, value in views.items():
         x = value.reshape(*value.shape[:3], -1)

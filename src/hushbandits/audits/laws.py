@@ -86,7 +86,7 @@ def white_box(case: Case, n: int, survivors: int) -> Iterator[Verdict]:
 
 
 def every_size(case: Case, sizes: Sequence[int]) -> Iterator[Verdict]:
-    """Compare the guarantee with blocks of all these sizes, at the number of survivors that the mechanism assumes."""
+    """Check the guarantee by the noise law of a block of each size, with as few survivors as the mechanism assumes."""
     promise, sure = case.promise, case.owner.sure
     laws = {n: Mechanism.seen(case.owner, n, max(sure(n), case.owner.smallest)) for n in sizes}
     known = {n: law for n, law in laws.items() if law is not None}
@@ -323,7 +323,7 @@ def _reports(wrapper: LocalLaplace, it: Seen, x: Array, full: Array) -> Params:
 
 
 def _releases(wrapper: PrivateMeans, it: Seen, x: Array, full: Array) -> Params:
-    """Return noise in units of its scale where a count is released."""
+    """Return the noise of every released mean, in units of its scale; the number of pulls decides what is released."""
     mine = it.arms[..., None] == np.arange(it.fields["mean"].shape[-1])
     n, sums = np.cumsum(mine, 0), np.cumsum(mine * x[..., None], 0)
     count, total, mean = (np.take_along_axis(v, it.arms[..., None], 3)[..., 0] for v in (n, sums, it.fields["mean"]))

@@ -267,7 +267,7 @@ def _stacked(rows: list[dict[str, Array]]) -> dict[str, Array]:
 
 
 def _planted(env: Env, how: str, **settings: object) -> Feedback:
-    """Build the protocol with recording wrappers: users' rewards, messages to a secure function, and its output."""
+    """Build the env with wrappers that record users' rewards, the messages to a secure function, and its output."""
     wrappers, kind = env.wrappers, type(env)
     build: Callable[..., Feedback] = Feedback
     if issubclass(kind, Feedback) and kind._report is not Feedback._report:

@@ -244,7 +244,7 @@ def _arms(case: Case) -> Iterator[Verdict]:
 
 
 def _votes(case: Case) -> Iterator[Verdict]:
-    """Add one reward, at several distances from the rule's threshold, until the end of an agent's first epoch.
+    """Check what a vote reveals of a reward of an agent's first epoch, at several distances from the rule's threshold.
 
     This applies to DP-MASE, and to agents with its schedule: R(1) activations, then a vote.  One arm has reward 0; the
     other has one reward more or less above the point where the noiseless rule is so many noise scales short of a vote.

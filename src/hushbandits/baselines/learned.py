@@ -115,7 +115,7 @@ def heads_of(space: Space) -> tuple[int, ...]:
         return tuple(int(n) for n in space.nvec)
     if isinstance(space, spaces.MultiBinary):
         return (2,) * int(np.prod(space.shape))
-    raise ValueError(f"a policy has no actions in {space}: they must be Discrete, MultiDiscrete or MultiBinary")
+    raise ValueError(f"a policy's action space must be Discrete, MultiDiscrete or MultiBinary, not {space}")
 
 
 def read(folder: str | Path) -> Learned:

@@ -92,16 +92,16 @@ class Trained(TaskTeam):
         scores = len(heads) if bits else sum(heads)
         if policy.by_choice:
             if heads != (choices(task),):
-                raise ValueError(f"{self.name} takes one of {choices(task)} choices, and here actions are in {space}")
+                raise ValueError(f"{self.name} takes one of {choices(task)} choices, but here actions are in {space}")
             if lacking := [name for name, *_ in policy.observation if name not in task.layout]:
                 raise ValueError(f"{self.name} needs to see {lacking[0]}; here it sees {', '.join(task.layout)}")
             return
         for known, here in zip_longest(policy.observation, parts_of(task)) if policy.observation else ():
             if known != here:
-                raise ValueError(f"{self.name} was trained to see {known}, and here is {here}: name, numbers, bounds")
+                raise ValueError(f"{self.name} was trained to see {known}; here it sees {here} (name, numbers, bounds)")
         if (reads, gives) != (wide, scores):
             raise ValueError(
-                f"{self.name} reads {reads} numbers and scores {gives} choices, and here are {wide} "
+                f"{self.name} reads {reads} numbers and scores {gives} choices, but here are {wide} "
                 f"({', '.join(task.layout)}) and {scores} ({space}); task={{…}} says how a zip was trained"
             )
 

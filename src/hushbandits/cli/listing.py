@@ -53,8 +53,8 @@ def list_(
         _say(f"{kind}: {', '.join(names)}")
     if not (tables or declared or taken):
         known = [*_KINDS, *(name for table in _TABLES.values() for name in table), *dict(_experiments())]
-        kinds = f"one of all, {', '.join(_KINDS)}, nor a name or a parameter of theirs"
-        raise ValueError(f"what={what!r} is not {kinds}{nearest(what, map(str.strip, known))}")
+        kinds = f"all, {', '.join(_KINDS)}, or a name or a parameter of one of these"
+        raise ValueError(f"what={what!r} must be {kinds}{nearest(what, map(str.strip, known))}")
     return 0
 
 

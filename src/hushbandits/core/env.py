@@ -347,7 +347,7 @@ class Env(World, ABC):
     # -- the round --------------------------------------------------------------------------------------------
 
     def pull(self, action: object) -> Observation:
-        """Phase 1: arms in (`action`: its fields as in `actions`, each ``(R, A, …)``), own rewards out."""
+        """Phase 1: pull the arms of `action` (fields as in `actions`, each ``(R, A, …)``); return own rewards."""
         if self._phase != "pull":
             self._refuse("pull")
         action = self._check_action(action)
@@ -359,7 +359,7 @@ class Env(World, ABC):
         return self._seen(reward=self.own_reward if "reward" in self.own_reward_fields else None)
 
     def talk(self, message: Message | None = None) -> Observation:
-        """Phase 2: messages in (`message`: `fields`, each ``(R, A, …)``; ``None``: the standard report), inbox out."""
+        """Phase 2: send `message` (`fields`, each ``(R, A, …)``; ``None``: the standard report); return the inbox."""
         if self._phase != "talk":
             self._refuse("talk")
         said = None if message is None else self._said(message)

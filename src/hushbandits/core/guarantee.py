@@ -227,7 +227,7 @@ class GuaranteeSource:
         return type(wrapper) is type(self) and getattr(wrapper, "name", "") == getattr(self, "name", "")
 
     def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
-        """Return the claims after mechanism-specific checks in `env`; a hook for the base of the mechanisms."""
+        """Return the claimed guarantees; the base of the mechanisms overrides this to check them in `env` first."""
         return self.claimed_guarantees(env)
 
 

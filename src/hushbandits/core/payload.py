@@ -51,7 +51,7 @@ class PointNoise(Noise, Protocol):
     """Noise that is also a function of one uniform, as named senders need it."""
 
     def onto(self, x: Array, u: Array) -> Array:
-        """Return `x` with the noise at the uniforms `u`."""
+        """Return `x` plus noise; the uniform draws `u` determine the noise."""
 
 
 class Channel(Protocol):

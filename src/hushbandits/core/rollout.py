@@ -54,7 +54,7 @@ def begin(env: Env, team: Team, seed: int | Seeds) -> Observation:
     return obs
 
 
-def _beats(env: Env, team: Team, obs: Observation, step: Callable[[], None] | None) -> None:
+def _phases(env: Env, team: Team, obs: Observation, step: Callable[[], None] | None) -> None:
     speak: Callable[..., Message | None] = team.speak  # it is handed None where rewards are withheld
     while obs.live.any():
         obs = env.pull(team.act(obs))
@@ -98,9 +98,9 @@ def record(
     curves = _Curves(env, checkpoints, metrics)
     if not metrics:
         if step is not None or not team.episode(env):
-            _beats(env, team, obs, step)
+            _phases(env, team, obs, step)
     elif env.linear or not team.episode(env, math.inf, np.unique(curves.grid).tolist(), curves.look):
-        _beats(env, team, obs, curves.look)
+        _phases(env, team, obs, curves.look)
     return measured(env, team, env.metrics()), curves.values
 
 

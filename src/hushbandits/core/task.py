@@ -327,7 +327,7 @@ class Task(ABC):
 
 
 def _checked_price(core: World, price: Mapping[str, float] | None) -> dict[str, float]:
-    """Return what a unit costs, by metric; ``ValueError`` where a metric has no price here, or nothing to count."""
+    """Return each metric's price per unit; raise ``ValueError`` if a metric has no price or nothing to count here."""
     if not isinstance(price, Mapping | None):
         raise ValueError(f"price={shown(price)} must be a dict, such as {{'messages': 0.01}}")
     known = [cost for cost in _PRICED if cost in core.measures] if price else []

@@ -180,7 +180,7 @@ def spoken_fields(report: Fields, extra_fields: Fields | None, fields: Fields | 
 
 
 def checked_rows(rows: object, runs: int) -> Array:
-    """Return numbers of runs, all different, or raise ``ValueError``."""
+    """Return `rows` as an array of distinct run indices, or raise ``ValueError``."""
     array = as_array(rows)
     if array.dtype == bool and array.shape == (runs,):
         array = np.flatnonzero(array)
@@ -191,7 +191,7 @@ def checked_rows(rows: object, runs: int) -> Array:
 
 
 def checked_seeds(seeds: object, runs: int, world: str = "") -> Seeds:
-    """Return one row per run: of `spawn_seeds` in `world` where `seeds` is an int, else as given.
+    """Return the seeds, one row per run: those that `spawn_seeds` makes in `world` if `seeds` is an int, else `seeds`.
 
     Examples
     --------

@@ -165,9 +165,9 @@ class Wrapper(GuaranteeSource):
 
     @property
     def poster(self) -> Callable[..., None] | None:
-        """Where all that `send` does is to make states of standard reports: the compiled rule that does so.
+        """Return the compiled rule that replaces `send`, if that only turns standard reports into states; or ``None``.
 
-        ``(state, r, m, arm, reward, u)``, for agent m of run r; then compiled episodes know it.
+        Compiled episodes call it with ``(state, r, m, arm, reward, u)`` for agent m of run r.
         """
         return None
 

@@ -38,7 +38,7 @@ class Described(VecEnvWrapper):
         self._task = venv.rows.task
         setting, space = venv.rows.core.setting, venv.action_space
         if setting not in CHOICES or not isinstance(space, spaces.Discrete):
-            raise ValueError(f"algo.policy='equivariant' needs actions of one choice each, not {space}")
+            raise ValueError(f"algo.policy='equivariant' needs Discrete actions, one for each choice, not {space}")
         #: Names of the features of a choice.
         self.features = CHOICES[setting]
         self._rng = np.random.default_rng()

@@ -60,7 +60,7 @@ class Evolution:
         self._rows, self._seed, self.steps, self._generation = rows, seed, 0, 0
         setting, space = rows.core.setting, rows.task.action_space
         if setting not in CHOICES or heads_of(space) != (choices(rows.task),):
-            raise ValueError(f"es needs actions of one choice each, not {space}")
+            raise ValueError(f"--algo es needs a Discrete action space, one action per choice, not {space}")
         widths = [len(CHOICES[setting]), *widths_of(net_arch)]
         self._shapes: dict[str, tuple[int, ...]] = {}
         for i, (before, width) in enumerate(pairwise(widths)):

@@ -106,7 +106,7 @@ class Gradient:
 
     @property
     def steps(self) -> int:
-        """Return the number of steps of single agents done."""
+        """Return the number of steps done so far; each agent's step counts as one."""
         return self.model.num_timesteps
 
     def network(self) -> tuple[dict[str, Array], str]:

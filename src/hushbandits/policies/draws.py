@@ -16,7 +16,7 @@ __all__ = ["below", "beta", "gamma", "largest_beta", "normal", "uniform"]
 
 @jit
 def below(cursors, r, n):
-    """Draw uniformly from 0..n − 1 (by the product; the error is n/2⁵³)."""
+    """Draw uniformly from 0..n − 1 as ⌊n·u⌋; the relative error of each probability is at most n/2⁵³."""
     return min(int(uniform(cursors, r) * n), n - 1)
 
 

@@ -57,8 +57,8 @@ def started(
     law = getattr(env, "law", None)  # a user-defined env may hide its law
     if isinstance(law, Stable) and policy.order >= law.alpha:
         raise ValueError(
-            f"policy {policy.name} needs E |X|^{policy.order:g} to be finite; of {law!r} only moments of an order "
-            f"below {law.alpha:g} are (Robust-UCB with excess < {law.alpha - 1:.3g})"
+            f"policy {policy.name} needs a finite moment of order {policy.order:g}; {law!r} has finite moments only "
+            f"below order {law.alpha:g} (use Robust-UCB with excess < {law.alpha - 1:.3g})"
         )
     policy = _tied(policy, env)
     try:

@@ -127,7 +127,7 @@ def _of_logs(log_pmf: Array, shift: int, lost: float) -> Profile:
     if one_piece and (np.diff(held, 2) <= 1e-8).all():  # log-concave, but for rounding
         return _shifted(log_pmf, shift, lost)
     if shift * len(log_pmf) > 64 * _WIDEST_SUM:
-        raise NotImplementedError(f"{shift} shifts of a law on {len(log_pmf)} integers are too many to try")
+        raise NotImplementedError(f"{shift=} must be ≤ {64 * _WIDEST_SUM // len(log_pmf)}: the law is not log-concave")
     return lambda x: np.max([_shifted(log_pmf, s, lost)(x) for s in range(1, shift + 1)], axis=0)
 
 
@@ -158,7 +158,7 @@ def law_profile(law: NoiseLaw, n: int, sensitivity: int) -> Profile:
 
 
 def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
-    """Logarithm of the law of a sum of n draws of a symmetric law, where all but 1e-15 of it lies, and `further`.
+    """Return log probabilities of a sum of n symmetric draws, on a range that misses ≤ 1e-15, widened by `further`.
 
     A transform's absolute error hides the tails; tilted by e^(tx) they are where the mass is:
     ``P(x) = M(t)^n e^(−tx) P_t(x)``, with t such that the tilted mean walks outwards, at most five deviations a step.

@@ -1,4 +1,4 @@
-"""What a run's users spent, every use of a mechanism written down; and what is known of kinds of blocks, kept."""
+"""Record each use of a mechanism and what a run's users spend; a table keeps what is known of each kind of block."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ class Ledger:
         self._since[:] = 0
 
     def _used(self, run: int) -> Counter[tuple[int, int, int]]:
-        """How often a run used each kind of block, by server."""
+        """Return how often a run used each kind of block, by server."""
         self._count()
         return self._uses[run]
 

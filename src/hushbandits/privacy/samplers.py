@@ -320,7 +320,7 @@ class DiscreteGaussian(Positive):
     sigma2: float
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """Draw by rejection from the discrete Laplace law of scale ⌊σ⌋ + 1."""
+        """Draw by rejection sampling; the proposals have the discrete Laplace law of scale ⌊σ⌋ + 1."""
         t = math.floor(math.sqrt(self.sigma2)) + 1
         out = np.empty(0, np.int64)
         while len(out) < size:
@@ -337,7 +337,7 @@ class DiscreteGaussian(Positive):
         return math.ceil(12 * math.sqrt(self.sigma2) + tilt * self.sigma2) + 12
 
     def log_mgf(self, t: float) -> float:
-        """At most ``σ²t²/2``: the bound of Canonne et al. 2020, fact 18."""
+        """Return ``σ²t²/2``, which is an upper bound (Canonne et al. 2020, fact 18)."""
         return self.sigma2 * t * t / 2
 
     def pmf(self, x: Array) -> Array:

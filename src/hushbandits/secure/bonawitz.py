@@ -154,7 +154,7 @@ class SecureSum:
         if self.threshold is not None:
             self.threshold = integer("threshold", self.threshold, 1, self.neighbours or _MOST)
         if self.malicious and self.neighbours is not None:
-            raise ValueError(f"neighbours={self.neighbours}: with malicious=True everybody is one, allowed is None")
+            raise ValueError(f"neighbours={self.neighbours} must be None with malicious=True: all users are neighbours")
         self._sums = 0
 
     def sum(self, vectors: Array, dropouts: Mapping[str, Collection[int]] | None = None) -> Outcome:
@@ -311,7 +311,7 @@ class Protocol:
         return tuple(words)
 
     def threshold_of(self, n: int) -> int:
-        """Of how many users, and fewer, no sum is opened in a cohort of `n`."""
+        """Return t: in a cohort of `n`, no sum of t or fewer users is opened."""
         return agreed(n, self.neighbours, self.threshold, self.malicious)[1]
 
     def tolerates(self, n: int, colluders: int) -> bool:
@@ -389,7 +389,7 @@ class Cohorts:
         return np.zeros(vectors.shape[1], np.int64) if outcome.total is None else outcome.total.astype(np.int64), left
 
     def _silent(self, run: int, n: int) -> Array:
-        """From which stage on each user is silent; beyond the last: never."""
+        """Return the stage from which on each user is silent; a number past the last stage means never."""
         rates = np.array([self._protocol.dropouts.get(stage, 0.0) for stage in STAGES])
         silent = self._drops[run].random((n, len(STAGES))) < rates
         return np.where(silent.any(1), silent.argmax(1), len(STAGES))

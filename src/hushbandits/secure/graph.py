@@ -76,7 +76,7 @@ def neighbourhood(n: int, corrupt: float = 1 / 3, dropout: float = 1 / 3, securi
     (36, 18)
     """
     if min(corrupt, dropout) < 0 or corrupt + dropout >= 1:
-        raise ValueError(f"corrupt={corrupt:g}, dropout={dropout:g}: allowed are fractions of sum below 1")
+        raise ValueError(f"corrupt={corrupt:g}, dropout={dropout:g}: both must be ≥ 0, and their sum below 1")
     others, taken, gone, risk = n - 1, math.ceil(corrupt * n), math.ceil(dropout * n), 2.0**-security
     for k in range(2, others, 2):
         gap = n * math.comb(min(taken + gone, n), k // 2) / math.comb(n, k // 2)
@@ -88,6 +88,6 @@ def neighbourhood(n: int, corrupt: float = 1 / 3, dropout: float = 1 / 3, securi
     if taken + 1 <= others - gone:  # everybody sees everybody: nothing is left to chance
         return others, taken + 1
     raise ValueError(
-        f"n={n}, corrupt={corrupt:g}, dropout={dropout:g}: too few honest users survive in any graph; "
-        "allowed are fractions whose sum leaves one"
+        f"corrupt={corrupt:g} and dropout={dropout:g} are too large for n={n}: "
+        "at least two users must stay honest and present"
     )

@@ -237,7 +237,7 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
 
 
 def _held(wrapper: Wrapper, check: Callable[..., None]) -> Callable[..., object]:
-    """Return a hook under the name of `check`, with errors for exceptions, changed arguments and failed checks."""
+    """Wrap the hook with the name of `check`: it raises for an exception, a changed argument or a failed check."""
     cls, hook, function = type(wrapper), check.__name__, getattr(wrapper, check.__name__)
 
     def call(given: object, *rest: object) -> object:

@@ -76,7 +76,7 @@ class Huber(Wrapper):
         return message.replace(self._rate, self.law, self.location, self._stream)
 
     def relay(self, run: int, relay: Array) -> tuple[Array, Array]:
-        """Return which copies that the agents `relay` (n,) of `run` forward are changed, and their new values, (n,)."""
+        """Return whether each copy that an agent in `relay` forwards is changed, and its new value, each ``(n,)``."""
         coin, u = self._relays[run].random((len(relay), 2)).T
         hit = self.byzantine[run, relay] & (coin < self.rate)
         drawn = np.zeros(len(relay))

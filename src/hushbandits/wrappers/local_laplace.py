@@ -109,7 +109,7 @@ class LocalLaplace(Wrapper):
 
     @property
     def reach(self) -> float:
-        """Return the largest noise on a reward: that of the smallest and largest uniform."""
+        """Return the largest absolute noise on a reward; the smallest or the largest uniform draw gives it."""
         ends = self._noise.onto(np.zeros(2), np.array([0.0, 1.0 - 2.0**-53]))
         return float(np.abs(ends).max())
 

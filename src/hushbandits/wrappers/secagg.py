@@ -21,7 +21,7 @@ _ROOM = 1 << 62  # sums of residues are reduced after they are added
 
 
 class Played(Wrapper):
-    """Base of secure functions: ideal, or a cryptographic `protocol` whose `_parties` are made for R runs."""
+    """Base of secure functions: ideal, or the parties that `_parties` makes play a cryptographic `protocol`."""
 
     protocol: str | None = None
 
@@ -147,10 +147,10 @@ class SecAgg(Passage, SecureFunction):
             vars(self)["measures"] = dict(MEASURES)  # an ideal sum measures nothing
         elif (neighbours, threshold, malicious, dropouts, insecure_seed) != (None, None, False, None, True):
             asked = f"{neighbours=}, {threshold=}, {malicious=}, dropouts={shown(dropouts)}, {insecure_seed=}"
-            raise ValueError(f'{asked} of {self.name} needs protocol="bonawitz": by default the sum is ideal')
+            raise ValueError(f'{self.name} takes these parameters only with protocol="bonawitz": {asked}')
 
     def room(self, what: str, n: int, most: int) -> None:
-        """Raise ``ValueError`` unless `most`, what `n` messages (`what`: users, …) may add up to, is far below 2⁶³."""
+        """Raise ``ValueError`` if `most`, the largest possible sum of `n` messages from `what`, is 2⁶² or more."""
         if most >= _ROOM:
             at = f"at quantization_levels={self.quantization_levels} and bound={self.bound:g}"
             raise ValueError(f"{self.name}: {what} {n} adds up to {most:.3g} {at}; a smaller grid keeps it below 2^62")

@@ -43,7 +43,7 @@ class Mixed(Played):
             self.n_mixes, self.insecure_seed = n_mixes, insecure_seed
             vars(self)["measures"] = dict(MIXED)  # an ideal shuffle measures nothing
         elif (n_mixes, insecure_seed) != (3, True):
-            raise ValueError(f'{self.name} is ideal: what the protocol is to be like needs protocol="mixnet"')
+            raise ValueError(f'{self.name} takes these only with protocol="mixnet": {n_mixes=}, {insecure_seed=}')
 
     @property
     def shuffler(self) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ class _Bits(Plan):
 
 
 class ShuffledNoise(Mechanism):
-    """Every user adds noise for a shuffler after the mechanism, by one of three protocols.
+    """Mechanism in which every user adds noise by one of three protocols; a shuffler then mixes the messages.
 
     ``split-and-mix``: Pólya noise as in `DiscreteLaplace`, with the full ε; (ε, δ) with ``δ = (1 + e^ε) 2^(−σ)``.
     ``pure``: the same with ``ε′ = ε/2`` (the printed theorem keeps e^(−ε/g) and would spend 1.5 ε), ε/4 twice in the

@@ -46,7 +46,7 @@ def thaw(value: object) -> Any:
 def _graph(inner: object) -> nx.Graph:
     """Return the graph that `plain` wrote; a file may say ``{"Graph": {"nodes": 3, "edges": [[0, 1], [1, 2]]}}``."""
     if not isinstance(inner, dict) or set(inner) != {"nodes", "edges"} or not isinstance(inner["edges"], list):
-        raise ValueError(f"Graph={shown(inner)} must be a table of nodes, a number, and edges, a list of pairs")
+        raise ValueError(f"Graph={shown(inner)} must be a table with nodes (a number) and edges (a list of pairs)")
     import networkx as nx
 
     graph = nx.empty_graph(integer("Graph: nodes", inner["nodes"], 1, _MOST_NODES))

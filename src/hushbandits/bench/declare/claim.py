@@ -21,7 +21,7 @@ Line = str | Use | Params
 
 
 def line(agent: Use | str, **env: object) -> Params:
-    """Return the line of an agent at given values of swept parameters of the env.
+    """Return the mapping that names one line of a figure: an agent, and fixed values of the env's swept parameters.
 
     Examples
     --------

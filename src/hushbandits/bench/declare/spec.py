@@ -229,8 +229,8 @@ class Experiment(Part):
             return line
         found = [label for label, agent, _ in self._lines if agent == line]
         if len(found) != 1:
-            why = f"several lines: name {', '.join(map(repr, found))}" if found else "none of its agents"
-            raise ValueError(f"a claim is about {line.to_dict()}, which is {why}")
+            why = f"has several lines: name {' or '.join(map(repr, found))}" if found else "is none of its agents"
+            raise ValueError(f"the experiment has a claim on {line.to_dict()}, which {why}")
         return found[0]
 
     def lines(self) -> list[str]:

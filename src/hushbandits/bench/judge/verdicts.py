@@ -131,7 +131,7 @@ def _judged(lines: Sequence[Configuration], experiment: Experiment, claim: Claim
 
 
 def together(experiment: Experiment) -> int:
-    """Return m, the number of claims judged together with those of an experiment: all claims of its paper."""
+    """Return m, the number of all claims of the paper that an experiment belongs to; they are judged together."""
     return max(family(experiment.name), len(experiment.claims))
 
 

@@ -28,7 +28,7 @@ _ULP = 2.0**-53
 
 
 class _Philox:
-    """Returns the four words at counter (i, step, run, name) under key (k0, k1); compiled code gets it in place."""
+    """Returns the four words at counter (i, step, run, name) under key (k0, k1); compiled code inlines the rounds."""
 
     def __call__(self, *words: SupportsInt) -> tuple[np.uint64, ...]:
         k0, k1, a, b, c, d = map(int, words)

@@ -1,4 +1,4 @@
-"""Normal, gamma, binomial, Poisson and negative binomial draws in compiled code, from the uniforms of cursor r.
+"""Compiled draws of normal, gamma, binomial, Poisson and negative binomial laws, by uniforms of row r of `cursors`.
 
 Draws are equal in law to NumPy's, not in number.
 
@@ -80,7 +80,7 @@ def poisson(cursors, r, rate):
 
 
 def _layers():
-    """Return the right ends of layers of equal area under ``exp(−x²/2)``, ``(257,)``, the tail's and its box first."""
+    """Return the right ends of the ziggurat's layers, ``(257,)``: the tail's box, the tail's start, then down to 0."""
     ends = np.zeros(257)
     ends[1] = _TAIL
     ends[0] = _AREA * math.exp(0.5 * _TAIL * _TAIL)

@@ -48,7 +48,7 @@ class Rule:
         return self if instance is None else MethodType(self, instance)
 
     def __reduce__(self) -> str | tuple[object, ...]:
-        """By its name where it can be imported; else the function is compiled anew where it arrives."""
+        """Pickle the rule by its name if it can be imported; otherwise the receiving process compiles the function."""
         name = self.py_func.__qualname__
         return name if self.__module__ != "__main__" and "<locals>" not in name else (Rule, (self.py_func, self.inline))
 

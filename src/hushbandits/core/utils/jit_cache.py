@@ -86,7 +86,7 @@ class _Cache(FunctionCache):
 
     @contextlib.contextmanager
     def _guard_against_spurious_io_errors(self) -> Iterator[None]:
-        """A disk that is full, or a folder that may no longer be written, costs the copy on disk and nothing else."""
+        """Ignore errors of reading or writing the copy on disk, such as a full disk; compiled code works without it."""
         with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
             yield
 

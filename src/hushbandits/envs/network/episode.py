@@ -233,7 +233,7 @@ def _shifted(law: Law, u: Array) -> Array:
 
 
 def _fates(env: CoopNetwork, course: Course, rounds: int) -> Fates:
-    """Return the wrappers' effects on the posts of the next rounds, found by marked posts."""
+    """Return what the wrappers do to posts of the next `rounds`, by sending marked posts through them."""
     shape = env.who.shape
     if not env.wrappers or course.poster is not None:
         posting = None if course.poster is None else course.poster.posting(rounds)

@@ -202,9 +202,7 @@ class SlotInbox(Inbox):
     def _needs_event(self, field: str) -> None:
         self._needs("sender", field)
         if field == "sender":
-            raise KeyError(
-                f"sender cannot be read alone; name one of: {', '.join(f for f in self._fields if f != field)}"
-            )
+            raise KeyError(f"field='sender' must be one of: {', '.join(f for f in self._fields if f != field)}")
 
     @staticmethod
     def _agents(what: str, agents: Array, runs: int, m: int) -> Array:

@@ -228,7 +228,7 @@ def extra_space(name: str, field: Field) -> Space:
 
 @jit
 def _pull_one(arm, reward, t, horizon, pulls, sums, obs, mean, width, time):  # type: ignore[no-untyped-def]
-    """Add every agent's own pull, and write what that changes: `show` of one arm, and the share of time.
+    """Add every agent's own pull, and update its observation: mean and width of the pulled arm, and the share of time.
 
     The round that is being played counts as over.
     """
