@@ -38,7 +38,7 @@ class Voters(VotingTeam):
             return OWN[self.rules]()
         own = {"phi": 0.01, "alone": False} if self.rules == "SER4" else {}
         made = ROUTINES[self.rules](n_arms, 0.9, EPSILON.get(self.rules, 0.9), **own)
-        return made._replace(allow_vote_resets=False)  # the env decides whether resets are forwarded
+        return made._replace(resets=False)  # the env decides whether resets are forwarded
 
 
 def by_phases(team):

@@ -203,7 +203,7 @@ class ReturnedAndReported(Reports):
         return message.but(reward=self._noise.onto(self._exact, self._second.next()))
 
 
-@refuted_by("black box", "told mean")
+@refuted_by("black box", "published mean")
 class ReturnedBeforeNoise(PrivateMeans):
     """The exact means of released values are published to the agents themselves."""
 
