@@ -103,7 +103,9 @@ def test_chernoff_s_bound_of_a_gaussian_has_a_closed_form():
 def decoded(users, n, blocks, id="DistDP-v0", **env):
     """Blocks of fifty servers with separate noise: a server costs less than a run."""
     shape = blocks // 50, 50
-    core = hb.make_batched(id, runs=shape[0], n_agents=shape[1], simulate_users=users, means=(0.3, 0.7), **env)
+    core = hb.make_batched(
+        id, runs=shape[0], n_agents=shape[1], simulate_users=users, means=(0.3, 0.7), permute_arms=False, **env
+    )
     core.reset(1 if users == "aggregate" else 2)
     core.pull((np.zeros(shape, int), np.full(shape, n)))
     return core.talk().inbox.total("reward").ravel()
