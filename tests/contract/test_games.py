@@ -23,6 +23,7 @@ LONG = {"vote, plain", "vote, power", "vote, stranding", "vote, random", "vote, 
 ALL = {**HOMES, **WANDERERS}
 DAILY = {
     *representatives(hb.list_agents()),
+    "RUCB",  # duels have an env class of their own
     *(f"Random in {env_id}" for env_id in representatives(hb.list_envs())),
     *(HOMES.keys() - {*hb.list_agents()} - LONG),
 }

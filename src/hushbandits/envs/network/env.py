@@ -272,5 +272,5 @@ class CoopNetwork(Rounds):
 
 #: Attributes of `CoopNetwork` that determine a round; a subclass that changes one of them plays by phases.
 _ROUND = {name for name in dir(CoopNetwork) if not name.startswith("__")} - {
-    "_abc_impl", "arms_class", "curve_metrics", "measures", "public", "learner", "task",
+    "_abc_impl", "arms_class", "curve_metrics", "measures", "public", "learner", "seed_fields", "task",
 }  # fmt: skip
