@@ -27,7 +27,6 @@ from hushbandits.bench.run import run as run
 from hushbandits.bench.runner.options import RunOptions as RunOptions
 from hushbandits.bench.runner.sources import source_digests as source_digests
 from hushbandits.core.env import Env as Env
-from hushbandits.core.env import check_compatible as check_compatible
 from hushbandits.core.guarantee import Adjacency as Adjacency
 from hushbandits.core.guarantee import Guarantee as Guarantee
 from hushbandits.core.messages import Field as Field
@@ -36,6 +35,7 @@ from hushbandits.core.messages import Observation as Observation
 from hushbandits.core.metric import Metric as Metric
 from hushbandits.core.random.rewards import UniformMeans as UniformMeans
 from hushbandits.core.random.streams import spawn_seeds as spawn_seeds
+from hushbandits.core.rollout import check_compatible as check_compatible
 from hushbandits.core.rollout import rollout as rollout
 from hushbandits.core.team import Protocol as Protocol
 from hushbandits.core.team import Team as Team

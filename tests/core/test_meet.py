@@ -9,9 +9,8 @@ from kinds import each_once, representatives, weekly_but
 from named import taken
 
 import hushbandits as hb
-from hushbandits.core.env import check_compatible
 from hushbandits.core.random.rewards import Gaussian
-from hushbandits.core.rollout import rollout
+from hushbandits.core.rollout import check_compatible, rollout
 from hushbandits.registry import assemble, list_agents, list_envs, list_wrappers, make_batched, make_team
 
 WORD = {"word": hb.Field()}

@@ -10,11 +10,10 @@ import hushbandits as hb
 from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.runner.batch import play_batch
 from hushbandits.bench.runner.check import check
-from hushbandits.core.env import check_compatible
 from hushbandits.core.env_view import EnvView
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.random.streams import spawn_seeds
-from hushbandits.core.rollout import rollout
+from hushbandits.core.rollout import check_compatible, rollout
 
 MET: list[tuple[str, object]] = []
 ROUNDS = {"n_agents": 3, "means": [0.1, 0.2, 0.9], "horizon": 4, "permute_arms": True}

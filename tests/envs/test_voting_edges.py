@@ -15,8 +15,7 @@ from refusals import rows
 import hushbandits as hb
 from hushbandits.agents import feraud2019_theory, rio2023_theory
 from hushbandits.core import Array
-from hushbandits.core.env import check_compatible
-from hushbandits.core.rollout import rollout
+from hushbandits.core.rollout import check_compatible, rollout
 from hushbandits.envs.exploration.problems import vote_threshold
 from hushbandits.registry import assemble
 from hushbandits.routines.best_arm import identify

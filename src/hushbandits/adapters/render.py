@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hushbandits.core import Array, Env, Message, Seeds, Task, Team
-from hushbandits.core.env import check_compatible
-from hushbandits.core.rollout import begin
+from hushbandits.core.rollout import begin, check_compatible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

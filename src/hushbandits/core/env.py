@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from hushbandits.core.env_view import EnvView, World
+from hushbandits.core.env_view import World
 from hushbandits.core.guarantee import Guarantee, check_reward_free
-from hushbandits.core.messages import Field, Fields, Inbox, Observation, require
+from hushbandits.core.messages import Field, Fields, Inbox, Observation
 from hushbandits.core.metric import Metric, gathered
 from hushbandits.core.payload import Payload
 from hushbandits.core.random import names
@@ -21,7 +21,7 @@ from hushbandits.core.random.streams import Streams
 from hushbandits.core.random.world import seed_text
 from hushbandits.core.task import Task
 from hushbandits.core.team import Team
-from hushbandits.core.utils import Action, Array, Message, Params, Seeds, count, shown
+from hushbandits.core.utils import Action, Array, Message, Params, Seeds, count
 from hushbandits.core.validation import checked, checked_message, checked_rows, checked_seeds, handed, spoken_fields
 from hushbandits.core.wrapper import Wrapper, added, distinct, inward, outward, toward_agents
 
@@ -450,59 +450,3 @@ class Env(World, ABC):
 
 
 Env._show_parameters()
-
-
-def check_compatible(env: Env, team: Team) -> None:
-    """Raise ``ValueError`` unless a team can play in an env: same setting, fields sent, fields heard, and an end.
-
-    Parameters
-    ----------
-    env : Env
-        Built, and not started.
-    team : Team
-        Its `validate_env` is called, too.
-    """
-    if not isinstance(env, Env) or not isinstance(team, Team):
-        raise TypeError(
-            f"env={shown(env)} must be a built env (make_batched), team={shown(team)} a built Team (make_team)"
-        )
-    if team.setting and team.setting != env.setting:
-        raise ValueError(f"{team.name} plays the {team.setting} setting; this env is {env.setting}")
-    _speaks(env, team)
-    require(f"the inbox of {team.name}", team.hears, sorted({*env.inbox_fields, *env.reductions}))
-    if missing := [name for name in team.required_own_reward if name not in env.own_reward_fields]:
-        raise ValueError(
-            f"{team.name} needs its agents' own {missing[0]}s, "
-            f"but this env returns only {', '.join(env.own_reward_fields)}"
-        )
-    if not team.ships("episode"):
-        raise ValueError(
-            f"{team.name} defines episode(env), which is allowed for built-in teams only: it plays the env's side, too"
-        )
-    team.validate_env(EnvView(env))
-    env.admit(team)
-
-
-def _speaks(env: Env, team: Team) -> None:
-    """Raise ``ValueError`` unless what the team says is what the env expects, field by field."""
-    if team.fields is None and team.improvises:
-        return
-    own = env.report if team.fields is None else team.fields
-    said = {name: field.sized(env.n_arms) for name, field in own.items()}
-    if said != dict(env.fields):
-        what, instead = "its own fields", f"build the env with fields={team.name}.fields"
-        if team.fields is None:
-            what, instead = (
-                "the standard report",
-                "leave out its extra_fields= and fields=, or let the team declare its fields",
-            )
-        raise ValueError(
-            f"{team.name} sends {what} ({_listed(said)}), the env expects {_listed(env.fields)}; {instead}"
-        )
-
-
-def _listed(fields: Fields) -> str:
-    forms = (
-        f"{name} {field.form}{list(field.shape) or ''}{' latest' * field.latest}" for name, field in fields.items()
-    )
-    return ", ".join(forms) or "nothing"

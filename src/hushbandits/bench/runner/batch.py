@@ -14,11 +14,11 @@ from hushbandits.bench.declare.spec import Cell
 from hushbandits.bench.declare.vocabulary import agree
 from hushbandits.bench.runner.errors import RunError
 from hushbandits.core import Array, Params, Seeds, integer
-from hushbandits.core.env import Env, check_compatible
+from hushbandits.core.env import Env
 from hushbandits.core.env_view import EnvView
 from hushbandits.core.metric import gathered
 from hushbandits.core.random.streams import spawn_seeds
-from hushbandits.core.rollout import begin, measured, record
+from hushbandits.core.rollout import begin, check_compatible, measured, record
 from hushbandits.core.team import Team
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, assemble, make_team, make_wrapper
 
