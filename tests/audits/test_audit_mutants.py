@@ -55,7 +55,7 @@ def test_a_named_check_refutes_it(mutant, what, words, samples, runs):
 @pytest.mark.weekly
 def test_noise_missing_in_one_block_of_a_hundred_shows_in_a_longer_run():
     (case,) = named(f"mutants:{mutants.OnePercent.__name__}")
-    found = [v for v in long_run(case, 256, 16) if not v.passed]
+    found = [v for v in long_run(case, 512, 16) if not v.passed]
     assert any("noise that is missing" in v.check for v in found)
 
 

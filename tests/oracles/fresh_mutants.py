@@ -39,7 +39,7 @@ class LargeDraws(DiscreteLaplace):
         return PolyaDifference(law.r, law.b / 2) if law.r < 1.5e-4 else law
 
 
-@refuted_by("drawn law", "noise that is too narrow")
+@refuted_by("drawn law", "noise that is too narrow", runs=40)
 class AtFour(DiscreteLaplace):
     """Two thirds of the planned noise at ε = 4."""
 

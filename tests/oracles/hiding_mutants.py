@@ -75,7 +75,7 @@ class BareVotes(DPMASE):
         return super().routine(n_arms)._replace(learn=_bare)
 
 
-@refuted_by("black box", "votes", samples=6000)
+@refuted_by("black box", "votes", samples=12_000)
 class HalfVotes(DPMASE):
     """Noise of 2ε."""
 
@@ -97,7 +97,7 @@ def _late(state, r, n, p, arms, reward, uniforms, vote):
     return top_two._learn(state, r, n, p, arms, reward, uniforms, vote)
 
 
-@refuted_by("black box", "same arm")
+@refuted_by("black box", "among rewards 1")
 class BareFromPhase4(AdaPTT):
     """AdaP-TT, whose means of four rewards and more have no noise."""
 
