@@ -75,7 +75,7 @@ class BareVotes(DPMASE):
         return super().routine(n_arms)._replace(learn=_bare)
 
 
-@refuted_by("black box", "votes", samples=12_000)
+@refuted_by("black box", "votes", samples=6000)
 class HalfVotes(DPMASE):
     """Noise of 2ε."""
 

@@ -33,8 +33,8 @@ _WHERE, _ONE, _ENDS = tuple(BACKGROUNDS), (7,), (0, 5)
 _AGENTS, _MIDDLE = 2, 1
 #: Users of a run, or its rounds.
 USERS = 64
-#: Arms of a server, and of a learner with two arms.
-_ARMS, _RIVALS = 2, 3
+#: Arms of a server, of a learner with two arms, and of a ballot.
+_ARMS, _RIVALS, _BALLOT = 2, 3, 5
 #: Distance of the neighbours' sums from the threshold of a noiseless vote, in noise scales; 0: they straddle it.
 _SHORT = (0.0, 1.0, 3.0, -1.5)
 
@@ -246,21 +246,22 @@ def _arms(case: Case) -> Iterator[Verdict]:
 def _votes(case: Case) -> Iterator[Verdict]:
     """Check what a vote reveals of a reward of an agent's first epoch, at several distances from the rule's threshold.
 
-    This applies to DP-MASE, and to agents with its schedule: R(1) activations, then a vote.  One arm has reward 0; the
-    other has one reward more or less above the point where the noiseless rule is so many noise scales short of a vote.
+    This applies to DP-MASE, and to agents with its schedule: R(1) activations, then a vote.  All arms but one have
+    reward 0.  That one has one reward more or less, near the point where the noiseless rule is so many noise scales
+    short of votes against the others.  The number of votes reveals its noisy sum: several arms average their own noise.
     """
     epsilon, beta, seed = case.promise.epsilon, case.owner.beta, case.budget.seed
-    due = int(epoch_length(2, 1, epsilon, beta))
-    h, c = radii(2, 1, epsilon, beta, float(due))
+    due = int(epoch_length(_BALLOT, 1, epsilon, beta))
+    h, c = radii(_BALLOT, 1, epsilon, beta, float(due))
     for i, short in enumerate(_SHORT):
         bits = fair(4 * case.budget.samples, seed, i)
         wins = min(max(math.floor(2 * (h + c) * due - short / epsilon), 0), due - 1) + bits
-        given = np.zeros((due, len(bits), 2))
+        given = np.zeros((due, len(bits), _BALLOT), bool)
         given[..., 0] = np.arange(due)[:, None] >= due - wins  # the changed reward is one in the middle
 
         def play(given: Array = given, i: int = i) -> dict[str, Array]:
-            _, votes = _learned(case.owner, given, seed + i, n_agents=1)
-            return features({"vote": votes[-1:], "votes before": votes[:-1].sum(0)[None]})
+            votes = np.bitwise_count(_learned(case.owner, given, seed + i, n_agents=1)[1].astype(int))
+            return features({"votes": votes[-1:], "votes before": votes[:-1].sum(0)[None]})
 
         yield apart(case, f"votes, {short:g} scales short", bits, play)
 
