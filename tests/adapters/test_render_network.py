@@ -65,13 +65,3 @@ def test_what_was_shown_is_what_was_heard():
     assert (arm[count == 0] == -1).all()
     private = played("PrivateNetwork-v0", n_agents=6, graph="path", means=[0.6, 0.5, 0.4])
     assert (arriving(private.core)[1] == -1).all()  # means and counts name no arm
-
-
-def test_the_text_says_what_is_in_the_metrics():
-    env = played("CoopNetwork-v0", mode="ansi", n_agents=6, graph="path", max_hops=2, means=[0.4, 0.6, 0.5])
-    text, regret = env.render(), env.core.metrics()["agent_regret"][0]
-    last = arms_played(8, 6)[-1]
-    assert f"last arms {' '.join(map(str, last))}" in text
-    assert f"agents per arm {' '.join(f'{k}:{(last == k).sum()}' for k in range(3))}, best arm 1" in text
-    assert "told in this round: 18 reports over 5 edges, at most 2 over one" in text
-    assert f"regret per agent {regret.mean():.1f}, most agent_{regret.argmax()}" in text

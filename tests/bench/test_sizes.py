@@ -6,12 +6,10 @@ import os
 import time
 import tracemalloc
 
-import numpy as np
 import pytest
-from bench_helpers import TOML, filled, small
+from bench_helpers import TOML, small
 
 import hushbandits as hb
-from hushbandits.bench.declare.spec import Use
 from hushbandits.bench.run import run
 from hushbandits.cli.main import main
 from hushbandits.core import affordable
@@ -83,25 +81,3 @@ def test_the_limit_can_be_raised_and_lowered(monkeypatch):
         monkeypatch.setenv("HUSHBANDITS_MEMORY", text)
         with pytest.raises(ValueError, match=f"HUSHBANDITS_MEMORY='{text}' must be a number of GiB > 0"):
             affordable("x", 1)
-
-
-def test_the_estimates_are_no_less_than_what_is_needed(tmp_path):
-    """Return the measured bytes per cell and per run."""
-    from hushbandits.bench.runner import check
-    from hushbandits.bench.runner.plan import missing
-
-    experiment = small(sweep={"env.n_agents": tuple(range(3, 53))}, agents=[Use("UCB1")], runs=1)
-    tracemalloc.start()
-    cells = experiment.cells()
-    keys = [cell.key for cell in cells]
-    used = tracemalloc.get_traced_memory()[0] / len(keys)
-    tracemalloc.stop()
-    assert used < check._CELL
-    many = small(sweep={}, agents=[Use("UCB1")], runs=20_000)
-    store = filled(tmp_path, many, lambda cell: {"regret": np.ones(10)}, {})
-    tracemalloc.start()
-    tasks = missing(store)
-    peak = tracemalloc.get_traced_memory()[1] / 20_000
-    tracemalloc.stop()
-    assert len(tasks) == 1_999
-    assert peak < 2 * check._RUN

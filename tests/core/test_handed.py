@@ -125,64 +125,6 @@ def _words(env):
     return {k: np.zeros((*env.who.shape, *f.shape), f.dtype) for k, f in env.fields.items()}
 
 
-class Member:
-    """Agent that follows `.base` of all its arguments, and records how far it gets."""
-
-    sizes: list[tuple[str, int, int]]
-
-    def __init__(self, m, rng, n_arms):
-        self.k = n_arms
-
-    def note(self, what, value):
-        if isinstance(value, np.ndarray):
-            Member.sizes.append((what, root(value).size, value.size))
-
-    def act(self, t):
-        return 0
-
-    def speak(self, reward):
-        self.note("reward", reward)
-        return None
-
-    def hear(self, messages):
-        for message in messages:
-            for name, value in message.items():
-                self.note(name, value)
-
-
-class Voter(Member):
-    def act(self, t):
-        return np.ones(self.k, bool)
-
-
-class Asker(Member):
-    def act(self, t):
-        return 0, 8
-
-
-class Talker(Member):
-    def speak(self, reward):
-        return {"x": np.arange(2.0)}
-
-
-@pytest.mark.parametrize(
-    ("factory", "env_id", "kwargs"),
-    [
-        (Member, "CoopNetwork-v0", NET),
-        (Talker, "CoopNetwork-v0", {**NET, "extra_fields": {"x": hb.Field((2,))}}),
-        (Talker, "CoopNetwork-v0", {**NET, "extra_fields": {"x": hb.Field((2,))}, "edge_failure_prob": 0.2}),
-        (Voter, "DPMASE-v0", {"means": [0.9, 0.5, 0.1]}),
-        (Asker, "DistDP-v0", {}),
-        (Asker, "LTR-v0", {"simulate_users": "individual"}),
-    ],
-)
-def test_a_member_sees_its_own_column_only(factory, env_id, kwargs):
-    Member.sizes = []
-    hb.rollout(hb.make_batched(env_id, 3, **{**kwargs, "horizon": 40}), hb.PerAgent(factory))
-    assert all(reached == own for _, reached, own in Member.sizes), Member.sizes[0]
-    assert Member.sizes or env_id in ("CoopNetwork-v0", "DistDP-v0")
-
-
 @each_once
 @pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 @pytest.mark.parametrize("two_phase", [False, True])

@@ -9,9 +9,7 @@ from kinds import by_class, one_per_class
 from refusals import rows
 
 import hushbandits as hb
-from hushbandits.core.payload import Payload
 from hushbandits.envs.rounds.env import Rounds
-from hushbandits.envs.rounds.reports import Reports
 from hushbandits.wrappers.shuffle import Shuffle
 
 NET = {"n_agents": 3, "horizon": 4}
@@ -26,19 +24,6 @@ def one_sentence(error):
 
 
 # -- shuffles ----------------------------------------------------------------------------------------------------
-
-
-def test_a_payload_that_claims_a_verb_and_has_none_says_so():
-    class Claims(Reports):
-        verbs = {**Reports.verbs, "shuffle": (), "seal": ()}  # noqa: RUF012
-
-    class Careless(Alone):
-        payload = Claims
-
-    for name in ("Shuffle", "SecAgg"):
-        with pytest.raises((NotImplementedError, ValueError)):
-            Careless(wrappers=[hb.make_wrapper(name)])
-    assert issubclass(Claims, Payload)
 
 
 @pytest.mark.parametrize("id", one_per_class(id for id in hb.list_envs() if "Elimination" not in id))
