@@ -69,9 +69,11 @@ def test_every_env_has_a_module_as_farama_has_them(env_id):
     module = importlib.import_module(f"hushbandits.{module_name(env_id)}")
     assert module is getattr(hb, module_name(env_id))
     more = {"n_agents": 30, "threshold": 2} if hb.make_batched(env_id).setting == "exploration" else {"n_agents": 4}
-    made = [partial(pettingzoo.make, "aec", f"hushbandits/{env_id}")] if hasattr(pettingzoo, "make") else []
-    for build in (module.parallel_env, module.env, module.raw_env, *made):
+    made = [(module.parallel_env, "parallel"), (module.env, "aec"), (module.raw_env, "aec")]
+    if hasattr(pettingzoo, "make"):
+        made += [(partial(pettingzoo.make, form, f"hushbandits/{env_id}"), form) for form in ("parallel", "aec")]
+    for build, form in made:
         env = build(max_cycles=3, **more)
-        assert isinstance(env, pettingzoo.ParallelEnv if build is module.parallel_env else pettingzoo.AECEnv)
+        assert isinstance(env, pettingzoo.ParallelEnv if form == "parallel" else pettingzoo.AECEnv)
         assert str(env) == f"hushbandits/{env_id}"
         assert env.unwrapped.max_cycles == 3

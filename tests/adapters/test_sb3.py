@@ -17,7 +17,6 @@ from stable_baselines3.common.vec_env import VecFrameStack, VecMonitor, VecNorma
 import hushbandits as hb
 from hushbandits.adapters.learners import Rows, learners_core
 from hushbandits.adapters.make import make_sb3
-from hushbandits.core.validation import fits
 
 NET = {"n_agents": 3, "horizon": 7}
 VOTE = {"n_agents": 6, "horizon": 60, "means": (0.9, 0.1), "beta": 0.3, "delta": 0.3}
@@ -143,21 +142,6 @@ def test_what_is_oracle_says_so_in_every_info():
     venv = make_sb3("DistDP-v0", 2, reward="oracle", **BLOCKS)
     venv.reset()
     assert [info["reward"] for info in venv.step(np.zeros(4, int))[3]] == ["oracle"] * 4
-
-
-@each_once
-@pytest.mark.parametrize("actions", ["discrete", "multidiscrete", "native"])
-@pytest.mark.parametrize("case", IDS)
-def test_every_way_to_write_an_action_is_stepped(case, actions):
-    id, params = IDS[case]
-    venv = make_sb3(id, 2, actions=actions, agent_id=True, **params)
-    venv.action_space.seed(0)
-    seen = venv.reset()
-    for _ in range(5):
-        assert venv.observation_space.contains(seen[0])
-        action = np.stack([venv.action_space.sample() for _ in range(venv.num_envs)])
-        assert fits(venv.action_space, action)
-        seen, *_ = venv.step(action)
 
 
 def test_the_librarys_wrappers_go_around(tmp_path):

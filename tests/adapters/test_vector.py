@@ -1,6 +1,5 @@
 """The Gymnasium vector view: rows equal the batched env's runs, and episodes end independently."""
 
-import gymnasium
 import numpy as np
 import pytest
 from gymnasium.wrappers import vector as wrappers
@@ -135,33 +134,9 @@ def test_runs_that_are_started_by_hand_are_the_cores_too(case, seed, data):
             env.step(env.action_space.sample())
 
 
-@pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
-@pytest.mark.parametrize(("env_id", "kwargs", "protocol"), [CASES[i] for i in (0, 6, 10)], ids=["0", "6", "10"])
-def test_two_views_with_one_seed_are_equal_and_go_on(env_id, kwargs, protocol, autoreset):
-    def played():
-        env = make_vec(env_id, 3, autoreset=autoreset, **kwargs)
-        out = []
-        for seed in (7, None, 7):  # a stream continues, and a seed restarts it
-            out.append([env.reset(seed=seed)[0]])
-            env.action_space.seed(3)
-            for _ in range(20):
-                out[-1] += env.step(env.action_space.sample())[:4]
-        return out
-
-    one, two = played(), played()
-    for a, b in zip(one, two, strict=True):
-        for x, y in zip(a, b, strict=True):
-            np.testing.assert_array_equal(x, y)
-    assert any((x != y).any() for x, y in zip(one[0], one[1], strict=True))
-    for x, y in zip(one[0], one[2], strict=True):
-        np.testing.assert_array_equal(x, y)
-
-
 def test_a_run_may_wait_a_step_for_its_next_episode():
     env = make_vec("DPMASE-v0", 6, autoreset="next-step", **VOTING)
-    same = make_vec("DPMASE-v0", 6, **VOTING)
     env.reset(seed=2)
-    same.reset(seed=2)
     env.action_space.seed(0)
     waiting, waited = np.zeros(env.num_envs, bool), 0
     for _ in range(60):
@@ -174,27 +149,6 @@ def test_a_run_may_wait_a_step_for_its_next_episode():
         assert ("_metrics" in infos) == waiting.any()
         assert not (infos["_action_mask"] & waiting).any()
     assert waited > 2
-
-
-@pytest.mark.parametrize("gamma", [0.9, 0.98])
-@pytest.mark.parametrize("env_id", ["CoopNetwork-v0", "Bandit-v0"])
-def test_a_reward_of_one_for_ever_is_worth_what_it_is_worth(env_id, gamma):
-    """TD on observations of the arms: the horizon is not part of the env."""
-    alone = {} if env_id == "Bandit-v0" else {"n_agents": 3}
-    env = gymnasium.make_vec(f"hushbandits/{env_id}", num_envs=12, means=[1.0, 1.0], horizon=5, **alone)
-    value, key = {}, lambda seen: tuple(seen[env.layout["own_mean"]])
-    seen, _ = env.reset(seed=0)
-    env.action_space.seed(0)
-    for _ in range(int(20 / (1 - gamma))):
-        after, reward, terminated, truncated, infos = env.step(env.action_space.sample())
-        assert (reward == 1).all()
-        for i in range(env.num_envs):
-            last = infos["final_obs"][i] if truncated[i] else after[i]
-            target = reward[i] + gamma * (not terminated[i]) * value.get(key(last), 0.0)
-            value[key(seen[i])] = value.get(key(seen[i]), 0.0) + 0.3 * (target - value.get(key(seen[i]), 0.0))
-        seen = after
-    assert len(value) >= 3
-    assert value[(1.0, 1.0)] == pytest.approx(1 / (1 - gamma), rel=0.01)
 
 
 def test_last_observations_are_of_the_end_and_nobody_elses():

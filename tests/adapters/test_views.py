@@ -1,15 +1,12 @@
 """The PettingZoo view passes PettingZoo's tests; `wrap`, the registry and rendering work on it."""
 
 import runpy
-from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import pettingzoo
 import pytest
-from kinds import by_class, each_once, one_per_class
+from kinds import by_class, each_once
 from pettingzoo.test import parallel_api_test
-from pettingzoo.test.max_cycles_test import max_cycles_test
 from pettingzoo.test.seed_test import check_environment_deterministic_parallel
 
 import hushbandits as hb
@@ -33,10 +30,9 @@ def wrapped(env_id):
     env = hb.make_batched(env_id)
     if env.wrappers and env.setting != "feedback":
         return [(), (Loss(0.2, name="loss of ours"),)]
-    fits = [
+    return [
         ws for ws in WRAPPED[env.setting] if env.law.unit_interval or not any(isinstance(w, LocalLaplace) for w in ws)
     ]
-    return fits
 
 
 EVERY = [(env_id, wrappers) for env_id in hb.list_envs() for wrappers in wrapped(env_id)]
@@ -56,24 +52,6 @@ def test_pettingzoo_finds_nothing(env_id, wrappers, two_phase):
     parallel_api_test(hb.make(env_id, wrappers=wrappers, two_phase=two_phase), num_cycles=150)
     one, two = (hb.make(env_id, wrappers=wrappers, two_phase=two_phase) for _ in range(2))
     check_environment_deterministic_parallel(one, two, 20)  # `parallel_seed_test`, whose cycles old releases fix
-
-
-a_registry = pytest.mark.skipif(not hasattr(pettingzoo, "make"), reason="PettingZoo has a registry from 1.27 on")
-
-
-@a_registry
-@pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
-def test_pettingzoo_makes_and_cuts_it(env_id):
-    def parallel_env(**kwargs):
-        return pettingzoo.make("parallel", f"hushbandits/{env_id}", **kwargs)
-
-    assert isinstance(parallel_env().unwrapped, pettingzoo.ParallelEnv)
-    assert str(parallel_env()) == f"hushbandits/{env_id}"
-    assert type(parallel_env().core) is type(hb.make(env_id).core)
-    # 60 users or fewer: then a random episode of feedback is longer than the four cycles of the test.
-    assert parallel_env(max_cycles=3).max_cycles == 3
-    if parallel_env().core.setting != "feedback":
-        max_cycles_test(SimpleNamespace(parallel_env=parallel_env, env=partial(hb.make_aec, env_id)))
 
 
 # -- wrap, registry -----------------------------------------------------------------------------------------------
@@ -97,7 +75,7 @@ def test_wrap_adds_behind_what_was_given_and_before_the_ids_own():
     assert names(hb.wrap(env, "Loss")) == names(more)
 
 
-@a_registry
+@pytest.mark.skipif(not hasattr(pettingzoo, "make"), reason="PettingZoo has a registry from 1.27 on")
 def test_registering_registers_with_pettingzoo_too():
     mine = "Mine-v3"
     hb.register_env(mine, CoopNetwork, n_agents=3)
@@ -118,6 +96,3 @@ def test_registering_registers_with_pettingzoo_too():
 def test_the_example_runs():
     example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "step_by_hand.py"))
     assert example["play"](hb.make("CoopNetwork-v0", n_agents=4, horizon=20))["messages"] > 0
-
-
-# -- pictures -----------------------------------------------------------------------------------------------------

@@ -179,11 +179,3 @@ def test_actions_may_be_spelled_in_any_way_their_space_contains():
     env.reset(seed=0)
     env.step({"agent_0": np.int8(3), "agent_1": np.array(4)})
     assert env.task.arm.tolist() == [[3, 4]]
-
-
-def test_spaces_of_all_agents_are_those_of_each():
-    env = hb.make("CoopNetwork-v0", n_agents=3)
-    assert list(env.observation_spaces) == list(env.action_spaces) == env.possible_agents
-    for agent in env.possible_agents:
-        assert env.observation_spaces[agent] is env.observation_space(agent)
-        assert env.action_spaces[agent] is env.action_space(agent)

@@ -133,15 +133,6 @@ def test_what_is_known_of_its_env_is_used_and_what_is_not_is_asked_for(tmp_path)
         hb.evaluate("CoopNetwork-v0", model, env=NET, agent_kwargs={"deterministc": True})
 
 
-def test_an_env_that_shows_something_else_is_refused():
-    for id, env, wrappers, named in (
-        ("CoopNetwork-v0", NET, ["Huber"], "heard_mean"),
-        ("DPMASE-v0", HOMES["exploration"][1], [], "network setting"),
-    ):
-        with pytest.raises(ValueError, match=named):
-            hb.evaluate(id, model_of(), env=env, wrappers=wrappers)
-
-
 def test_it_stands_in_an_experiment_and_its_digest_is_its_contents(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     saved(model_of(), tmp_path / "my.zip")

@@ -101,14 +101,3 @@ def test_it_plays_as_its_twin(agent):
     for metric in ("correct", "rounds") if agent == "Gap-Vote" else ("regret",):
         ours, twins = (results.final(metric).tolist() for results in found)
         assert ours == twins
-
-
-@pytest.mark.parametrize(
-    ("agent", "metric", "sign"),
-    [("Index-TS", "regret", -1), ("Gap-Vote", "correct", 1), ("Commit-Blocks", "regret", -1)],
-)
-def test_it_is_far_ahead_of_random(agent, metric, sign):
-    ours, uniform = (hb.evaluate(TRAIN[agent], who, runs=100, seed=4) for who in (agent, "Random"))
-    assert sign * (ours.final(metric).mean() - uniform.final(metric).mean()) > 0.4 * max(
-        1, uniform.final(metric).mean()
-    )

@@ -75,18 +75,6 @@ def test_stranded_runs_end_and_are_marked():
     assert {0, 1} <= set(drawn)  # ties at random: P(all the same) < 2^−9
 
 
-def test_repeated_votes_count_nothing():
-    env = hb.make_batched("DPMASE-v0", n_agents=1, threshold=0, vote_rule=">")
-    env.reset(0)
-    vote = np.zeros((1, 1, 10), bool)
-    vote[..., 3] = True
-    for _ in range(3):
-        env.pull(np.ones((1, 1, 10), bool))
-        env.talk({"vote": vote})
-    assert env.metrics()["messages"][0] == 1
-    assert env.votes[0, 3] == 1
-
-
 @pytest.mark.parametrize(("vote_rule", "needed"), [(">", 3), (">=", 2)])
 def test_thresholds(vote_rule, needed):
     env = hb.make_batched("DPMASE-v0", n_agents=9, threshold=2, vote_rule=vote_rule)
@@ -154,32 +142,15 @@ def test_agents_are_drawn_from_their_distribution():
 
 
 def test_empty_global_set_is_inconclusive():
-    env = hb.make_batched("DPMASE-v0", n_agents=2, threshold=0)
-    env.reset(0)
-    env.pull(np.ones((1, 1, 10), bool))
-    env.talk({"vote": np.ones((1, 1, 10), bool)})
-    metrics = env.metrics()
-    assert metrics["inconclusive"][0]
-    assert not metrics["correct"][0]
-    assert not env.live[0]
-    # Every arm has one vote: each may be recommended.
     env = hb.make_batched("DPMASE-v0", runs=30, n_agents=2, threshold=0)
     env.reset(0)
     env.pull(np.ones((30, 1, 10), bool))
     env.talk({"vote": np.ones((30, 1, 10), bool)})
-    assert len(set(env.recommendation())) > 4
-
-
-def test_idle_that_stays_counts():
-    env = hb.make_batched("DPMASE-v0", n_agents=2, inactive_agents="keep", horizon=5)
-    obs = env.reset(0)
-    while obs.live.any():
-        assert not env.metrics()["inconclusive"][0]
-        env.pull(np.zeros((1, 1, 10), bool))
-        obs = env.talk()
-    assert env.metrics()["rounds"][0] == 5
-    assert env.metrics()["inconclusive"][0]
-    assert env.pool.all()
+    metrics = env.metrics()
+    assert metrics["inconclusive"].all()
+    assert not metrics["correct"].any()
+    assert not env.live.any()
+    assert len(set(env.recommendation())) > 4  # every arm has one vote: each may be recommended
 
 
 def test_windows_open_as_their_twin_does():

@@ -114,16 +114,6 @@ def test_messages_count_transmissions(graph, m, max_hops, expected):
         assert env.metrics()["messages"][0] - before == expected[sender]
 
 
-def test_regret_is_pseudo_regret_per_agent_and_group():
-    env = hb.make_batched("CoopNetwork-v0", n_agents=3, means=[0.5, 0.2], horizon=4, runs=2, permute_arms=False)
-    env.reset(0)
-    for _ in range(4):
-        env.pull(np.array([[0, 1, 1], [0, 0, 0]]))
-        env.talk()
-    np.testing.assert_allclose(env.metrics()["agent_regret"], [[0, 1.2, 1.2], [0, 0, 0]])
-    np.testing.assert_allclose(env.metrics()["regret"], [2.4, 0])
-
-
 def test_byzantine_reports_are_contaminated_and_own_statistics_clean():
     env = hb.make_batched("CoopNetwork-v0", n_agents=10, graph="complete", means=[0.5, 0.5], horizon=400, runs=2,
                       wrappers=[Huber(0.25, law="constant", location=7.0, fraction=0.5)])  # fmt: skip
@@ -193,12 +183,6 @@ def test_random_agents_pull_uniformly_and_vote_at_their_rate():
     obs = env.reset(0)
     team.reset(env, own_streams(env, team))
     assert (team.act(obs)[1] == 7).all()
-
-
-def test_distances_equal_networkx():
-    graph = nx.erdos_renyi_graph(20, 0.25, seed=3)
-    expected = np.array(nx.floyd_warshall_numpy(graph), int)
-    np.testing.assert_array_equal(hop_distances(adjacency(graph, 20)), expected)
 
 
 def test_random_graphs_are_connected_and_differ_by_run():

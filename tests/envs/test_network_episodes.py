@@ -9,14 +9,12 @@ import pytest
 from helpers import own_streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kinds import each_once
 
 import hushbandits as hb
 from hushbandits.core.env_view import EnvView
 from hushbandits.core.random.arms import Arms
 from hushbandits.core.random.rewards import Law
 from hushbandits.core.random.streams import Uniforms
-from hushbandits.core.rollout import record
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.episode import NetworkTeam
@@ -203,23 +201,6 @@ def test_so_do_those_whose_wrapper_posts_states(own, epsilon, env, runs, stops, 
             team = hb.make_team("Private-UCB", epsilon=epsilon, own_feedback=own)
         pairs += begun(team, runs, (), seed, filled(env))
     take_turns(*pairs, stops)
-
-
-@each_once
-@pytest.mark.parametrize("agent", COMPILED)
-@pytest.mark.parametrize("env", [{"n_agents": 5}, {"n_agents": 6, "graph": "erdos-renyi", "edge_probability": 0.5}])
-def test_curves_and_long_streams(agent, env):
-    """More rounds than a block of a random stream has."""
-    env = {**env, "horizon": 3400, "means": [0.3, 0.7, 0.5]}
-    seen = []
-    for speed in (True, False):
-        team = hb.make_team(agent)
-        core = assemble(ID, team, runs=3, wrappers=[Loss(0.2)], env=env)
-        if not speed:
-            team.episode = lambda *_: False
-        seen.append(record(core, team, 1, [1, 2, 50, 3277, 3399, 3400, 10**6], core.curve_metrics))
-    for one, two in zip(*seen, strict=True):
-        equal(one, two)
 
 
 class Silent(Wrapper):
