@@ -52,20 +52,3 @@ def test_many_at_once_and_the_same_as_one_by_one():
         infos = [view.step(np.zeros(3, int))[4] for _ in range(4)][-1]
         assert infos["final_obs"][0].shape == env.single_observation_space.shape
         assert infos["final_info"]["metrics"]["regret"].shape == (3,)
-
-
-def test_it_says_what_it_does_not_take():
-    for name, value in [("n_agents", 3), ("wrappers", ["Loss"]), ("extra_fields", {}), ("runs", 2)]:
-        with pytest.raises(ValueError, match=f"{name}=.*a Bandit has one agent"):
-            gymnasium.make(ID, **{name: value})
-    env = gymnasium.make(ID, horizon=1).unwrapped
-    with pytest.raises(RuntimeError, match="step before the start"):
-        env.step(0)
-    env.reset(seed=0)
-    with pytest.raises(ValueError, match="action 10 "):
-        env.step(10)
-    assert env.step(0)[3]
-    with pytest.raises(RuntimeError, match="step after the end"):
-        env.step(0)
-    with pytest.raises(RuntimeError, match="render needs make"):
-        env.render()

@@ -118,21 +118,8 @@ def test_what_a_sub_env_is_asked_by_name():
     assert pictures.render(mode="rgb_array").shape[2] == 3
 
 
-@pytest.mark.parametrize(
-    ("actions", "message"),
-    [
-        (np.zeros(5, int), "for each of 6 sub-envs"),
-        (np.full(6, 10), "action .*10.* of sub-env 0"),
-        ([0.5] * 6, "action .*0.5"),
-    ],
-)
-def test_bad_actions_are_a_sentence(actions, message):
+def test_options_of_a_reset_are_refused():
     venv = make_sb3("CoopNetwork-v0", 2, **NET)
-    with pytest.raises(RuntimeError, match="step before the start"):
-        venv.step(np.zeros(6, int))
-    venv.reset()
-    with pytest.raises(ValueError, match=message):
-        venv.step(actions)
     venv.set_options({"means": [1.0]})
     with pytest.raises(ValueError, match="give them to make_sb3"):
         venv.reset()

@@ -175,33 +175,15 @@ def test_actions_are_read_and_not_kept():
     env.step(arms)
     arms[:] = 0
     np.testing.assert_array_equal(env.task.arm, [[1, 2], [3, 4]])
-    before = env.core.t.copy()
-    for bad, words in [
-        ([1, 2, 3], r"actions of shape \(3,\) must have one entry for each of 4 sub-envs"),
-        ([1, 2, 3, 10], r"action .*10.* of sub-env 3, agent_1 of run 1, lies outside its space Discrete"),
-        ([1.0, 2.0, 3.0, 4.0], r"action .*1\.0.* of sub-env 0"),
-        (None, "actions of shape"),
-    ]:
-        with pytest.raises(ValueError, match=words):
-            env.step(np.array(bad) if bad else bad)
-    np.testing.assert_array_equal(env.core.t, before)
+    with pytest.raises(ValueError, match="sub-env 3"):
+        env.step(np.array([1, 2, 3, 10]))
+    np.testing.assert_array_equal(env.core.t, [1, 1])
     assert env.step([1, 2, 3, 4])[0].shape == (4, 43)  # a list will do
-    spoken = make_vec("CoopNetwork-v0", 2, n_agents=2, horizon=9, extra_fields={"code": Field((2,), "f4")})
-    spoken.reset()
-    with pytest.raises(ValueError, match="must be a dict of arm, code"):
-        spoken.step(arms)
 
 
-def test_resets_say_what_they_take():
+def test_a_seed_starts_all_runs():
     env = make_vec("CoopNetwork-v0", 2, n_agents=2, horizon=9)
-    half = np.array([True, True, False, False])
-    env.reset(seed=0)
-    for mask in (half[:2], half.astype(int), half & False, None):
-        with pytest.raises(ValueError, match=r"must be 4 bools, at least one True"):
-            env.reset(options={"reset_mask": mask})
-    with pytest.raises(ValueError, match="seed=3 starts all runs anew"):
-        env.reset(seed=3, options={"reset_mask": half})
-    assert env.reset(seed=4, options={"reset_mask": half | True})[0].shape == (4, 43)
+    assert env.reset(seed=4, options={"reset_mask": np.ones(4, bool)})[0].shape == (4, 43)
     assert env.np_random_seed == 4
 
 

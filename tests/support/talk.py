@@ -52,3 +52,17 @@ def view_over():
     env = view_begun(horizon=1)
     env.step({"agent_0": 0, "agent_1": 0})
     return env
+
+
+def play_one(env_id, action, **kwargs):
+    """Start a small env of the views, and play an action of its last agent."""
+    env = hb.make(env_id, n_agents=2, **kwargs)
+    env.reset(seed=0)
+    env.step({"agent_0": env.action_space("agent_0").sample(), "agent_1": action})
+
+
+def begun_vec(env_id, make=hb.make_vec, **kwargs):
+    """Return a vector env of two runs whose episodes have started."""
+    env = make(env_id, 2, **kwargs)
+    env.reset()
+    return env
