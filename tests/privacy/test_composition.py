@@ -63,21 +63,6 @@ def ledger(price):
     return Ledger(price, lambda n: {}, 1)
 
 
-def test_a_returning_user_pays_for_the_block_with_the_larger_delta():
-    core = hb.make_batched("ShuffleDP-v0", shuffle="binary-sum", calibrate="exact")
-    core.reset(0)
-    book, bits = core.mechanism.ledger, core.mechanism.planned(1024).noise
-    for left in (1024, 512):
-        book.use(np.array([[1024]]), np.array([[left]]))
-    truth = binomial_delta(512 * bits.k, bits.q, 1.0)
-    assert (book.worst[0], book.worst_delta[0]) == (1.0, truth)
-    assert truth == pytest.approx(2.4e-4, rel=0.02)
-    epsilon, delta = book.returning(0, 1, 1e-6)
-    assert delta == 1e-6
-    assert binomial_delta(512 * bits.k, bits.q, epsilon) <= 1e-6 * (1 + 1e-6)
-    assert epsilon > 1.0
-
-
 def test_what_is_dearer_once_may_be_cheaper_a_thousand_times():
     core = hb.make_batched("DistRDP-v0", epsilon=1.0, scale=1.0)
     core.reset(0)
@@ -134,17 +119,6 @@ def test_no_mixture_of_blocks_costs_more_than_the_ledger_says(blocks, order):
     losses = (low + np.arange(len(total))) * step
     spent = lost + float((total * np.maximum(-np.expm1(np.minimum(epsilon - losses, 0)), 0)).sum())
     assert spent <= delta * (1 + 1e-3) + 1e-9
-
-
-def test_no_bound_attains_so_small_a_delta():
-    book = ledger(lambda n, s: Spent(1.0, 1e-3))
-    book.use(np.array([[8]]), np.array([[8]]))
-    assert book.returning(0, 5, 1e-6) == (5.0, 5e-3)  # its own, larger δ
-    assert book.returning(0, 5, 0.01)[1] <= 0.01
-    assert book.returning(0, 5, 0.01)[0] <= 5.0
-    assert ledger(lambda n, s: Spent(1.0)).returning(0, 5, 1e-6) == (0.0, 0.0)
-    with pytest.raises(ValueError, match="delta=1"):
-        book.returning(0, 5, 1)
 
 
 def test_losses_show_in_the_metrics():

@@ -16,7 +16,6 @@ from hushbandits.privacy.divergence import (
     shift_profile,
     worst_profile,
 )
-from hushbandits.privacy.samplers import DiscreteGaussian, Skellam
 
 WEIGHTS = st.lists(st.floats(0, 1), min_size=2, max_size=6).filter(lambda w: sum(w) > 0.1)
 
@@ -43,23 +42,6 @@ def test_discounted_tails_across_blocks(n, step):
         after = value + math.exp(-step) * after
         brute.append(after)
     np.testing.assert_allclose(_discounted(p, step), brute[::-1], rtol=1e-10)
-
-
-@pytest.mark.parametrize("law", [Skellam(4.0), DiscreteGaussian(5.0)], ids=repr)
-@pytest.mark.parametrize(("n", "tilt"), [(1, 0.0), (3, 0.0), (3, 0.4), (1, 1.1)])
-def test_tilted_sums(law, n, tilt):
-    x = np.arange(-90, 91)
-    one = law.pmf(x)
-    pmf = one
-    for _ in range(n - 1):
-        pmf = np.convolve(pmf, one)
-    line = np.arange(-90 * n, 90 * n + 1)
-    weight = pmf * np.exp(tilt * line)
-    centre, log_mgf, transform = law.tilted(n, 2001, tilt)
-    half = np.fft.irfft(transform, 2001)
-    assert log_mgf == pytest.approx(math.log(weight.sum()), abs=1e-9)
-    assert centre == pytest.approx((weight @ line) / weight.sum(), abs=1e-8)
-    np.testing.assert_allclose(half[:60], (weight / weight.sum())[90 * n : 90 * n + 60], atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import secrets
 import numpy as np
 import pytest
 from chance import LEVEL, chi_square, repeating, two_sample
-from scipy import stats
 
 import hushbandits as hb
 from hushbandits.privacy import samplers
@@ -15,7 +14,6 @@ from hushbandits.privacy.samplers import (
     DiscreteLaplace,
     Exact,
     Laplace,
-    PolyaDifference,
     Skellam,
     TruncatedGeometric,
     bernoulli_exp,
@@ -35,28 +33,6 @@ def test_exact_samplers_follow_the_pmf(law, size):
     top = math.ceil(14 * math.sqrt(law.variance)) + 2
     assert drawn.dtype == np.int64
     assert chi_square(drawn, law.pmf, np.arange(-top, top + 1)) > LEVEL
-
-
-@pytest.mark.parametrize("size", [2500, pytest.param(10**5, marks=pytest.mark.weekly)])
-@pytest.mark.parametrize("n", [1, 3, 8])
-def test_exact_polya_shares_add_up_to_discrete_laplace(n, size):
-    exact = Exact(PolyaDifference(1 / n, 4.0))
-    with repeating(n):
-        sums = exact.draw(None, size * n).reshape(size, n).sum(1)
-        total = np.array([exact.total(None, n) for _ in range(size)])
-    assert chi_square(sums, DiscreteLaplace(4.0).pmf, np.arange(-80, 81)) > LEVEL
-    assert chi_square(total, DiscreteLaplace(4.0).pmf, np.arange(-80, 81)) > LEVEL
-
-
-@pytest.mark.parametrize("n", [2, 13])
-@pytest.mark.parametrize("law", [PolyaDifference(1 / 6, 4.0), Skellam(2.0), DiscreteGaussian(3.0)], ids=repr)
-def test_exact_sums_are_those_of_the_users_who_are_left(law, n):
-    # Not of the six whose Pólya shares would make one discrete Laplace draw.
-    with repeating(n):
-        exact = Exact(law)
-        sums = np.array([exact.total(None, n) for _ in range(1500)])
-    assert two_sample(sums, law.draw(np.random.default_rng(n), 1500 * n).reshape(1500, n).sum(1)) > LEVEL
-    assert abs(sums.var() / (n * law.variance) - 1) < 6 * math.sqrt(stats.kurtosis(sums, fisher=False) / 1500)
 
 
 def test_exact_laplace_lives_on_a_grid():

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import rows
 
+import hushbandits as hb
 from hushbandits.privacy.noise import tail_quantile
 from hushbandits.privacy.plans import (
     Plan,
@@ -39,9 +40,12 @@ def test_a_message_has_as_many_bits_as_it_takes(n, g, tau):
     assert 2 ** (plan.bits - 1) < plan.modulus <= 2**plan.bits
 
 
-@rows(("g", "bits"), [(1, 1), (2, 2), (3, 2), (4, 3), (15, 4), (16, 5)])
-def test_bits_at_powers_of_two(g, bits):
-    assert Plan(1, g, 0, None).bits == bits
+@pytest.mark.parametrize("n", [10, 2000])
+def test_a_modulus_holds_a_block_in_which_all_bits_are_ones(n):
+    env = hb.make_batched("ShuffleDP-v0", shuffle="binary-sum")
+    env.reset(0)
+    plan = env.mechanism.planned(n)
+    assert plan.modulus == n * (1 + plan.noise.k) + 1
 
 
 def test_the_largest_modulus():
