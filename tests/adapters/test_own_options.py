@@ -60,11 +60,14 @@ WAYS = {
     "make_aec": lambda id, **kw: hb.make_aec(id, **kw).observation_space("agent_0"),
     "make_vec": lambda id, **kw: hb.make_vec(id, 2, **kw).single_observation_space,
     "make_sb3": lambda id, **kw: hb.make_sb3(id, 2, **kw).observation_space,
+    "make_torchrl": lambda id, **kw: hb.make_torchrl(id, 2, **kw).rows.task.observation_space,
 }
 
 
 @rows("way", WAYS)
 def test_it_goes_through_whatever_makes_an_env(way):
+    if way == "make_torchrl":
+        pytest.importorskip("torchrl")
     make = WAYS[way]
     assert [make(Shown, **NET, **given).shape for given in ({}, {"window": 5})] == [(17,), (20,)]
     with pytest.raises(TypeError, match="windw"):
@@ -74,12 +77,6 @@ def test_it_goes_through_whatever_makes_an_env(way):
     assert make(Clashing, **NET).shape == (17,)
     with pytest.raises(TypeError, match="takes no parameter window=5"):
         make("CoopNetwork-v0", **NET, window=5)
-
-
-def test_torchrl_too():
-    pytest.importorskip("torchrl")
-    env = hb.make_torchrl(Shown, runs=2, window=5, **NET)
-    assert env.rows.task.observation_space.shape == (20,)
 
 
 def test_a_parameter_that_an_id_sets_is_the_envs_still():
@@ -112,7 +109,7 @@ def test_who_was_trained_under_it_looks_so(tmp_path):
         hb.evaluate("CoopNetwork-v0", model, runs=1, env=NET)
 
 
-def test_a_training_from_the_shell_keeps_it(tmp_path, monkeypatch):
+def test_a_training_from_the_shell_keeps_it_and_its_setting(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own_recent.py").write_text(
         "from hushbandits.envs.network import CoopNetwork\nfrom hushbandits.envs.network.task import NetworkTask\n"
@@ -120,26 +117,16 @@ def test_a_training_from_the_shell_keeps_it(tmp_path, monkeypatch):
         "    def __init__(self, core, *, extra=1, **options):\n"
         "        self._extra = extra\n        super().__init__(core, **options)\n"
         "    def _parts(self):\n        return {**super()._parts(), 'extra': (self._extra, 0.0, 1.0)}\n"
-        "class Env(CoopNetwork):\n    learner = Longer\n"
+        "class Env(CoopNetwork):\n    learner, setting = Longer, 'elsewhere'\n"
     )
     given = {**SHORT, "hyper": HYPER["ppo"], "env": NET}
     train("own_recent:Env", tmp_path / "a", task={"extra": 3, "price": {"messages": 0.1}}, **given)
-    assert read(tmp_path / "a").options == {"extra": 3}
+    assert (read(tmp_path / "a").options, read(tmp_path / "a").setting) == ({"extra": 3}, "elsewhere")
     last = json.loads((tmp_path / "a" / "card.json").read_text())["training"]["curve"][-1]
     found = hb.evaluate("own_recent:Env", f"sb3:{tmp_path / 'a'}", runs=2, env={**NET, "permute_arms": True})
     assert found.final("regret").shape == (2,)
     assert set(last["metrics"]) <= {*found.metrics}
-    with pytest.raises(ValueError, match=r"extr=3: a learner of the network setting has extra"):
-        train("own_recent:Env", tmp_path / "b", task={"extr": 3}, **given)
-
-
-def test_a_policy_may_be_of_a_setting_of_ones_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "own_elsewhere.py").write_text(
-        "from hushbandits.envs.network import CoopNetwork\nclass Env(CoopNetwork):\n    setting = 'elsewhere'\n"
-    )
-    train("own_elsewhere:Env", tmp_path / "a", **{**SHORT, "hyper": HYPER["ppo"], "env": NET})
-    assert read(tmp_path / "a").setting == "elsewhere"
-    assert hb.evaluate("own_elsewhere:Env", f"sb3:{tmp_path / 'a'}", runs=2, env=NET).final("regret").shape == (2,)
     with pytest.raises(ValueError, match="plays the elsewhere setting; CoopNetwork-v0 is network"):
         hb.evaluate("CoopNetwork-v0", f"sb3:{tmp_path / 'a'}", runs=1, env=NET)
+    with pytest.raises(ValueError, match=r"extr=3: a learner of the elsewhere setting has extra"):
+        train("own_recent:Env", tmp_path / "b", task={"extr": 3}, **given)

@@ -17,9 +17,7 @@ from hushbandits.adapters.make import make_torchrl
 torch = pytest.importorskip("torch")
 pytest.importorskip("torchrl")
 from tensordict import TensorDict  # noqa: E402
-from tensordict.nn import TensorDictModule  # noqa: E402
 from torchrl.envs import ActionMask, EnvBase, SerialEnv, TransformedEnv, check_env_specs  # noqa: E402
-from torchrl.objectives.value import GAE, TD0Estimator  # noqa: E402
 
 NET = {"n_agents": 4, "horizon": 6}
 CODINGS = ("discrete", "multidiscrete", "native")
@@ -163,35 +161,6 @@ def test_a_copy_goes_its_own_way():
 
 
 # -- learning -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("estimator", [TD0Estimator, GAE])
-@pytest.mark.parametrize("bound", [4, 6])
-def test_a_reward_of_one_is_worth_one_over_one_minus_gamma(estimator, bound, monkeypatch):
-    """With a critic that has the true value, the target is the same at the horizon, which only truncates."""
-    gamma, runs = 0.9, 2
-    env = make_torchrl("CoopNetwork-v0", runs, n_agents=3, horizon=bound, means=[1.0, 1.0], actions="discrete")
-    critic = TensorDictModule(
-        lambda seen: torch.full((*seen.shape[:-1], 1), 1 / (1 - gamma)),
-        in_keys=[("agents", "observation")],
-        out_keys=[("agents", "state_value")],
-    )
-    options = {"lmbda": 0.95} if estimator is GAE else {}
-    value = estimator(gamma=gamma, value_network=critic, **options)
-    keys = {name: ("agents", name) for name in ("reward", "advantage", "value_target")}
-    value.set_keys(value=("agents", "state_value"), **keys)
-    played = sampled(env, 3 * bound)
-    assert (played["next", "agents", "reward"] == 1).all()
-    assert played["next", "truncated"].sum() == 3 * runs
-    assert not played["next", "terminated"].any()
-    for flag in ("done", "terminated"):  # as all multi-agent losses of TorchRL want it
-        root = played["next", flag]
-        played["next", "agents", flag] = root.unsqueeze(-2).expand(*root.shape[:-1], 3, 1)
-    value.set_keys(done=("agents", "done"), terminated=("agents", "terminated"))
-    target = value(played)["agents", "value_target"]
-    torch.testing.assert_close(target, torch.full_like(target, 1 / (1 - gamma)))
-    played["next", "agents", "terminated"] = played["next", "agents", "done"]  # as if truncation were termination
-    assert (value(played)["agents", "value_target"] < 9.9).any()
 
 
 def test_the_example_learns_the_best_arm():

@@ -102,7 +102,10 @@ def test_two_phases_replay_a_row_of_a_batch(case, monkeypatch):
         for field, expected in inbox.items():
             width = found[field].shape[2]  # slots are padded to the widest run of the batch
             np.testing.assert_array_equal(found[field], expected[:, :, :width], err_msg=field)
+        own = np.stack([observations[agent][view.layout["own_width"]] for agent in view.possible_agents])
         if setting == "feedback":
+            pulls[np.arange(batch.n_agents), arms[0][0]] += heard[-1].inbox.total("n")[0]
+            np.testing.assert_allclose(own, 1 / np.sqrt(1 + pulls), rtol=1e-5)
             decoded = heard[-1].inbox.total("reward") / np.maximum(1, heard[-1].inbox.total("n"))
             asked, served = view.core.served - served, view.core.served.copy()
             np.testing.assert_allclose(list(paid.values()), (decoded * asked / batch.horizon)[0], rtol=1e-12)
@@ -111,7 +114,6 @@ def test_two_phases_replay_a_row_of_a_batch(case, monkeypatch):
                 shown, seat = heard[-1].inbox.own, (np.arange(batch.n_agents), arms[0])
                 known = shown["count"][0]
                 np.testing.assert_allclose(list(paid.values()), (shown["mean"][0] * (known > 0))[seat], rtol=1e-12)
-            own = np.stack([observations[agent][view.layout["own_width"]] for agent in view.possible_agents])
             np.testing.assert_allclose(own, 1 / np.sqrt(1 + (pulls if reward is not None else known)), rtol=1e-6)
     assert view.agents == []
     expected = {name: value[0] for name, value in batch.metrics().items()}
@@ -218,27 +220,6 @@ def test_exploration_ends_when_everyone_has_left_and_at_its_horizon():
         assert all(cuts.values()) == (step == 10)
     assert not any(ends.values())
     assert total == pytest.approx(-2.0)
-
-
-def test_feedback_pays_what_was_decoded_and_ends_after_t_users():
-    view = hb.make(
-        "DistDP-v0", horizon=100, n_agents=2, means=[0.9, 0.1], rewards="bernoulli", epsilon=5.0,
-        permute_arms=False, actions="native",
-    )  # fmt: skip
-    view.reset(seed=0)
-    paid = []
-    for exponents in ([5, 6], [5, 6], [6, 0]):
-        actions = {f"agent_{m}": np.array([m, j]) for m, j in enumerate(exponents)}
-        observations, rewards, _, cuts, infos = view.step(actions)
-        paid.append(list(rewards.values()))
-    assert all(cuts.values())
-    assert infos["agent_0"]["metrics"]["users"] == 200
-    assert paid[2][1] == 0.0  # its users are used up
-    asked = np.array([[32, 64], [32, 36]]) / 100
-    assert np.abs(np.array(paid)[:2] / asked - [0.9, 0.1]).max() < 0.3
-    assert np.ptp(np.array(paid)[:2, 0]) > 0  # not the true mean
-    users = observations["agent_0"][view.layout["own_width"]][0] ** -2.0 - 1
-    assert users == pytest.approx(100, rel=1e-4)
 
 
 def test_oracle_rewards_are_the_true_means_and_labelled():

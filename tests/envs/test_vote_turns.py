@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from helpers import equal, own_streams
 from homes import FEW, registered
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from kinds import representatives, weekly_but
 
 import hushbandits as hb
@@ -71,32 +69,6 @@ def test_episode_and_phases_take_turns(agent, lost):
     equal(state(plain[0]), state(core))
     with pytest.raises(RuntimeError, match="after the end"):
         core.pull(core.no_action())
-
-
-@settings(max_examples=15, deadline=None)
-@given(
-    st.sampled_from(["DP-MASE", "Central", "Decentralized-SER4"]),
-    st.booleans(),
-    st.lists(st.tuples(st.booleans(), st.integers(0, 90)), max_size=6),
-)
-def test_in_any_order_and_at_any_round(agent, lost, turns):
-    """If all runs count every activation, they are comparable at every stop."""
-    (one, by_the_phases), (core, team) = (game(agent, lost, horizon=300) for _ in range(2))
-    total = 0
-    for compiled, more in turns:
-        if compiled:
-            goal = int(core.t.max()) + more
-            assert team.episode(core, goal)
-            by_phase(one, by_the_phases, goal - int(one.t.max()))
-        else:
-            by_phase(core, team, more)
-            by_phase(one, by_the_phases, more)
-        total += more
-        if one.live.all() and (one.t == total).all():  # else an activation was not counted, and clocks differ
-            equal(state(one), state(core))
-    by_phase(one, by_the_phases, 300)
-    assert team.episode(core)
-    equal(state(one), state(core))
 
 
 def test_a_row_that_starts_afresh_goes_on_in_compiled_code():

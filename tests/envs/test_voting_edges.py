@@ -151,28 +151,6 @@ def test_a_team_of_ones_own_may_say_that_its_votes_end_every_run():
             rollout(hb.make_batched("DPMASE-v0", wrappers=wrappers, **env, **more), team)
 
 
-@pytest.mark.parametrize("said", [0, False, None])
-def test_no_arm_of_an_agent_of_ones_own_is_a_row_of_bools(said):
-    class Nothing(Stubborn):
-        def act(self, t):
-            return said
-
-    core = hb.make_batched("DPMASE-v0", n_agents=6, inactive_agents="keep", horizon=9)
-    with pytest.raises(ValueError, match="act must return 10 bools"):
-        rollout(core, hb.PerAgent(Nothing))
-
-
-@pytest.mark.parametrize(
-    "needed", [{"threshold": 9}, {"termination_by": "everyone"}, {"agent_distribution": [1, 0, 0, 0, 0, 0]}]
-)
-def test_a_vote_that_nothing_can_end_needs_a_horizon(needed):
-    given = {"n_agents": 6, "inactive_agents": "keep", **needed}
-    with pytest.raises(ValueError, match=r"no vote removes an arm .* horizon=100_000"):
-        hb.make_batched("DPMASE-v0", **given)
-    for more in ({"horizon": 9}, {"inactive_agents": "drop"}, {"termination": "players"}):
-        hb.make_batched("DPMASE-v0", **{**given, **more})
-
-
 def test_a_vote_that_can_be_lost_needs_a_horizon_where_players_stay():
     """The one player of 0-Privacy holds its arm for good, and the coordinator waits for votes that were lost."""
     env = {"n_agents": 4, "horizon": 3000}
