@@ -12,19 +12,8 @@ from hushbandits.core.random.streams import LONGEST, Streams, Uniforms, spawn_se
 from hushbandits.core.rows import set_rows
 from hushbandits.core.task import Coding, Part, Task
 from hushbandits.core.team import Protocol, Team
-from hushbandits.core.utils import Action, Array, Message, Params, Seeds, jit
-from hushbandits.core.utils.validate import (
-    affordable,
-    choice,
-    count,
-    divisor,
-    flag,
-    integer,
-    probability,
-    real,
-    reals,
-    shown,
-)
+from hushbandits.core.utils import Action, Array, Message, Params, Seeds, jit, reals, shown
+from hushbandits.core.utils.validate import affordable, choice, count, divisor, flag, integer, probability, real
 from hushbandits.core.validation import Space, Stacked, as_array, checked, choices, handed, inside, locked
 from hushbandits.core.wrapper import Privatizer, SecureFunction, Wrapper
 

@@ -228,13 +228,8 @@ class Env(World, ABC):
 
     def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Observation:
         """Return the agents' observation, as copies."""
-        obs = Observation(
-            self.t.copy(), self.live.copy(), self.who.copy(), None if reward is None else reward.copy(), inbox
-        )
-        for value in (obs.t, obs.live, obs.who, obs.reward):  # made in every phase, so not by calls of `handed`
-            if value is not None:
-                value.setflags(write=False)
-        return obs
+        own = None if reward is None else handed(reward)
+        return Observation(handed(self.t), handed(self.live), handed(self.who), own, inbox)
 
     def _refuse(self, phase: str) -> NoReturn:
         """Raise ``RuntimeError``: `phase` cannot be played now."""
@@ -412,20 +407,19 @@ class Env(World, ABC):
         """Raise ``ValueError`` where `team` fits, but a run could not be decided or would never end."""
 
     def metrics(self) -> dict[str, Array]:
-        """Return metrics so far, each ``(R, …)``: the env's own, and what its wrappers measure."""
-        self._begun("metrics")
-        found = self._metrics()
-        for wrapper in self.wrappers:
-            found = {**found, **self._measured(wrapper)}
-        return found
+        """Return metrics so far, each ``(R, …)``: the env's own, and what its wrappers measure.
 
-    def _measured(self, wrapper: Wrapper) -> dict[str, Array]:
-        """Return the metrics of a wrapper; its privacy costs are ∞ if all its run-level guarantees are invalid."""
-        found = wrapper.metrics(self)
-        spent = [name for name in wrapper.spends if name in found]
-        if not spent or not self.infinite_cost(wrapper):
-            return found
-        return {**found, **{name: np.full(np.shape(found[name]), np.inf) for name in spent}}
+        The privacy costs of a wrapper are ∞ if all its run-level guarantees are invalid.
+        """
+        self._begun("metrics")
+        found = dict(self._metrics())
+        for wrapper in self.wrappers:
+            own = wrapper.metrics(self)
+            found |= own
+            for name in wrapper.spends:
+                if name in own and self.infinite_cost(wrapper):
+                    found[name] = np.full(np.shape(own[name]), np.inf)
+        return found
 
     def infinite_cost(self, wrapper: Wrapper) -> bool:
         """Return `Wrapper.infinite_cost` of `wrapper`, computed once per env."""
@@ -443,10 +437,9 @@ class Env(World, ABC):
 
     def task(self, **options: object) -> Task:
         """Return its task for learners; `options` are those of its `learner`."""
-        learner = self.learner
-        if learner is None:
+        if self.learner is None:
             raise NotImplementedError(f"{type(self).__name__} has no task for learners: it declares no `learner`")
-        return learner.asked(self, options)
+        return self.learner.asked(self, options)
 
 
 Env._show_parameters()

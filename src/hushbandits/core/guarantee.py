@@ -209,7 +209,8 @@ class GuaranteeSource:
             )
         if not env.law.unit_interval:
             return f"rewards of {env.law!r} have no bound, and so no sensitivity"
-        unknown = [w.name for w in env.wrappers if not w.ours and not self._is(w)]
+        me = type(self), getattr(self, "name", "")  # in the env it may be a copy, before or after a run
+        unknown = [w.name for w in env.wrappers if not w.ours and (type(w), w.name) != me]
         if unknown:
             return (
                 f"{' and '.join(unknown)} is a user-defined wrapper, and nothing says what it does to a single reward "
@@ -221,10 +222,6 @@ class GuaranteeSource:
         """Return the class that defines `claimed_guarantees`, and the hooks that user-defined code overrides."""
         claimant = next(cls for cls in type(self).__mro__ if "claimed_guarantees" in vars(cls))
         return claimant, overridden(self, claimant, self.free_hooks)
-
-    def _is(self, wrapper: object) -> bool:
-        """Whether it is this wrapper of an env, or the same before or after a run."""
-        return type(wrapper) is type(self) and getattr(wrapper, "name", "") == getattr(self, "name", "")
 
     def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
         """Return the claimed guarantees; the base of the mechanisms overrides this to check them in `env` first."""
@@ -261,8 +258,6 @@ def overridden(part: object, base: type, free: Iterable[str] = ()) -> list[str]:
     for name, value in vars(part).items():
         if callable(value) and not ships(value):
             names.append(name)
-    if not names:
-        return []
     left = dict.fromkeys(name for name in names if not name.startswith("__") and hasattr(base, name))
     return [name for name in left if name not in _HARMLESS and name not in free]
 
@@ -329,9 +324,7 @@ def _fields(env: World) -> list[str]:
 def spoken_beside(env: World) -> str:
     """Return why one message may reveal more than its report: agents fill further fields; ``""`` if they do not."""
     said = [name for name in env.fields if name not in env.report]
-    if not said:
-        return ""
-    return f"agents say {' and '.join(said)} themselves, and they know their exact rewards"
+    return f"agents say {' and '.join(said)} themselves, and they know their exact rewards" if said else ""
 
 
 def declared_words(env: World, but: object = None) -> tuple[str, ...]:
@@ -342,6 +335,6 @@ def declared_words(env: World, but: object = None) -> tuple[str, ...]:
     elif own and any("reward_free_fields" in vars(cls) for cls in own):
         words.append(f"as claimed by {name}: all that it says of rewards is its report's reward")
     for wrapper in env.wrappers:
-        if wrapper is not but and wrapper.name != getattr(but, "name", "") and wrapper.declares:
+        if wrapper.name != getattr(but, "name", "") and wrapper.declares:
             words.append(f"as claimed by {wrapper.name}: promises hold across it (preserves_guarantees)")
     return tuple(words)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -95,7 +95,7 @@ def _held(dtype: str) -> tuple[np.dtype[np.generic], float, float]:
 Fields = Mapping[str, Field]
 
 
-def require(what: str, needed: Iterable[str], fields: Iterable[str]) -> None:
+def require(what: str, needed: Iterable[str], fields: Collection[str]) -> None:
     """Raise ``ValueError`` unless every needed field is among `fields`.
 
     Examples
@@ -105,7 +105,6 @@ def require(what: str, needed: Iterable[str], fields: Iterable[str]) -> None:
         ...
     ValueError: Huber needs the message field 'reward', but the message has: vote
     """
-    fields = list(fields)
     for field in needed:
         if field not in fields:
             raise ValueError(f"{what} needs the message field {field!r}, but the message has: {', '.join(fields)}")

@@ -5,21 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from hushbandits.core.utils import choice, shown
 from hushbandits.core.utils.validate import names_all
 
 #: Natures of metrics with their bounds, narrowest first; no value and no mean lies outside its bounds.
-NATURES: Mapping[str, tuple[float, float]] = MappingProxyType(
-    {
-        "rate": (0.0, 1.0),
-        "share": (0.0, 1.0),
-        "count": (0.0, math.inf),
-        "amount": (0.0, math.inf),
-        "measure": (-math.inf, math.inf),
-    }
-)
+NATURES: Mapping[str, tuple[float, float]] = {
+    "rate": (0.0, 1.0),
+    "share": (0.0, 1.0),
+    "count": (0.0, math.inf),
+    "amount": (0.0, math.inf),
+    "measure": (-math.inf, math.inf),
+}
 
 
 @dataclass(frozen=True)

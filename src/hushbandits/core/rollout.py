@@ -52,15 +52,12 @@ def _speaks(env: Env, team: Team) -> None:
     """Raise ``ValueError`` unless what the team says is what the env expects, field by field."""
     if team.fields is None and team.improvises:
         return
-    own = env.report if team.fields is None else team.fields
+    own, what, instead = team.fields, "its own fields", f"build the env with fields={team.name}.fields"
+    if own is None:
+        own, what = env.report, "the standard report"
+        instead = "leave out its extra_fields= and fields=, or let the team declare its fields"
     said = {name: field.sized(env.n_arms) for name, field in own.items()}
     if said != dict(env.fields):
-        what, instead = "its own fields", f"build the env with fields={team.name}.fields"
-        if team.fields is None:
-            what, instead = (
-                "the standard report",
-                "leave out its extra_fields= and fields=, or let the team declare its fields",
-            )
         raise ValueError(
             f"{team.name} sends {what} ({_listed(said)}), the env expects {_listed(env.fields)}; {instead}"
         )

@@ -74,6 +74,13 @@ class Smooth(Law):
         raise NotImplementedError(f"{type(self).__name__} must define upper(v, location)")
 
 
+class Unbounded(Law):
+    """A law whose rewards have no bound, or one that its location moves; no privacy statement covers it."""
+
+    unit_interval = False
+    locations = (-WIDEST, WIDEST)
+
+
 @dataclass(frozen=True)
 class Bernoulli(Law):
     """1 with probability p, else 0."""
@@ -88,7 +95,7 @@ class Bernoulli(Law):
 
 
 @dataclass(frozen=True)
-class Gaussian(Law):
+class Gaussian(Unbounded):
     """Normal with the given standard deviation; unbounded, so no privacy statement covers it.
 
     Parameters
@@ -98,8 +105,6 @@ class Gaussian(Law):
     """
 
     sigma: float = 0.5
-    unit_interval = False
-    locations = (-WIDEST, WIDEST)
 
     def quantile(self, u: Array, location: Array) -> Array:
         """μ + σ Φ⁻¹(u)."""
@@ -197,7 +202,7 @@ class Beta(Smooth):
 
 
 @dataclass(frozen=True)
-class Uniform(Law):
+class Uniform(Unbounded):
     """Uniform on an interval around its location.
 
     Parameters
@@ -207,8 +212,6 @@ class Uniform(Law):
     """
 
     width: float = 1.0
-    unit_interval = False
-    locations = (-WIDEST, WIDEST)
 
     def quantile(self, u: Array, location: Array) -> Array:
         """μ + w (u − ½)."""
@@ -216,11 +219,8 @@ class Uniform(Law):
 
 
 @dataclass(frozen=True)
-class Constant(Law):
+class Constant(Unbounded):
     """Always its location (a worst-case contamination)."""
-
-    unit_interval = False
-    locations = (-WIDEST, WIDEST)
 
     def quantile(self, u: Array, location: Array) -> Array:
         """The location, whatever u."""
@@ -228,7 +228,7 @@ class Constant(Law):
 
 
 @dataclass(frozen=True)
-class Stable(Law):
+class Stable(Unbounded):
     """Symmetric α-stable around its location, with characteristic function ``exp(−|st|^α)``: no variance.
 
     Parameters
@@ -241,8 +241,6 @@ class Stable(Law):
 
     alpha: float = 1.9
     scale: float = 1.0
-    unit_interval = False
-    locations = (-WIDEST, WIDEST)
 
     def __post_init__(self) -> None:
         real("alpha", self.alpha, 1, 2)

@@ -111,8 +111,7 @@ class Streams:
 
     def generator(self, run: int, seat: int = 0, part: str = "") -> np.random.Generator:
         """Return NumPy's generator of a run (of `seat`, where agents have one each)."""
-        cursor = np.array([*self._seeds[run], word(part), seat], np.uint64)
-        return generator_at(cursor)
+        return generator_at(np.array([*self._seeds[run], word(part), seat], np.uint64))
 
     def generators(self, part: str = "") -> list[np.random.Generator]:
         """Return the generator of every run."""

@@ -78,10 +78,7 @@ class Spec:
 
     def parameters(self) -> Parameters:
         """Return what may be given by name."""
-        return self._known(self.load())
-
-    def _known(self, entry: Callable[..., object]) -> Parameters:
-        own = _signature(entry)
+        own = _signature(self.load())
         if self.rest is None:
             return own
         return {name: p for name, p in own.items() if name not in self.defaults} | self.rest.parameters()
@@ -118,8 +115,7 @@ class Spec:
         TypeError
             A parameter that it does not take, or it makes something else.
         """
-        entry = self.load()
-        known = self._known(entry)
+        entry, known = self.load(), self.parameters()
         for name in given.keys() & known.keys():
             if isinstance(known[name].default, bool):
                 flag(name, given[name])

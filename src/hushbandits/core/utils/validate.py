@@ -6,7 +6,7 @@ import difflib
 import math
 import numbers
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import repeat
 
 import numpy as np
@@ -63,9 +63,8 @@ def an(noun: str) -> str:
     return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
 
 
-def choice(name: str, value: object, options: Iterable[str]) -> str:
+def choice(name: str, value: object, options: Collection[str]) -> str:
     """Return `value` if it is one of `options`, else raise ``ValueError`` naming the nearest ones."""
-    options = list(options)
     if isinstance(value, str) and value in options:
         return str(value)
     raise ValueError(f"{name}={shown(value)} is not one of {', '.join(options)}")
@@ -86,14 +85,7 @@ def flag(name: str, value: object) -> bool:
     raise ValueError(f"{name}={shown(value)} must be true or false")
 
 
-def real(
-    name: str,
-    value: object,
-    low: float = -math.inf,
-    high: float = math.inf,
-    *,
-    closed: str = "",
-) -> float:
+def real(name: str, value: object, low: float = -math.inf, high: float = math.inf, *, closed: str = "") -> float:
     """Return `value` as a finite float in the interval, else raise ``ValueError``.
 
     Parameters
