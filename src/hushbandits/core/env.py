@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from hushbandits.core.env_view import World
-from hushbandits.core.guarantee import Guarantee, check_reward_free
+from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Field, Fields, Inbox, Observation
 from hushbandits.core.metric import Metric, gathered
 from hushbandits.core.payload import Payload
@@ -21,7 +21,7 @@ from hushbandits.core.random.streams import Streams
 from hushbandits.core.random.world import seed_text
 from hushbandits.core.task import Task
 from hushbandits.core.team import Team
-from hushbandits.core.utils import Action, Array, Message, Params, Seeds, count
+from hushbandits.core.utils import Action, Array, Message, Params, Seeds, count, shown
 from hushbandits.core.validation import checked, checked_message, checked_rows, checked_seeds, handed, spoken_fields
 from hushbandits.core.wrapper import Wrapper, added, distinct, inward, outward, toward_agents
 
@@ -119,7 +119,9 @@ class Env(World, ABC):
         fields: Fields | None = None,
         runs: int = 1,
     ):
-        check_reward_free(type(self).__name__, self.reward_free_fields)
+        free = self.reward_free_fields
+        if not isinstance(free, (tuple, list)) or not all(isinstance(name, str) for name in free):
+            raise ValueError(f"{type(self).__name__}.reward_free_fields={shown(free)} must be a tuple of names")
         self.n_agents = count("n_agents", n_agents, 1)
         self.n_arms = count("n_arms", n_arms, 2)
         self.runs = count("runs", runs, 1)
@@ -228,8 +230,13 @@ class Env(World, ABC):
 
     def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Observation:
         """Return the agents' observation, as copies."""
-        own = None if reward is None else handed(reward)
-        return Observation(handed(self.t), handed(self.live), handed(self.who), own, inbox)
+        obs = Observation(
+            self.t.copy(), self.live.copy(), self.who.copy(), None if reward is None else reward.copy(), inbox
+        )
+        for value in (obs.t, obs.live, obs.who, obs.reward):  # made in every phase, so not by calls of `handed`
+            if value is not None:
+                value.setflags(write=False)
+        return obs
 
     def _refuse(self, phase: str) -> NoReturn:
         """Raise ``RuntimeError``: `phase` cannot be played now."""

@@ -255,17 +255,9 @@ def overridden(part: object, base: type, free: Iterable[str] = ()) -> list[str]:
             break
         if not ships(cls):
             names += vars(cls)
-    for name, value in vars(part).items():
-        if callable(value) and not ships(value):
-            names.append(name)
+    names += [name for name, value in vars(part).items() if callable(value) and not ships(value)]
     left = dict.fromkeys(name for name in names if not name.startswith("__") and hasattr(base, name))
     return [name for name in left if name not in _HARMLESS and name not in free]
-
-
-def check_reward_free(owner: str, names: object) -> None:
-    """Raise ``ValueError`` unless `names`, the `reward_free_fields` of `owner`, is a tuple of texts."""
-    if not isinstance(names, (tuple, list)) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"reward_free_fields={shown(names)} of {owner} must be a tuple of names of fields")
 
 
 def _user_defined(part: object) -> tuple[type, ...]:

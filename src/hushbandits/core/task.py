@@ -228,29 +228,29 @@ class Task(ABC):
 
     def pull(self, action: Stacked) -> Array:
         """Play phase 1: pull the arms and return the reward, ``(R, M)``."""
-        return self._charged(self._pull(self.decode(action)))
+        before = self.obs
+        self.obs = self.core.pull(self.arms(self.decode(action)))
+        self.pulled(self.obs)
+        return self._charged(self.earned(before))
 
     def talk(self, action: Stacked) -> Array:
         """Play phase 2: send the messages and return the reward, ``(R, M)``."""
-        answered = self._talk(self.decode(action))
+        self.obs = self.core.talk(self.words(self.decode(action)))
+        self.heard(self.obs)
+        answered = self.answered()
         return self._charged(np.zeros(self._seats.shape) if answered is None else answered)
 
     def step(self, action: Stacked) -> Array:
         """Play a round with one action, its arms and then its message; return the reward, ``(R, M)``."""
-        own = self.decode(action)
-        reward, answered = self._pull(own), self._talk(own)
-        return self._charged(reward if answered is None else reward + answered)
-
-    def _pull(self, own: Stacked) -> Array:
-        before = self.obs
+        own, before = self.decode(action), self.obs
         self.obs = self.core.pull(self.arms(own))
         self.pulled(self.obs)
-        return self.earned(before)
-
-    def _talk(self, own: Stacked) -> Array | None:
+        reward = self.earned(before)
         self.obs = self.core.talk(self.words(own))
         self.heard(self.obs)
-        return self.answered()
+        answered = self.answered()
+        earned = reward if answered is None else reward + answered
+        return self._charged(earned) if self._price else earned
 
     def _bill(self) -> dict[str, Array]:
         """Return the priced metrics of each run so far."""

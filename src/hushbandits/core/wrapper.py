@@ -8,11 +8,10 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import repeat
 from typing import Any, ClassVar, NoReturn
 
 from hushbandits.core.env_view import World
-from hushbandits.core.guarantee import GuaranteeSource, check_reward_free, declared, overridden
+from hushbandits.core.guarantee import GuaranteeSource, declared, overridden
 from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.metric import Metric
 from hushbandits.core.payload import VERBS, Payload
@@ -220,7 +219,7 @@ def distinct(wrappers: object) -> Sequence[Wrapper]:
         ...
     ValueError: two wrappers are named 'Wrapper'; give one of them another name=
     """
-    if not isinstance(wrappers, (list, tuple)) or not all(map(isinstance, wrappers, repeat(Wrapper))):
+    if not isinstance(wrappers, (list, tuple)) or not all(isinstance(w, Wrapper) for w in wrappers):
         raise ValueError(f"wrappers={wrappers!r} must be Wrapper instances, such as [Huber(0.05)]")
     names = [w.name for w in wrappers]
     for name in names:
@@ -287,15 +286,14 @@ def declared_fields(wrapper: Wrapper, hook: str, found: Fields) -> dict[str, Fie
 
 def _check_class(wrapper: Wrapper) -> None:
     """Raise ``ValueError`` if a class attribute of a wrapper has a wrong type or value."""
-    for name in ("verbs", "curve_metrics", "spends"):
+    for name in ("verbs", "curve_metrics", "spends", "reward_free_fields"):
         words = getattr(wrapper, name)
-        if not isinstance(words, (tuple, list)) or not all(map(isinstance, words, repeat(str))):
+        if not isinstance(words, (tuple, list)) or not all(isinstance(word, str) for word in words):
             raise ValueError(f"{wrapper.name}.{name}={shown(words)} must be a tuple of names")
     for verb in wrapper.verbs:
         if verb not in VERBS:
             raise ValueError(f"{wrapper.name}.verbs: there is no verb {verb!r}{nearest(verb, VERBS)}")
     flag(f"{wrapper.name}.preserves_guarantees", wrapper.preserves_guarantees)
-    check_reward_free(wrapper.name, wrapper.reward_free_fields)
     if wrapper.drop_prob is not None:
         probability(f"{wrapper.name}.drop_prob", wrapper.drop_prob)
 

@@ -7,7 +7,6 @@ import math
 import numbers
 import os
 from collections.abc import Collection, Iterable, Mapping
-from itertools import repeat
 
 import numpy as np
 
@@ -250,6 +249,4 @@ def affordable(what: str, size: float) -> None:
 
 def names_all(value: object, kind: type) -> bool:
     """Return whether `value` maps names to instances of `kind`."""
-    if not isinstance(value, Mapping) or not all(map(isinstance, value, repeat(str))):
-        return False
-    return all(map(isinstance, value.values(), repeat(kind)))
+    return isinstance(value, Mapping) and all(isinstance(k, str) and isinstance(v, kind) for k, v in value.items())
