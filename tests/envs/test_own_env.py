@@ -1,7 +1,5 @@
 """A user-defined env in a file works like the built-in ones, everywhere."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -150,46 +148,3 @@ def test_drift_and_switches_come_with_every_env_of_rounds():
 def test_a_parameter_and_a_metric_of_its_own():
     wet = [hb.evaluate("own_envs_here:Weather", "Random", runs=4, env={**SMALL, "rain": rain}) for rain in (0.0, 1.0)]
     assert [results.final("wet").tolist() for results in wet] == [[0] * 4, [24] * 4]
-
-
-TOML = """
-title = "Own"
-runs = 4
-checkpoints = 3
-metrics = ["regret"]
-env = { use = "own_envs_here:Weather", n_agents = 3, horizon = 30 }
-wrappers = [{ use = "Loss", rate = 0.2 }]
-agents = [{ use = "Random" }, { use = "own_env:Hop" }, { use = "late:Late" }]
-sweep = { "env.rain" = [0.0, 0.5] }
-"""
-LATE = """
-from own_env import Hop
-
-class Late(Hop):
-    def act(self, t):
-        return 1 // {then}
-"""
-
-
-def hushbandits(*args, cwd):
-    command = [sys.executable, "-m", "hushbandits.cli", *args]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
-
-
-@pytest.mark.weekly
-def test_the_command_line_runs_it_in_workers_and_goes_on(tmp_path):
-    for file in (EXAMPLES / "own_env.py", Path(__file__).parents[1] / "support" / "own_envs_here.py"):
-        (tmp_path / file.name).write_text(file.read_text())
-    (tmp_path / "own.toml").write_text(TOML)
-    (tmp_path / "late.py").write_text(LATE.format(then=0))
-    first = hushbandits("run", "own.toml", "--jobs", "2", cwd=tmp_path)
-    assert first.returncode == 1
-    assert "ZeroDivisionError" in first.stderr
-    (tmp_path / "late.py").write_text(LATE.format(then=1))  # the failed run has no rows, and may be corrected
-    again = hushbandits("run", "own.toml", "--jobs", "2", cwd=tmp_path)
-    assert again.returncode == 0, again.stderr
-    fresh = hushbandits("run", "own.toml", "--jobs", "1", "--out", "fresh", cwd=tmp_path)
-    assert fresh.returncode == 0, fresh.stderr
-    tables = [run.stdout.partition("runs/")[0].partition("fresh/")[0] for run in (again, fresh)]
-    assert tables[0] == tables[1]
-    assert all(name in tables[0] for name in ("Random", "Hop", "Late"))
