@@ -26,7 +26,6 @@ def test_every_kind_is_asked_once(rounds):
     for sizes in rounds:
         expected = [[3 * n, -n] for n in sizes]
         assert kinds.by_size(np.array(sizes)).T.tolist() == expected
-        assert kinds.of(sizes).tolist() == expected
     assert sorted(asked) == sorted({n for sizes in rounds for n in sizes})
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -22,53 +21,41 @@ _LONG = 1 << 17
 _SMALL = 1 << 12
 
 
-_Kind = TypeVar("_Kind", bound=Hashable)
-
-
-class Kinds(Generic[_Kind]):
-    """A row of numbers for each kind of block.
+class Kinds:
+    """A row of numbers for each size of a block.
 
     Parameters
     ----------
     numbers : callable
-        ``numbers(kind)`` → a tuple of so many numbers; asked once of each kind.
+        ``numbers(size)`` → a tuple of so many numbers; asked once of each size.
     dtype : type
         Of the numbers.
 
     Examples
     --------
     >>> kinds = Kinds(lambda n: (n * n, -n), np.int64)
-    >>> kinds.of([3, 5, 3]).tolist(), kinds.by_size(np.array([[5], [4]])).tolist()
-    ([[9, -3], [25, -5], [9, -3]], [[[25], [16]], [[-5], [-4]]])
+    >>> kinds.by_size(np.array([[5], [4]])).tolist()
+    [[[25], [16]], [[-5], [-4]]]
     """
 
-    def __init__(self, numbers: Callable[[_Kind], tuple[float, ...]], dtype: type):
+    def __init__(self, numbers: Callable[[int], tuple[float, ...]], dtype: type):
         self._numbers = numbers
-        self._row: dict[_Kind, int] = {}
-        self._rows = np.full(_SMALL, -1)  # of the kinds that are small numbers
+        self._row: dict[int, int] = {}
+        self._rows = np.full(_SMALL, -1)  # of small sizes
         self._table: Array = np.empty((0, 0), dtype)
 
-    def of(self, kinds: Sequence[_Kind]) -> Array:
-        """Return the rows of these kinds, ``(n, width)``."""
-        at = self._at(kinds)  # it may make another table
-        return self._table[at]
-
     def by_size(self, sizes: Array) -> Array:
-        """Return the numbers of the kinds that are numbers ≥ 0, ``(width, …)``."""
+        """Return the numbers of sizes ≥ 0, ``(width, …)``."""
         columns: Array = np.empty((self._table.shape[1], sizes.size), self._table.dtype)
         if not _look_up(sizes.reshape(-1), self._rows, self._table, columns):
             kinds = sizes.ravel().tolist()
-            columns = np.ascontiguousarray(self.of(kinds).T)
-            small = [kind for kind in {*kinds} if kind < _SMALL]
-            self._rows[small] = self._at(small)
+            if new := [*{*kinds} - self._row.keys()]:
+                learned = np.array([self._numbers(kind) for kind in new], self._table.dtype)
+                self._row.update((kind, len(self._table) + i) for i, kind in enumerate(new))
+                self._rows[[kind for kind in new if kind < _SMALL]] = [self._row[kind] for kind in new if kind < _SMALL]
+                self._table = np.concatenate([self._table.reshape(-1, learned.shape[1]), learned])
+            columns = np.ascontiguousarray(self._table[[self._row[kind] for kind in kinds]].T)
         return columns.reshape(len(columns), *sizes.shape)
-
-    def _at(self, kinds: Sequence[_Kind]) -> list[int]:
-        if new := [*{*kinds} - self._row.keys()]:
-            learned = np.array([self._numbers(kind) for kind in new], self._table.dtype)
-            self._row.update((kind, len(self._table) + i) for i, kind in enumerate(new))
-            self._table = np.concatenate([self._table.reshape(-1, learned.shape[1]), learned])
-        return list(map(self._row.__getitem__, kinds))
 
 
 @jit
@@ -185,19 +172,17 @@ class Ledger:
         self.price, self.details = price, details
         self._uses: list[Counter[tuple[int, int, int]]] = [Counter() for _ in range(runs)]
         self._prices: dict[tuple[int, int], Spent] = {}
-        self._costs, self._whole = Kinds(self._cost, np.float64), Kinds(self._whole_cost, np.float64)
-        # Blocks are counted later, and those of runs that start afresh never.
-        self._log: list[tuple[Array, Array]] = []
-        self._since = np.zeros(runs, np.int64)  # the entry of the log with which each run begins
+        self._whole = Kinds(self._cost, np.float64)
+        self._log: list[tuple[Array, Array]] = []  # blocks that are counted later
         #: (R,) largest ε of a block so far, and largest δ: together they hold for every user who took part once.
         self.worst: Array = np.zeros(runs)
         self.worst_delta: Array = np.zeros(runs)
 
     def reset(self, rows: Array) -> None:
         """Forget what the runs `rows` spent."""
+        self._count()
         for row in rows.tolist():
             self._uses[row].clear()
-        self._since[rows] = len(self._log)
         self.worst[rows] = self.worst_delta[rows] = 0.0
 
     def spent(self, n: int, survivors: int) -> Spent:
@@ -206,19 +191,16 @@ class Ledger:
             known = self._prices[n, survivors] = self.price(n, survivors)
         return known
 
-    def _cost(self, kind: tuple[int, int]) -> tuple[float, float]:
-        if not kind[1]:
-            return 0.0, 0.0
-        spent = self.spent(*kind)
+    def _cost(self, n: int, survivors: int | None = None) -> tuple[float, float]:
+        # of a block of which all survive, unless said otherwise
+        left = n if survivors is None else survivors
+        spent = self.spent(n, left) if left else Spent(0.0)
         return spent.epsilon, spent.delta
-
-    def _whole_cost(self, n: int) -> tuple[float, float]:
-        return self._cost((n, n))
 
     def use(self, n: Array, survivors: Array) -> None:
         """Write down a round's blocks ``(R, M)``, those that have survivors; `n` is kept."""
         self._log.append((n, survivors.copy()))
-        if len(self._log) * n.size > _LONG and not self._trim():
+        if len(self._log) * n.size > _LONG:
             self._count()
         if _charge(n, survivors, self._whole._rows, self._whole._table, self.worst, self.worst_delta):
             return
@@ -226,26 +208,18 @@ class Ledger:
         if (planned == survivors).all():
             cost = self._whole.by_size(planned)
         else:
-            cost = self._costs.of([*zip(planned.ravel().tolist(), survivors.ravel().tolist(), strict=True)]).T
+            cost = np.array([*map(self._cost, planned.ravel().tolist(), survivors.ravel().tolist())]).T
         dearest = cost.reshape(2, *n.shape).max(2, initial=0.0)
         np.maximum(self.worst, dearest[0], out=self.worst)
         np.maximum(self.worst_delta, dearest[1], out=self.worst_delta)
 
-    def _trim(self) -> int:
-        """Forget the blocks that every run has left behind; return how many rounds these were."""
-        behind = int(self._since.min())
-        del self._log[:behind]
-        self._since -= behind
-        return behind
-
     def _count(self) -> None:
         """Count the blocks of the log."""
-        for entry, (n, survivors) in enumerate(self._log):
-            own = (survivors > 0) & (self._since <= entry)[:, None]
-            for r, m in np.argwhere(own).tolist():
-                self._uses[r][m, int(n[r, m]), int(survivors[r, m])] += 1
+        for n, survivors in self._log:
+            at = np.nonzero(survivors)
+            for r, *kind in zip(*(each.tolist() for each in (*at, n[at], survivors[at])), strict=True):
+                self._uses[r][tuple(kind)] += 1
         self._log.clear()
-        self._since[:] = 0
 
     def _used(self, run: int) -> Counter[tuple[int, int, int]]:
         """Return how often a run used each kind of block, by server."""

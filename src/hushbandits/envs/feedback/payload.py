@@ -68,7 +68,7 @@ class SealedBlocks(Channel):
         if self._encodes:
             by.room("a block of n users up to horizon", env.horizon, env.horizon * by.quantization_levels + 1)
         needed = by.needed(env)
-        self._needed: Kinds[int] | None = None if needed is None else Kinds(lambda n: (needed(n),), np.int64)
+        self._needed: Kinds | None = None if needed is None else Kinds(lambda n: (needed(n),), np.int64)
         sealed = {k: f for k, f in fields.items() if k != "users"}
         return {**sealed, "reward": _CODE, "modulus": _CODE}
 
