@@ -10,7 +10,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable
 from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import optimize
@@ -33,10 +33,10 @@ class Half(NamedTuple):
     share: float
     p: float | None = None
 
-    def draw(self, rng: np.random.Generator, n: int) -> int:
-        """Return one such draw."""
+    def draw(self, rng: np.random.Generator, n: int, size: int | None = None) -> Any:
+        """Return one such draw, or ``(size,)`` of them."""
         a = n * self.share
-        return int(rng.poisson(a) if self.p is None else rng.negative_binomial(a, self.p))
+        return rng.poisson(a, size) if self.p is None else rng.negative_binomial(a, self.p, size)
 
 
 class NoiseLaw:
@@ -89,6 +89,8 @@ class NoiseLaw:
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         """Draw one value per user, ``(size,)``."""
+        if self.half is not None:
+            return self.half.draw(rng, 1, size) - self.half.draw(rng, 1, size)
         x, p = _table(self)
         return x[np.minimum(np.searchsorted(np.cumsum(p), rng.random(size), "right"), len(x) - 1)]
 

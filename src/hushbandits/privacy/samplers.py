@@ -145,9 +145,6 @@ class PolyaDifference(Positive):
     def _p(self) -> float:  # 1 − β
         return -math.expm1(-1 / self.b)
 
-    def draw(self, rng: np.random.Generator, size: int) -> Array:
-        return rng.negative_binomial(self.r, self._p, size) - rng.negative_binomial(self.r, self._p, size)
-
     @cached_property
     def half(self) -> Half:  # type: ignore[override]
         """A Pólya draw."""
@@ -270,9 +267,6 @@ class Skellam(Positive):
     """Difference of two Poisson(σ²/2) draws; closed under addition."""
 
     sigma2: float
-
-    def draw(self, rng: np.random.Generator, size: int) -> Array:
-        return rng.poisson(self.sigma2 / 2, size) - rng.poisson(self.sigma2 / 2, size)
 
     @cached_property
     def half(self) -> Half:  # type: ignore[override]
