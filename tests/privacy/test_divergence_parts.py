@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hushbandits.privacy.divergence import (
-    _discounted,
     composed_epsilon,
     epsilon_at,
     pure_profile,
@@ -32,16 +31,6 @@ def test_shifts_on_a_line(weights, shift, lost, x):
     nobody = [[0.0] * s for s in range(shift + 1)]
     worst = max(hockey([*pmf, *nobody[s]], [*nobody[s], *pmf], x) for s in range(1, shift + 1))
     assert shift_profile(pmf, shift, lost)(np.array([x]))[0] == pytest.approx(min(worst + lost, 1.0), abs=1e-9)
-
-
-@pytest.mark.parametrize(("n", "step"), [(1, 1.0), (40, 0.1), (1700, 1.0), (700, 2.5), (999, 0.5)])
-def test_discounted_tails_across_blocks(n, step):
-    p = np.random.default_rng(0).random(n)
-    after, brute = 0.0, []
-    for value in p[::-1]:  # backwards, one by one
-        after = value + math.exp(-step) * after
-        brute.append(after)
-    np.testing.assert_allclose(_discounted(p, step), brute[::-1], rtol=1e-10)
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,9 @@ def smallest_epsilon(total: Array, losses: Array, step: float, never: float, del
     """Return ε at δ of a privacy loss: `total` are the probabilities of the grid `losses`, `never` of infinity."""
     heavy = np.cumsum(total[::-1])[::-1]
     # δ(ε) = never + Σ_{l > ε} p(l)(1 − e^(ε − l)), falling: the first grid point where it is small enough
-    light = _discounted(total, step)
+    from scipy.signal import lfilter  # read where something is composed: it takes its time
+
+    light = lfilter([1.0], [1.0, -math.exp(-step)], total[::-1])[::-1]
     found = np.flatnonzero((losses >= 0) & (never + heavy - light + _SLACK <= delta))
     return float(losses[found[0]]) if len(found) else math.inf
 
@@ -263,13 +265,6 @@ def _window(x: Array, p: Array, infinite: float, times: int) -> tuple[float, flo
         bound = (times * np.maximum(log_mgf, t * sign * mean) + 35) / t
         ends.append(sign * min(times * float((sign * x).max()), float(bound.min())))  # it cannot be beyond
     return ends[0], ends[1] - ends[0]
-
-
-def _discounted(p: Array, step: float) -> Array:
-    """``Σ_{j ≥ i} p_j e^(−(j − i)·step)`` for every i."""
-    from scipy.signal import lfilter  # read where something is composed: it takes its time
-
-    return lfilter([1.0], [1.0, -math.exp(-step)], p[::-1])[::-1]
 
 
 # -- Rényi curves -----------------------------------------------------------------------------------------------------
