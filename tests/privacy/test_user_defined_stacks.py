@@ -374,5 +374,5 @@ def test_a_declaration_is_a_tuple_of_names():
     class Wrong(CoopNetwork):
         reward_free_fields = "place"
 
-    with pytest.raises(ValueError, match="Wrong.reward_free_fields='place'"):
+    with pytest.raises(ValueError, match=r"Wrong\.reward_free_fields='place'"):
         Wrong()
