@@ -54,12 +54,9 @@ def total(rows: Array, modulus: int) -> Array:
     >>> total(np.full((5, 1), 2**62 - 1, dtype=np.uint64), 2**62)
     array([4611686018427387899], dtype=uint64)
     """
-    m, low = np.uint64(modulus), np.uint64(0xFFFFFFFF)
-    high = (rows >> np.uint64(32)).sum(axis=0, dtype=np.uint64) % m
-    rest = (rows & low).sum(axis=0, dtype=np.uint64) % m
-    for _ in range(32):
-        high = (high << np.uint64(1)) % m
-    return (high + rest) % m
+    high = (rows >> np.uint64(32)).sum(axis=0).astype(object)
+    low = (rows & np.uint64(0xFFFFFFFF)).sum(axis=0).astype(object)
+    return (((high << 32) + low) % modulus).astype(np.uint64)
 
 
 def masked(rows: Array, keys: Sequence[bytes], negative: Sequence[bool], modulus: int) -> Array:

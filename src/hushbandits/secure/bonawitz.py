@@ -173,18 +173,15 @@ class SecureSum:
             Vectors of another form, a stage or a user that is none; more memory than is allowed (`HUSHBANDITS_MEMORY`).
         Whatever happens later is an outcome.
         """
-        x = self._residues(vectors)
-        silent = _silent(dropouts or {}, len(x))
+        server = why = None
         try:
-            server, users = self.parties(x)
-        except Abort as abort:
-            none = np.zeros(len(x), np.int64)
-            return Outcome(None, (), none, none, 0, abort)
-        why = None
-        try:
-            play(server, users, silent)
+            server, users = self.parties(vectors)
+            play(server, users, _silent(dropouts or {}, len(users)))
         except Abort as abort:
             why = abort
+        if server is None:
+            none = np.zeros(len(vectors), np.int64)
+            return Outcome(None, (), none, none, 0, why)
         survivors = () if server.total is None else tuple(server.survivors)
         return Outcome(server.total, survivors, server.up, server.down, server.rounds, why)
 
@@ -196,25 +193,14 @@ class SecureSum:
         vectors : Array
             As in `sum`.
         """
-        x = self._residues(vectors)
-        seed = None if self.insecure_seed is None else f"{self.insecure_seed}, sum {self._sums}"
-        self._sums += 1  # no two sums share a session, nor keys
-        n, length = x.shape
-        p, signing = self._session(n, length, seed)
-        k, row = p.neighbours, 8 * length
-        affordable(f"a secure sum of {n} users with {k} neighbours", n * k * _PAIR + 10.0 * row * (n + k))
-        agree = remembering()
-        return Server(p), {u: User(p, u, x[u], signing[u], seed, agree) for u in range(p.n)}
-
-    def _residues(self, vectors: Array) -> Array:
         x = np.asarray(vectors)
         if x.ndim != 2 or x.dtype.kind not in "iu" or x.shape[1] == 0 or (x < 0).any() or (x >= self.modulus).any():
             raise ValueError(
                 f"vectors {x.dtype} of shape {x.shape}: allowed are (n, K) integers 0 … {self.modulus - 1}"
             )
-        return x.astype(np.uint64)
-
-    def _session(self, n: int, length: int, seed: str | None) -> tuple[Parameters, list[bytes]]:
+        seed = None if self.insecure_seed is None else f"{self.insecure_seed}, sum {self._sums}"
+        self._sums += 1  # no two sums share a session, nor keys
+        n, length = x.shape
         k, t = agreed(n, self.neighbours, self.threshold, self.malicious)
         least = max(self.fewest, t + 1, 3 if self.malicious else 2)
         if n < least:
@@ -222,7 +208,10 @@ class SecureSum:
         signing = [primitives.source(seed, f"identity {u}")(primitives.KEY) for u in range(n)] if self.malicious else []
         directory = tuple(primitives.public(primitives.signing(secret)) for secret in signing)
         session = os.urandom(16) if seed is None else primitives.source(seed, "session")(16)
-        return Parameters(n, self.modulus, length, k, t, session, self.fewest, directory), signing or [b""] * n
+        p = Parameters(n, self.modulus, length, k, t, session, self.fewest, directory)
+        affordable(f"a secure sum of {n} users with {k} neighbours", n * k * _PAIR + 80.0 * length * (n + k))
+        secrets, agree = signing or [b""] * n, remembering()
+        return Server(p), {u: User(p, u, x[u], secrets[u], seed, agree) for u in range(n)}
 
 
 def _silent(dropouts: Mapping[str, Collection[int]], n: int) -> dict[Kind, set[int]]:
@@ -377,22 +366,18 @@ class Cohorts:
             Whose vectors are in it; nobody's after an abort.
         """
         n, how = len(vectors), self._protocol
-        stage = self._silent(run, n)
+        rates = np.array([how.dropouts.get(stage, 0.0) for stage in STAGES])
+        silent = self._drops[run].random((n, len(STAGES))) < rates
+        since = np.where(silent.any(1), silent.argmax(1), len(STAGES))  # the last number: never
         seed = int.from_bytes(self._keys[run].bytes(16), "big") if how.insecure_seed else None
-        dropouts = {name: np.flatnonzero(stage == i).tolist() for i, name in enumerate(STAGES)}
+        dropouts = {name: np.flatnonzero(since == i).tolist() for i, name in enumerate(STAGES)}
         outcome = how.sum(modulus, seed, fewest).sum(vectors, dropouts)
         self._bytes[run] += outcome.up.sum(), outcome.down.sum()
-        dropped = np.bincount(stage, minlength=len(STAGES) + 1)[:-1]
+        dropped = np.bincount(since, minlength=len(STAGES) + 1)[:-1]
         self._counts[run] += n, outcome.rounds, outcome.total is None, *dropped
         left = np.zeros(n, bool)
         left[list(outcome.survivors)] = True
         return np.zeros(vectors.shape[1], np.int64) if outcome.total is None else outcome.total.astype(np.int64), left
-
-    def _silent(self, run: int, n: int) -> Array:
-        """Return the stage from which on each user is silent; a number past the last stage means never."""
-        rates = np.array([self._protocol.dropouts.get(stage, 0.0) for stage in STAGES])
-        silent = self._drops[run].random((n, len(STAGES))) < rates
-        return np.where(silent.any(1), silent.argmax(1), len(STAGES))
 
     def metrics(self) -> dict[str, Array]:
         """Return the metrics declared in `MEASURES`, each ``(R,)``."""

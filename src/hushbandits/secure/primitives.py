@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from importlib.util import find_spec
+from itertools import count
 from typing import TYPE_CHECKING
 
 from hushbandits.secure.messages import Abort, Fault
@@ -32,14 +33,8 @@ def source(insecure_seed: int | str | None, name: int | str) -> Callable[[int], 
     if insecure_seed is None:
         return os.urandom
     key = hashlib.sha256(f"insecure simulation {insecure_seed} {name}".encode()).digest()
-    drawn = 0
-
-    def draw(size: int) -> bytes:
-        nonlocal drawn
-        drawn += 1
-        return keystream(key, size, drawn)
-
-    return draw
+    nonces = count(1)
+    return lambda size: keystream(key, size, next(nonces))
 
 
 def private(secret: bytes) -> Private:

@@ -158,7 +158,8 @@ class Server(Party):
         p, survivors = self.parameters, set(self.survivors)
         keys, negative = [], []
         for v in sorted(self._sharers):
-            secret = self._recover(v, got)
+            shares = [(i + 1, got[u][v]) for i, u in enumerate(self._graph[v]) if u in got]
+            secret = recover(dict(shares[: p.threshold]))
             if v in survivors:
                 if secret is None or p.key(b"commitment", secret, v) != self._commitments[v]:
                     raise Abort(Fault.SHARE, f"the shares of user {v} do not give what it committed to")
@@ -174,11 +175,6 @@ class Server(Party):
                 negative.append(v > u)  # u added it where v > u
         self.total = masked(self._y, keys, negative, p.modulus)
         return {}
-
-    def _recover(self, v: int, got: dict[int, dict[int, int]]) -> bytes | None:
-        shares = {i + 1: got[u][v] for i, u in enumerate(self._graph[v]) if u in got}
-        first = sorted(shares)[: self.parameters.threshold]
-        return recover({i: shares[i] for i in first})
 
 
 def play(server: Server, users: Mapping[int, User], silent: Mapping[Kind, Collection[int]]) -> None:
