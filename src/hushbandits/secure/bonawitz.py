@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
@@ -207,7 +206,7 @@ class SecureSum:
             raise Abort(Fault.DROPOUT, f"{n} users are there; allowed are {least} or more")
         signing = [primitives.source(seed, f"identity {u}")(primitives.KEY) for u in range(n)] if self.malicious else []
         directory = tuple(primitives.public(primitives.signing(secret)) for secret in signing)
-        session = os.urandom(16) if seed is None else primitives.source(seed, "session")(16)
+        session = primitives.source(seed, "session")(16)
         p = Parameters(n, self.modulus, length, k, t, session, self.fewest, directory)
         affordable(f"a secure sum of {n} users with {k} neighbours", n * k * _PAIR + 80.0 * length * (n + k))
         secrets, agree = signing or [b""] * n, remembering()
@@ -315,8 +314,7 @@ class Protocol:
 
     def sum(self, modulus: int, seed: int | None, fewest: int = 2) -> SecureSum:
         """Return a sum for one cohort, which fewer than `fewest` vectors cannot open."""
-        fewest = max(self.fewest, fewest)
-        return SecureSum(modulus, self.neighbours, self.threshold, self.malicious, fewest, seed)
+        return SecureSum(modulus, self.neighbours, self.threshold, self.malicious, max(self.fewest, fewest), seed)
 
 
 class Cohorts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 
@@ -39,11 +40,8 @@ def neighbourhoods(names: Sequence[int], k: int, seed: bytes) -> dict[int, list[
 def _tail(population: int, bad: int, k: int) -> list[float]:
     """Return P(at least j bad ones among k of a population) for j = 0 … k + 1, exact up to one rounding."""
     counts = [math.comb(bad, j) * math.comb(population - bad, k - j) for j in range(k + 1)]
-    whole, tail, out = math.comb(population, k), 0, [0.0]
-    for c in reversed(counts):
-        tail += c
-        out.append(tail / whole)  # Python rounds a quotient of integers once
-    return out[::-1]
+    whole, tails = math.comb(population, k), accumulate(reversed(counts), initial=0)
+    return [tail / whole for tail in tails][::-1]  # Python rounds a quotient of integers once
 
 
 @lru_cache(maxsize=256)

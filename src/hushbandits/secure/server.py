@@ -48,11 +48,7 @@ class Server(Party):
         self.total: Array | None = None
         self.survivors: list[int] = []
         self.up, self.down = np.zeros((2, parameters.n), np.int64)
-        self._graph: dict[int, list[int]] = {}
         self._sharers: set[int] = set()
-        self._keys: dict[int, bytes] = {}
-        self._commitments: dict[int, bytes] = {}
-        self._y: Array = np.empty((0, parameters.length), dtype=np.uint64)
         self._got: dict[int, object] = {}
         self._sent: dict[int, bytes] = {}  # digests of what each user is to answer
 

@@ -68,7 +68,6 @@ class User(Party):
         self._channel_key = primitives.private(self._draw(primitives.KEY))
         self._mask_key = primitives.private(self._mask_secret)
         self._public = primitives.public(self._channel_key) + primitives.public(self._mask_key)
-        self._keys: dict[int, bytes] = {}
         self._channels: dict[int, bytes] = {}
         self._pairs: dict[int, bytes] = {}
         self._lists = self._answered = b""
@@ -190,7 +189,6 @@ def remembering() -> Callable[[primitives.Private, bytes, str], bytes]:
         pair = frozenset((primitives.public(key), other))
         if pair in known:
             return known.pop(pair)
-        known[pair] = primitives.agree(key, other, fault)
-        return known[pair]
+        return known.setdefault(pair, primitives.agree(key, other, fault))
 
     return agree
