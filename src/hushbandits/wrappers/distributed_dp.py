@@ -25,11 +25,8 @@ class _Distributed(Mechanism):
     source = ""
 
     def _guarantee(self, mechanism: str) -> Guarantee:
-        present = (
-            "all planned users"
-            if self.min_participants == 1.0
-            else f"at least min_participants={self.min_participants:g} of a block's users"
-        )
+        some = f"at least min_participants={self.min_participants:g} of a block's users"
+        present = "all planned users" if self.min_participants == 1.0 else some
         sure = (
             f"{present} take part and add their noise",
             "the secure function reveals the modular sum only",

@@ -82,14 +82,13 @@ class LocalLaplace(Wrapper):
         super().__init__(name=name)
         self.epsilon = divisor("epsilon", epsilon)
         self.own_feedback = choice("own_feedback", own_feedback, ("true", "private"))
-        self.quantization_levels = (
-            None if quantization_levels is None else integer("quantization_levels", quantization_levels, 1, 1 << 30)
-        )
-        if self.quantization_levels is not None and self.quantization_levels / self.epsilon > _WIDEST:
+        self.quantization_levels = quantization_levels
+        if quantization_levels is not None:
+            self.quantization_levels = integer("quantization_levels", quantization_levels, 1, 1 << 30)
             most = int(_WIDEST * self.epsilon)
-            raise ValueError(
-                f"{quantization_levels=} at {epsilon=} must be at most {most}: 53 bits leave gaps in wider noise"
-            )
+            if self.quantization_levels > most:
+                said = f"{quantization_levels=} at {epsilon=}"
+                raise ValueError(f"{said} must be at most {most}: 53 bits leave gaps in wider noise")
 
     def sends(self, fields: Fields, env: World) -> Fields:
         if "modulus" in fields:
@@ -128,20 +127,18 @@ class LocalLaplace(Wrapper):
     def send(self, message: Payload, env: World) -> Payload:
         if self._first(env):
             return message
-        noise, quantization_levels = self._noise, self.quantization_levels
+        noise, levels = self._noise, self.quantization_levels
         message = message.clip()
-        if quantization_levels is not None:
-            message = message.map(lambda x: np.rint(x * quantization_levels) / quantization_levels)
+        if levels is not None:
+            message = message.map(lambda x: np.rint(x * levels) / levels)
         return message.add(lambda n: noise, self._stream)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         noise = f"Laplace(1/{self.epsilon:g})"
         gaps = "in truth one double rules one of two rewards out in about 4 cases of 5"
         if self.quantization_levels is not None:
-            noise, far = (
-                f"Lap_ℤ({self.quantization_levels}/{self.epsilon:g})/{self.quantization_levels}",
-                2.0 * self.quantization_levels / self.epsilon * 2.0**-53,
-            )
+            noise = f"Lap_ℤ({self.quantization_levels}/{self.epsilon:g})/{self.quantization_levels}"
+            far = 2.0 * self.quantization_levels / self.epsilon * 2.0**-53
             gaps = f"noise is made of 53 random bits, and in the outermost {far:.0e} of its law some values are missing"
         words = "rewards in [0, 1]", f"idealised floating point: {gaps}", SIMULATED
         text, view = f"{noise} on each reported reward", "everyone but the sender"

@@ -144,10 +144,8 @@ class PrivateMeans(Wrapper):
             n, s, mean, pulls = np.zeros((4, *shape))
             self._own = _Means(n, s, mean, pulls, *self._schedule(env))
             # from the same scalar power that a run alone would take
-            cost = (
-                np.array([0.0, *(math.pow(n, -self.release_exponent / 2) for n in range(1, len(self._own.due)))])
-                * self._own.due
-            )
+            powers = [0.0, *(math.pow(n, -self.release_exponent / 2) for n in range(1, len(self._own.due)))]
+            cost = np.array(powers) * self._own.due
             self._spent = np.cumsum(np.stack([cost, cost**2], 1), 0)
         else:
             for by_run in self._own[:4]:
@@ -195,10 +193,8 @@ class PrivateMeans(Wrapper):
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         counts = costs.release_counts(self.epsilon, self.release_exponent, int(env.horizon)).astype(float)
         each = counts ** (-self.release_exponent / 2)
-        pure, exact = (
-            float(each.sum()),
-            partial(costs.composed_releases, self.epsilon, self.release_exponent, int(env.horizon)),
-        )
+        pure = float(each.sum())
+        exact = partial(costs.composed_releases, self.epsilon, self.release_exponent, int(env.horizon))
         noise = f"Laplace(n^({self.release_exponent / 2 - 1:g})) on a mean of n rewards"
         text, inputs = f"{noise}, released at {len(counts)} counts", "one reward of one agent on one arm replaced"
         words = "rewards in [0, 1]", "idealised floating point", SIMULATED

@@ -153,11 +153,8 @@ class ShuffledNoise(Mechanism):
             total = "ε/2 in the noise and 2·ε/4 in a relaxed secure aggregation"
             source = "Chowdhury & Zhou 2023, theorem 3 (corrected)"
             secure = "an ideal (ε/4, 1/(2T))-relaxed secure aggregation"
-        present = (
-            "all planned users"
-            if self.min_participants == 1.0
-            else f"at least min_participants={self.min_participants:g}"
-        )
+        some = f"at least min_participants={self.min_participants:g}"
+        present = "all planned users" if self.min_participants == 1.0 else some
         text = f"Lap_ℤ on a block's sum as n Pólya shares: {total}, ε = {self.epsilon:g}"
         sure = secure, *shuffler, f"{present} take part", f"no user tells the server its own messages {ALONE}"
         return (self._promise(text, "the server alone: shuffled messages of blocks", source, sure),)
