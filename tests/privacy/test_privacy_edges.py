@@ -87,7 +87,7 @@ def test_epsilon_is_never_negative(rho, delta):
 
 
 @each_once
-@pytest.mark.parametrize(("trials", "q"), [(40, 0.03), (10**6, 0.5), (10**6, 0.1), (10**7, 0.01)])
+@pytest.mark.parametrize(("trials", "q"), [(40, 0.03), (40, 0.8), (10**6, 0.5), (10**6, 0.1), (10**7, 0.01)])
 @pytest.mark.parametrize("deviations", [0.0, 1.0, 3.0, 5.0, 6.5])
 def test_the_binomial_is_looked_at_far_into_its_tails(trials, q, deviations):
     """Heads of the two laws, X and X + 1, by the distribution function; the loss reaches ε at `deviations` sd."""

@@ -284,10 +284,3 @@ def test_a_doubles_last_bits_show_and_the_grids_do_not():
     found = np.bincount((steps - 32).astype(int).ravel() + 2000, minlength=4001)[1900:2101] / steps.size
     law = DiscreteLaplace(64.0).pmf(x)
     assert np.abs(found - law).max() < 5 * math.sqrt(law.max() / steps.size)
-
-
-def test_local_noise_fits_only_what_it_can_cover():
-    for grid in (None, 16):
-        env = Feedback(wrappers=[LocalLaplace(1.0, quantization_levels=grid)], horizon=2000, rewards="bernoulli")
-        assert env.guarantees()[0].epsilon == 1.0
-        assert hb.rollout(env, hb.make_team("Random"))["users"] == 2000

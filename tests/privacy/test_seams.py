@@ -7,7 +7,6 @@ import pytest
 from kinds import each_once
 
 import hushbandits as hb
-from hushbandits.core.messages import Field
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.plans import distributed_pure
@@ -146,17 +145,6 @@ def test_what_is_withheld_cannot_be_said():
 class Louder(Wrapper):
     def alter_own_reward(self, reward, env):
         return 10.0 * reward
-
-
-class Declared(Louder):
-    def own_reward_field(self, fields, env):
-        return {**fields, "reward": Field(low=0.0, high=10.0)}
-
-
-def test_a_wrapper_of_ones_own_shows_what_it_declares():
-    with pytest.raises(AssertionError, match="reward"):
-        hb.testing.check_wrapper(Louder)
-    hb.testing.check_wrapper(Declared)
 
 
 # -- losses ------------------------------------------------------------------------------------------------------------

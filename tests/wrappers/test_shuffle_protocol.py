@@ -49,14 +49,8 @@ def in_order(rounds):
 def test_all_numbers_but_the_order_are_those_of_the_ideal_shuffle(setting):
     *ideal, measured = trace(*built(setting), spawn_seeds(5, 1)).values()
     *rounds, metrics = trace(*built(setting, protocol="mixnet"), spawn_seeds(5, 1)).values()
-    assert len(rounds) == len(ideal)
-    for ours, theirs in zip(in_order(rounds), in_order(ideal), strict=True):
-        assert ours.keys() == theirs.keys()
-        for name, value in theirs.items():
-            np.testing.assert_array_equal(ours[name], value, err_msg=name)
-    assert metrics.keys() - MIXED.keys() == measured.keys()
-    for name, value in measured.items():
-        np.testing.assert_array_equal(metrics[name], value, err_msg=name)
+    np.testing.assert_equal([*in_order(rounds)], [*in_order(ideal)])
+    np.testing.assert_equal({name: x for name, x in metrics.items() if name not in MIXED}, measured)
     assert metrics["mixnet_messages"][0] > 0
     assert metrics["mixnet_bytes"][0] > 3 * 48
 
@@ -65,13 +59,6 @@ def test_all_numbers_but_the_order_are_those_of_the_ideal_shuffle(setting):
 def test_a_run_alone_is_its_row(setting):
     build, seeds = partial(built, setting, protocol="mixnet", n_mixes=2), spawn_seeds(3, 2)
     check_rows(build, seeds)
-
-
-def test_the_system_s_keys_give_the_same_sums():
-    *ideal, _ = trace(*built("feedback"), spawn_seeds(5, 1)).values()
-    *rounds, _ = trace(*built("feedback", protocol="mixnet", insecure_seed=False), spawn_seeds(5, 1)).values()
-    for ours, theirs in zip(rounds, ideal, strict=True):
-        np.testing.assert_array_equal(ours["reward"], theirs["reward"])
 
 
 class Named(Wrapper):
@@ -96,17 +83,12 @@ def test_a_place_says_nothing_of_who_sent():
 
 def test_it_says_whom_one_trusts():
     words = hb.make_batched("CoopNetwork-v0", wrappers=[Shuffle(protocol="mixnet", n_mixes=2)]).guarantees()[0]
-    assert words.mechanism.startswith("shuffle by 2 mixes")
-    assert "the 2 mixes follow the protocol, and one at least tells nobody its order" in words.assumptions
+    assert any("the 2 mixes follow the protocol" in text for text in words.assumptions)
     assert not any("trusted" in text for text in words.assumptions)
-    said = (
-        hb.privacy_report("ShuffleDP-v0", "Shuffle-DP-SE", simulate_users="individual", protocol="mixnet")
-        .lines[0]
-        .assumptions
-    )
-    assert "the 3 mixes follow the protocol, and one at least tells nobody its order" in said
-    assert "an honest shuffler" not in said
-    assert "an honest shuffler" in hb.privacy_report("ShuffleDP-v0", "Shuffle-DP-SE").lines[0].assumptions
+    for more, honest in (({}, True), ({"simulate_users": "individual", "protocol": "mixnet"}, False)):
+        said = hb.privacy_report("ShuffleDP-v0", "Shuffle-DP-SE", **more).lines[0].assumptions
+        assert ("an honest shuffler" in said) == honest
+        assert any("the 3 mixes follow the protocol" in text for text in said) != honest
 
 
 def test_the_operating_system_cuts_and_shuffles_where_no_seed_does(monkeypatch):

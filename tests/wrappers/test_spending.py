@@ -8,7 +8,7 @@ from named import taken
 import hushbandits as hb
 from hushbandits.core.metric import Metric, gathered
 from hushbandits.core.rollout import record
-from hushbandits.registry import builtin_classes, list_envs, make_batched
+from hushbandits.registry import list_envs, make_batched
 from hushbandits.wrappers.loss import Loss
 
 LAWS = ("bernoulli", "clipped-gaussian", "gaussian", "stable", "constant")
@@ -42,14 +42,6 @@ def test_what_is_spent_is_said_where_a_promise_holds_and_there_alone(env_id, law
     spent += [curves[name] for w in core.wrappers for name in w.spends if name in curves]
     assert spent
     assert all((np.isfinite(value) if holds else np.isinf(value)).all() for value in spent)
-
-
-def test_gaussian_rewards_void_what_private_means_measure_and_the_results_say_so():
-    env = {**SMALL, "rewards": "gaussian"}
-    results = hb.evaluate("PrivateNetwork-v0", "Private-UCB", runs=2, env=env)
-    assert np.isinf(results.final("epsilon")).all()
-    assert results.privacy.notes[-1].startswith("No ε holds in these runs")
-    hb.make("PrivateNetwork-v0", price={"epsilon": 0.1}, **SMALL)
 
 
 def test_the_papers_own_form_promises_nothing_about_a_run_and_spends_of_nothing():
@@ -88,10 +80,3 @@ class Hopeful(hb.Wrapper):
 def test_a_wrapper_of_ones_own_spends_of_what_it_promises(bound, law, spent):
     core = make_batched("CoopNetwork-v0", 2, rewards=law, wrappers=[Hopeful(bound)], **SMALL)
     assert hb.rollout(core, hb.make_team("Random"))["epsilon"].tolist() == [spent] * 2
-
-
-def test_labels_say_whose_cost_it_is():
-    """A cost is that of one reward: of all of a user's rewards if users come once, never of an agent's whole run."""
-    labels = {name: m.label for name, m in gathered(*builtin_classes()).items() if "spent" in m.label}
-    assert {"epsilon", "delta", "agent_epsilon"} <= set(labels)
-    assert all("one reward" in label for label in labels.values()), labels

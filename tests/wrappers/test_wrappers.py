@@ -64,16 +64,7 @@ def test_secagg_rounds_rewards_to_its_grid():
 
 
 def test_secagg_modulus_has_room_for_every_honest_sum():
-    """All agents report the largest and the smallest reward at once: no sum wraps."""
-    env = hb.make_batched(
-        "CoopNetwork-v0", n_agents=6, graph="complete", wrappers=[SecAgg(quantization_levels=10, bound=3.0)]
-    )
-    for value in (3.0, -3.0):
-        env.reset(0)
-        env.pull(np.zeros((1, 6), int))
-        message = {"arm": np.zeros((1, 6), int), "reward": np.full((1, 6), value)}
-        np.testing.assert_allclose(env.talk(message).inbox.tally()[1][0, :, 0], 5 * value)
-    # the modulus is that of the agent with most neighbours: the middle of the path hears four, its ends two
+    """The modulus is that of the agent with most neighbours: the middle of the path hears four, its ends two."""
     path = hb.make_batched(
         "CoopNetwork-v0", n_agents=5, graph="path", max_hops=2, wrappers=[SecAgg(quantization_levels=10, bound=3.0)]
     )
@@ -82,10 +73,6 @@ def test_secagg_modulus_has_room_for_every_honest_sum():
         path.pull(np.zeros((1, 5), int))
         inbox = path.talk({"arm": np.zeros((1, 5), int), "reward": np.full((1, 5), -3.0)}).inbox
     np.testing.assert_allclose(inbox.tally()[1][0, :, 0], np.array([2, 3, 4, 3, 2]) * -3.0)
-    env.reset(0)
-    env.pull(np.zeros((1, 6), int))
-    with pytest.raises(ValueError, match=r"up to bound=3, and agent 0 of run 0 reports a larger one"):
-        env.talk({"arm": np.zeros((1, 6), int), "reward": np.full((1, 6), 3.1)})
 
 
 @pytest.mark.parametrize("wrapper", [SecAgg, Shuffle])
