@@ -59,26 +59,14 @@ LOG = math.log(2 / P)
 @pytest.mark.parametrize("epsilon", [0.3, 2.5])
 @pytest.mark.parametrize(("n", "t"), [(50, 1.0), (1 << 20, 1.0), (50, 50), (50, 31), (7, 1)])
 def test_the_table(epsilon, n, t):
-    sure, fine, coarse = (
-        n if t == 1.0 and isinstance(t, float) else t,
-        4 * epsilon * math.sqrt(n),
-        epsilon * math.sqrt(n),
-    )
-    g, h = math.ceil(coarse), math.ceil(fine)
+    sure = n if t == 1.0 and isinstance(t, float) else t
+    g, h = (math.ceil(scale * epsilon * math.sqrt(n)) for scale in (1, 4))
+    sigma2, renyi_tau = h**2 / sure / epsilon**2, 2 * h / epsilon * math.sqrt(LOG) + math.sqrt(2) * LOG
+    normal_tau, normal = h / epsilon * math.sqrt(2 * LOG), distributed_concentrated(n, epsilon, P, 4, t)
     rows = [
         (distributed_pure(n, epsilon, P, t), g, PolyaDifference(1 / sure, g / epsilon), g / epsilon * LOG),
-        (
-            distributed_renyi(n, epsilon, P, 4, t),
-            h,
-            Skellam(h**2 / sure / epsilon**2),
-            2 * h / epsilon * math.sqrt(LOG) + math.sqrt(2) * LOG,
-        ),
-        (
-            distributed_concentrated(n, epsilon, P, 4, t),
-            h,
-            DiscreteGaussian(h**2 / sure / epsilon**2),
-            h / epsilon * math.sqrt(2 * LOG),
-        ),
+        (distributed_renyi(n, epsilon, P, 4, t), h, Skellam(sigma2), renyi_tau),
+        (normal, h, DiscreteGaussian(sigma2), normal_tau),
     ]
     for plan, precision, noise, tau in rows:
         assert (plan.n, plan.g, type(plan.noise)) == (n, precision, type(noise))

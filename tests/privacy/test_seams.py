@@ -1,6 +1,7 @@
 """Guarantees of combined parts: wrapper and wrapper, wrapper and team, guarantee and view, loss and t_min."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -212,8 +213,6 @@ def test_a_plan_that_breaks_in_large_blocks_is_refuted(n):
             whole = distributed_pure(size, self.epsilon, self._p, self.sure(size))
             if size < n:
                 return whole
-            from dataclasses import replace
-
             return replace(whole, noise=replace(whole.noise, b=whole.noise.b / 3))
 
     promise = Feedback(wrappers=[Narrow(1.0), SecAgg()], horizon=n).guarantees()[0]

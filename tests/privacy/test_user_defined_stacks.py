@@ -251,8 +251,6 @@ exact = {"own_feedback": "true"}
 #: By name: the env whose rewards are all x, the team, and the place of x in an observer's view.
 REFUTED = {
     "a report's field": (lambda x: network(x, LocalLaplace(0.5), cls=Doubled), None, lambda i: i["double"] / 2),
-    "beside a coin": (lambda x: network(x, LocalBernoulli(0.5), cls=Doubled), None, lambda i: i["double"] / 2),
-    "beside means": (lambda x: network(x, PrivateMeans(0.5), cls=Doubled), None, lambda i: i["double"] / 2),
     "a base's word": (lambda x: network(x, LocalLaplace(0.5), cls=DoubledAndPlaced), None, lambda i: i["place"]),
     "what was earned": (lambda x: network(x, LocalLaplace(0.5), cls=Unpublished), None, lambda i: i["reward"]),
     "a courier": (lambda x: network(x, LocalLaplace(0.5), cls=Courier), None, lambda i: i["reward"]),

@@ -1,6 +1,5 @@
 """Mixes lose and link no message, every fault has a name, and one honest hop is enough."""
 
-import pickle
 from itertools import permutations
 
 import numpy as np
@@ -118,10 +117,3 @@ def test_a_hop_mixes_once_and_in_its_turn():
     with pytest.raises(Abort, match="hop 0 mixes one batch per session") as caught:
         mixes[0].mix(batch, len(batch))
     assert caught.value.fault is Fault.ROUND
-
-
-def test_a_hop_keeps_its_secrets():
-    hop = Mixnet(1).parties()[1][0]
-    assert repr(hop) == "Hop(0)"
-    with pytest.raises(TypeError, match="holds secrets and is not pickled"):
-        pickle.dumps(hop)

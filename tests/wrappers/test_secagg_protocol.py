@@ -92,13 +92,7 @@ def block(env, n, seed=0):
     return env.talk().inbox
 
 
-ONES = {
-    "rewards": "bernoulli",
-    "means": [1.0, 0.0],
-    "permute_arms": False,
-    "simulate_users": "individual",
-    "horizon": 1000,
-}
+ONES = dict(rewards="bernoulli", means=[1.0, 0.0], permute_arms=False, simulate_users="individual", horizon=1000)
 
 
 def test_a_block_is_the_sum_of_those_who_were_there():

@@ -36,18 +36,6 @@ def test_secagg_reveals_exactly_the_sums(cohort):
         np.testing.assert_array_equal(closed.tally()[1], sums * enough)
 
 
-def test_under_secagg_individual_messages_are_not_to_be_had():
-    env = hb.make_batched("CoopNetwork-v0", wrappers=[SecAgg()], **NET)
-    env.reset(0)
-    env.pull(np.zeros((1, 9), int))
-    inbox = env.talk().inbox
-    for field in ("arm", "reward", "sender", "code"):
-        with pytest.raises(KeyError):
-            inbox[field]
-    with pytest.raises(ValueError, match="offers: tally"):
-        inbox.total("reward")
-
-
 def test_secagg_rounds_rewards_to_its_grid():
     env = hb.make_batched("CoopNetwork-v0", rewards="beta", wrappers=[SecAgg(quantization_levels=8)], **NET)
     plain = hb.make_batched("CoopNetwork-v0", rewards="beta", **NET)
