@@ -80,12 +80,9 @@ class Noises:
 
     def __init__(self, law: Callable[[int], Noise]):
         self._law, self._halves = law, Kinds(self._half, np.float64)
-        self._laws: dict[int, Noise] = {}
 
     def __call__(self, n: int) -> Noise:
-        if (known := self._laws.get(n)) is None:
-            known = self._laws[n] = self._law(n)
-        return known
+        return self._law(n)
 
     def _half(self, n: int) -> tuple[float, float]:
         half = halved(self(n)) if n else None

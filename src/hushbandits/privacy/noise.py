@@ -98,10 +98,7 @@ class NoiseLaw:
         """Draw the sum over `n` users, in chunks if the law is not closed under addition."""
         if self.half is not None:
             return self.half.draw(rng, n) - self.half.draw(rng, n) if n else 0
-        total = 0
-        for start in range(0, n, _CHUNK):
-            total += int(self.draw(rng, min(_CHUNK, n - start)).sum())
-        return total
+        return sum(int(self.draw(rng, min(_CHUNK, n - start)).sum()) for start in range(0, n, _CHUNK))
 
     def exactly(self) -> float:
         """Draw one value from the operating system's entropy, without rounding; ``ValueError`` if not supported."""

@@ -140,11 +140,9 @@ def guaranteed(min_participants: float, n: int) -> int:
 
 def checked_participants(min_participants: object) -> float:
     """Return `min_participants` if it is a share in (0, 1] or a count ≥ 1, else raise ``ValueError``."""
-    return (
-        real("min_participants", min_participants, 0, 1, closed="high")
-        if isinstance(min_participants, float)
-        else integer("min_participants", min_participants, 1)
-    )
+    if isinstance(min_participants, float):
+        return real("min_participants", min_participants, 0, 1, closed="high")
+    return integer("min_participants", min_participants, 1)
 
 
 def _plan(n: int, g: int, sure: int, noise: NoiseLaw, tau: float, p: float) -> Plan:
