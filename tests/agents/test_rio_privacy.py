@@ -30,7 +30,7 @@ def votes(epsilon, shift, runs, seed, *, noise_epsilon=None, shared=False):
     short = 0.0 if noise_epsilon > 1e6 else 3.0 / (noise_epsilon * due)
     rng = np.random.default_rng(seed)
     hits = 0
-    p = np.array([noise_epsilon, BETA])
+    p = np.array([noise_epsilon, BETA, 0.0])
     # integer rewards; the last one of arm 0 differs between the neighbours
     base = np.floor((2 * (h + c) - short) * due) + shift
     uniforms = rng.random((runs, 2))

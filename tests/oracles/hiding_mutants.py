@@ -83,7 +83,7 @@ class HalfVotes(DPMASE):
         super().__init__(epsilon=1.0)
 
     def routine(self, n_arms):
-        return super().routine(n_arms)._replace(params=(2 * self.epsilon, self.beta))
+        return super().routine(n_arms)._replace(params=(2 * self.epsilon, self.beta, 0.0))
 
 
 # -- actions ---------------------------------------------------------------------------------------------------------

@@ -176,4 +176,4 @@ class LoudVotes(DPMASE):
         super().__init__(epsilon=1.0)
 
     def routine(self, n_arms):
-        return super().routine(n_arms)._replace(params=(self.epsilon / 2, self.beta))
+        return super().routine(n_arms)._replace(params=(self.epsilon / 2, self.beta, 0.0))

@@ -65,8 +65,7 @@ def plan_all(state, r, n, p, active, arms, uniforms):
     size = local.sum()
     if size <= 1:
         return 0
-    for k in range(arms.size):
-        arms[k] = local[k]
+    arms[:] = local
     return size
 
 
@@ -90,9 +89,8 @@ def _learn(state, r, n, p, arms, reward, uniforms, vote):
 @jit
 def drop_outsiders(state, r, n, p, active):
     """Drop arms that have left 𝒦."""
-    for k in range(active.size):
-        if not active[k]:
-            state.local[r, n, k] = False
+    local = state.local[r, n]
+    local &= active
 
 
 def successive_elimination(failure: float) -> Routine:

@@ -7,7 +7,7 @@ from functools import partial
 
 from hushbandits.core import jit
 from hushbandits.routines.routine import SILENT, VOTES, Routine
-from hushbandits.routines.selection import best_mean, fewest_pulls, keep_only, pick, read, samples
+from hushbandits.routines.selection import best_mean, fewest_pulls, keep_only, observe, pick, read, samples
 
 
 def naive_length(n_arms: int, eta: float, epsilon: float) -> int:
@@ -34,20 +34,15 @@ def _plan(state, r, n, p, active, arms, uniforms):
 @jit
 def _learn(state, r, n, p, arms, reward, uniforms, vote):
     local, sums, pulls = state.local[r, n], state.sums[r, n], state.pulls[r, n]
-    size = local.sum()
-    if size == 1:
+    if observe(local, sums, pulls, arms, reward) < 0:
         return SILENT
-    for k in range(arms.size):
-        if arms[k]:
-            sums[k] += reward[k]
-            pulls[k] += 1
     if fewest_pulls(local, pulls)[0] < state.mark[r, n]:
         return SILENT
     halved, eta, epsilon = p
     if not halved:
         keep_only(local, best_mean(local, sums, pulls), vote)
         return VOTES
-    for _ in range(size // 2):  # the lower half, the last one on ties
+    for _ in range(local.sum() // 2):  # the lower half, the last one on ties
         worst, bottom = -1, math.inf
         for k in range(local.size):
             if local[k] and sums[k] / pulls[k] <= bottom:

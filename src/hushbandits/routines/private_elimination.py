@@ -13,17 +13,6 @@ from hushbandits.routines.successive import epoch_length, radii
 
 
 @jit
-def _learn(state, r, n, p, arms, reward, uniforms, vote):
-    for k in range(arms.size):
-        if arms[k]:
-            state.sums[r, n, k] += reward[k]
-    state.pulls[r, n] += 1
-    if state.pulls[r, n] < state.due[r, n]:
-        return False
-    return _close(state, r, n, p, uniforms, vote)
-
-
-@jit
 def _plan_turn(state, r, n, p, active, arms, uniforms):
     # R pulls of the first arm that is left, then of the next one
     local = state.local[r, n]
@@ -40,21 +29,15 @@ def _plan_turn(state, r, n, p, active, arms, uniforms):
 
 
 @jit
-def _learn_turn(state, r, n, p, arms, reward, uniforms, vote):
+def _learn(state, r, n, p, arms, reward, uniforms, vote):
+    local, sums, due = state.local[r, n], state.sums[r, n], state.due[r, n]
+    epsilon, beta, single = p
     for k in range(arms.size):
         if arms[k]:
-            state.sums[r, n, k] += reward[k]
+            sums[k] += reward[k]
     state.pulls[r, n] += 1
-    if state.pulls[r, n] < state.due[r, n] * state.local[r, n].sum():
+    if state.pulls[r, n] < (due * local.sum() if single else due):
         return False
-    return _close(state, r, n, p, uniforms, vote)
-
-
-@jit
-def _close(state, r, n, p, uniforms, vote):
-    due = state.due[r, n]
-    local, sums = state.local[r, n], state.sums[r, n]
-    epsilon, beta = p
     h, c = radii(local.sum(), state.epoch[r, n], epsilon, beta, due)
     best = -math.inf
     for k in range(local.size):  # sums become noisy means μ̃; they are reset right after
@@ -93,7 +76,7 @@ def private_elimination(n_arms: int, epsilon: float, beta: float, single: bool =
     first = epoch_length(n_arms, 1, epsilon, beta)
     if first > 2**53:
         raise ValueError(f"epsilon={epsilon:g} makes epoch 1 last {first:.3g} activations; the most is 2^53")
-    begin, params = partial(epochs, due=int(first)), (epsilon, beta)
+    begin, params = partial(epochs, due=int(first)), (epsilon, beta, float(single))
     if single:
-        return Routine(begin, params, _plan_turn, _learn_turn, _sync, uniforms=n_arms)
+        return Routine(begin, params, _plan_turn, _learn, _sync, uniforms=n_arms)
     return Routine(begin, params, plan_all, _learn, _sync, uniforms=n_arms, several=True)

@@ -94,10 +94,7 @@ def _stops(mean, last, best, epsilon, delta):
 @jit
 def _learn(state, r, n, p, arms, reward, uniforms, vote):
     mean, closed, last, opened = state.mean[r, n], state.closed[r, n], state.last[r, n], state.open[r, n]
-    pulled = 0
-    for k in range(arms.size):
-        if arms[k]:
-            pulled = k
+    pulled = arms.argmax()
     state.sums[r, n, pulled] += reward[pulled]
     opened[pulled] += 1.0
     length = opened[pulled]
