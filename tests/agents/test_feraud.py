@@ -142,17 +142,10 @@ def test_a_vote_that_nobody_can_move_ends_inconclusive():
     assert not metrics["correct"][0]
 
 
-def test_a_confidence_outside_its_interval_is_an_error_that_says_what_is_allowed():
-    def build_it(n, **more):
-        return build(ID, "Decentralized-SER3", 1, {"n_agents": n}, more)
-
-    build_it(29)
-    with pytest.raises(ValueError, match=r"delta=0\.05"):
-        build_it(28)
-    with pytest.raises(ValueError, match=r"delta=0\.3"):
-        build_it(64, eta=0.5, delta=0.3)
-    build_it(64, eta=0.5, delta=0.25)
-    build_it(2, eta=0.5, delta=0.25)
+def test_a_confidence_at_the_end_of_its_interval_is_allowed():
+    build(ID, "Decentralized-SER3", 1, {"n_agents": 29})
+    for n_agents in (2, 64):
+        build(ID, "Decentralized-SER3", 1, {"n_agents": n_agents}, {"eta": 0.5, "delta": 0.25})
 
 
 @pytest.mark.parametrize("agent", ["Decentralized-SER3", "Decentralized-UGapEc"])

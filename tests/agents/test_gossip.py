@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from helpers import arms_pulled, build
 from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 from kinds import each_once
-from refusals import rows
+from naive_graphs import graphs
 from twins_gossip import (
     averaging,
     naive_cmp,
@@ -33,17 +32,6 @@ from hushbandits.wrappers.loss import Loss
 T = 60
 TAIL = nx.Graph([(0, 1), (1, 2), (2, 3), (1, 3), (3, 4)])  # no eigenvalue is repeated
 GRAPHS = [("path", 5), ("star", 6), ("cycle", 6), ("grid", 9), ("complete", 4), ("path", 2), ("path", 1), (TAIL, 5)]
-PEERS = ["coop-UCB", "DDUCB", "DDUCB-rechoosing", "Dec-TS", "CMP-UCB"]
-
-
-@st.composite
-def graphs(draw):
-    m = draw(st.integers(1, 14))
-    edges = [(draw(st.integers(0, i - 1)), i) for i in range(1, m)]
-    edges += draw(st.lists(st.tuples(st.integers(0, m - 1), st.integers(0, m - 1)), max_size=20))
-    graph = nx.empty_graph(m)
-    graph.add_edges_from((a, b) for a, b in edges if a != b)
-    return nx.to_numpy_array(graph).astype(bool)
 
 
 @settings(deadline=None)
@@ -227,24 +215,6 @@ def test_a_stage_is_as_long_as_published(m, second, epsilon):
     # and then what is not average has shrunk by ε/(2M) or more
     shrunk = 1 / np.polynomial.chebyshev.Chebyshev.basis(length)(1 / second)
     assert shrunk <= epsilon / m
-
-
-# -- refused --------------------------------------------------------------------------------------------------------
-
-
-@rows("agent", PEERS[:-1])
-@rows(("world", "wrappers", "words"), [
-    ({"max_hops": 2}, (), "max_hops=2 .*max_hops=1 "),
-    ({"hop_delay": 1}, (), "hop_delay=1 must be 0 for"),
-    ({"edge_failure_prob": 0.1}, (), "edge_failure_prob=0.1 must be 0.0 for"),
-    ({"routing": "tree"}, (), "routing='tree' must be 'flood' for"),
-    ({}, ("Shuffle",), "needs the message field 'mix'"),
-    ({}, ("SecAgg",), "SecAgg needs the message field 'arm'"),
-    ({}, ("LocalLaplace",), "LocalLaplace needs the message field 'reward'"),
-])  # fmt: skip
-def test_what_gossip_cannot_do_is_refused(agent, world, wrappers, words):
-    with pytest.raises(ValueError, match=words):
-        hb.rollout(*build("CoopNetwork-v0", agent, 1, {"horizon": 5, **world}, wrappers=wrappers))
 
 
 @pytest.mark.weekly

@@ -5,25 +5,16 @@ import numpy as np
 from election import bellman_ford, best_leader, elect
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive_graphs import graphs
 
 from hushbandits.agents.howson2024 import search_messages
 from hushbandits.envs.network.graphs import adjacency, hop_distances
 
 
-@st.composite
-def graphs(draw):
-    m = draw(st.integers(1, 12))
-    edges = [(draw(st.integers(0, i - 1)), i) for i in range(1, m)]
-    edges += draw(st.lists(st.tuples(st.integers(0, m - 1), st.integers(0, m - 1)), max_size=15))
-    graph = nx.empty_graph(m)
-    graph.add_edges_from((a, b) for a, b in edges if a != b)
-    return graph
-
-
 @settings(deadline=None)
 @given(graphs(), st.data())
-def test_on_random_graphs_they_are_networkxs(graph, data):
-    m, matrix = len(graph), nx.to_numpy_array(graph).astype(bool)
+def test_on_random_graphs_they_are_networkxs(matrix, data):
+    m, graph = len(matrix), nx.from_numpy_array(matrix)
     hops = dict(nx.all_pairs_shortest_path_length(graph))
     sources = data.draw(st.lists(st.integers(0, m - 1), min_size=1, max_size=m, unique=True))
     ways = bellman_ford(matrix, np.array(sources))

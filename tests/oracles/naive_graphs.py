@@ -1,8 +1,21 @@
-"""Graph numbers by brute force."""
+"""Graph numbers by brute force, and graphs to compare on."""
 
 import itertools
 
+import networkx as nx
 import numpy as np
+from hypothesis import strategies as st
+
+
+@st.composite
+def graphs(draw):
+    """Draw the adjacency of a connected graph."""
+    m = draw(st.integers(1, 14))
+    edges = [(draw(st.integers(0, i - 1)), i) for i in range(1, m)]
+    edges += draw(st.lists(st.tuples(st.integers(0, m - 1), st.integers(0, m - 1)), max_size=20))
+    graph = nx.empty_graph(m)
+    graph.add_edges_from((a, b) for a, b in edges if a != b)
+    return nx.to_numpy_array(graph).astype(bool)
 
 
 def brute_independence(matrix):

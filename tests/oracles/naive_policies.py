@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 from naive_estimators import naive_catoni, naive_median_of_means, naive_truncated
+from naive_laws import kl, kl_edge
 
 from hushbandits.policies import draws
 
@@ -98,30 +99,19 @@ class UCBV(Index):
         return mean + math.sqrt(2 * variance * explored / n) + 3 * self.bound * explored / n
 
 
-def divergence(p, q):
-    parts = [(p, q), (1 - p, 1 - q)]
-    if any(a > 0 >= b for a, b in parts):
-        return math.inf
-    return math.fsum(a * math.log(a / b) for a, b in parts if a > 0)
-
-
 class KLUCB(Index):
     def begin(self, c=0.0):
         self.c = c
 
     def index(self, k):
         level = math.log(self.t) + (self.c * math.log(math.log(self.t)) if math.log(self.t) > 1 else 0)
-        low, high = self.mean(k), 1.0
-        for _ in range(80):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.n(k) * divergence(self.mean(k), middle) <= level else (low, middle)
-        return low
+        return kl_edge(self.mean(k), level / self.n(k), 1)
 
 
 class IMED(Index):
     def index(self, k):
         best = max(self.mean(j) for j in range(self.arms) if self.n(j))
-        return -(self.n(k) * divergence(self.mean(k), best) + math.log(self.n(k)))
+        return -(self.n(k) * kl(self.mean(k), best) + math.log(self.n(k)))
 
 
 class Robust(Index):

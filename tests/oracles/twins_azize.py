@@ -2,24 +2,14 @@
 
 import math
 
+from naive_laws import kl, kl_edge
 from twin_streams import Steps, generator
 from twins_chowdhury import naive_users
 
 
-def _kl(p, q):
-    one = p * math.log(p / q) if p else 0.0
-    other = (1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0
-    return one + other
-
-
 def _kl_index(m, level):
-    if m == 1 or _kl(m, 1 - 2**-53) <= level:
-        return 1.0
-    low, high = m, 1 - 2**-53
-    for _ in range(200):
-        q = (low + high) / 2
-        low, high = (q, high) if _kl(m, q) <= level else (low, q)
-    return low
+    last = 1 - 2**-53
+    return 1.0 if m == 1 or kl(m, last) <= level else kl_edge(m, level, last)
 
 
 def naive_adap(env, r, name, epsilon, alpha):

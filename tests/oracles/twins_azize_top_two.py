@@ -2,12 +2,8 @@
 
 import math
 
+from naive_laws import naive_laplace
 from twin_streams import Steps, generator
-
-
-def _laplace(u, scale):
-    """The inverse of the law's distribution function."""
-    return scale * math.log(2 * u + 2.0**-53) if u < 0.5 else -scale * math.log(2 * (1 - u))
 
 
 def _pulls(seed, means):
@@ -26,7 +22,7 @@ def naive_top_two(seed, means, epsilon, delta, beta):
     for a in range(k):
         _, u = uniforms.random(2)
         arms.append(a)
-        mu.append(pull(a) + _laplace(u, 1 / epsilon))
+        mu.append(pull(a) + naive_laplace(u, 1 / epsilon))
 
     def leader():
         n = sum(closed)
@@ -55,7 +51,7 @@ def naive_top_two(seed, means, epsilon, delta, beta):
         opened[a].append(pull(a))
         if len(opened[a]) == closed[a]:
             size = len(opened[a])
-            mu[a], last[a] = sum(opened[a]) / size + _laplace(u, 1 / (epsilon * size)), size
+            mu[a], last[a] = sum(opened[a]) / size + naive_laplace(u, 1 / (epsilon * size)), size
             closed[a], opened[a] = closed[a] + size, []
             b = leader()
             if all(enough(b, j) for j in range(k) if j != b):
@@ -77,7 +73,7 @@ def naive_dp_se(seed, means, epsilon, delta):
         r = math.floor(max(32 * log8 / gap**2, 8 * log4 / (epsilon * gap))) + 1
         sums = {a: sum(pull(a) for _ in range(r)) for a in active}
         noise = uniforms.random(len(means))
-        mu = {a: sums[a] / r + _laplace(noise[a], 1 / (epsilon * r)) for a in active}
+        mu = {a: sums[a] / r + naive_laplace(noise[a], 1 / (epsilon * r)) for a in active}
         width = 2 * (math.sqrt(log8 / (2 * r)) + log4 / (epsilon * r))
         active, pulls, e = [a for a in active if max(mu.values()) - mu[a] <= width], pulls + r * m, e + 1
     return pulls, active[0]

@@ -49,7 +49,8 @@ def naive_multi_ucb(seed, graph, m, max_hops, horizon):
     return actions
 
 
-def naive_private_ucb(seed, graph, m, max_hops, horizon, epsilon, v):
+def naive_private_ucb(seed, graph, m, max_hops, horizon, epsilon, v, own="true"):
+    """An agent that sees its own rewards noised takes its own releases as those of others, a round later."""
     d, pull = hops(graph, m), rewards(seed, m, horizon)
     max_hops = m if max_hops is None else max_hops
     uniforms = Steps(seed, "wrapper/PrivateMeans").random((horizon, m))
@@ -64,10 +65,11 @@ def naive_private_ucb(seed, graph, m, max_hops, horizon, epsilon, v):
             if t <= 3 * math.ceil(1 / epsilon):
                 arms.append((t - 1) % 3)
                 continue
-            n, s = own_n[a][:], own_s[a][:]
+            n, s = (own_n[a][:], own_s[a][:]) if own == "true" else ([0] * 3, [0.0] * 3)
             for b in range(m):
-                if b != a and d[a][b] <= max_hops and t - d[a][b] >= 1:
-                    mean, count = published[t - d[a][b] - 1][b]
+                late = max(d[a][b], 1)
+                if (b != a or own == "private") and d[a][b] <= max_hops and t - late >= 1:
+                    mean, count = published[t - late - 1][b]
                     for k in range(3):
                         n[k] += count[k]
                         s[k] += count[k] * mean[k]
@@ -153,37 +155,5 @@ def naive_byzantine_ucb(seed, graph, m, max_hops, horizon, epsilon, rate, fracti
             for far, b in sorted((d[a][b], b) for b in range(m) if b != a and d[a][b] <= min(max_hops, t)):
                 arm, x = reports[t - far][b]
                 samples[a][arm].append(x)
-        actions.append(arms)
-    return actions
-
-
-def naive_noised(seed, m, horizon, epsilon, v, listen):
-    """DP-UCB-INT, or Private-UCB with own_feedback="private" on the complete graph."""
-    u = Steps(seed, "reward").random((horizon, m))
-    uniforms = Steps(seed, "wrapper/PrivateMeans").random((horizon, m))
-    n, s = [[0] * 3 for _ in range(m)], [[0.0] * 3 for _ in range(m)]
-    hat, last = [[0.0] * 3 for _ in range(m)], [[0] * 3 for _ in range(m)]
-    actions = []
-    for t in range(1, horizon + 1):
-        arms = []
-        for a in range(m):
-            if t <= 3 * math.ceil(1 / epsilon):
-                arms.append((t - 1) % 3)
-                continue
-            heard = range(m) if listen else [a]
-            count = [sum(n[b][k] for b in heard if last[b][k]) for k in range(3)]
-            total = [sum(n[b][k] * hat[b][k] for b in heard if last[b][k]) for k in range(3)]
-            index = [total[k] / count[k] + math.sqrt(2 * math.log(t) / count[k]) for k in range(3)]
-            arms.append(index.index(max(index)))
-        for a, k in enumerate(arms):
-            n[a][k] += 1
-            s[a][k] += float(u[t - 1, a] < MEANS[k])
-            c = n[a][k]
-            if math.fsum(i ** (-v / 2) for i in range(last[a][k] + 1, c + 1)) >= c ** (-v / 2) / epsilon:
-                last[a][k] = c
-                x = uniforms[t - 1, a]
-                b = c ** (v / 2 - 1)
-                mean = s[a][k] / c + (b * math.log(2 * x + 2.0**-53) if x < 0.5 else -b * math.log(2 * (1 - x)))
-                hat[a][k] = round(mean * 2**30) / 2**30
         actions.append(arms)
     return actions

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kinds import each_once
+from naive_laws import kl
 from naive_policies import NAIVE, naive_policy
 
 from hushbandits.core import Streams, jit, spawn_seeds
@@ -142,14 +143,10 @@ def coins(means, learners, plays, seed=5):
     return (np.random.default_rng(seed).random((learners, plays, len(means))) < np.array(means)).astype(float)
 
 
-def _kl(p, q):
-    return p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
-
-
 def leading(gaps, n, means):
     """Lai & Robbins' term in theorems on KL-UCB, IMED and Thompson sampling; a factor 1.5 covers the other terms."""
     pairs = zip(gaps, means, strict=True)
-    return sum(d * (1.5 * math.log(n) / _kl(m, max(means)) + 5) for d, m in pairs if d)
+    return sum(d * (1.5 * math.log(n) / kl(m, max(means)) + 5) for d, m in pairs if d)
 
 
 BOUNDS = {
