@@ -88,9 +88,8 @@ def _medians(due: Array, table: Array, size: int, estimate: Array) -> None:
                     if heard[g] > 0.0:
                         found[some] = total[g] / heard[g]
                         some += 1
-                ranked = np.sort(found[:some])
                 if some > 0:
-                    estimate[r, m, k] = (ranked[(some - 1) // 2] + ranked[some // 2]) / 2
+                    estimate[r, m, k] = np.median(found[:some])
 
 
 class FedMoMUCB(Federated):

@@ -164,11 +164,7 @@ class Federated(Team):
 
     def validate_env(self, env: World) -> None:
         """Raise ``ValueError`` unless all clients hear each other at once; for random graphs `reset` raises it."""
-        if hasattr(env, "slots"):
-            self._needs_all(env)
-
-    def _needs_all(self, env: World) -> None:
-        if env.slots.depth > 1 or env.slots.degree.min() < env.n_agents - 1:
+        if hasattr(env, "slots") and (env.slots.depth > 1 or env.slots.degree.min() < env.n_agents - 1):
             raise ValueError(f"{self.name} needs graph='complete' without delay: its server receives all posts at once")
 
     def reset(self, env: World, rng: Streams) -> None:

@@ -36,18 +36,6 @@ def add(high: float, low: float, x: float) -> tuple[float, float]:
 
 
 @jit
-def median_sorted(x):
-    """Return the middle of a sorted sample, or the mean of the two in the middle."""
-    n = x.size
-    return x[n // 2] if n % 2 else 0.5 * (x[n // 2 - 1] + x[n // 2])
-
-
-@jit
-def _median(x):
-    return median_sorted(np.sort(x))
-
-
-@jit
 def _mean(x):
     high, low = 0.0, 0.0
     for value in x:
@@ -79,7 +67,7 @@ def _trimmed(sample, log_inverse_delta, epsilon):
                 total, rest = add(total, rest, x)
                 inside += 1
         return (total + rest) / inside if inside else low + 0.5 * (high - low)
-    return _median(sample)
+    return np.median(sample)
 
 
 @jit
@@ -87,7 +75,7 @@ def _lugosi(sample, log_inverse_delta, epsilon):
     n = sample.size // 2
     q = clipped_points(n, log_inverse_delta, epsilon)
     if 2 * q > n:
-        return _median(sample)
+        return np.median(sample)
     y = np.sort(sample[1 : 2 * n : 2])
     low, high = y[q - 1], y[n - q]
     total, rest = 0.0, 0.0
@@ -103,7 +91,7 @@ def _median_of_means(x, log_inverse_delta):
     means = np.empty(blocks)
     for b in range(blocks):
         means[b] = _mean(x[b * size : (b + 1) * size])
-    return _median(means)
+    return np.median(means)
 
 
 @jit
@@ -121,7 +109,7 @@ def _influence(x, alpha, theta):
 def _catoni(x, log_inverse_delta, variance):
     n = x.size
     if n <= 2.0 * log_inverse_delta:
-        return _median(x)
+        return np.median(x)
     spread = variance * (1.0 + 2.0 * log_inverse_delta / (n - 2.0 * log_inverse_delta))
     alpha = math.sqrt(2.0 * log_inverse_delta / (n * spread))
     low, high = x.min(), x.max()

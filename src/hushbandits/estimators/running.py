@@ -18,7 +18,6 @@ Sums are kept in double-double, so that they equal those of the naive estimator 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import lru_cache
 from typing import ClassVar, NamedTuple
@@ -38,32 +37,22 @@ class Rules(NamedTuple):
     estimate: Callable[..., None]  # (r, ln(1/δ), means, counts): write run r's, (R, M, K)
 
 
-class Samples(ABC):
+class Samples:
     """Samples ``S^m_k`` of all runs, agents and arms, and their means.
 
     Parameters
     ----------
-    estimator : Estimator
     shape : (R, M, K)
     """
 
     rules: ClassVar[Rules]
+    #: The arrays that compiled code reads and writes; `reserve` may replace them.
+    state: NamedTuple
 
-    def __init__(self, estimator: Estimator, shape: tuple[int, int, int]):
-        self.estimator = estimator
+    def __init__(self, shape: tuple[int, int, int]):
         self.shape = shape
 
-    @property
-    @abstractmethod
-    def n(self) -> Array:
-        """Number of samples so far, ``(R, M, K)`` int."""
-
-    @property
-    @abstractmethod
-    def state(self) -> NamedTuple:
-        """The arrays that compiled code reads and writes; `reserve` may replace them."""
-
-    def reserve(self, most: Array) -> None:  # noqa: B027 (plain sums need none)
+    def reserve(self, most: Array) -> None:
         """Make room for `most` more values of each arm, ``(R, M, K)``."""
 
     def add(self, arm: Array, reward: Array, arrived: Array) -> None:
@@ -130,17 +119,9 @@ class Sums(Samples):
 
     rules = Rules(_add, _mean)
 
-    def __init__(self, estimator: Estimator, shape: tuple[int, int, int]):
-        super().__init__(estimator, shape)
-        self._state = _Summed(np.zeros(shape, np.int64), np.zeros((*shape, 2)))
-
-    @property
-    def n(self) -> Array:
-        return self._state.n
-
-    @property
-    def state(self) -> _Summed:
-        return self._state
+    def __init__(self, shape: tuple[int, int, int]):
+        super().__init__(shape)
+        self.state = _Summed(np.zeros(shape, np.int64), np.zeros((*shape, 2)))
 
 
 class _Logged(NamedTuple):
@@ -176,23 +157,16 @@ class Log(Samples):
     """All samples, in their order."""
 
     rules = Rules(_append, _evaluate)
+    state: _Logged
 
     def __init__(self, estimator: Estimator, shape: tuple[int, int, int]):
-        super().__init__(estimator, shape)
-        self._n = np.zeros(shape, np.int64)
-        self._lists = _Lists(self._n.size)
-
-    @property
-    def n(self) -> Array:
-        return self._n
+        super().__init__(shape)
+        self._lists = lists = _Lists(math.prod(shape))
+        self.state = _Logged(np.zeros(shape, np.int64), lists.start, lists.data, estimator.kind, *estimator.parameters)
 
     def reserve(self, most: Array) -> None:
-        self._lists.reserve((self.n + most).ravel())
-
-    @property
-    def state(self) -> _Logged:
-        a, b = self.estimator.parameters
-        return _Logged(self._n, self._lists.start, self._lists.data, self.estimator.kind, float(a), float(b))
+        self._lists.reserve((self.state.n + most).ravel())
+        self.state = self.state._replace(start=self._lists.start, data=self._lists.data)
 
 
 class Tails(Samples):
@@ -207,9 +181,10 @@ class Tails(Samples):
     """
 
     rules = Rules(take, trim)
+    state: Ends
 
     def __init__(self, estimator: Estimator, shape: tuple[int, int, int], most: int | Array, log_inverse_delta: float):
-        super().__init__(estimator, shape)
+        super().__init__(shape)
         sizes, of = np.unique(np.broadcast_to(most, shape[:2]), return_inverse=True)
         ends = [_ends(estimator, int(size), log_inverse_delta) for size in sizes]
         #: (R, M) B: order statistics kept at either end.
@@ -217,27 +192,19 @@ class Tails(Samples):
         self._lists = lists = _Lists(2 * math.prod(shape))  # Y and X of an arm, side by side
         head = np.zeros((*shape, 8))
         head[..., 2:4] = math.inf, -math.inf
-        self._state = Ends(
+        self.state = Ends(
             head, lists.start, lists.size, lists.data, np.zeros((*shape, 7)), np.zeros((2, shape[2], 1)),
             np.zeros(shape[2], np.int64), self.keep, isinstance(estimator, LugosiMendelson),
-            float(estimator.parameters[0]),
+            estimator.parameters[0],
         )  # fmt: skip
 
     def reserve(self, most: Array) -> None:
         lists, pairs = self._lists, (most + 1) // 2
         lists.reserve(lists.size + np.repeat(pairs.ravel(), 2))
-        new, wide = self._state.new, int(pairs.max(initial=1))
+        new, wide = self.state.new, int(pairs.max(initial=1))
         if new.shape[2] < wide:
             new = np.zeros((2, self.shape[2], 2 * wide))
-        self._state = self._state._replace(start=lists.start, data=lists.data, new=new)
-
-    @property
-    def n(self) -> Array:
-        return self._state.head[..., 0]
-
-    @property
-    def state(self) -> Ends:
-        return self._state
+        self.state = self.state._replace(start=lists.start, data=lists.data, new=new)
 
 
 def kind(estimator: Estimator) -> type[Samples]:
@@ -250,7 +217,9 @@ def kind(estimator: Estimator) -> type[Samples]:
 def follow(estimator: Estimator, shape: tuple[int, int, int], most: int | Array, log_inverse_delta: float) -> Samples:
     """Return the structure for that estimator; parameters as in `Tails`."""
     made = kind(estimator)
-    return made(estimator, shape, most, log_inverse_delta) if made is Tails else made(estimator, shape)
+    if made is Tails:
+        return Tails(estimator, shape, most, log_inverse_delta)
+    return Log(estimator, shape) if made is Log else Sums(shape)
 
 
 def values_kept(estimator: Estimator, most: int, log_inverse_delta: float) -> int:
