@@ -211,7 +211,6 @@ class ByzantineUCB(NetworkTeam):
     (`hushbandits.estimators.running`); median of means, Catoni and truncated mean read all samples held.
     """
 
-    setting = "network"
     hears = ("arm", "reward")
 
     def __init__(self, epsilon: float = 1e-3, sigma: float = 0.5, mean: str | Estimator = "trimmed"):
