@@ -170,16 +170,18 @@ class Ledger:
         self._uses: list[Counter[tuple[int, int, int]]] = [Counter() for _ in range(runs)]
         self._prices: dict[tuple[int, int], Spent] = {}
         self._whole = Kinds(self._cost, np.float64)
-        self._log: list[tuple[Array, Array]] = []  # blocks that are counted later
+        # Blocks are counted later, and those of runs that start afresh never.
+        self._log: list[tuple[Array, Array]] = []
+        self._since = np.zeros(runs, np.int64)  # the entry of the log with which each run begins
         #: (R,) largest ε of a block so far, and largest δ: together they hold for every user who took part once.
         self.worst: Array = np.zeros(runs)
         self.worst_delta: Array = np.zeros(runs)
 
     def reset(self, rows: Array) -> None:
         """Forget what the runs `rows` spent."""
-        self._count()
         for row in rows.tolist():
             self._uses[row].clear()
+        self._since[rows] = len(self._log)
         self.worst[rows] = self.worst_delta[rows] = 0.0
 
     def spent(self, n: int, survivors: int) -> Spent:
@@ -197,7 +199,7 @@ class Ledger:
     def use(self, n: Array, survivors: Array) -> None:
         """Write down a round's blocks ``(R, M)``, those that have survivors; `n` is kept."""
         self._log.append((n, survivors.copy()))
-        if len(self._log) * n.size > _LONG:
+        if len(self._log) * n.size > _LONG and not self._trim():
             self._count()
         if _charge(n, survivors, self._whole._rows, self._whole._table, self.worst, self.worst_delta):
             return
@@ -210,13 +212,21 @@ class Ledger:
         np.maximum(self.worst, dearest[0], out=self.worst)
         np.maximum(self.worst_delta, dearest[1], out=self.worst_delta)
 
+    def _trim(self) -> int:
+        """Forget the blocks that every run has left behind; return how many rounds these were."""
+        behind = int(self._since.min())
+        del self._log[:behind]
+        self._since -= behind
+        return behind
+
     def _count(self) -> None:
         """Count the blocks of the log."""
-        for n, survivors in self._log:
-            at = np.nonzero(survivors)
+        for entry, (n, survivors) in enumerate(self._log):
+            at = np.nonzero((survivors > 0) & (self._since <= entry)[:, None])
             for r, *kind in zip(*(each.tolist() for each in (*at, n[at], survivors[at])), strict=True):
                 self._uses[r][tuple(kind)] += 1
         self._log.clear()
+        self._since[:] = 0
 
     def _used(self, run: int) -> Counter[tuple[int, int, int]]:
         """Return how often a run used each kind of block, by server."""
