@@ -20,9 +20,9 @@ from hushbandits.core.utils import Array, flag, nearest, probability, ships, sho
 from hushbandits.core.utils.validate import names_all
 
 #: Hooks that act on a run.
-_HOOKS = ("reset", "alter_own_reward", "published", "send", "deliver")
+HOOKS = ("reset", "alter_own_reward", "published", "send", "deliver")
 #: All attributes of a built-in wrapper that affect messages.
-_PARTS = (*_HOOKS, "poster", "posting", "relay", "channel", "add_up", "order", "drop_prob", "max_drop_fraction")
+_PARTS = (*HOOKS, "poster", "posting", "relay", "channel", "add_up", "order", "drop_prob", "max_drop_fraction")
 
 #: Rewards in [0, 1], as returned to the agents.
 _UNIT = Field(low=0.0, high=1.0)
@@ -143,7 +143,7 @@ class Wrapper(GuaranteeSource):
         home = next(cls for cls in type(self).__mro__ if ships(cls))
         if home is SecureFunction:  # it says nothing of what is opened
             return False
-        return not {*_PARTS} & {*overridden(self, home)} and all(map(self.ships, _HOOKS))
+        return not {*_PARTS} & {*overridden(self, home)} and all(map(self.ships, HOOKS))
 
     @property
     def declares(self) -> bool:

@@ -123,11 +123,8 @@ class Evolution:
         """Continue from a checkpoint; the candidates differ from those of an uninterrupted search."""
         search, self.steps = self._search, steps
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stated:
-            search.mean, search.sigma, self._generation = (
-                stated["mean"],
-                float(stated["sigma"]),
-                int(stated["generation"]),
-            )
+            search.mean, search.sigma = stated["mean"], float(stated["sigma"])
+            self._generation = int(stated["generation"])
             search.pc, search.adapt_sigma.ps = stated["path"], stated["sigma_path"]
             search.sm.C[:] = stated["covariance"]
         search.sm.update_now(-1)  # update the axes

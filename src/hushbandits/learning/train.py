@@ -103,7 +103,9 @@ class _Training:
         if asked["algo"] == "es":
             self.learner = Evolution(rows(asked["runs"]), asked["seed"], **hyper)
         else:
-            self.learner = self._gradient(wrappers(), {**options, **env}, hyper, logger)
+            venv = make_sb3(id, asked["runs"], wrappers=wrappers(), **{**options, **env})
+            logs = None if logger is None else logs_of(logger, folder, asked)
+            self.learner = Gradient(asked["algo"], venv, hyper, asked["seed"], logs)
         self.card: Card = {
             "algorithm": asked["algo"], "setting": self.rows.core.setting, "env": {"use": id, **asked["env"]},
             "wrappers": asked["wrappers"],
@@ -116,11 +118,6 @@ class _Training:
                 "machine": platform.machine(), "steps": -1, "complete": False, "curve": [],
             },
         }  # fmt: skip
-
-    def _gradient(self, wrappers: list[Wrapper], params: Params, hyper: Params, logger: str | None) -> Gradient:
-        venv = make_sb3(self.asked["id"], self.asked["runs"], wrappers=wrappers, **params)
-        logs = None if logger is None else logs_of(logger, self.folder, self.asked)
-        return Gradient(self.asked["algo"], venv, hyper, self.asked["seed"], logs)
 
     def play(self, before: Card | None) -> Card:
         """Train to the end, from the current state of the folder."""

@@ -101,9 +101,8 @@ def check_env(
         _check_row(view, [*play(view, seed).values()][1:], seed)
         if view.core.spec is not None:
             id, given, wrappers = view.core.spec
-            given = {
-                name: value for name, value in given.items() if name != "extra_fields"
-            }  # `Random` says the report alone
+            # `Random` says the report alone
+            given = {name: value for name, value in given.items() if name != "extra_fields"}
             game = partial(built, partial(make_team, "Random"), id, given, wrappers)
             check_rows(game, spawn_seeds(seed, 3), rounds=steps)
 

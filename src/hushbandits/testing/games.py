@@ -346,10 +346,7 @@ def check_pickle(build: Built) -> None:
 
 
 def grounds(
-    make: Callable[[], Team],
-    env_id: AnyEnv | None = None,
-    env: Params | None = None,
-    wrappers: Sequence[AnyWrapper] = (),
+    make: Callable[[], Team], env_id: AnyEnv | None, env: Params | None, wrappers: Sequence[AnyWrapper]
 ) -> list[Built]:
     """Return envs in which a team can play, as functions of the number of runs: one env of every setting.
 

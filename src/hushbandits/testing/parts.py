@@ -11,7 +11,7 @@ import numpy as np
 from hushbandits.agents.each import Unlearning
 from hushbandits.core import Array, Env, Field, Inbox, Payload, Streams, Team, World, Wrapper, checked, spawn_seeds
 from hushbandits.core.utils import Params, integer, shown
-from hushbandits.core.wrapper import inward, outward, toward_agents
+from hushbandits.core.wrapper import HOOKS, inward, outward, toward_agents
 from hushbandits.policies.policy import Policy
 from hushbandits.policies.registry import AnyPolicy, make_policy
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, make_team, make_wrapper
@@ -20,18 +20,7 @@ from hushbandits.testing.games import calling, check_games, check_hooks, require
 
 _AGENT = ("act", "speak", "hear")
 _TEAM = (*_AGENT, "reset", "validate_env", "protocol", "metrics", "claimed_guarantees", "episode", "runs_at_once")
-_WRAPPER = (
-    "reset",
-    "send",
-    "deliver",
-    "alter_own_reward",
-    "published",
-    "sends",
-    "hears",
-    "own_reward_field",
-    "metrics",
-    "claimed_guarantees",
-)
+_WRAPPER = (*HOOKS, "sends", "hears", "own_reward_field", "metrics", "claimed_guarantees")
 _POLICY = ("state", "choose", "update")
 _PLAYS, _LEARNERS = 40, 3
 
@@ -319,10 +308,8 @@ def _arms(policy: Policy, n_arms: int, rewards: Array, uniforms: Array | None) -
         at = f"play {t + 1} of learner {r}"
         with calling(cls, "choose", at):
             arm: object = policy.choose(state, r)
-        if not isinstance(arm, (int, np.integer)) or isinstance(arm, bool) or not 0 <= arm < n_arms:
-            raise AssertionError(
-                f"{cls.__name__}.choose, {at}: must return an arm in 0..{n_arms - 1}, not {shown(arm)}"
-            )
+        allowed = isinstance(arm, (int, np.integer)) and not isinstance(arm, bool) and 0 <= arm < n_arms
+        required(allowed, f"{cls.__name__}.choose, {at}: must return an arm in 0..{n_arms - 1}, not {shown(arm)}")
         arms[t, r] = arm
         before = {name: np.delete(value, r, 0) for name, value in rows.items()}
         with calling(cls, "update", at):
