@@ -57,13 +57,6 @@ def test_two_wrappers_of_a_class_lose_apart(env_id, given, action, message, kept
     assert stats.binomtest(int(kept(env, inbox).sum()), 400, 0.25).pvalue > 1e-6
 
 
-def test_two_wrappers_of_a_class_choose_their_agents_apart():
-    env = hb.make_batched("CoopNetwork-v0", n_agents=64, wrappers=[Huber(fraction=0.5, name=name) for name in "ab"])
-    env.reset(0)
-    one, other = (wrapper.byzantine for wrapper in env.wrappers)
-    assert (one != other).any()
-
-
 @pytest.mark.parametrize("env_id", ["CoopNetwork-v0", "DPMASE-v0", "CentralDP-v0"])
 def test_messages_fit_the_wrappers_in_order_and_inboxes_in_reverse(env_id):
     met = []

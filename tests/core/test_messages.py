@@ -8,7 +8,6 @@ from helpers import build
 
 import hushbandits as hb
 from hushbandits.core.rollout import rollout
-from hushbandits.core.wrapper import Wrapper
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
@@ -33,26 +32,6 @@ def test_messages_are_votes_that_left_their_agents(rate, behind):
     assert abs(messages.mean() - 4 * (1 - rate)) <= 6 * math.sqrt(4 * rate * (1 - rate) / 400)
     if not behind:
         np.testing.assert_array_equal(messages, env.votes.sum(1))
-
-
-def test_a_message_that_is_not_sent_costs_nothing_until_it_is():
-    env = hb.make_batched("DPMASE-v0", n_agents=1, threshold=9)
-    env.reset(0)
-    for sent, charged in ((False, 0), (True, 2), (True, 2)):
-        shown(env, np.arange(10) < 2, sent=np.full((1, 1), sent))
-        assert env.metrics()["messages"][0] == charged
-    assert env.votes.sum() == 2
-
-
-def test_a_wrapper_that_silences_everyone_leaves_no_messages():
-    class Mute(Wrapper):
-        def send(self, message, env):
-            return {**message, "sent": message["sent"] & False}
-
-    env = hb.make_batched("DPMASE-v0", n_agents=4, wrappers=[Mute()])
-    env.reset(0)
-    shown(env, np.arange(10) < 2)
-    assert env.metrics()["messages"][0] == 0
 
 
 def test_a_reset_that_is_not_sent_costs_nothing():

@@ -1,6 +1,5 @@
 """A misplaced argument is refused in a sentence that gives its right place."""
 
-import re
 from typing import NamedTuple
 
 import numpy as np
@@ -44,11 +43,6 @@ def refused(says, call, *args, error=ValueError, **kwargs):
     assert "\n" not in str(caught.value)
 
 
-def test_each_lifts_functions_as_before():
-    assert hb.PerAgent(lambda m, rng: One(m, rng)).name == "<lambda>"
-    assert hb.PerAgent(lambda *a, **k: One(*a)).name == "<lambda>"
-
-
 @pytest.mark.parametrize("policy", [Flat, Flat()], ids=["class", "built"])
 def test_a_policy_is_no_agent_and_is_played_by_some(policy):
     refused("Flat", hb.make_team, policy)
@@ -69,20 +63,6 @@ def test_a_field_that_no_message_has_names_agent_and_round():
     refused(says, hb.rollout, env, hb.PerAgent(Misreads), error=RuntimeError)
 
 
-class Seeded(type(hb.make_batched("CoopNetwork-v0"))):
-    got = None
-
-    def reset(self, seeds=0, rows=None):
-        Seeded.got = seeds
-        return super().reset(seeds, rows)
-
-
-def test_a_reset_of_ones_own_gets_seeds():
-    for seed in (7, hb.spawn_seeds(7, 2)):
-        hb.rollout(Seeded(runs=2, **NET), hb.make_team("Multi-UCB"), seed=seed)
-        assert type(Seeded.got) is type(seed)
-
-
 def test_an_agent_that_nothing_reaches_is_refused_unless_it_is_blind():
     deaf = type("Deaf", (One,), {"blind": False, "update": lambda self, reward: None})
 
@@ -97,10 +77,3 @@ def test_an_agent_that_nothing_reaches_is_refused_unless_it_is_blind():
         hb.testing.check_agent(deaf, "CoopNetwork-v0")
     deaf.blind = True
     hb.PerAgent(deaf)
-
-
-@pytest.mark.parametrize("given", [{"runs": 3}, {"wrappers": ["Loss"]}])
-def test_an_argument_in_the_table_of_an_envs_parameters_is_named(given):
-    ((name, value),) = given.items()
-    says = rf"env: {name}={re.escape(repr(value))} is no parameter of CoopNetwork-v0; allowed are drift, .*"
-    refused(says, hb.evaluate, "CoopNetwork-v0", "Multi-UCB", env=given, error=TypeError)

@@ -197,17 +197,6 @@ def test_a_folder_of_somebody_else_imports_nothing(own, capsys):
     assert own not in sys.modules
 
 
-def test_an_env_that_takes_no_runs_is_refused(own):
-    with pytest.raises(TypeError, match="unexpected keyword argument 'runs'"):
-        hb.make_batched(f"{own}:Bare")
-
-
-def test_an_agent_that_builds_no_team(own):
-    hb.make_team(f"{own}:First")
-    with pytest.raises(TypeError, match="agent nothing must build a Team, not an int"):
-        hb.make_team(sys.modules[own].nothing)
-
-
 def test_own_code_is_known_by_all_its_names(own):
     use = Use(f"{own}:Net", rewards={f"{own}:Coin": {"bias": 0.2}})
     experiment = hb.Experiment(name="x", title="x", env=use, agents=[Use("UCB1")], wrappers=[Use(f"{own}:Mute")])

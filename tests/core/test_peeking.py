@@ -9,7 +9,6 @@ from talk import NET, at_talk, default_action
 
 import hushbandits as hb
 from hushbandits.core.env_view import EnvView
-from hushbandits.core.random.streams import Streams, spawn_seeds
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 
@@ -130,30 +129,3 @@ def test_a_team_fits_a_face_that_hides_what_random_numbers_decided(env_id):
     if mechanism is not None:
         assert not hasattr(mechanism, "ledger")
         assert not hasattr(mechanism, "_rngs")
-
-
-def test_play_hands_out_faces_only():
-    met = []
-
-    class Curious(hb.Team):
-        def reset(self, env, rng):
-            met.append(env)
-
-        def act(self, obs):
-            return np.zeros(obs.who.shape, int)
-
-    hb.rollout(hb.make_batched("CoopNetwork-v0", horizon=2), Curious())
-    assert type(met[0]) is EnvView
-
-
-def test_a_plain_agents_generator_knows_nothing_of_the_run():
-    """Its key opens no other stream of the run, and its children are separate."""
-    seeds = spawn_seeds(5, 2)
-    rng = Streams(seeds).below("agent/A")
-    one, two = rng.generator(0, 0), rng.generator(0, 1)
-    key = one.bit_generator.state["state"]["key"]
-    assert not np.isin(key, seeds).any()
-    for part in ("", "reward", "instance"):
-        opened = Streams(np.array([[*key, 0]], np.uint64))
-        assert opened.uniforms(0, (), part) != Streams(seeds).uniforms(0, (), part)[0]
-    assert len({one.random(), two.random(), rng.generator(1, 0).random()}) == 3

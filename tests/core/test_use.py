@@ -9,14 +9,9 @@ from kinds import by_class, one_per_class
 from refusals import rows
 
 import hushbandits as hb
-from hushbandits.envs.rounds.env import Rounds
 from hushbandits.wrappers.shuffle import Shuffle
 
 NET = {"n_agents": 3, "horizon": 4}
-
-
-class Alone(Rounds):
-    setting = "alone"
 
 
 def one_sentence(error):
@@ -104,36 +99,3 @@ def test_what_nobody_says_is_not_a_zero(fields, extra_fields, words, lacking):
     ) as error:
         hb.rollout(core, hb.PerAgent(agent, fields=fields))
     assert one_sentence(error)
-
-
-def test_what_is_said_whole_arrives_and_who_says_nothing_of_own_fields_is_silent():
-    heard = []
-
-    class Some(Quiet):
-        @staticmethod
-        def words(m):
-            return {"x": 0.5, "y": m} if m else None
-
-        def hear(self, messages):
-            heard.extend((self.m, int(message["sender"]), int(message["y"])) for message in messages)
-
-    core = hb.make_batched("CoopNetwork-v0", graph="complete", fields=OWN, n_agents=3, horizon=2)
-    hb.rollout(core, hb.PerAgent(Some, fields=OWN))  # agents of ended runs receive nothing more
-    assert sorted(heard) == [(0, 1, 1), (0, 2, 2), (1, 2, 2), (2, 1, 1)]
-
-
-# -- sizes ---------------------------------------------------------------------------------------------------------
-
-
-def test_the_limit_of_an_env_of_ones_own_can_be_raised(monkeypatch):
-    monkeypatch.setenv("HUSHBANDITS_MEMORY", "0.01")
-    with pytest.raises(ValueError, match=r"n_agents=1000 .*more than the 0.01 GiB allowed; set HUSHBANDITS_MEMORY"):
-        Alone(n_agents=1000)
-    monkeypatch.setenv("HUSHBANDITS_MEMORY", "0.1")
-    Alone(n_agents=1000)
-
-
-# -- views ----------------------------------------------------------------------------------------------------------
-
-
-# -- losses, radii, ends --------------------------------------------------------------------------------------------

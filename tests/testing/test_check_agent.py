@@ -166,18 +166,3 @@ def test_runs_are_never_as_many_as_agents():
     for n_agents in (2, 3, 4):
         check_agent(Looks, "CoopNetwork-v0", env={"n_agents": n_agents, "n_arms": 3})
     assert all(r == 1 or r not in (a, 3) for r, a in seen)
-
-
-def test_the_checker_leaves_no_trace():
-    before = np.random.get_state()[1].tolist(), random.getstate()
-    check_agent(Sound)
-    assert (np.random.get_state()[1].tolist(), random.getstate()) == before
-
-
-def test_bad_use_is_refused():
-    with pytest.raises(ValueError, match="no agent is named 'Nobody'"):
-        check_agent("Nobody")
-    with pytest.raises(ValueError, match="no env to play in: Sound plays the network setting"):
-        check_agent(Sound, "DPMASE-v0")
-    with pytest.raises(TypeError, match="takes no parameter sigmas="):
-        check_agent("Multi-UCB", sigmas=1)

@@ -177,10 +177,3 @@ def test_the_ground_of_the_planted_faults_is_sound():
     check_wrapper(Sound)
     check_wrapper(Sound(name="another"))
     check_wrapper(Loss, rate=1.0)
-
-
-def test_bad_use_is_refused():
-    with pytest.raises(ValueError, match="no wrapper is named 'Nobody'"):
-        check_wrapper("Nobody")
-    with pytest.raises(ValueError, match=r"no env to play in: .*votes cannot"):
-        check_wrapper(Sound, "DPMASE-v0")

@@ -307,8 +307,8 @@ def _arms(policy: Policy, n_arms: int, rewards: Array, uniforms: Array | None) -
     for t, r in np.ndindex(arms.shape):
         at = f"play {t + 1} of learner {r}"
         with calling(cls, "choose", at):
-            arm: object = policy.choose(state, r)
-        allowed = isinstance(arm, (int, np.integer)) and not isinstance(arm, bool) and 0 <= arm < n_arms
+            arm = policy.choose(state, r)
+        allowed = isinstance(arm, (int, np.integer)) and not isinstance(arm, bool) and arm in range(n_arms)
         required(allowed, f"{cls.__name__}.choose, {at}: must return an arm in 0..{n_arms - 1}, not {shown(arm)}")
         arms[t, r] = arm
         before = {name: np.delete(value, r, 0) for name, value in rows.items()}
