@@ -1,4 +1,4 @@
-"""Quantile functions, and the divergence of Bernoulli laws, from their definitions."""
+"""Quantile functions, and the divergence of Bernoulli laws, and private epochs, from their definitions."""
 
 import math
 
@@ -28,3 +28,10 @@ def kl_edge(mean, level, end):
         else:
             outside = middle
     return inside
+
+
+def epoch(m, e, epsilon, beta):
+    """Return the pulls per arm in epoch e of m arms, and how far below the best arms leave (Sajed & Sheffet 2019)."""
+    log8, log4, gap = math.log(8 * m * e * e / beta), math.log(4 * m * e * e / beta), 2.0**-e
+    length = math.floor(max(32 * log8 / gap**2, 8 * log4 / (epsilon * gap))) + 1
+    return length, 2 * (math.sqrt(log8 / (2 * length)) + log4 / (epsilon * length))

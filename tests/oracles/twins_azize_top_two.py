@@ -2,7 +2,7 @@
 
 import math
 
-from naive_laws import naive_laplace
+from naive_laws import epoch, naive_laplace
 from twin_streams import Steps, generator
 
 
@@ -68,12 +68,10 @@ def naive_dp_se(seed, means, epsilon, delta):
         1,
     )
     while len(active) > 1:
-        m, gap = len(active), 2.0**-e
-        log8, log4 = math.log(8 * m * e * e / delta), math.log(4 * m * e * e / delta)
-        r = math.floor(max(32 * log8 / gap**2, 8 * log4 / (epsilon * gap))) + 1
+        m = len(active)
+        r, width = epoch(m, e, epsilon, delta)
         sums = {a: sum(pull(a) for _ in range(r)) for a in active}
         noise = uniforms.random(len(means))
         mu = {a: sums[a] / r + naive_laplace(noise[a], 1 / (epsilon * r)) for a in active}
-        width = 2 * (math.sqrt(log8 / (2 * r)) + log4 / (epsilon * r))
         active, pulls, e = [a for a in active if max(mu.values()) - mu[a] <= width], pulls + r * m, e + 1
     return pulls, active[0]

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from naive_laws import epoch
 from twin_streams import generator
 
 
@@ -54,9 +55,7 @@ def naive_central(env, r, epsilon, p, horizon):
     active, used, block, regret, e, sums = list(range(env.n_arms)), 0, 0, 0.0, 1, []
     while used < horizon:
         m, noisy = len(active), {}
-        gap = 2.0**-e
-        length = max(32 * math.log(8 * m * e * e / p) / gap**2, 8 * math.log(4 * m * e * e / p) / (epsilon * gap))
-        length = math.floor(length) + 1 if m > 1 else horizon
+        length, width = epoch(m, e, epsilon, p) if m > 1 else (horizon, 0.0)
         for a in active:
             n = min(length, horizon - used)
             if n == 0:
@@ -67,9 +66,7 @@ def naive_central(env, r, epsilon, p, horizon):
             regret += n * env.gaps[r, a]
         if used >= horizon or m == 1:
             continue
-        h = math.sqrt(math.log(8 * m * e * e / p) / (2 * length))
-        c = math.log(4 * m * e * e / p) / (epsilon * length)
-        active = [a for a in active if max(noisy.values()) - noisy[a] <= 2 * (h + c)]
+        active = [a for a in active if max(noisy.values()) - noisy[a] <= width]
         e += 1
     return regret, active, sums
 

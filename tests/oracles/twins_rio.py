@@ -4,7 +4,7 @@ import math
 
 import numba
 import numpy as np
-from naive_laws import naive_laplace
+from naive_laws import epoch, naive_laplace
 from twin_streams import Steps, generator
 
 
@@ -34,23 +34,19 @@ def dp_mase(seed, n_agents, means, epsilon, delta, beta, weights):
         for k in me["set"]:
             me["sum"][k] += x[k]
         me["t"] += 1
-        m, e = me["m"], me["e"]
-        length = max(32 * math.log(8 * m * e**2 / beta) * 4.0**e, 8 * math.log(4 * m * e**2 / beta) * 2.0**e / epsilon)
-        length = math.floor(length) + 1
+        length, width = epoch(me["m"], me["e"], epsilon, beta)
         if me["t"] < length:
             continue
-        h = math.sqrt(math.log(8 * m * e**2 / beta) / (2 * length))
-        c = math.log(4 * m * e**2 / beta) / (epsilon * length)
         u = noise.random(k_arms)
         noisy = {k: me["sum"][k] / length + naive_laplace(u[k], 1 / (epsilon * length)) for k in me["set"]}
         best = max(noisy.values())
-        out = {k for k in noisy if best - noisy[k] > 2 * (h + c)}
+        out = {k for k in noisy if best - noisy[k] > width}
         for k in out:
             voters[k].add(n)
             if len(voters[k]) > threshold:
                 active.discard(k)
         me["set"] = (me["set"] - out) & active
-        me.update(sum=[0.0] * k_arms, t=0, e=e + 1, m=len(me["set"]))
+        me.update(sum=[0.0] * k_arms, t=0, e=me["e"] + 1, m=len(me["set"]))
     return rounds, active, sum(len(v) for v in voters)
 
 
