@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
-from hushbandits.core.rollout import record, rollout
+from hushbandits.core.rollout import record
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.routines.best_arm import ROUTINES
 from hushbandits.routines.elimination import successive_elimination
@@ -103,22 +103,6 @@ def test_every_vote_ends_alike_by_both_speeds(rules, env, shared, loss, checkpoi
             seen.append((*record(core, team, seed, checkpoints, core.curve_metrics), core.book._asdict()))
     for (one, two), what in zip(zip(*seen, strict=True), ("final", "curve", "book"), strict=True):
         equal(one, two, what)
-
-
-@pytest.mark.weekly
-def test_a_reset_is_passed_on_where_the_env_does_and_nowhere_else():
-    """SER4 in a vote without resets: formerly the compiled path emptied the vote, and the phases did not."""
-    rounds = []
-    for speed in (compiled, by_phases):
-        core = hb.make_batched(ID, 4, n_agents=32, horizon=30_000)
-        rounds.append(rollout(core, speed(Voters("SER4")), 0)["rounds"].tolist())
-    assert rounds[0] == rounds[1]
-
-
-def test_a_routine_that_resets_needs_an_env_that_passes_resets_on():
-    core = hb.make_batched(ID, n_agents=32, horizon=1000)
-    rollout(core, hb.make_team("Decentralized-SER4", phi=0.0))
-    rollout(core, hb.make_team("1-Privacy-SER4"))
 
 
 @pytest.mark.parametrize("role", ["Decentralized", "0-Privacy", "1-Privacy"])

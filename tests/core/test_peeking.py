@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from helpers import own_streams
 from kinds import one_per_class
 from refusals import rows
 from talk import NET, at_talk, default_action
@@ -47,16 +46,6 @@ def test_a_team_that_goes_on_writing_changes_neither_report_nor_state():
     said["arm"][:], said["reward"][:] = 77, np.nan
     assert set(inbox["arm"][inbox.arrived]) == {1}
     assert np.isfinite(inbox.tally()[1]).all()
-
-
-def test_an_old_observation_stays_what_it_was():
-    env, team = hb.make_batched("DPMASE-v0", n_agents=4, means=[0.9, 0.1], horizon=5), hb.make_team("Random")
-    obs = first = env.reset(0)
-    team.reset(EnvView(env), own_streams(env, team))
-    while obs.live.any():
-        obs = env.talk(team.speak(env.pull(team.act(obs)).reward))
-    assert first.live.all()
-    assert (first.t == 0).all()
 
 
 PUBLIC = {"arrived", "at", "fields", "mix", "of", "own", "several", "tally", "total"}
