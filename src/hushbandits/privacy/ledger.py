@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -79,7 +79,7 @@ class Noises:
     """
 
     def __init__(self, law: Callable[[int], Noise]):
-        self._law, self._halves = law, Kinds(self._half, np.float64)
+        self._law, self._halves = cache(law), Kinds(self._half, np.float64)
 
     def __call__(self, n: int) -> Noise:
         return self._law(n)
