@@ -55,18 +55,13 @@ def task_options(id: AnyEnv, given: Params) -> tuple[Info, Info]:
     >>> task_options("DistDP-v0", {"actions": "native", "reward": None, "n_agents": 3})
     ({'actions': 'native'}, {'n_agents': 3})
     """
-    own = {*learners_own(id)} - {*_TASKS}
+    learner = getattr(ENVS.find(id).load(), "learner", None)  # an env may declare no task
+    own = {*learner.takes()} - {*_TASKS} if learner is not None else set()
     for name in given:
         if name in own and (takes(id, name) or name in ENVS.find(id).defaults):
             raise TypeError(f"{name}= is a parameter of env {title(id)} and an option of its task: rename one of them")
     options = {k: v for k, v in given.items() if k in own or (k in _TASKS and v is not None)}
     return options, {k: v for k, v in given.items() if k not in own and k not in _TASKS}
-
-
-def learners_own(id: AnyEnv) -> list[str]:
-    """Return the options of an env's task for learners; empty: it declares no task."""
-    learner = getattr(ENVS.find(id).load(), "learner", None)
-    return [] if learner is None else list(learner.takes())
 
 
 def of_run(metrics: Mapping[str, Array], run: int) -> Info:

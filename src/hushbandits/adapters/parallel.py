@@ -275,12 +275,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
     @property
     def settings(self) -> Info:
         """Return its constructor arguments, besides the core."""
-        own = {
-            "two_phase": self.two_phase,
-            "render_mode": self.render_mode,
-            "max_cycles": self.max_cycles,
-            "info": self.info,
-        }
+        own = {name: getattr(self, name) for name in ("two_phase", "render_mode", "max_cycles", "info")}
         return {**own, **self.options}
 
     def __getstate__(self) -> dict[str, object]:

@@ -48,7 +48,7 @@ class RowsVecEnv(VecEnv):
                 f"Stable-Baselines3 takes no actions of several kinds, {task.action_space}: "
                 f"let extra_fields be of bits, and actions 'multidiscrete'"
             )
-        self.rows, self._mode = rows, checked_mode(render_mode, ["rgb_array"])
+        self.rows, self.render_mode = rows, checked_mode(render_mode, ["rgb_array"])
         self._action = np.zeros(0)
         super().__init__(rows.runs * rows.n_agents, task.observation_space, task.action_space)
 
@@ -127,8 +127,7 @@ class RowsVecEnv(VecEnv):
         """Return an attribute of some sub-envs: masks, spaces, ``render_mode``."""
         if attr_name not in _READABLE:
             raise AttributeError(f"a sub-env has no attribute {attr_name!r}; it has {', '.join(_READABLE)}")
-        value = self._mode if attr_name == "render_mode" else getattr(self, attr_name)
-        return [value for _ in self._get_indices(indices)]
+        return [getattr(self, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: object, indices: _Indices = None) -> None:
         """Refuse: sub-envs are rows of one array."""

@@ -94,14 +94,9 @@ class TorchRows(EnvBase):
         agents = {"observation": self._tensor(seen), "action_mask": self._tensor(task.mask())}
         done = ~task.obs.live
         flags = {"done": done, "terminated": done & self._solved, "truncated": done & ~self._solved}
-        return TensorDict(
-            {
-                "agents": TensorDict(agents, lead, device=self.device),
-                **{name: self._tensor(flag[:, None].copy()) for name, flag in flags.items()},
-            },
-            lead[:1],
-            device=self.device,
-        )
+        facts = {name: self._tensor(flag[:, None].copy()) for name, flag in flags.items()}
+        facts["agents"] = TensorDict(agents, lead, device=self.device)
+        return TensorDict(facts, lead[:1], device=self.device)
 
     def _tensor(self, value: Array) -> torch.Tensor:
         return torch.as_tensor(value, device=self.device)

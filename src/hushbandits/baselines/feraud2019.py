@@ -21,12 +21,9 @@ class ZeroPrivacy(ArmSelection):
 
     def protocol(self, settings: dict[str, object]) -> Protocol:
         """Require that one vote removes an arm."""
-        end = (
-            {"termination": "coordinator"}
-            if self.phi is None
-            else {"termination": "horizon", "allow_vote_resets": True}
-        )
-        return _ask(self, threshold=0, vote_rule=">", round_cost="others", **end)
+        resets = {} if self.phi is None else {"allow_vote_resets": True}
+        end = "coordinator" if self.phi is None else "horizon"
+        return _ask(self, threshold=0, vote_rule=">", round_cost="others", termination=end, **resets)
 
     def routine(self, n_arms: int) -> Routine:
         return self.selection(n_arms, self.delta)

@@ -165,13 +165,11 @@ class Network:
 
     def logits(self, seen: Array) -> Array:
         """Return scores of all choices, ``(R, A, …, C)``, for observations ``(R, A, …, D)``."""
-        x = np.ascontiguousarray(seen, float)
+        x: Array = np.ascontiguousarray(seen, float)
         between = ACTIVATIONS[self.policy.activation]
-        for weight, bias in self._layers[:-1]:
-            x = between(np.matmul(x, weight) + bias)
-        weight, bias = self._layers[-1]
-        scores: Array = np.matmul(x, weight) + bias
-        return scores
+        for i, (weight, bias) in enumerate(self._layers):
+            x = np.matmul(between(x) if i else x, weight) + bias
+        return x
 
     def act(self, task: Task, pull: bool = True, talk: bool = True) -> Array:
         """Return all agents' actions in the next step, ``(R, M)`` or ``(R, M, parts)``.

@@ -141,10 +141,8 @@ class DDUCB(Gossip):
 
     def __init__(self, eta: float = 2.0, sigma: float = 0.5, epsilon: float = 1 / 22, rechoose_on_stale: bool = False):
         self.eta, self.sigma = real("eta", eta, 1), real("sigma", sigma, 0)
-        self.epsilon, self.rechoose_on_stale = (
-            divisor("epsilon", epsilon, 1),
-            flag("rechoose_on_stale", rechoose_on_stale),
-        )
+        self.epsilon = divisor("epsilon", epsilon, 1)
+        self.rechoose_on_stale = flag("rechoose_on_stale", rechoose_on_stale)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         """Return no guarantees: its ε is the precision of gossip, not a privacy parameter."""

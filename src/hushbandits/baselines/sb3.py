@@ -56,6 +56,8 @@ class Trained(TaskTeam):
     ValueError: there is no policy in nowhere: No such file or directory
     """
 
+    stream = TRAINED
+
     def __init__(
         self, source: str | Path | BaseAlgorithm, *, deterministic: bool | None = None, two_phase: bool | None = None,
         task: Params | None = None, activation: str | None = None, masked: bool = False,
@@ -78,10 +80,6 @@ class Trained(TaskTeam):
     def name(self) -> str:
         where = self.policy.env.get("use")
         return f"{self.policy.algorithm} of {where}" if where else self.policy.algorithm
-
-    @property
-    def stream(self) -> str:
-        return TRAINED
 
     def validate_env(self, env: World) -> None:
         task, policy = self.look(view_of(env)), self.policy

@@ -86,8 +86,7 @@ def _feedback(task: Task, part: Callable[[str], Array], uniforms: Array) -> tupl
     j = 2.0 ** np.arange(int(users).bit_length())
     size: Array = np.log2(np.minimum(j, left)) / 8.0  # (R, A, 1, J)
     mean, n = np.clip(part("own_mean"), -0.5, 1.5), _pulls(part("own_width"))
-    every: Array = np.asarray(n.min(-1, keepdims=True) > 0.5, float)
-    all_tried = every[..., None]
+    all_tried: Array = np.asarray(n.min(-1, keepdims=True) > 0.5, float)[..., None]
     ranked = np.sort(np.where(n > 0.5, mean, -0.5), -1)
     best = ranked[..., -1:]
     gap = np.where(n > 0.5, best - mean, 0.0)[..., None]

@@ -80,9 +80,9 @@ def of_model(given: BaseAlgorithm) -> Learned:
     if rows is None or (not policy.by_choice and rows.task.observation_space != given.observation_space):
         return policy
     spec = rows.core.spec
-    use = None if spec is None else getattr(spec[0], "__name__", spec[0])
+    env = {} if spec is None else {"use": getattr(spec[0], "__name__", spec[0]), **spec[1]}
     return replace(
-        policy, setting=rows.core.setting, env={} if spec is None else {"use": use, **spec[1]},
+        policy, setting=rows.core.setting, env=env,
         options={name: value for name, value in rows.options.items() if name not in EARNED},
         observation=parts_of(rows.task),
     )  # fmt: skip
