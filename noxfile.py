@@ -37,7 +37,7 @@ def tests(session):
 def core(session):
     """The contract, its settings and its wrappers, for systems that the whole suite is not hosted on."""
     session.install(".[test]")
-    rooms = ("core", "envs", "policies", "routines", "privacy", "wrappers", "adapters")
+    rooms = ("core", "envs", "policies", "best_arm", "privacy", "wrappers", "adapters")
     session.run("pytest", "-n", "auto", *(f"tests/{room}" for room in rooms), *session.posargs)
 
 

@@ -24,12 +24,12 @@ def block_seconds(n, repeats=50, **env):
     core.reset(0)
     arm, block = np.zeros((1, 1), int), np.full((1, 1), n)
     core.pull((arm, block))
-    core.talk()
+    core.communicate()
 
     def blocks():
         for _ in range(repeats):
             core.pull((arm, block))
-            core.talk()
+            core.communicate()
 
     return spent(blocks) / repeats
 

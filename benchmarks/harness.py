@@ -16,17 +16,17 @@ from pathlib import Path
 
 import numpy as np
 
-from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.report.page import write
 from hushbandits.bench.results import load_results
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.options import RunOptions
+from hushbandits.bench.spec.experiment import Component, Experiment
 
 LEAST = Experiment(
     name="least",
     title="The least cells",
-    env=Use("CoopNetwork-v0", n_agents=2, n_arms=2, horizon=10),
-    agents=[Use("UCB1")],
+    env=Component("CoopNetwork-v0", n_agents=2, n_arms=2, horizon=10),
+    agents=[Component("UCB1")],
     # A cycle does not draw its edges: all cells play alike, with separate seeds for arms and rewards.
     sweep={"env.edge_probability": tuple(np.round(np.linspace(0.1, 0.9, 10_000), 6).tolist())},
     runs=1,
@@ -34,8 +34,8 @@ LEAST = Experiment(
 TINY = Experiment(
     name="tiny",
     title="Tiny cells",
-    env=Use("CoopNetwork-v0", n_agents=4, horizon=10),
-    agents=[Use("Private-UCB")],
+    env=Component("CoopNetwork-v0", n_agents=4, horizon=10),
+    agents=[Component("Private-UCB")],
     sweep={"agent.epsilon": tuple(np.round(np.linspace(0.1, 5, 10_000), 6).tolist())},
     runs=1,
 )
@@ -43,16 +43,16 @@ EPSILONS = tuple(np.round(np.linspace(0.1, 5, 100), 4).tolist())
 MANY = Experiment(
     name="many",
     title="Many cells",
-    env=Use("CoopNetwork-v0", horizon=10),
-    agents=[Use("Private-UCB")],
+    env=Component("CoopNetwork-v0", horizon=10),
+    agents=[Component("Private-UCB")],
     sweep={"env.n_agents": tuple(range(3, 103)), "agent.epsilon": EPSILONS},
     runs=1,
 )
 WIDE = Experiment(
     name="wide",
     title="Many lines",
-    env=Use("CoopNetwork-v0", horizon=10),
-    agents=[Use("UCB1", label=f"line {i}") for i in range(500)],
+    env=Component("CoopNetwork-v0", horizon=10),
+    agents=[Component("UCB1", label=f"line {i}") for i in range(500)],
     runs=12,
     metrics=("regret",),
 )

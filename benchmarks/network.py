@@ -100,7 +100,7 @@ def flood() -> None:
             taken, rounds = 0.0, 2 * side + 40
             for _ in range(rounds):
                 env.pull(rng.integers(10, size=(1, side**2)))
-                inbox = env.talk().inbox
+                inbox = env.communicate().inbox
                 assert inbox is not None
                 taken += spent(inbox.tally)
             slots, ring = env.slots, env._ring  # type: ignore[attr-defined]

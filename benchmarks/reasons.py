@@ -8,9 +8,9 @@ import math
 import numpy as np
 import scipy.special
 
+from hushbandits.best_arm.successive import epoch_length, radii
 from hushbandits.experiments.azize2022 import MEANS
 from hushbandits.experiments.azize2023 import INSTANCES
-from hushbandits.routines.successive import epoch_length, radii
 
 GRID = 4001  # candidates for the start of the shortest interval
 

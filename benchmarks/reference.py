@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 import hushbandits as hb
-from hushbandits.bench.declare.catalog import read_toml
-from hushbandits.bench.judge.stats import summary
+from hushbandits.bench.spec.catalog import read_toml
+from hushbandits.bench.stats.descriptive import summary
 
 FOLDER = Path(__file__).parents[1] / "reference"
 SEED, LEVEL = 0, 0.95
@@ -31,7 +31,7 @@ def played(experiment):
     with tempfile.TemporaryDirectory() as folder:
         results = hb.run(experiment, folder, seed=SEED, options=hb.RunOptions(jobs=-1)).results
         for cell, line in zip(experiment.cells(), results, strict=True):
-            measures = hb.make_batched(cell.env.name, **cell.env.params).measures
+            measures = hb.make_batched(cell.env.name, **cell.env.params).metrics_spec
             metrics = {}
             for metric in experiment.metrics:
                 found = summary(line.final(metric), measures[metric], level=LEVEL)
@@ -48,7 +48,7 @@ def artefact(experiment):
         "title": experiment.title,
         "command": f"python -m benchmarks reference {experiment.name}",
         "versions": {"python": platform.python_version(), "numpy": np.__version__, "hushbandits": hb.__version__},
-        "env": {"use": experiment.env.name, "params": experiment.env.params},
+        "env": {"type": experiment.env.name, "params": experiment.env.params},
         "runs": experiment.runs,
         "seed": SEED,
         "level": LEVEL,

@@ -10,11 +10,11 @@ import math
 import numpy as np
 
 from benchmarks.laws import LAWS, centre
-from hushbandits.bench.declare.claim import EFFECTS as KINDS
-from hushbandits.bench.judge.intervals import Stratum, fewest_runs
-from hushbandits.bench.judge.procedures import PROCEDURES
-from hushbandits.bench.judge.stats import mean_interval
-from hushbandits.bench.judge.verdicts import ALPHA
+from hushbandits.bench.spec.claim import EFFECTS as KINDS
+from hushbandits.bench.stats.descriptive import mean_interval
+from hushbandits.bench.stats.intervals import Stratum, fewest_runs
+from hushbandits.bench.stats.procedures import PROCEDURES
+from hushbandits.bench.stats.verdicts import ALPHA
 
 PLACES = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 

@@ -38,7 +38,7 @@ def core(env_id, m):
 
     def step():
         env.pull(actions)
-        inbox = env.talk().inbox
+        inbox = env.communicate().inbox
         if "tally" in env.reductions:
             inbox.tally()
 

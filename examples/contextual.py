@@ -55,9 +55,9 @@ class Contexts(Rounds):
     """
 
     setting = "contexts"
-    public = ("features", "n_features")
+    agent_visible = ("features", "n_features")
     reward_free_fields = ("features", "n_features", "feature")
-    learner = ContextTask
+    rl_task = ContextTask
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class LinUCB(hb.Team):
     """
 
     setting = "contexts"
-    hears = ("feature", "reward")
+    required_inbox = ("feature", "reward")
 
     def __init__(self, delta=0.05, lam=1.0):
         super().__init__()
@@ -149,10 +149,10 @@ class LinUCB(hb.Team):
         self._x = np.take_along_axis(x, arm[..., None, None], 2)
         return arm
 
-    def speak(self, reward):
+    def compose(self, reward):
         self._learn(self._x, reward[..., None])
 
-    def hear(self, inbox):
+    def receive(self, inbox):
         self._learn(inbox["feature"], inbox["reward"])  # missing messages are 0 and have no effect
 
     def _learn(self, x, reward):
@@ -163,9 +163,9 @@ class LinUCB(hb.Team):
 class Alone(LinUCB):
     """LinUCB that ignores messages."""
 
-    hears = ()
+    required_inbox = ()
 
-    def hear(self, inbox): ...
+    def receive(self, inbox): ...
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ class ForgettingUCB(NetworkTeam):
     and ξ > ½.  A report counts from the round in which it arrives.
     """
 
-    hears = ("tally",)
+    required_inbox = ("tally",)
     rules = Rules(_act, _learn, _hear, takes="tally")
 
     def __init__(self, changes=1, xi=0.6, bound=1.0):

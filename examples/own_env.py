@@ -52,7 +52,7 @@ class Hop:
     def act(self, t):
         return self.arm
 
-    def speak(self, reward):
+    def compose(self, reward):
         if not reward:
             self.arm = int(self.rng.integers(self.n_arms))
 

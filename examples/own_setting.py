@@ -32,7 +32,7 @@ class Notes(Payload):
     """Messages that wrappers can only drop."""
 
     noun = "notes"
-    verbs: ClassVar = {"drop": ()}
+    operations: ClassVar = {"drop": ()}
 
     @classmethod
     def stream(cls, verb, env, rng):
@@ -40,7 +40,7 @@ class Notes(Payload):
         return rng.reader((1,), verb)
 
     def drop(self, rate, stream):
-        return self.but(sent=self["sent"] & (stream.next() >= rate))
+        return self.with_fields(sent=self["sent"] & (stream.next() >= rate))
 
 
 class Turns(Task):
@@ -56,37 +56,37 @@ class Turns(Task):
         self._runs = np.arange(len(self.pulls))[:, None]
 
     def arms(self, action):
-        self.who, self.arm = self.obs.who, action[self._runs, self.obs.who]
+        self.active_agents, self.arm = self.obs.active_agents, action[self._runs, self.obs.active_agents]
         return self.arm
 
     def pulled(self, obs):
-        self.pulls[self._runs, self.who, self.arm] += 1
-        self.sums[self._runs, self.who, self.arm] += obs.reward
-        self.show_arms("own", self.who, self.pulls, self.sums)
+        self.pulls[self._runs, self.active_agents, self.arm] += 1
+        self.sums[self._runs, self.active_agents, self.arm] += obs.reward
+        self.show_arms("own", self.active_agents, self.pulls, self.sums)
         self.show_time(obs.t + 1)
 
     def earned(self, before):
         paid = np.zeros(self.pulls.shape[:2])
-        paid[self._runs, self.who] = self.obs.reward
+        paid[self._runs, self.active_agents] = self.obs.reward
         return paid
 
     def heard(self, obs):
-        shown = np.zeros((*self.who.shape, self.core.n_arms))
+        shown = np.zeros((*self.active_agents.shape, self.core.n_arms))
         shown[self._runs, 0, obs.inbox["arm"][:, :, 0]] = obs.inbox["reward"][:, :, 0]
-        self.observations[self._runs, self.who, self.layout["shown"]] = shown
+        self.observations[self._runs, self.active_agents, self.layout["shown"]] = shown
 
     def show_turn(self, pull, talk):
         self.observations[..., [self.layout["acts"].start, self.layout["speaks"].start]] = 0.0
-        self.observations[self._runs, self.obs.who, self.layout["acts"]] = pull
-        self.observations[self._runs, self.obs.who, self.layout["speaks"]] = talk
+        self.observations[self._runs, self.obs.active_agents, self.layout["acts"]] = pull
+        self.observations[self._runs, self.obs.active_agents, self.layout["speaks"]] = talk
 
 
 class Relay(hb.Env):
     """One agent per turn pulls an arm, reads the previous agent's note and leaves its own."""
 
-    setting, clock, curve_metrics = "relay", "turns", ("regret",)
-    payload, learner = Notes, Turns
-    measures: ClassVar = {"regret": hb.Metric("pseudo-regret", "amount"), "turns": hb.Metric("turns played", "count")}
+    setting, time_unit, logged_metrics = "relay", "turns", ("regret",)
+    message_class, rl_task = Notes, Turns
+    metrics_spec: ClassVar = {"regret": hb.Metric("pseudo-regret", "amount"), "turns": hb.Metric("turns", "count")}
     reward_free_fields: ClassVar = ()  # a note depends on rewards only through its field `reward`
     report: ClassVar = {"arm": hb.Field(dtype="i8"), "reward": hb.Field()}
 
@@ -100,8 +100,8 @@ class Relay(hb.Env):
     gaps = property(lambda self: self.arms.gap(self._t))
     locations = property(lambda self: self.arms.at(self._t))
     t = property(lambda self: self._t.copy())
-    live = property(lambda self: self._t < self.horizon)
-    who = property(lambda self: (self._t % self.n_agents)[:, None])
+    running = property(lambda self: self._t < self.horizon)
+    active_agents = property(lambda self: (self._t % self.n_agents)[:, None])
 
     def _reset(self, rng):
         self.arms.reset(rng)
@@ -113,7 +113,7 @@ class Relay(hb.Env):
 
     def _pull(self, action):
         location, gap = self.arms.pick(action, self._t)
-        self._regret += gap[:, 0] * self.live
+        self._regret += gap[:, 0] * self.running
         self._arm = action
         return self.law.quantile(self._stream.next(), location)
 
@@ -121,7 +121,7 @@ class Relay(hb.Env):
         return {"arm": self._arm, "reward": self.own_reward}
 
     def _transport(self, message):
-        self._t += self.live
+        self._t += self.running
         found, self._left = self._left, message
         return Note(found)
 

@@ -12,7 +12,7 @@ import pytest
 from kinds import weekly_but
 
 import hushbandits as hb
-from hushbandits.bench.declare.catalog import read_toml
+from hushbandits.bench.spec.catalog import read_toml
 from hushbandits.cli.main import main
 
 ROOT = Path(__file__).parents[1]

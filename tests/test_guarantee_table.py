@@ -10,7 +10,7 @@ import pytest
 from kinds import weekly_but
 
 import hushbandits as hb
-from hushbandits.bench.declare.spec import Experiment, Use
+from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.cli.main import main
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.guarantee_table import HEADS
@@ -276,8 +276,8 @@ def test_results_say_what_was_spent():
 def test_the_page_shows_what_was_shown_when_it_was_played(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     experiment = Experiment(
-        name="shown", title="Told", env=Use("DistDP-v0", horizon=300), runs=2,
-        agents=[Use("Dist-DP-SE", epsilon=0.5), Use("Dist-DP-SE", epsilon=2.0)],
+        name="shown", title="Told", env=Component("DistDP-v0", horizon=300), runs=2,
+        agents=[Component("Dist-DP-SE", epsilon=0.5), Component("Dist-DP-SE", epsilon=2.0)],
     )  # fmt: skip
     hb.run(experiment, "o")
     assert main(["report", "o"]) == 0

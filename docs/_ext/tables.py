@@ -13,8 +13,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import hushbandits as hb
-from hushbandits.bench.declare.catalog import modules
-from hushbandits.bench.declare.vocabulary import symbol
+from hushbandits.bench.spec.catalog import modules
+from hushbandits.bench.spec.vocabulary import symbol
+from hushbandits.best_arm.routine import Routine
 from hushbandits.cli import explained
 from hushbandits.cli import main as cli
 from hushbandits.cli.console import assignments
@@ -28,7 +29,6 @@ from hushbandits.envs.rounds.env import Rounds
 from hushbandits.policies.registry import POLICIES
 from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.registry import AGENTS, ENVS, WRAPPERS
-from hushbandits.routines.routine import Routine
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbench import leaderboard
 from hushbench.submission import read
@@ -250,7 +250,7 @@ def reference_numbers():
         saved = json.loads(path.read_text(encoding="utf8"))
         metrics = list(next(iter(saved["lines"].values()))["metrics"])
         rows = [(line, *(shown_number(said["metrics"][m]) for m in metrics)) for line, said in saved["lines"].items()]
-        env = ", ".join([f"`{saved['env']['use']}`", *(f"`{k}={v!r}`" for k, v in saved["env"]["params"].items())])
+        env = ", ".join([f"`{saved['env']['type']}`", *(f"`{k}={v!r}`" for k, v in saved["env"]["params"].items())])
         made += [f"## {path.stem}", f"{saved['title']}: {env}; {saved['runs']} runs, seed {saved['seed']}."]
         made += [table(("line", *metrics), rows), f"`{saved['command']}`"]
     return "\n\n".join(made)

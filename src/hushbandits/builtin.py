@@ -105,10 +105,10 @@ AGENTS = {
     **_in("agents.dubey2020", "Private-UCB", "Byzantine-UCB"),  # covers whole messages, which the paper's does not
     "Private-UCB-exact": _at("agents.dubey2020:PrivateUCB", own_feedback="true"),  # the paper's
     "DP-UCB-INT": _at("baselines.tossou2016:DPUCBInt"),
-    **_in("baselines.alone", "Alone"),
+    **_in("baselines.independent", "Alone"),
     **_in("agents.howson2024", "QuACK"),
     **{f"QuACK-{policy}": _playing("agents.howson2024:QuACK", policy) for policy in POLICIES},
-    **{policy: _playing("baselines.alone:Alone", policy) for policy in POLICIES},
+    **{policy: _playing("baselines.independent:Alone", policy) for policy in POLICIES},
     "coop-UCB": _at("baselines.landgren2016:CoopUCB"),
     **_in("baselines.dubey2020_heavy", "CMP-UCB"),
     "CMP-UCB-leaders": _at("baselines.dubey2020_heavy:CMPUCB", leaders=1),

@@ -297,7 +297,7 @@ def _counts(g: Guarantee, beside: Sequence[Guarantee]) -> str:
         if any(math.isfinite(other.epsilon) for other in beside):
             return "yes, of all that is seen: nothing holds; the other lines are about a part of it"
         return "yes: nothing holds here"
-    if g.alone:
+    if g.single_release:
         return "only of one message by itself: nothing is promised about a run"
     same = sum((other.view, other.adjacency) == (g.view, g.adjacency) for other in beside) if len(beside) > 1 else 1
     return f"one of {same} bounds on the same messages: all hold, take one, never their sum" if same > 1 else "yes"
@@ -308,7 +308,7 @@ def _over_run(g: Guarantee, delta: float) -> tuple[float, float, float, str]:
     if math.isinf(g.epsilon):
         return math.inf, 0.0, math.inf, ""
     if g.run is None:
-        words = "" if g.alone else "all rewards of a participant: nothing adds them up"
+        words = "" if g.single_release else "all rewards of a participant: nothing adds them up"
         return math.inf, 0.0, math.inf, words
     added, its = g.run.times * g.epsilon, min(1.0, g.run.times * g.delta)
     pure = math.inf if g.delta else added

@@ -172,7 +172,7 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
         raise TypeError(
             f"agent {title(agent)!r} is built as {entry.__name__}(m, rng) and takes no parameters: {shown(kwargs)}"
         )
-    from hushbandits.agents.each import PerAgent  # read where one class plays every seat
+    from hushbandits.agents.per_agent import PerAgent  # read where one class plays every seat
 
     return PerAgent(entry)
 
@@ -255,7 +255,7 @@ def make_batched(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper]
 
 def _known_settings(entry: Callable[..., object], given: Mapping[str, object], brought: Iterable[str]) -> Params:
     """Return the parameters in `given` that a team may know before it is built; `brought` names those of wrappers."""
-    known = {*SHOWN, *getattr(entry, "public", ()), *getattr(entry, "settings", ()), *brought}
+    known = {*SHOWN, *getattr(entry, "agent_visible", ()), *getattr(entry, "agent_visible_params", ()), *brought}
     return {name: value for name, value in given.items() if name in known}
 
 
@@ -293,7 +293,7 @@ def assemble(
         if team.setting and setting != team.setting:
             raise ValueError(f"{team.name} plays the {team.setting} setting; {title(env_id)} is {setting}")
         known = _known_settings(entry, {**spec.defaults, **given}, taken)
-        protocol = team.protocol({**known, "mechanism": _mechanism(brought, made)})
+        protocol = team.requirements({**known, "mechanism": _mechanism(brought, made)})
         implied = dict(protocol.env)
         for name, params in protocol.wrappers:  # one that the env's id brings already is set, not doubled
             if name in brought:

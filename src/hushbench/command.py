@@ -114,7 +114,7 @@ def _params(texts: Sequence[str]) -> dict[str, object]:
 
 
 def _play(
-    agents: Sequence[hb.Use], names: Sequence[str], out: Path, options: hb.RunOptions, shard: str | None,
+    agents: Sequence[hb.Component], names: Sequence[str], out: Path, options: hb.RunOptions, shard: str | None,
     submit: Path | None,
 ) -> int:  # fmt: skip
     asked, code = chosen(names), 0

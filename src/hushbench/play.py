@@ -13,7 +13,7 @@ class PlayError(RuntimeError):
     """Raised if an agent fails in some of its runs; all others are saved."""
 
 
-def admit(agent: hb.Use, tasks: Sequence[Task]) -> dict[str, Row]:
+def admit(agent: hb.Component, tasks: Sequence[Task]) -> dict[str, Row]:
     """Build an agent with the env of each task, to see which tasks it can play; nothing is played.
 
     Returns
@@ -59,19 +59,19 @@ def plain(x: float | None) -> float | str | None:
     return x if x is None else "inf" if math.isinf(x) else float(x)
 
 
-def folder(out: Path, agent: hb.Use, names: Sequence[str] = ()) -> Path:
+def folder(out: Path, agent: hb.Component, names: Sequence[str] = ()) -> Path:
     """Return the folder of an agent's rows: one for each choice of tasks, so that an added agent plays alone.
 
     Examples
     --------
-    >>> folder(Path("runs"), hb.Use("own:Server", label="Server looks=3"), ["feedback"]).name
+    >>> folder(Path("runs"), hb.Component("own:Server", label="Server looks=3"), ["feedback"]).name
     'Server_looks_3-feedback'
     """
     return out / (re.sub(r"[^\w.@-]+", "_", "-".join([agent.called, *names])).strip("._") or "agent")
 
 
 def play(
-    agent: hb.Use, tasks: Sequence[Task], out: Path, options: hb.RunOptions, shard: str | None = None
+    agent: hb.Component, tasks: Sequence[Task], out: Path, options: hb.RunOptions, shard: str | None = None
 ) -> dict[str, tuple[Array, dict[str, Array]]]:
     """Play the missing runs of some tasks into a results folder; return its content.
 

@@ -42,9 +42,9 @@ class Submission:
     data: Mapping[str, Any]
 
     @cached_property
-    def agent(self) -> hb.Use:
+    def agent(self) -> hb.Component:
         """Return the agent."""
-        return hb.Use.from_dict(self.data["agent"])
+        return hb.Component.from_dict(self.data["agent"])
 
     @cached_property
     def values(self) -> dict[str, dict[str, Array]]:
@@ -100,7 +100,9 @@ class Submission:
         return Submission({**self.data, "tasks": rows, "scores": scores})
 
 
-def make(agent: hb.Use, rows: Mapping[str, Row], values: Mapping[str, Mapping[str, Array]], command: str) -> Submission:
+def make(
+    agent: hb.Component, rows: Mapping[str, Row], values: Mapping[str, Mapping[str, Array]], command: str
+) -> Submission:
     """Return the submission of an admitted agent with `rows`; ``ValueError`` if runs are missing."""
     versions = {"python": platform.python_version(), "numpy": np.__version__, "hushbandits": hb.__version__}
     header = {"benchmark": NAME, "agent": agent.to_dict(), "source": source(agent), "command": command}
@@ -108,10 +110,10 @@ def make(agent: hb.Use, rows: Mapping[str, Row], values: Mapping[str, Mapping[st
     return Submission({**header, "versions": versions, "seed": SEED, "tasks": played}).recomputed()
 
 
-def source(agent: hb.Use) -> str:
+def source(agent: hb.Component) -> str:
     """Return a digest of the source files of a user-defined agent; empty for a built-in one."""
     task = next(iter(tasks().values()))
-    return hb.source_digests([task.experiment(hb.Use(agent.name, **agent.params))]).get(agent.name, "")
+    return hb.source_digests([task.experiment(hb.Component(agent.name, **agent.params))]).get(agent.name, "")
 
 
 def write(submission: Submission, path: Path) -> None:

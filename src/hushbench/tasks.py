@@ -46,8 +46,8 @@ class Task:
     setting: str
     level: str
     why: str
-    env: hb.Use
-    wrappers: tuple[hb.Use, ...]
+    env: hb.Component
+    wrappers: tuple[hb.Component, ...]
     runs: int
     metric: str
     homes: Mapping[str, str]
@@ -71,7 +71,7 @@ class Task:
             return np.where(np.asarray(values["correct"]) == 1, cost, float(self.env.params["horizon"]))
         return cost
 
-    def experiment(self, agent: hb.Use) -> hb.Experiment:
+    def experiment(self, agent: hb.Component) -> hb.Experiment:
         """Return the task as an experiment of one agent, with the benchmark's seeds.
 
         Raises
@@ -83,7 +83,7 @@ class Task:
         if on is not None and on not in (self.env.name, *self.homes.values()):
             known = ", ".join(dict.fromkeys((self.env.name, *self.homes.values())))
             raise ValueError(f"{agent.name}@{on}: {self.name} is played on {known}")
-        one = hb.Use(agent.name, label=agent.called, on=None if on == self.env.name else on, **agent.params)
+        one = hb.Component(agent.name, label=agent.called, on=None if on == self.env.name else on, **agent.params)
         return hb.Experiment(
             name=f"{NAME}-{self.name}", title=self.why, env=self.env, wrappers=self.wrappers, agents=[one],
             runs=self.runs, seed_group=NAME, checkpoints=(), metrics=self.metrics,
@@ -96,7 +96,7 @@ def tasks() -> dict[str, Task]:
     table = tomllib.loads((DATA / "tasks.toml").read_text(encoding="utf-8"))
     found = {}
     for row in table["tasks"]:
-        env, wrappers = hb.Use.from_dict(row["env"]), tuple(map(hb.Use.from_dict, row.get("wrappers", ())))
+        env, wrappers = hb.Component.from_dict(row["env"]), tuple(map(hb.Component.from_dict, row.get("wrappers", ())))
         metric, homes = table["costs"][row["setting"]], table["homes"] if row["setting"] == "feedback" else {}
         parts = {"env": env, "wrappers": wrappers, "runs": table["runs"], "metric": metric, "homes": homes}
         found[row["name"]] = Task(**(row | parts))
@@ -147,7 +147,7 @@ def absent() -> dict[str, tuple[str, str]]:
     return {name: (row["why"], row["shown"]) for name, row in table["agents"].items()}
 
 
-def entry(text: str, params: Mapping[str, Any]) -> hb.Use:
+def entry(text: str, params: Mapping[str, Any]) -> hb.Component:
     """Return the agent of ``NAME`` or ``NAME@ENV``, with its parameters in its label.
 
     Examples
@@ -157,5 +157,5 @@ def entry(text: str, params: Mapping[str, Any]) -> hb.Use:
     """
     name, at, on = text.rpartition("@") if "@" in text else (text, "", None)
     short = name.rpartition(":")[2] if not name.startswith("sb3:") else name
-    stated = " ".join(f"{key}={value}" for key, value in hb.Use(name, **params).params.items())  # 1.0 as 1
-    return hb.Use(name, label=" ".join(filter(None, (f"{short}{at}{on or ''}", stated))), on=on, **params)
+    stated = " ".join(f"{key}={value}" for key, value in hb.Component(name, **params).params.items())  # 1.0 as 1
+    return hb.Component(name, label=" ".join(filter(None, (f"{short}{at}{on or ''}", stated))), on=on, **params)

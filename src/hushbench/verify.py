@@ -70,12 +70,12 @@ def verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | N
     return shard, numbers
 
 
-def _trusted(path: Path, submission: Submission, agent: str | None) -> hb.Use:
+def _trusted(path: Path, submission: Submission, agent: str | None) -> hb.Component:
     """Return the agent: a registered one, or the one that the caller names, if its source digest agrees."""
     said = submission.agent
     if agent is None and said.name not in hb.list_agents():
         raise ValueError(f"{path} names {said.name!r}, which is not built-in: name it with --agents if you trust it")
-    use = hb.Use(entry(agent or said.name, {}).name, label=said.label, on=said.on, **said.params)
+    use = hb.Component(entry(agent or said.name, {}).name, label=said.label, on=said.on, **said.params)
     if (here := source(use)) != (there := submission.data["source"]):
         raise Refuted(f"{path}: source={there!r}, and {use.name} has {here!r} here: other code, or edited")
     return use

@@ -11,7 +11,9 @@ ID = "hushbandits/Bandit-v0"
 
 
 @pytest.mark.parametrize("render_mode", [None, "ansi", "rgb_array"])
-@pytest.mark.parametrize("kwargs", [{}, {"means": [0.2, 0.8], "actions": "multidiscrete"}, {"rewards": "gaussian"}])
+@pytest.mark.parametrize(
+    "kwargs", [{}, {"means": [0.2, 0.8], "action_format": "multidiscrete"}, {"rewards": "gaussian"}]
+)
 def test_gymnasium_finds_nothing(render_mode, kwargs):
     env = gymnasium.make(ID, render_mode=render_mode, **kwargs)
     check_env(env.unwrapped)

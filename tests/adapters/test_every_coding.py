@@ -19,8 +19,8 @@ every = pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 @pytest.mark.filterwarnings("ignore:Action space for each agent probably should be")  # advice of PettingZoo
 @pytest.mark.parametrize("actions", CODINGS)
 def test_pettingzoo_finds_nothing_however_actions_are_written(env_id, actions):
-    parallel_api_test(hb.make(env_id, actions=actions, **small(env_id)), num_cycles=30)
-    api_test(hb.make_aec(env_id, actions=actions, **small(env_id)), num_cycles=30)
+    parallel_api_test(hb.make(env_id, action_format=actions, **small(env_id)), num_cycles=30)
+    api_test(hb.make_aec(env_id, action_format=actions, **small(env_id)), num_cycles=30)
 
 
 @each_once
@@ -28,7 +28,7 @@ def test_pettingzoo_finds_nothing_however_actions_are_written(env_id, actions):
 @pytest.mark.parametrize("actions", CODINGS)
 def test_a_vector_env_resets_as_its_mode_says(env_id, actions):
     for mode in AutoresetMode:
-        env = hb.make_vec(env_id, 2, actions=actions, autoreset=mode, **small(env_id))
+        env = hb.make_vec(env_id, 2, action_format=actions, autoreset=mode, **small(env_id))
         assert env.metadata["autoreset_mode"] is mode
         seen, infos = env.reset(seed=0)
         env.action_space.seed(0)

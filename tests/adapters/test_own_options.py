@@ -45,11 +45,11 @@ class Recent(NetworkTask):
 
 
 class Shown(CoopNetwork):
-    learner = Recent
+    rl_task = Recent
 
 
 class Clashing(CoopNetwork):
-    learner = Recent
+    rl_task = Recent
 
     def __init__(self, *, window=1, **rest):
         super().__init__(**rest)
@@ -117,10 +117,10 @@ def test_a_training_from_the_shell_keeps_it_and_its_setting(tmp_path, monkeypatc
         "    def __init__(self, core, *, extra=1, **options):\n"
         "        self._extra = extra\n        super().__init__(core, **options)\n"
         "    def _parts(self):\n        return {**super()._parts(), 'extra': (self._extra, 0.0, 1.0)}\n"
-        "class Env(CoopNetwork):\n    learner, setting = Longer, 'elsewhere'\n"
+        "class Env(CoopNetwork):\n    rl_task, setting = Longer, 'elsewhere'\n"
     )
     given = {**SHORT, "hyper": HYPER["ppo"], "env": NET}
-    train("own_recent:Env", tmp_path / "a", task={"extra": 3, "price": {"messages": 0.1}}, **given)
+    train("own_recent:Env", tmp_path / "a", task={"extra": 3, "cost_coefficients": {"messages": 0.1}}, **given)
     assert (read(tmp_path / "a").options, read(tmp_path / "a").setting) == ({"extra": 3}, "elsewhere")
     last = json.loads((tmp_path / "a" / "card.json").read_text())["training"]["curve"][-1]
     found = hb.evaluate("own_recent:Env", f"sb3:{tmp_path / 'a'}", runs=2, env={**NET, "permute_arms": True})

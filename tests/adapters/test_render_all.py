@@ -42,7 +42,7 @@ def test_every_mode_of_every_env(env_id):
     np.testing.assert_array_equal(begun(env_id).render(), image)  # another object in the same state
     env.render_mode = "ansi"
     name, *lines = env.render().splitlines()
-    assert name.startswith(f"{env_id} · {env.core.clock} ")
+    assert name.startswith(f"{env_id} · {env.core.time_unit} ")
     assert lines
     assert max(map(len, lines)) < 200
     env.render_mode = "human"

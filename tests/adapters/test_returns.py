@@ -14,10 +14,10 @@ RUNS = 32
 def played(id, choose, seed=0, wrappers=(), **kwargs):
     """Return every run's return by agent, and the final metrics; `choose(rng, t, shape)` gives native actions."""
     core = learners_core(id, RUNS, wrappers, None, {"permute_arms": False, **kwargs})
-    rows, rng = Rows(core, actions="multidiscrete"), np.random.default_rng(seed)
+    rows, rng = Rows(core, action_format="multidiscrete"), np.random.default_rng(seed)
     rows.reset(seed)
     total, t = np.zeros((RUNS, core.n_agents)), 0
-    while core.live.any():
+    while core.running.any():
         total += rows.step(choose(rng, t, (RUNS, core.n_agents))).reward
         t += 1
     return total, core.metrics()
@@ -98,7 +98,7 @@ def test_a_price_is_paid_when_it_is_spent():
     plain, dear = (
         played("CoopNetwork-v0", lambda rng, t, shape: np.zeros((*shape, 1), int), n_agents=3, horizon=5)[0],
         Rows(learners_core("CoopNetwork-v0", RUNS, (), None, {"permute_arms": False, "n_agents": 3, "horizon": 5}),
-             price={"messages": 0.25}, actions="multidiscrete"),
+             cost_coefficients={"messages": 0.25}, action_format="multidiscrete"),
     )  # fmt: skip
     dear.reset(0)
     paid, before = np.zeros((RUNS, 3)), np.zeros(RUNS)
@@ -110,11 +110,11 @@ def test_a_price_is_paid_when_it_is_spent():
     np.testing.assert_allclose(plain - paid, 0.25 * np.repeat(before[:, None], 3, 1))
     dear.reset(rows=np.array([3]))  # a new episode has no cost
     assert (dear.step(np.zeros((RUNS, 3, 1), int)).reward[3] >= -0.25 * dear.core.metrics()["messages"][3] - 1e-9).all()
-    ledger = Rows(learners_core("DistDP-v0", 2, (), None, {"horizon": 64}), price={"epsilon": 1.0})
+    ledger = Rows(learners_core("DistDP-v0", 2, (), None, {"horizon": 64}), cost_coefficients={"epsilon": 1.0})
     free = Rows(learners_core("DistDP-v0", 2, (), None, {"horizon": 64}))
     ledger.reset(0), free.reset(0)
     total = np.zeros((2, 1))
-    while free.core.live.any():
+    while free.core.running.any():
         action = np.full((2, 1), 4)
         total += free.step(action).reward - ledger.step(action).reward
     np.testing.assert_allclose(total[:, 0], ledger.core.metrics()["epsilon"])

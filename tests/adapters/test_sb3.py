@@ -126,9 +126,9 @@ def test_options_of_a_reset_are_refused():
 
 
 def test_what_is_oracle_says_so_in_every_info():
-    venv = make_sb3("DistDP-v0", 2, reward="oracle", **BLOCKS)
+    venv = make_sb3("DistDP-v0", 2, reward_source="oracle", **BLOCKS)
     venv.reset()
-    assert [info["reward"] for info in venv.step(np.zeros(4, int))[3]] == ["oracle"] * 4
+    assert [info["reward_source"] for info in venv.step(np.zeros(4, int))[3]] == ["oracle"] * 4
 
 
 def test_the_librarys_wrappers_go_around(tmp_path):

@@ -27,7 +27,7 @@ CODED = [(id, actions) for id in GAMES for actions in ("discrete", "multidiscret
 @pytest.mark.parametrize(("id", "actions"), CODED)
 def test_samples_within_the_mask_are_actions_and_the_rest_is_void(id, actions):
     """Actions of an agent with one unmasked choice have no effect; masked samples lie in the space."""
-    view = hb.make(id, actions=actions, info="metrics", **GAMES[id])
+    view = hb.make(id, action_format=actions, metrics_in_info=True, **GAMES[id])
     space = view.action_space("agent_0")
     _, infos = view.reset(seed=1)
     while view.agents:
@@ -39,7 +39,7 @@ def test_samples_within_the_mask_are_actions_and_the_rest_is_void(id, actions):
             assert view.action_space(agent).contains(played[agent])
         assert view.task.mask().shape == (1, len(view.agents), choices(space))
         if view.core.setting == "exploration":
-            void = [m for m in range(4) if m != view.task.obs.who[0, 0]]
+            void = [m for m in range(4) if m != view.task.obs.active_agents[0, 0]]
             own = view.core.book.sent.copy()
             *_, infos = view.step(played)
             assert (view.core.book.sent == own)[0, void].all()
@@ -53,11 +53,11 @@ def test_samples_within_the_mask_are_actions_and_the_rest_is_void(id, actions):
 def test_one_game_however_it_is_written(seed, id):
     """A discrete action equals its native form: the same rewards, observations and metrics."""
     env = {**GAMES[id], "permute_arms": True}
-    one, two = (hb.make_batched(id, 3, **env).task(actions=actions) for actions in ("discrete", "native"))
+    one, two = (hb.make_batched(id, 3, **env).task(action_format=actions) for actions in ("discrete", "native"))
     one.reset(seed), two.reset(seed)
     one.observe(), two.observe()
     rng = np.random.default_rng(seed)
-    while one.obs.live.any():
+    while one.obs.running.any():
         mask = one.mask()
         action = (rng.random(mask.shape) * mask).argmax(-1)
         native = written(one, action)  # before the observation moves on
@@ -107,7 +107,9 @@ def test_an_agent_may_be_shown_who_it_is():
     {"rewards": "gaussian", "means": [-3.0, 0.0, 50.0]}, {"wrappers": ["Huber"]}, {"wrappers": ["LocalLaplace"]},
 ])  # fmt: skip
 def test_what_has_no_bounds_is_squashed_or_shown_as_it_is(kwargs):
-    shown, plain = (hb.make("CoopNetwork-v0", normalize=n, n_agents=3, horizon=9, **kwargs) for n in (True, False))
+    shown, plain = (
+        hb.make("CoopNetwork-v0", squash_unbounded=n, n_agents=3, horizon=9, **kwargs) for n in (True, False)
+    )
     box, raw = shown.observation_space("agent_0"), plain.observation_space("agent_0")
     assert (box.low >= -1).all()
     assert (box.high <= 1).all()
@@ -125,10 +127,10 @@ def test_what_has_no_bounds_is_squashed_or_shown_as_it_is(kwargs):
 @pytest.mark.parametrize("graph", ["path", "complete", "erdos-renyi"])
 def test_slots_show_every_message_that_arrived(wrappers, graph):
     env = {"n_agents": 5, "horizon": 8, "graph": graph, "means": [0.9, 0.2, 0.1]}
-    view = hb.make("CoopNetwork-v0", wrappers=wrappers, observation="slots", normalize=False, **env)
+    view = hb.make("CoopNetwork-v0", wrappers=wrappers, observe_messages=True, squash_unbounded=False, **env)
     view.reset(seed=3)
-    heard, talk = [], view.core.talk
-    view.core.talk = lambda message=None: heard.append(talk(message)) or heard[-1]
+    heard, talk = [], view.core.communicate
+    view.core.communicate = lambda message=None: heard.append(talk(message)) or heard[-1]
     rng = np.random.default_rng(0)
     while view.agents:
         observations, *_ = view.step({agent: int(rng.integers(3)) for agent in view.agents})
@@ -148,7 +150,7 @@ def test_slots_show_every_message_that_arrived(wrappers, graph):
 def test_bits_beside_the_report_are_a_multidiscrete_action():
     said = {"bit": hb.Field(dtype="?"), "code": hb.Field((2,), "?")}
     given = {"n_agents": 3, "graph": "complete", "horizon": 5, "extra_fields": said}
-    several, native = hb.make("CoopNetwork-v0", **given), hb.make("CoopNetwork-v0", actions="native", **given)
+    several, native = hb.make("CoopNetwork-v0", **given), hb.make("CoopNetwork-v0", action_format="native", **given)
     assert str(several.action_space("agent_0")) == "MultiDiscrete([10  2  2  2])"
     assert isinstance(native.action_space("agent_0"), spaces.Dict)
     several.reset(seed=0), native.reset(seed=0)
@@ -190,7 +192,7 @@ def test_a_team_that_looks_through_the_face_sees_what_a_learner_sees(id):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         face = EnvView(core)
-        other = face.learner(face, agent_id=True)
+        other = face.rl_task(face, agent_id=True)
     other.begin(task.obs)
     rng = np.random.default_rng(0)
     np.testing.assert_array_equal(task.observe(), other.observe())
@@ -198,7 +200,7 @@ def test_a_team_that_looks_through_the_face_sees_what_a_learner_sees(id):
     task.words = lambda action: (other.words(action), words(action))[1]
     task.pulled = lambda obs: (other.pulled(obs), setattr(other, "obs", obs), pulled(obs))
     task.heard = lambda obs: (other.heard(obs), setattr(other, "obs", obs), heard(obs))
-    while task.obs.live.any():
+    while task.obs.running.any():
         mask = task.mask()
         np.testing.assert_array_equal(mask, other.mask())
         action = (rng.random(mask.shape) * mask).argmax(-1)

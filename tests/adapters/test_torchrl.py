@@ -22,7 +22,7 @@ from torchrl.envs import ActionMask, EnvBase, SerialEnv, TransformedEnv, check_e
 NET = {"n_agents": 4, "horizon": 6}
 CODINGS = ("discrete", "multidiscrete", "native")
 EXTRA = {"bit": hb.Field(dtype="?"), "code": hb.Field((3,), "f4")}
-EVERY = [(env_id, {"actions": coding}) for env_id in hb.list_envs() for coding in CODINGS]
+EVERY = [(env_id, {"action_format": coding}) for env_id in hb.list_envs() for coding in CODINGS]
 EVERY += [
     ("CoopNetwork-v0", {"extra_fields": {"bits": hb.Field((2,), "?")}}),
     ("CoopNetwork-v0", {"extra_fields": EXTRA}),
@@ -62,7 +62,8 @@ def test_torchrl_finds_nothing(env_id, options):
 @pytest.mark.parametrize("coding", CODINGS[:2])
 def test_the_mask_is_the_one_that_torchrl_samples_with(env_id, coding):
     env = TransformedEnv(
-        made(env_id, actions=coding), ActionMask(action_key=("agents", "action"), mask_key=("agents", "action_mask"))
+        made(env_id, action_format=coding),
+        ActionMask(action_key=("agents", "action"), mask_key=("agents", "action_mask")),
     )
     played = sampled(env, 12)
     mask, action = played["agents", "action_mask"], played["agents", "action"]

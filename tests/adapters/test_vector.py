@@ -21,16 +21,16 @@ VOTING = {"n_agents": 8, "n_arms": 3, "threshold": 1, "horizon": 12}
 CASES = [
     *((env_id, small(env_id), ()) for env_id in hb.list_envs()),
     ("CoopNetwork-v0", {"n_agents": 4, "horizon": 5, "graph": "erdos-renyi", "edge_probability": 0.6}, ()),
-    ("CoopNetwork-v0", {"n_agents": 3, "horizon": 5, "observation": "slots"}, (Huber(0.2), Loss(0.2))),
+    ("CoopNetwork-v0", {"n_agents": 3, "horizon": 5, "observe_messages": True}, (Huber(0.2), Loss(0.2))),
     ("CoopNetwork-v0", {"n_agents": 3, "horizon": 4, "extra_fields": {"bit": Field(dtype="?")}}, ()),
     ("CoopNetwork-v0", {"n_agents": 3, "horizon": 4, "extra_fields": {"code": Field((2,), "f4")}}, ()),
-    ("DPMASE-v0", {**VOTING, "actions": "multidiscrete"}, (Loss(0.3),)),
-    ("DPMASE-v0", {**VOTING, "actions": "native"}, (SecAgg(batch_window=3),)),
+    ("DPMASE-v0", {**VOTING, "action_format": "multidiscrete"}, (Loss(0.3),)),
+    ("DPMASE-v0", {**VOTING, "action_format": "native"}, (SecAgg(batch_window=3),)),
     ("DecentralizedExploration-v0", {**VOTING, "agent_id": True}, ()),
-    ("LocalDP-v0", {"n_agents": 2, "horizon": 40, "price": {"epsilon": 0.1}}, (Loss(0.1),)),
+    ("LocalDP-v0", {"n_agents": 2, "horizon": 40, "cost_coefficients": {"epsilon": 0.1}}, (Loss(0.1),)),
 ]
 by_case = [f"{i}-{id}" for i, (id, *_) in enumerate(CASES)]
-TASK = ("actions", "agent_id", "observation", "price")
+TASK = ("action_format", "agent_id", "observe_messages", "cost_coefficients")
 
 
 class Alone:
@@ -51,7 +51,7 @@ class Alone:
 
     def step(self, action):
         reward = self.task.step(action)
-        over = not self.task.obs.live[0]
+        over = not self.task.obs.running[0]
         if over:
             reward = reward + self.task.final_reward()[:, None]
         return self.task.observe()[0], reward[0], over, over and bool(self.task.solved()[0])
@@ -202,10 +202,10 @@ def test_statistics_of_runs_that_are_started_by_hand():
 
 
 def test_what_every_info_says_and_how_it_looks():
-    env = make_vec("DistDP-v0", 2, n_agents=2, reward="oracle", render_mode="ansi")
+    env = make_vec("DistDP-v0", 2, n_agents=2, reward_source="oracle", render_mode="ansi")
     infos = env.reset(seed=0)[1]
-    assert set(infos["reward"]) == {"oracle"}
-    assert infos["_reward"].all()
+    assert set(infos["reward_source"]) == {"oracle"}
+    assert infos["_reward_source"].all()
     assert env.render()[0].startswith("DistDP-v0 · run 1 of 2 · users 0 of")
     assert env.state().shape == (2, 2 * env.single_observation_space.shape[0])
     picture = make_vec("CoopNetwork-v0", 2, n_agents=2, render_mode="rgb_array")

@@ -59,11 +59,16 @@ def test_pettingzoo_finds_nothing(env_id, wrappers, two_phase):
 
 def test_wrap_adds_behind_what_was_given_and_before_the_ids_own():
     names = lambda env: [w.name for w in getattr(env, "core", env).wrappers]  # noqa: E731
-    env = hb.make("DistDP-v0", wrappers=[Huber(0.1)], horizon=64, two_phase=True, max_cycles=7, reward="oracle")
+    env = hb.make("DistDP-v0", wrappers=[Huber(0.1)], horizon=64, two_phase=True, max_cycles=7, reward_source="oracle")
     more = hb.wrap(env, Loss(0.1))
     assert names(more) == ["Huber", "Loss", "DiscreteLaplace", "SecAgg"]
     assert names(env) == ["Huber", "DiscreteLaplace", "SecAgg"]
-    assert (more.two_phase, more.max_cycles, more.options, more.core.horizon) == (True, 7, {"reward": "oracle"}, 64)
+    assert (more.two_phase, more.max_cycles, more.options, more.core.horizon) == (
+        True,
+        7,
+        {"reward_source": "oracle"},
+        64,
+    )
     assert names(hb.wrap(hb.wrap(env, Loss(0.1)), Loss(0.2, name="again"))) == [
         "Huber", "Loss", "again", "DiscreteLaplace", "SecAgg"
     ]  # fmt: skip

@@ -15,10 +15,10 @@ FEW = {"DPMASE-v0": {"threshold": 1}}
 def test_action_spaces():
     spaces = {"discrete": "Discrete(4)", "multidiscrete": "MultiDiscrete([2 2 2 2 2 2])", "native": "MultiBinary(6)"}
     for actions, space in spaces.items():
-        assert str(hb.make("DPMASE-v0", means=[0.5, 0.4, 0.1], actions=actions).action_space("agent_0")) == space
+        assert str(hb.make("DPMASE-v0", means=[0.5, 0.4, 0.1], action_format=actions).action_space("agent_0")) == space
     assert str(hb.make("CoopNetwork-v0").action_space("agent_0")) == "Discrete(10)"
     for horizon, powers in ((1, 1), (1000, 10), (1023, 10), (1024, 11)):
-        space = hb.make("DistDP-v0", horizon=horizon, n_arms=4, actions="multidiscrete").action_space("agent_0")
+        space = hb.make("DistDP-v0", horizon=horizon, n_arms=4, action_format="multidiscrete").action_space("agent_0")
         assert space.nvec.tolist() == [4, powers]
 
 
@@ -86,7 +86,9 @@ def test_an_episode_can_be_cut_at_any_time():
 
 @pytest.mark.parametrize("env_id", ["DPMASE-v0", "CoopNetwork-v0", "DistDP-v0"])
 def test_what_was_returned_belongs_to_the_caller(env_id):
-    env, twin = (hb.make(env_id, n_agents=3, max_cycles=6, actions="native", **FEW.get(env_id, {})) for _ in range(2))
+    env, twin = (
+        hb.make(env_id, n_agents=3, max_cycles=6, action_format="native", **FEW.get(env_id, {})) for _ in range(2)
+    )
     observations, infos = env.reset(seed=0)
     twin.reset(seed=0)
     for step in range(1, 7):
@@ -110,7 +112,7 @@ def test_what_was_returned_belongs_to_the_caller(env_id):
 
 def test_an_agent_sees_all_the_votes_it_has_cast():
     env = hb.make(
-        "DPMASE-v0", n_agents=1, threshold=1, vote_rule=">=", actions="native", termination="horizon", horizon=50
+        "DPMASE-v0", n_agents=1, threshold=1, vote_rule=">=", action_format="native", termination="horizon", horizon=50
     )
     env.reset(seed=0)
     for arm, expected in ((2, [2]), (7, [2, 7]), (2, [2, 7])):
@@ -126,7 +128,7 @@ def test_an_agent_sees_all_the_votes_it_has_cast():
     ("env_id", "bad"), [("CoopNetwork-v0", 10), ("DPMASE-v0", np.zeros(19, np.int8)), ("DistDP-v0", np.array([0, 20]))]
 )
 def test_an_action_outside_its_space_changes_nothing(env_id, bad):
-    env, twin = (hb.make(env_id, n_agents=3, actions="native", **FEW.get(env_id, {})) for _ in range(2))
+    env, twin = (hb.make(env_id, n_agents=3, action_format="native", **FEW.get(env_id, {})) for _ in range(2))
     env.reset(seed=0)
     twin.reset(seed=0)
     actions = act(env)
@@ -138,7 +140,7 @@ def test_an_action_outside_its_space_changes_nothing(env_id, bad):
 
 
 def test_actions_may_be_spelled_in_any_way_their_space_contains():
-    env = hb.make("DPMASE-v0", n_agents=2, threshold=1, actions="native")
+    env = hb.make("DPMASE-v0", n_agents=2, threshold=1, action_format="native")
     env.reset(seed=0)
     env.step({"agent_0": [1] * 20, "agent_1": np.ones(20)})
     assert env.core.t[0] == 1

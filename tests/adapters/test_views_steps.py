@@ -46,18 +46,18 @@ def script(env, team, seeds):
     obs = env.reset(seeds)
     team.reset(env, own_streams(env, team))
     rounds = []
-    while obs.live.any():
-        live, action = bool(obs.live[0]), team.act(obs)
+    while obs.running.any():
+        live, action = bool(obs.running[0]), team.act(obs)
         arms = tuple(part[:1].copy() for part in action) if isinstance(action, tuple) else action[:1].copy()
-        who = obs.who[0].copy()
+        who = obs.active_agents[0].copy()
         obs = env.pull(action)
         reward = None if obs.reward is None else obs.reward[:1].copy()
-        said = team.speak(obs.reward)
+        said = team.compose(obs.reward)
         votes = said["vote"][:1].copy() if said and "vote" in said else None
-        obs = env.talk(said)
+        obs = env.communicate(said)
         if live:
             rounds.append((who, arms, reward, votes, {k: v[:1] for k, v in slots(obs.inbox).items()}))
-        team.hear(obs.inbox)
+        team.receive(obs.inbox)
     return rounds
 
 
@@ -67,11 +67,13 @@ def test_two_phases_replay_a_row_of_a_batch(case, monkeypatch):
     batch, team = build(env_id, agent, 3, env, agent_kwargs, wrappers)
     rounds = script(batch, team, 11)
     name, kwargs, given = batch.spec
-    view = hb.make(name, wrappers=given, two_phase=True, **{**kwargs, "actions": "native", "normalize": False})
+    view = hb.make(
+        name, wrappers=given, two_phase=True, **{**kwargs, "action_format": "native", "squash_unbounded": False}
+    )
     k, setting = batch.n_arms, batch.setting
     heard, kind = [], type(view.core)
-    talk = kind.talk  # set on the class: on the object it would be a user's hook, which invalidates guarantees
-    monkeypatch.setattr(kind, "talk", lambda core, message=None: heard.append(talk(core, message)) or heard[-1])
+    talk = kind.communicate  # set on the class: on the object it would be a user's hook, which invalidates guarantees
+    monkeypatch.setattr(kind, "communicate", lambda core, message=None: heard.append(talk(core, message)) or heard[-1])
     view.reset(seed=11)
     pulls = np.zeros((batch.n_agents, k))
     served = np.zeros((1, batch.n_agents), int)
@@ -145,7 +147,7 @@ def test_a_merged_step_is_a_round_of_the_core(case):
         assert {o[view.layout["acts"]].item() for o in observations.values()} <= {0, 1}
         actions = {agent: view.action_space(agent).sample(infos[agent]["action_mask"]) for agent in view.agents}
         action = np.array([list(actions.values())])
-        earned = task.pull(action) + task.talk(action)
+        earned = task.pull(action) + task.communicate(action)
         observations, paid, ends, cuts, infos = view.step(actions)
         assert list(paid.values()) == earned[0].tolist()
         total += earned[0]
@@ -158,7 +160,7 @@ def test_a_merged_step_is_a_round_of_the_core(case):
 
 
 def exploration(**kwargs):
-    given = {"n_agents": 4, "horizon": 10, "threshold": 0, "actions": "native", "permute_arms": False, **kwargs}
+    given = {"n_agents": 4, "horizon": 10, "threshold": 0, "action_format": "native", "permute_arms": False, **kwargs}
     view = hb.make("DPMASE-v0", **given)
     observations, _ = view.reset(seed=2)
     return view, observations
@@ -175,7 +177,7 @@ def test_merged_exploration_names_who_acts_and_speaks():
     voted = set()
     for _ in range(9):
         (actor,) = flagged(view, observations, "acts")
-        assert actor == f"agent_{obs.who[0, 0]}"
+        assert actor == f"agent_{obs.active_agents[0, 0]}"
         assert flagged(view, observations, "speaks") == [actor]
         arms = np.random.default_rng(3).random(20) < 0.5
         actions = {agent: np.ones(20, np.int8) for agent in view.agents}  # without effect, except the active agent's
@@ -186,7 +188,7 @@ def test_merged_exploration_names_who_acts_and_speaks():
         mean = observations[actor][view.layout["own_mean"]]
         assert set(paid.values()) == {-0.1}
         assert ((mean > 0) <= (arms[:10] & (reward >= 0))).all()
-        obs = uniforms.talk()
+        obs = uniforms.communicate()
     seen = {agent for agent, o in observations.items() if o[view.layout["own_votes"]][2] == 1}
     assert seen == voted
     assert view.core.votes[0].tolist() == [0, 0, len(voted), *[0] * 7]
@@ -223,12 +225,12 @@ def test_exploration_ends_when_everyone_has_left_and_at_its_horizon():
 
 
 def test_oracle_rewards_are_the_true_means_and_labelled():
-    view = hb.make("DistDP-v0", horizon=40, n_agents=2, n_arms=3, reward="oracle", actions="native")
+    view = hb.make("DistDP-v0", horizon=40, n_agents=2, n_arms=3, reward_source="oracle", action_format="native")
     _, infos = view.reset(seed=0)
-    assert infos["agent_1"]["reward"] == "oracle"
+    assert infos["agent_1"]["reward_source"] == "oracle"
     _, rewards, _, _, infos = view.step({"agent_0": np.array([2, 5]), "agent_1": np.array([1, 5])})
     assert list(rewards.values()) == (view.core.means[0, [2, 1]] * (32 / 40)).tolist()
-    assert infos["agent_1"]["reward"] == "oracle"
+    assert infos["agent_1"]["reward_source"] == "oracle"
     _, rewards, _, cuts, _ = view.step({"agent_0": np.array([0, 2]), "agent_1": np.array([0, 3])})
     assert not any(cuts.values())  # agent_0 still has four users
     _, rewards, _, cuts, _ = view.step({"agent_0": np.array([1, 3]), "agent_1": np.array([0, 0])})

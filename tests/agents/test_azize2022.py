@@ -13,7 +13,7 @@ from hushbandits.agents import azize2022_theory as theory
 from hushbandits.agents.azize2022 import AdaPUCB
 from hushbandits.audits.cases import Budget, Case, home
 from hushbandits.audits.suite import acted, actions
-from hushbandits.envs.feedback.cohort import BlockInbox
+from hushbandits.envs.feedback.users import BlockInbox
 from hushbandits.experiments import azize2022 as declared
 from hushbandits.policies.kl import kl
 from hushbandits.wrappers.loss import Loss
@@ -27,14 +27,14 @@ def episodes(env, team, seed):
     found = [[] for _ in range(env.runs)]
     obs = env.reset(seed)
     team.reset(env, own_streams(env, team))
-    while obs.live.any():
-        live, (arm, _) = obs.live.copy(), team.act(obs)
+    while obs.running.any():
+        live, (arm, _) = obs.running.copy(), team.act(obs)
         before = env.served.copy()
         obs = env.pull((arm, _))
         for r in np.flatnonzero(live):
             found[r].append((int(arm[r, 0]), int((env.served - before)[r, 0])))
-        obs = env.talk(team.speak(obs.reward))
-        team.hear(obs.inbox)
+        obs = env.communicate(team.compose(obs.reward))
+        team.receive(obs.inbox)
     return found
 
 
@@ -81,7 +81,7 @@ def test_what_is_lost_whole_is_asked_for_again_and_survivors_count():
 
     def hears(n, total, arrived=True):
         arm, asked = (x.item() for x in team.act(obs))
-        team.hear(BlockInbox(np.array([[total]]), np.array([[n]]), np.array([[arrived]])))
+        team.receive(BlockInbox(np.array([[total]]), np.array([[n]]), np.array([[arrived]])))
         return arm, asked
 
     assert [hears(0, 0.0, False), hears(1, 1e6), hears(0, 0.0, False), hears(1, 0.0)] == [

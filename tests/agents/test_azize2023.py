@@ -12,8 +12,8 @@ import hushbandits as hb
 from hushbandits.agents.azize2023 import AdaPTT
 from hushbandits.audits.cases import Budget, Case, home
 from hushbandits.audits.suite import actions, chosen
+from hushbandits.best_arm.top_two import top_two_threshold
 from hushbandits.core.random.streams import spawn_seeds
-from hushbandits.routines.top_two import top_two_threshold
 
 MEANS = (0.1, 0.85, 0.5, 0.3)
 
@@ -22,12 +22,12 @@ def by_phases(env, team, seeds):
     """Return the arms of every run's rounds, −1 after the end."""
     obs, found = env.reset(seeds), []
     team.reset(env, own_streams(env, team))
-    while obs.live.any():
+    while obs.running.any():
         arms = team.act(obs)
-        found.append(np.where(obs.live & arms[:, 0].any(1), arms[:, 0].argmax(1), -1))
+        found.append(np.where(obs.running & arms[:, 0].any(1), arms[:, 0].argmax(1), -1))
         obs = env.pull(arms)
-        obs = env.talk(team.speak(obs.reward))
-        team.hear(obs.inbox)
+        obs = env.communicate(team.compose(obs.reward))
+        team.receive(obs.inbox)
     return np.stack(found, 1)
 
 

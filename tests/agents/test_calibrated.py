@@ -6,10 +6,10 @@ from helpers import own_streams
 from kinds import each_once
 
 import hushbandits as hb
-from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.report.tables import summaries
 from hushbandits.bench.runner.configuration import configurations
-from hushbandits.routines.successive import batch_radius
+from hushbandits.bench.spec.experiment import Component, Experiment
+from hushbandits.best_arm.successive import batch_radius
 from hushbandits.wrappers.central_dp import CentralLaplace
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
 from hushbandits.wrappers.secagg import SecAgg
@@ -154,9 +154,9 @@ def test_no_number_changes_where_the_radius_is_the_mechanisms():
 
 def test_the_mark_is_in_every_name_and_row(tmp_path):
     experiment = Experiment(
-        name="marked", title="Marked", env=Use("LocalDP-v0", **SMALL), runs=2,
-        agents=[Use("LDP-SE"), Use("Dist-DP-SE", require_calibrated=False), Use("Dist-DP-SE", label="bold",
-        require_calibrated=False)],
+        name="marked", title="Marked", env=Component("LocalDP-v0", **SMALL), runs=2,
+        agents=[Component("LDP-SE"), Component("Dist-DP-SE", require_calibrated=False),
+                Component("Dist-DP-SE", label="bold", require_calibrated=False)],
     )  # fmt: skip
     assert experiment.lines() == ["LDP-SE", "Dist-DP-SE (uncalibrated)", "bold (uncalibrated)"]
     store = hb.run(experiment, tmp_path / "o").store

@@ -10,7 +10,7 @@ from scipy import stats
 from twins_chowdhury import naive_binary, naive_central, naive_distributed
 
 import hushbandits as hb
-from hushbandits.envs.feedback.cohort import BlockInbox
+from hushbandits.envs.feedback.users import BlockInbox
 from hushbandits.privacy.plans import distributed_pure, local_pure
 from hushbandits.wrappers.loss import Loss
 
@@ -123,7 +123,7 @@ def test_a_phase_counts_as_many_users_as_its_shortest_block():
     yes, no = np.array([[True]]), np.array([[False]])
 
     def hears(n, arrived=yes):
-        team.hear(BlockInbox(np.array([[0.5 * n]]), np.array([[n]]), arrived))
+        team.receive(BlockInbox(np.array([[0.5 * n]]), np.array([[n]]), arrived))
         return team._arm.item()
 
     assert [hears(2), hears(0, no), hears(1), hears(2)] == [1, 1, 2, 0]  # a lost block is requested again
@@ -177,9 +177,9 @@ def test_shuffle_batches_start_at_32_and_small_blocks_are_refused():
     assert team.act(obs)[1].tolist() == [[32]]
     assert [team.length(4, b) for b in (1, 2, 3)] == [32, 64, 128]
     env.pull((np.array([[0]]), np.array([[18]])))
-    assert not env.talk().inbox.arrived.any()
+    assert not env.communicate().inbox.arrived.any()
     env.pull((np.array([[0]]), np.array([[19]])))
-    assert env.talk().inbox.arrived.all()
+    assert env.communicate().inbox.arrived.all()
 
 
 def test_a_relaxed_sum_is_wrong_with_probability_one_over_2t():
@@ -191,7 +191,7 @@ def test_a_relaxed_sum_is_wrong_with_probability_one_over_2t():
     )  # fmt: skip
     env.reset(0)
     env.pull((np.zeros((runs, servers), int), np.full((runs, servers), n)))
-    z = env.talk().inbox.total("reward").ravel()
+    z = env.communicate().inbox.total("reward").ravel()
     wild = z[np.abs(z) > 1e-3]
     assert stats.binomtest(len(wild), runs * servers, 1 / (2 * n)).pvalue > 1e-7
     assert stats.kstest(wild, stats.uniform(0, n).cdf).pvalue > 1e-7

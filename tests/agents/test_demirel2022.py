@@ -71,7 +71,7 @@ def played(reading, runs, rounds=40):
     shown = []
     for arm in arms:
         shown.append(core.pull(arm).reward)
-        heard = core.talk(said).inbox
+        heard = core.communicate(said).inbox
     return core, arms, np.array(shown), heard["mean"], heard["sender"]
 
 
@@ -109,7 +109,7 @@ def test_liars_of_a_run_that_starts_among_others_are_those_of_one_alone(reading)
         shape = core.runs, 6, 4
         core.pull(np.zeros(shape[:2], int) + core.gaps.argmin(1)[:, None])  # a lie in both readings
         said = {"mean": np.full(shape, 0.5), "count": np.full(shape, count), "sent": np.ones(shape[:2], bool)}
-        return core.talk(said).inbox["mean"]
+        return core.communicate(said).inbox["mean"]
 
     env.reset(spawn_seeds(1, 3))
     before = heard(env, 3.0)

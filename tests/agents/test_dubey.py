@@ -154,15 +154,15 @@ def test_the_ledger_follows_a_run():
     team.reset(core, own_streams(core, team))
     due = set(release_counts(0.5, 1.1, 60).tolist())
     pulls, spent = np.zeros((2, 3, 3), int), [[[[] for _ in range(3)] for _ in range(3)] for _ in range(2)]
-    while obs.live.any():
+    while obs.running.any():
         arm = team.act(obs).copy()
         obs = core.pull(arm)
         for r, m in itertools.product(range(2), range(3)):
             pulls[r, m, arm[r, m]] += 1
             if (c := int(pulls[r, m, arm[r, m]])) in due:
                 spent[r][m][arm[r, m]].append(c**-0.55)
-        team.hear(core.talk(team.speak(obs.reward)).inbox)
-        obs = type(obs)(core.t, core.live, core.who)
+        team.receive(core.communicate(team.compose(obs.reward)).inbox)
+        obs = type(obs)(core.t, core.running, core.active_agents)
         metrics = core.metrics()
         worst = [[max(math.fsum(a) for a in agent) for agent in run] for run in spent]
         np.testing.assert_allclose(metrics["agent_epsilon"], worst, rtol=1e-12)
@@ -247,7 +247,7 @@ def test_the_statement_names_what_is_covered():
     whole, alone = hb.make_batched("PrivateNetwork-v0", own_feedback="true").guarantees()
     assert (whole.epsilon, whole.invalid_reason) == (math.inf, "arms and counts follow exact own rewards")
     assert whole.view == noised[0].view == "any receiver: all messages, counts included"
-    assert (alone.epsilon, alone.alone, alone.run) == (1.0, True, None)  # the first release is of one reward
-    assert not any(g.alone for g in noised)
+    assert (alone.epsilon, alone.single_release, alone.run) == (1.0, True, None)  # the first release is of one reward
+    assert not any(g.single_release for g in noised)
     assert noised[0].delta == 0 < noised[1].delta == pytest.approx(math.exp(-10))
     assert noised[1].epsilon < noised[0].epsilon

@@ -9,8 +9,8 @@ from kinds import each_once
 import hushbandits as hb
 from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.core.rollout import record, rollout
+from hushbandits.envs.exploration.ballot import NOTHING
 from hushbandits.envs.exploration.problems import agent_weights
-from hushbandits.envs.exploration.votes import NOTHING
 
 ID = "DecentralizedExploration-v0"
 ROLES = ("Decentralized", "0-Privacy", "1-Privacy")
@@ -76,7 +76,7 @@ def vote(env, arms):
     env.pull(np.zeros((1, 1, env.n_arms), bool))
     ballot = np.zeros((1, 1, env.n_arms), bool)
     ballot[..., arms] = True
-    return env.talk({"vote": ballot})
+    return env.communicate({"vote": ballot})
 
 
 def lone_env(n_agents, **more):
@@ -95,7 +95,7 @@ def test_a_player_takes_the_last_arm_over_only_when_it_acts():
     """Player 1 keeps arm 1, the others vote for arm 0: it holds arm 1 until it acts with 𝒦 = {0}."""
     env, obs = lone_env(3)
     for n, arms in ((1, [0, 2]), (0, [1, 2]), (2, [1])):
-        while obs.who[0, 0] != n:
+        while obs.active_agents[0, 0] != n:
             obs = vote(env, [])
         obs = vote(env, arms)
         held = env.book.holds[0].tolist()
@@ -103,7 +103,7 @@ def test_a_player_takes_the_last_arm_over_only_when_it_acts():
     # all hold one arm each: the run has ended as algorithm 2 does, with player 1 on an arm that has left 𝒦
     assert env.book.active[0].tolist() == [True, False, False]
     assert held == [0, 1, 0]
-    assert not obs.live[0]
+    assert not obs.running[0]
     metrics = env.metrics()
     assert not metrics["inconclusive"][0]
     assert not metrics["correct"][0]
@@ -114,12 +114,12 @@ def test_a_player_that_lost_its_arm_waits_for_the_last_one():
     acts = {3: [[0, 2]], 0: [[1]], 1: [[1]], 2: [[], [2]]}  # arm 1 goes, then arm 2; player 3 kept arm 1
     seen = []
     for n, turn in ((3, 0), (0, 0), (1, 0), (3, None), (2, 1), (3, None), (0, None), (1, None)):
-        while obs.who[0, 0] != n:
+        while obs.active_agents[0, 0] != n:
             obs = vote(env, [])
-            assert obs.live[0]
+            assert obs.running[0]
         obs = vote(env, [] if turn is None else acts[n][turn])
         seen.append(int(env.book.holds[0, n]))
-        if not obs.live[0]:
+        if not obs.running[0]:
             break
     assert seen[0] == 1
     assert seen[3] == NOTHING  # 𝒦 = {0, 2}, and it had given both up
@@ -131,12 +131,12 @@ def test_a_vote_that_nobody_can_move_ends_inconclusive():
     """Two players give up all but different arms, the third loses all messages: 𝒦 keeps two arms."""
     env, obs = lone_env(3, threshold=3)
     for n, arms in ((0, [1, 2]), (1, [0, 2]), (2, [0, 1, 2])):
-        while obs.who[0, 0] != n:
+        while obs.active_agents[0, 0] != n:
             obs = vote(env, [])
-        assert obs.live[0]
+        assert obs.running[0]
         obs = vote(env, arms)
     metrics = env.metrics()
-    assert not obs.live[0]
+    assert not obs.running[0]
     assert metrics["inconclusive"][0]
     assert metrics["arms"][0] == 2
     assert not metrics["correct"][0]
@@ -188,6 +188,6 @@ def test_regret_is_a_curve_of_an_episode_to_the_horizon():
     env_kwargs = {"n_agents": 6, "means": MEANS, "horizon": 500}
     env, team = build(ID, "Decentralized-SER4", 3, env_kwargs, kwargs("Decentralized", "SER3", phi=0.0))
     assert env.fixed_length
-    final, curves = record(env, team, spawn_seeds(0, 3), [1, 100, 500], env.curve_metrics)
+    final, curves = record(env, team, spawn_seeds(0, 3), [1, 100, 500], env.logged_metrics)
     np.testing.assert_array_equal(curves["regret"][:, -1], final["regret"])
     assert (np.diff(curves["regret"], axis=1) > 0).all()

@@ -7,15 +7,15 @@ from refusals import rows
 
 from hushbandits.agents import feraud2019_theory, rio2023_theory
 from hushbandits.agents.rio2023_theory import most_likely
+from hushbandits.best_arm.elimination import confidence_under_loss, elimination_gap
+from hushbandits.best_arm.fixed_design import median_length, naive_length
+from hushbandits.best_arm.lucb import lucb_rate, ugapec_rate
+from hushbandits.best_arm.racing import kl_level, pass_gap
+from hushbandits.best_arm.successive import batch_radius, epoch_length, radii
 from hushbandits.estimators.robust import Mean, TrimmedMean
 from hushbandits.estimators.rules import clipped_points, kept_points
 from hushbandits.estimators.running import values_kept
 from hushbandits.privacy.plans import precision
-from hushbandits.routines.elimination import confidence_under_loss, elimination_gap
-from hushbandits.routines.fixed_design import median_length, naive_length
-from hushbandits.routines.lucb import lucb_rate, ugapec_rate
-from hushbandits.routines.racing import kl_level, pass_gap
-from hushbandits.routines.successive import batch_radius, epoch_length, radii
 
 GAPS = [0, 0.2, 0.4, 0.6]
 

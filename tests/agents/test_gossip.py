@@ -62,7 +62,7 @@ def test_an_inbox_mixes_as_a_matrix_does(graph, shape):
     for _ in range(4):
         env.pull(np.zeros((3, 9), int))
         sent, x, n = rng.random((3, 9)) < 0.7, rng.normal(size=(3, 9, *shape)), rng.integers(0, 9, (3, 9))
-        inbox = env.talk({"x": x, "n": n, "sent": sent}).inbox
+        inbox = env.communicate({"x": x, "n": n, "sent": sent}).inbox
         p = gossip_matrix(env.adjacency)
         for name, value in (("x", x), ("n", n)):
             mixed = inbox.mix(name, p)

@@ -14,7 +14,7 @@ from twins_network import MEANS, naive_quack
 
 import hushbandits as hb
 from hushbandits.agents.howson2024 import QuACK
-from hushbandits.baselines.alone import Alone
+from hushbandits.baselines.independent import Alone
 from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.envs.network.graphs import adjacency, graph_median, hop_distances, shortest_path_tree
 from hushbandits.policies.registry import list_policies

@@ -52,7 +52,7 @@ def test_problem_two_is_gaussian():
     rewards = []
     for _ in range(500):
         rewards.append(env.pull(np.ones((1, 1, 10), bool)).reward[0, 0])
-        env.talk()
+        env.communicate()
     rewards = np.array(rewards)
     # standard errors: .5/√500 = .022 for a mean, .5/√1000 = .016 for a standard deviation; six of them
     np.testing.assert_allclose(rewards.mean(0), PROBLEMS["P2"].means, atol=0.14)

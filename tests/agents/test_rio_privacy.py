@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import hushbandits as hb
+from hushbandits.best_arm.successive import radii
 from hushbandits.privacy.audit import epsilon_lower_bound
-from hushbandits.routines.successive import radii
 
 BETA = 0.5
 LEVEL = 1e-6

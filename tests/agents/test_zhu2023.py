@@ -61,7 +61,7 @@ def test_liars_say_the_largest_honest_count_and_others_speak_true():
     assert liars.sum(1).tolist() == [2, 2, 2]
     for _ in range(50):
         obs = env.pull(team.act(obs))
-        obs = env.talk()
+        obs = env.communicate()
     count, mean = env.wrappers[0]._own.pulls, env.wrappers[0]._own.mean
     for r in range(3):
         heard = obs.inbox["count"][r, 0], obs.inbox["mean"][r, 0], obs.inbox["sender"][r, 0]

@@ -17,12 +17,13 @@ from stable_baselines3.common.vec_env import VecFrameStack, VecMonitor, VecNorma
 
 import hushbandits as hb
 from hushbandits.baselines.sb3 import Trained
-from hushbandits.bench.declare.spec import Experiment, Use
+from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.learning.models import build
 
 FORMS = [
-    ("ppo", "network", {}), ("dqn", "network", {}), ("ppo", "exploration", {"actions": "native"}),
-    ("maskable-ppo", "exploration", {"actions": "multidiscrete"}), ("a2c", "feedback", {"actions": "multidiscrete"}),
+    ("ppo", "network", {}), ("dqn", "network", {}), ("ppo", "exploration", {"action_format": "native"}),
+    ("maskable-ppo", "exploration", {"action_format": "multidiscrete"}), ("a2c", "feedback", {"action_format":
+    "multidiscrete"}),
 ]  # fmt: skip
 
 
@@ -115,7 +116,7 @@ def test_a_model_is_taken_as_it_is_and_stays_so():
 
 
 def test_what_is_known_of_its_env_is_used_and_what_is_not_is_asked_for(tmp_path):
-    model = model_of(task={"agent_id": True, "price": {"messages": 0.1}})
+    model = model_of(task={"agent_id": True, "cost_coefficients": {"messages": 0.1}})
     mine = hb.evaluate("CoopNetwork-v0", model, runs=2, env=NET)
     assert (mine.only.cell.env.name, mine.labels) == ("CoopNetwork-v0", ["PPO of CoopNetwork-v0"])
     zipped = f"sb3:{saved(model, tmp_path / 'my.zip')}"
@@ -127,8 +128,8 @@ def test_what_is_known_of_its_env_is_used_and_what_is_not_is_asked_for(tmp_path)
         hb.evaluate("CoopNetwork-v0", model, runs=2, env={**NET, "n_agents": 5})
     with pytest.raises(ValueError, match="agent_i=True"):
         hb.evaluate("CoopNetwork-v0", zipped, runs=2, env=NET, agent_kwargs={"task": {"agent_i": True}})
-    with pytest.raises(ValueError, match="price=1"):
-        hb.make_team(model, task={"price": 1})
+    with pytest.raises(ValueError, match="cost_coefficients=1"):
+        hb.make_team(model, task={"cost_coefficients": 1})
     with pytest.raises(TypeError, match="deterministc"):
         hb.evaluate("CoopNetwork-v0", model, env=NET, agent_kwargs={"deterministc": True})
 
@@ -137,7 +138,7 @@ def test_it_stands_in_an_experiment_and_its_digest_is_its_contents(tmp_path, mon
     monkeypatch.chdir(tmp_path)
     saved(model_of(), tmp_path / "my.zip")
     experiment = Experiment(
-        name="x", title="X", env=Use("CoopNetwork-v0", **NET), agents=["sb3:my.zip"], runs=2, metrics=["regret"]
+        name="x", title="X", env=Component("CoopNetwork-v0", **NET), agents=["sb3:my.zip"], runs=2, metrics=["regret"]
     )
     before = hb.source_digests([experiment])
     assert list(before) == ["sb3:my.zip"]

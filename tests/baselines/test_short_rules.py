@@ -13,7 +13,7 @@ TRAIN = {"Index-TS": "CoopNetwork-Train-v0", "Gap-Vote": "DPMASE-Train-v0", "Com
 
 class IndexTwin(hb.Team):
     stream = "Index-TS"
-    setting, hears = "network", ("tally",)
+    setting, required_inbox = "network", ("tally",)
 
     def reset(self, env, rng):
         self.cursors = rng.cursors(env.n_agents)
@@ -29,38 +29,42 @@ class IndexTwin(hb.Team):
         self.arms = np.array(rows).argmax(-1)
         return self.arms
 
-    def speak(self, reward):
+    def compose(self, reward):
         r, m = np.indices(self.arms.shape)
         self.n[r, m, self.arms] += 1
         self.s[r, m, self.arms] += reward
         return None
 
-    def hear(self, inbox):
+    def receive(self, inbox):
         n, s = inbox.tally()
         self.n += n
         self.s += s
 
 
 class GapTwin(hb.Team):
-    setting, ends = "exploration", True
+    setting, decides_runs = "exploration", True
 
-    def protocol(self, settings):
-        return hb.Protocol(env={"inactive_agents": "drop"})
+    def requirements(self, settings):
+        return hb.Requirements(env={"inactive_agents": "drop"})
 
     def reset(self, env, rng):
         self.mine = np.ones((len(rng), env.n_agents, env.n_arms), bool)
         self.sums, self.t = np.zeros(self.mine.shape), np.zeros(self.mine.shape[:2])
 
     def act(self, obs):
-        self.rows, self.who, self.live = np.arange(len(obs.who)), obs.who[:, 0], obs.live.copy()
-        own = self.mine[self.rows, self.who]
+        self.rows, self.active_agents, self.running = (
+            np.arange(len(obs.active_agents)),
+            obs.active_agents[:, 0],
+            obs.running.copy(),
+        )
+        own = self.mine[self.rows, self.active_agents]
         self.pulled = own & (own.sum(1, keepdims=True) > 1)
         return self.pulled[:, None]
 
-    def speak(self, reward):
+    def compose(self, reward):
         vote = np.zeros_like(self.pulled)
-        for r, m in enumerate(self.who):
-            if not self.live[r] or not self.pulled[r].any():
+        for r, m in enumerate(self.active_agents):
+            if not self.running[r] or not self.pulled[r].any():
                 continue
             arms = np.flatnonzero(self.pulled[r])
             self.sums[r, m, arms] += reward[r, 0, arms]
@@ -68,15 +72,15 @@ class GapTwin(hb.Team):
             own = self.sums[r, m, arms]
             if self.t[r, m] >= 4 and own.max() - own.min() > 0.5 * math.sqrt(self.t[r, m]):
                 vote[r, arms[own.argmin()]] = True
-        self.mine[self.rows, self.who] &= ~vote
+        self.mine[self.rows, self.active_agents] &= ~vote
         return {"vote": vote[:, None]}
 
-    def hear(self, inbox):
-        self.mine[self.rows, self.who] &= inbox["active"][:, 0, 0].astype(bool)
+    def receive(self, inbox):
+        self.mine[self.rows, self.active_agents] &= inbox["active"][:, 0, 0].astype(bool)
 
 
 class BlocksTwin(hb.Team):
-    setting, hears = "feedback", ("reward", "n")
+    setting, required_inbox = "feedback", ("reward", "n")
 
     def reset(self, env, rng):
         self.env, self.means = env, [[] for _ in range(len(rng))]
@@ -87,7 +91,7 @@ class BlocksTwin(hb.Team):
         users = [32 if len(m) < k else self.env.horizon for m in self.means]
         return np.array(arms)[:, None], np.array(users)[:, None]
 
-    def hear(self, inbox):
+    def receive(self, inbox):
         for r, (total, n) in enumerate(zip(inbox.total("reward")[:, 0], inbox.total("n")[:, 0], strict=True)):
             self.means[r].append(total / max(n, 1))
 

@@ -16,7 +16,7 @@ from hushbandits.adapters.make import make_sb3
 from hushbandits.baselines.learned import Network, drawn, read
 from hushbandits.baselines.sb3 import Trained
 from hushbandits.baselines.sb3_model import of_model
-from hushbandits.bench.declare.spec import Experiment, Use
+from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.core.metric import gathered
 from hushbandits.learning.models import build
 
@@ -26,8 +26,8 @@ def folders(tmp_path_factory):
     """A policy of each setting, and some with other actions or wrappers."""
     root = tmp_path_factory.mktemp("policies")
     made = {case: trained(root / case, "ppo", case) for case in HOMES}
-    made["bits"] = trained(root / "bits", "maskable-ppo", "exploration", task={"actions": "native"})
-    made["huber"] = trained(root / "huber", wrappers=[Use("Huber", rate=0.1)])
+    made["bits"] = trained(root / "bits", "maskable-ppo", "exploration", task={"action_format": "native"})
+    made["huber"] = trained(root / "huber", wrappers=[Component("Huber", rate=0.1)])
     return made
 
 
@@ -40,7 +40,7 @@ FORMS = [("ppo", "network", "discrete"), ("maskable-ppo", "network", "discrete")
 @pytest.mark.parametrize(("algo", "case", "form"), FORMS)
 def test_the_network_is_torchs_to_a_hundred_thousandth(algo, case, form):
     id, params = HOMES[case]
-    venv = make_sb3(id, 2, actions=form, **params)
+    venv = make_sb3(id, 2, action_format=form, **params)
     model = shaken(build(algo, venv, HYPER[algo], 0))
     venv.seed(0)
     seen = venv.reset()
@@ -73,7 +73,7 @@ def test_the_agent_plays_what_was_scored_in_training(folders, case):
     """The harness's loop gives the learner's metrics exactly."""
     shown = read(folders[case]).card
     asked, last = shown["training"]["asked"], shown["training"]["curve"][-1]
-    wrappers = [hb.make_wrapper(w["use"], **{k: v for k, v in w.items() if k != "use"}) for w in shown["wrappers"]]
+    wrappers = [hb.make_wrapper(w["type"], **{k: v for k, v in w.items() if k != "type"}) for w in shown["wrappers"]]
     core = hb.make_batched(asked["id"], 2, wrappers=wrappers, permute_arms=True, **asked["env"])
     found = hb.rollout(core, Trained(folders[case]), asked["seed"] + (1 << 64))
     for name, value in last["metrics"].items():
@@ -122,12 +122,12 @@ def test_it_stands_wherever_an_agents_name_may(folders, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "here").symlink_to(folders["network"])
     lines = [
-        Use("sb3:here"),
-        Use("sb3:here", two_phase=True),
-        Use("sb3:here", deterministic=True, label="deterministic"),
+        Component("sb3:here"),
+        Component("sb3:here", two_phase=True),
+        Component("sb3:here", deterministic=True, label="deterministic"),
     ]
     experiment = Experiment(
-        name="x", title="X", env=Use("CoopNetwork-v0", **NET), agents=["UCB1", *lines], runs=4, metrics=["regret"]
+        name="x", title="X", env=Component("CoopNetwork-v0", **NET), agents=["UCB1", *lines], runs=4, metrics=["regret"]
     )
     assert Experiment.from_dict(json.loads(json.dumps(experiment.to_dict()))) == experiment
     before = hb.source_digests([experiment])
@@ -198,7 +198,7 @@ def test_the_shipped_policies_are_small_and_say_how_they_were_made():
     for name, id in SHIPPED.items():
         policy = hb.make_team(name).policy
         training = policy.card["training"]
-        assert policy.env == {"use": id}
+        assert policy.env == {"type": id}
         assert training["complete"]
         assert training["command"].startswith(f"hushbandits train {id} --algo {policy.algorithm} --steps ")
         assert len(training["curve"]) == training["asked"]["evaluations"] + 1

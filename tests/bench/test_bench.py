@@ -12,13 +12,13 @@ import pytest
 from bench_helpers import filled, played, small
 
 import hushbandits as hb
-from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.bench.report.page import write
 from hushbandits.bench.report.tables import summaries
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.runner.plan import batches
 from hushbandits.bench.runner.store import Store
+from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.cli.main import main
 
 
@@ -27,7 +27,7 @@ def test_a_row_is_what_a_play_gives_with_its_seeds(tmp_path):
     assert len(batches([experiment])) == 2 * len(experiment.cells())  # the second batch begins where the first ends
     results = run(experiment, tmp_path, seed=5).results
     for cell in experiment.cells():
-        protocol = hb.make_team(cell.agent.name, **cell.agent.params).protocol({})
+        protocol = hb.make_team(cell.agent.name, **cell.agent.params).requirements({})
         wrappers = [hb.make_wrapper(n, **p) for n, p in protocol.wrappers]
         params = {**cell.env.params, **protocol.env}
         env = hb.make_batched(cell.env.name, runs=12, wrappers=wrappers, **params)
@@ -43,7 +43,7 @@ def test_many_cells_are_listed_and_resumed_at_a_fixed_cost_per_cell(tmp_path):
         def many():
             epsilons = tuple(np.round(np.linspace(0.1, 5, 50), 4).tolist())
             sweep = {"env.n_agents": tuple(range(3, 3 + values)), "agent.epsilon": epsilons}
-            return small(agents=[Use("Private-UCB")], sweep=sweep, runs=1)
+            return small(agents=[Component("Private-UCB")], sweep=sweep, runs=1)
 
         filled(tmp_path / str(values), many(), lambda cell: {"regret": np.ones(1)}, {})
         profile = cProfile.Profile()
@@ -79,8 +79,8 @@ def test_memory_stays_flat(tmp_path, monkeypatch):
     monkeypatch.setattr(Store, "add", watched)
     tracemalloc.start()
     try:
-        env = Use("CoopNetwork-v0", horizon=10)
-        played(small(runs=600, env=env, checkpoints=5, agents=[Use("UCB1")], sweep={}), tmp_path)
+        env = Component("CoopNetwork-v0", horizon=10)
+        played(small(runs=600, env=env, checkpoints=5, agents=[Component("UCB1")], sweep={}), tmp_path)
     finally:
         tracemalloc.stop()
     # 5 kB kept of every batch would show.
@@ -93,7 +93,7 @@ def test_memory_stays_flat(tmp_path, monkeypatch):
 TOML = """title = "{title}"
 runs = 2
 metrics = ["regret"]
-env = {{ use = "CoopNetwork-v0", n_agents = 3, horizon = 20 }}
+env = {{ type = "CoopNetwork-v0", n_agents = 3, horizon = 20 }}
 agents = ["Multi-UCB", "UCB1"]
 """
 
@@ -145,10 +145,10 @@ import hushbandits as hb
 
 class Swarm(hb.Team):
     setting = "network"
-    measures = {"swarmed": hb.Metric("share of runs that swarmed", "rate")}
+    metrics_spec = {"swarmed": hb.Metric("share of runs that swarmed", "rate")}
 
     def act(self, obs):
-        return np.zeros(obs.who.shape, int)
+        return np.zeros(obs.active_agents.shape, int)
 
     def metrics(self, env):
         return {"swarmed": np.ones(env.runs)}

@@ -10,11 +10,11 @@ from bench_helpers import RUNS, lines
 from bench_helpers import known as experiment
 
 from hushbandits.bench import reproduce as reproducing
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.spec import Use
-from hushbandits.bench.judge.intervals import Stratum, skewed_t
-from hushbandits.bench.judge.stats import median_interval
-from hushbandits.bench.judge.verdicts import judge
+from hushbandits.bench.spec.claim import Claim
+from hushbandits.bench.spec.experiment import Component
+from hushbandits.bench.stats.descriptive import median_interval
+from hushbandits.bench.stats.intervals import Stratum, skewed_t
+from hushbandits.bench.stats.verdicts import judge
 
 
 def claim(**fields):
@@ -81,8 +81,8 @@ def test_intervals_are_those_of_the_statistics_page():
 
 
 def test_a_difference_of_equal_rates_is_no_certainty():
-    agents = [Use("DP-MASE", label="A", beta=0.05), Use("Random", label="B")]
-    fields = {"env": Use("DPMASE-v0", horizon=1000), "agents": agents}
+    agents = [Component("DP-MASE", label="A", beta=0.05), Component("Random", label="B")]
+    fields = {"env": Component("DPMASE-v0", horizon=1000), "agents": agents}
     one = claim(metric="correct", effect="difference", over="B", above=-0.01)
     found = judged(one, lambda *_: np.ones(RUNS), metric="correct", **fields)
     assert found.verdict == "undecided"
@@ -166,7 +166,7 @@ def test_lines_in_worlds_of_their_own_have_the_runs_of_the_fewer(a, b):
     """The runs of a finding are those of its interval: the smallest stratum."""
     points = {"of": {"agent": "A", "env.n_agents": 4}, "over": {"agent": "A", "env.n_agents": 8}}
     one = claim(effect="difference", above=-100, **points)
-    whole = experiment(one, sweep={"env.n_agents": (4, 8)}, runs=60, agents=[Use("Multi-UCB", label="A")])
+    whole = experiment(one, sweep={"env.n_agents": (4, 8)}, runs=60, agents=[Component("Multi-UCB", label="A")])
     rng = np.random.default_rng(0)
     counts = dict(zip((4, 8), (a, b), strict=True))
     (found,) = judge(lines(whole, lambda cell: rng.normal(size=counts[cell.point["env.n_agents"]])), whole, 1)
@@ -180,7 +180,7 @@ def test_a_line_without_runs_leaves_the_other_undecided(runs):
     points = {"of": {"agent": "A", "env.n_agents": 4}, "over": {"agent": "A", "env.n_agents": 8}}
     whole = experiment(
         claim(effect="difference", above=-100, **points), sweep={"env.n_agents": (4, 8)}, runs=60,
-        agents=[Use("Multi-UCB", label="A")],
+        agents=[Component("Multi-UCB", label="A")],
     )  # fmt: skip
     counts = dict(zip((4, 8), runs, strict=True))
     (found,) = judge(lines(whole, lambda cell: np.ones(counts[cell.point["env.n_agents"]])), whole, 1)

@@ -6,10 +6,10 @@ import pytest
 from refusals import rows
 
 from hushbandits.baselines.dubey2020_heavy import partition
-from hushbandits.bench.declare.catalog import modules
-from hushbandits.bench.declare.claim import ORIGINS, Ratio
-from hushbandits.bench.judge.verdicts import together
 from hushbandits.bench.reproduce import papers
+from hushbandits.bench.spec.catalog import modules
+from hushbandits.bench.spec.claim import ORIGINS, Ratio
+from hushbandits.bench.stats.verdicts import together
 from hushbandits.envs.network.graphs import adjacency, hop_distances
 from hushbandits.experiments import _words as words
 

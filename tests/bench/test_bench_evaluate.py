@@ -21,7 +21,7 @@ class Slow(hb.Team):
 
     def act(self, obs):
         time.sleep(0.01)
-        return np.zeros(obs.who.shape, int)
+        return np.zeros(obs.active_agents.shape, int)
 
 
 class Terminal(io.StringIO):

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from made_up import RUNS, TIMES, filled, known, rows
 
-from hushbandits.bench.declare.spec import Figure
-from hushbandits.bench.judge.stats import mean_interval, median_interval, quantile_band
 from hushbandits.bench.report.axes import panels
 from hushbandits.bench.report.figures import inline
 from hushbandits.bench.report.series import figures, series
 from hushbandits.bench.report.tables import interval, number, summaries
 from hushbandits.bench.runner.configuration import configurations
+from hushbandits.bench.spec.experiment import Figure
+from hushbandits.bench.stats.descriptive import mean_interval, median_interval, quantile_band
 
 
 def twice(env, agent, x):

@@ -12,10 +12,10 @@ import pytest
 from bench_helpers import TOML, small
 
 import hushbandits as hb
-from hushbandits.bench.declare.canonical import canonical, digest, plain, thaw
-from hushbandits.bench.declare.catalog import modules, read_toml
-from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.runner.check import check
+from hushbandits.bench.spec.canonical import canonical, digest, plain, thaw
+from hushbandits.bench.spec.catalog import modules, read_toml
+from hushbandits.bench.spec.experiment import Component, Experiment, Figure
 from hushbandits.core.random.rewards import Gaussian, Law, UniformMeans
 
 # -- canonical values -------------------------------------------------------------------------------------------
@@ -59,8 +59,13 @@ def test_cell_keys_do_not_depend_on_order_names_or_neighbours():
     turned = small(
         name="other",
         title="Other",
-        agents=[Use("UCB1", label="alone"), Use("Private-UCB", epsilon=0.5), Use("Multi-UCB"), Use("Random")],
-        env=Use("CoopNetwork-v0", n_arms=3, means=UniformMeans(0, 1), horizon=60.0),
+        agents=[
+            Component("UCB1", label="alone"),
+            Component("Private-UCB", epsilon=0.5),
+            Component("Multi-UCB"),
+            Component("Random"),
+        ],
+        env=Component("CoopNetwork-v0", n_arms=3, means=UniformMeans(0, 1), horizon=60.0),
         sweep={"env.n_agents": (5, 4, 3)},
         runs=2,
     )
@@ -71,8 +76,8 @@ def test_cell_keys_do_not_depend_on_order_names_or_neighbours():
 @pytest.mark.parametrize(
     "change",
     [
-        {"env": Use("CoopNetwork-v0", horizon=61, means=UniformMeans(0.0, 1.0), n_arms=3)},
-        {"wrappers": (Use("Huber", rate=0.1),)},
+        {"env": Component("CoopNetwork-v0", horizon=61, means=UniformMeans(0.0, 1.0), n_arms=3)},
+        {"wrappers": (Component("Huber", rate=0.1),)},
         {"checkpoints": 10},
     ],
 )
@@ -81,7 +86,7 @@ def test_whatever_is_played_otherwise_has_another_key(change):
 
 
 def test_seeds_come_from_the_env_part_alone():
-    crossed = small(wrappers={"clean": (), "Huber": (Use("Huber", rate=0.1),)})
+    crossed = small(wrappers={"clean": (), "Huber": (Component("Huber", rate=0.1),)})
     by_agents = {}
     for cell in crossed.cells():
         by_agents.setdefault(cell.point["env.n_agents"], []).append(cell.seeds(0, 0, 3).tolist())
@@ -111,7 +116,7 @@ def test_paired_parameters_share_seeds_and_nothing_else(tmp_path):
 
 
 def test_an_agent_on_another_env_keeps_the_seeds():
-    experiment = small(agents=[Use("UCB1"), Use("Random", on="DPMASE-v0")], sweep={}, metrics=())
+    experiment = small(agents=[Component("UCB1"), Component("Random", on="DPMASE-v0")], sweep={}, metrics=())
     ours, other = experiment.cells()
     assert other.env.name == "DPMASE-v0"
     assert ours.world == other.world
@@ -123,7 +128,7 @@ def test_an_agent_on_another_env_keeps_the_seeds():
 
 def test_a_declaration_survives_the_way_to_data_and_back():
     experiment = small(
-        wrappers={"clean": (), "Huber": (Use("Huber", rate=0.1),)},
+        wrappers={"clean": (), "Huber": (Component("Huber", rate=0.1),)},
         figures=(Figure(y="regret", log=""),),
         quick={"runs": 2, "env.n_agents": (3,)},
         checkpoints=(1, 10, 60),
@@ -133,7 +138,11 @@ def test_a_declaration_survives_the_way_to_data_and_back():
 
 
 def test_labels_show_what_differs():
-    agents = [Use("DP-MASE", epsilon=0.1, beta=0.5), Use("DP-MASE", epsilon=0.25, beta=0.5), Use("UCB1", label="alone")]
+    agents = [
+        Component("DP-MASE", epsilon=0.1, beta=0.5),
+        Component("DP-MASE", epsilon=0.25, beta=0.5),
+        Component("UCB1", label="alone"),
+    ]
     assert small(agents=agents).lines() == ["DP-MASE ε = 0.1", "DP-MASE ε = 0.25", "alone"]
 
 
@@ -145,13 +154,13 @@ def test_overrides_fix_a_sweep_replace_it_or_reach_one_agent():
     assert [c.key for c in fixed.cells()] == [c.key for c in experiment.overriding({"env.n_agents": [5]}).cells()]
     one = experiment.overriding({"Private-UCB.epsilon": 2.0})
     assert [a.params for a in one.agents] == [{}, {"epsilon": 2}, {}]
-    noisy = small(agents=[Use("Private-UCB"), Use("DP-UCB-INT")])
+    noisy = small(agents=[Component("Private-UCB"), Component("DP-UCB-INT")])
     assert [a.params for a in noisy.overriding({"agent.epsilon": 2.0}).agents] == [{"epsilon": 2}] * 2
     assert experiment.overriding({"runs": 3, "checkpoints": 4}).runs == 3
 
 
 def test_a_sweep_of_an_agents_parameter_leaves_the_world_alone():
-    experiment = small(agents=[Use("Private-UCB")], sweep={"agent.epsilon": (0.5, 1.0)})
+    experiment = small(agents=[Component("Private-UCB")], sweep={"agent.epsilon": (0.5, 1.0)})
     half, one = experiment.cells()
     assert half.world == one.world
     assert (half.agent.params, one.agent.params) == ({"epsilon": 0.5}, {"epsilon": 1})
@@ -185,9 +194,9 @@ def test_every_declared_experiment_can_be_built(some):
 
 
 def test_a_metric_that_a_parameter_brings_is_known_beside_cells_without_it():
-    env = Use("CoopNetwork-v0", n_agents=4, horizon=9)
+    env = Component("CoopNetwork-v0", n_agents=4, horizon=9)
     plain, routed = (
-        Experiment(name=name, title="T", env=env, agents=[Use("QuACK-UCB", **given)], runs=2, metrics=metrics)
+        Experiment(name=name, title="T", env=env, agents=[Component("QuACK-UCB", **given)], runs=2, metrics=metrics)
         for name, given, metrics in (
             ("plain", {}, ("regret",)), ("routed", {"routing": "tree"}, ("messages_most",)),
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from refusals import rows
 
-from hushbandits.bench.declare.catalog import modules
+from hushbandits.bench.spec.catalog import modules
 
 #: By experiment, SHA-256 of its cells' keys, sorted, a line each.  A changed digest abandons stored runs: declare a new
 #: experiment instead.

@@ -10,13 +10,13 @@ import pytest
 from bench_helpers import small
 
 import hushbandits as hb
-from hushbandits.bench.judge.pairs import against, comparisons, swapped, wins
-from hushbandits.bench.judge.stats import holm, share_interval
 from hushbandits.bench.report.compared import heads, notes, rows
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures
+from hushbandits.bench.stats.descriptive import holm, share_interval
+from hushbandits.bench.stats.pairs import against, comparisons, swapped, wins
 from hushbandits.cli.main import main
 
 ENV = {"n_agents": 3, "horizon": 60}

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from refusals import rows
 
 import hushbandits as hb
-from hushbandits.bench.declare.catalog import read_toml
-from hushbandits.bench.declare.spec import Experiment
+from hushbandits.bench.spec.catalog import read_toml
+from hushbandits.bench.spec.experiment import Experiment
 from hushbandits.cli.console import assignment
 from hushbandits.cli.main import main
 
 
 @rows("key", ["env", "agents"])
-@rows("value", ["3", "[]", "[[]]", '""', '[""]', "{}", "{ use = 3 }", '{ use = "" }', '{ use = "A", label = 3 }'])
+@rows("value", ["3", "[]", "[[]]", '""', '[""]', "{}", "{ type = 3 }", '{ type = "" }', '{ type = "A", label = 3 }'])
 def test_env_and_agents_of_another_shape_are_a_sentence(key, value):
     table = tomllib.loads(BASE) | tomllib.loads(f"{key} = {value}") | {"name": "x"}
     with pytest.raises(ValueError, match=r"must|not allowed") as error:
@@ -101,7 +101,7 @@ at = { "env.n_agents" = [3] }
 runs = 2
 "env.n_agents" = 3
 [[wrappers]]
-use = "Huber"
+type = "Huber"
 rate = 0.1
 """
 )
@@ -119,7 +119,7 @@ _LEAF = st.one_of(
 )
 _KEYS = st.one_of(
     st.sampled_from(
-        ["use", "label", "on", "Graph", "nodes", "edges", "Gaussian", "UniformMeans", "low", "y", "env.max_hops"]
+        ["type", "label", "on", "Graph", "nodes", "edges", "Gaussian", "UniformMeans", "low", "y", "env.max_hops"]
     ),
     st.text(max_size=5),
 )

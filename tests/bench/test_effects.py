@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushbandits.bench.declare.claim import EFFECTS, Claim, Difference, Ratio, Slope, Value
-from hushbandits.bench.declare.points import points
-from hushbandits.bench.declare.spec import Experiment, Use
-from hushbandits.bench.judge.procedures import PROCEDURES
+from hushbandits.bench.spec.claim import EFFECTS, Claim, Difference, Ratio, Slope, Value
+from hushbandits.bench.spec.experiment import Component, Experiment
+from hushbandits.bench.spec.points import points
+from hushbandits.bench.stats.procedures import PROCEDURES
 
-SHARED, ALONE = Use("Multi-UCB"), Use("UCB1", label="alone")
-TWIN = [Use("Private-UCB", epsilon=epsilon) for epsilon in (0.5, 1.0)]
+SHARED, ALONE = Component("Multi-UCB"), Component("UCB1", label="alone")
+TWIN = [Component("Private-UCB", epsilon=epsilon) for epsilon in (0.5, 1.0)]
 
 
 def experiment(*claims, **changes):
@@ -20,7 +20,7 @@ def experiment(*claims, **changes):
         **{
             "name": "known",
             "title": "Known",
-            "env": Use("CoopNetwork-v0", horizon=10),
+            "env": Component("CoopNetwork-v0", horizon=10),
             "agents": [SHARED, ALONE, *TWIN],
             "sweep": {"env.n_agents": (4, 8), "env.max_hops": (1, 2)},
             "claims": claims,
@@ -40,7 +40,7 @@ def experiment(*claims, **changes):
             None,
         ),
         (Slope("regret", of=ALONE, over=SHARED, along="env.n_agents"), "alone", "Multi-UCB"),
-        (Slope("regret", of=Use("UCB1", label="alone"), along="env.max_hops"), "alone", None),
+        (Slope("regret", of=Component("UCB1", label="alone"), along="env.max_hops"), "alone", None),
     ],
 )
 def test_an_agent_is_named_by_its_object(effect, of, over):
@@ -54,8 +54,10 @@ def test_an_agent_is_named_by_its_object(effect, of, over):
 
 
 def test_an_agent_beyond_its_guarantees_is_found_under_its_mark():
-    agent = Use("Dist-DP-SE", require_calibrated=False)
-    one = experiment(Claim("So.", Value("regret", of=agent), above=0), env=Use("LocalDP-v0"), agents=[agent], sweep={})
+    agent = Component("Dist-DP-SE", require_calibrated=False)
+    one = experiment(
+        Claim("So.", Value("regret", of=agent), above=0), env=Component("LocalDP-v0"), agents=[agent], sweep={}
+    )
     assert one.claims[0].effect.of == "Dist-DP-SE (uncalibrated)"
 
 
@@ -86,7 +88,7 @@ def test_the_flat_form_is_the_claim(claim):
     flat = claim.to_dict()
     assert Claim.from_dict(flat) == claim
     assert Claim.from_dict(flat).to_dict() == flat
-    assert all(not isinstance(value, Use) for value in flat.values())
+    assert all(not isinstance(value, Component) for value in flat.values())
 
 
 def test_every_effect_has_procedures():

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure as Canvas
 from refusals import rows
 
 import hushbandits as hb
-from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.run import run
+from hushbandits.bench.spec.experiment import Component, Experiment
 
 ENV = {"n_agents": 3, "horizon": 40}
 
@@ -22,10 +22,10 @@ ENV = {"n_agents": 3, "horizon": 40}
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("faces")
     ends = Experiment(
-        name="ends", title="Runs end by themselves", env=Use("DPMASE-v0", n_agents=8), agents=["DP-MASE"], runs=3,
+        name="ends", title="Runs end by themselves", env=Component("DPMASE-v0", n_agents=8), agents=["DP-MASE"], runs=3,
         metrics=["rounds"],
     )  # fmt: skip
-    one = small(env=Use("CoopNetwork-v0", horizon=40), checkpoints=(1, 10, 40), metrics=("regret", "messages"))
+    one = small(env=Component("CoopNetwork-v0", horizon=40), checkpoints=(1, 10, 40), metrics=("regret", "messages"))
     run([one, ends], path)
     return path
 
@@ -110,8 +110,8 @@ def test_both_draw_curves_runs_and_sweeps(folder, results, tmp_path):
 
 
 def test_a_table_is_latex_with_its_names_escaped(tmp_path):
-    named = Use("UCB1", label=r"A_1 \input{x} $5 & 10 % #")
-    one = small(env=Use("CoopNetwork-v0", horizon=20), agents=[named, "Multi-UCB"], sweep={}, runs=2)
+    named = Component("UCB1", label=r"A_1 \input{x} $5 & 10 % #")
+    one = small(env=Component("CoopNetwork-v0", horizon=20), agents=[named, "Multi-UCB"], sweep={}, runs=2)
     text = run(one, tmp_path).results.to_latex()
     assert r"A\_1 \textbackslash input\{x\} \$5 \& 10 \% \#" in text
     assert text.startswith(r"\begin{tabular}")

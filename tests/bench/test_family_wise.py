@@ -10,10 +10,10 @@ from bench_helpers import lines
 from kinds import each_once
 from scipy import stats as scipy_stats
 
-from hushbandits.bench.declare.claim import Claim
-from hushbandits.bench.declare.spec import Experiment, Use
-from hushbandits.bench.judge.intervals import RAREST, fewest_runs
-from hushbandits.bench.judge.verdicts import ALPHA, judge
+from hushbandits.bench.spec.claim import Claim
+from hushbandits.bench.spec.experiment import Component, Experiment
+from hushbandits.bench.stats.intervals import RAREST, fewest_runs
+from hushbandits.bench.stats.verdicts import ALPHA, judge
 
 M = 20
 
@@ -54,11 +54,11 @@ class Draws:
 def family(fields, m=M):
     sweep = (4, 8, 16) if fields.get("effect") == "slope" else (4,)
     claims = [Claim.from_dict({"sentence": f"Claim {i}.", "metric": "regret", "of": "A", **fields}) for i in range(m)]
-    agents = [Use("Multi-UCB", label="A"), Use("UCB1", label="B")]
+    agents = [Component("Multi-UCB", label="A"), Component("UCB1", label="B")]
     return Experiment(
         name="boundary",
         title="All at the boundary",
-        env=Use("CoopNetwork-v0", horizon=100),
+        env=Component("CoopNetwork-v0", horizon=100),
         agents=agents,
         sweep={"env.n_agents": sweep},
         claims=claims,

@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up import begun, filled, known, put
 
-from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.bench.report.axes import COLOURS, panels, style
 from hushbandits.bench.report.figures import FORMATS, compose, drawn, inline, keys, pictures
 from hushbandits.bench.runner.configuration import configurations
+from hushbandits.bench.spec.experiment import Component, Figure
 
 SWEPT = {"env.n_agents": (4, 8), "env.max_hops": (1, 2)}
 LONG = "a label that is much too long for one line of a legend below a panel of a paper's column, and goes on"
@@ -44,7 +44,7 @@ def composed(store, **how):
 )
 @pytest.mark.parametrize("how", [{}, {"columns": 1, "width": 3.6}])
 def test_no_kind_of_figure_has_a_legend_over_its_axes_or_a_text_that_is_cut_off(tmp_path, sweep, figures, how):
-    agents = [Use("UCB1", label=LONG), Use("Multi-UCB"), Use("QuACK-UCB"), Use("DP-UCB-INT")]
+    agents = [Component("UCB1", label=LONG), Component("Multi-UCB"), Component("QuACK-UCB"), Component("DP-UCB-INT")]
     store = filled(tmp_path, known(sweep=sweep, figures=tuple(figures), agents=agents, title=LONG))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -97,7 +97,7 @@ def same(env, agent, x):
 
 
 def test_a_bound_of_one_line_has_that_lines_colour_in_the_legend_and_one_of_several_has_none(tmp_path):
-    whole = known(agents=[Use("UCB1"), Use("Multi-UCB", of_mine=1)])
+    whole = known(agents=[Component("UCB1"), Component("Multi-UCB", of_mine=1)])
     bounds = {"theorem 1": f"{__name__}:apart", "theorem 2": f"{__name__}:same"}
     lines = configurations(filled(tmp_path, whole), whole)
     entries = keys(panels(lines, whole, bounds.values(), Figure(y="regret", bounds=bounds)))
@@ -125,7 +125,7 @@ def test_points_over_words_stand_apart_and_are_not_joined(tmp_path):
 
 
 def stored(folder, metric, values, agents):
-    whole = known(agents=[Use("UCB1")], runs=len(values), metrics=(metric,), sweep={"env.n_agents": agents})
+    whole = known(agents=[Component("UCB1")], runs=len(values), metrics=(metric,), sweep={"env.n_agents": agents})
     store = begun(folder, whole)
     for cell in whole.cells():
         put(store, cell, {metric: values})
@@ -139,7 +139,7 @@ def test_what_may_be_negative_is_not_cut_off(tmp_path):
 
 @pytest.mark.parametrize("most", [33_000.0, 51_000.0, 90_000.0, 140_000.0, 300_000.0])
 def test_a_logarithmic_axis_has_three_numbers_at_least_which_do_not_touch(tmp_path, most):
-    whole = known(figures=(Figure(y="regret", x="runs", log="x"),), agents=[Use("UCB1")], runs=12)
+    whole = known(figures=(Figure(y="regret", x="runs", log="x"),), agents=[Component("UCB1")], runs=12)
     store = begun(tmp_path, whole)
     put(store, whole.cells()[0], {"regret": np.geomspace(27_000.0, most, 12)})
     picture = composed(store, columns=1, width=3.3)
@@ -188,7 +188,7 @@ def test_there_is_nothing_to_draw_without_runs(tmp_path):
 
 
 def test_dollar_signs_are_formulas_in_a_figures_own_texts_alone(tmp_path):
-    whole = known(title="costs $5 and $6", agents=[Use("UCB1", label="$x$")])
+    whole = known(title="costs $5 and $6", agents=[Component("UCB1", label="$x$")])
     lines = configurations(filled(tmp_path, whole), whole)
     picture = drawn(lines, whole, Figure(y="regret", xlabel="$t$"))
     (axes,) = picture.axes

@@ -15,8 +15,8 @@ pytestmark = pytest.mark.usefixtures("ctrl_c")
 SPEC = """
 title = "Slow"
 runs = 400
-env = {{ use = "{}", horizon = 30000 }}
-agents = [{{ use = "{}" }}]
+env = {{ type = "{}", horizon = 30000 }}
+agents = [{{ type = "{}" }}]
 """
 
 #: Prints when the interpreter reaches an import, and waits there for the signal.

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from hushbandits.bench.declare.claim import EFFECTS
-from hushbandits.bench.judge.intervals import (
+from hushbandits.bench.spec.claim import EFFECTS
+from hushbandits.bench.stats.descriptive import iqm_interval, mean_interval, median_interval, share_interval
+from hushbandits.bench.stats.intervals import (
     UNBOUNDED,
     Stratum,
     fewest_runs,
@@ -19,8 +20,7 @@ from hushbandits.bench.judge.intervals import (
     log_contrast,
     skewed_t,
 )
-from hushbandits.bench.judge.procedures import PROCEDURES, combined, logs, quotient
-from hushbandits.bench.judge.stats import iqm_interval, mean_interval, median_interval, share_interval
+from hushbandits.bench.stats.procedures import PROCEDURES, combined, logs, quotient
 
 ONE, MINUS = np.ones(1), np.array([1.0, -1.0])
 

@@ -15,7 +15,7 @@ from bench_helpers import played, table
 from children import started
 
 import hushbandits as hb
-from hushbandits.bench.declare.catalog import read_toml
+from hushbandits.bench.spec.catalog import read_toml
 
 pytestmark = [
     pytest.mark.usefixtures("ctrl_c"),
@@ -26,7 +26,7 @@ pytestmark = [
 SPEC = """
 title = "Slow"
 runs = 80
-env = { use = "CoopNetwork-v0", horizon = 2000, n_agents = 8 }
+env = { type = "CoopNetwork-v0", horizon = 2000, n_agents = 8 }
 agents = ["Multi-UCB", "UCB1"]
 checkpoints = 5
 """

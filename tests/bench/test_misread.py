@@ -10,17 +10,19 @@ from bench_helpers import small
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushbandits.bench.declare.canonical import canonical
-from hushbandits.bench.declare.catalog import read_toml
-from hushbandits.bench.declare.claim import Claim, Value
-from hushbandits.bench.declare.points import check_declared
-from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.check import check
+from hushbandits.bench.spec.canonical import canonical
+from hushbandits.bench.spec.catalog import read_toml
+from hushbandits.bench.spec.claim import Claim, Value
+from hushbandits.bench.spec.experiment import Component, Experiment, Figure
+from hushbandits.bench.spec.points import check_declared
 from hushbandits.cli.run import asked
 
 
-@pytest.mark.parametrize("change", [{"sweep": {"agent.nerve": (3, 4)}}, {"wrappers": (Use("Huber", rate=2),)}], ids=str)
+@pytest.mark.parametrize(
+    "change", [{"sweep": {"agent.nerve": (3, 4)}}, {"wrappers": (Component("Huber", rate=2),)}], ids=str
+)
 def test_what_is_refused_is_refused_before_anything_is_written(tmp_path, change):
     with pytest.raises((ValueError, TypeError), match=r"nerve|rate=2"):
         run(small(**change), tmp_path / "deep" / "folder")
@@ -40,24 +42,25 @@ def test_a_variation_may_leave_out_what_figures_and_claims_pick():
 
 def test_a_text_is_a_name_in_python_and_in_a_file(tmp_path):
     plain = Experiment(
-        name="four", title="Four", env="CoopNetwork-v0", agents=["Multi-UCB", Use("UCB1", label="alone")],
+        name="four", title="Four", env="CoopNetwork-v0", agents=["Multi-UCB", Component("UCB1", label="alone")],
         wrappers={"clean": [], "lossy": ["Loss"]}, runs=1,
     )  # fmt: skip
     written = Experiment(
-        name="four", title="Four", env=Use("CoopNetwork-v0"), agents=[Use("Multi-UCB"), Use("UCB1", label="alone")],
-        wrappers={"clean": (), "lossy": (Use("Loss"),)}, runs=1,
+        name="four", title="Four", env=Component("CoopNetwork-v0"),
+        agents=[Component("Multi-UCB"), Component("UCB1", label="alone")],
+        wrappers={"clean": (), "lossy": (Component("Loss"),)}, runs=1,
     )  # fmt: skip
     path = tmp_path / "four.toml"
     path.write_text("""
         title = "Four"
         runs = 1
         env = "CoopNetwork-v0"
-        agents = ["Multi-UCB", { use = "UCB1", label = "alone" }]
+        agents = ["Multi-UCB", { type = "UCB1", label = "alone" }]
         wrappers = { clean = [], lossy = ["Loss"] }
     """)
     assert [plain] == [written] == list(read_toml(path))
     assert plain.joined_by(["QuACK-UCB"]).lines()[2] == "QuACK-UCB · clean"
-    assert replace(plain, wrappers=["Loss"]).wrappers == (Use("Loss"),)
+    assert replace(plain, wrappers=["Loss"]).wrappers == (Component("Loss"),)
     check([plain])
 
 
@@ -73,8 +76,8 @@ def test_a_parameter_for_all_agents_reaches_those_who_join(tmp_path, monkeypatch
 
 def test_a_sweep_reaches_the_env_that_an_agent_plays_on():
     """A line on another env is swept like the others, or the sweep is refused."""
-    agents = [Use("Dist-DP-SE"), Use("DP-SE", on="CentralDP-v0")]
-    base = Experiment(name="x", title="x", env=Use("DistDP-v0", horizon=1000), agents=agents, runs=1)
+    agents = [Component("Dist-DP-SE"), Component("DP-SE", on="CentralDP-v0")]
+    base = Experiment(name="x", title="x", env=Component("DistDP-v0", horizon=1000), agents=agents, runs=1)
     check([replace(base, sweep={"env.horizon": (1000, 2000)}, env="DistDP-v0")])
 
 
@@ -108,8 +111,9 @@ def test_a_sweep_that_is_not_refused_is_played_as_it_is_labelled(params, agents,
     said = ""
     try:
         experiment = small(
-            env=Use("CoopNetwork-v0", **params["env"]), agents=[Use(a, **params.get(a, {})) for a in agents],
-            wrappers=[Use("Huber", **params["Huber"])] if wrapped else (), sweep={key: (0.25, 0.75) for key in keys},
+            env=Component("CoopNetwork-v0", **params["env"]), sweep={key: (0.25, 0.75) for key in keys},
+            agents=[Component(a, **params.get(a, {})) for a in agents],
+            wrappers=[Component("Huber", **params["Huber"])] if wrapped else (),
         )  # fmt: skip
         check_declared(experiment)
     except ValueError as error:

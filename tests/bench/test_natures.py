@@ -11,16 +11,16 @@ from kinds import one_per_class
 
 import hushbandits as hb
 from hushbandits.agents.howson2024 import QuACK
-from hushbandits.bench.declare.claim import Claim, Difference, Value
-from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.bench.judge.stats import mean_interval, share_interval
-from hushbandits.bench.judge.verdicts import judge
 from hushbandits.bench.report.page import write
 from hushbandits.bench.report.series import series
 from hushbandits.bench.report.tables import summaries
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.check import check
 from hushbandits.bench.runner.configuration import configurations
+from hushbandits.bench.spec.claim import Claim, Difference, Value
+from hushbandits.bench.spec.experiment import Component, Experiment, Figure
+from hushbandits.bench.stats.descriptive import mean_interval, share_interval
+from hushbandits.bench.stats.verdicts import judge
 from hushbandits.core.metric import NATURES, gathered
 from hushbandits.registry import assemble
 
@@ -127,19 +127,19 @@ from hushbandits.envs.rounds.env import Rounds
 
 class Hive(Rounds):
     setting = "network"
-    measures = {
+    metrics_spec = {
         "swarmed": hb.Metric("share of runs that swarmed", "rate"),
         "bees": hb.Metric("bees left", "count"),
         "height": hb.Metric("height of the comb"),
     }
-    curve_metrics = (*Rounds.curve_metrics, "bees")
+    logged_metrics = (*Rounds.logged_metrics, "bees")
     def _metrics(self):
         draw = np.array([np.random.default_rng(seed).integers(97) for seed in self.seeds])
         bees = 60 * (self.seeds[:, 2] == 3)
         return {**super()._metrics(), "swarmed": draw % 4 > 0, "bees": bees, "height": draw - 97.0}
 
 class Other(Hive):
-    measures = {"swarmed": hb.Metric("how much swarmed", "amount")}
+    metrics_spec = {"swarmed": hb.Metric("how much swarmed", "amount")}
 
 class Liar(Hive):
     def _metrics(self):
@@ -159,8 +159,8 @@ def experiment(*claims, **changes):
     fields = {
         "name": "hives",
         "title": "Hives",
-        "env": Use("hive_here:Hive", horizon=4),
-        "agents": [Use("Random", label="A"), Use("Multi-UCB", label="B")],
+        "env": Component("hive_here:Hive", horizon=4),
+        "agents": [Component("Random", label="A"), Component("Multi-UCB", label="B")],
         "runs": 30,
         "checkpoints": [2, 4],
         "metrics": ("swarmed", "bees", "height"),
@@ -207,8 +207,8 @@ def test_a_folder_says_what_its_metrics_are_and_nothing_is_imported(hive, monkey
     for name in ("hive_here", "hushbandits.registry"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     results = hb.load_results(hive / "out").select("A", at={"env.n_agents": 2})
-    assert results.only.measures["swarmed"] == hb.Metric("share of runs that swarmed", "rate")
-    assert results.only.measures["anything_else"] == hb.Metric("anything else")
+    assert results.only.metrics_spec["swarmed"] == hb.Metric("share of runs that swarmed", "rate")
+    assert results.only.metrics_spec["anything_else"] == hb.Metric("anything else")
     assert next(summaries(results.configurations, ["swarmed"])).median is None
     assert "hive_here" not in sys.modules
 
@@ -216,16 +216,16 @@ def test_a_folder_says_what_its_metrics_are_and_nothing_is_imported(hive, monkey
 def test_experiments_that_measure_otherwise_under_one_name_share_a_folder(hive):
     ours = experiment(checkpoints=0, runs=2)
     theirs = experiment(
-        name="other", env=Use("hive_here:Other", horizon=4), metrics=("swarmed",), checkpoints=0, runs=2
+        name="other", env=Component("hive_here:Other", horizon=4), metrics=("swarmed",), checkpoints=0, runs=2
     )
     run([ours, theirs], hive / "out", shard="1/2")
     store = run([ours, theirs], hive / "out", shard="2/2").store
     for whole, nature in ((ours, "rate"), (theirs, "amount")):
-        assert {store.measures(cell)["swarmed"].nature for cell in whole.cells()} == {nature}
+        assert {store.metrics_spec(cell)["swarmed"].nature for cell in whole.cells()} == {nature}
 
 
 def test_a_rate_that_is_none_is_refused_where_it_is_played(hive):
-    outcome = run(experiment(env=Use("hive_here:Liar", horizon=4)), hive / "out")
+    outcome = run(experiment(env=Component("hive_here:Liar", horizon=4)), hive / "out")
     assert outcome.failures
     assert not outcome.played
     says = "metric 'swarmed' is declared a rate, 0 or 1 per run, and a run has 0.5"
@@ -235,7 +235,7 @@ def test_a_rate_that_is_none_is_refused_where_it_is_played(hive):
 
 
 def test_two_that_disagree_are_refused_before_anything_runs(hive):
-    agents = [Use("Random"), Use("UCB1", on="hive_here:Other")]
+    agents = [Component("Random"), Component("UCB1", on="hive_here:Other")]
     with pytest.raises(ValueError, match=r"metric 'swarmed' is declared as amount and as rate"):
         check([experiment(agents=agents)])
 

@@ -13,13 +13,13 @@ import pytest
 from kinds import weekly_but
 from made_up import RUNS, begun, filled, known, put
 
-from hushbandits.bench.declare.claim import Claim, Ratio
-from hushbandits.bench.declare.spec import Experiment, Figure, Use
 from hushbandits.bench.report.page import UNTOLD, guarantees, write
 from hushbandits.bench.report.series import figures, series
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.runner.store import Store
+from hushbandits.bench.spec.claim import Claim, Ratio
+from hushbandits.bench.spec.experiment import Component, Experiment, Figure
 
 
 class _Reader(html.parser.HTMLParser):
@@ -170,8 +170,8 @@ def test_nothing_runs_out_of_the_page(page, tmp_path, width, letters):
 def test_every_line_of_a_figure_has_its_guarantee(tmp_path):
     """For any number of cells, a line with one guarantee along its figure has one row."""
     experiment = Experiment(
-        name="shown", title="Told", env=Use("DistDP-v0"), runs=1, metrics=("regret",),
-        agents=[Use("Dist-DP-SE"), Use("DP-SE", on="CentralDP-v0", label="central")],
+        name="shown", title="Told", env=Component("DistDP-v0"), runs=1, metrics=("regret",),
+        agents=[Component("Dist-DP-SE"), Component("DP-SE", on="CentralDP-v0", label="central")],
         sweep={"agent.epsilon": (0.5, 1.0, 2.0), "env.horizon": (20, 30, 40, 50)},
         figures=(Figure(y="regret", x="env.horizon"),),
     )  # fmt: skip
@@ -207,7 +207,7 @@ EVIL = "</script><img src=x onerror=alert(1)>&\"'{{ 7*7 }}"
 
 def test_texts_of_a_folder_are_shown_and_not_obeyed(tmp_path):
     whole = known(
-        title=EVIL, source=EVIL, agents=[Use("UCB1", label=EVIL), Use("Multi-UCB")], metrics=(EVIL,),
+        title=EVIL, source=EVIL, agents=[Component("UCB1", label=EVIL), Component("Multi-UCB")], metrics=(EVIL,),
         figures=(Figure(y=EVIL, title=EVIL, xlabel=EVIL, reading=EVIL),),
         claims=[Claim(EVIL, Ratio(EVIL, of=EVIL, over="Multi-UCB"), above=1)],
     )  # fmt: skip
@@ -228,7 +228,7 @@ def test_texts_of_a_folder_are_shown_and_not_obeyed(tmp_path):
 
 
 def test_a_page_draws_no_more_lines_than_can_be_distinguished(tmp_path):
-    whole = known(agents=[Use("UCB1", label=f"line {i}") for i in range(40)])
+    whole = known(agents=[Component("UCB1", label=f"line {i}") for i in range(40)])
     page = write(filled(tmp_path, whole), tmp_path / "report.html").read_text()
     assert "28 more lines not drawn" in page
 

@@ -11,9 +11,9 @@ from kinds import kind
 
 import hushbandits as hb
 from benchmarks import observer as watching
-from hushbandits.bench.declare.canonical import world
-from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.run import run
+from hushbandits.bench.spec.canonical import world
+from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.core.random.rewards import Gaussian, UniformMeans
 from hushbandits.envs.network.env import CoopNetwork
 
@@ -37,7 +37,7 @@ def test_every_class_of_envs_that_ships_is_played():
 @pytest.mark.parametrize("env_id", PLAYS)
 def test_evaluate_and_a_run_folder_play_the_same_runs(tmp_path, env_id):
     agent, env = PLAYS[env_id]
-    experiment = Experiment(name="one", title="One", env=Use(env_id, **env), agents=[Use(agent)], runs=2)
+    experiment = Experiment(name="one", title="One", env=Component(env_id, **env), agents=[Component(agent)], runs=2)
     results = hb.evaluate(env_id, agent, runs=2, seed=3, env=env)
     rows = run(experiment, tmp_path, seed=3).results
     assert rows.only.metrics() == sorted(results.only.metrics())

@@ -6,10 +6,10 @@ import re
 
 import numpy as np
 
-from hushbandits.bench.declare.catalog import find
-from hushbandits.bench.judge.stats import bootstrap
 from hushbandits.bench.runner.batch import play_batch
-from hushbandits.routines.successive import epoch_length, radii
+from hushbandits.bench.spec.catalog import find
+from hushbandits.bench.stats.descriptive import bootstrap
+from hushbandits.best_arm.successive import epoch_length, radii
 
 EXPLORATION, NETWORK, FEEDBACK = find("quickstart")
 

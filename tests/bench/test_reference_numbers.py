@@ -36,7 +36,7 @@ def test_every_agent_has_numbers():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_is_of_what_is_declared_beside_it(name):
     saved, experiment = SAVED[name], DECLARED[name]
-    assert saved["env"] == {"use": experiment.env.name, "params": experiment.env.params}
+    assert saved["env"] == {"type": experiment.env.name, "params": experiment.env.params}
     assert (saved["title"], saved["runs"]) == (experiment.title, experiment.runs)
     assert list(saved["lines"]) == experiment.lines()
     assert {tuple(said["metrics"]) for said in saved["lines"].values()} == {tuple(experiment.metrics)}

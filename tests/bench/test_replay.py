@@ -47,7 +47,9 @@ class Turns:
 
 
 def test_a_cell_of_a_folder_is_picked(tmp_path):
-    spec = small(runs=3, sweep={"env.n_agents": (3, 4)}, agents=["Random", hb.Use(f"{__name__}:Turns")], wrappers=[])
+    spec = small(
+        runs=3, sweep={"env.n_agents": (3, 4)}, agents=["Random", hb.Component(f"{__name__}:Turns")], wrappers=[]
+    )
     hb.run(spec, tmp_path)
     pick = {"label": "Turns", "at": {"env.n_agents": 4}}
     for results in (tmp_path, hb.load_results(tmp_path)):

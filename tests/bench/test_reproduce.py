@@ -9,12 +9,12 @@ import pytest
 from bench_helpers import known as experiment
 
 from hushbandits.bench import reproduce as reproducing
-from hushbandits.bench.declare.catalog import family, modules, reasons
-from hushbandits.bench.declare.claim import Claim, Ratio
-from hushbandits.bench.declare.points import check_claims, check_declared
-from hushbandits.bench.declare.spec import Use
-from hushbandits.bench.judge.verdicts import Finding, Verdict
 from hushbandits.bench.runner.check import check
+from hushbandits.bench.spec.catalog import family, modules, reasons
+from hushbandits.bench.spec.claim import Claim, Ratio
+from hushbandits.bench.spec.experiment import Component
+from hushbandits.bench.spec.points import check_claims, check_declared
+from hushbandits.bench.stats.verdicts import Finding, Verdict
 from hushbandits.cli.main import main
 
 
@@ -27,7 +27,7 @@ def papers(monkeypatch, tmp_path):
         whole = experiment(one, name=f"{name}-fig1", sweep={"env.n_agents": (4,)}, runs=8, quick={"runs": 6})
         shown.append((name, (f"{name}: a paper.", (whole,))))
     catalog = dict(shown)
-    for module in ("hushbandits.bench.declare.catalog", "hushbandits.bench.reproduce"):
+    for module in ("hushbandits.bench.spec.catalog", "hushbandits.bench.reproduce"):
         monkeypatch.setattr(f"{module}.modules", lambda: catalog)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -102,7 +102,7 @@ def test_a_failing_run_is_shown_and_ends_with_1(papers, capsys, monkeypatch):
         "        raise RuntimeError('not today')\n"
     )
     title, (whole,) = reproducing.modules()["alpha1999"]
-    monkeypatch.setitem(reproducing.modules(), "alpha1999", (title, (whole.joined_by([Use("frail2020:Frail")]),)))
+    monkeypatch.setitem(reproducing.modules(), "alpha1999", (title, (whole.joined_by([Component("frail2020:Frail")]),)))
     assert main(["reproduce", "alpha1999", "--jobs", "1", "--quick"]) == 1
     assert "not today" in capsys.readouterr().err
     assert "Sharing pays in alpha1999." in (papers / "docs/reproduction.md").read_text()

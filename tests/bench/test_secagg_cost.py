@@ -1,8 +1,8 @@
 """The cost of secure sums, as an experiment measures it."""
 
 import hushbandits as hb
-from hushbandits.bench.declare.catalog import modules
 from hushbandits.bench.run import run
+from hushbandits.bench.spec.catalog import modules
 from hushbandits.secure.bonawitz import traffic
 
 

@@ -3,16 +3,16 @@
 import numpy as np
 
 import hushbandits as hb
-from hushbandits.bench.declare.spec import Experiment, Figure, Use
-from hushbandits.bench.judge.stats import mean_interval
 from hushbandits.bench.report.page import write
 from hushbandits.bench.report.tables import interval
+from hushbandits.bench.spec.experiment import Component, Experiment, Figure
+from hushbandits.bench.stats.descriptive import mean_interval
 
 
 def test_where_no_promise_holds_the_page_and_its_figures_say_so(tmp_path):
     experiment = Experiment(
-        name="void", title="V", env=Use("PrivateNetwork-v0", n_agents=3, horizon=100, rewards="gaussian"), runs=2,
-        agents=[Use("Private-UCB", epsilon=0.5)], metrics=("regret", "epsilon"),
+        name="void", title="V", env=Component("PrivateNetwork-v0", n_agents=3, horizon=100, rewards="gaussian"), runs=2,
+        agents=[Component("Private-UCB", epsilon=0.5)], metrics=("regret", "epsilon"),
         figures=(Figure(y="epsilon", x="time"), Figure(y="epsilon", x="runs"), Figure(y="regret", x="time")),
     )  # fmt: skip
     store = hb.run([experiment], tmp_path / "o").store

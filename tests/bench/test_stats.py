@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from hushbandits.bench.judge.pairs import wins
-from hushbandits.bench.judge.stats import (
+from hushbandits.bench.stats.descriptive import (
     STATISTICS,
     bootstrap,
     holm,
@@ -22,6 +21,7 @@ from hushbandits.bench.judge.stats import (
     profile,
     quantile_band,
 )
+from hushbandits.bench.stats.pairs import wins
 
 
 def paired_difference(x, y, statistic="mean"):

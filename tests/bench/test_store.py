@@ -13,16 +13,16 @@ import pytest
 from bench_helpers import filled, played, small, table
 
 import hushbandits as hb
-from hushbandits.bench.declare.claim import Claim, Value
-from hushbandits.bench.declare.spec import Figure, Use
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.errors import StoreError
 from hushbandits.bench.runner.rows import Columns, Runs, digest_of, encoded
 from hushbandits.bench.runner.store import Store
+from hushbandits.bench.spec.claim import Claim, Value
+from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.cli.main import main
 
 #: Four cells of one batch each, with curves; played in two shards, so that they are not compacted.
-FEW = small(env=Use("CoopNetwork-v0", horizon=20), agents=["Multi-UCB", "UCB1"], runs=4, checkpoints=(1, 10, 20))
+FEW = small(env=Component("CoopNetwork-v0", horizon=20), agents=["Multi-UCB", "UCB1"], runs=4, checkpoints=(1, 10, 20))
 SHARDS = ("1/2", "2/2")
 
 
@@ -101,7 +101,7 @@ def test_what_is_only_shown_otherwise_is_the_same_run(tmp_path):
     run(FEW, tmp_path)
     restyled = replace(
         FEW, title="Other", figures=(Figure(y="regret", log=""),), quick={"runs": 1},
-        agents=[Use("Multi-UCB", label="together"), Use("UCB1")],
+        agents=[Component("Multi-UCB", label="together"), Component("UCB1")],
     )  # fmt: skip
     again = run(restyled, tmp_path)
     assert (again.played, again.changed, again.store.experiments) == (0, True, (restyled,))
@@ -116,7 +116,7 @@ def test_another_run_is_refused_and_changes_nothing(tmp_path):
         (claimed, 1, "seed"),
         (replace(claimed, runs=5), 0, "runs"),
         (replace(claimed, name="b"), 0, "b"),
-        (replace(claimed, env=Use("CoopNetwork-v0", horizon=21)), 0, "env"),
+        (replace(claimed, env=Component("CoopNetwork-v0", horizon=21)), 0, "env"),
     ):
         with pytest.raises(StoreError, match=word):
             run(other, tmp_path, seed=seed)
@@ -124,7 +124,7 @@ def test_another_run_is_refused_and_changes_nothing(tmp_path):
 
 
 def test_experiments_that_share_a_cell_share_its_runs(tmp_path):
-    many, few = small(name="many"), small(name="few", runs=3, agents=[Use("UCB1", label="alone")])
+    many, few = small(name="many"), small(name="few", runs=3, agents=[Component("UCB1", label="alone")])
     outcome = run([few, many], tmp_path)
     assert outcome.played == 6 * 7
     one, other = (outcome.results.select(label, at={"env.n_agents": 3}) for label in ("alone", "UCB1"))

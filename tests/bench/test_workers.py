@@ -17,14 +17,14 @@ from bench_helpers import played, small
 from children import started
 
 import hushbandits as hb
-from hushbandits.bench.declare.catalog import read_toml
-from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.errors import RunError, StoreError
+from hushbandits.bench.spec.catalog import read_toml
+from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.core.utils import Spec
 from hushbandits.registry import AGENTS, ENVS, WRAPPERS
 
-FEW = small(env=Use("CoopNetwork-v0", horizon=8), runs=12, agents=["UCB1", Use("Private-UCB", epsilon=0.5)])
+FEW = small(env=Component("CoopNetwork-v0", horizon=8), runs=12, agents=["UCB1", Component("Private-UCB", epsilon=0.5)])
 DASK = pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="needs distributed")
 
 
@@ -73,15 +73,15 @@ import hushbandits as hb
 class Deadly(hb.Team):
     setting = "network"
     def act(self, obs):
-        if obs.who.shape[1] == 5 and os.getpid() != {parent}:
+        if obs.active_agents.shape[1] == 5 and os.getpid() != {parent}:
             os._exit(9)
-        return np.zeros(obs.who.shape, int)
+        return np.zeros(obs.active_agents.shape, int)
 """
 
 
 def test_who_kills_its_worker_is_recorded_and_all_others_are_played(here):
     (here / "deadly.py").write_text(DEADLY.format(parent=os.getpid()))
-    env = Use("CoopNetwork-v0", horizon=4)
+    env = Component("CoopNetwork-v0", horizon=4)
     spec = small(env=env, agents=["deadly:Deadly"], sweep={"env.n_agents": tuple(range(2, 22))}, runs=2)
     outcome = run(spec, here / "o", options=hb.RunOptions(jobs=2))
     (failure,) = outcome.failures
@@ -96,7 +96,7 @@ def test_who_kills_its_worker_is_recorded_and_all_others_are_played(here):
 SLOW = """
 title = "Slow"
 runs = 400
-env = { use = "CoopNetwork-v0", horizon = 2000, n_agents = 8 }
+env = { type = "CoopNetwork-v0", horizon = 2000, n_agents = 8 }
 agents = ["Multi-UCB", "UCB1"]
 """
 
@@ -132,14 +132,14 @@ class Fragile(hb.Team):
     setting = "network"
 
     def act(self, obs):
-        if obs.who.shape[1] == 3:
+        if obs.active_agents.shape[1] == 3:
             raise ZeroDivisionError("the third agent again")
-        return np.zeros(obs.who.shape, int)
+        return np.zeros(obs.active_agents.shape, int)
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.weekly)])
 def test_a_cell_that_raises_is_recorded_and_the_rest_go_on(tmp_path, jobs):
-    spec = replace(FEW, agents=[Use(f"{__name__}:Fragile"), Use("UCB1")], runs=7)
+    spec = replace(FEW, agents=[Component(f"{__name__}:Fragile"), Component("UCB1")], runs=7)
     for new in (21, 0):
         outcome = run(spec, tmp_path, seed=4, options=hb.RunOptions(jobs=jobs))
         (failure,) = outcome.failures
@@ -252,8 +252,8 @@ def test_a_module_that_was_edited_needlessly_is_shown_of(here, bold):
 def test_an_edited_data_file_is_not_mixed(here):
     rows = [f"{i % 5} qid:1 1:{i % 7}.5 2:{i}" for i in range(40)]
     (here / "rows.txt").write_text("\n".join(rows))
-    env = Use("LTR-v0", path="rows.txt", n_arms=3, horizon=2000)
-    spec = Experiment(name="ltr", title="x", env=env, agents=[Use("Dist-DP-SE", epsilon=1.0)], runs=2)
+    env = Component("LTR-v0", path="rows.txt", n_arms=3, horizon=2000)
+    spec = Experiment(name="ltr", title="x", env=env, agents=[Component("Dist-DP-SE", epsilon=1.0)], runs=2)
     played(spec, here / "o")
     (here / "rows.txt").write_text("\n".join(rows[1:]))
     with pytest.raises(StoreError, match=r"rows\.txt"):
@@ -267,12 +267,12 @@ def test_what_cells_name_of_ones_own_counts(monkeypatch):
     monkeypatch.setitem(WRAPPERS.entries, "OwnWrapper", Spec("bench_helpers:Nothing"))
     monkeypatch.setitem(ENVS.entries, "OwnEnv-v0", Spec("children:Nothing", wrappers=("OwnWrapper",)))
     for uses, names in (
-        ({"agents": [Use("OwnTeam")]}, {"OwnTeam"}),
-        ({"wrappers": {"a": [], "b": [Use("OwnWrapper")]}}, {"OwnWrapper"}),
-        ({"agents": [Use("UCB1", on="OwnEnv-v0")]}, {"OwnEnv-v0", "OwnWrapper"}),
-        ({"agents": [Use("UCB1"), Use("json:loads"), Use("no.where:X"), Use("1/2:Y")]}, set()),
+        ({"agents": [Component("OwnTeam")]}, {"OwnTeam"}),
+        ({"wrappers": {"a": [], "b": [Component("OwnWrapper")]}}, {"OwnWrapper"}),
+        ({"agents": [Component("UCB1", on="OwnEnv-v0")]}, {"OwnEnv-v0", "OwnWrapper"}),
+        ({"agents": [Component("UCB1"), Component("json:loads"), Component("no.where:X"), Component("1/2:Y")]}, set()),
     ):
-        assert hb.source_digests([small(**{"agents": [Use("UCB1")], "sweep": {}, **uses})]).keys() == names
+        assert hb.source_digests([small(**{"agents": [Component("UCB1")], "sweep": {}, **uses})]).keys() == names
 
 
 def test_a_package_counts_with_all_its_files(here):
@@ -280,7 +280,7 @@ def test_a_package_counts_with_all_its_files(here):
     folder.mkdir(parents=True)
     for path in (folder.parent / "__init__.py", folder / "__init__.py", folder / "a.py", folder / "b.py"):
         path.touch()
-    spec = small(agents=[Use("own_pack.deep.a:X")], sweep={})
+    spec = small(agents=[Component("own_pack.deep.a:X")], sweep={})
     before = hb.source_digests([spec])
     (folder / "b.py").write_text("edited = 1")
     assert before.keys() == hb.source_digests([spec]).keys() == {"own_pack.deep.a:X"}
@@ -296,7 +296,7 @@ def test_a_script_needs_no_guard(tmp_path):
         "class Mine(hb.Team):\n"
         "    setting = 'network'\n"
         "    def act(self, obs):\n"
-        "        return np.zeros(obs.who.shape, int)\n"
+        "        return np.zeros(obs.active_agents.shape, int)\n"
         "results = hb.evaluate('CoopNetwork-v0', Mine, runs=4, env={'horizon': 5}, options=hb.RunOptions(2))\n"
         "print(len(results.final('regret')))\n"
     )

@@ -17,8 +17,8 @@ SPEC = """
 title = "Sharing"
 runs = 3
 metrics = ["regret"]
-env = { use = "CoopNetwork-v0", horizon = 30 }
-agents = [{ use = "Multi-UCB" }, { use = "UCB1" }]
+env = { type = "CoopNetwork-v0", horizon = 30 }
+agents = [{ type = "Multi-UCB" }, { type = "UCB1" }]
 sweep = { "env.n_agents" = [3, 4] }
 quick = { runs = 2, "env.n_agents" = 3 }
 """

@@ -19,8 +19,8 @@ SPEC = """
 title = "ε ≥ 猫, “so to speak”"
 runs = 2
 metrics = ["regret"]
-env = { use = "CoopNetwork-v0", horizon = 10, n_agents = 3 }
-agents = [{ use = "UCB1", label = "γ ∈ 猫" }]
+env = { type = "CoopNetwork-v0", horizon = 10, n_agents = 3 }
+agents = [{ type = "UCB1", label = "γ ∈ 猫" }]
 """
 
 

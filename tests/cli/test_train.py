@@ -36,7 +36,7 @@ def test_a_policy_is_trained_shown_and_played(here, capsys):
     assert "play it as sb3:ppo" in said.out
     assert "60 steps: return" in said.err
     shown = read("ppo").card
-    assert shown["wrappers"] == [{"use": "Huber", "rate": 0.2}]
+    assert shown["wrappers"] == [{"type": "Huber", "rate": 0.2}]
     assert shown["options"] == {"agent_id": True}
     assert [point["steps"] for point in shown["training"]["curve"]] == [0, 30, 60]
     code, said = asked(f"{SMALL} {wrapped} --out ppo", capsys)
@@ -47,8 +47,8 @@ def test_a_policy_is_trained_shown_and_played(here, capsys):
     assert code == 0
     assert (here / "again" / "card.json").read_text() == (here / "ppo" / "card.json").read_text()
     (here / "mine.toml").write_text(
-        'runs = 2\nmetrics = ["regret"]\nenv = { use = "CoopNetwork-v0", horizon = 10, n_agents = 3 }\n'
-        'wrappers = [{ use = "Huber" }]\nagents = [{ use = "UCB1" }, { use = "sb3:ppo", two_phase = true }]\n'
+        'runs = 2\nmetrics = ["regret"]\nenv = { type = "CoopNetwork-v0", horizon = 10, n_agents = 3 }\n'
+        'wrappers = [{ type = "Huber" }]\nagents = [{ type = "UCB1" }, { type = "sb3:ppo", two_phase = true }]\n'
     )
     code, said = asked("run mine.toml --agents sb3:again --out out --jobs 1", capsys)
     assert code == 0, said.err

@@ -12,7 +12,7 @@ from hushbandits.cli.main import main
 
 TOML = """runs = 2
 metrics = ["regret"]
-env = { use = "CoopNetwork-v0", n_agents = 3, horizon = 20 }
+env = { type = "CoopNetwork-v0", n_agents = 3, horizon = 20 }
 agents = ["Multi-UCB", "UCB1"]
 """
 

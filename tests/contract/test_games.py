@@ -89,7 +89,7 @@ def test_a_shuffled_inbox_keeps_its_order_in_a_pickle(read_before):
     env = hb.make_batched("CoopNetwork-v0", n_agents=9, graph="complete", rewards="beta", wrappers=[Shuffle()])
     env.reset(0)
     env.pull(np.zeros((1, 9), int))
-    inbox = env.talk().inbox
+    inbox = env.communicate().inbox
     if read_before:
         inbox["reward"]
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(inbox))["reward"], inbox["reward"])
@@ -99,5 +99,5 @@ def test_individual_users_go_along_in_a_pickle():
     env = Feedback(simulate_users="individual", horizon=100)
     env.reset(0)
     env.pull((np.array([[0]]), np.array([[50]])))
-    inbox = env.talk().inbox
+    inbox = env.communicate().inbox
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(inbox))["users"], inbox["users"])

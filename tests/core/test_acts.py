@@ -11,14 +11,14 @@ BLOCKS = {"n_agents": 2, "horizon": 40, "means": (0.9, 0.5, 0.1)}
 BIT, CODE = {"bit": hb.Field(dtype="?")}, {"code": hb.Field((2,), "f4")}
 GAMES = {
     "network": ("CoopNetwork-v0", NET, {}),
-    "slots": ("CoopNetwork-v0", NET, {"observation": "slots", "agent_id": True}),
+    "slots": ("CoopNetwork-v0", NET, {"observe_messages": True, "agent_id": True}),
     "bits": ("CoopNetwork-v0", {**NET, "extra_fields": BIT}, {}),
     "floats": ("CoopNetwork-v0", {**NET, "extra_fields": CODE}, {}),
     "exploration": ("DPMASE-v0", VOTE, {}),
-    "votes": ("DPMASE-v0", VOTE, {"actions": "native"}),
+    "votes": ("DPMASE-v0", VOTE, {"action_format": "native"}),
     "one arm": ("DecentralizedExploration-v0", {"horizon": 60}, {}),
     "feedback": ("DistDP-v0", BLOCKS, {}),
-    "pairs": ("DistDP-v0", BLOCKS, {"actions": "multidiscrete"}),
+    "pairs": ("DistDP-v0", BLOCKS, {"action_format": "multidiscrete"}),
 }
 
 
@@ -41,12 +41,12 @@ def test_it_is_asked_for_all_who_act_and_a_run_alone_is_its_row(game, two_phase)
     space, wide = view.action_space(view.possible_agents[0]), view.observation_space(view.possible_agents[0]).shape
     shapes = set()
 
-    def uniforms(observations, who, mask, rngs):
+    def uniforms(observations, active_agents, mask, rngs):
         assert observations.dtype == np.float32
-        assert observations.shape == (*who.shape, *wide)
-        assert mask.shape[:2] == who.shape
-        shapes.add(who.shape)
-        return drawn(space, rngs, who.shape[1])
+        assert observations.shape == (*active_agents.shape, *wide)
+        assert mask.shape[:2] == active_agents.shape
+        shapes.add(active_agents.shape)
+        return drawn(space, rngs, active_agents.shape[1])
 
     team = hb.FromFunction(uniforms, task=task, two_phase=two_phase)
     many, one = (hb.evaluate(id, team, runs=runs, env=env).only.data.finals for runs in (3, 1))
@@ -105,8 +105,8 @@ def test_what_remembers_is_shown_when_runs_begin():
 def test_what_it_is_given_is_its_own_to_write_in():
     """A function that overwrites its observations affects the run only by its actions."""
 
-    def scribbles(observations, who, mask):
-        observations[:], who[:], mask[:] = 7, 0, False
+    def scribbles(observations, active_agents, mask):
+        observations[:], active_agents[:], mask[:] = 7, 0, False
         return np.zeros(observations.shape[:2], int)
 
     def keeps(observations):

@@ -125,10 +125,10 @@ def test_the_same_motion_as_in_exploration(motion):
     arms.reset(Streams(env.seeds))
     while True:
         np.testing.assert_array_equal(env.means, arms.means(env.t))
-        if not obs.live.any():
+        if not obs.running.any():
             break
         env.pull(np.zeros((2, 1, 10), bool))
-        obs = env.talk()
+        obs = env.communicate()
     assert (env.t == 60).all()
 
 

@@ -53,7 +53,7 @@ def test_two_wrappers_of_a_class_lose_apart(env_id, given, action, message, kept
     env = hb.make_batched(env_id, **given, wrappers=[Loss(0.5, name="one"), Loss(0.5, name="other")])
     env.reset(0)
     env.pull(action)
-    inbox = env.talk(message).inbox
+    inbox = env.communicate(message).inbox
     assert stats.binomtest(int(kept(env, inbox).sum()), 400, 0.25).pvalue > 1e-6
 
 
@@ -75,7 +75,7 @@ def test_messages_fit_the_wrappers_in_order_and_inboxes_in_reverse(env_id):
     team = hb.make_team("Random")
     team.reset(env, own_streams(env, team))
     env.pull(team.act(obs))
-    env.talk()
+    env.communicate()
     assert met == ["outer sends", "inner sends", "inner delivers", "outer delivers"]
 
 
@@ -93,11 +93,11 @@ def test_phases_out_of_turn_are_errors():
     arms = np.zeros((1, 4), int)
     env.reset(0)
     with pytest.raises(RuntimeError, match="next phase is pull"):
-        env.talk()
+        env.communicate()
     env.pull(arms)
-    with pytest.raises(RuntimeError, match="next phase is talk"):
+    with pytest.raises(RuntimeError, match="next phase is communicate"):
         env.pull(arms)
-    env.talk()
+    env.communicate()
     with pytest.raises(RuntimeError, match="after the end"):
         env.pull(arms)
 
@@ -116,11 +116,11 @@ def test_each_lifts_a_plain_class_exactly():
                 self.arm = int((self.s / self.n + np.sqrt(2 * np.log(t) / self.n)).argmax())
             return self.arm
 
-        def speak(self, reward):
+        def compose(self, reward):
             self.n[self.arm] += 1
             self.s[self.arm] += reward
 
-        def hear(self, messages):
+        def receive(self, messages):
             for message in messages:
                 self.n[message["arm"]] += 1
                 self.s[message["arm"]] += message["reward"]
@@ -144,7 +144,7 @@ def test_each_lifts_algorithm_3_of_rio_et_al_exactly():
         def act(self, t):
             return self.left & (self.left.sum() > 1)
 
-        def speak(self, reward):
+        def compose(self, reward):
             if np.isnan(reward).all():
                 return None
             self.t += 1
@@ -155,7 +155,7 @@ def test_each_lifts_algorithm_3_of_rio_et_al_exactly():
             self.left = self.left & ~out
             return out
 
-        def hear(self, messages):
+        def receive(self, messages):
             (shown,) = messages
             if self.t:
                 self.left = self.left & shown["active"]
@@ -222,19 +222,19 @@ def test_who_says_nothing_sends_the_standard_report_or_where_there_is_none_nothi
         def act(self, t):
             return self.m
 
-        def speak(self, reward):
+        def compose(self, reward):
             self.reward = reward
             return {"arm": 5, "reward": -1.0} if self.m == 1 else None
 
-        def hear(self, messages):
+        def receive(self, messages):
             heard[self.m] = {int(m["sender"]): (int(m["arm"]), float(m["reward"])) for m in messages}
             heard["rewards"] = {**heard.get("rewards", {}), self.m: float(self.reward)}
 
     env = hb.make_batched("CoopNetwork-v0", n_agents=3, graph="complete", rewards="beta", fields=fields, horizon=2)
     obs, team = env.reset(0), hb.PerAgent(Agent, fields=fields)
     team.reset(env, own_streams(env, team))
-    obs = env.talk(team.speak(env.pull(team.act(obs)).reward))
-    team.hear(obs.inbox)
+    obs = env.communicate(team.compose(env.pull(team.act(obs)).reward))
+    team.receive(obs.inbox)
     said = {1: (5, -1.0)} | ({m: (m, heard["rewards"][m]) for m in (0, 2)} if fields is None else {})
     for m in range(3):
         assert heard[m] == {who: words for who, words in said.items() if who != m}

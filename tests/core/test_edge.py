@@ -46,21 +46,21 @@ def but(array, value):
 def test_a_bad_message_is_one_sentence_and_nothing_happens(message, error, wrappers):
     env, _ = at_talk(wrappers=wrappers)
     with pytest.raises(ValueError, match=error) as caught:
-        env.talk(message)
+        env.communicate(message)
     assert "\n" not in str(caught.value)
-    assert env.talk().inbox is not None  # the same phase goes on
+    assert env.communicate().inbox is not None  # the same phase goes on
 
 
 def test_an_own_field_that_is_named_like_the_report_keeps_its_range():
     env, _ = at_talk(fields={"arm": hb.Field(dtype="i8"), "reward": hb.Field()})
     with pytest.raises(ValueError, match="field 'arm' of message holds 3"):
-        env.talk({"arm": but(ARM, 3), "reward": REWARD})
+        env.communicate({"arm": but(ARM, 3), "reward": REWARD})
 
 
 @pytest.mark.parametrize("wrappers", [[], [Loss(0.5)]], ids=["bare", "loss"])
 def test_a_team_with_fields_of_its_own_must_say_them(wrappers):
     env, _ = at_talk(fields={"x": hb.Field()}, wrappers=wrappers)
-    assert env.talk({"x": REWARD}).inbox["x"].shape == (1, 5, 4)
+    assert env.communicate({"x": REWARD}).inbox["x"].shape == (1, 5, 4)
 
 
 KINDS = st.sampled_from(["i8", "i4", "i1", "u8", "f8", "f4", "?"])
@@ -77,7 +77,7 @@ def test_whatever_is_sent_arrives_as_it_is_or_is_refused(kind, value):
     env, _ = at_talk(fields={"x": hb.Field(dtype=kind)}, n_agents=2)
     x = np.full((1, 2), value)
     try:
-        heard = env.talk({"x": x}).inbox["x"]
+        heard = env.communicate({"x": x}).inbox["x"]
     except ValueError as error:
         said = str(error)
     else:
@@ -107,7 +107,7 @@ def test_a_phase_that_fails_on_its_way_is_not_said_again(env_id, hook):
         env.reset(4)
         for _ in range(3):
             env.pull(default_action(env))
-            env.talk()
+            env.communicate()
         return {name: value.tolist() for name, value in env.metrics().items()}
 
     kwargs = {"n_agents": 5, "runs": 2, "means": [0.9, 0.1]}
@@ -115,7 +115,7 @@ def test_a_phase_that_fails_on_its_way_is_not_said_again(env_id, hook):
     env = hb.make_batched(env_id, wrappers=[Loss(0.5), cls()], **kwargs)
     with pytest.raises(OSError, match="fell"):
         rounds(env)
-    for phase in (lambda: env.pull(default_action(env)), env.talk, lambda: env.reset(1, rows=[0])):
+    for phase in (lambda: env.pull(default_action(env)), env.communicate, lambda: env.reset(1, rows=[0])):
         with pytest.raises(RuntimeError, match=r"after a phase that failed on its way: call reset\(seeds\)"):
             phase()
     assert rounds(env) == rounds(hb.make_batched(env_id, wrappers=[Loss(0.5), cls()], **kwargs))
@@ -190,7 +190,7 @@ def test_a_plain_agents_bad_words_name_agent_round_and_run(words, error):
             self.t = t
             return 0
 
-        def speak(self, reward):
+        def compose(self, reward):
             return words if (self.m, self.t) == (3, 2) else None
 
     with pytest.raises((TypeError, ValueError), match=error) as caught:
@@ -209,6 +209,6 @@ def test_after_a_reset_that_failed_nothing_goes_on():
     env.edge_probability = 1e-9
     with pytest.raises(ValueError, match="gave no connected graph"):
         env.reset(hb.spawn_seeds(0, 5))
-    for phase in (env.talk, lambda: env.pull(np.zeros((2, 9), int))):
+    for phase in (env.communicate, lambda: env.pull(np.zeros((2, 9), int))):
         with pytest.raises(RuntimeError, match="before the start: call reset"):
             phase()

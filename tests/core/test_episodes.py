@@ -8,11 +8,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
+from hushbandits.best_arm.best_arm import ROUTINES
+from hushbandits.best_arm.elimination import successive_elimination
+from hushbandits.best_arm.private_elimination import private_elimination
 from hushbandits.core.rollout import record
 from hushbandits.envs.exploration.voting import VotingTeam
-from hushbandits.routines.best_arm import ROUTINES
-from hushbandits.routines.elimination import successive_elimination
-from hushbandits.routines.private_elimination import private_elimination
 from hushbandits.wrappers.loss import Loss
 
 ID = "DecentralizedExploration-v0"
@@ -100,7 +100,7 @@ def test_every_vote_ends_alike_by_both_speeds(rules, env, shared, loss, checkpoi
         )
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Voters needs")
-            seen.append((*record(core, team, seed, checkpoints, core.curve_metrics), core.book._asdict()))
+            seen.append((*record(core, team, seed, checkpoints, core.logged_metrics), core.book._asdict()))
     for (one, two), what in zip(zip(*seen, strict=True), ("final", "curve", "book"), strict=True):
         equal(one, two, what)
 
@@ -110,9 +110,9 @@ def test_ser4_is_a_routine_like_the_others(role):
     by_name = hb.make_team(f"{role}-SER4", phi=0.01)
     by_routine = hb.make_team(f"{role}-SER3", routine="SER4", phi=0.01)
     assert by_name.name == by_routine.name == f"{role}-SER4"
-    assert by_name.protocol({}) == by_routine.protocol({})
-    assert by_name.protocol({}).env["termination"] == "horizon"
-    assert ("allow_vote_resets" in by_name.protocol({}).env) == (role != "1-Privacy")
+    assert by_name.requirements({}) == by_routine.requirements({})
+    assert by_name.requirements({}).env["termination"] == "horizon"
+    assert ("allow_vote_resets" in by_name.requirements({}).env) == (role != "1-Privacy")
     assert hb.make_team(f"{role}-SER4").phi == 1e-4
     results = [
         hb.evaluate(ID, team, runs=2, env={"n_agents": 32, "horizon": 2000}).only.data.finals

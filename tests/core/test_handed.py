@@ -91,7 +91,7 @@ def test_what_a_team_is_handed_owns_its_memory(case):
     env = hb.make_batched(env_id, 2, wrappers=wrappers, **kwargs)
     face = EnvView(env)
     for obs in _game(env):
-        for name in ("t", "live", "who", "reward"):
+        for name in ("t", "running", "active_agents", "reward"):
             if getattr(obs, name) is not None:
                 owned(f"obs.{name}", getattr(obs, name), env)
         for name in dir(face):
@@ -110,7 +110,7 @@ def _game(env):
     yield env.reset(0)
     for _ in range(3):
         yield env.pull(_action(env))
-        yield env.talk(_words(env))
+        yield env.communicate(_words(env))
 
 
 def _action(env):
@@ -122,7 +122,7 @@ def _action(env):
 def _words(env):
     if {*env.fields} <= {*env.report}:
         return None
-    return {k: np.zeros((*env.who.shape, *f.shape), f.dtype) for k, f in env.fields.items()}
+    return {k: np.zeros((*env.active_agents.shape, *f.shape), f.dtype) for k, f in env.fields.items()}
 
 
 @each_once

@@ -50,7 +50,7 @@ class Wide(Gaussian):
 
 
 class Rounded(hb.Wrapper):
-    verbs = ("map",)
+    operations = ("map",)
 
     def send(self, message, env):
         return message.map(lambda x: x.round())
@@ -75,7 +75,7 @@ def plays_or_is_refused(env_id, agent, env, wrappers, step, seed=0):
         begun.append(env.get("graph") != "erdos-renyi")
         core.pull = seen(core.pull, begun)
         rollout(core, team, seed, step)
-        assert not core.live.any()
+        assert not core.running.any()
     except (ValueError, TypeError) as error:
         refusal = str(error)
     assert not (refusal and any(begun)), f"{env_id}, {agent}, {env}, {wrappers} dies after the meeting: {refusal}"
@@ -143,7 +143,7 @@ class Silent:
 
 
 class Speaking(Silent):
-    def speak(self, reward):
+    def compose(self, reward):
         return {"word": 1.0}
 
 
@@ -205,4 +205,4 @@ def test_random_play_pulls_one_arm_where_one_is_taken():
     core = make_batched("DecentralizedExploration-v0", runs=3, n_agents=4, require_confidence=False, horizon=50)
     assert core.one_arm_per_step
     rollout(core, team, 1, lambda: None)
-    assert not core.live.any()
+    assert not core.running.any()

@@ -16,7 +16,7 @@ from hushbandits.wrappers.shuffle import Shuffle
 def shown(env, votes, **message):
     """One round in which the active agents of all runs vote `votes` (K,)."""
     env.pull(np.ones((env.runs, 1, env.n_arms), bool))
-    return env.talk({"vote": np.broadcast_to(votes, (env.runs, 1, env.n_arms)), **message})
+    return env.communicate({"vote": np.broadcast_to(votes, (env.runs, 1, env.n_arms)), **message})
 
 
 @pytest.mark.parametrize(
@@ -45,9 +45,9 @@ def test_a_reset_that_is_not_sent_costs_nothing():
         env.pull(action)
         vote = np.zeros((1, 1, 10), bool)
         vote[..., 1] = charged == 2
-        obs = env.talk({"vote": vote, "reset": np.ones((1, 1), bool), "sent": np.full((1, 1), sent)})
+        obs = env.communicate({"vote": vote, "reset": np.ones((1, 1), bool), "sent": np.full((1, 1), sent)})
         assert env.metrics()["messages"][0] == charged
-    assert obs.live.all()
+    assert obs.running.all()
 
 
 @pytest.mark.parametrize("step", [None, lambda: None], ids=["episode", "phases"])

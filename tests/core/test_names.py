@@ -9,8 +9,8 @@ import pytest
 from bench_helpers import filled
 
 import hushbandits as hb
-from hushbandits.bench.declare.canonical import canonical
-from hushbandits.bench.declare.spec import Use
+from hushbandits.bench.spec.canonical import canonical
+from hushbandits.bench.spec.experiment import Component
 from hushbandits.cli.main import main
 from hushbandits.core.random.rewards import Law, make_law
 
@@ -43,7 +43,7 @@ class First(Team):
     def __init__(self, arm=0):
         self.arm = arm
     def act(self, obs):
-        return np.full(obs.who.shape, self.arm)
+        return np.full(obs.active_agents.shape, self.arm)
 
 class Plain:
     blind = True
@@ -70,9 +70,9 @@ TOML = """
 title = "Mine"
 runs = 3
 checkpoints = 3
-env = {{ use = "{m}:Net", shift = 1, rewards = "{m}:Coin" }}
-wrappers = [{{ use = "{m}:Mute" }}]
-agents = [{{ use = "{m}:Plain" }}, {{ use = "{m}:First", arm = 1 }}, {{ use = "UCB1" }}]
+env = {{ type = "{m}:Net", shift = 1, rewards = "{m}:Coin" }}
+wrappers = [{{ type = "{m}:Mute" }}]
+agents = [{{ type = "{m}:Plain" }}, {{ type = "{m}:First", arm = 1 }}, {{ type = "UCB1" }}]
 sweep = {{ "{m}:Mute.rate" = [0.5, 1.0] }}
 """
 
@@ -185,11 +185,11 @@ def test_a_path_of_the_wrong_kind_is_refused(own, kind):
 def test_a_folder_of_somebody_else_imports_nothing(own, capsys):
     """On continuing a run, a user's declaration is compared without importing its names."""
     net = hb.Experiment(
-        name="mine", title="Theirs", env=Use(f"{own}:Net", rewards=f"{own}:Coin"), agents=[Use(f"{own}:First")],
-        wrappers=[Use(f"{own}:Mute")], runs=2, metrics=("regret",),
+        name="mine", title="Theirs", env=Component(f"{own}:Net", rewards=f"{own}:Coin"), runs=2, metrics=("regret",),
+        agents=[Component(f"{own}:First")], wrappers=[Component(f"{own}:Mute")],
     )  # fmt: skip
     filled("theirs", net, lambda cell: {"regret": np.ones(2), "epsilon": np.ones(2)}, {})
-    Path("plain.toml").write_text('name = "mine"\nenv = { use = "CoopNetwork-v0" }\nagents = [{ use = "UCB1" }]\n')
+    Path("plain.toml").write_text('name = "mine"\nenv = { type = "CoopNetwork-v0" }\nagents = [{ type = "UCB1" }]\n')
     assert main(["run", "plain.toml", "--out", "theirs"]) == 2
     assert "holds another run" in capsys.readouterr().err
     for command in ("report", "check"):
@@ -198,8 +198,10 @@ def test_a_folder_of_somebody_else_imports_nothing(own, capsys):
 
 
 def test_own_code_is_known_by_all_its_names(own):
-    use = Use(f"{own}:Net", rewards={f"{own}:Coin": {"bias": 0.2}})
-    experiment = hb.Experiment(name="x", title="x", env=use, agents=[Use("UCB1")], wrappers=[Use(f"{own}:Mute")])
+    use = Component(f"{own}:Net", rewards={f"{own}:Coin": {"bias": 0.2}})
+    experiment = hb.Experiment(
+        name="x", title="x", env=use, agents=[Component("UCB1")], wrappers=[Component(f"{own}:Mute")]
+    )
     assert set(hb.source_digests([experiment])) == {f"{own}:Net", f"{own}:Coin", f"{own}:Mute"}
     assert own not in sys.modules
 
@@ -208,7 +210,9 @@ def test_laws_with_parameters(own):
     law = make_law({f"{own}:Coin": {"bias": 0.25}})
     assert law.bias == 0.25
     assert make_law(type(law)) == type(law)()
-    assert canonical(Use("CoopNetwork-v0", rewards=law).params) == f'{{"rewards":{{"{own}:Coin":{{"bias":0.25}}}}}}'
+    assert (
+        canonical(Component("CoopNetwork-v0", rewards=law).params) == f'{{"rewards":{{"{own}:Coin":{{"bias":0.25}}}}}}'
+    )
     with pytest.raises(TypeError, match=r"takes no parameter biass=.*; did you mean bias"):
         make_law({f"{own}:Coin": {"biass": 0.25}})
     with pytest.raises(ValueError, match="must be a law with a table"):
@@ -219,4 +223,4 @@ def test_laws_with_parameters(own):
             return u
 
     with pytest.raises(ValueError, match="cannot stand in an experiment"):
-        Use("CoopNetwork-v0", rewards=Local())
+        Component("CoopNetwork-v0", rewards=Local())

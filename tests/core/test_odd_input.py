@@ -21,12 +21,12 @@ def test_the_least_level_gives_noise_that_is_finite(name):
 @rows("form", ["f2", "f4", "f8", "i1", "u8"])
 def test_gossip_takes_any_real_matrix(form):
     env, obs = at_talk(max_hops=1)
-    mixed = env.talk().inbox.mix("reward", np.eye(5)[None].astype(form))
+    mixed = env.communicate().inbox.mix("reward", np.eye(5)[None].astype(form))
     np.testing.assert_array_equal(mixed, obs.reward)
 
 
 def test_a_shuffle_leaves_a_sum_as_it_is():
     plain, _ = at_talk(wrappers=[SecAgg()])
     both, _ = at_talk(wrappers=[Shuffle(), SecAgg()])
-    for one, other in zip(plain.talk().inbox.tally(), both.talk().inbox.tally(), strict=True):
+    for one, other in zip(plain.communicate().inbox.tally(), both.communicate().inbox.tally(), strict=True):
         np.testing.assert_array_equal(one, other)

@@ -26,8 +26,8 @@ def test_what_the_env_goes_by_is_handed_out_read_only(env_id):
         if not getattr(env, "one_arm_per_step", False)
         else np.eye(1, env.n_arms, dtype=bool)[None].repeat(2, 0)
     )
-    for obs in (first, second, env.talk()):
-        for name in ("t", "live", "who", "reward"):
+    for obs in (first, second, env.communicate()):
+        for name in ("t", "running", "active_agents", "reward"):
             value = getattr(obs, name)
             if value is not None:
                 with pytest.raises(ValueError, match="read-only"):
@@ -40,9 +40,9 @@ def test_a_team_that_goes_on_writing_changes_neither_report_nor_state():
     arms, said = np.zeros((1, 5), int), {"arm": np.ones((1, 5), int), "reward": np.ones((1, 5))}
     env.pull(arms)
     arms[:] = 77
-    assert (env.talk().inbox["arm"] == 0).all()
+    assert (env.communicate().inbox["arm"] == 0).all()
     env.pull(np.zeros((1, 5), int))
-    inbox = env.talk(said).inbox
+    inbox = env.communicate(said).inbox
     said["arm"][:], said["reward"][:] = 77, np.nan
     assert set(inbox["arm"][inbox.arrived]) == {1}
     assert np.isfinite(inbox.tally()[1]).all()
@@ -65,7 +65,7 @@ INBOXES = {
 @rows("case", INBOXES)
 def test_no_public_name_of_an_inbox_leads_behind_it(case):
     env_id, kwargs, wrappers = INBOXES[case]
-    inbox = at_talk(env_id, wrappers=wrappers, **kwargs)[0].talk().inbox
+    inbox = at_talk(env_id, wrappers=wrappers, **kwargs)[0].communicate().inbox
     assert {name for name in dir(inbox) if not name.startswith("_")} <= PUBLIC | {"decoded"}
     with pytest.raises(AttributeError):
         inbox.fields = (*inbox.fields, "sender")
@@ -81,11 +81,11 @@ def test_no_public_name_of_an_inbox_leads_behind_it(case):
 def test_an_inbox_is_over_with_its_round(loss):
     """Otherwise a stored inbox of a shuffler would show a sender in one slot, round after round."""
     env, _ = at_talk(edge_failure_prob=loss, wrappers=[Shuffle()])
-    kept = env.talk().inbox
+    kept = env.communicate().inbox
     kept["reward"]
     env.pull(ARM)
     assert kept["reward"].shape[:2] == (1, 5)
-    env.talk()
+    env.communicate()
     for read in (lambda: kept["reward"], lambda: kept.arrived, kept.tally, lambda: kept.total("reward")):
         with pytest.raises(RuntimeError, match="inbox is that of round 1, but it is round 2"):
             read()
@@ -94,7 +94,7 @@ def test_an_inbox_is_over_with_its_round(loss):
 # -- the face -----------------------------------------------------------------------------------------------------
 
 HIDDEN = ["metrics", "means", "gaps", "locations", "right", "book", "votes", "recommendation", "spec", "seeds",
-          "pull", "talk", "reset", "outcomes", "crossings", "_means", "privacy"]  # fmt: skip
+          "pull", "communicate", "reset", "outcomes", "crossings", "_means", "privacy"]  # fmt: skip
 
 
 @pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))

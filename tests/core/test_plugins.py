@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from hushbandits.bench.declare import catalog
+from hushbandits.bench.spec import catalog
 from hushbandits.core.utils import Registry, Spec
 
 
@@ -88,8 +88,9 @@ def test_an_env_that_no_registry_takes_is_shown(brings):
 # -- experiments ---------------------------------------------------------------------------------------------------
 
 SOURCE = """
-from hushbandits import Experiment, Use
-EXPERIMENTS = [Experiment(name=name, title="Far", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")]) for name in {names}]
+from hushbandits import Experiment, Component
+ENV, AGENTS = Component("CoopNetwork-v0"), [Component("UCB1")]
+EXPERIMENTS = [Experiment(name=name, title="Far", env=ENV, agents=AGENTS) for name in {names}]
 """
 
 

@@ -72,7 +72,7 @@ def test_a_run_alone_fits_the_rewards_of_its_row_also_where_it_starts_afresh(mea
     together.reset(5)
     arms = np.array([[0, 1, 2, 1]])
     together.pull(np.repeat(arms, 3, 0))
-    together.talk(None)
+    together.communicate(None)
     seeds = hb.spawn_seeds(9, 2)
     together.reset(seeds[:1], rows=[1])
     alone.reset(seeds[:1])
@@ -80,5 +80,5 @@ def test_a_run_alone_fits_the_rewards_of_its_row_also_where_it_starts_afresh(mea
         rewards = [core.pull(np.repeat(arms, core.runs, 0)).reward for core in (together, alone)]
         assert rewards[0][1].tolist() == rewards[1][0].tolist()
         for core in (together, alone):
-            core.talk(None)
+            core.communicate(None)
     assert together.arms.tables is not None

@@ -28,13 +28,13 @@ def test_a_restarted_run_is_a_run_alone_and_the_others_do_not_notice(name):
             step(core, [(i, r) for r in range(3)])
     new = spawn_seeds(99, 1)
     obs, _ = env.reset(new, rows=[1]), alone.reset(new)
-    assert obs.live[1]
+    assert obs.running[1]
     for i in range(10):
-        if not (env.live[1] and env.live[0]):
+        if not (env.running[1] and env.running[0]):
             break
         inbox = step(env, [(9, i)] * 3).inbox
         equal(env.metrics(), 1, alone_step(alone, i, inbox), 0)
-        if other.live.any():
+        if other.running.any():
             step(other, [(9, i)] * 3)
             for r in (0, 2):
                 equal(env.metrics(), r, other.metrics(), r)
@@ -45,7 +45,7 @@ def test_rows_between_the_phases_or_before_the_start():
     env = hb.make_batched("CoopNetwork-v0", 3, **FEW)
     env.reset(0)
     env.pull(env.no_action())
-    with pytest.raises(RuntimeError, match="next phase is talk"):
+    with pytest.raises(RuntimeError, match="next phase is communicate"):
         env.reset(0, rows=[0])
 
 
@@ -57,9 +57,9 @@ def test_runs_that_are_over_are_frozen_until_they_start_afresh():
     env.reset(5, rows=[1])
     for _ in range(2):
         step(env, [(0, 0), (0, 1)])
-    assert env.live.tolist() == [False, True]
+    assert env.running.tolist() == [False, True]
     before = {name: value[0].copy() for name, value in env.metrics().items()}
     step(env, [(0, 0), (0, 1)])
     for name, value in env.metrics().items():
         np.testing.assert_array_equal(value[0], before[name])
-    assert env.reset(1, rows=[True, False]).live.all()
+    assert env.reset(1, rows=[True, False]).running.all()

@@ -43,7 +43,7 @@ def test_all_rows_in_another_order_are_all_runs():
     env.reset(seeds[[2, 0, 1]], rows=[2, 0, 1])
     twin.reset(seeds)
     np.testing.assert_array_equal(env.means, twin.means)
-    np.testing.assert_array_equal(env.who, twin.who)
+    np.testing.assert_array_equal(env.active_agents, twin.active_agents)
     np.testing.assert_array_equal(env.seeds, seeds)
 
 
@@ -107,7 +107,7 @@ def test_a_whole_env_goes_on_where_others_start(rows, users):
         got = []
         for t in rounds:
             env.pull((np.full((env.runs, 1), t % 3), np.full((env.runs, 1), 5 + t)))
-            got.append(env.talk().inbox.total("reward")[:, 0])
+            got.append(env.communicate().inbox.total("reward")[:, 0])
         return np.array(got)
 
     batch, apart, twin = build(4), build(4), build(len(rows))

@@ -5,7 +5,7 @@ import pytest
 from refusals import rows
 
 import hushbandits as hb
-from hushbandits.bench.declare.spec import Experiment, Use
+from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.core.random.names import REWARD
 from hushbandits.registry import assemble, takes
 
@@ -16,7 +16,9 @@ def test_every_way_to_play_plays_the_same_run(tmp_path):
     team = hb.make_team("Multi-UCB")
     regret = hb.rollout(assemble("CoopNetwork-v0", team, runs=1, env=NET), team, 5)["regret"]
     assert hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=3, seed=5, env=NET).final("regret")[0] == regret[0]
-    mine = Experiment(name="mine", env=Use("CoopNetwork-v0", **NET), agents=["Multi-UCB"], runs=2, metrics=("regret",))
+    mine = Experiment(
+        name="mine", env=Component("CoopNetwork-v0", **NET), agents=["Multi-UCB"], runs=2, metrics=("regret",)
+    )
     assert hb.run(mine, tmp_path / "out", seed=5).results.final("regret")[0] == regret[0]
     core, view = hb.make_batched("CoopNetwork-v0", **NET), hb.make("CoopNetwork-v0", **NET)
     core.reset(5)
@@ -59,7 +61,7 @@ def test_a_team_cannot_open_the_streams_of_its_env():
             handed.append(rng.uniforms(0, (4,), REWARD))
 
         def act(self, obs):
-            return np.zeros(obs.who.shape, int)
+            return np.zeros(obs.active_agents.shape, int)
 
     core = hb.make_batched("CoopNetwork-v0", **NET)
     hb.rollout(core, Curious(), 5)

@@ -7,9 +7,9 @@ import pytest
 from refusals import rows
 
 import hushbandits as hb
-from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.runner.batch import play_batch
 from hushbandits.bench.runner.check import check
+from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.core.env_view import EnvView
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.random.streams import spawn_seeds
@@ -29,10 +29,10 @@ class Peeking(hb.Team):
         MET.append((hook, env))
         self.kept = self.kept or env
 
-    def protocol(self, settings):
+    def requirements(self, settings):
         assert "means" not in settings
-        MET.append(("protocol", settings))
-        return super().protocol(settings)
+        MET.append(("requirements", settings))
+        return super().requirements(settings)
 
     def validate_env(self, env):
         self.note("validate_env", env)
@@ -50,7 +50,7 @@ class Peeking(hb.Team):
         self.best = [int(row.argmax()) for row in getattr(self.kept, "means", np.zeros((len(rng), 3)))]
 
     def act(self, obs):
-        return np.tile(np.array(self.best)[:, None], obs.who.shape[1])
+        return np.tile(np.array(self.best)[:, None], obs.active_agents.shape[1])
 
     def metrics(self, env):
         MET.append(("metrics", env))
@@ -67,7 +67,7 @@ def met():
 def faces(*hooks):
     assert {hook for hook, _ in MET} == {*hooks}
     for hook, env in MET:
-        if hook == "protocol":
+        if hook == "requirements":
             assert set(env) <= {"n_agents", "horizon", "mechanism"}
             continue
         assert type(env) is EnvView
@@ -77,7 +77,7 @@ def faces(*hooks):
 
 def test_every_hook_is_shown_a_face_in_a_batch_of_parts():
     finals, curves, _ = play_batch("CoopNetwork-v0", Peeking(), spawn_seeds(0, 5), ROUNDS, {}, [], [1, 4])
-    faces("protocol", "validate_env", "runs_at_once", "reset", "metrics")
+    faces("requirements", "validate_env", "runs_at_once", "reset", "metrics")
     # All pull arm 0, whatever earlier parts have shown; a part's own statements are about its own arms.
     alone = [play_batch("CoopNetwork-v0", Peeking(), spawn_seeds(0, 1, r), ROUNDS, {}, [], [1, 4]) for r in range(5)]
     assert finals["runs"].tolist() == [2, 2, 2, 2, 1]
@@ -106,12 +106,12 @@ def test_promises_protection_and_check_show_faces():
             Experiment(
                 name="e",
                 title="e",
-                env=Use("CoopNetwork-v0", n_agents=3, horizon=4),
-                agents=[Use(f"{__name__}:Peeking")],
+                env=Component("CoopNetwork-v0", n_agents=3, horizon=4),
+                agents=[Component(f"{__name__}:Peeking")],
             )
         ]
     )
-    assert all(type(env) is EnvView for hook, env in MET if hook != "protocol")
+    assert all(type(env) is EnvView for hook, env in MET if hook != "requirements")
 
 
 @rows("asked", [0, -1, 1.5, np.nan, "all", [2]])

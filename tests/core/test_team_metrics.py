@@ -19,8 +19,8 @@ class Counting(hb.Team):
         self.rounds = np.zeros(len(rng), int)
 
     def act(self, obs):
-        self.rounds += obs.live
-        return np.zeros(obs.who.shape, int)
+        self.rounds += obs.running
+        return np.zeros(obs.active_agents.shape, int)
 
     def metrics(self, env):
         return {"acted": self.rounds.copy()}

@@ -168,4 +168,4 @@ def test_an_agents_parameters_may_have_the_makers_names(monkeypatch):
 
     hb.register_agent("Named", Named, entry=5)
     assert hb.make_team("Named", name="b", id=3, runs=4).given == ("b", 3, 4, 5)
-    assert hb.Use("Named", name="b", self=1, id=3).having(self=2).params == {"name": "b", "self": 2, "id": 3}
+    assert hb.Component("Named", name="b", self=1, id=3).having(self=2).params == {"name": "b", "self": 2, "id": 3}

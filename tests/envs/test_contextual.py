@@ -8,7 +8,7 @@ import pytest
 from helpers import own_streams
 
 import hushbandits as hb
-from hushbandits.bench.declare.catalog import read_toml
+from hushbandits.bench.spec.catalog import read_toml
 from hushbandits.cli.main import main
 from hushbandits.core.env_view import EnvView
 
@@ -43,12 +43,12 @@ def played(env, team, seed=0):
     """Play by phases; yield features, arms, rewards and inbox of each round, and the env's θ."""
     obs = env.reset(seed)
     team.reset(EnvView(env), own_streams(env, team))
-    while obs.live.any():
+    while obs.running.any():
         features, arms = env.features.copy(), team.act(obs)
         obs = env.pull(arms)
         reward = obs.reward.copy()
-        obs = env.talk(team.speak(obs.reward))
-        team.hear(obs.inbox)
+        obs = env.communicate(team.compose(obs.reward))
+        team.receive(obs.inbox)
         yield features, arms, reward, obs.inbox
 
 
@@ -102,8 +102,8 @@ def test_who_listens_wins_at_the_command_line_and_in_a_folder(tmp_path, monkeypa
     assert main(["evaluate", ENV, *agents, "--runs", "12", "--metric", "regret"]) == 0
     assert "A − B" in capsys.readouterr().out
     Path("own.toml").write_text(
-        f'title = "Contexts"\nruns = 12\nmetrics = ["regret"]\nenv = {{ use = "{ENV}" }}\n'
-        'agents = [{ use = "contextual:LinUCB" }, { use = "contextual:Alone" }, { use = "Random" }]\n'
+        f'title = "Contexts"\nruns = 12\nmetrics = ["regret"]\nenv = {{ type = "{ENV}" }}\n'
+        'agents = [{ type = "contextual:LinUCB" }, { type = "contextual:Alone" }, { type = "Random" }]\n'
     )
     hb.run(read_toml(Path("own.toml")), "folder")
     folder = hb.load_results("folder")

@@ -27,7 +27,7 @@ def test_regret_is_zoghis_on_permuted_instances(arms, seed):
     orders = set()
     for _ in range(9):
         action = rng.integers(arms * arms, size=(3, 4))
-        env.talk({"arm": action, "reward": env.pull(action).reward, "sent": np.ones((3, 4), bool)})
+        env.communicate({"arm": action, "reward": env.pull(action).reward, "sent": np.ones((3, 4), bool)})
         for r in range(3):
             chance = env.arms.locations[r].reshape(arms, arms)
             best = condorcet_winner(chance)
@@ -47,6 +47,6 @@ def test_a_pair_pays_when_its_first_arm_wins():
     env.reset(2)
     for pair in range(16):
         reward = env.pull(np.full((400, 4), pair)).reward
-        env.talk({"arm": np.full((400, 4), pair), "reward": reward, "sent": np.ones((400, 4), bool)})
+        env.communicate({"arm": np.full((400, 4), pair), "reward": reward, "sent": np.ones((400, 4), bool)})
         assert abs(reward.mean() - CYCLE[pair // 4][pair % 4]) < 4 * 0.5 / 40
     assert env.gaps[0].reshape(4, 4)[0].tolist() == pytest.approx([0.0, 0.05, 0.1, 0.15])

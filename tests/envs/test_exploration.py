@@ -83,9 +83,9 @@ def test_thresholds(vote_rule, needed):
     vote[..., 0] = True
     voters = set()
     while env.metrics()["arms"][0] == 10:
-        voters.add(int(obs.who[0, 0]))
+        voters.add(int(obs.active_agents[0, 0]))
         env.pull(np.ones((1, 1, 10), bool))
-        obs = env.talk({"vote": vote})
+        obs = env.communicate({"vote": vote})
     assert len(voters) == needed
 
 
@@ -125,8 +125,8 @@ def test_means_of_ones_own_may_be_drawn_anew_in_every_run_and_stand_still():
     assert ((start >= 0.4) & (start <= 0.6)).all()
     for _ in range(3):
         env.pull(np.ones((3, 1, 5), bool))
-        obs = env.talk()
-    assert obs.live.all()
+        obs = env.communicate()
+    assert obs.running.all()
     np.testing.assert_array_equal(env.means, start)  # the problem's means drift, not these
 
 
@@ -135,9 +135,9 @@ def test_agents_are_drawn_from_their_distribution():
     obs = env.reset(0)
     seen = np.zeros(5)
     for _ in range(6000):
-        seen[obs.who[0, 0]] += 1
+        seen[obs.active_agents[0, 0]] += 1
         env.pull(np.ones((1, 1, 10), bool))
-        obs = env.talk()
+        obs = env.communicate()
     assert stats.chisquare(seen, agent_weights("power:1.5", 5) * 6000).pvalue > 1e-6
 
 
@@ -145,11 +145,11 @@ def test_empty_global_set_is_inconclusive():
     env = hb.make_batched("DPMASE-v0", runs=30, n_agents=2, threshold=0)
     env.reset(0)
     env.pull(np.ones((30, 1, 10), bool))
-    env.talk({"vote": np.ones((30, 1, 10), bool)})
+    env.communicate({"vote": np.ones((30, 1, 10), bool)})
     metrics = env.metrics()
     assert metrics["inconclusive"].all()
     assert not metrics["correct"].any()
-    assert not env.live.any()
+    assert not env.running.any()
     assert len(set(env.recommendation())) > 4  # every arm has one vote: each may be recommended
 
 
@@ -167,12 +167,12 @@ def test_windows_open_as_their_twin_does():
     since = [[] for _ in range(runs)]
     gone = [set() for _ in range(runs)]
     early = never = 0
-    while obs.live.any():
-        who, live = obs.who[:, 0], obs.live.copy()
+    while obs.running.any():
+        who, live = obs.active_agents[:, 0], obs.running.copy()
         stay = rng.random(runs) < 0.5
         env.pull(np.repeat(stay[:, None, None], k, 2))
         vote = rng.random((runs, 1, k)) < 0.2
-        obs = env.talk({"vote": vote})
+        obs = env.communicate({"vote": vote})
         for r in np.flatnonzero(live):
             for arm in np.flatnonzero(vote[r, 0]):
                 if (who[r], arm) not in cast[r]:

@@ -27,7 +27,7 @@ def test_pulls_pay_by_the_agents_means_and_cost_by_the_global_ones():
     regret = np.zeros((2, 2))
     for t in range(60):
         reward = env.pull(arms[t]).reward
-        env.talk()
+        env.communicate()
         for r, seed in enumerate(spawn_seeds(4, 2)):
             around = np.array(FACTORS) * MEANS + 0.3 * ndtri(generator(seed, "clients").random((2, 3)))
             u = Steps(seed, "reward").random((60, 2))
@@ -77,7 +77,7 @@ def test_a_run_alone_and_one_that_starts_among_others_are_those_of_the_batch():
     team = hb.make_team("Random")
     arms_pulled(made(spread=0.2), team, seeds[:3])
     env.pull(np.zeros((3, 2), int))
-    env.talk()
+    env.communicate()
     env.reset(seeds[3:4], rows=[1])
     alone.reset(seeds[3:4])
     np.testing.assert_array_equal(env.arms.own[1], alone.arms.own[0])
@@ -95,13 +95,13 @@ def test_bernoulli_agents_stay_within_their_law():
     rewards = []
     for _ in range(40):
         rewards.append(env.pull(np.zeros((300, 2), int)).reward)
-        env.talk()
+        env.communicate()
     assert np.mean(rewards, axis=(0, 1)) == pytest.approx([0.84, 0.56], abs=4 * 0.5 / 12_000**0.5)
 
 
-@pytest.mark.parametrize("observation", ["pooled", "slots"])
-def test_views_play_it(observation):
-    env = hb.make("FederatedNetwork-v0", render_mode="ansi", observation=observation, **PLAIN)
+@pytest.mark.parametrize("every_message", [False, True])
+def test_views_play_it(every_message):
+    env = hb.make("FederatedNetwork-v0", render_mode="ansi", observe_messages=every_message, **PLAIN)
     env.reset(seed=1)
     for _ in range(5):
         _, reward, *_ = env.step(dict.fromkeys(env.agents, 0))

@@ -10,8 +10,8 @@ from scipy import stats
 
 import hushbandits as hb
 from hushbandits.core.random.rewards import Bernoulli, Beta, ClippedGaussian
-from hushbandits.envs.feedback.cohort import BlockInbox, Individuals
-from hushbandits.envs.feedback.pooled import Pooled
+from hushbandits.envs.feedback.pooled_users import Pooled
+from hushbandits.envs.feedback.users import BlockInbox, Individuals
 from hushbandits.privacy.plans import (
     distributed_pure,
 )
@@ -24,7 +24,7 @@ from hushbandits.wrappers.secagg import SecAgg
 def individuals(env, arm, n):
     env.reset(0)
     env.pull((np.full((env.runs, env.n_agents), arm), np.full((env.runs, env.n_agents), n)))
-    return env.talk().inbox
+    return env.communicate().inbox
 
 
 @pytest.mark.parametrize("rewards", ["bernoulli", "clipped-gaussian", "beta"])
@@ -51,7 +51,7 @@ def test_a_mechanism_leaves_the_rewards_alone():
         for _ in range(3):
             core.pull((np.full((2, 1), 4), np.full((2, 1), 20)))
             rows.append(core._report()["reward"].values())
-            core.talk()
+            core.communicate()
     np.testing.assert_array_equal(rows[:3], rows[3:])
 
 
@@ -67,7 +67,7 @@ def test_the_threshold_of_an_underflow_follows_the_survivors(id, env):
     core = hb.make_batched(id, **env)
     core.reset(0)
     core.pull((np.zeros((1, 1), int), np.full((1, 1), 64)))
-    core.talk()
+    core.communicate()
     plan, survivors = core.mechanism.planned(64), 20
     core.mechanism.added = lambda n: DiscreteGaussian(1e-3)  # almost no noise of a trusted server
 
@@ -103,13 +103,13 @@ def test_a_block_is_cut_at_the_horizon_and_a_finished_server_rests():
     env = hb.make_batched("DistDP-v0", n_agents=2, horizon=100, rewards="bernoulli")
     env.reset(0)
     env.pull((np.array([[0, 1]]), np.array([[60, 130]])))
-    assert env.talk().inbox.total("n").tolist() == [[60, 100]]
+    assert env.communicate().inbox.total("n").tolist() == [[60, 100]]
     env.pull((np.array([[2, 7]]), np.array([[60, 0]])))  # server 1 has ended: its action is ignored
-    inbox = env.talk().inbox
+    inbox = env.communicate().inbox
     assert inbox.total("n").tolist() == [[40, 0]]
     assert inbox.arrived[0, :, 0].tolist() == [True, False]
     assert env.metrics()["users"].tolist() == [200]
-    assert not env.live.any()
+    assert not env.running.any()
     with pytest.raises(RuntimeError, match="after the end"):
         env.pull((np.zeros((1, 2), int), np.ones((1, 2), int)))
 
@@ -119,7 +119,7 @@ def test_regret_counts_the_users_pulls():
     env.reset(0)
     for arm in (0, 1):
         env.pull((np.full((1, 1), arm), np.full((1, 1), 30)))
-        env.talk()
+        env.communicate()
     assert env.metrics()["regret"].item() == pytest.approx(15.0)
 
 
@@ -173,7 +173,7 @@ class Cheat(hb.Team):
     """Reads all agents' rewards, if it can."""
 
     setting = "feedback"
-    hears = ("users",)
+    required_inbox = ("users",)
 
 
 @rows("id", ["CentralDP-v0", "LocalDP-v0", "ShuffleDP-v0", "DistDP-v0", "DistRDP-v0", "DistCDP-v0"])

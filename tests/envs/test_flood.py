@@ -107,9 +107,9 @@ def test_states_stand_until_a_newer_one_comes(edge_failure_prob, rate):
     posted, newest = [], {}
     uniforms = Steps(seed, "wrapper/Loss/drop").random((40, 6))
     heard = naive_flood("cycle", 6, 5, edge_failure_prob, 1, 40, seed, lost=lambda s, w: uniforms[s - 1, w] < rate)[0]
-    while obs.live.any():
+    while obs.running.any():
         env.pull(np.full((1, 6), int(obs.t[0]) % 2))
-        obs = env.talk()
+        obs = env.communicate()
         wrapper = env.wrappers[-1]
         posted.append((wrapper._own.mean[0].copy(), wrapper._own.pulls[0].copy()))
         for m, codes in enumerate(heard[int(obs.t[0]) - 1]):
@@ -147,9 +147,9 @@ def test_relays_corrupt_what_they_send_on_for_all_behind_them(edge_failure_prob,
     )
     obs = env.reset(2)
     seen = {}
-    while obs.live.any():
+    while obs.running.any():
         env.pull(np.zeros((1, m), int))
-        obs = env.talk({"arm": np.zeros((1, m), int), "reward": np.zeros((1, m))})
+        obs = env.communicate({"arm": np.zeros((1, m), int), "reward": np.zeros((1, m))})
         inbox, t = obs.inbox, int(obs.t[0])
         for a in range(m):
             for s in np.flatnonzero(inbox.arrived[0, a]):
@@ -179,7 +179,7 @@ def test_only_byzantine_relays_corrupt_and_reports_of_neighbours_are_theirs():
     env.reset(0)
     for _ in range(3):
         env.pull(np.zeros((30, 5), int))
-        inbox = env.talk({"arm": np.zeros((30, 5), int), "reward": np.zeros((30, 5))}).inbox
+        inbox = env.communicate({"arm": np.zeros((30, 5), int), "reward": np.zeros((30, 5))}).inbox
     bad = env.wrappers[0].byzantine
     centre = bad[:, 0]
     assert 0 < centre.sum() < 30
@@ -204,10 +204,10 @@ def test_shuffled_floods_are_in_uniform_order():
     env = hb.make_batched("CoopNetwork-v0", horizon=800, wrappers=[Shuffle()], **world)
     obs = env.reset(0)
     orders = {False: [], True: []}
-    while obs.live.any():
+    while obs.running.any():
         env.pull(np.zeros((1, 6), int))
         code = 1000.0 * (int(obs.t[0]) + 1) + np.arange(6)
-        obs = env.talk({"arm": np.zeros((1, 6), int), "reward": code[None]})
+        obs = env.communicate({"arm": np.zeros((1, 6), int), "reward": code[None]})
         for a in range(6):
             codes = obs.inbox["reward"][0, a][obs.inbox.arrived[0, a]]
             if len(codes) == 4:
@@ -227,7 +227,7 @@ def test_shuffled_states_are_as_many_and_add_up():
     for _ in range(30):
         for env in (plain, shuffled):
             env.pull(np.zeros((1, 6), int))
-        named, hidden = plain.talk().inbox, shuffled.talk().inbox
+        named, hidden = plain.communicate().inbox, shuffled.communicate().inbox
         assert "sender" not in hidden.fields
         np.testing.assert_array_equal(named.total("mean"), hidden.total("mean"))
         for m in range(6):
@@ -248,9 +248,9 @@ def test_crossings_are_how_each_arrival_came(env):
     obs, rng = core.reset(3), np.random.default_rng(0)
     assert core.crossings(1).shape == (0, 5)
     pace = 1 + env.get("hop_delay", 0)
-    while obs.live.any():
+    while obs.running.any():
         core.pull(rng.integers(10, size=(2, 9)))
-        obs = core.talk()
+        obs = core.communicate()
         inbox, t = obs.inbox, int(obs.t[0])
         for r in range(2):
             g = r % len(core.adjacency)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import hushbandits as hb
 from hushbandits.envs.feedback import ltr
 from hushbandits.envs.feedback.ltr import Relevance, k_means, read_svmlight
-from hushbandits.envs.feedback.pooled import Pooled
+from hushbandits.envs.feedback.pooled_users import Pooled
 
 GOOD = ["3 qid:1 1:0.5 2:1", "", "# a comment", "0 qid:2 2:-1e-3 # another", "1 3:2"]
 
@@ -78,7 +78,7 @@ def test_arms_are_clusters_and_rewards_relevance(tmp_path):
     assert sorted(env.means[0].tolist()) == pytest.approx([0.125, 10 / 12])
     arm = int(env.means[0].argmax())
     env.pull((np.full((400, 1), arm), np.full((400, 1), 30)))
-    rewards = env.talk().inbox["users"]
+    rewards = env.communicate().inbox["users"]
     assert set(np.unique(rewards)) == {0.5, 1.0}
     assert abs(rewards.mean() - 10 / 12) < 6 * rewards.std() / np.sqrt(rewards.size)
 

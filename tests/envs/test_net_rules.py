@@ -67,7 +67,7 @@ def test_it_is_discounted_ucb_over_what_has_arrived():
         for r, (row, paid) in enumerate(zip(arm, obs.reward, strict=True)):
             np.add.at(n[r], row, 1)
             np.add.at(s[r], row, paid)
-        core.talk()
+        core.communicate()
 
 
 class Odd(Inbox):

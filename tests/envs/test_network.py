@@ -64,9 +64,9 @@ def test_reductions_equal_gathered_sums(more):
         "CoopNetwork-v0", n_agents=10, graph="erdos-renyi", edge_probability=0.3, runs=3, horizon=20, **more
     )
     obs, rng = env.reset(4), np.random.default_rng(0)
-    while obs.live.any():
+    while obs.running.any():
         env.pull(rng.integers(10, size=(3, 10)))
-        obs = env.talk()
+        obs = env.communicate()
         inbox = obs.inbox
         pulls, sums = inbox.tally()
         hot = (inbox["arm"][..., None] == np.arange(10)) & inbox.arrived[..., None]
@@ -82,7 +82,7 @@ def test_one_sender_and_one_receiver(more):
     sender = np.array([4, 0])
     for _ in range(8):
         env.pull(np.random.default_rng(1).integers(10, size=(2, 9)))
-        inbox = env.talk().inbox
+        inbox = env.communicate().inbox
         value, shown = inbox.of(sender, "arm")
         who, arm = inbox["sender"], inbox["arm"]
         for r in range(2):
@@ -110,7 +110,9 @@ def test_messages_count_transmissions(graph, m, max_hops, expected):
     for sender in range(m):
         before = env.metrics()["messages"][0]
         env.pull(np.zeros((1, m), int))
-        env.talk({"arm": np.zeros((1, m), int), "reward": np.zeros((1, m)), "sent": np.arange(m)[None] == sender})
+        env.communicate(
+            {"arm": np.zeros((1, m), int), "reward": np.zeros((1, m)), "sent": np.arange(m)[None] == sender}
+        )
         assert env.metrics()["messages"][0] - before == expected[sender]
 
 
@@ -119,10 +121,10 @@ def test_byzantine_reports_are_contaminated_and_own_statistics_clean():
                       wrappers=[Huber(0.25, law="constant", location=7.0, fraction=0.5)])  # fmt: skip
     obs = env.reset(1)
     hits = np.zeros((2, 10))
-    while obs.live.any():
+    while obs.running.any():
         obs = env.pull(np.zeros((2, 10), int))
         assert set(np.unique(obs.reward)) <= {0.0, 1.0}
-        obs = env.talk()
+        obs = env.communicate()
         reward, who = obs.inbox["reward"], obs.inbox["sender"]
         hits += np.array([[(reward[r][who[r] == m] == 7.0).any() for m in range(10)] for r in range(2)])
     byzantine = env.wrappers[0].byzantine
@@ -135,9 +137,9 @@ def test_shuffled_slots_are_in_uniform_order():
     env = hb.make_batched("CoopNetwork-v0", n_agents=4, graph="path", horizon=3000, wrappers=[Shuffle()])
     obs = env.reset(0)
     first = []
-    while obs.live.any():
+    while obs.running.any():
         env.pull(np.zeros((1, 4), int))
-        obs = env.talk({"arm": np.arange(4)[None] % 2, "reward": np.arange(4.0)[None]})
+        obs = env.communicate({"arm": np.arange(4)[None] % 2, "reward": np.arange(4.0)[None]})
         if obs.t[0] > 3:
             first.append(obs.inbox["reward"][0, 0, 0])
     _, counts = np.unique(first, return_counts=True)
@@ -177,7 +179,7 @@ def test_random_agents_pull_uniformly_and_vote_at_their_rate():
     obs = env.reset(0)
     team.reset(env, own_streams(env, team))
     assert team.act(obs).all()
-    votes = sum(int(team.speak(np.zeros((1, 1, 10)))["vote"].sum()) for _ in range(300))
+    votes = sum(int(team.compose(np.zeros((1, 1, 10)))["vote"].sum()) for _ in range(300))
     assert stats.binomtest(votes, 3000, 0.2).pvalue > 1e-6
     env, team = hb.make_batched("DistDP-v0"), hb.make_team("Random", block=7)
     obs = env.reset(0)

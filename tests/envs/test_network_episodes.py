@@ -80,7 +80,13 @@ def equal(one, two, path=""):
     elif isinstance(one, Uniforms):  # the unread part; the rest is buffer
         equal(*([copy.deepcopy(stream).take(r, 9) for r in range(len(stream.step))] for stream in (one, two)), path)
     elif isinstance(one, Samples):  # their positions are buffer
-        equal(*([x.n, estimated(x, 0.7), estimated(x, 9.0)] for x in (one, two)), path)
+        equal(
+            *(
+                [x.state.head[..., 0] if hasattr(x.state, "head") else x.state.n, estimated(x, 0.7), estimated(x, 9.0)]
+                for x in (one, two)
+            ),
+            path,
+        )
     elif hasattr(one, "__dict__") and not callable(one):
         own = ({k: v for k, v in vars(x).items() if k not in ("episode", "seeds")} for x in (one, two))
         equal(*own, path)
@@ -106,10 +112,10 @@ def begun(agent, runs=2, wrappers=(), seed=0, env=None, make=ID):
 def by_phases(core, team, until=math.inf):
     """Play up to round `until`."""
     obs = core._seen()
-    while obs.live.any() and core.t[0] < until:
+    while obs.running.any() and core.t[0] < until:
         obs = core.pull(team.act(obs))
-        obs = core.talk(team.speak(obs.reward))
-        team.hear(obs.inbox)
+        obs = core.communicate(team.compose(obs.reward))
+        team.receive(obs.inbox)
 
 
 @st.composite
@@ -176,7 +182,7 @@ def take_turns(core, team, twin, other, stops):
         equal(core, twin)
         equal(team, other)
         core, team = pickle.loads(pickle.dumps((core, team)))
-    assert not core.live.any()
+    assert not core.running.any()
     assert team.episode(core)  # nothing is left to play
     equal(core.metrics(), twin.metrics())
     with pytest.raises(RuntimeError, match="after the end"):
@@ -209,7 +215,7 @@ class Silent(Wrapper):
     drop_prob = 1.0
 
     def send(self, message, env):
-        return message.but(sent=np.zeros_like(message["sent"]))
+        return message.with_fields(sent=np.zeros_like(message["sent"]))
 
 
 class Deaf(Loss):
@@ -223,7 +229,7 @@ class Biased(Huber):
     """Reads what it replaces."""
 
     def send(self, message, env):
-        return message.but(reward=message["reward"] * 0.5)
+        return message.with_fields(reward=message["reward"] * 0.5)
 
 
 class Charging(CoopNetwork):
@@ -238,7 +244,7 @@ class OwnAct(type(hb.make_team("Multi-UCB"))):
 
 
 class OwnHear(type(hb.make_team("UCB1"))):
-    def hear(self, inbox):
+    def receive(self, inbox):
         self._s += 0.25
 
 
@@ -274,7 +280,7 @@ def test_what_episodes_do_not_know_goes_by_the_phases(case):
 
 def test_a_phase_replaced_in_one_team_goes_by_the_phases():
     core, team = begun("Multi-UCB")
-    team.hear = lambda inbox: None
+    team.receive = lambda inbox: None
     assert not team.episode(core)
 
 
@@ -282,7 +288,7 @@ def test_runs_out_of_step_and_half_a_round_go_by_the_phases():
     core, team = begun("Multi-UCB", env={"horizon": 9})
     obs = core.pull(team.act(core._seen()))
     assert not team.episode(core)
-    core.talk(team.speak(obs.reward))
+    core.communicate(team.compose(obs.reward))
     core.reset(1, rows=[1])
     assert not team.episode(core)
     by_phases(core, team)

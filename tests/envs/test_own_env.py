@@ -35,7 +35,7 @@ def test_a_wrapper_works_or_is_refused_in_one_sentence(id, name):
     wrapper, core = hb.make_wrapper(name), hb.make_batched(id, **SMALL)
     others = "ShuffledSum", "VoteCorruption", "FalseMeans"  # of blocks, of votes, of means
     says = "needs the message field" if name in others else None
-    if set(wrapper.verbs) - set(core.payload.verbs):
+    if set(wrapper.operations) - set(core.message_class.operations):
         says = "needs messages that can be .*: reports cannot"
     if says is not None:
         for refused in (
@@ -74,11 +74,11 @@ class Sticky:
     def act(self, t):
         return self.arm
 
-    def speak(self, reward):
+    def compose(self, reward):
         if not reward:
             self.arm = int(self.rng.integers(self.n_arms))
 
-    def hear(self, messages):
+    def receive(self, messages):
         type(self).heard += len(messages)
         assert all(0 <= message["sender"] < 4 for message in messages)
 
@@ -115,7 +115,7 @@ def test_rows_start_afresh_bit_for_bit(id, more, rows, before):
         step(env, [(i, r) for r in range(3)])
         step(other, [(i, r) for r in range(3)])
     seeds = spawn_seeds(99, len(rows))
-    assert env.reset(seeds, rows=rows).live.all()
+    assert env.reset(seeds, rows=rows).running.all()
     for i, one in enumerate(alone):
         one.reset(seeds[i : i + 1])
     for i in range(5):
@@ -124,7 +124,7 @@ def test_rows_start_afresh_bit_for_bit(id, more, rows, before):
             own = step(one, [(9, i)]).inbox
             np.testing.assert_array_equal(inbox["reward"][row], own["reward"][0])
             equal(env.metrics(), row, one.metrics(), 0)
-        if other.live.any():
+        if other.running.any():
             step(other, [(9, i)] * 3)
             for r in set(range(3)) - set(rows):
                 equal(env.metrics(), r, other.metrics(), r)

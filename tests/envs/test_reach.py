@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
+from hushbandits.envs.network.bfs import hops_from, links, reach
 from hushbandits.envs.network.graphs import hop_distances
-from hushbandits.envs.network.places import placed
-from hushbandits.envs.network.reach import hops_from, links, reach
+from hushbandits.envs.network.topology import placed
 
 
 @st.composite

@@ -19,7 +19,7 @@ def test_a_flood_and_a_block_of_individuals_are_estimated_too(monkeypatch):
     with_users = (np.zeros((1, 1), int), np.full((1, 1), 10**12))
     env.pull(with_users)
     with pytest.raises(ValueError, match="a block of 1000000000000 users one by one would take"):
-        env.talk()
+        env.communicate()
 
 
 def test_many_short_runs_are_counted_as_what_they_read():

@@ -26,7 +26,7 @@ class Reader:
     def act(self, t):
         return int((self.sums / self.plays).argmax())
 
-    def hear(self, messages):
+    def receive(self, messages):
         for message in messages:
             self.plays[message["arm"]] += 1
             self.sums[message["arm"]] += message["reward"]
@@ -35,8 +35,8 @@ class Reader:
 class Counting(Reader):
     found = 0
 
-    def hear(self, messages):
-        super().hear(messages)
+    def receive(self, messages):
+        super().receive(messages)
         type(self).found += len(messages)
 
 

@@ -34,17 +34,17 @@ def game(agent, lost, **env):
 def by_phase(core, team, rounds):
     """Play at most so many rounds."""
     obs = core._seen()
-    while obs.live.any() and rounds > 0:
+    while obs.running.any() and rounds > 0:
         obs = core.pull(team.act(obs))
-        obs = core.talk(team.speak(obs.reward))
-        team.hear(obs.inbox)
+        obs = core.communicate(team.compose(obs.reward))
+        team.receive(obs.inbox)
         rounds -= 1
 
 
 def state(core):
     """Return the state, and the next active agents if there are any."""
-    book = core.book._asdict() | {"who": np.where(core.live, core.book.who, -1)}
-    return {**book, **core.metrics(), "seen": core.who[:, 0] * core.live, "named": core.recommendation()}
+    book = core.book._asdict() | {"active_agents": np.where(core.running, core.book.active_agents, -1)}
+    return {**book, **core.metrics(), "seen": core.active_agents[:, 0] * core.running, "named": core.recommendation()}
 
 
 #: One agent of each class, and once with losses.
@@ -65,7 +65,7 @@ def test_episode_and_phases_take_turns(agent, lost):
     by_phase(core, team, 60)
     assert team.episode(core, 150.5)
     assert team.episode(core)
-    assert not core.live.any()
+    assert not core.running.any()
     equal(state(plain[0]), state(core))
     with pytest.raises(RuntimeError, match="after the end"):
         core.pull(core.no_action())
@@ -91,7 +91,7 @@ def test_between_the_phases_and_behind_other_wrappers_only_the_phases_will_do():
     core, team = game("DP-MASE", False)
     core.pull(team.act(core._seen()))
     assert not team.episode(core)
-    core.talk(team.speak(np.zeros((3, 1, 3))))
+    core.communicate(team.compose(np.zeros((3, 1, 3))))
     assert team.episode(core)
     for wrappers in ([SecAgg(batch_window=4)], [Loss(0.1), Loss(0.1, name="second")]):
         core = hb.make_batched("DPMASE-v0", n_agents=8, wrappers=wrappers)
@@ -118,8 +118,8 @@ def test_a_loss_of_ones_own_is_played_as_it_is_written():
 class Mute(DPMASE):
     """Says nothing."""
 
-    def speak(self, reward):
-        super().speak(reward)
+    def compose(self, reward):
+        super().compose(reward)
 
 
 def test_a_phase_of_ones_own_is_played_as_it_is_written():

@@ -14,12 +14,12 @@ from refusals import rows
 
 import hushbandits as hb
 from hushbandits.agents import feraud2019_theory, rio2023_theory
+from hushbandits.best_arm.best_arm import identify
+from hushbandits.best_arm.routine import RESETS, SILENT, Routine
 from hushbandits.core import Array
 from hushbandits.core.rollout import check_compatible, rollout
 from hushbandits.envs.exploration.problems import vote_threshold
 from hushbandits.registry import assemble
-from hushbandits.routines.best_arm import identify
-from hushbandits.routines.routine import RESETS, SILENT, Routine
 from hushbandits.wrappers.loss import Loss, VoteCorruption
 
 ID = "DecentralizedExploration-v0"
@@ -204,7 +204,7 @@ def test_whatever_may_be_played_without_a_horizon_ends(agent, id, means, n_agent
             core.reset(seed)
             team.reset(core, own_streams(core, team))
             assert team.episode(core, 3_000_000)
-            assert not core.live.any()
+            assert not core.running.any()
             refused = ""
         except ValueError as error:
             refused = str(error)

@@ -176,7 +176,7 @@ def test_a_file_that_is_none_is_refused(changed, change, says):
 
 def test_nothing_that_a_submission_names_is_imported(changed, here, capsys):
     (here / "evil.py").write_text("raise SystemExit('imported')\n")
-    path = changed(lambda said: said["agent"].update(use="evil:Agent", label="Agent"), "Gap-Vote")
+    path = changed(lambda said: said["agent"].update(type="evil:Agent", label="Agent"), "Gap-Vote")
     read(path)
     assert main(["bench", "--board", str(path), "--out", "board.html"]) == 0
     assert main(["bench", "--verify", str(path), "--jobs", "1"]) == 2
@@ -255,7 +255,7 @@ def test_a_policy_that_was_trained_is_named_by_its_folder(submitted, here, capsy
     for name in ("mine", "theirs"):
         shutil.copytree(folder, here / name)
     said = json.loads(submitted("PPO-DistDP").read_text(encoding="utf8"))
-    said |= {"agent": {"use": "sb3:mine", "label": "sb3:mine"}, "source": source(entry("sb3:mine", {}))}
+    said |= {"agent": {"type": "sb3:mine", "label": "sb3:mine"}, "source": source(entry("sb3:mine", {}))}
     (here / "mine.json").write_text(json.dumps(said))
     verify = ["bench", "--verify", "mine.json", "--jobs", "1", "--shard", "1/15", "--agents"]
     assert main([*verify, "sb3:theirs"]) == 0  # the same policy, from another folder

@@ -71,13 +71,13 @@ def test_actions_are_drawn_by_the_softmax_of_scores_among_those_that_count(tmp_p
     task.reset(0)
     player = Network(policy)
     player.reset(Streams(core.seeds))
-    count = np.bincount(player.act(task)[np.arange(4000), task.obs.who[:, 0]], minlength=4)
+    count = np.bincount(player.act(task)[np.arange(4000), task.obs.active_agents[:, 0]], minlength=4)
     # at the start all arms look alike
     assert chisquare(count[:3]).pvalue > LEVEL
     assert 0 < count[3] < 4000
     best = Network(policy, deterministic=True)
     best.reset(Streams(core.seeds))
-    assert len(set(best.act(task)[np.arange(4000), task.obs.who[:, 0]])) == 1
+    assert len(set(best.act(task)[np.arange(4000), task.obs.active_agents[:, 0]])) == 1
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -23,7 +23,7 @@ def test_hidden_layers_are_played_as_they_were_trained(tmp_path):
     with pytest.raises(ValueError, match="deterministic=False"):  # it takes the best choice
         hb.make_team(f"sb3:{folder}", deterministic=False)
     with pytest.raises(ValueError, match="MultiBinary"):
-        trained(tmp_path / "bits", "es", "exploration", task={"actions": "native"})
+        trained(tmp_path / "bits", "es", "exploration", task={"action_format": "native"})
 
 
 @pytest.mark.parametrize("case", weekly_but([("network",), ("exploration",)], *((case,) for case in CHOICES)))

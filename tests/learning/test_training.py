@@ -165,7 +165,7 @@ def test_held_out_episodes_are_in_no_training(tmp_path, monkeypatch):
      ({"hyper": {"gamma": {}}}, "algo.gamma={}"), ({"hyper": {"net_arch": [0]}}, "algo.net_arch=0"),
      ({"hyper": {"policy": "cnn"}}, "algo.policy='cnn'"), ({"hyper": {"seed": 3}}, "'seed'"),
      ({"hyper": {"n_epochs": 1.5}}, "algo.n_epochs=1.5"), ({"hyper": {"batch_size": 1}}, "'batch_size': 1"),
-     ({"hyper": {"policy": "equivariant"}, "task": {"actions": "multidiscrete"}}, "MultiDiscrete"),
+     ({"hyper": {"policy": "equivariant"}, "task": {"action_format": "multidiscrete"}}, "MultiDiscrete"),
      ({"task": {"agent": 1}}, "agent=1"), ({"env": {"nodes": 3}}, "nodes=3"),
      ({"wrappers": ["Los"]}, "'Los'"), ({"env": {"means": len}}, "cannot stand in"), ({"wrappers": [3]}, "wrappers"),
      ({"algo": "es", "hyper": {"sigm": 1.0}}, "'sigm'"), ({"algo": "es", "hyper": {"sigma": -1}}, "algo.sigma=-1"),

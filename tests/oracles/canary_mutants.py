@@ -39,24 +39,24 @@ class Point:
 class OwnNoise(hb.Wrapper):
     """A user-defined wrapper with a guarantee about one message."""
 
-    verbs = ("map", "add")
+    operations = ("map", "add")
     share = 1.0
 
     def __init__(self, epsilon=1.0, *, name=None):
         super().__init__(name=name)
         self.epsilon = epsilon
 
-    def sends(self, fields, env):
+    def message_fields(self, fields, env):
         return {**fields, "reward": hb.Field()}
 
     def reset(self, env, rng):
-        self._stream = env.payload.stream("add", env, rng)
+        self._stream = env.message_class.stream("add", env, rng)
 
     def send(self, message, env):
         return message.clip().add(lambda n: Point(self.share / self.epsilon), self._stream)
 
     def claimed_guarantees(self, env):
-        return claim(self.epsilon, alone=True)
+        return claim(self.epsilon, single_release=True)
 
 
 class OwnDraws(OwnNoise):
@@ -94,13 +94,13 @@ class OneDraw(OwnNoise):
         super().reset(env, rng)
         self._once = np.array([its.laplace(0, 1 / self.epsilon) for its in rng.generators()])
 
-    def sends(self, fields, env):
-        if not env.payload.named:
+    def message_fields(self, fields, env):
+        if not env.message_class.identified_senders:
             raise ValueError("agents alone")
-        return super().sends(fields, env)
+        return super().message_fields(fields, env)
 
     def send(self, message, env):
-        return message.but(reward=np.clip(message["reward"], 0, 1) + self._once[:, None])
+        return message.with_fields(reward=np.clip(message["reward"], 0, 1) + self._once[:, None])
 
 
 class OwnAgent(hb.Team):
@@ -117,11 +117,11 @@ class OwnAgent(hb.Team):
         self._rngs, self._turn = rng.generators(), 0
 
     def act(self, obs):
-        self._arm = np.full(obs.who.shape, self._turn % 2)
+        self._arm = np.full(obs.active_agents.shape, self._turn % 2)
         self._turn += 1
         return self._arm
 
-    def speak(self, reward):
+    def compose(self, reward):
         noise = [rng.laplace(0, self.share / self.epsilon, reward.shape[1]) for rng in self._rngs]
         return {"arm": self._arm, "reward": np.clip(reward, 0, 1) + np.array(noise)}
 
@@ -144,8 +144,8 @@ class FollowingAgent(OwnAgent):
     def act(self, obs):
         return super().act(obs) if self._turn == 0 else np.array(self._arm)
 
-    def speak(self, reward):
-        said = super().speak(reward)
+    def compose(self, reward):
+        said = super().compose(reward)
         self._arm = (reward > 0.5).astype(int)
         return said
 

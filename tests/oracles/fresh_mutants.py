@@ -55,7 +55,7 @@ class BareServer(DiscreteLaplace):
         noised, bare = super()._noised(message)["reward"], message["reward"]
         if hasattr(noised, "_x") and noised._x.shape[1] > 1:
             noised._x[:, 1] = bare._x[:, 1]
-        return message.but(reward=noised)
+        return message.with_fields(reward=noised)
 
 
 @refuted_by("drawn law", "place in the run 7")
@@ -63,7 +63,7 @@ class LastBlock(Sometimes):
     """No noise in the block that ends the run."""
 
     def send(self, message, env):
-        self._over = not env.live.any()
+        self._over = not env.running.any()
         return super().send(message, env)
 
     def _missing(self, crowd):

@@ -178,10 +178,10 @@ class AllOfAnAgent(LocalLaplace):
 class Reports(LocalLaplace):
     """Base of mutants for agents only."""
 
-    def sends(self, fields, env):
-        if not env.payload.named:
+    def message_fields(self, fields, env):
+        if not env.message_class.identified_senders:
             raise ValueError("agents alone")
-        return super().sends(fields, env)
+        return super().message_fields(fields, env)
 
 
 # -- published own rewards and extra fields ----------------------------------------------------------------------------
@@ -200,7 +200,7 @@ class ReturnedAndReported(Reports):
         return super().alter_own_reward(reward, env)
 
     def send(self, message, env):
-        return message.but(reward=self._noise.onto(self._exact, self._second.next()))
+        return message.with_fields(reward=self._noise.onto(self._exact, self._second.next()))
 
 
 @refuted_by("black box", "published mean")
@@ -215,15 +215,15 @@ class ReturnedBeforeNoise(PrivateMeans):
 class SideField(Reports):
     """The exact reward in an extra field."""
 
-    def sends(self, fields, env):
-        return {**super().sends(fields, env), "quality": Field()}
+    def message_fields(self, fields, env):
+        return {**super().message_fields(fields, env), "quality": Field()}
 
     def alter_own_reward(self, reward, env):
         self._exact = np.array(reward)
         return super().alter_own_reward(reward, env)
 
     def send(self, message, env):
-        return super().send(message, env).but(quality=self._exact)
+        return super().send(message, env).with_fields(quality=self._exact)
 
 
 @refuted_by("black box", "-1e+09")
@@ -235,7 +235,7 @@ class WhoIsSilent(Reports):
         return super().alter_own_reward(reward, env)
 
     def send(self, message, env):
-        return super().send(message, env).but(sent=message["sent"] & (self._exact > 0))
+        return super().send(message, env).with_fields(sent=message["sent"] & (self._exact > 0))
 
 
 @refuted_by("black box", "beyond [0, 1]")
@@ -311,7 +311,7 @@ class LateReleases(PrivateMeans):
         message = super().send(message, env)
         exact = self._own.s / np.maximum(self._own.n, 1)
         self._own.mean[:] = np.where(self._own.n >= 200, exact, self._own.mean)
-        return message.but(mean=self._own.mean.copy())
+        return message.with_fields(mean=self._own.mean.copy())
 
 
 @refuted_by("drawn law", "round 5")
@@ -359,4 +359,4 @@ class CarriedOn(PrivateMeans):
     def send(self, message, env):
         message = super().send(message, env)
         exact = self._own.s / np.maximum(self._own.n, 1)
-        return message.but(mean=np.round(message["mean"], 2) + exact / 1000)
+        return message.with_fields(mean=np.round(message["mean"], 2) + exact / 1000)

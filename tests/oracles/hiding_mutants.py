@@ -5,9 +5,9 @@ from refuted import refuted_by
 
 from hushbandits.agents.azize2023 import AdaPTT
 from hushbandits.agents.rio2023 import DPMASE
+from hushbandits.best_arm import top_two
+from hushbandits.best_arm.successive import radii
 from hushbandits.core import jit
-from hushbandits.routines import top_two
-from hushbandits.routines.successive import radii
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 

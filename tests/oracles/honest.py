@@ -155,7 +155,7 @@ class ClippedMeans(PrivateMeans):
 
     def send(self, message, env):
         message = super().send(message, env)
-        return message.but(mean=np.clip(message["mean"], 0.0, 1.0))
+        return message.with_fields(mean=np.clip(message["mean"], 0.0, 1.0))
 
 
 @honest

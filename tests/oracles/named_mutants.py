@@ -174,7 +174,7 @@ class AddRemove(OwnDraws):
 
     def claimed_guarantees(self, env):
         either = hb.Adjacency("one reward replaced by any other in [-1, 1]", "reward", -1.0, 1.0)
-        return tuple(dataclasses.replace(g, adjacency=either) for g in claim(self.epsilon, alone=True))
+        return tuple(dataclasses.replace(g, adjacency=either) for g in claim(self.epsilon, single_release=True))
 
 
 @refuted_by("black box", "count")
@@ -184,7 +184,7 @@ class TimedReleases(PrivateMeans):
     def send(self, message, env):
         message = super().send(message, env)
         some = self._own.s > 0
-        return message.but(mean=np.where(some, message["mean"], 0.0), count=np.where(some, message["count"], 0))
+        return message.with_fields(mean=np.where(some, message["mean"], 0.0), count=np.where(some, message["count"], 0))
 
 
 @refuted_by("secure function", "order, network")

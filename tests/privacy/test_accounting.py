@@ -190,7 +190,7 @@ def test_what_dropouts_cost_through_a_shuffler():
     assert mechanism.price(64, 48).delta == pytest.approx((1 + math.e) * 2.0**-40)
     k = shares_needed(48, plan.modulus)
     env.pull((np.zeros((1, 1), int), np.full((1, 1), 64)))
-    env.talk()
+    env.communicate()
     assert env.metrics()["bits_per_user"].item() == k * plan.bits
     # Fewer than t_min: less noise, and fewer to hide the shares among.
     cost = one_pays(64, 30, plan.g, 1.0, 48)

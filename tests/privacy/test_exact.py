@@ -64,7 +64,7 @@ def test_every_mechanism_draws_exact_noise_that_no_seed_repeats(id):
         env = hb.make_batched(id, runs=2, noise="exact", simulate_users="individual", horizon=200)
         env.reset(0)
         env.pull((np.zeros((2, 1), int), np.full((2, 1), 40)))
-        totals.append(env.talk().inbox.total("reward"))
+        totals.append(env.communicate().inbox.total("reward"))
     assert np.isfinite(totals).all()
     assert (totals[0] != totals[1]).any()
     words = " ".join(env.guarantees()[0].assumptions)

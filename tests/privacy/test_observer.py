@@ -57,7 +57,7 @@ def test_agents_that_never_act_do_not_thin_the_mean():
     env.reset(0)
     votes = ~np.eye(10, dtype=bool)[:1]  # against all arms but the best
     env.pull(np.ones((1, 1, 10), bool))
-    env.talk({"vote": votes[None]})
+    env.communicate({"vote": votes[None]})
     assert env.metrics()["named"][0] == pytest.approx((1 + 0.1) / 2)
 
 

@@ -12,8 +12,8 @@ from wrapped_laplace import log_wrapped_discrete_laplace, worst_log_ratio
 
 import hushbandits as hb
 from hushbandits.core.random.rewards import Bernoulli, Beta, ClippedGaussian
-from hushbandits.envs.feedback.cohort import Individuals
-from hushbandits.envs.feedback.pooled import Pooled
+from hushbandits.envs.feedback.pooled_users import Pooled
+from hushbandits.envs.feedback.users import Individuals
 from hushbandits.privacy.laplace import discrete_laplaces
 from hushbandits.privacy.noise import NoiseLaw, chernoff
 from hushbandits.privacy.plans import distributed_pure, split_and_mix
@@ -94,7 +94,7 @@ def decoded(users, n, blocks, id="DistDP-v0", **env):
     )
     core.reset(1 if users == "aggregate" else 2)
     core.pull((np.zeros(shape, int), np.full(shape, n)))
-    return core.talk().inbox.total("reward").ravel()
+    return core.communicate().inbox.total("reward").ravel()
 
 
 @each_once
@@ -142,7 +142,7 @@ def test_the_analyzer_s_error_stays_within_the_theorem_s_bound(id, epsilon):
     core.reset(7)
     core.pull((np.zeros(shape, int), np.full(shape, n)))
     exact = core._report()["reward"].total()
-    error = np.abs(core.talk().inbox.total("reward") - exact)
+    error = np.abs(core.communicate().inbox.total("reward") - exact)
     plan = core.mechanism.planned(n)
     bound = plan.tau / plan.g + math.sqrt(n / 2 * math.log(2 / p)) / plan.g
     misses = (error > bound).sum()

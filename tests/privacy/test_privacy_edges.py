@@ -135,5 +135,5 @@ def test_noise_that_is_lost_is_priced_at_every_epsilon(env_id, epsilon):
     env.reset(0)
     for users in (1, 2, 50, 400):
         env.pull((np.zeros((1, 1), int), np.full((1, 1), users)))
-        env.talk()
+        env.communicate()
     assert not np.isnan(env.metrics()["epsilon"]).any()

@@ -238,12 +238,12 @@ def arms_after(first, own, levels=None, epsilon=1.0, runs=10, n_agents=40):
     obs = env.reset(0)
     team.reset(env, own_streams(env, team))
     shown = []
-    while obs.live.any():
+    while obs.running.any():
         arms = np.array(team.act(obs))
         obs = env.pull(arms)
         shown.append(obs.reward.copy())
-        obs = env.talk(team.speak(obs.reward))
-        team.hear(obs.inbox)
+        obs = env.communicate(team.compose(obs.reward))
+        team.receive(obs.inbox)
     posted = env._ring.values["reward"][env._ring.t % env._ring.depth]
     return arms, shown, posted
 

@@ -23,7 +23,7 @@ from hushbandits.wrappers.secagg import SecAgg
 class Times(Wrapper):
     """Rewards in another unit."""
 
-    verbs = ("map",)
+    operations = ("map",)
 
     def __init__(self, factor=10.0):
         super().__init__()
@@ -40,11 +40,11 @@ class DeclaredTimes(Times):
 class Dropper(Wrapper):
     """Drops messages without a declaration."""
 
-    verbs = ("drop",)
+    operations = ("drop",)
     preserves_guarantees = True
 
     def reset(self, env, rng):
-        self._stream = env.payload.stream("drop", env, rng)
+        self._stream = env.message_class.stream("drop", env, rng)
 
     def send(self, message, env):
         return message.drop(0.5, self._stream)
@@ -87,14 +87,14 @@ def wrappers_of(name):
 def test_what_is_shown_is_what_is_declared(name):
     env = hb.make_batched("CoopNetwork-v0", n_agents=4, horizon=40, runs=3, wrappers=wrappers_of(name))
     obs, rng = env.reset(0), np.random.default_rng(0)
-    while obs.live.any():
+    while obs.running.any():
         obs = env.pull(rng.integers(10, size=(3, 4)))
         assert (obs.reward is None) == ("reward" not in env.own_reward_fields)
         if obs.reward is not None:
             low, high = env.own_reward_fields["reward"].range
             assert low <= obs.reward.min() <= obs.reward.max() <= high
         assert ("reward" in env.standard_report()) == ("reward" in env.own_reward_fields)
-        obs = env.talk()
+        obs = env.communicate()
         assert set(obs.inbox.own) == set(env.own_reward_fields) - {"reward"}
 
 
@@ -139,8 +139,8 @@ def test_what_is_withheld_cannot_be_said():
     env.reset(0)
     env.pull(np.zeros((1, 3), int))
     with pytest.raises(ValueError, match="a field 'reward'"):
-        env.talk({"arm": np.zeros((1, 3), int), "reward": np.ones((1, 3))})
-    assert env.talk({"arm": np.zeros((1, 3), int)}).inbox.own["count"].sum() == 3
+        env.communicate({"arm": np.zeros((1, 3), int), "reward": np.ones((1, 3))})
+    assert env.communicate({"arm": np.zeros((1, 3), int)}).inbox.own["count"].sum() == 3
 
 
 class Louder(Wrapper):
@@ -244,7 +244,7 @@ def network(wrapper, said):
     heard = []
     for _ in range(50):
         env.pull(np.zeros((4, 2), int))
-        inbox = env.talk({"arm": np.zeros((4, 2), int), "reward": np.full((4, 2), said)}).inbox
+        inbox = env.communicate({"arm": np.zeros((4, 2), int), "reward": np.full((4, 2), said)}).inbox
         heard.append(inbox["mean" if "mean" in inbox.fields else "reward"].ravel())
     return np.concatenate(heard)
 
@@ -273,7 +273,7 @@ def test_a_wrapper_before_a_mechanism_moves_a_sum_by_no_more_than_its_users(make
     env = Feedback(**arms, simulate_users=users, horizon=100, wrappers=[Times(10.0), *make()])
     env.reset(0)
     env.pull((np.array([[1]]), np.array([[64]])))
-    assert env.talk().inbox.total("reward")[0, 0] == pytest.approx(64, abs=0.5)
+    assert env.communicate().inbox.total("reward")[0, 0] == pytest.approx(64, abs=0.5)
 
 
 def test_a_part_of_ones_own_beside_a_promise_is_unknown():

@@ -30,7 +30,7 @@ def test_noise_beyond_the_bound_is_refused_when_they_fit_and_never_later(epsilon
         for wrapper in env.wrappers[:-1]:
             wrapper._stream.next = lambda end=end: np.full((1, 5), end)
         env.pull(np.zeros((1, 5), int))
-        env.talk()
+        env.communicate()
 
 
 def test_a_block_too_large_for_the_grid_is_refused_when_env_and_wrapper_fit():
@@ -38,7 +38,7 @@ def test_a_block_too_large_for_the_grid_is_refused_when_env_and_wrapper_fit():
     env = Feedback(horizon=9 * 10**9, **arms, wrappers=[SecAgg()])
     env.reset(0)
     env.pull((np.array([[0]]), np.array([[9 * 10**9]])))
-    assert abs(env.talk().inbox.total("reward")[0, 0] / 9e9 - 0.5) < 1e-3
+    assert abs(env.communicate().inbox.total("reward")[0, 0] / 9e9 - 0.5) < 1e-3
 
 
 @settings(max_examples=40, deadline=None)
@@ -57,7 +57,7 @@ def test_what_is_not_refused_does_not_wrap(grid, bound, m, sign):
         return
     env.reset(0)
     env.pull(np.zeros((1, m), int))
-    sums = env.talk({"arm": np.zeros((1, m), int), "reward": np.full((1, m), sign * bound)}).inbox.tally()[1]
+    sums = env.communicate({"arm": np.zeros((1, m), int), "reward": np.full((1, m), sign * bound)}).inbox.tally()[1]
     exact = (m - 1) * np.rint(sign * bound * grid) / grid
     np.testing.assert_allclose(sums[0, :, 0], exact, rtol=1e-12)
 
@@ -66,5 +66,5 @@ def test_what_is_not_refused_does_not_wrap(grid, bound, m, sign):
 def test_a_far_contamination_does_not_pass_the_bound_and_is_not_printed(location):
     env, _ = at_talk(wrappers=[Huber(1.0, law="constant", location=location), SecAgg()])
     with pytest.raises(ValueError, match=r"up to bound=1, and agent 0 of run 0 reports a larger one") as caught:
-        env.talk()
+        env.communicate()
     assert f"{location:g}" not in str(caught.value)

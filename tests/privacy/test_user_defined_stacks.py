@@ -69,7 +69,7 @@ class Courier(Rounds):
     setting = "courier"
 
     def _transport(self, message):
-        return Everyone(self._counted(message).but(reward=self._reward), self.n_arms)
+        return Everyone(self._counted(message).with_fields(reward=self._reward), self.n_arms)
 
 
 class Muffled(GraphReports):
@@ -82,7 +82,7 @@ class Muffled(GraphReports):
 class Quiet(CoopNetwork):
     """Its messages have another class."""
 
-    payload = Muffled
+    message_class = Muffled
 
 
 class Careful(Rounds):
@@ -98,7 +98,7 @@ class Careful(Rounds):
 class Open(CoopNetwork):
     """Publishes all agents' last rewards."""
 
-    public = (*CoopNetwork.public, "last")
+    agent_visible = (*CoopNetwork.agent_visible, "last")
 
     @property
     def last(self):
@@ -152,11 +152,11 @@ class Copies(hb.Wrapper):
 
     preserves_guarantees = True
 
-    def sends(self, fields, env):
+    def message_fields(self, fields, env):
         return {**fields, "copy": CODE}
 
     def send(self, message, env):
-        return message.but(copy=message["reward"])
+        return message.with_fields(copy=message["reward"])
 
 
 class Stamps(Copies):
@@ -166,7 +166,7 @@ class Stamps(Copies):
     reward_free_fields = ("copy",)
 
     def send(self, message, env):
-        return message.but(copy=0.0 * message["reward"])
+        return message.with_fields(copy=0.0 * message["reward"])
 
 
 class Whispers(hb.Wrapper):
@@ -189,7 +189,7 @@ class Meddles(hb.Wrapper):
     """Restores the exact reward under the name of another part."""
 
     def send(self, message, env):
-        return message.but(reward=env._reward)
+        return message.with_fields(reward=env._reward)
 
 
 class Noiseless(DiscreteLaplace):
@@ -223,10 +223,10 @@ class Says(hb.Team):
         self.fields = {"arm": hb.Field(dtype="i8"), "reward": hb.Field(), name: CODE}
 
     def act(self, obs):
-        self.arm = np.zeros(obs.who.shape, int)
+        self.arm = np.zeros(obs.active_agents.shape, int)
         return self.arm
 
-    def speak(self, reward):
+    def compose(self, reward):
         return {"arm": self.arm, "reward": reward, self.extra: reward}
 
 
@@ -235,14 +235,14 @@ def heard(env, team=None):
     obs, team = env.reset(0), team or hb.make_team("Random")
     team.reset(EnvView(env), own_streams(env, team))
     obs = env.pull(team.act(obs))
-    return env.talk(team.speak(obs.reward)).inbox
+    return env.communicate(team.compose(obs.reward)).inbox
 
 
 def total(env):
     """Return a server's decoded sum of a block of ten users, for each of them."""
     env.reset(0)
     env.pull((np.array([[0]]), np.array([[10]])))
-    return env.talk().inbox.total("reward") / 10
+    return env.communicate().inbox.total("reward") / 10
 
 
 says, extra_fields = Says("mean"), {"mean": CODE}

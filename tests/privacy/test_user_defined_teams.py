@@ -6,8 +6,8 @@ import numpy as np
 from exact_pay import CODE, Always, finite
 
 import hushbandits as hb
+from hushbandits.best_arm.private_elimination import private_elimination
 from hushbandits.envs.exploration.env import Exploration
-from hushbandits.routines.private_elimination import private_elimination
 
 DPMASE = type(hb.make_team("DP-MASE"))
 
@@ -41,7 +41,7 @@ class Fast(DPMASE):
 class Frank(DPMASE):
     """Votes out arms without rewards."""
 
-    def speak(self, reward):
+    def compose(self, reward):
         return {"vote": np.nan_to_num(reward, nan=1.0) == 0}
 
 
@@ -56,7 +56,7 @@ def votes(env):
     """Return the messages of an agent that has pulled all arms."""
     env.reset(0)
     env.pull(np.ones((1, 1, env.n_arms), bool))
-    env.talk()
+    env.communicate()
     return env.left["mean"]
 
 
@@ -89,6 +89,6 @@ def test_a_field_beside_votes_voids_what_an_agent_promises():
 def test_a_wrapper_is_unknown_under_whatever_name():
     class Reads(hb.Wrapper):
         def send(self, message, env):
-            return message.but(vote=np.nan_to_num(env._earned) == 0)
+            return message.with_fields(vote=np.nan_to_num(env._earned) == 0)
 
     assert finite(small(wrappers=[Reads(name="DP-MASE")]), "DP-MASE") == []

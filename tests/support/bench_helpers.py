@@ -7,13 +7,13 @@ import tomllib
 
 import numpy as np
 
-from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.check import Instances
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures, Store
+from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.core.random.rewards import UniformMeans
 
 
@@ -21,8 +21,8 @@ def small(**changes):
     fields = {
         "name": "small",
         "title": "Small",
-        "env": Use("CoopNetwork-v0", horizon=60, means=UniformMeans(0.0, 1.0), n_arms=3),
-        "agents": [Use("Multi-UCB"), Use("Private-UCB", epsilon=0.5), Use("UCB1")],
+        "env": Component("CoopNetwork-v0", horizon=60, means=UniformMeans(0.0, 1.0), n_arms=3),
+        "agents": [Component("Multi-UCB"), Component("Private-UCB", epsilon=0.5), Component("UCB1")],
         "sweep": {"env.n_agents": (3, 4)},
         "runs": 7,
         "metrics": ("regret",),
@@ -40,8 +40,8 @@ def known(*claims, **changes):
         "name": "known",
         "title": "Known rows",
         "source": "Somebody 1999, figure 1",
-        "env": Use("CoopNetwork-v0", horizon=100),
-        "agents": [Use("Multi-UCB", label="A"), Use("UCB1", label="B")],
+        "env": Component("CoopNetwork-v0", horizon=100),
+        "agents": [Component("Multi-UCB", label="A"), Component("UCB1", label="B")],
         "sweep": {"env.n_agents": (4, 8, 16)},
         "runs": RUNS,
         "claims": claims,
@@ -71,7 +71,7 @@ def filled(folder, experiment, values, measures=None):
             store.add(
                 cell,
                 Runs.of(numbers, finals, curves, times),
-                instances.measures(cell) if measures is None else measures,
+                instances.metrics_spec(cell) if measures is None else measures,
             )
     store.flush()
     return store
@@ -96,16 +96,16 @@ runs = 3
 metrics = ["regret"]
 
 [env]
-use = "CoopNetwork-v0"
+type = "CoopNetwork-v0"
 horizon = 20
 n_arms = 3
 means = { UniformMeans = { low = 0.25, high = 0.75 } }
 
 [[agents]]
-use = "Multi-UCB"
+type = "Multi-UCB"
 
 [[agents]]
-use = "UCB1"
+type = "UCB1"
 label = "alone"
 
 [sweep]
@@ -118,8 +118,8 @@ log = ""
 
 BASE = """
 title = "Base"
-env = { use = "CoopNetwork-v0", horizon = 10, n_agents = 3 }
-agents = [{ use = "UCB1" }]
+env = { type = "CoopNetwork-v0", horizon = 10, n_agents = 3 }
+agents = [{ type = "UCB1" }]
 """
 
 

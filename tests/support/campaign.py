@@ -32,7 +32,7 @@ WRONG = [
     np.datetime64("2020-01-01"),
 ]  # fmt: skip
 #: Hooks of a user's wrapper that an env checks when it is built; ``check_wrapper`` checks those of a round.
-HOOKS = ["sends", "hears", "own_reward_field", "claimed_guarantees"]
+HOOKS = ["message_fields", "inbox_fields", "own_reward_field", "claimed_guarantees"]
 COUNTS = [1, 2, 3, 4, 9, 2.0]
 MEANS = [[0.9, 0.1], [0.5, 0.5, 0.5], [0.2, 0.4, 0.6, 0.8], [1.0, 0.0]]
 LAWS = ["bernoulli", "beta", "truncated-gaussian", "clipped-gaussian", "gaussian", "uniform", "constant"]
@@ -156,7 +156,7 @@ class Campaign:
     def third_party(self):
         """Return a user-defined wrapper, one hook of which returns an odd value."""
         hook, value = self.pick(HOOKS), self.pick([*WRONG, {"regret": [0.0]}, {"x": ["a"]}])
-        says = {"drop_prob": self.pick([None, None, np.nan, 2.0]), "verbs": self.pick([(), (), "drop", ("dorp",)])}
+        says = {"drop_prob": self.pick([None, None, np.nan, 2.0]), "operations": self.pick([(), (), "drop", ("dorp",)])}
         return type("ThirdParty", (Wrapper,), {hook: lambda *_: value, **says})()
 
     def some(self, setting):
@@ -184,7 +184,7 @@ class Campaign:
         return array
 
     def action(self, env):
-        shape, k = env.who.shape, env.n_arms
+        shape, k = env.active_agents.shape, env.n_arms
         if env.setting == "exploration":
             action = self.rng.random((*shape, k)) < self.pick([0.0, 0.5, 1.0])
             if getattr(env, "one_arm_per_step", False):
@@ -203,13 +203,13 @@ class Campaign:
             return None
         said = {}
         for name, field in env.fields.items():
-            shape = (*env.who.shape, *field.shape)
+            shape = (*env.active_agents.shape, *field.shape)
             if field.form.kind == "f":
                 said[name] = self.rng.random(shape)
             else:
                 said[name] = self.rng.integers(2, size=shape).astype(field.dtype)
         if self.rng.random() < 0.3:
-            said["sent"] = self.rng.random(env.who.shape) < 0.5
+            said["sent"] = self.rng.random(env.active_agents.shape) < 0.5
         if said and self.rng.random() < 0.5:
             name = self.pick(list(said))
             said[name] = self.spoil(said[name])
@@ -256,7 +256,7 @@ class Campaign:
                 obs = obs or self.call("env.pull", env.pull, self.action(env))
             obs = None
             for _ in range(3):
-                obs = obs or self.call("env.talk", env.talk, self.message(env))
+                obs = obs or self.call("env.communicate", env.communicate, self.message(env))
             if obs is not None and self.rng.random() < 0.5:
                 self.read(obs.inbox, env.runs)
             metrics = self.call("env.metrics", env.metrics)
@@ -278,7 +278,7 @@ class Campaign:
                 good = {"network": 0, "exploration": np.arange(self.k) == 0, "feedback": (0, 3)}[setting]
                 return good if campaign.rng.random() < 0.9 else campaign.spoil(np.array(good))
 
-            def speak(self, reward):
+            def compose(self, reward):
                 if campaign.rng.random() < 0.8:
                     return None
                 return campaign.pick([{"arm": campaign.pick(WRONG)}, {"reward": campaign.pick(WRONG)}, *WRONG])

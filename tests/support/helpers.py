@@ -22,11 +22,11 @@ def arms_pulled(env, team, seeds, look=lambda: None):
     hb.check_compatible(env, team)
     obs, arms = env.reset(seeds), []
     team.reset(env, own_streams(env, team))
-    while obs.live.any():
+    while obs.running.any():
         arms.append(team.act(obs).copy())
         obs = env.pull(arms[-1])
-        obs = env.talk(team.speak(obs.reward))
-        team.hear(obs.inbox)
+        obs = env.communicate(team.compose(obs.reward))
+        team.receive(obs.inbox)
         look()
     return np.stack(arms, 1)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushbandits.bench.declare.spec import Experiment, Use
-from hushbandits.bench.declare.vocabulary import shipped
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Store
+from hushbandits.bench.spec.experiment import Component, Experiment
+from hushbandits.bench.spec.vocabulary import shipped
 
 RUNS = 12
 TIMES = np.array([1.0, 10.0, 100.0])
@@ -18,8 +18,8 @@ def known(**changes):
     fields = {
         "name": "known",
         "title": "Rows <made up> & shown",
-        "env": Use("CoopNetwork-v0", horizon=100),
-        "agents": [Use("Multi-UCB", label="A <b>"), Use("UCB1", label="B")],
+        "env": Component("CoopNetwork-v0", horizon=100),
+        "agents": [Component("Multi-UCB", label="A <b>"), Component("UCB1", label="B")],
         "runs": RUNS,
         "metrics": ("regret",),
     }

@@ -11,7 +11,7 @@ def posts_seen(env, rounds):
     for t in range(1, rounds + 1):
         env.pull(np.zeros((env.runs, m), int))
         code = np.tile(1000 * t + np.arange(m), (env.runs, 1))
-        inbox = env.talk({"arm": np.zeros((env.runs, m), int), "reward": code.astype(float)}).inbox
+        inbox = env.communicate({"arm": np.zeros((env.runs, m), int), "reward": code.astype(float)}).inbox
         arrived, reward = inbox.arrived, inbox["reward"]
         who = inbox["sender"] if "sender" in inbox.fields else None
         seen.append(

@@ -20,10 +20,10 @@ def check_compiled(build, runs=8, left=lambda team: None):
     after = left(team)
     same(batch, rollout(env, team, 4, lambda: None), "compiled rounds and phases")
     same(after, left(team), "the state after compiled rounds and after phases")
-    finals, curves = record(env, team, 4, POINTS, env.curve_metrics)
+    finals, curves = record(env, team, 4, POINTS, env.logged_metrics)
     team.episode = lambda *_: False
     same(finals, batch, "compiled rounds with and without stops")
-    same(curves, record(env, team, 4, POINTS, env.curve_metrics)[1], "curves of compiled rounds and of phases")
+    same(curves, record(env, team, 4, POINTS, env.logged_metrics)[1], "curves of compiled rounds and of phases")
     r = runs // 2
     one_arm_per_step = rollout(*build(1), env.seeds[r : r + 1])
     same(

@@ -6,7 +6,7 @@ import numpy as np
 def step(env, uniforms):
     rngs = [np.random.default_rng(seed) for seed in uniforms]
     env.pull(env.random_action(rngs, block=20))
-    return env.talk(env.random_message(rngs, rate=0.3))
+    return env.communicate(env.random_message(rngs, rate=0.3))
 
 
 def equal(one, r, two, s):

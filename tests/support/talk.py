@@ -21,7 +21,7 @@ def at_talk(env_id="CoopNetwork-v0", seed=0, **kwargs):
 
 
 def default_action(env):
-    shape = env.who.shape
+    shape = env.active_agents.shape
     if env.setting == "exploration":
         return np.ones((*shape, env.n_arms), bool)
     return np.zeros(shape, int) if env.setting == "network" else (np.zeros(shape, int), np.full(shape, 8))
@@ -35,7 +35,7 @@ def mine(hook, value, **more):
 def game(made, **kwargs):
     """Play a round with a wrapper, and call all of its hooks."""
     env, _ = at_talk(wrappers=[made], **kwargs)
-    env.talk()
+    env.communicate()
     env.metrics()
     env.guarantees()
 

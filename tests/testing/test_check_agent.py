@@ -21,7 +21,7 @@ class Sound(hb.Team):
         self.rngs = rng.generators()
 
     def act(self, obs):
-        return np.array([rng.integers(self.k, size=obs.who.shape[1]) for rng in self.rngs])
+        return np.array([rng.integers(self.k, size=obs.active_agents.shape[1]) for rng in self.rngs])
 
 
 class BadStart(Sound):
@@ -42,7 +42,7 @@ class Remembers(Sound):
 
     def act(self, obs):
         self.rounds += 1
-        return np.full(obs.who.shape, self.rounds // 24 % self.k)
+        return np.full(obs.active_agents.shape, self.rounds // 24 % self.k)
 
 
 class Counted(Sound):
@@ -89,30 +89,33 @@ def team(name, **body):
 
 
 PLANTED = [
-    (team("Misspelt", heer=lambda self, inbox: None), "Misspelt.heer is never called; the hook is hear"),
-    (team("Capital", Speak=lambda self, reward: None), "Capital.Speak is never called; the hook is speak"),
-    (team("Declared", hears=lambda self, inbox: None), "Declared.hears is a method"),
+    (team("Misspelt", recieve=lambda self, inbox: None), "Misspelt.recieve is never called; the hook is receive"),
+    (team("Capital", Compose=lambda self, reward: None), "Capital.Compose is never called; the hook is compose"),
+    (team("Declared", required_inbox=lambda self, inbox: None), "Declared.required_inbox is a method"),
     (team("Transposed", act=lambda self, obs: Sound.act(self, obs).T), "Transposed.act, round 1: ValueError"),
     (team("Floating", act=lambda self, obs: Sound.act(self, obs) * 1.0), r"Floating.act, round 1: .*not float64"),
     (team("Beyond", act=lambda self, obs: Sound.act(self, obs) + self.k), r"Beyond.act, round 1: .*0\.\."),
-    (team("Raises", hear=gone), "Raises.hear, round 1: KeyError: 'gone'"),
+    (team("Raises", receive=gone), "Raises.receive, round 1: KeyError: 'gone'"),
     (BadStart, "BadStart.reset: AttributeError: a team does not see 'means'"),
     (
-        team("BadWord", speak=lambda self, reward: {"arm": np.zeros(reward.shape), "reward": reward}),
-        "BadWord.speak, round 1: .*arm",
+        team("BadWord", compose=lambda self, reward: {"arm": np.zeros(reward.shape), "reward": reward}),
+        "BadWord.compose, round 1: .*arm",
     ),
-    (team("Global", act=lambda self, obs: np.random.randint(self.k, size=obs.who.shape)), r"Global: .*numpy\.random"),
+    (
+        team("Global", act=lambda self, obs: np.random.randint(self.k, size=obs.active_agents.shape)),
+        r"Global: .*numpy\.random",
+    ),
     (
         team("Pythons", act=lambda self, obs: Sound.act(self, obs) * 0 + random.randrange(self.k)),
         "Pythons: .*state of random",
     ),
     (Unseeded, "Unseeded: the same seed, .* differ at round 1, act"),
     (
-        team("Shared", act=lambda self, obs: self.rngs[0].integers(self.k, size=obs.who.shape)),
+        team("Shared", act=lambda self, obs: self.rngs[0].integers(self.k, size=obs.active_agents.shape)),
         r"Shared: run \d alone .*round \d, act",
     ),
     (Remembers, r"Remembers.reset: .* used one differ at round 1, act"),
-    (team("Common", seen=[], hear=lambda self, inbox: self.seen.append(1)), "Common.seen is a class attribute"),
+    (team("Common", seen=[], receive=lambda self, inbox: self.seen.append(1)), "Common.seen is a class attribute"),
     (Counted, "Counted.games is a class attribute and changed"),
     (
         team("Infinite", metrics=lambda self, env: {"worth": np.full(env.runs, np.inf)}),
@@ -128,10 +131,10 @@ PLANTED = [
     (team("Absurd", claimed_guarantees=promise("noise", -1.0)), "Absurd.claimed_guarantees: .*epsilon=-1.0"),
     (team("Unsaid", claimed_guarantees=promise("", 1.0)), "Unsaid.claimed_guarantees leaves mechanism empty"),
     (
-        fault("Overstates", One, speak=lambda self, reward: {"arm": 0, "reward": 7.0}),
-        r"Overstates.speak, round 1: .*7\.",
+        fault("Overstates", One, compose=lambda self, reward: {"arm": 0, "reward": 7.0}),
+        r"Overstates.compose, round 1: .*7\.",
     ),
-    (fault("OneDeaf", One, hears=lambda self, messages: None), "OneDeaf.hears is never called"),
+    (fault("OneDeaf", One, receives=lambda self, messages: None), "OneDeaf.receives is never called"),
     (fault("OneGlobal", One, act=lambda self, t: int(np.random.randint(2))), r"OneGlobal: .*numpy\.random"),
     (OneCommon, "OneCommon.book is a class attribute and changed"),
 ]
@@ -160,7 +163,7 @@ def test_runs_are_never_as_many_as_agents():
 
     class Looks(Sound):
         def act(self, obs):
-            seen.append(obs.who.shape)
+            seen.append(obs.active_agents.shape)
             return super().act(obs)
 
     for n_agents in (2, 3, 4):

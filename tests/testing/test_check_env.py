@@ -25,7 +25,7 @@ from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 
 NET = {"n_agents": 4, "horizon": 8}
-VOTE = {"n_agents": 5, "threshold": 3, "actions": "native"}
+VOTE = {"n_agents": 5, "threshold": 3, "action_format": "native"}
 BITS = {"bit": hb.Field(dtype="?"), "code": hb.Field((2,), "f4")}
 
 
@@ -46,18 +46,22 @@ SOUND = {
     "private": ("CoopNetwork-v0", {**NET, "wrappers": (PrivateMeans(epsilon=1.0),)}, None),
     "extra_fields": ("CoopNetwork-v0", {**NET, "extra_fields": BITS}, None),
     "exploration": ("DPMASE-v0", {**VOTE, "horizon": 60}, seldom),
-    "exploration, votes": ("DPMASE-v0", {**VOTE, "problem": "P2", "actions": "discrete"}, None),
+    "exploration, votes": ("DPMASE-v0", {**VOTE, "problem": "P2", "action_format": "discrete"}, None),
     "exploration, window": ("DPMASE-v0", {**VOTE, "horizon": 40, "wrappers": (Shuffle(batch_window=4),)}, seldom),
-    "slots": ("CoopNetwork-v0", {**NET, "observation": "slots", "agent_id": True, "price": {"messages": 0.1}}, None),
+    "slots": (
+        "CoopNetwork-v0",
+        {**NET, "observe_messages": True, "agent_id": True, "cost_coefficients": {"messages": 0.1}},
+        None,
+    ),
     "each": ("DistDP-v0", {"horizon": 100, "simulate_users": "individual", "wrappers": (Loss(0.2),)}, None),
-    "oracle": ("DistDP-v0", {"horizon": 500, "reward": "oracle", "n_agents": 3}, None),
+    "oracle": ("DistDP-v0", {"horizon": 500, "reward_source": "oracle", "n_agents": 3}, None),
 }
 
 
 @pytest.mark.parametrize("env_id", one_per_class(hb.list_envs()))
 def test_every_env_passes(env_id):
     check_env(env_id, **small(env_id))
-    check_env(env_id, **small(env_id, two_phase=True, actions="native"))
+    check_env(env_id, **small(env_id, two_phase=True, action_format="native"))
 
 
 @pytest.mark.parametrize("case", SOUND)
@@ -241,7 +245,7 @@ class Wordy(CoopNetwork):
 
 @pytest.mark.parametrize(("env", "says"), [
     (Coupled, "run 1 alone and its row of a batch differ at round 1, .*reward"),
-    (Wordy, "Wordy.talk, round 1: .*the inbox has the fields .* declared are .*mood"),
+    (Wordy, "Wordy.communicate, round 1: .*the inbox has the fields .* declared are .*mood"),
 ])  # fmt: skip
 def test_faults_of_a_core_are_caught(env, says):
     with pytest.raises(AssertionError, match=says):

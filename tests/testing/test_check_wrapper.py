@@ -14,18 +14,18 @@ from hushbandits.wrappers.loss import Loss
 class Sound(hb.Wrapper):
     """Base of the faults: rewards are rounded."""
 
-    verbs = ("map",)
+    operations = ("map",)
 
     def send(self, message, env):
         return message.map(np.rint)
 
 
 class Wide(Sound):
-    def sends(self, fields, env):
+    def message_fields(self, fields, env):
         return {**fields, "reward": hb.Field(low=0, high=1)}
 
     def send(self, message, env):
-        return message.but(reward=message["reward"] + 2)
+        return message.with_fields(reward=message["reward"] + 2)
 
 
 class Unseeded(Sound):
@@ -104,14 +104,20 @@ def measures(name, found):
 PLANTED = [
     (wrapper("Misspelt", delivers=lambda self, inbox, env: None), "Misspelt.delivers is never called"),
     (fault("Sents", hb.Wrapper, sned=lambda self, message, env: None), "Sents.sned is never called"),
-    (sends("More", lambda message: message.but(colour=np.zeros(message["sent"].shape))), "More.send: .*'colour'"),
-    (wrapper("Fewer", sends=lambda self, fields, env: {**fields, "colour": hb.Field()}), "Fewer.send: .*'colour'"),
+    (
+        sends("More", lambda message: message.with_fields(colour=np.zeros(message["sent"].shape))),
+        "More.send: .*'colour'",
+    ),
+    (
+        wrapper("Fewer", message_fields=lambda self, fields, env: {**fields, "colour": hb.Field()}),
+        "Fewer.send: .*'colour'",
+    ),
     (Wide, r"Wide.send: ValueError: .*allowed are numbers in 0\.\.1"),
     (sends("Nothing", lambda message: None), "Nothing.send: TypeError: .* not NoneType"),
     (wrapper("InPlace", send=blank), "InPlace.send: ValueError: assignment destination is read-only"),
     (wrapper("Rewrites", send=rewrite), "Rewrites.send changes its argument; .* differ at reward"),
     (
-        wrapper("Unheard", hears=lambda self, fields, env: {k: v for k, v in fields.items() if k != "reward"}),
+        wrapper("Unheard", inbox_fields=lambda self, fields, env: {k: v for k, v in fields.items() if k != "reward"}),
         "Unheard.deliver: .*reward",
     ),
     (wrapper("NoInbox", deliver=lambda self, inbox, env: {}), "NoInbox.deliver: AttributeError: .dict. object"),
@@ -128,7 +134,11 @@ PLANTED = [
         "Elsewhere.alter_own_reward: .*shape",
     ),
     (
-        wrapper("Vague", own_reward_field=guess, published=lambda self, env: {"guess": np.full(env.who.shape, np.nan)}),
+        wrapper(
+            "Vague",
+            own_reward_field=guess,
+            published=lambda self, env: {"guess": np.full(env.active_agents.shape, np.nan)},
+        ),
         "Vague.published: .*nan",
     ),
     (wrapper("Unpublished", own_reward_field=guess), "Unpublished.published returns .*declares .*guess"),
@@ -146,20 +156,22 @@ PLANTED = [
         measures("Twice", lambda runs: {"regret": np.zeros(runs)}),
         "Twice.metrics: 'regret' is the name of another metric",
     ),
-    (wrapper("Curved", curve_metrics=("wide",)), "Curved.metrics must measure 'wide', one number per run"),
+    (wrapper("Curved", logged_metrics=("wide",)), "Curved.metrics must measure 'wide', one number per run"),
     (wrapper("Rate", drop_prob=2.0), r"Rate.drop_prob must be a number in \[0, 1\], not 2.0"),
     (
-        wrapper("Loses", drop_prob=0.0, send=lambda self, message, env: message.but(sent=message["sent"] & False)),
+        wrapper(
+            "Loses", drop_prob=0.0, send=lambda self, message, env: message.with_fields(sent=message["sent"] & False)
+        ),
         r"Loses.send drops .*drop_prob=0\.0",
     ),
     (
-        wrapper("Sly", preserves_guarantees=True, send=lambda self, m, env: m.but(sent=m["sent"] & False)),
+        wrapper("Sly", preserves_guarantees=True, send=lambda self, m, env: m.with_fields(sent=m["sent"] & False)),
         "Sly.send drops messages",
     ),
     (wrapper("Lost", max_drop_fraction=np.nan), r"Lost.max_drop_fraction must be a number in \[0, 1\], not nan"),
-    (wrapper("Reach", reach=-1.0), r"Reach.reach must be a number in \[0, inf\], not -1.0"),
+    (wrapper("Reach", noise_range=-1.0), r"Reach.noise_range must be a number in \[0, inf\], not -1.0"),
     (Promiseless, "Promiseless.claimed_guarantees is not defined, but Promiseless has an epsilon"),
-    (wrapper("Noisy", verbs=("add",)), "Noisy.claimed_guarantees is not defined, but Noisy adds noise"),
+    (wrapper("Noisy", operations=("add",)), "Noisy.claimed_guarantees is not defined, but Noisy adds noise"),
 ]
 
 
@@ -169,7 +181,7 @@ def test_planted_faults_are_caught(faulty, says):
 
 
 def test_users_rewards_that_are_no_crowd_are_caught():
-    faulty = sends("Flat", lambda message: message.but(reward=np.zeros(message["sent"].shape)))
+    faulty = sends("Flat", lambda message: message.with_fields(reward=np.zeros(message["sent"].shape)))
     caught(check_wrapper, faulty, "Flat.send: ValueError: .*'reward' is a Cohort", "DistDP-v0")
 
 

@@ -36,10 +36,10 @@ def test_agents_see_bits_and_regret_counts_the_arms():
         arms = team.act(obs).copy()
         obs = env.pull(arms)
         assert set(np.unique(obs.reward)) <= {0.0, 1.0}
-        obs = env.talk(team.speak(obs.reward))
+        obs = env.communicate(team.compose(obs.reward))
         values = obs.inbox["reward"][obs.inbox.arrived]
         assert set(np.unique(values)) <= {0.0, 1.0}
-        team.hear(obs.inbox)
+        team.receive(obs.inbox)
     gaps = env.metrics()["regret"] / 0.05
     np.testing.assert_allclose(gaps, gaps.round(), atol=1e-9)
 

@@ -75,13 +75,13 @@ def test_some_runs_start_afresh():
         env.reset(seeds)
         for _ in range(2):
             env.pull((np.zeros((env.runs, 1), int), np.full((env.runs, 1), 6)))
-            env.talk()
+            env.communicate()
     assert envs[0].metrics()["secagg_rounds"].tolist() == [8, 8, 8]
     for env, rows in zip(envs, ([1], None), strict=True):
         env.reset(spawn_seeds(5, 1), rows)
         assert env.metrics()["secagg_rounds"].tolist() == ([8, 0, 8] if rows else [0])
         env.pull((np.zeros((env.runs, 1), int), np.full((env.runs, 1), 6)))
-        env.talk()
+        env.communicate()
     equal(envs[0].metrics(), 1, envs[1].metrics(), 0)
 
 
@@ -89,7 +89,7 @@ def block(env, n, seed=0):
     """Return the inbox of one block of n users who pull arm 0."""
     env.reset(seed)
     env.pull((np.array([[0]]), np.array([[n]])))
-    return env.talk().inbox
+    return env.communicate().inbox
 
 
 ONES = dict(rewards="bernoulli", means=[1.0, 0.0], permute_arms=False, simulate_users="individual", horizon=1000)
@@ -130,7 +130,7 @@ def test_votes_that_missed_their_window_are_in_a_later_one():
     counts = []
     for _ in range(300):
         env.pull(np.ones((1, 1, 2), bool))
-        env.talk({"vote": np.ones((1, 1, 2), bool)})
+        env.communicate({"vote": np.ones((1, 1, 2), bool)})
         counts.append(env.votes[0].tolist())
     assert env.metrics()["secagg_dropped_masked"][0] > 0
     assert len({tuple(count) for count in counts}) > 3  # not all at once
@@ -145,7 +145,7 @@ def test_a_window_in_which_everybody_votes_counts_everybody():
     env.reset(0)
     for _ in range(20):
         env.pull(np.ones((1, 1, 2), bool))
-        env.talk({"vote": np.ones((1, 1, 2), bool)})
+        env.communicate({"vote": np.ones((1, 1, 2), bool)})
     assert env.votes[0].tolist() == [2, 2]
 
 

@@ -10,8 +10,8 @@ from kinds import weekly_but
 import hushbandits as hb
 from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.env import Feedback
+from hushbandits.envs.feedback.users import Individuals
 from hushbandits.secure.mixnet import MIXED, Batches
 from hushbandits.testing.games import check_rows, trace
 from hushbandits.wrappers.loss import Loss
@@ -66,7 +66,7 @@ class Named(Wrapper):
 
     def send(self, message, env):
         x = np.broadcast_to([0.0, 0.5, 1.0], (*message["n"].shape, 3)).copy()
-        return message.but(reward=Individuals(x, message["n"]))
+        return message.with_fields(reward=Individuals(x, message["n"]))
 
 
 def test_a_place_says_nothing_of_who_sent():
@@ -76,7 +76,7 @@ def test_a_place_says_nothing_of_who_sent():
     )
     env.reset(0)
     env.pull((np.zeros((300, 1), int), np.full((300, 1), 3)))
-    heard = np.rint(env.talk().inbox["users"][:, 0, 0] * 2).astype(int)
+    heard = np.rint(env.communicate().inbox["users"][:, 0, 0] * 2).astype(int)
     places = np.array([np.bincount(column, minlength=3) for column in heard.T])
     assert (abs(places - 100) < 33).all()
 
@@ -121,6 +121,6 @@ def test_no_block_is_opened_of_fewer_users_than_its_noise_counts_on(shuffle):
     env = hb.make_batched("ShuffleDP-v0", 100, shuffle=shuffle, min_participants=0.75, n_arms=2, wrappers=[Loss(0.25)])
     env.reset(0)
     env.pull((np.zeros((100, 1), int), np.full((100, 1), 64)))
-    left = env.talk().inbox.total("n")
+    left = env.communicate().inbox.total("n")
     assert 0 < (left == 0).sum() < 100
     assert left[left > 0].min() >= env.mechanism.sure(64) == 48

@@ -37,9 +37,9 @@ def test_what_is_spent_is_said_where_a_promise_holds_and_there_alone(env_id, law
         return
     holds = any(np.isfinite(g.epsilon) for g in core.guarantees())
     holds |= any(isinstance(w, Loss) for w in core.wrappers)  # the ledger knows the cost of blocks with losses
-    final, curves = record(core, hb.make_team("Random"), 0, [1, 20, 60], core.curve_metrics)
-    spent = [final[name] for w in core.wrappers for name in w.spends if name in final]
-    spent += [curves[name] for w in core.wrappers for name in w.spends if name in curves]
+    final, curves = record(core, hb.make_team("Random"), 0, [1, 20, 60], core.logged_metrics)
+    spent = [final[name] for w in core.wrappers for name in w.privacy_cost_metrics if name in final]
+    spent += [curves[name] for w in core.wrappers for name in w.privacy_cost_metrics if name in curves]
     assert spent
     assert all((np.isfinite(value) if holds else np.isinf(value)).all() for value in spent)
 
@@ -54,7 +54,7 @@ def test_the_papers_own_form_promises_nothing_about_a_run_and_spends_of_nothing(
 class Hopeful(hb.Wrapper):
     """A wrapper with a fixed cost metric, and guarantees with the given ε."""
 
-    measures = {"epsilon": Metric("ε", "amount")}  # noqa: RUF012
+    metrics_spec = {"epsilon": Metric("ε", "amount")}  # noqa: RUF012
 
     def __init__(self, bound):
         super().__init__()

@@ -28,7 +28,7 @@ def test_secagg_reveals_exactly_the_sums(cohort):
         arms = rng.integers(3, size=(1, 9))
         plain.pull(arms)
         sealed.pull(arms)
-        open_inbox, closed = plain.talk().inbox, sealed.talk().inbox
+        open_inbox, closed = plain.communicate().inbox, sealed.communicate().inbox
         pulls, sums = open_inbox.tally()
         enough = pulls >= cohort
         np.testing.assert_array_equal(closed.arrived[..., 0], enough.any(2))
@@ -45,7 +45,7 @@ def test_secagg_rounds_rewards_to_its_grid():
         arms = np.zeros((1, 9), int)
         reward = plain.pull(arms).reward
         env.pull(arms)
-        (pulls, sums), (_, exact) = env.talk().inbox.tally(), plain.talk().inbox.tally()
+        (pulls, sums), (_, exact) = env.communicate().inbox.tally(), plain.communicate().inbox.tally()
         assert (np.abs(sums - exact * (pulls > 0)) <= pulls / 16 + 1e-9).all()
         assert ((sums * 8) == np.rint(sums * 8)).all()
         assert ((reward >= 0) & (reward <= 1)).all()
@@ -59,7 +59,7 @@ def test_secagg_modulus_has_room_for_every_honest_sum():
     path.reset(0)
     for _ in range(2):
         path.pull(np.zeros((1, 5), int))
-        inbox = path.talk({"arm": np.zeros((1, 5), int), "reward": np.full((1, 5), -3.0)}).inbox
+        inbox = path.communicate({"arm": np.zeros((1, 5), int), "reward": np.full((1, 5), -3.0)}).inbox
     np.testing.assert_allclose(inbox.tally()[1][0, :, 0], np.array([2, 3, 4, 3, 2]) * -3.0)
 
 
@@ -80,9 +80,9 @@ def test_local_laplace_has_the_law_of_laplace():
     )
     obs = env.reset(0)
     noise = []
-    while obs.live.any():
+    while obs.running.any():
         reward = env.pull(np.zeros((1, 40), int)).reward
-        obs = env.talk()
+        obs = env.communicate()
         heard = obs.inbox["reward"][0, 0], obs.inbox["sender"][0, 0]
         noise.append(heard[0] - reward[0, heard[1]])
     assert stats.kstest(np.concatenate(noise), stats.laplace(scale=2.0).cdf).pvalue > 1e-6
@@ -96,7 +96,7 @@ def test_huber_shifts_a_block_by_its_rate(users):
     )  # fmt: skip
     env.reset(0)
     env.pull((np.array([[0]]), np.array([[40_000]])))
-    mean = env.talk().inbox.total("reward")[0, 0] / 40_000
+    mean = env.communicate().inbox.total("reward")[0, 0] / 40_000
     # contaminated with probability .15: mean .85·.2 + .15; standard error below .0024, seven of them
     assert abs(mean - (0.85 * 0.2 + 0.15)) < 0.017
 
@@ -106,7 +106,7 @@ def test_loss_thins_a_block(users):
     env = hb.make_batched("CentralDP-v0", simulate_users=users, horizon=10_000, wrappers=[Loss(0.25)])
     env.reset(0)
     env.pull((np.array([[3]]), np.array([[10_000]])))
-    kept = int(env.talk().inbox.total("n")[0, 0])
+    kept = int(env.communicate().inbox.total("n")[0, 0])
     assert stats.binomtest(kept, 10_000, 0.75).pvalue > 1e-6
 
 
@@ -118,9 +118,9 @@ def test_local_laplace_widens_a_block(users):
     )
     obs = env.reset(0)
     sums = []
-    while obs.live.any():
+    while obs.running.any():
         env.pull((np.array([[0]]), np.array([[64]])))
-        obs = env.talk()
+        obs = env.communicate()
         sums.append(obs.inbox.total("reward")[0, 0])
     expected = 64 * 2 / 0.25
     # 400 sums, near Gaussian: the variance estimate's relative standard error is about √(2/400) = .07
@@ -133,7 +133,7 @@ def test_shuffle_permutes_users_and_keeps_their_sum():
         env = _raw_feedback(wrappers)
         env.reset(0)
         env.pull((np.array([[0]]), np.array([[50]])))
-        seen.append(env.talk().inbox["users"][0, 0, 0])
+        seen.append(env.communicate().inbox["users"][0, 0, 0])
     assert not np.array_equal(seen[0], seen[1])
     np.testing.assert_array_equal(np.sort(seen[0]), np.sort(seen[1]))
 

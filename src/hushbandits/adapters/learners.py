@@ -17,7 +17,9 @@ Info = dict[str, Any]
 #: Rounds of an exploration episode, where none are asked for: about twice what DP-MASE needs at ε = 0.1.
 HORIZON = 100_000
 #: What the shipped tasks can be asked for; ``None``: as it is by default.
-_TASKS = ("actions", "agent_id", "normalize", "observation", "price", "reward")
+_TASKS = (
+    "action_format", "agent_id", "squash_unbounded", "observe_messages", "cost_coefficients", "reward_source",
+)  # fmt: skip
 
 
 def learners_core(
@@ -52,10 +54,10 @@ def task_options(id: AnyEnv, given: Params) -> tuple[Info, Info]:
 
     Examples
     --------
-    >>> task_options("DistDP-v0", {"actions": "native", "reward": None, "n_agents": 3})
-    ({'actions': 'native'}, {'n_agents': 3})
+    >>> task_options("DistDP-v0", {"action_format": "native", "reward_source": None, "n_agents": 3})
+    ({'action_format': 'native'}, {'n_agents': 3})
     """
-    learner = getattr(ENVS.find(id).load(), "learner", None)  # an env may declare no task
+    learner = getattr(ENVS.find(id).load(), "rl_task", None)  # an env may declare no task
     own = {*learner.takes()} - {*_TASKS} if learner is not None else set()
     for name in given:
         if name in own and (takes(id, name) or name in ENVS.find(id).defaults):
@@ -198,9 +200,9 @@ class Rows:
 
     def step(self, action: Stacked) -> Turn:
         """Play a round; runs that are over wait for `reset`."""
-        task, before = self.task, self.task.obs.live
+        task, before = self.task, self.task.obs.running
         reward = task.step(action)
-        live = task.obs.live
+        live = task.obs.running
         if live.all():
             return Turn(task.observe(), reward, ~live, ~live)
         over = before & ~live

@@ -29,9 +29,10 @@ Wrapped = TypeVar("Wrapped", bound=Env | ParallelView)
 
 def make(
     id: AnyEnv, *, wrappers: Sequence[AnyWrapper] = (), two_phase: bool = False, render_mode: str | None = None,
-    extra_fields: Mapping[str, Field] | None = None, max_cycles: int | None = None, info: str | None = None,
-    actions: str | None = None, agent_id: bool | None = None, normalize: bool | None = None,
-    observation: str | None = None, price: Mapping[str, float] | None = None, reward: str | None = None,
+    extra_fields: Mapping[str, Field] | None = None, max_cycles: int | None = None, metrics_in_info: bool = False,
+    action_format: str | None = None, agent_id: bool | None = None, squash_unbounded: bool | None = None,
+    observe_messages: bool | None = None, cost_coefficients: Mapping[str, float] | None = None,
+    reward_source: str | None = None,
     **kwargs: object,
 ) -> ParallelView:  # fmt: skip
     """Build a PettingZoo parallel env, a `ParallelView`.
@@ -50,19 +51,19 @@ def make(
         Network only: learned fields beside the standard report, bits (``"?"``) or floats in [−1, 1].
     max_cycles : int, optional
         Steps after which an episode is cut.
-    info : str, optional
-        ``"metrics"``: every info has the metrics so far.
-    actions : str, optional
+    metrics_in_info : bool
+        Whether every info has the metrics so far.
+    action_format : str, optional
         ``"discrete"`` (default), ``"multidiscrete"`` or ``"native"``: how an action is written.
     agent_id : bool, optional
         Whether an observation names its agent.
-    normalize : bool, optional
+    squash_unbounded : bool, optional
         Whether what has no bounds is shown as ``x/(1 + |x|)`` (default), or as it is.
-    observation : str, optional
-        Network only: ``"pooled"`` (default), or ``"slots"``: also every single message.
-    price : mapping of str to float, optional
+    observe_messages : bool, optional
+        Network only: whether an observation also has every single message of the last round.
+    cost_coefficients : mapping of str to float, optional
         What a unit of ``"messages"``, ``"bits"`` or ``"epsilon"`` takes off everyone's reward.
-    reward : str, optional
+    reward_source : str, optional
         Feedback only: ``"decoded"``, what the protocol lets the server see (default), or ``"oracle"``, the true mean
         of the arm: for upper bounds only, it leaks past the protocol, and every info says so.
     **kwargs
@@ -91,10 +92,12 @@ def make(
     """
     if "runs" in kwargs:
         raise TypeError("make takes no parameter 'runs': a view plays one run; make_batched(id, runs=…) plays many")
-    asked = {"actions": actions, "agent_id": agent_id, "normalize": normalize, "observation": observation}
-    options, params = task_options(id, {**asked, "price": price, "reward": reward, **kwargs})
+    asked: Info = {"action_format": action_format, "agent_id": agent_id, "squash_unbounded": squash_unbounded}
+    asked |= {"observe_messages": observe_messages, "reward_source": reward_source}
+    options, params = task_options(id, {**asked, "cost_coefficients": cost_coefficients, **kwargs})
     core = learners_core(id, 1, wrappers, extra_fields, params)
-    return ParallelView(core, two_phase=two_phase, render_mode=render_mode, max_cycles=max_cycles, info=info, **options)
+    options["metrics_in_info"] = metrics_in_info
+    return ParallelView(core, two_phase=two_phase, render_mode=render_mode, max_cycles=max_cycles, **options)
 
 
 def make_aec(id: AnyEnv, **kwargs: Any) -> AECEnv:
@@ -145,7 +148,7 @@ def make_vec(
     render_mode : str, optional
         ``"ansi"`` or ``"rgb_array"``.
     id, wrappers, extra_fields, **kwargs
-        As for `make`, which alone has ``two_phase``, ``max_cycles`` and ``info``.
+        As for `make`, which alone has ``two_phase``, ``max_cycles`` and ``metrics_in_info``.
 
     Returns
     -------
@@ -191,7 +194,7 @@ def make_sb3(
     render_mode : str, optional
         ``"rgb_array"``.
     id, wrappers, extra_fields, **kwargs
-        As for `make`, which alone has ``two_phase``, ``max_cycles`` and ``info``.
+        As for `make`, which alone has ``two_phase``, ``max_cycles`` and ``metrics_in_info``.
 
     Returns
     -------
@@ -224,7 +227,7 @@ def make_torchrl(
     """Build a TorchRL env of R runs, which start their next episodes one by one.
 
     Its batch is [R].  All agents are one group, ``"agents"``: ``("agents", "observation")`` [R, M, D],
-    ``("agents", "action")`` [R, M, …] (categories, never one-hot; of ``actions="native"`` it may have parts),
+    ``("agents", "action")`` [R, M, …] (categories, never one-hot; of ``action_format="native"`` it may have parts),
     ``("agents", "action_mask")`` [R, M, C], all discrete choices in a row, as the transform ``ActionMask`` wants it,
     and ``("agents", "reward")`` [R, M, 1].  ``done``, ``terminated`` and ``truncated`` are [R, 1]: an env decides
     (termination) or its horizon is over (truncation), where a learner must bootstrap.  A run that is done stays so
@@ -237,7 +240,7 @@ def make_torchrl(
     device : torch.device or str
         Where tensors go; the env itself runs on the CPU.
     id, wrappers, extra_fields, **kwargs
-        As for `make`, which alone has ``two_phase``, ``max_cycles`` and ``info``.
+        As for `make`, which alone has ``two_phase``, ``max_cycles`` and ``metrics_in_info``.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from hushbandits.adapters.learners import Episodes, Info, begun, checked_mode, of_run, spelled
-from hushbandits.core import Array, Env, Params, Seeds, Space, Stacked, Task, Team, choice, integer, shown
+from hushbandits.core import Array, Env, Params, Seeds, Space, Stacked, Task, Team, flag, integer, shown
 from hushbandits.core.validation import stacked
 from hushbandits.guarantee_table import DELTA, PrivacyReport, privacy_report
 from hushbandits.registry import AnyAgent, make_batched
@@ -40,8 +40,8 @@ class ParallelView(ParallelEnv[str, Array, object]):
         ``"ansi"``, ``"rgb_array"`` or ``"human"``.
     max_cycles : int, optional
         Steps after which an episode is cut (truncation); may be set at any time.
-    info : str, optional
-        ``"metrics"``: every info has the run's metrics so far (else the last ones).
+    metrics_in_info : bool
+        Whether every info has the run's metrics so far; otherwise only the last infos have them.
     **options
         The task's own, such as ``actions`` (see `Task` and the settings' tasks).
 
@@ -66,7 +66,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         two_phase: bool = False,
         render_mode: str | None = None,
         max_cycles: int | None = None,
-        info: str | None = None,
+        metrics_in_info: bool = False,
         **options: object,
     ):
         if core.runs != 1 or core.horizon is None:
@@ -78,7 +78,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         self.core, self.two_phase = core, two_phase
         self.render_mode = checked_mode(render_mode, self.metadata["render_modes"])
         self.max_cycles = None if max_cycles is None else integer("max_cycles", max_cycles, 1)
-        self.info = info if info is None else choice("info", info, ["metrics"])
+        self.metrics_in_info = flag("metrics_in_info", metrics_in_info)
         #: What the task was asked for.
         self.options = options
         self.task = core.task(**options)
@@ -207,9 +207,9 @@ class ParallelView(ParallelEnv[str, Array, object]):
         if not self.two_phase:
             reward = task.step(action)
         else:
-            reward = task.talk(action) if self._open else task.pull(action)
+            reward = task.communicate(action) if self._open else task.pull(action)
             self._open = not self._open
-        live = self._open or bool(task.obs.live[0])  # a last pull still waits for its talk
+        live = self._open or bool(task.obs.running[0])  # a last pull still waits for its talk
         self._over = cut or not live
         if self._over:
             reward = reward + task.final_reward()[:, None]
@@ -227,7 +227,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
             name: {"action_mask": mask} for name, mask in zip(names, task.sample_masks(), strict=True)
         }  # fmt: skip
         stated: dict[str, object] = {**task.labels, **({"two_phase": self.two_phase} if over else {})}
-        if over or self.info:
+        if over or self.metrics_in_info:
             stated["metrics"] = self.metrics()
         for info in infos.values() if stated else ():
             info.update(copy.deepcopy(stated))
@@ -275,7 +275,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
     @property
     def settings(self) -> Info:
         """Return its constructor arguments, besides the core."""
-        own = {name: getattr(self, name) for name in ("two_phase", "render_mode", "max_cycles", "info")}
+        own = {name: getattr(self, name) for name in ("two_phase", "render_mode", "max_cycles", "metrics_in_info")}
         return {**own, **self.options}
 
     def __getstate__(self) -> dict[str, object]:

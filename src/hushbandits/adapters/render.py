@@ -22,14 +22,14 @@ _FACTS = 3  # metrics that a title has room for
 def title(env: Env, name: str, over: bool = False) -> str:
     """Return two lines about the first run of an env: its name; its time, what it has cost and how it ended."""
     of = "" if env.horizon is None else f" of {env.horizon:,}"
-    facts = [f"{env.clock} {int(env.t[0]):,}{of}"]
+    facts = [f"{env.time_unit} {int(env.t[0]):,}{of}"]
     metrics = {key: float(value[0]) for key, value in env.metrics().items() if value.ndim == 1}
-    facts += [f"{key} {_short(metrics[key])}" for key in env.curve_metrics if key in metrics][:_FACTS]
+    facts += [f"{key} {_short(metrics[key])}" for key in env.logged_metrics if key in metrics][:_FACTS]
     if over:
-        verdicts = [key for key in metrics if key in env.measures and env.measures[key].rate]
+        verdicts = [key for key in metrics if key in env.metrics_spec and env.metrics_spec[key].rate]
         verdict = [key for key in verdicts if metrics[key]] or [f"not {key}" for key in verdicts[:1]]
         # What was cut short has no verdict.
-        facts.append(f"over: {', '.join(verdict)}" if verdict and not env.live[0] else "over")
+        facts.append(f"over: {', '.join(verdict)}" if verdict and not env.running[0] else "over")
     return f"{name}\n{' · '.join(facts)}"
 
 
@@ -95,17 +95,17 @@ def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[Task]:
     obs = begin(env, team, seed)
     task.begin(obs)
     yield task
-    speak: Callable[..., Message | None] = team.speak  # it is handed None where rewards are withheld
-    while obs.live.any():
+    speak: Callable[..., Message | None] = team.compose  # it is handed None where rewards are withheld
+    while obs.running.any():
         action = team.act(obs)
         if which is not None:
             arm = action[which] if isinstance(action, tuple) else action
             task.arm = np.array(arm, np.int64)
         task.obs = obs = env.pull(action)
         task.pulled(obs)
-        task.obs = obs = env.talk(speak(obs.reward))
+        task.obs = obs = env.communicate(speak(obs.reward))
         assert obs.inbox is not None
-        team.hear(obs.inbox)
+        team.receive(obs.inbox)
         task.heard(obs)
         yield task
 

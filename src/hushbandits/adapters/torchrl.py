@@ -72,9 +72,9 @@ class TorchRows(EnvBase):
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         waits = tensordict.get("_step", None)
-        if waits is not None and (~waits.reshape(-1).cpu().numpy() & self.rows.task.obs.live).any():
+        if waits is not None and (~waits.reshape(-1).cpu().numpy() & self.rows.task.obs.running).any():
             raise ValueError("_step: a run may only wait when it is done, all others step together")
-        over = ~self.rows.task.obs.live
+        over = ~self.rows.task.obs.running
         turn = self.rows.step(self._read(tensordict["agents", "action"]))
         turn.observation[over] = self._seen[over]
         self._solved |= turn.solved
@@ -92,7 +92,7 @@ class TorchRows(EnvBase):
         self._seen = seen.copy()
         task, lead = self.rows.task, (self.rows.runs, self.rows.n_agents)
         agents = {"observation": self._tensor(seen), "action_mask": self._tensor(task.mask())}
-        done = ~task.obs.live
+        done = ~task.obs.running
         flags = {"done": done, "terminated": done & self._solved, "truncated": done & ~self._solved}
         facts = {name: self._tensor(flag[:, None].copy()) for name, flag in flags.items()}
         facts["agents"] = TensorDict(agents, lead, device=self.device)

@@ -209,5 +209,5 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         if self.render_mode is None:
             raise RuntimeError(f"render needs make_vec(…, render_mode=), one of {self.metadata['render_modes']}")
         core, name = self.core, spelled(self.core).removeprefix("hushbandits/")
-        facts = f"run 1 of {self.runs} · {core.clock} {int(core.t[0]):,} of {core.horizon:,}"
+        facts = f"run 1 of {self.runs} · {core.time_unit} {int(core.t[0]):,} of {core.horizon:,}"
         return (render.frame(self.task, f"{name} · {facts}", self.render_mode),)

@@ -50,7 +50,7 @@ class AdaP(Calibrated):
     If users get lost, n_a counts the remaining ones, and an episode that is lost completely is repeated.
     """
 
-    measures: Mapping[str, Metric] = {
+    metrics_spec: Mapping[str, Metric] = {
         "noised_means": Metric("noised means that actions were made of", "count"),
     }
     #: An index uses the mechanism's sums alone, so the guarantee is the mechanism's.
@@ -86,7 +86,7 @@ class AdaP(Calibrated):
         self._arm = np.where(new.any(2), new.argmax(2), (ties > nth[:, :, None]).argmax(2))  # line 1, else line 4
         return self._arm, self._next[self._run, self._seat, self._arm]
 
-    def hear(self, inbox: Inbox) -> None:
+    def receive(self, inbox: Inbox) -> None:
         total, n = inbox.total("reward"), inbox.total("n")
         r, m = inbox.arrived[:, :, 0].nonzero()
         at = r, m, self._arm[r, m]

@@ -6,10 +6,10 @@ arm by arm.
 
 from __future__ import annotations
 
-from hushbandits.core import Adjacency, Guarantee, Protocol, World, real
+from hushbandits.best_arm.routine import Routine
+from hushbandits.best_arm.top_two import top_two
+from hushbandits.core import Adjacency, Guarantee, Requirements, World, real
 from hushbandits.envs.exploration.voting import VotingTeam
-from hushbandits.routines.routine import Routine
-from hushbandits.routines.top_two import top_two
 
 
 class Identifier(VotingTeam):
@@ -38,7 +38,7 @@ class Identifier(VotingTeam):
         self.epsilon = real("epsilon", epsilon, 0)
         self.delta = real("delta", delta, 0, 1)
 
-    def protocol(self, settings: dict[str, object]) -> Protocol:
+    def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require one learner by default, whose single vote decides."""
         final = {
             "threshold": 1,
@@ -47,7 +47,7 @@ class Identifier(VotingTeam):
             "inactive_agents": "keep",
             "termination": "coordinator",
         }
-        return Protocol(env=final if "n_agents" in settings else {**final, "n_agents": 1})
+        return Requirements(env=final if "n_agents" in settings else {**final, "n_agents": 1})
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         return (

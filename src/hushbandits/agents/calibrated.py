@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core import Array, Metric, Params, Protocol, Team, World, Wrapper, divisor, flag
+from hushbandits.core import Array, Metric, Params, Requirements, Team, World, Wrapper, divisor, flag
 
 
 class Calibrated(Team):
@@ -34,8 +34,8 @@ class Calibrated(Team):
     """
 
     setting = "feedback"
-    hears = ("reward", "n")
-    measures: Mapping[str, Metric] = {
+    required_inbox = ("reward", "n")
+    metrics_spec: Mapping[str, Metric] = {
         "uncalibrated": Metric("share of runs with a radius made for another mechanism", "rate"),
     }
     #: Parameters that agent and mechanism share, because they enter the radius.
@@ -55,19 +55,19 @@ class Calibrated(Team):
         self.epsilon = epsilon if epsilon is None else divisor("epsilon", epsilon)
         self.require_calibrated = flag("require_calibrated", require_calibrated)
 
-    def protocol(self, settings: dict[str, object]) -> Protocol:
+    def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require a mechanism with the agent's ε and p; an env without a mechanism gets the agent's."""
         given = {name: getattr(self, name) for name in self.shared if getattr(self, name) is not None}
         there = settings.get("mechanism", True)
         if isinstance(there, str) and there and there not in self.wrappers and not self._fits(there):
             self._uncalibrated(there)
-            return Protocol(env=given)  # the fixed parameters belong to another mechanism
+            return Requirements(env=given)  # the fixed parameters belong to another mechanism
         given |= self.fixed
         if there:
-            return Protocol(env=given)
+            return Requirements(env=given)
         mechanism, *secure = self.wrappers
         kind = {name: value for name, value in given.items() if name == "shuffle"}  # both halves of a shuffle know it
-        return Protocol(wrappers=((mechanism, given), *((name, kind) for name in secure)))
+        return Requirements(wrappers=((mechanism, given), *((name, kind) for name in secure)))
 
     def _fits(self, mechanism: str) -> bool:
         return not self.mechanisms or mechanism in self.mechanisms

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from hushbandits.core import LONGEST, Array, Field, Inbox, Metric, Protocol, Streams, Team, World, flag, jit, real
+from hushbandits.core import LONGEST, Array, Field, Inbox, Metric, Requirements, Streams, Team, World, flag, jit, real
 from hushbandits.core.messages import Observation
 from hushbandits.core.utils import Message
 
@@ -99,9 +99,9 @@ class GosInE(Team):
     """
 
     setting = "network"
-    hears = ("sender", "best")
+    required_inbox = ("sender", "best")
     fields: Mapping[str, Field] = {"best": Field(dtype="i8", low=0)}
-    measures: Mapping[str, Metric] = {
+    metrics_spec: Mapping[str, Metric] = {
         "recommendations": Metric("names of arms that agents asked each other for", "count"),
     }
 
@@ -114,9 +114,9 @@ class GosInE(Team):
     def name(self) -> str:
         return "GosInE" if self.slack is None else "GosInE-async"
 
-    def protocol(self, settings: dict[str, object]) -> Protocol:
+    def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require messages that reach neighbours only."""
-        return Protocol(env={"max_hops": 1})
+        return Requirements(env={"max_hops": 1})
 
     def reset(self, env: World, rng: Streams) -> None:
         runs, agents, arms = len(rng), env.n_agents, env.n_arms
@@ -157,7 +157,7 @@ class GosInE(Team):
         _choose(self._lists, self._n, self._s, self.alpha * np.log(self._t), self._arm)
         return self._arm
 
-    def speak(self, reward: Array) -> Message:
+    def compose(self, reward: Array) -> Message:
         _learn(self._n, self._s, self._phase, self._arm, reward)
         self._due = self._end == self._t[:, None]
         best = np.zeros(self._arm.shape, np.int64)
@@ -167,7 +167,7 @@ class GosInE(Team):
             best = np.where(self._due, most, 0)  # a silent agent's value must not depend on the batch
         return {"best": best, "sent": self._due}
 
-    def hear(self, inbox: Inbox) -> None:
+    def receive(self, inbox: Inbox) -> None:
         arrived = inbox.arrived
         if arrived.any():
             r, m, slot = np.nonzero(arrived)  # a neighbour's later post comes later

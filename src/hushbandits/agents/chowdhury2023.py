@@ -11,11 +11,11 @@ from functools import lru_cache
 from typing import ClassVar
 
 from hushbandits.agents.chowdhury2023_elimination import SuccessiveElimination
+from hushbandits.best_arm.successive import batch_radius
 from hushbandits.core import Params, Wrapper, choice, real
 from hushbandits.privacy.noise import tail_quantile
 from hushbandits.privacy.plans import guaranteed, precision
 from hushbandits.privacy.samplers import DiscreteLaplace, PolyaDifference
-from hushbandits.routines.successive import batch_radius
 
 
 class BatchedSE(SuccessiveElimination):

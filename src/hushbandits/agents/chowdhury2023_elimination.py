@@ -10,9 +10,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from hushbandits.agents.calibrated import Calibrated
+from hushbandits.best_arm.successive import eliminate
 from hushbandits.core import Array, Inbox, Metric, Observation, Streams, World
 from hushbandits.privacy.plans import confidence_level
-from hushbandits.routines.successive import eliminate
 
 
 class SuccessiveElimination(Calibrated):
@@ -36,7 +36,7 @@ class SuccessiveElimination(Calibrated):
         The env has no mechanism, one with another ε or p, or one that the radius was not made for.
     """
 
-    measures: Mapping[str, Metric] = {
+    metrics_spec: Mapping[str, Metric] = {
         "covered": Metric("share of runs whose estimates stay within their radius", "rate"),
     }
     shared: tuple[str, ...] = ("epsilon", "confidence")
@@ -90,7 +90,7 @@ class SuccessiveElimination(Calibrated):
     def act(self, obs: Observation) -> tuple[Array, Array]:
         return self._arm, self._n
 
-    def hear(self, inbox: Inbox) -> None:
+    def receive(self, inbox: Inbox) -> None:
         total, n = inbox.total("reward"), inbox.total("n")
         for r, i in zip(*inbox.arrived[:, :, 0].nonzero(), strict=True):
             active, k = self._active[r, i], self._arm[r, i]

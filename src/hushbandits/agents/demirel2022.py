@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hushbandits.agents.shi2021 import Books, Federated, best_left
-from hushbandits.core import Array, Protocol, Streams, World, choice, count, jit, real
+from hushbandits.core import Array, Requirements, Streams, World, choice, count, jit, real
 
 #: a(λ), by name.
 MAPPINGS: dict[str, Callable[[float], float]] = {
@@ -170,7 +170,7 @@ class FedMoMUCB(Federated):
         self.sigma_c = real("sigma_c", sigma_c, 0, closed="low")
         self.failure = failure if failure is None else real("failure", failure, 0, 1)
 
-    def protocol(self, settings: dict[str, object]) -> Protocol:
+    def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require a complete graph, and the number of clients that `failure` needs, if it is given.
 
         Raises
@@ -178,14 +178,14 @@ class FedMoMUCB(Federated):
         ValueError
             `failure` is given, but ``n_arms`` or ``horizon`` is not.
         """
-        asked = super().protocol(settings)
+        asked = super().requirements(settings)
         if self.failure is None:
             return asked
         if missing := [name for name in ("n_arms", "horizon") if name not in settings]:
             raise ValueError(f"failure={self.failure!r} needs the env's {missing[0]}: give it to the env")
         n_arms, horizon = (count(name, settings[name], 1) for name in ("n_arms", "horizon"))
         needed = clients_needed(n_arms, horizon, self.fraction, self.mapping, self.failure)
-        return Protocol(env={**asked.env, "n_agents": needed})
+        return Requirements(env={**asked.env, "n_agents": needed})
 
     def reset(self, env: World, rng: Streams) -> None:
         self._size = group_size(env.n_agents, self.fraction, self.mapping)

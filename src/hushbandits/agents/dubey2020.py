@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, Guarantee, Inbox, Protocol, Streams, World, choice, divisor, jit, real
+from hushbandits.core import Array, Guarantee, Inbox, Requirements, Streams, World, choice, divisor, jit, real
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules
 from hushbandits.estimators.robust import Estimator, make_estimator
@@ -94,7 +94,7 @@ class PrivateUCB(NetworkTeam):
         ``"private"``, or ``"true"`` (the paper's).
     """
 
-    hears = ("mean", "count")
+    required_inbox = ("mean", "count")
 
     def __init__(self, epsilon: float = 1.0, release_exponent: float = 1.1, own_feedback: str = "private"):
         self.epsilon = divisor("epsilon", epsilon)
@@ -102,8 +102,8 @@ class PrivateUCB(NetworkTeam):
         self.own_feedback = choice("own_feedback", own_feedback, ("true", "private"))
         self.required_own_reward = ("reward",) if self.own_feedback == "true" else ("mean", "count")
 
-    def protocol(self, settings: dict[str, object]) -> Protocol:
-        return Protocol(
+    def requirements(self, settings: dict[str, object]) -> Requirements:
+        return Requirements(
             wrappers=(
                 (
                     "PrivateMeans",
@@ -211,7 +211,7 @@ class ByzantineUCB(NetworkTeam):
     (`hushbandits.estimators.running`); median of means, Catoni and truncated mean read all samples held.
     """
 
-    hears = ("arm", "reward")
+    required_inbox = ("arm", "reward")
 
     def __init__(self, epsilon: float = 1e-3, sigma: float = 0.5, mean: str | Estimator = "trimmed"):
         self.epsilon = real("epsilon", epsilon, 0, 0.5, closed="low")
@@ -254,7 +254,7 @@ class ByzantineUCB(NetworkTeam):
     def _refresh(self) -> None:
         self.state = self.state._replace(samples=self._samples.state)
 
-    def hear(self, inbox: Inbox) -> None:
+    def receive(self, inbox: Inbox) -> None:
         """Add the own reward, then the arrivals (lines 14–28)."""
         own = self.state.own_arm[..., None], self.state.own_reward[..., None]
         arm, reward = (np.concatenate([x, inbox[name]], 2) for x, name in zip(own, ("arm", "reward"), strict=True))

@@ -2,17 +2,17 @@
 
 Decentralized Elimination (algorithm 2) plays any best-arm routine at the low confidence 1 − η.  A player votes against
 every arm that its routine eliminates, and ``M = ⌊ln δ/ln η⌋`` votes remove an arm for all players.  The routines are in
-`hushbandits.routines`; this module states what the vote requires of its env.
+`hushbandits.best_arm`; this module states what the vote requires of its env.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from hushbandits.core import Guarantee, Protocol, World, choice, divisor, probability, real, shown
+from hushbandits.best_arm.best_arm import ROUTINES
+from hushbandits.best_arm.routine import Routine
+from hushbandits.core import Guarantee, Requirements, World, choice, divisor, probability, real, shown
 from hushbandits.envs.exploration.voting import VotingTeam
-from hushbandits.routines.best_arm import ROUTINES
-from hushbandits.routines.routine import Routine
 
 
 class ArmSelection(VotingTeam):
@@ -21,7 +21,7 @@ class ArmSelection(VotingTeam):
     Parameters
     ----------
     routine : str
-        One of `hushbandits.routines.best_arm.ROUTINES`.
+        One of `hushbandits.best_arm.best_arm.ROUTINES`.
     epsilon, delta : float
         ε: an arm within ε of the best is correct; and δ: failure probability of the whole.
     phi : float, optional
@@ -94,7 +94,7 @@ class Decentralized(ArmSelection):
         super().__init__(routine, epsilon, delta, phi)
         self.eta = real("eta", eta, 0, 1)
 
-    def protocol(self, settings: dict[str, object]) -> Protocol:
+    def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require a vote in which M votes suffice and finished players stay; SER4 also requires resets."""
         end = {"vote_rule": ">=", "inactive_agents": "keep", "termination": "players", "one_arm_per_step": True}
         if self.phi is not None:  # a vote with resets never ends before the horizon
@@ -106,7 +106,7 @@ class Decentralized(ArmSelection):
             "tolerance": self.epsilon,
             "require_confidence": require_confidence,
         }
-        return Protocol(env={**end, **vote})
+        return Requirements(env={**end, **vote})
 
     def routine(self, n_arms: int) -> Routine:
         return self.selection(n_arms, self.eta)

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hushbandits.agents.rio2023_theory import first_below
+from hushbandits.best_arm.fixed_design import median_length
+from hushbandits.best_arm.racing import pass_gap
 from hushbandits.envs.exploration.problems import vote_threshold
-from hushbandits.routines.fixed_design import median_length
-from hushbandits.routines.racing import pass_gap
 
 
 def failure(delta: float, eta: float) -> float:

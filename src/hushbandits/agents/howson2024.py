@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.agents.policy_team import PolicyTeam, Turned
-from hushbandits.core import LONGEST, Array, Inbox, Metric, Protocol, Streams, World, choice, flag, integer, jit
+from hushbandits.core import LONGEST, Array, Inbox, Metric, Requirements, Streams, World, choice, flag, integer, jit
 from hushbandits.core.messages import Observation
 from hushbandits.core.utils import Message
 from hushbandits.envs.network.graphs import graph_median, shortest_path_tree
@@ -144,10 +144,10 @@ class QuACK(PolicyTeam):
         γ is smaller than the distance from the leader to some agent.
     """
 
-    hears = ("sender", "arm", "reward")
+    required_inbox = ("sender", "arm", "reward")
     around = staticmethod(_around)
     rules = PolicyTeam.rules  # repeated, because the phases below follow these rules
-    measures: Mapping[str, Metric] = {
+    metrics_spec: Mapping[str, Metric] = {
         "setup_rounds": Metric("rounds before the leader is known", "count"),
         "setup_messages": Metric("messages of the search for the leader", "count"),
         "messages_most": Metric("messages that the busiest agent sends in a round", "count"),
@@ -174,9 +174,9 @@ class QuACK(PolicyTeam):
     def name(self) -> str:
         return f"QuACK-{self.policy.name}"
 
-    def protocol(self, settings: dict[str, object]) -> Protocol:
+    def requirements(self, settings: dict[str, object]) -> Requirements:
         tree = {"routing": "tree", "root": "median" if self.leader is None else self.leader}
-        return Protocol(env={**super().protocol(settings).env, **(tree if self.routing == "tree" else {})})
+        return Requirements(env={**super().requirements(settings).env, **(tree if self.routing == "tree" else {})})
 
     def validate_env(self, env: World) -> None:
         """Raise ``ValueError`` if no agent can lead or π cannot play; for random graphs `reset` raises it."""
@@ -242,12 +242,12 @@ class QuACK(PolicyTeam):
     def _looks(self) -> bool:
         return self._t <= self._pause
 
-    def speak(self, reward: Array) -> Message | None:
+    def compose(self, reward: Array) -> Message | None:
         if self._looks:
             return {"arm": self._arm, "reward": reward, "sent": np.zeros(reward.shape, bool)}
-        return super().speak(reward)
+        return super().compose(reward)
 
-    def hear(self, inbox: Inbox) -> None:
+    def receive(self, inbox: Inbox) -> None:
         if self._looks:
             return
         own = self.state

@@ -28,10 +28,12 @@ class TaskTeam(Team):
         own reward.  The metric ``two_phase`` reports it.
     """
 
-    measures: Mapping[str, Metric] = {"two_phase": Metric("whether pull and message are chosen in two steps", "share")}
+    metrics_spec: Mapping[str, Metric] = {
+        "two_phase": Metric("whether pull and message are chosen in two steps", "share")
+    }
     required_own_reward = ()  # its task adapts to the fields that the env returns
     #: Its task writes the message.
-    improvises = True
+    any_fields = True
 
     def __init__(self, two_phase: bool):
         self.two_phase = flag("two_phase", two_phase)
@@ -45,7 +47,7 @@ class TaskTeam(Team):
         raise NotImplementedError(f"{type(self).__name__} must define begin(rng)")
 
     def choose(self, task: Task, pull: bool, talk: bool) -> Stacked:
-        """Return all agents' actions in the next step of `task`, ``(R, M, …)``; `pull`, `talk`: its phases."""
+        """Return all agents' actions in the next step of `task`, ``(R, M, …)``; `pull`, `communicate`: its phases."""
         raise NotImplementedError(f"{type(self).__name__} must define choose(task, pull, talk)")
 
     def validate_env(self, env: World) -> None:
@@ -56,9 +58,9 @@ class TaskTeam(Team):
         """Return the task of an env (`its` view) with `options`; raise ``ValueError`` if the env lacks one."""
         if its.horizon is None:
             raise ValueError(f"{self.name} needs the length of a run: give the env a horizon")
-        if its.learner is None:
+        if its.rl_task is None:
             raise ValueError(f"{self.name} needs an env with a task for learners; this env declares none")
-        task: Task = its.learner.asked(its, options)
+        task: Task = its.rl_task.asked(its, options)
         return task
 
     def metrics(self, env: World) -> dict[str, Array]:
@@ -81,15 +83,15 @@ class TaskTeam(Team):
         self._action = task.decode(self.choose(task, True, not self.two_phase))
         return task.arms(self._action)
 
-    def speak(self, reward: Array) -> Message | None:
+    def compose(self, reward: Array) -> Message | None:
         task = self._task
-        task.obs = Observation(self._face.t, self._face.live, task.obs.who, reward)
+        task.obs = Observation(self._face.t, self._face.running, task.obs.active_agents, reward)
         task.pulled(task.obs)
         return task.words(self._action if not self.two_phase else task.decode(self.choose(task, False, True)))
 
-    def hear(self, inbox: Inbox) -> None:
+    def receive(self, inbox: Inbox) -> None:
         task = self._task
-        task.heard(Observation(self._face.t, self._face.live, task.obs.who, inbox=inbox))
+        task.heard(Observation(self._face.t, self._face.running, task.obs.active_agents, inbox=inbox))
 
 
 def given_options(task: object) -> dict[str, object]:
@@ -118,12 +120,12 @@ class FromFunction(TaskTeam):
         that are over are ignored.  Parameters with these names are passed as well:
 
         * ``mask`` — ``(R, A, C)`` bools, the valid choices, as ``action_mask`` of a view,
-        * ``who`` — ``(R, A)``, the agents' indices,
+        * ``active_agents`` — ``(R, A)``, the agents' indices,
         * ``rngs`` — R seeded generators, one per run, so that a run has the same results alone and in a batch.
 
         A method ``reset`` is called without arguments when runs begin.
     task : mapping, optional
-        Options of the task, as for `hb.make`: ``{"actions": "multidiscrete", "agent_id": True}``.
+        Options of the task, as for `hb.make`: ``{"action_format": "multidiscrete", "agent_id": True}``.
     two_phase : bool
         1 or 2, as for `hb.make`.
     name : str, optional
@@ -160,7 +162,9 @@ class FromFunction(TaskTeam):
             raise ValueError(f"function={shown(function)} must be a function of observations that returns actions")
         super().__init__(two_phase)
         self._function, self._options = function, given_options(task)
-        self._wants = [name for name in ("mask", "who", "rngs") if name in inspect.signature(function).parameters]
+        self._wants = [
+            name for name in ("mask", "active_agents", "rngs") if name in inspect.signature(function).parameters
+        ]
         self.name = str(name or getattr(function, "__name__", type(function).__name__))
 
     def look(self, its: EnvView) -> Task:
@@ -178,9 +182,9 @@ class FromFunction(TaskTeam):
 
     def choose(self, task: Task, pull: bool, talk: bool) -> Stacked:
         """Return the function's actions for agents whose action counts, and 0 for the others."""
-        seen, who = task.observe(pull, talk), task.obs.who
+        seen, who = task.observe(pull, talk), task.obs.active_agents
         rows = np.arange(len(who))[:, None]
-        more: dict[str, object] = {"who": who.copy(), "rngs": self._rngs}
+        more: dict[str, object] = {"active_agents": who.copy(), "rngs": self._rngs}
         if "mask" in self._wants:
             more["mask"] = task.mask()[rows, who]
         stated = {name: more[name] for name in self._wants}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from hushbandits.core import Protocol, Streams, World, jit
+from hushbandits.core import Requirements, Streams, World, jit
 from hushbandits.core.random.names import POLICY
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules, interpreted
@@ -52,9 +52,9 @@ class PolicyTeam(NetworkTeam):
             return _compiled(self.around, self.policy.choose, self.policy.update)
         return self.around(self.policy.choose, self.policy.update, lambda rule: rule)
 
-    def protocol(self, settings: dict[str, object]) -> Protocol:
+    def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require a mechanism with the policy's ε."""
-        return Protocol(env=given_to(self.policy, settings))
+        return Requirements(env=given_to(self.policy, settings))
 
     def learners(self, env: World, rng: Streams, each: int, plays: int) -> NamedTuple:
         """Return the policy's state in `env`: `each` learners for every run of `rng`, with `plays` plays each."""

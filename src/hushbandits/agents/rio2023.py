@@ -8,11 +8,11 @@ votes on purpose.
 
 from __future__ import annotations
 
-from hushbandits.core import Adjacency, Guarantee, Protocol, World, real
+from hushbandits.best_arm.elimination import confidence_under_loss, successive_elimination
+from hushbandits.best_arm.private_elimination import private_elimination
+from hushbandits.best_arm.routine import Routine
+from hushbandits.core import Adjacency, Guarantee, Requirements, World, real
 from hushbandits.envs.exploration.voting import VotingTeam
-from hushbandits.routines.elimination import confidence_under_loss, successive_elimination
-from hushbandits.routines.private_elimination import private_elimination
-from hushbandits.routines.routine import Routine
 
 
 class DPMASE(VotingTeam):
@@ -39,10 +39,10 @@ class DPMASE(VotingTeam):
         self.delta = real("delta", delta, 0, 1)
         self.beta = real("beta", beta, 0, 1)
 
-    def protocol(self, settings: dict[str, object]) -> Protocol:
+    def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require that votes exceed ⌊ln δ/ln β⌋ (an env's own η would replace β) and finished agents leave."""
         vote = {"delta": self.delta, "beta": self.beta, "eta": None}
-        return Protocol(env={**vote, "vote_rule": ">", "inactive_agents": "drop"})
+        return Requirements(env={**vote, "vote_rule": ">", "inactive_agents": "drop"})
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         return (
@@ -91,9 +91,9 @@ class CorruptedElimination(VotingTeam):
         self.delta = real("delta", delta, 0, 1)
         self.xi = real("xi", xi, 0, 1, closed="low")
 
-    def protocol(self, settings: dict[str, object]) -> Protocol:
+    def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require that votes exceed ⌊ln δ/ln η_ξ⌋ and are lost at rate ξ, and finished agents leave."""
-        return Protocol(
+        return Requirements(
             env={"delta": self.delta, "eta": self.eta, "xi": self.xi, "vote_rule": ">", "inactive_agents": "drop"}
         )
 

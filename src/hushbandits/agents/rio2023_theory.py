@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 
 import scipy
 
+from hushbandits.best_arm.elimination import elimination_gap
+from hushbandits.best_arm.successive import epoch_length
 from hushbandits.envs.exploration.problems import vote_threshold
-from hushbandits.routines.elimination import elimination_gap
-from hushbandits.routines.successive import epoch_length
 
 
 def dp_local_samples(gaps: Sequence[float], epsilon: float, beta: float) -> int:

@@ -13,7 +13,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, Field, Inbox, Message, Metric, Protocol, Streams, Team, World, integer, jit, real
+from hushbandits.core import (
+    Array,
+    Field,
+    Inbox,
+    Message,
+    Metric,
+    Requirements,
+    Streams,
+    Team,
+    World,
+    integer,
+    jit,
+    real,
+)
 from hushbandits.core.messages import Observation
 
 
@@ -130,11 +143,11 @@ class Federated(Team):
     """
 
     setting = "network"
-    hears = ("sender", "mean", "count")
+    required_inbox = ("sender", "mean", "count")
     fields: Mapping[str, Field] = {
         "mean": Field(per_arm=True, latest=True), "count": Field(per_arm=True, latest=True),
     }  # fmt: skip
-    measures: Mapping[str, Metric] = {
+    metrics_spec: Mapping[str, Metric] = {
         "uploads": Metric("posts of a client to the server", "count"),
         "total_regret": Metric("pseudo-regret of all clients, and what their posts cost", "amount"),
     }
@@ -154,9 +167,9 @@ class Federated(Team):
         """
         raise NotImplementedError(f"{type(self).__name__} must define judge(due, table, books)")
 
-    def protocol(self, settings: dict[str, object]) -> Protocol:
+    def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require a complete graph, so that a server receives all posts within a round."""
-        return Protocol(env={"graph": "complete", "max_hops": 1})
+        return Requirements(env={"graph": "complete", "max_hops": 1})
 
     def runs_at_once(self, env: World) -> int | None:
         """Return the number of runs whose tables fit in the caches."""
@@ -187,7 +200,7 @@ class Federated(Team):
         _choose(self._books, self._arm)
         return self._arm
 
-    def speak(self, reward: Array) -> Message:
+    def compose(self, reward: Array) -> Message:
         books, due = self._books, self._due
         _learn(books, self._arm, reward, due)
         if due.any():
@@ -195,7 +208,7 @@ class Federated(Team):
             self._uploads += due.sum(1)
         return {"mean": self._mean, "count": self._count, "sent": due}
 
-    def hear(self, inbox: Inbox) -> None:
+    def receive(self, inbox: Inbox) -> None:
         due, books = self._due, self._books
         if not due.any():
             return

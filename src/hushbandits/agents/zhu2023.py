@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hushbandits.core import Array, Field, Inbox, Message, Protocol, Streams, Team, World, integer, jit, real
+from hushbandits.core import Array, Field, Inbox, Message, Requirements, Streams, Team, World, integer, jit, real
 from hushbandits.core.messages import Observation
 
 
@@ -92,7 +92,7 @@ class ResilientUCB(Team):
 
     name = "Resilient-UCB"
     setting = "network"
-    hears = ("mean", "count")
+    required_inbox = ("mean", "count")
     fields: Mapping[str, Field] = {
         "mean": Field(per_arm=True, latest=True), "count": Field(per_arm=True, latest=True),
     }  # fmt: skip
@@ -101,9 +101,9 @@ class ResilientUCB(Team):
         self.f = integer("f", f, 0)
         self.kappa = real("kappa", kappa, 0)
 
-    def protocol(self, settings: dict[str, object]) -> Protocol:
+    def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require messages that reach neighbours only."""
-        return Protocol(env={"max_hops": 1})
+        return Requirements(env={"max_hops": 1})
 
     def reset(self, env: World, rng: Streams) -> None:
         shape = (len(rng), env.n_agents, env.n_arms)
@@ -119,13 +119,13 @@ class ResilientUCB(Team):
         self._arm[first] = obs.t[first, None]  # line 1
         return self._arm
 
-    def speak(self, reward: Array) -> Message:
+    def compose(self, reward: Array) -> Message:
         at = self._run, self._seat, self._arm
         self._n[at] += 1.0
         self._s[at] += reward
         self._mean[at] = self._s[at] / self._n[at]
         return {"mean": self._mean, "count": self._n}
 
-    def hear(self, inbox: Inbox) -> None:
+    def receive(self, inbox: Inbox) -> None:
         counts, means = np.asarray(inbox["count"]), np.asarray(inbox["mean"])
         _estimates(self._n, self._mean, counts, means, self.f, self.kappa, self._z, self._g)

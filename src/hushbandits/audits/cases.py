@@ -160,7 +160,7 @@ class Case:
     def watched(self) -> str:
         """Return what is observed: ``"users"`` of blocks, ``"agents"`` on a graph, or an agent's ``"actions"``."""
         acts = self.team is not None and self.env.setting != "network"
-        return "actions" if acts else "agents" if self.env.payload.named else "users"
+        return "actions" if acts else "agents" if self.env.message_class.identified_senders else "users"
 
     def within(self, env: Env) -> Case:
         """Return the case in another env that accepts the part."""

@@ -263,7 +263,7 @@ def _apart(case: Case) -> bool:
 
     A part that declares `preserves_guarantees` draws separate random numbers for each message.
     """
-    return case.promise.alone and not case.owner.declares
+    return case.promise.single_release and not case.owner.declares
 
 
 def _game(case: Case) -> tuple[int, int]:
@@ -296,7 +296,7 @@ def _posts(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[s
     bits = fair((rounds, n if _apart(case) else -(-n // (agents * rounds)), agents), seed, 8)
     staged = stage(case, rounds, agents, runs=bits.shape[1])
     it = shown(staged, case.team or around(), seed, list(np.where(bits, *values[::-1])))
-    hidden = ("heard ", "published ") if case.promise.alone else ("heard ",)
+    hidden = ("heard ", "published ") if case.promise.single_release else ("heard ",)
     views = {k: x[:, :, mine] for k, x in it.fields.items() if len(x) == rounds and not k.startswith(hidden)}
     return {k: x[:n] for k, x in _windows(bits[..., mine], views).items()}
 

@@ -16,8 +16,8 @@ from hushbandits.core.messages import Observation
 from hushbandits.core.random.streams import generator_at
 from hushbandits.core.rollout import begin
 from hushbandits.core.wrapper import SecureFunction
-from hushbandits.envs.feedback.cohort import Individuals
 from hushbandits.envs.feedback.env import Feedback
+from hushbandits.envs.feedback.users import Individuals
 from hushbandits.registry import assemble
 from hushbandits.wrappers.loss import Loss
 
@@ -58,7 +58,7 @@ class Tap(Wrapper):
 
     def send(self, message: Payload, env: World) -> Payload:
         self.message = {k: np.array(v) for k, v in message.items() if isinstance(v, np.ndarray)}
-        if not env.payload.named and "reward" in message:
+        if not env.message_class.identified_senders and "reward" in message:
             crowd = message["reward"]
             self.left, self.users = np.array(crowd.n), crowd.values() if isinstance(crowd, Individuals) else None
         return message
@@ -87,17 +87,17 @@ def rounds(env: Env, team: Team, seed: int | Seeds = 0, given: Sequence[ArrayLik
     """
     obs = begin(env, team, seed)
     t = 0
-    while obs.live.any() and (given is None or t < len(given)):
+    while obs.running.any() and (given is None or t < len(given)):
         if given is not None:
             cast(Prescribed, env.law).now = given[t]
-        who, action = np.array(obs.who), team.act(obs)
+        who, action = np.array(obs.active_agents), team.act(obs)
         action = tuple(map(np.array, action)) if isinstance(action, tuple) else np.array(action)
         obs = env.pull(action)
         reward = obs.reward
-        said = team.speak(reward)  # type: ignore[arg-type]
-        obs = env.talk(said)
+        said = team.compose(reward)  # type: ignore[arg-type]
+        obs = env.communicate(said)
         assert obs.inbox is not None
-        team.hear(obs.inbox)
+        team.receive(obs.inbox)
         yield Round(t, action, reward, said, obs.inbox, who)
         t += 1
 
@@ -115,7 +115,7 @@ class Script(Team):
 
     def act(self, obs: Observation) -> Action:
         self._t += 1
-        return self._plays(self._t, obs.who.shape, self._k)
+        return self._plays(self._t, obs.active_agents.shape, self._k)
 
 
 def around() -> Team:
@@ -137,13 +137,13 @@ class Mirror(Team):
     def act(self, obs: Observation) -> Array:
         return self._arm
 
-    def speak(self, reward: Array | None) -> None:
+    def compose(self, reward: Array | None) -> None:
         if reward is not None:
             self._arm = (reward > 0.5).astype(int)
 
-    def hear(self, inbox: Inbox) -> None:
+    def receive(self, inbox: Inbox) -> None:
         if "mean" in inbox.own:
-            self.speak(np.take_along_axis(np.asarray(inbox.own["mean"]), self._arm[..., None], 2)[..., 0])
+            self.compose(np.take_along_axis(np.asarray(inbox.own["mean"]), self._arm[..., None], 2)[..., 0])
 
 
 @dataclass(frozen=True)

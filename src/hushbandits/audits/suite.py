@@ -20,11 +20,11 @@ from hushbandits.audits.events import ABOVE, Change, apart, fair, features, neig
 from hushbandits.audits.hiding import routes
 from hushbandits.audits.laws import DRAWN, EXACT
 from hushbandits.audits.play import BACKGROUNDS, Mirror, Prescribed, around, block, place, rounds, seen, shown, stage
+from hushbandits.best_arm.successive import epoch_length, radii
 from hushbandits.core import Array, Guarantee, Team
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.registry import assemble
-from hushbandits.routines.successive import epoch_length, radii
 from hushbandits.wrappers.mechanism import Mechanism
 
 #: Backgrounds of blocks, with the changed user in the middle of a mixed block, first of zeros, and last of ones.
@@ -119,7 +119,7 @@ def on_graph(case: Case, horizons: Sequence[int] = (3, 16)) -> Iterator[Verdict]
     arms, and tested on that message.  An agent with a guarantee plays itself.
     """
     bits = fair(case.budget.samples, case.budget.seed, 2)
-    for horizon in horizons[:1] if case.promise.alone else horizons:
+    for horizon in horizons[:1] if case.promise.single_release else horizons:
         for made in promised(stage(case, horizon, _AGENTS)):
             if made.promise.adjacency.replaced == "none":
                 yield Verdict(case.subject, "black box", 0, 0, untested="neighbours differ in nothing to be hidden")
@@ -132,7 +132,7 @@ def on_graph(case: Case, horizons: Sequence[int] = (3, 16)) -> Iterator[Verdict]
 
 
 def _posted(case: Case, given: Array, seed: int) -> dict[str, Array]:
-    staged, alone = stage(case, len(given), _AGENTS, runs=given.shape[1]), case.promise.alone
+    staged, alone = stage(case, len(given), _AGENTS, runs=given.shape[1]), case.promise.single_release
     it = shown(staged, case.team or (around() if alone else Mirror()), seed, list(given)).fields
     if alone:
         it = {name: x[:1] for name, x in it.items() if not name.startswith(("published ", "heard "))}
@@ -144,9 +144,9 @@ def _sequences(promise: Guarantee) -> Iterator[tuple[str, Change, int, int | sli
     within, beyond = neighbours(promise)
     whole = promise.adjacency.replaced == "participant"
     when = slice(None) if whole else 0
-    for who in range(1 if promise.alone else _AGENTS):
+    for who in range(1 if promise.single_release else _AGENTS):
         yield f"all rewards of agent {who}" if whole else f"agent {who}'s first reward", within, who, when
-    if not whole and not promise.alone:
+    if not whole and not promise.single_release:
         yield "a reward in the middle", within, 0, _MIDDLE
     yield ABOVE, beyond, 0, when
 
@@ -155,7 +155,7 @@ def promised(case: Case) -> Iterator[Case]:
     """Yield each finite claim of a part, for one reward; and then for all rewards of a participant in the run."""
     yield from (replace(case, claim=g) for g in case.promises)
     for g in case.promises:
-        if g.run is not None and not g.alone and g.adjacency.replaced != "participant":
+        if g.run is not None and not g.single_release and g.adjacency.replaced != "participant":
             whole = replace(g.adjacency, words=g.run.words, replaced="participant")
             epsilon, delta = g.run.times * g.epsilon, min(1.0, g.run.times * g.delta)
             yield replace(case, claim=replace(g, epsilon=epsilon, delta=delta, run=None, adjacency=whole))

@@ -21,7 +21,7 @@ class CommitBlocks(Team):
 
     name = "Commit-Blocks"
     setting = "feedback"
-    hears = ("reward", "n")
+    required_inbox = ("reward", "n")
 
     def __init__(self, block: int = 32):
         self.block = integer("block", block, 1)
@@ -37,7 +37,7 @@ class CommitBlocks(Team):
         self._arm = np.where(trying, self._tried, self._mean.argmax(-1))
         return self._arm, np.where(trying, self.block, self._horizon)
 
-    def hear(self, inbox: Inbox) -> None:
+    def receive(self, inbox: Inbox) -> None:
         mean = inbox.total("reward") / np.maximum(inbox.total("n"), 1)
         r, i = (inbox.arrived[:, :, 0] & (self._tried < self._mean.shape[-1])).nonzero()
         self._mean[r, i, self._arm[r, i]] = mean[r, i]

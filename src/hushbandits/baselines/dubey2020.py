@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hushbandits.baselines.alone import each_alone
+from hushbandits.baselines.independent import each_alone
 from hushbandits.core import Streams, World, jit
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.policies.policy import Sums, sums
@@ -26,8 +26,8 @@ class MultiUCB(NetworkTeam):
     played first, ties go to the lowest index.  Dubey & Pentland 2020 compare with it.
     """
 
-    hears: tuple[str, ...] = ("tally",)
-    rules = each_alone(UCB1.choose, UCB1.update, jit)._replace(hear=pool, takes="tally")
+    required_inbox: tuple[str, ...] = ("tally",)
+    rules = each_alone(UCB1.choose, UCB1.update, jit)._replace(receive=pool, takes="tally")
 
     def begin(self, env: World, rng: Streams) -> Sums:
         return sums(len(rng) * env.n_agents, env.n_arms)

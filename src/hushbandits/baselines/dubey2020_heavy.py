@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 
 from hushbandits.agents.howson2024 import guess
-from hushbandits.core import Array, Inbox, Observation, Protocol, Streams, World, choice, integer, jit
+from hushbandits.core import Array, Inbox, Observation, Requirements, Streams, World, choice, integer, jit
 from hushbandits.envs.network import graphs
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules
@@ -157,7 +157,7 @@ class CMPUCB(NetworkTeam):
         Who leads: ``"largest"``, a largest independent set of 𝒢_γ, among up to 64 agents; ``"greedy"``, any number.
     """
 
-    hears = ("sender", "arm", "reward")
+    required_inbox = ("sender", "arm", "reward")
     rules = Rules(_act, _learn, _hear)
 
     def __init__(
@@ -175,15 +175,15 @@ class CMPUCB(NetworkTeam):
     def name(self) -> str:
         return "CMP-UCB" if self.leaders is None else "CMP-UCB-leaders"
 
-    def protocol(self, settings: dict[str, object]) -> Protocol:
+    def requirements(self, settings: dict[str, object]) -> Requirements:
         if self.leaders is None:
-            return Protocol() if self.gamma is None else Protocol(env={"max_hops": self.gamma})
+            return Requirements() if self.gamma is None else Requirements(env={"max_hops": self.gamma})
         graph, agents = settings.get("graph", "cycle"), integer("n_agents", settings.get("n_agents", 16), 1)
         if isinstance(graph, str) and graph == "erdos-renyi":
             raise ValueError(
                 f"leaders={self.leaders} needs a fixed graph; with graph='erdos-renyi' give CMP-UCB a max_hops="
             )
-        return Protocol(env={"max_hops": max_hops_of(graph, agents, self.leaders, self.partition)})
+        return Requirements(env={"max_hops": max_hops_of(graph, agents, self.leaders, self.partition)})
 
     def validate_env(self, env: World) -> None:
         """Raise ``ValueError`` if leaders cannot be heard or π cannot play; for random graphs `reset` raises it."""
@@ -218,7 +218,7 @@ class CMPUCB(NetworkTeam):
         guess(self._rngs, self._n_arms, self._informed, self._arm)
         return super().act(obs)
 
-    def hear(self, inbox: Inbox) -> None:
+    def receive(self, inbox: Inbox) -> None:
         own = self.state
         for i, leader in enumerate(own.leader.T):
             there = leader >= 0

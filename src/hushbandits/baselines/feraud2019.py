@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from hushbandits.agents.feraud2019 import ArmSelection
-from hushbandits.core import Protocol, Streams, World
-from hushbandits.routines.routine import Routine
+from hushbandits.best_arm.routine import Routine
+from hushbandits.core import Requirements, Streams, World
 
 
-def _ask(team: ArmSelection, **env: object) -> Protocol:
-    return Protocol(
+def _ask(team: ArmSelection, **env: object) -> Requirements:
+    return Requirements(
         env={"inactive_agents": "keep", "one_arm_per_step": True, "vote_cost": 0, "tolerance": team.epsilon, **env}
     )
 
@@ -19,7 +19,7 @@ class ZeroPrivacy(ArmSelection):
     role = "0-Privacy"
     shared = True
 
-    def protocol(self, settings: dict[str, object]) -> Protocol:
+    def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require that one vote removes an arm."""
         resets = {} if self.phi is None else {"allow_vote_resets": True}
         end = "coordinator" if self.phi is None else "horizon"
@@ -37,7 +37,7 @@ class OnePrivacy(ArmSelection):
 
     role = "1-Privacy"
 
-    def protocol(self, settings: dict[str, object]) -> Protocol:
+    def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require that votes stay with the players: they remove nothing and cost nothing."""
         return _ask(self, termination_by="everyone", termination="players" if self.phi is None else "horizon")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from hushbandits.core import Protocol, integer, jit, real
+from hushbandits.best_arm.elimination import drop_outsiders, epochs, plan_all
+from hushbandits.best_arm.routine import Routine
+from hushbandits.core import Requirements, integer, jit, real
 from hushbandits.envs.exploration.voting import VotingTeam
-from hushbandits.routines.elimination import drop_outsiders, epochs, plan_all
-from hushbandits.routines.routine import Routine
 
 
 @jit
@@ -47,9 +47,9 @@ class GapVote(VotingTeam):
     def __init__(self, width: float = 0.5, least: int = 4):
         self.width, self.least = real("width", width, 0), integer("least", least, 1)
 
-    def protocol(self, settings: dict[str, object]) -> Protocol:
+    def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require that finished agents leave."""
-        return Protocol(env={"inactive_agents": "drop"})
+        return Requirements(env={"inactive_agents": "drop"})
 
     def routine(self, n_arms: int) -> Routine:
         params = (self.width, float(self.least))

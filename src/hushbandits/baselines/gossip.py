@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from hushbandits.core import Array, Field, Protocol, jit
+from hushbandits.core import Array, Field, Requirements, jit
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules, nothing
 
@@ -51,7 +51,7 @@ def gossip(choose: Callable[..., None], learn: Callable[..., None], heard: Calla
     Parameters
     ----------
     choose, learn, heard : compiled
-        `Rules.act`, `Rules.learn`, and what comes after the mixing, `Rules.hear`.
+        `Rules.act`, `Rules.learn`, and what comes after the mixing, `Rules.receive`.
     """
     return Rules(choose, learn, heard, takes="mix", post=_post, fields=("sums",))
 
@@ -68,14 +68,14 @@ class Gossip(NetworkTeam):
     that is lost counts as the receiver's own.
     """
 
-    hears = ("mix",)
+    required_inbox = ("mix",)
     fields: Mapping[str, Field] = {"sums": Field(shape=(2,), per_arm=True)}
 
-    def protocol(self, settings: dict[str, object]) -> Protocol:
+    def requirements(self, settings: dict[str, object]) -> Requirements:
         for parameter, needed in _NEEDED.items():
             if settings.get(parameter, needed) != needed:
                 raise ValueError(
                     f"{parameter}={settings[parameter]!r} must be {needed!r} for {self.name}, which averages with all "
                     f"its neighbours within the round"
                 )
-        return Protocol(env={"max_hops": 1})
+        return Requirements(env={"max_hops": 1})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hushbandits.baselines.alone import each_alone
 from hushbandits.baselines.dubey2020 import pool
+from hushbandits.baselines.independent import each_alone
 from hushbandits.core import Streams, World, jit, real
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.policies.thompson import GaussianTS
@@ -27,8 +27,8 @@ class IndexTS(NetworkTeam):
     """
 
     name = "Index-TS"
-    hears: tuple[str, ...] = ("tally",)
-    rules = each_alone(GaussianTS.choose, GaussianTS.update, jit)._replace(hear=pool, takes="tally")
+    required_inbox: tuple[str, ...] = ("tally",)
+    rules = each_alone(GaussianTS.choose, GaussianTS.update, jit)._replace(receive=pool, takes="tally")
 
     def __init__(self, sigma: float = 0.15, prior: float = 1.0):
         self.sigma, self.prior = real("sigma", sigma, 0), real("prior", prior)

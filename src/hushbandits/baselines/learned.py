@@ -47,7 +47,7 @@ class Learned:
     setting : str
         Which it plays; empty: any in which its numbers fit.
     env, options : mapping
-        The env of its training, ``{"use": id, …}``, and the options of its task; empty: not known.
+        The env of its training, ``{"type": id, …}``, and the options of its task; empty: not known.
     observation : sequence of Seen
         The parts of what it was shown; empty: not known.
     two_phase : bool
@@ -176,7 +176,7 @@ class Network:
 
         Only those are asked whose action counts; the others' is 0.
         """
-        everyone, space, who = task.observe(pull, talk), task.action_space, task.obs.who
+        everyone, space, who = task.observe(pull, talk), task.action_space, task.obs.active_agents
         rows, heads = np.arange(len(who))[:, None], heads_of(space)
         seen = everyone[rows, who]
         lots = heads[0] if self.policy.by_choice else 0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hushbandits.core import Protocol, real
+from hushbandits.best_arm.elimination import successive_elimination
+from hushbandits.best_arm.routine import Routine
+from hushbandits.core import Requirements, real
 from hushbandits.envs.exploration.voting import VotingTeam
-from hushbandits.routines.elimination import successive_elimination
-from hushbandits.routines.routine import Routine
 
 
 class _Compared(VotingTeam):
@@ -32,10 +32,10 @@ class Central(_Compared):
 
     shared = True
 
-    def protocol(self, settings: dict[str, object]) -> Protocol:
+    def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require that one vote removes an arm."""
         costs = {"vote_cost": 0, "round_cost": 1}
-        return Protocol(env={"threshold": 0, "vote_rule": ">", "inactive_agents": "drop", **costs})
+        return Requirements(env={"threshold": 0, "vote_rule": ">", "inactive_agents": "drop", **costs})
 
 
 class Independent(_Compared):
@@ -44,6 +44,6 @@ class Independent(_Compared):
     A run is correct when every agent is right.  Rio et al. 2023 compare with it.
     """
 
-    def protocol(self, settings: dict[str, object]) -> Protocol:
+    def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require that votes stay with the agents: they remove nothing and cost nothing."""
-        return Protocol(env={"termination_by": "everyone", "inactive_agents": "drop", "vote_cost": 0})
+        return Requirements(env={"termination_by": "everyone", "inactive_agents": "drop", "vote_cost": 0})

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 from hushbandits.agents.azize2023 import Identifier
 from hushbandits.agents.chowdhury2023_elimination import SuccessiveElimination
+from hushbandits.best_arm.private_elimination import private_elimination
+from hushbandits.best_arm.routine import Routine
+from hushbandits.best_arm.successive import epoch_length, radii
 from hushbandits.core import Params
-from hushbandits.routines.private_elimination import private_elimination
-from hushbandits.routines.routine import Routine
-from hushbandits.routines.successive import epoch_length, radii
 
 
 class DPSE(SuccessiveElimination):

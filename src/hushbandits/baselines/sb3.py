@@ -78,7 +78,7 @@ class Trained(TaskTeam):
 
     @property
     def name(self) -> str:
-        where = self.policy.env.get("use")
+        where = self.policy.env.get("type")
         return f"{self.policy.algorithm} of {where}" if where else self.policy.algorithm
 
     def validate_env(self, env: World) -> None:

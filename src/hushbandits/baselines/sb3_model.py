@@ -80,7 +80,7 @@ def of_model(given: BaseAlgorithm) -> Learned:
     if rows is None or (not policy.by_choice and rows.task.observation_space != given.observation_space):
         return policy
     spec = rows.core.spec
-    env = {} if spec is None else {"use": getattr(spec[0], "__name__", spec[0]), **spec[1]}
+    env = {} if spec is None else {"type": getattr(spec[0], "__name__", spec[0]), **spec[1]}
     return replace(
         policy, setting=rows.core.setting, env=env,
         options={name: value for name, value in rows.options.items() if name not in EARNED},

@@ -40,7 +40,7 @@ class VBSDPAE(BatchedSE):
         super().reset(env, rng)
         self._sums, self._users, self._variance = (np.zeros(self._mean.shape) for _ in range(3))
 
-    def hear(self, inbox: Inbox) -> None:
+    def receive(self, inbox: Inbox) -> None:
         """Add the block to all earlier data of its arm, which the estimate uses."""
         total, n = inbox.total("reward"), inbox.total("n")
         for r, i in zip(*np.nonzero(inbox.arrived[:, :, 0]), strict=True):
@@ -48,7 +48,7 @@ class VBSDPAE(BatchedSE):
             self._sums[seat] += total[r, i]
             self._users[seat] += n[r, i]
             self._variance[seat] += n[r, i] * self._mechanism.planned(int(self._n[r, i])).noise.variance
-        super().hear(inbox)
+        super().receive(inbox)
 
     def estimate(self, r: int, i: int, k: int, total: float, n: int) -> float:
         return float(self._sums[r, i, k] / self._users[r, i, k])

@@ -26,7 +26,7 @@ class Random(Team):
         self.block = integer("block", block, 1)
 
     @property
-    def ends(self) -> bool:  # type: ignore[override]
+    def decides_runs(self) -> bool:  # type: ignore[override]
         return self.rate > 0
 
     def reset(self, env: World, rng: Streams) -> None:
@@ -37,6 +37,6 @@ class Random(Team):
         action: Action = self._env.random_action(self._rngs, block=self.block)
         return action
 
-    def speak(self, reward: Array) -> dict[str, Array] | None:
+    def compose(self, reward: Array) -> dict[str, Array] | None:
         said: dict[str, Array] | None = self._env.random_message(self._rngs, rate=self.rate)
         return said

@@ -7,10 +7,10 @@ from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Protocol
 
-from hushbandits.bench.judge.pairs import Compared, against
-from hushbandits.bench.judge.stats import STATISTICS
 from hushbandits.bench.report.compared import heads, notes, rows
 from hushbandits.bench.runner.configuration import Configuration
+from hushbandits.bench.stats.descriptive import STATISTICS
+from hushbandits.bench.stats.pairs import Compared, against
 from hushbandits.core import choice, integer, real, shown
 
 if TYPE_CHECKING:

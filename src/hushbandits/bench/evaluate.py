@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 
-from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.parts import Part
 from hushbandits.bench.results import Results
 from hushbandits.bench.runner.batch import Failed, Played, Task, prepare, sampled
@@ -20,6 +19,7 @@ from hushbandits.bench.runner.pool import answers
 from hushbandits.bench.runner.progress import Bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures
+from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.core import Params, affordable, integer, shown
 from hushbandits.core.metric import gathered
 from hushbandits.core.team import Team
@@ -101,7 +101,7 @@ def evaluate(
                 raise reply.again()
             played[batch.runs[0]] = reply
             bar.advance(len(batch.runs))
-    whole = Experiment(name="results", title=about, env=Use(names[0]), agents=[Use(names[1])], runs=runs)
+    whole = Experiment(name="results", title=about, env=Component(names[0]), agents=[Component(names[1])], runs=runs)
     (cell,) = whole.cells()
     batches = [played[first] for first in sorted(played)]
     finals = {name: np.concatenate([ends[name] for ends, _, _ in batches]) for name in batches[0][0]}

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hushbandits.bench.declare.canonical import canonical
-from hushbandits.bench.declare.spec import Experiment, Figure
-from hushbandits.bench.declare.vocabulary import symbol
 from hushbandits.bench.runner.configuration import Configuration
+from hushbandits.bench.spec.canonical import canonical
+from hushbandits.bench.spec.experiment import Experiment, Figure
+from hushbandits.bench.spec.vocabulary import symbol
 from hushbandits.core import Array, Params, shown
 from hushbandits.core.utils import nearest
 

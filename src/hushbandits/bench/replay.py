@@ -20,7 +20,7 @@ __all__ = ["replay"]
 
 def replay(
     results: Results | Outcome | Path | str, run: int, *, label: str | None = None, experiment: str | None = None,
-    at: Params | None = None, two_phase: bool = False, render_mode: str | None = None, info: str | None = None,
+    at: Params | None = None, two_phase: bool = False, render_mode: str | None = None, metrics_in_info: bool = False,
     **options: object,
 ) -> ParallelView:  # fmt: skip
     """Return the env of one run as a PettingZoo view, reset to that run: with the same arms, graph and rewards.
@@ -37,7 +37,7 @@ def replay(
         Number of the run: the row in `Results.final`, the column ``run`` of a table.
     label, experiment, at : optional
         The cell, if there are several, as in `Results.select`.
-    two_phase, render_mode, info, **options
+    two_phase, render_mode, metrics_in_info, **options
         As in `make`: stepping and display; with ``two_phase=True`` a message can contain the reward of the same round.
 
     Raises
@@ -92,7 +92,7 @@ def replay(
     own, other = task_options(id, options)
     if other:
         raise TypeError(f"replay takes no parameter {next(iter(other))!r}: the run fixes the parameters of the env")
-    view = ParallelView(core, two_phase=two_phase, render_mode=render_mode, info=info, **own)
+    view = ParallelView(core, two_phase=two_phase, render_mode=render_mode, metrics_in_info=metrics_in_info, **own)
     view.repeat(spawn_seeds(drawn[0], 1, run, drawn[1]))
     view.reset()
     return view

@@ -8,16 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hushbandits.bench.declare.catalog import modules, reasons
-from hushbandits.bench.declare.claim import ORIGINS, Origin
-from hushbandits.bench.declare.spec import Experiment
-from hushbandits.bench.judge.verdicts import VERDICTS, Verdict, counted, judge, sentence, tally, together
 from hushbandits.bench.report.ours import PAGE, check_ours
 from hushbandits.bench.report.tables import interval, number
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.run import Failure
+from hushbandits.bench.spec.catalog import modules, reasons
+from hushbandits.bench.spec.claim import ORIGINS, Origin
+from hushbandits.bench.spec.experiment import Experiment
+from hushbandits.bench.stats.verdicts import VERDICTS, Verdict, counted, judge, sentence, tally, together
 from hushbandits.core.utils import nearest
 from hushbandits.core.utils.files import replacing
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hushbandits.bench.comparison import Comparison, compare
-from hushbandits.bench.declare.canonical import canonical
-from hushbandits.bench.declare.points import picked
-from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.parts import Part, among, columns_of, figure_of, same
 from hushbandits.bench.runner.configuration import Configuration, configurations, recorded
 from hushbandits.bench.runner.store import Store
+from hushbandits.bench.spec.canonical import canonical
+from hushbandits.bench.spec.experiment import Experiment
+from hushbandits.bench.spec.points import picked
 from hushbandits.core import Array, Params, shown
 from hushbandits.core.env import Env
 from hushbandits.core.team import Team
@@ -48,7 +48,7 @@ def load_results(path: Path | str) -> Results:
     --------
     >>> import tempfile
     >>> import hushbandits as hb
-    >>> tiny = hb.Experiment(name="tiny", title="Tiny", env=hb.Use("CoopNetwork-v0", n_agents=4, horizon=20),
+    >>> tiny = hb.Experiment(name="tiny", title="Tiny", env=hb.Component("CoopNetwork-v0", n_agents=4, horizon=20),
     ...                      agents=["Multi-UCB", "UCB1"], runs=2)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     outcome = hb.run(tiny, folder)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.results import Results, read
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.run import Played, play
+from hushbandits.bench.spec.experiment import Experiment
 from hushbandits.core import shown
 
 __all__ = ["Outcome", "run"]
@@ -63,9 +63,9 @@ def run(
     Examples
     --------
     >>> import tempfile
-    >>> from hushbandits.bench.declare.spec import Experiment, Use
-    >>> tiny = Experiment(name="tiny", title="Tiny", env=Use("CoopNetwork-v0", n_agents=4, horizon=20),
-    ...                   agents=[Use("Multi-UCB")], runs=2)
+    >>> from hushbandits.bench.spec.experiment import Experiment, Component
+    >>> tiny = Experiment(name="tiny", title="Tiny", env=Component("CoopNetwork-v0", n_agents=4, horizon=20),
+    ...                   agents=[Component("Multi-UCB")], runs=2)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     outcome = run(tiny, folder)
     ...     outcome.results.final("regret").shape, outcome.played

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from hushbandits.bench.judge.pairs import comparisons
-from hushbandits.bench.judge.stats import STATISTICS
 from hushbandits.bench.results import load_results
+from hushbandits.bench.stats.descriptive import STATISTICS
+from hushbandits.bench.stats.pairs import comparisons
 from hushbandits.cli.console import Several, assignments, print_pairs
 from hushbandits.core import choice
 

@@ -18,7 +18,7 @@ from hushbandits.core import shown
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hushbandits.bench.judge.pairs import Compared
+    from hushbandits.bench.stats.pairs import Compared
 
 __all__ = ["Game", "Played", "Players", "Several", "Workers", "assignment", "assignments", "by_owner", "make_console",
            "note", "print_pairs"]  # fmt: skip

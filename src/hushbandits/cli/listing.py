@@ -9,8 +9,8 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from hushbandits.bench.declare.catalog import find, modules, plugged
-from hushbandits.bench.declare.spec import Experiment
+from hushbandits.bench.spec.catalog import find, modules, plugged
+from hushbandits.bench.spec.experiment import Experiment
 from hushbandits.cli.explained import parts, settings
 from hushbandits.core.utils import Registry, nearest
 from hushbandits.policies.registry import POLICIES

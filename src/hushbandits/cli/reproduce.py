@@ -7,11 +7,11 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from hushbandits.bench.declare.claim import ORIGINS
 from hushbandits.bench.reproduce import in_words, said, write
 from hushbandits.bench.reproduce import papers as known
 from hushbandits.bench.reproduce import reproduce as judged
 from hushbandits.bench.runner.options import RunOptions
+from hushbandits.bench.spec.claim import ORIGINS
 from hushbandits.cli.console import Played, Workers, note
 
 

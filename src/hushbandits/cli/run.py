@@ -10,9 +10,6 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from hushbandits.bench.declare.catalog import bounds, find
-from hushbandits.bench.declare.parts import plain_name
-from hushbandits.bench.declare.spec import Experiment, Use
 from hushbandits.bench.report.ours import PAGE, check_ours
 from hushbandits.bench.report.tables import print_tables
 from hushbandits.bench.report.terminal import printable
@@ -21,6 +18,9 @@ from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.runner.errors import unwritable
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.store import Store
+from hushbandits.bench.spec.catalog import bounds, find
+from hushbandits.bench.spec.experiment import Component, Experiment
+from hushbandits.bench.spec.parts import plain_name
 from hushbandits.cli.console import Played, Several, Workers, assignments, make_console, note
 
 __all__ = ["asked", "report", "run"]
@@ -127,7 +127,7 @@ def asked(
     found = []
     for known in find(name):
         # An added agent is one of all agents: agent.… applies to it too.
-        declared = (known.quickly() if quick else known).joined_by(map(Use, agents))
+        declared = (known.quickly() if quick else known).joined_by(map(Component, agents))
         e = declared.overriding(changes)
         if e.claims and {cell.key for cell in e.cells()} != {cell.key for cell in declared.cells()}:
             keys = ", ".join(key for key in changes if key != "runs")

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from hushbandits.bench.declare.parts import plain_name
+from hushbandits.bench.spec.parts import plain_name
 from hushbandits.core import shown
 
 __all__ = ["new"]

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.report.terminal import escape, print_table
+from hushbandits.bench.spec.parts import Component
 from hushbandits.cli.console import Several, by_owner, make_console
 from hushbandits.core import Params
 
@@ -81,7 +81,7 @@ def train(
     from hushbandits.learning.train import train as trained
 
     given = by_owner(set, ("env", "task", "algo", *wrappers))
-    uses = [Use.from_dict({**given[name], "use": name}) for name in wrappers]
+    uses = [Component.from_dict({**given[name], "type": name}) for name in wrappers]
     console = make_console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         whole = bar.add_task("steps", total=steps)
@@ -116,5 +116,5 @@ def _show(stated: Params) -> None:
         values = (point["metrics"].get(metric) for metric in names)
         reached = f"{point['return']:.4g} ± {1.96 * (point['se'] or 0.0):.2g}"
         rows.append([name, reached, *("" if value is None else f"{value:.4g}" for value in values)])
-    title = f"{stated['algorithm']} in {stated['env']['use']}, held-out episodes"
+    title = f"{stated['algorithm']} in {stated['env']['type']}, held-out episodes"
     print_table(make_console(), title, ["", "return", *names], rows, named=1, left=(0,))

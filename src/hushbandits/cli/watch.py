@@ -74,7 +74,7 @@ def watch(
         return islice(watched(core, team, seed), None if rounds is None else rounds + 1)
 
     def title() -> str:
-        return render.title(core, f"{env} · {agent}", over=not core.live[0])
+        return render.title(core, f"{env} · {agent}", over=not core.running[0])
 
     def draw(task: Task | None) -> None:
         if task is not None:  # else keep the last frame

@@ -11,7 +11,7 @@ from hushbandits.core.random.rewards import Bernoulli, Law, RepeatingMeans, Unif
 from hushbandits.core.random.streams import LONGEST, Streams, Uniforms, spawn_seeds
 from hushbandits.core.rows import set_rows
 from hushbandits.core.task import Coding, Part, Task
-from hushbandits.core.team import Protocol, Team
+from hushbandits.core.team import Requirements, Team
 from hushbandits.core.utils import Action, Array, Message, Params, Seeds, jit, reals, shown
 from hushbandits.core.utils.validate import affordable, choice, count, divisor, flag, integer, probability, real
 from hushbandits.core.validation import Space, Stacked, as_array, checked, choices, handed, inside, locked
@@ -20,9 +20,9 @@ from hushbandits.core.wrapper import Privatizer, SecureFunction, Wrapper
 __all__ = [
     "LONGEST", "ONCE", "ONE_USER", "RESOLVED", "Action", "Adjacency", "Arms", "Array", "Bernoulli", "Channel",
     "Coding", "Env", "EnvView", "Field", "Fields", "Gathering", "Guarantee", "Inbox", "Law", "Message", "Metric",
-    "Noise", "Observation", "Params", "Part", "Payload", "PointNoise", "Privatizer", "Protocol", "RepeatingMeans",
-    "Run", "Sealing", "SecureFunction", "Seeds", "Shuffling", "Space", "Stacked", "Standing", "Streams", "Task",
-    "Team", "UniformMeans", "Uniforms", "World", "Wrapper", "affordable", "as_array", "checked",
+    "Noise", "Observation", "Params", "Part", "Payload", "PointNoise", "Privatizer", "RepeatingMeans",
+    "Requirements", "Run", "Sealing", "SecureFunction", "Seeds", "Shuffling", "Space", "Stacked", "Standing",
+    "Streams", "Task", "Team", "UniformMeans", "Uniforms", "World", "Wrapper", "affordable", "as_array", "checked",
     "choice", "choices", "count", "divisor", "draw_locations", "flag", "handed", "inside", "integer", "invalid",
     "jit", "locked", "probability", "real", "reals", "require", "set_rows", "shown", "spawn_seeds",
 ]  # fmt: skip

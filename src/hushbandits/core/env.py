@@ -37,7 +37,7 @@ class Env(World, ABC):
     """Base of all envs: how runs start, checks, the order of the phases, and the wrappers' pipeline.
 
     A setting fills in `report`, `_reset`, `_pull`, `_report`, `_transport` and `_metrics`, and declares what
-    wrappers may do to its messages (`payload`) and the task for learners (`learner`).
+    wrappers may do to its messages (`message_class`) and the task for learners (`rl_task`).
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ class Env(World, ABC):
 
     Notes
     -----
-    A field that a user-defined env reports, offers in inboxes or shows in `public` beyond its base's voids all promises
-    of privacy, unless its class lists it in `reward_free_fields`.
+    A field that a user-defined env reports, offers in inboxes or shows in `agent_visible` beyond its base's voids all
+    promises of privacy, unless its class lists it in `reward_free_fields`.
     """
 
     setting: ClassVar[str]
@@ -78,22 +78,22 @@ class Env(World, ABC):
     _passing: Callable[[Message], None] | None = None
     _given: Params
     #: The metric that times an episode: the x-axis of its curves.
-    clock: ClassVar[str] = "rounds"
+    time_unit: ClassVar[str] = "rounds"
     #: Whether every metric is linear in the clock inside a step (then a curve interpolates).
-    linear: ClassVar[bool] = False
+    interpolate_metrics: ClassVar[bool] = False
     #: Attributes that a team may read besides those that `EnvView` shows of every env.
-    public: ClassVar[tuple[str, ...]] = ()
+    agent_visible: ClassVar[tuple[str, ...]] = ()
     #: Parameters that a team's `protocol` may use besides those that `EnvView` shows.
-    settings: ClassVar[tuple[str, ...]] = ()
+    agent_visible_params: ClassVar[tuple[str, ...]] = ()
     #: Attributes that a team's `metrics` may read after the last round.
-    truth: ClassVar[tuple[str, ...]] = ("means", "gaps", "locations")
+    visible_after_episode: ClassVar[tuple[str, ...]] = ("means", "gaps", "locations")
     #: Of its parameters, those that decide rewards and world, by the names under which they enter a seed; empty: all.
     #: The names stay when parameters are renamed.
     seed_fields: ClassVar[Mapping[str, str]] = {}
     #: Class of its messages.
-    payload: ClassVar[type[Payload]] = Payload
+    message_class: ClassVar[type[Payload]] = Payload
     #: Task for learners.
-    learner: ClassVar[type[Task] | None] = None
+    rl_task: ClassVar[type[Task] | None] = None
     #: Whether messages may get lost in the env itself, and with them the noise that they carry.
     loses: ClassVar[bool] = False
     #: Names of the fields that it reports, puts into inboxes or shows in `public` beyond its base's, and that say
@@ -101,9 +101,9 @@ class Env(World, ABC):
     #: declares it, if only as ``()``; without it no promise of privacy holds there.
     reward_free_fields: ClassVar[tuple[str, ...]] = ()
     #: Scalar metrics worth a curve.
-    curve_metrics: tuple[str, ...] = ()
+    logged_metrics: tuple[str, ...] = ()
     #: Declarations of its metrics, and of its wrappers' metrics; a class adds to those of its bases.
-    measures: Mapping[str, Metric] = {}
+    metrics_spec: Mapping[str, Metric] = {}
     #: Whether an episode lasts exactly `horizon` ticks of the clock.
     fixed_length: bool = True
     #: Id (or class), parameters and wrappers that it was made from, where a registry made it.
@@ -126,7 +126,7 @@ class Env(World, ABC):
         self.n_arms = count("n_arms", n_arms, 2)
         self.runs = count("runs", runs, 1)
         self.wrappers = tuple(copy.deepcopy(w) for w in distinct(wrappers))
-        if (extra_fields is not None or fields is not None) and not self.payload.named:
+        if (extra_fields is not None or fields is not None) and not self.message_class.identified_senders:
             raise ValueError(
                 f"extra_fields= and fields= have no meaning in the {self.setting} setting: users speak, not servers"
             )
@@ -138,12 +138,12 @@ class Env(World, ABC):
         self._action_fields = tuple(self.actions.items())  # every phase asks for them
         self._fold()
         self.configured = copy.deepcopy(self.wrappers)
-        self.curve_metrics = (*self.curve_metrics, *(name for w in self.wrappers for name in w.curve_metrics))
-        self.measures = gathered(self, *self.wrappers)
+        self.logged_metrics = (*self.logged_metrics, *(name for w in self.wrappers for name in w.logged_metrics))
+        self.metrics_spec = gathered(self, *self.wrappers)
 
     def _fold(self) -> None:
         """Fold the wrappers' declarations: outward, towards the agents, and back."""
-        way = outward(self.wrappers, self.fields, self.payload, self)
+        way = outward(self.wrappers, self.fields, self.message_class, self)
         self.sent_fields = way[-1]
         own = toward_agents(self.wrappers, self)
         self.own_reward_fields = own[-1]
@@ -154,8 +154,8 @@ class Env(World, ABC):
         self._published = not {*self.own_reward_fields} <= {"reward"}
         #: Fields that user-defined wrappers add and do not declare free of rewards, with their names.
         self.added = (
-            *added("sends", zip(self.wrappers, way, way[1:], strict=False)),
-            *added("hears", zip(reversed(self.wrappers), back, back[1:], strict=False)),
+            *added("message_fields", zip(self.wrappers, way, way[1:], strict=False)),
+            *added("inbox_fields", zip(reversed(self.wrappers), back, back[1:], strict=False)),
             *added("own_reward_field", zip(self.wrappers, own, own[1:], strict=False)),
         )
 
@@ -230,10 +230,9 @@ class Env(World, ABC):
 
     def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Observation:
         """Return the agents' observation, as copies."""
-        obs = Observation(
-            self.t.copy(), self.live.copy(), self.who.copy(), None if reward is None else reward.copy(), inbox
-        )
-        for value in (obs.t, obs.live, obs.who, obs.reward):  # made in every phase, so not by calls of `handed`
+        own = None if reward is None else reward.copy()
+        obs = Observation(self.t.copy(), self.running.copy(), self.active_agents.copy(), own, inbox)
+        for value in (obs.t, obs.running, obs.active_agents, obs.reward):  # in every phase, so without `handed`
             if value is not None:
                 value.setflags(write=False)
         return obs
@@ -268,12 +267,12 @@ class Env(World, ABC):
 
     @property
     @abstractmethod
-    def live(self) -> Array:
+    def running(self) -> Array:
         """``(R,)`` bool."""
 
     @property
     @abstractmethod
-    def who(self) -> Array:
+    def active_agents(self) -> Array:
         """``(R, A)`` acting agents."""
 
     @property
@@ -313,7 +312,7 @@ class Env(World, ABC):
 
     def _check_action(self, action: object) -> Action:
         """Return the action as arrays, or raise ``ValueError``."""
-        fields, shape = self._action_fields, self.who.shape
+        fields, shape = self._action_fields, self.active_agents.shape
         if len(fields) == 1:
             return checked("action", action, fields[0][1], shape)
         if not isinstance(action, tuple) or len(action) != len(fields):
@@ -326,13 +325,13 @@ class Env(World, ABC):
 
     def no_action(self) -> Action:
         """Return the smallest action: arm 0, no arm of a set, a block of one user."""
-        shape = self.who.shape
+        shape = self.active_agents.shape
         least = [np.full((*shape, *f.shape), max(0, f.range[0]), f.dtype) for f in self.actions.values()]
         return least[0] if len(least) == 1 else tuple(least)
 
     def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Action:
         """Return a uniform arm for everyone, from one generator per run (`rngs`); `block`: users of a block, if any."""
-        arms = np.stack([rng.integers(self.n_arms, size=self.who.shape[1]) for rng in rngs])
+        arms = np.stack([rng.integers(self.n_arms, size=self.active_agents.shape[1]) for rng in rngs])
         rest = [np.full_like(arms, block) for name in self.actions if name != "arm"]
         return (arms, *rest) if rest else arms
 
@@ -357,15 +356,15 @@ class Env(World, ABC):
         self.own_reward = self._pull(action)
         for wrapper in self.wrappers:
             self.own_reward = wrapper.alter_own_reward(self.own_reward, self)
-        self._phase = "talk"
+        self._phase = "communicate"
         return self._seen(reward=self.own_reward if "reward" in self.own_reward_fields else None)
 
-    def talk(self, message: Message | None = None) -> Observation:
+    def communicate(self, message: Message | None = None) -> Observation:
         """Phase 2: send `message` (`fields`, each ``(R, A, …)``; ``None``: the standard report); return the inbox."""
-        if self._phase != "talk":
-            self._refuse("talk")
+        if self._phase != "communicate":
+            self._refuse("communicate")
         said = None if message is None else self._said(message)
-        message = self.payload(self._standard() if said is None else said)
+        message = self.message_class(self._standard() if said is None else said)
         self._phase = "broken"  # what counted and drew cannot do so again
         if said is not None:
             self._spoken(said)
@@ -373,8 +372,8 @@ class Env(World, ABC):
             self._passing(message)
         for wrapper in self.wrappers:
             message = wrapper.send(message, self)
-            if type(message) is not self.payload:
-                message = self.payload(message)
+            if type(message) is not self.message_class:
+                message = self.message_class(message)
             if self._passing is not None:
                 self._passing(message)
         inbox = self._transport(message)
@@ -383,12 +382,12 @@ class Env(World, ABC):
         if self._published:
             inbox.own = {name: handed(x) for wrapper in self.wrappers for name, x in wrapper.published(self).items()}
         obs = self._seen(inbox=inbox)
-        self._phase = "pull" if obs.live.any() else "over"
+        self._phase = "pull" if obs.running.any() else "over"
         return obs
 
     def _standard(self) -> Message:
         report = self._report()
-        message = report if "sent" in report else {**report, "sent": np.ones(self.who.shape, bool)}
+        message = report if "sent" in report else {**report, "sent": np.ones(self.active_agents.shape, bool)}
         if self._whole:
             return message
         if missing := [name for name in self.fields if name not in message]:
@@ -405,7 +404,7 @@ class Env(World, ABC):
 
     def _checked(self, what: str, message: Message, fields: Fields) -> Message:
         """Return a message whose arrays are of the declared fields, or raise ``ValueError``."""
-        return checked_message(what, message, fields, self.who.shape)
+        return checked_message(what, message, fields, self.active_agents.shape)
 
     def _spoken(self, message: Message) -> None:
         """Handle the team's own message before any wrapper does."""
@@ -423,7 +422,7 @@ class Env(World, ABC):
         for wrapper in self.wrappers:
             own = wrapper.metrics(self)
             found |= own
-            for name in wrapper.spends:
+            for name in wrapper.privacy_cost_metrics:
                 if name in own and self.infinite_cost(wrapper):
                     found[name] = np.full(np.shape(own[name]), np.inf)
         return found
@@ -443,10 +442,10 @@ class Env(World, ABC):
         return ()
 
     def task(self, **options: object) -> Task:
-        """Return its task for learners; `options` are those of its `learner`."""
-        if self.learner is None:
-            raise NotImplementedError(f"{type(self).__name__} has no task for learners: it declares no `learner`")
-        return self.learner.asked(self, options)
+        """Return its task for learners; `options` are those of its `rl_task`."""
+        if self.rl_task is None:
+            raise NotImplementedError(f"{type(self).__name__} has no task for learners: it declares no `rl_task`")
+        return self.rl_task.asked(self, options)
 
 
 Env._show_parameters()

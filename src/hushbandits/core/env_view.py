@@ -16,8 +16,8 @@ from hushbandits.core.validation import handed
 
 #: Attributes that every env shows to teams.
 SHOWN = (
-    "setting", "clock", "n_agents", "n_arms", "runs", "horizon", "actions", "fields", "inbox_fields", "sent_fields",
-    "own_reward_fields", "reductions", "report", "learner",
+    "setting", "time_unit", "n_agents", "n_arms", "runs", "horizon", "actions", "fields", "inbox_fields", "sent_fields",
+    "own_reward_fields", "reductions", "report", "rl_task",
 )  # fmt: skip
 #: Methods of the env that a team without an algorithm may call.
 _ANSWERS = ("no_action", "random_action", "random_message", "standard_report")
@@ -31,7 +31,7 @@ class World:
 
     if TYPE_CHECKING:
         setting: ClassVar[str]
-        clock: ClassVar[str]
+        time_unit: ClassVar[str]
         n_agents: int  # M
         n_arms: int  # K
         runs: int  # R
@@ -45,9 +45,9 @@ class World:
         @property
         def t(self) -> Array: ...
         @property
-        def live(self) -> Array: ...
+        def running(self) -> Array: ...
         @property
-        def who(self) -> Array: ...
+        def active_agents(self) -> Array: ...
         @property
         def actions(self) -> Fields: ...
         @property
@@ -61,8 +61,8 @@ class EnvView(World):
     """The public view of an env, as a team gets it in `Team.reset`.
 
     It shows sizes, horizon, declared fields, the law's family, the wrappers as configured, and what the setting
-    declares as `Env.public` (a network its graph).  Arms' means, gaps, metrics, other agents' messages and pictures
-    belong to the experimenter.
+    declares as `Env.agent_visible` (a network its graph).  Arms' means, gaps, metrics, other agents' messages and
+    pictures belong to the experimenter.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class EnvView(World):
 
     def __init__(self, env: World):
         self._env = env
-        self._shown = frozenset((*SHOWN, *env.public, "law", "wrappers", "live", "t"))
+        self._shown = frozenset((*SHOWN, *env.agent_visible, "law", "wrappers", "running", "t"))
 
     def __deepcopy__(self, memo: object) -> EnvView:
         return self  # it is no part of a team that keeps it
@@ -90,7 +90,7 @@ class EnvView(World):
     @property
     def agents_speak(self) -> bool:
         """Return whether agents send the messages; otherwise users do."""
-        return bool(self._env.payload.named)
+        return bool(self._env.message_class.identified_senders)
 
     if not TYPE_CHECKING:  # where types are checked, it shows what `World` declares
 
@@ -125,7 +125,9 @@ def view_of(env: World) -> EnvView:
 
 @contextmanager
 def revealed(env: World) -> Iterator[EnvView]:
-    """Yield the view of an env after its last round; inside the block it shows the arms as well (`Env.truth`).
+    """Yield the view of an env after its last round, which also shows the arms inside the block.
+
+    `Env.visible_after_episode` lists what it shows.
 
     Examples
     --------
@@ -140,7 +142,7 @@ def revealed(env: World) -> Iterator[EnvView]:
     """
     its = EnvView(env)
     shown = its._shown
-    its._shown = shown | {*env.truth}
+    its._shown = shown | {*env.visible_after_episode}
     try:
         yield its
     finally:

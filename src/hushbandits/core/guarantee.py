@@ -20,13 +20,13 @@ ADJACENCIES = ("reward", "participant", "none", "unknown")
 
 #: Attributes that a user-defined class may set without affecting its base's guarantees.
 _HARMLESS = frozenset({
-    "curve_metrics", "measures", "validate_env", "metrics", "name", "preserves_guarantees", "protocol",
+    "logged_metrics", "metrics_spec", "validate_env", "metrics", "name", "preserves_guarantees", "requirements",
     "reward_free_fields", "runs_at_once", "setting",
 })  # fmt: skip
 #: Hooks of an env that carry reward information.
 _CARRIES = (
     "report", "_report", "standard_report", "_standard", "_said", "_spoken", "_checked", "_passing", "_counted",
-    "_offers", "_transport", "payload", "pull", "talk", "_seen",
+    "_offers", "_transport", "message_class", "pull", "communicate", "_seen",
 )  # fmt: skip
 #: Fields that mechanisms cover in every env.
 _KNOWN = frozenset({"arm", "reward", "sender"})
@@ -125,7 +125,7 @@ class Guarantee:
     assumptions: tuple[str, ...]
     source: str
     invalid_reason: str = ""
-    alone: bool = False
+    single_release: bool = False
     run: Run | None = None
     claimed_by: str = ""
     exact: Callable[[int, float], float] | None = field(default=None, compare=False)
@@ -191,7 +191,7 @@ class GuaranteeSource:
         out = []
         for claim in held:
             finite = math.isfinite(claim.epsilon)
-            if broken := finite and (reason or (spoken_beside(env) if claim.alone else "")):
+            if broken := finite and (reason or (spoken_beside(env) if claim.single_release else "")):
                 claim = invalid(claim, broken)
             elif finite and words:
                 claim = replace(claim, assumptions=tuple(dict.fromkeys((*claim.assumptions, *words))))
@@ -301,16 +301,18 @@ def _carrying(env: World) -> list[str]:
 
 
 def _fields(env: World) -> list[str]:
-    """Return the fields that a user-defined env adds to reports, inboxes or `public` and does not declare."""
+    """Return the fields that a user-defined env adds to reports, inboxes or `agent_visible` and does not declare."""
     if not (own := _user_defined(env)):
         return []
     home: Any = type(env).__mro__[len(own)]
-    known = {*_KNOWN, *declared(env), *home.public, *env.sent_fields}
+    known = {*_KNOWN, *declared(env), *home.agent_visible, *env.sent_fields}
     report = getattr(home.report, "fget", None)
     stated = {} if getattr(home.report, "__isabstractmethod__", False) else report(env) if report else home.report
     offered = {*env._offers(env.sent_fields)} - {*home._offers(env, env.sent_fields)}
     beyond = [name for name in env.report if name not in {*_KNOWN, *declared(env), *stated}]
-    return list(dict.fromkeys([*beyond, *(name for name in (*sorted(offered), *env.public) if name not in known)]))
+    return list(
+        dict.fromkeys([*beyond, *(name for name in (*sorted(offered), *env.agent_visible) if name not in known)])
+    )
 
 
 def spoken_beside(env: World) -> str:

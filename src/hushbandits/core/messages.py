@@ -168,11 +168,11 @@ class Observation:
         After `pull`, the agents' own rewards (NaN where nothing is seen); ``None`` otherwise, and
         where rewards are withheld.
     inbox : Inbox or None
-        What arrived, after `talk`; at the start of an episode ``None``.
+        What arrived, after `communicate`; at the start of an episode ``None``.
     """
 
     t: Array
-    live: Array
-    who: Array
+    running: Array
+    active_agents: Array
     reward: Array | None = None
     inbox: Inbox | None = None

@@ -71,7 +71,7 @@ class Metric:
 
 
 def gathered(*parts: object) -> dict[str, Metric]:
-    """Merge what envs, wrappers and teams declare in `measures`, later parts over earlier ones.
+    """Merge what envs, wrappers and teams declare in `metrics_spec`, later parts over earlier ones.
 
     A subclass adds to what its bases declare, and may redeclare.
 
@@ -84,9 +84,9 @@ def gathered(*parts: object) -> dict[str, Metric]:
     for part in parts:
         cls = part if isinstance(part, type) else type(part)
         for owner in (*reversed(cls.__mro__), part):
-            measures = vars(owner).get("measures", {})
+            measures = vars(owner).get("metrics_spec", {})
             if measures != {} and not names_all(measures, Metric):
-                whose = f"{cls.__name__}.measures={shown(measures)}"
+                whose = f"{cls.__name__}.metrics_spec={shown(measures)}"
                 raise ValueError(f"{whose} must map names of metrics to Metric(label, nature)")
             found |= measures
     return found

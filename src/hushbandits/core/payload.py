@@ -20,7 +20,7 @@ from hushbandits.core.utils import Array
 #: A random stream; its type depends on the payload and the verb.
 Stream = Any
 #: Operations on messages, and their names in errors.
-VERBS = {
+OPERATIONS = {
     "drop": "lost one by one",
     "replace": "replaced by draws from a law",
     "relay": "changed by those who pass them on",
@@ -60,11 +60,11 @@ class Channel(Protocol):
     #: Describes the set of messages that are shuffled or summed together.
     cohort: str
 
-    def sends(self, fields: Fields, env: World) -> Fields:
+    def message_fields(self, fields: Fields, env: World) -> Fields:
         """Return the fields of a message after the channel."""
         return fields
 
-    def hears(self, fields: Fields, env: World) -> Fields:
+    def inbox_fields(self, fields: Fields, env: World) -> Fields:
         """Return the fields of an inbox after the channel."""
         return fields
 
@@ -119,12 +119,12 @@ class Sealing(Gathering, Protocol):
 class Payload(dict[str, Any]):
     """One phase's messages of all runs: a dict of arrays ``(R, A, …)`` by field, and ``sent (R, A)``.
 
-    Every verb returns a new payload.  A setting's subclass names in `verbs` what it answers.
+    Every verb returns a new payload.  A setting's subclass names in `operations` what it answers.
 
     Examples
     --------
     >>> message = Payload(reward=np.zeros((1, 2)), sent=np.ones((1, 2), bool))
-    >>> message.but(reward=np.ones((1, 2)))["reward"].tolist()
+    >>> message.with_fields(reward=np.ones((1, 2)))["reward"].tolist()
     [[1.0, 1.0]]
     >>> message.drop(0.5, None)
     Traceback (most recent call last):
@@ -135,15 +135,15 @@ class Payload(dict[str, Any]):
     #: Name of the messages in errors.
     noun: ClassVar[str] = "messages"
     #: Supported verbs, and the fields that each needs.
-    verbs: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    operations: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     #: Whether the senders are the agents, who send repeatedly; else users, who each take part once.
-    named: ClassVar[bool] = True
+    identified_senders: ClassVar[bool] = True
 
     @classmethod
     def answers(cls, verb: str) -> None:
         """Raise ``ValueError`` unless the payload supports `verb`."""
-        if verb not in cls.verbs:
-            raise ValueError(f"{cls.noun} cannot be {VERBS.get(verb, verb)}")
+        if verb not in cls.operations:
+            raise ValueError(f"{cls.noun} cannot be {OPERATIONS.get(verb, verb)}")
 
     @classmethod
     def follows(cls, name: str, verb: str, fields: Fields, before: Collection[str]) -> None:
@@ -163,7 +163,7 @@ class Payload(dict[str, Any]):
         cls.answers(verb)
         raise NotImplementedError(f"{cls.__name__} must say what {verb} draws from")
 
-    def but(self, **changes: object) -> Self:
+    def with_fields(self, **changes: object) -> Self:
         """Return a copy with some fields changed."""
         changed = type(self)(self)
         changed.update(changes)

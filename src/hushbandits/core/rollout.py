@@ -34,7 +34,7 @@ def check_compatible(env: Env, team: Team) -> None:
     if team.setting and team.setting != env.setting:
         raise ValueError(f"{team.name} plays the {team.setting} setting; this env is {env.setting}")
     _speaks(env, team)
-    require(f"the inbox of {team.name}", team.hears, sorted({*env.inbox_fields, *env.reductions}))
+    require(f"the inbox of {team.name}", team.required_inbox, sorted({*env.inbox_fields, *env.reductions}))
     if missing := [name for name in team.required_own_reward if name not in env.own_reward_fields]:
         raise ValueError(
             f"{team.name} needs its agents' own {missing[0]}s, "
@@ -50,7 +50,7 @@ def check_compatible(env: Env, team: Team) -> None:
 
 def _speaks(env: Env, team: Team) -> None:
     """Raise ``ValueError`` unless what the team says is what the env expects, field by field."""
-    if team.fields is None and team.improvises:
+    if team.fields is None and team.any_fields:
         return
     own, what, instead = team.fields, "its own fields", f"build the env with fields={team.name}.fields"
     if own is None:
@@ -108,12 +108,12 @@ def begin(env: Env, team: Team, seed: int | Seeds) -> Observation:
 
 
 def _phases(env: Env, team: Team, obs: Observation, step: Callable[[], None] | None) -> None:
-    speak: Callable[..., Message | None] = team.speak  # it is handed None where rewards are withheld
-    while obs.live.any():
+    speak: Callable[..., Message | None] = team.compose  # it is handed None where rewards are withheld
+    while obs.running.any():
         obs = env.pull(team.act(obs))
-        obs = env.talk(speak(obs.reward))
+        obs = env.communicate(speak(obs.reward))
         assert obs.inbox is not None
-        team.hear(obs.inbox)
+        team.receive(obs.inbox)
         if step is not None:
             step()
 
@@ -152,7 +152,7 @@ def record(
     if not metrics:
         if step is not None or not team.episode(env):
             _phases(env, team, obs, step)
-    elif env.linear or not team.episode(env, math.inf, np.unique(curves.grid).tolist(), curves.look):
+    elif env.interpolate_metrics or not team.episode(env, math.inf, np.unique(curves.grid).tolist(), curves.look):
         _phases(env, team, obs, curves.look)
     return measured(env, team, env.metrics()), curves.values
 
@@ -172,7 +172,7 @@ class _Curves:
         env, grid, clock, now = self._env, self.grid, self._clock, self._env.t.astype(float)
         # Where no later step looks back at it, only a step that passes a checkpoint in some run costs anything.
         hit = (clock[:, None] < grid) & (grid <= now[:, None])
-        if env.linear:
+        if env.interpolate_metrics:
             values, (r, c) = env.metrics(), np.nonzero(hit)
             share = (grid[c] - clock[r]) / (now[r] - clock[r])
             for name, before in self._before.items():

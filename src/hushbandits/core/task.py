@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Options of a task that only change the learner's reward; they do not matter for play.
-EARNED = ("price", "reward")
+EARNED = ("cost_coefficients", "reward_source")
 
 #: Metrics that may have a price.
 _PRICED = ("bits", "epsilon", "messages")
@@ -63,15 +63,15 @@ class Task(ABC):
     ----------
     core : Env or EnvView
         The array core.
-    actions : str, optional
+    action_format : str, optional
         How an action is written: a setting's ``codings``, of ``"discrete"``, ``"multidiscrete"`` and ``"native"``.
         By default the first that it has.
     agent_id : bool
         Whether an observation ends with the agent's number, one bit each: else all are the same at the start, and a
         shared policy that does not draw lots makes all agents alike.
-    normalize : bool
+    squash_unbounded : bool
         Whether what has no bounds, ``x``, is shown as ``x/(1 + |x|)``; else as it is.
-    price : mapping of str to float, optional
+    cost_coefficients : mapping of str to float, optional
         What a unit of ``"messages"``, ``"bits"`` or ``"epsilon"`` takes off everyone's reward when it is spent.
     """
 
@@ -86,10 +86,10 @@ class Task(ABC):
         self,
         core: World,
         *,
-        actions: str | None = None,
+        action_format: str | None = None,
         agent_id: bool = False,
-        normalize: bool = True,
-        price: Mapping[str, float] | None = None,
+        squash_unbounded: bool = True,
+        cost_coefficients: Mapping[str, float] | None = None,
     ):
         self.core = core
         if not self.speaks and (beside := [name for name in core.fields if name not in core.report]):
@@ -99,10 +99,10 @@ class Task(ABC):
         self.codings = self._codings()
         #: Of an action its space, its form here, and ``(R, M, C)`` bool: which of its choices count in the next round.
         self.action_space, self.decode, self.mask = self.codings[
-            choice("actions", actions or next(iter(self.codings)), self.codings)
+            choice("action_format", action_format or next(iter(self.codings)), self.codings)
         ]
-        self._price = _checked_price(core, price)
-        self._lay_out(flag("agent_id", agent_id), flag("normalize", normalize))
+        self._costs = _checked_costs(core, cost_coefficients)
+        self._lay_out(flag("agent_id", agent_id), flag("squash_unbounded", squash_unbounded))
 
     @classmethod
     def asked(cls, core: World, options: Params) -> Task:
@@ -121,7 +121,7 @@ class Task(ABC):
         """Return the names of its options, its bases' included."""
         return [name for name in parameters(cls) if name != "core"]
 
-    def _lay_out(self, agent_id: bool, normalize: bool) -> None:
+    def _lay_out(self, agent_id: bool, squash_unbounded: bool) -> None:
         core, k = self.core, self.core.n_arms
         own = (0.0, 1.0) if self._plain else (-math.inf, math.inf)
         shared: dict[str, Part] = {"own_mean": (k, *own), "own_width": (k, 0.0, 1.0)}
@@ -133,7 +133,7 @@ class Task(ABC):
             name: slice(end - width, end) for (name, (width, _, _)), end in zip(parts.items(), ends, strict=True)
         }
         low, high = (np.concatenate([np.full(p[0], p[i], np.float32) for p in parts.values()]) for i in (1, 2))
-        self._squashed = np.flatnonzero(np.isinf(low)) if normalize else np.zeros(0, np.int64)
+        self._squashed = np.flatnonzero(np.isinf(low)) if squash_unbounded else np.zeros(0, np.int64)
         low[self._squashed], high[self._squashed] = -1.0, 1.0
         self.observation_space = spaces.Box(low, high, dtype=np.float32)
 
@@ -208,7 +208,7 @@ class Task(ABC):
         """Forget everything, or what the runs `rows` have seen; `obs` is what the core shows at their start."""
         #: What the core answered last.
         self.obs = obs
-        shape = obs.live.shape[0], self.core.n_agents
+        shape = obs.running.shape[0], self.core.n_agents
         if rows is None:
             #: (R, M, K) each agent's own pulls and reward sums (feedback: users, and what was decoded).
             self.pulls, self.sums = np.zeros((2, *shape, self.core.n_arms))
@@ -233,9 +233,9 @@ class Task(ABC):
         self.pulled(self.obs)
         return self._charged(self.earned(before))
 
-    def talk(self, action: Stacked) -> Array:
+    def communicate(self, action: Stacked) -> Array:
         """Play phase 2: send the messages and return the reward, ``(R, M)``."""
-        self.obs = self.core.talk(self.words(self.decode(action)))
+        self.obs = self.core.communicate(self.words(self.decode(action)))
         self.heard(self.obs)
         answered = self.answered()
         return self._charged(np.zeros(self._seats.shape) if answered is None else answered)
@@ -246,22 +246,22 @@ class Task(ABC):
         self.obs = self.core.pull(self.arms(own))
         self.pulled(self.obs)
         reward = self.earned(before)
-        self.obs = self.core.talk(self.words(own))
+        self.obs = self.core.communicate(self.words(own))
         self.heard(self.obs)
         answered = self.answered()
         earned = reward if answered is None else reward + answered
-        return self._charged(earned) if self._price else earned
+        return self._charged(earned) if self._costs else earned
 
     def _bill(self) -> dict[str, Array]:
         """Return the priced metrics of each run so far."""
-        metrics = self.core.metrics() if self._price else {}
-        return {name: np.array(metrics[name], float) for name in self._price}
+        metrics = self.core.metrics() if self._costs else {}
+        return {name: np.array(metrics[name], float) for name in self._costs}
 
     def _charged(self, reward: Array) -> Array:
         """Return rewards ``(R, M)`` less the price of what was spent since the last call."""
         before, self._billed = self._billed, self._bill()
         for name, value in self._billed.items():
-            reward = reward - self._price[name] * (value - before[name])[:, None]
+            reward = reward - self._costs[name] * (value - before[name])[:, None]
         return reward
 
     def sample_masks(self, run: int = 0) -> list[object]:
@@ -272,7 +272,7 @@ class Task(ABC):
         return [sample_mask(self.action_space, row) for row in self.mask()[run]]
 
     def observe(self, pull: bool = True, talk: bool = True) -> Array:
-        """``(R, M, D)`` observations, a copy; `pull`, `talk`: whether the next step contains that phase."""
+        """``(R, M, D)`` observations, a copy; `pull`, `communicate`: whether the next step contains that phase."""
         if self._flagged != (pull, talk):  # most steps are like the one before
             self.show_turn(pull, talk)
         return self._seen()
@@ -294,7 +294,7 @@ class Task(ABC):
     # -- for subclasses ---------------------------------------------------------------------------------------
 
     def show_turn(self, pull: bool, talk: bool) -> None:
-        """Write who acts and who sends in the next step; `pull`, `talk`: whether it has that phase."""
+        """Write who acts and who sends in the next step; `pull`, `communicate`: whether it has that phase."""
         self._flagged = pull, talk
         self.observations[..., self.layout["acts"]] = pull
         self.observations[..., self.layout["speaks"]] = talk
@@ -321,23 +321,30 @@ class Task(ABC):
         self.observations[..., self.layout["time"]] = over[:, None, None]
 
     def show_arms(self, whose: str, who: Array, pulls: Array, sums: Array) -> None:
-        """Write the means and widths of the agents `who`, ``(R, A)``."""
+        """Write the means and widths of the agents `active_agents`, ``(R, A)``."""
         mean, width = self.layout[f"{whose}_mean"].start, self.layout[f"{whose}_width"].start
         show(who, pulls, sums, self.observations, mean, width)
 
 
-def _checked_price(core: World, price: Mapping[str, float] | None) -> dict[str, float]:
+def _checked_costs(core: World, coefficients: Mapping[str, float] | None) -> dict[str, float]:
     """Return each metric's price per unit; raise ``ValueError`` if a metric has no price or nothing to count here."""
-    if not isinstance(price, Mapping | None):
-        raise ValueError(f"price={shown(price)} must be a dict, such as {{'messages': 0.01}}")
-    known = [cost for cost in _PRICED if cost in core.measures] if price else []
-    for name in price or {}:
+    if not isinstance(coefficients, Mapping | None):
+        raise ValueError(f"cost_coefficients={shown(coefficients)} must be a dict, such as {{'messages': 0.01}}")
+    known = [cost for cost in _PRICED if cost in core.metrics_spec] if coefficients else []
+    for name in coefficients or {}:
         if name not in known:
-            raise ValueError(f"price={shown(price)}: {shown(name)} has no price here; {', '.join(known)} may have")
+            raise ValueError(
+                f"cost_coefficients={shown(coefficients)}: {shown(name)} has no cost here; {', '.join(known)} may have"
+            )
         for wrapper in core.wrappers:
-            if name in wrapper.spends and name in gathered(wrapper) and core.infinite_cost(wrapper):
-                raise ValueError(f"price[{name!r}] has nothing to count: {wrapper.name} promises nothing here")
-    return {name: real(f"price[{name!r}]", value, 0, closed="low") for name, value in (price or {}).items()}
+            if name in wrapper.privacy_cost_metrics and name in gathered(wrapper) and core.infinite_cost(wrapper):
+                raise ValueError(
+                    f"cost_coefficients[{name!r}] has nothing to count: {wrapper.name} promises nothing here"
+                )
+    return {
+        name: real(f"cost_coefficients[{name!r}]", value, 0, closed="low")
+        for name, value in (coefficients or {}).items()
+    }
 
 
 @jit

@@ -15,7 +15,7 @@ from hushbandits.core.utils import Action, Array, Message, Params
 
 
 @dataclass(frozen=True)
-class Protocol:
+class Requirements:
     """What an agent needs its env to be.
 
     Parameters
@@ -33,7 +33,7 @@ class Protocol:
 
 
 class Team(GuaranteeSource):
-    """Base of all teams: `act`, `speak` and `hear` on ``(R, A, …)`` arrays.
+    """Base of all teams: `act`, `compose` and `receive` on ``(R, A, …)`` arrays.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Team(GuaranteeSource):
     >>> class First(hb.Team):
     ...     setting = "network"
     ...     def act(self, obs):
-    ...         return np.zeros(obs.who.shape, int)
+    ...         return np.zeros(obs.active_agents.shape, int)
     >>> env = hb.make_batched("CoopNetwork-v0", runs=2, n_agents=4, horizon=5)
     >>> hb.rollout(env, First(), seed=0)["regret"].shape
     (2,)
@@ -54,13 +54,13 @@ class Team(GuaranteeSource):
     #: Fields of own rewards that it needs; empty: it does not use its rewards.
     required_own_reward: tuple[str, ...] = ("reward",)
     #: Whether it can send any fields, if it declares none.
-    improvises: bool = False
+    any_fields: bool = False
     #: Fields that it needs in its inbox (``tally``: pulls and sums per arm).
-    hears: tuple[str, ...] = ()
+    required_inbox: tuple[str, ...] = ()
     #: Whether its votes end every run that votes can end; an env without a horizon accepts only such teams.
-    ends: bool = False
+    decides_runs: bool = False
     #: Declarations of its `metrics`; a class adds to those of its bases.
-    measures: Mapping[str, Metric] = {}
+    metrics_spec: Mapping[str, Metric] = {}
 
     @property
     def name(self) -> str:
@@ -72,9 +72,9 @@ class Team(GuaranteeSource):
         """Return the name of its random streams: teams with the same name draw the same numbers."""
         return self.name
 
-    def protocol(self, settings: dict[str, object]) -> Protocol:
+    def requirements(self, settings: dict[str, object]) -> Requirements:
         """Return what the agent needs of its env; `settings` are env parameters that reveal nothing about arms."""
-        return Protocol()
+        return Requirements()
 
     def validate_env(self, env: World) -> None:
         """Raise ``ValueError`` if the team cannot play in `env` (its view, before the start)."""
@@ -82,8 +82,8 @@ class Team(GuaranteeSource):
     def metrics(self, env: World) -> dict[str, Array]:
         """Return the algorithm's own metrics after the last round, each ``(R, …)``.
 
-        `env` is the view of that game, and shows for the time of this call what the arms were (`Env.truth`).  A copy
-        of the team is asked, so that no later game can go by what it sees.
+        `env` is the view of that game, and shows for the time of this call what the arms were
+        (`Env.visible_after_episode`).  A copy of the team is asked, so that no later game can go by what it sees.
         """
         return {}
 
@@ -112,7 +112,7 @@ class Team(GuaranteeSource):
         """Phase 1: choose arms, each field of an action ``(R, A, …)``; `obs` says who acts."""
         raise NotImplementedError(f"{type(self).__name__} must define act(obs)")
 
-    def speak(self, reward: Array) -> Message | None:
+    def compose(self, reward: Array) -> Message | None:
         """Phase 2: what to send; ``None`` is the env's standard report.
 
         `reward` holds the agents' own rewards, ``(R, A, …)``; it is ``None`` where these are withheld
@@ -120,7 +120,7 @@ class Team(GuaranteeSource):
         """
         return None
 
-    def hear(self, inbox: Inbox) -> None:
+    def receive(self, inbox: Inbox) -> None:
         """Take in what arrived: `inbox` holds fields ``(R, A, S, …)``, and reductions of them."""
 
     def episode(

@@ -8,13 +8,14 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import Any, ClassVar, NoReturn
 
 from hushbandits.core.env_view import World
 from hushbandits.core.guarantee import GuaranteeSource, declared, overridden
 from hushbandits.core.messages import Field, Fields, Inbox, require
 from hushbandits.core.metric import Metric
-from hushbandits.core.payload import VERBS, Payload
+from hushbandits.core.payload import OPERATIONS, Payload
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.utils import Array, flag, nearest, probability, ships, shown
 from hushbandits.core.utils.validate import names_all
@@ -34,8 +35,8 @@ class Wrapper(GuaranteeSource):
     A wrapper is configured by its constructor and holds a run's state only after `reset`; an env works on
     its own copy, so one instance may be handed to several envs.  ``send`` acts on outgoing
     messages, in the order of the wrappers; ``deliver`` acts on inboxes, in reverse order; ``alter_own_reward`` acts on
-    the rewards that are returned to the agents.  The wrapper declares its changes to fields: `sends` for messages,
-    `hears` for inboxes, `own_reward_field` for the agents' own rewards.
+    the rewards that are returned to the agents.  The wrapper declares its changes to fields: `message_fields` for
+    messages, `hears` for inboxes, `own_reward_field` for the agents' own rewards.
 
     A hook is given its `env`; `rng`, its own random streams; `fields`, by name, as they were declared before
     it; a `message` of arrays (R, A, …); an `inbox` of arrays (R, A, S, …); a `reward` (R, A).
@@ -54,13 +55,13 @@ class Wrapper(GuaranteeSource):
     --------
     >>> class Mute(Wrapper):
     ...     def send(self, message, env):
-    ...         return message.but(sent=message["sent"] & False)
+    ...         return message.with_fields(sent=message["sent"] & False)
     >>> Mute().name
     'Mute'
     """
 
-    #: Verbs of a payload that it uses (`hushbandits.core.payload.VERBS`).
-    verbs: tuple[str, ...] = ()
+    #: Verbs of a payload that it uses (`hushbandits.core.message_class.OPERATIONS`).
+    operations: tuple[str, ...] = ()
     #: Whether it treats each message by itself, with independent random numbers, never reads `env`, and drops no
     #: message because of its reward: then other wrappers' guarantees hold across it.  A user-defined class declares
     #: it; subclasses that override no hook inherit it.  Without a declaration, guarantees are invalid.
@@ -68,24 +69,24 @@ class Wrapper(GuaranteeSource):
     #: Added fields that reveal nothing about rewards; any other field of a user-defined class invalidates guarantees.
     reward_free_fields: ClassVar[tuple[str, ...]] = ()
     #: Metrics that measure privacy cost.
-    spends: ClassVar[tuple[str, ...]] = ("epsilon", "epsilon_delta")
+    privacy_cost_metrics: ClassVar[tuple[str, ...]] = ("epsilon", "epsilon_delta")
     #: The rate of a wrapper that only drops messages; compiled episodes use it.
     drop_prob: float | None = None
     #: Scalar metrics of `metrics` worth a curve.
-    curve_metrics: ClassVar[tuple[str, ...]] = ()
+    logged_metrics: ClassVar[tuple[str, ...]] = ()
     #: Declarations of its `metrics`; a class adds to those of its bases.
-    measures: ClassVar[Mapping[str, Metric]] = {}
+    metrics_spec: ClassVar[Mapping[str, Metric]] = {}
 
     def __init__(self, *, name: str | None = None):
         if name is not None and not (isinstance(name, str) and name):
             raise ValueError(f"name={shown(name)} of a {type(self).__name__} must be a text")
         self.name = name or type(self).__name__
 
-    def sends(self, fields: Fields, env: World) -> Fields:
+    def message_fields(self, fields: Fields, env: World) -> Fields:
         """Return the fields of a message after this wrapper, given those before; ``ValueError`` if one is missing."""
         return fields
 
-    def hears(self, fields: Fields, env: World) -> Fields:
+    def inbox_fields(self, fields: Fields, env: World) -> Fields:
         """Return the fields of an inbox after this wrapper, given those before it."""
         return fields
 
@@ -127,11 +128,13 @@ class Wrapper(GuaranteeSource):
         return {}
 
     def infinite_cost(self, env: World) -> bool:
-        """Return whether all run-level guarantees are invalid in `env`; its privacy costs (`spends`) are then ∞."""
-        return not any(math.isfinite(promise.epsilon) and not promise.alone for promise in self.guarantees(env))
+        """Return whether all run-level guarantees are invalid in `env`; its `privacy_cost_metrics` are then ∞."""
+        return not any(
+            math.isfinite(promise.epsilon) and not promise.single_release for promise in self.guarantees(env)
+        )
 
     @property
-    def reach(self) -> float:
+    def noise_range(self) -> float:
         """Return the largest change of a reward by its noise."""
         return 0.0
 
@@ -158,9 +161,9 @@ class Wrapper(GuaranteeSource):
     def max_drop_fraction(self) -> float:
         """Return the largest share of a block's messages, and so of its noise, that the wrapper may drop.
 
-        By default 0 or 1: any number where it declares a `drop_prob` above 0, or the verb ``drop``.
+        By default 0 or 1: any number where it declares a `drop_prob` above 0, or the operation ``drop``.
         """
-        return float("drop" in self.verbs if self.drop_prob is None else self.drop_prob > 0)
+        return float("drop" in self.operations if self.drop_prob is None else self.drop_prob > 0)
 
     @property
     def poster(self) -> Callable[..., None] | None:
@@ -219,7 +222,7 @@ def distinct(wrappers: object) -> Sequence[Wrapper]:
         ...
     ValueError: two wrappers are named 'Wrapper'; give one of them another name=
     """
-    if not isinstance(wrappers, (list, tuple)) or not all(isinstance(w, Wrapper) for w in wrappers):
+    if not isinstance(wrappers, (list, tuple)) or not all(map(isinstance, wrappers, repeat(Wrapper))):
         raise ValueError(f"wrappers={wrappers!r} must be Wrapper instances, such as [Huber(0.05)]")
     names = [w.name for w in wrappers]
     for name in names:
@@ -243,13 +246,13 @@ def outward(wrappers: Sequence[Wrapper], fields: Fields, payload: type[Payload],
     for wrapper in wrappers:
         _check_class(wrapper)
         sent = dict(way[-1])
-        for verb in wrapper.verbs:
-            if verb not in payload.verbs:
-                raise ValueError(f"{wrapper.name} needs messages that can be {VERBS[verb]}: {payload.noun} cannot")
-            require(wrapper.name, payload.verbs[verb], sent)
+        for verb in wrapper.operations:
+            if verb not in payload.operations:
+                raise ValueError(f"{wrapper.name} needs messages that can be {OPERATIONS[verb]}: {payload.noun} cannot")
+            require(wrapper.name, payload.operations[verb], sent)
             payload.follows(wrapper.name, verb, sent, before)
-        before |= {*wrapper.verbs}
-        way.append(declared_fields(wrapper, "sends", wrapper.sends(sent, env)))
+        before |= {*wrapper.operations}
+        way.append(declared_fields(wrapper, "message_fields", wrapper.message_fields(sent, env)))
     return way
 
 
@@ -257,7 +260,7 @@ def inward(wrappers: Sequence[Wrapper], offered: Fields, env: World) -> list[Fie
     """Return the fields of an inbox from the transport and after each wrapper, innermost first."""
     way = [offered]
     for wrapper in reversed(wrappers):
-        way.append(declared_fields(wrapper, "hears", wrapper.hears(dict(way[-1]), env)))
+        way.append(declared_fields(wrapper, "inbox_fields", wrapper.inbox_fields(dict(way[-1]), env)))
     return way
 
 
@@ -270,7 +273,7 @@ def toward_agents(wrappers: Sequence[Wrapper], env: World) -> list[Fields]:
 
 
 def declared_fields(wrapper: Wrapper, hook: str, found: Fields) -> dict[str, Field]:
-    """Return the fields that a wrapper's `sends`, `hears` or `own_reward_field` declares, or raise ``TypeError``.
+    """Return the fields that a hook of a wrapper declares, or raise ``TypeError``.
 
     Examples
     --------
@@ -286,13 +289,13 @@ def declared_fields(wrapper: Wrapper, hook: str, found: Fields) -> dict[str, Fie
 
 def _check_class(wrapper: Wrapper) -> None:
     """Raise ``ValueError`` if a class attribute of a wrapper has a wrong type or value."""
-    for name in ("verbs", "curve_metrics", "spends", "reward_free_fields"):
+    for name in ("operations", "logged_metrics", "privacy_cost_metrics", "reward_free_fields"):
         words = getattr(wrapper, name)
-        if not isinstance(words, (tuple, list)) or not all(isinstance(word, str) for word in words):
+        if not isinstance(words, (tuple, list)) or not all(map(isinstance, words, repeat(str))):
             raise ValueError(f"{wrapper.name}.{name}={shown(words)} must be a tuple of names")
-    for verb in wrapper.verbs:
-        if verb not in VERBS:
-            raise ValueError(f"{wrapper.name}.verbs: there is no verb {verb!r}{nearest(verb, VERBS)}")
+    for verb in wrapper.operations:
+        if verb not in OPERATIONS:
+            raise ValueError(f"{wrapper.name}.operations: there is no operation {verb!r}{nearest(verb, OPERATIONS)}")
     flag(f"{wrapper.name}.preserves_guarantees", wrapper.preserves_guarantees)
     if wrapper.drop_prob is not None:
         probability(f"{wrapper.name}.drop_prob", wrapper.drop_prob)

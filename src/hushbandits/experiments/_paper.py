@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from hushbandits.bench.declare.spec import Experiment
+from hushbandits.bench.spec.experiment import Experiment
 
 
 def paper(name: str, cited: str, **shared: Any) -> Callable[..., Experiment]:

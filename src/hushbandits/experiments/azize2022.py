@@ -6,13 +6,13 @@ none.
 
 from __future__ import annotations
 
-from hushbandits.bench.declare.claim import Claim, Ratio, Slope, Value, line
-from hushbandits.bench.declare.spec import Figure, Use
+from hushbandits.bench.spec.claim import Claim, Ratio, Slope, Value, line
+from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 
-UCB, KLUCB = Use("AdaP-UCB"), Use("AdaP-KLUCB")
-DPSE = Use("DP-SE", confidence="1/T")
+UCB, KLUCB = Component("AdaP-UCB"), Component("AdaP-KLUCB")
+DPSE = Component("DP-SE", confidence="1/T")
 MEANS = (0.75, 0.625, 0.5, 0.375, 0.25)
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 #: `azize2022_theory.regret_bound` of figure 2.
@@ -26,8 +26,8 @@ _declared = paper(
 )  # fmt: skip
 
 
-def _env(*means: float) -> Use:
-    return Use("CentralDP-v0", means=means, rewards="bernoulli", horizon=10_000_000, permute_arms=False)
+def _env(*means: float) -> Component:
+    return Component("CentralDP-v0", means=means, rewards="bernoulli", horizon=10_000_000, permute_arms=False)
 
 
 def _fig2_claims() -> list[Claim]:

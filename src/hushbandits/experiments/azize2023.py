@@ -6,12 +6,12 @@ released code give 10⁻⁵ to 10⁵.
 
 from __future__ import annotations
 
-from hushbandits.bench.declare.claim import Claim, Effect, Ratio, Value
-from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.spec.claim import Claim, Effect, Ratio, Value
+from hushbandits.bench.spec.experiment import Component, Experiment, Figure
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 
-TOP_TWO, DPSE = Use("AdaP-TT"), Use("DP-SE-alone")
+TOP_TWO, DPSE = Component("AdaP-TT"), Component("DP-SE-alone")
 EPSILONS = (0.01, 0.1, 1.0, 10.0, 100.0)
 #: The instances of the released code.
 INSTANCES = {
@@ -54,7 +54,7 @@ def _instance(name: str, means: tuple[float, ...]) -> Experiment:
         ]  # fmt: skip
     return _declared(
         name, f"Samples until AdaP-TT stops, against ε: arms {', '.join(f'{mean:g}' for mean in means)}",
-        "experiments", env=Use("DPMASE-v0", means=means, rewards="bernoulli"), claims=claims,
+        "experiments", env=Component("DPMASE-v0", means=means, rewards="bernoulli"), claims=claims,
     )  # fmt: skip
 
 

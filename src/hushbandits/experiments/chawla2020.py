@@ -6,20 +6,20 @@ the complete one, and their sizes, are ours.  Arms are shuffled in every run, so
 
 from __future__ import annotations
 
-from hushbandits.bench.declare.claim import Claim, Ratio, Value, line
-from hushbandits.bench.declare.spec import Figure, Use
+from hushbandits.bench.spec.claim import Claim, Ratio, Value, line
+from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 
-SYNC, ASYNC = Use("GosInE"), Use("GosInE-async")
-ALONE = Use("GosInE", label="UCB alone", shares=False)
+SYNC, ASYNC = Component("GosInE"), Component("GosInE-async")
+ALONE = Component("GosInE", label="UCB alone", shares=False)
 AGENTS = 15
 MEANS = (
     0.95, 0.85, 0.8355, 0.8111, 0.81, 0.8047, 0.7637, 0.7563, 0.7494, 0.7344, 0.7228, 0.7185, 0.7022, 0.6406, 0.614,
     0.6115, 0.6037, 0.5813, 0.566, 0.4969, 0.4719, 0.4447, 0.4409, 0.4372, 0.4317, 0.4198, 0.4119, 0.3981, 0.3798,
     0.3625, 0.3585, 0.3572, 0.352, 0.2835, 0.1965, 0.1289, 0.1167, 0.078, 0.0588, 0.032,
 )  # fmt: skip
-_ENV = Use("CoopNetwork-v0", n_agents=AGENTS, means=MEANS, horizon=64_000)  # 40³
+_ENV = Component("CoopNetwork-v0", n_agents=AGENTS, means=MEANS, horizon=64_000)  # 40³
 
 _declared = paper(
     "chawla2020", "Chawla et al. 2020",

@@ -10,8 +10,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from hushbandits.bench.declare.claim import Claim, Difference, Ratio, Slope, Value, line
-from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.spec.claim import Claim, Difference, Ratio, Slope, Value, line
+from hushbandits.bench.spec.experiment import Component, Experiment, Figure
 from hushbandits.core import Params, UniformMeans
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
@@ -21,20 +21,20 @@ EASY, HARD = UniformMeans(0.25, 0.75), UniformMeans(0.45, 0.55)
 MILLION = 1_000_000
 RUNS = 300  # the paper's 20 leave claims undecided
 
-DIST_DP = Use("Dist-DP-SE")
-DP = Use("DP-SE", on="CentralDP-v0")
-LTR_DP = Use("DP-SE")
+DIST_DP = Component("Dist-DP-SE")
+DP = Component("DP-SE", on="CentralDP-v0")
+LTR_DP = Component("DP-SE")
 
 
-def dist_rdp(scale: float = 10.0, on: str | None = "DistRDP-v0") -> Use:
+def dist_rdp(scale: float = 10.0, on: str | None = "DistRDP-v0") -> Component:
     """Return Dist-RDP-SE at a scale s."""
-    return Use("Dist-RDP-SE", label=f"Dist-RDP-SE s = {scale:g}", on=on, scale=scale)
+    return Component("Dist-RDP-SE", label=f"Dist-RDP-SE s = {scale:g}", on=on, scale=scale)
 
 
 S10, S100, LTR_S10 = dist_rdp(), dist_rdp(100.0), dist_rdp(on=None)
 
 
-def models(epsilon: float) -> list[Use]:
+def models(epsilon: float) -> list[Component]:
     """Return the lines of every trust model at one ε."""
     named: dict[str, tuple[str | None, Params]] = {
         "CDP-SE": ("CentralDP-v0", {}),
@@ -47,17 +47,17 @@ def models(epsilon: float) -> list[Use]:
     }
     shuffles = {"Shuffle-DP-SE": "Shuffle-DP-SE split-and-mix", "VB-SDP-AE": "VB-SDP-AE binary sums"}
     return [
-        Use(name, label=f"{shuffles.get(name, name)} ε = {epsilon:g}", on=on, epsilon=epsilon, **more)
+        Component(name, label=f"{shuffles.get(name, name)} ε = {epsilon:g}", on=on, epsilon=epsilon, **more)
         for name, (on, more) in named.items()
     ]
 
 
-def _gap(time: int, dp: Use = DP, at: Params | None = None) -> Difference:
+def _gap(time: int, dp: Component = DP, at: Params | None = None) -> Difference:
     """Return the difference of time-averaged regrets, Dist-DP-SE minus DP-SE."""
     return Difference("regret", DIST_DP, dp, time=time, per_time=True, at=at or {})
 
 
-def _along_epsilon(of: Use, over: Use, time: int | None = None) -> Slope:
+def _along_epsilon(of: Component, over: Component, time: int | None = None) -> Slope:
     return Slope("regret", of=of, over=over, along="agent.epsilon", time=time)
 
 
@@ -66,7 +66,7 @@ def _along_epsilon(of: Use, over: Use, time: int | None = None) -> Slope:
 EASY_EARLY, HARD_EARLY = (15_000, 30_000, 100_000), (300_000, 1_000_000)
 
 
-def _gap_claims(where: str, horizon: int, small: Sequence[int], dp: Use = DP) -> list[Claim]:
+def _gap_claims(where: str, horizon: int, small: Sequence[int], dp: Component = DP) -> list[Claim]:
     """Return the claims of sections 7 and J on Dist-DP-SE against DP-SE, at the end and at `small` T."""
     matches = f"{where}, as T becomes large, Dist-DP-SE's time-averaged regret matches DP-SE's"
     ratio = Ratio("regret", DIST_DP, dp, time=horizon)
@@ -105,7 +105,7 @@ def _own_gap_claims() -> list[Claim]:
     ]  # fmt: skip
 
 
-def _gain_claims(where: str, lines: Sequence[Use], epsilons: Sequence[float]) -> list[Claim]:
+def _gain_claims(where: str, lines: Sequence[Component], epsilons: Sequence[float]) -> list[Claim]:
     """Return the claims on the gain of Rényi over pure privacy; s = 10 comes first."""
     small, s10 = epsilons[0], lines[0]
     claims = [
@@ -143,8 +143,8 @@ def _model_claims() -> list[Claim]:
     ]  # fmt: skip
 
 
-EASY_ENV = Use("DistDP-v0", n_arms=10, means=EASY, horizon=MILLION, permute_arms=False)
-HARD_ENV = Use("DistDP-v0", n_arms=10, means=HARD, horizon=10 * MILLION, permute_arms=False)
+EASY_ENV = Component("DistDP-v0", n_arms=10, means=EASY, horizon=MILLION, permute_arms=False)
+HARD_ENV = Component("DistDP-v0", n_arms=10, means=HARD, horizon=10 * MILLION, permute_arms=False)
 HARD_QUICK = {"env.horizon": MILLION, "runs": 10}
 _declared = paper(
     "chowdhury2023", "Chowdhury & Zhou 2023",
@@ -178,11 +178,11 @@ HORIZONS = tuple(10 * (2**b - 2) for b in (11, 14, 17))
 def _bits() -> Experiment:
     # log₂ m = 1.5 log₂ n + …, for m ≈ ng and g = ⌈ε√n⌉: eight times the batch costs 4.5 bits, from any start.  A
     # polynomial would cost more at every step.  Sizes are rounded up to whole bits: within 1.
-    lines = [DIST_DP, S10, Use("Dist-CDP-SE", on="DistCDP-v0", scale=10.0)]
+    lines = [DIST_DP, S10, Component("Dist-CDP-SE", on="DistCDP-v0", scale=10.0)]
     agents = [use.having(epsilon=0.5) for use in lines]
     return _declared(
         "bits", "Bits per user against the horizon: equal arms, so that batches keep doubling", "section 3",
-        env=Use("DistDP-v0", means=(0.5,) * 10, permute_arms=False),
+        env=Component("DistDP-v0", means=(0.5,) * 10, permute_arms=False),
         agents=agents,
         sweep={"env.horizon": HORIZONS},
         paired=("horizon", "permute_arms"),
@@ -204,10 +204,15 @@ def _bits() -> Experiment:
 
 
 def _radius() -> Experiment:
-    lines = [DIST_DP, S10, Use("Dist-CDP-SE", on="DistCDP-v0", scale=10.0), Use("CDP-SE", on="CentralDP-v0")]
+    lines = [
+        DIST_DP,
+        S10,
+        Component("Dist-CDP-SE", on="DistCDP-v0", scale=10.0),
+        Component("CDP-SE", on="CentralDP-v0"),
+    ]
     return _declared(
         "radius", "How often all estimates of a run stay within the radius of lemma 2, at p = .1", "lemma 2",
-        env=Use("DistDP-v0", n_arms=10, means=EASY, horizon=100_000, confidence=0.1, permute_arms=False),
+        env=Component("DistDP-v0", n_arms=10, means=EASY, horizon=100_000, confidence=0.1, permute_arms=False),
         agents=lines,
         sweep={"agent.epsilon": (0.1, 1.0)},
         runs=1000,
@@ -257,7 +262,7 @@ EXPERIMENTS = (
     _declared(
         "fig5", "Learning to rank (the small made-up file; --set env.path=FILE for a real one)", "figure 5",
         own=True,
-        env=Use("LTR-v0", horizon=MILLION, permute_arms=True), agents=[DIST_DP, LTR_S10, LTR_DP],
+        env=Component("LTR-v0", horizon=MILLION, permute_arms=True), agents=[DIST_DP, LTR_S10, LTR_DP],
         sweep={"agent.epsilon": LTR_EPSILONS},
         paired=(),
         claims=[

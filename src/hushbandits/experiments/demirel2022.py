@@ -7,13 +7,13 @@ averages in the same way, replaces it.
 
 from __future__ import annotations
 
-from hushbandits.bench.declare.claim import Claim, Ratio, Value
-from hushbandits.bench.declare.spec import Figure, Use
+from hushbandits.bench.spec.claim import Claim, Ratio, Value
+from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.core import Params
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 
-_ENV = Use(
+_ENV = Component(
     "FederatedNetwork-v0", n_arms=10, means=(0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.95), spread=0.01,
 )  # fmt: skip
 ARRAYS = "the authors' arrays"
@@ -26,26 +26,27 @@ _declared = paper(
 )  # fmt: skip
 
 
-def _liars(reading: str, fraction: float) -> tuple[Use, ...]:
-    return (Use("FalseMeans", attack=reading, fraction=fraction),)
+def _liars(reading: str, fraction: float) -> tuple[Component, ...]:
+    return (Component("FalseMeans", attack=reading, fraction=fraction),)
 
 
-def _matches(number: int, use: Use) -> Claim:
+def _matches(number: int, use: Component) -> Claim:
     return Claim(f"The total regret of {use.called} is about {number:,}.", Value("total_regret", use),
                  **words.about(number), source=ARRAYS)  # fmt: skip
 
 
 LINEAR, DOUBLING = (
-    Use("Fed-MoM-UCB", label=f"Fed-MoM, {growth}", growth=growth, beta=0.1886) for growth in ("linear", "doubling")
+    Component("Fed-MoM-UCB", label=f"Fed-MoM, {growth}", growth=growth, beta=0.1886)
+    for growth in ("linear", "doubling")
 )
-AVERAGE = Use("Fed1-UCB", label="average", pulls=10)
+AVERAGE = Component("Fed1-UCB", label="average", pulls=10)
 #: Number of clients at which one of 1000 runs fails.
 ENOUGH: Params = {"failure": 0.001, "cost": 0.1}
 HIDDEN = {
-    share: Use("Fed-MoM-UCB", label=f"Fed-MoM, λ = {share}", fraction=share, **ENOUGH) for share in (0.2, 0.25)
+    share: Component("Fed-MoM-UCB", label=f"Fed-MoM, λ = {share}", fraction=share, **ENOUGH) for share in (0.2, 0.25)
 }  # fmt: skip
 MAPPED = {
-    mapping: Use("Fed-MoM-UCB", label=f"Fed-MoM, {mapping}", mapping=mapping, fraction=0.1, beta=0.11, **ENOUGH)
+    mapping: Component("Fed-MoM-UCB", label=f"Fed-MoM, {mapping}", mapping=mapping, fraction=0.1, beta=0.11, **ENOUGH)
     for mapping in ("geometric", "harmonic", "polynomial")
 }
 

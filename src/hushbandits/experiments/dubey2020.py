@@ -14,8 +14,8 @@ from functools import lru_cache
 import numpy as np
 
 from hushbandits.agents import dubey2020_theory as theory
-from hushbandits.bench.declare.claim import Claim, Ratio, Value, line
-from hushbandits.bench.declare.spec import Figure, Use
+from hushbandits.bench.spec.claim import Claim, Ratio, Value, line
+from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.core import Array, Params, UniformMeans
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
@@ -69,12 +69,14 @@ def byzantine_bound(env: Params, agent: Params, x: Array) -> Array:
 
 
 #: The paper's version; the id alone, with ``own_feedback="private"``, is another algorithm.
-PRIVATE = Use("Private-UCB", epsilon=1.0, release_exponent=1.1, own_feedback="true")
-ALONE, PRIVATE_ALONE, OPEN = Use("UCB1"), Use("DP-UCB-INT", epsilon=1.0), Use("Multi-UCB")
-BYZANTINE = Use("Byzantine-UCB", label="Byzantine-UCB", on="ByzantineNetwork-v0", epsilon=1e-3, mean="trimmed")
-PLAIN = Use("Byzantine-UCB", label="plain mean, same radius", on="ByzantineNetwork-v0", epsilon=1e-3, mean="mean")
-CLEAN = Use("Byzantine-UCB", label="Byzantine-UCB, no contamination", epsilon=0.0, mean="trimmed")
-UNAWARE = Use("Byzantine-UCB", label="Byzantine-UCB at ϵ = 0", on="ByzantineNetwork-v0", epsilon=0.0, mean="trimmed")
+PRIVATE = Component("Private-UCB", epsilon=1.0, release_exponent=1.1, own_feedback="true")
+ALONE, PRIVATE_ALONE, OPEN = Component("UCB1"), Component("DP-UCB-INT", epsilon=1.0), Component("Multi-UCB")
+BYZANTINE = Component("Byzantine-UCB", label="Byzantine-UCB", on="ByzantineNetwork-v0", epsilon=1e-3, mean="trimmed")
+PLAIN = Component("Byzantine-UCB", label="plain mean, same radius", on="ByzantineNetwork-v0", epsilon=1e-3, mean="mean")
+CLEAN = Component("Byzantine-UCB", label="Byzantine-UCB, no contamination", epsilon=0.0, mean="trimmed")
+UNAWARE = Component(
+    "Byzantine-UCB", label="Byzantine-UCB at ϵ = 0", on="ByzantineNetwork-v0", epsilon=0.0, mean="trimmed"
+)
 
 
 _declared = paper("dubey2020", "Dubey & Pentland 2020", runs=100, metrics=("regret",), quick={"runs": 10, **SMALL})
@@ -85,7 +87,7 @@ BERNOULLI, TAILED = {"env.rewards": ["bernoulli"]}, {"env.rewards": ["beta", "tr
 BETA = {"env.rewards": ["beta"]}
 
 
-def _by_law(sentence: str, of: Use, over: Use, region: Params, others: Params = TAILED) -> list[Claim]:
+def _by_law(sentence: str, of: Component, over: Component, region: Params, others: Params = TAILED) -> list[Claim]:
     """Return the paper's claim, on Bernoulli arms, and ours, on `others`."""
     return [
         Claim(f"{sentence}, on Bernoulli arms.", Ratio("regret", of, over, at=BERNOULLI), **region),
@@ -98,7 +100,7 @@ FIGURE_1A = _declared(
     "fig1a",
     "Private cooperation on random graphs",
     "figure 1a",
-    env=Use("CoopNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.0, 1.0), horizon=10_000),
+    env=Component("CoopNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.0, 1.0), horizon=10_000),
     paired=("permute_arms",),
     agents=[PRIVATE, ALONE, PRIVATE_ALONE, OPEN],
     sweep={"env.max_hops": ROUNDINGS},
@@ -132,10 +134,10 @@ FIGURE_1A = _declared(
 
 FIGURE_1B = _declared(
     "fig1b", "Byzantine-proof cooperation on random graphs, ϵ = 10⁻³", "figure 1b",
-    env=Use(
+    env=Component(
         "CoopNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.3, 0.7), horizon=10_000, max_hops="floor(diameter/2)",
     ),
-    agents=[BYZANTINE, ALONE, CLEAN, UNAWARE, PLAIN, Use("Multi-UCB", on="ByzantineNetwork-v0")],
+    agents=[BYZANTINE, ALONE, CLEAN, UNAWARE, PLAIN, Component("Multi-UCB", on="ByzantineNetwork-v0")],
     sweep={"env.rewards": ("bernoulli", "beta", "truncated-gaussian")},
     paired=("rewards", "permute_arms"),
     figures=(
@@ -156,14 +158,14 @@ FIGURE_1B = _declared(
 OUTLIERS = _declared(
     "outliers", "Where trimming pays: one report in twenty is an outlier", "figure 1b",
     own=True,
-    env=Use(
+    env=Component(
         "ByzantineNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.3, 0.7), horizon=1000, max_hops="floor(diameter/2)",
         rewards="beta", rate=0.05, law="constant",
     ),
     agents=[
-        Use("Byzantine-UCB", label="trimmed", epsilon=0.05, mean="trimmed"),
-        Use("Byzantine-UCB", label="Lugosi–Mendelson", epsilon=0.05, mean="lugosi-mendelson"),
-        Use("Byzantine-UCB", label="plain mean", epsilon=0.05, mean="mean"),
+        Component("Byzantine-UCB", label="trimmed", epsilon=0.05, mean="trimmed"),
+        Component("Byzantine-UCB", label="Lugosi–Mendelson", epsilon=0.05, mean="lugosi-mendelson"),
+        Component("Byzantine-UCB", label="plain mean", epsilon=0.05, mean="mean"),
         ALONE,
     ],
     sweep={"env.location": (0.5, 1.0, 10.0)},
@@ -179,15 +181,15 @@ OUTLIERS = _declared(
 CONTAMINATION, TOO_MUCH = 1e-3, (0.01, 0.05)
 
 
-def _informed(epsilon: float) -> Use:
-    return Use("Byzantine-UCB", label=f"told ϵ = {epsilon:g}", epsilon=epsilon, mean="trimmed")
+def _informed(epsilon: float) -> Component:
+    return Component("Byzantine-UCB", label=f"told ϵ = {epsilon:g}", epsilon=epsilon, mean="trimmed")
 
 
 OVERESTIMATE = _declared(
     "overestimate", "An overestimated contamination: ϵ = 10⁻³, and the algorithm is told more", "section 4",
     # At T = 1000 all runs take about ten minutes of a core.  On Bernoulli arms nothing is trimmed once both values
     # are frequent; Beta arms have tails to trim.
-    env=Use(
+    env=Component(
         "ByzantineNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.3, 0.7), horizon=1000, max_hops="floor(diameter/2)",
         rate=CONTAMINATION,
     ),
@@ -211,7 +213,7 @@ OVERESTIMATE = _declared(
 FIGURE_1C = _declared(
     "fig1c", "Regret after 1000 rounds against the life of messages", "figure 1c",
     # The diameter is almost always 3; γ = 0 is no communication.  On the complete graph all γ ≥ 1 are the same.
-    env=Use(
+    env=Component(
         "CoopNetwork-v0", n_agents=200, n_arms=5, edge_probability=0.1, means=UniformMeans(0.0, 1.0), horizon=1000,
         permute_arms=False,
     ),
@@ -256,7 +258,7 @@ MOST = {
 
 BOUNDS = _declared(
     "bounds", "Regret under the theorems' bounds on a 6 × 6 grid", "theorems of sections 3.3 and 4.2",
-    env=Use("CoopNetwork-v0", n_agents=36, graph="grid", means=MEANS, permute_arms=True, horizon=1000),
+    env=Component("CoopNetwork-v0", n_agents=36, graph="grid", means=MEANS, permute_arms=True, horizon=1000),
     agents=[PRIVATE, BYZANTINE],
     sweep={"env.max_hops": tuple(MOST)},
     figures=(

@@ -6,8 +6,8 @@ import numpy as np
 
 from hushbandits.agents import feraud2019_theory as theory
 from hushbandits.agents.rio2023_theory import mase_rounds
-from hushbandits.bench.declare.claim import Claim, Origin, Ratio, Slope, Value, line
-from hushbandits.bench.declare.spec import Figure, Use
+from hushbandits.bench.spec.claim import Claim, Origin, Ratio, Slope, Value, line
+from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.core import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
 from hushbandits.experiments import _words as words
@@ -22,14 +22,14 @@ UNEQUAL = "50/80"
 EVERYWHERE: Params = {}
 
 
-def decentralized(routine: str) -> Use:
+def decentralized(routine: str) -> Component:
     """Return Decentralized Elimination at ε = .25, δ = .05, η = .9."""
-    return Use(f"Decentralized-{routine}", epsilon=EPSILON, delta=DELTA, eta=ETA)
+    return Component(f"Decentralized-{routine}", epsilon=EPSILON, delta=DELTA, eta=ETA)
 
 
-def baseline(level: int, routine: str) -> Use:
+def baseline(level: int, routine: str) -> Component:
     """Return 0-Privacy or 1-Privacy at ε = .25, δ = .05."""
-    return Use(f"{level}-Privacy-{routine}", epsilon=EPSILON, delta=DELTA)
+    return Component(f"{level}-Privacy-{routine}", epsilon=EPSILON, delta=DELTA)
 
 
 ROUTINES = ("SER3", "UGapEc")
@@ -60,7 +60,7 @@ def theorem_1(env: Params, agent: Params, x: Array) -> Array:
     return np.full(len(x), theory.message_bound(DELTA, ETA, 10) if "eta" in agent else np.nan)
 
 
-def _faster(one: Use, other: Use, at: str, origin: Origin = "paper") -> Claim:
+def _faster(one: Component, other: Component, at: str, origin: Origin = "paper") -> Claim:
     sentence = f"{one.name} needs fewer samples than {other.name}{at}."
     return Claim(sentence, Ratio("rounds", one, other), **words.LESS, origin=origin)
 
@@ -75,7 +75,7 @@ def _superlinear(where: str, at: Params = EVERYWHERE) -> list[Claim]:
     ]
 
 
-def _clearly(one: Use, other: Use, where: str, at: Params = EVERYWHERE) -> Claim:
+def _clearly(one: Component, other: Component, where: str, at: Params = EVERYWHERE) -> Claim:
     sentence = f"{where} {one.name} clearly outperforms {other.name}."
     return Claim(sentence, Ratio("rounds", one, other, at=at), **words.CLEARLY_LESS)
 
@@ -162,7 +162,7 @@ def _unequal_claims() -> list[Claim]:
 
 _declared = paper(
     "feraud2019", "Féraud et al. 2019",
-    env=Use(ID, problem="P1", permute_arms=True),
+    env=Component(ID, problem="P1", permute_arms=True),
     agents=AGENTS,
     sweep={"env.n_agents": PLAYERS},
     runs=80,  # the paper's 20 leave claims undecided
@@ -171,11 +171,11 @@ _declared = paper(
     quick=QUICK,
 )  # fmt: skip
 
-SWITCH = Use(ID, n_agents=32, horizon=400_000, n_change_points=1, permute_arms=True)
+SWITCH = Component(ID, n_agents=32, horizon=400_000, n_change_points=1, permute_arms=True)
 
 
-def _dser4(phi: float) -> Use:
-    return Use("Decentralized-SER4", label=f"DSER4 φ = {phi:g}", epsilon=EPSILON, delta=DELTA, eta=ETA, phi=phi)
+def _dser4(phi: float) -> Component:
+    return Component("Decentralized-SER4", label=f"DSER4 φ = {phi:g}", epsilon=EPSILON, delta=DELTA, eta=ETA, phi=phi)
 
 
 EXPERIMENTS = (
@@ -207,7 +207,7 @@ EXPERIMENTS = (
     ),
     _declared(
         "fig2b", "Problem 3: the means of suboptimal arms fall", "figure 2b",
-        env=Use(ID, problem="P3", permute_arms=True),
+        env=Component(ID, problem="P3", permute_arms=True),
         claims=[
             _faster(one, other, " on problem 3, at every N")
             for one, other in ([decentralized(r) for r in ROUTINES], [baseline(1, r) for r in ROUTINES])
@@ -255,7 +255,7 @@ EXPERIMENTS = (
     ),
     _declared(
         "privacy", "What an observer of one player's votes can name, where .1 is allowed", "theorem 1",
-        env=Use(ID, n_agents=64, permute_arms=True),
+        env=Component(ID, n_agents=64, permute_arms=True),
         agents=[decentralized(r) for r in ("SER3", "UGapEc", "Median")],
         sweep={},
         runs=100,
@@ -270,7 +270,7 @@ EXPERIMENTS = (
     ),
     _declared(
         "failure", "How often somebody ends with an arm that is not ε-optimal, at δ = .05", "theorem 1",
-        env=Use(ID, n_agents=64, permute_arms=True),
+        env=Component(ID, n_agents=64, permute_arms=True),
         agents=[decentralized(r) for r in ROUTINES],
         sweep={},
         runs=1000,

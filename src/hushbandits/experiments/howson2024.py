@@ -14,8 +14,8 @@ from functools import partial
 import numpy as np
 
 from hushbandits.agents import howson2024_theory as theory
-from hushbandits.bench.declare.claim import Claim, Difference, Origin, Ratio, Slope, Value, line
-from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.spec.claim import Claim, Difference, Origin, Ratio, Slope, Value, line
+from hushbandits.bench.spec.experiment import Component, Experiment, Figure
 from hushbandits.core import Array, Params
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
@@ -55,17 +55,17 @@ def theorem_1_sizes(env: Params, agent: Params, x: Array) -> Array:
     return np.array([_bound(env["graph"], int(m), env["horizon"]) for m in x])
 
 
-QUACK, TS = Use("QuACK-UCB", sigma=SIGMA), Use("QuACK-TS")
+QUACK, TS = Component("QuACK-UCB", sigma=SIGMA), Component("QuACK-TS")
 # ε_c is given, so that no cell shares its key with an older one, for which coop-UCB had "published".
-COOP = Use("coop-UCB", label="coop-UCB", constant="smallest")
-PUBLISHED = Use("coop-UCB", label="coop-UCB, published ε_c", constant="published")
-DDUCB, RECHOOSING, DEC_TS = Use("DDUCB"), Use("DDUCB-rechoosing"), Use("Dec-TS")
+COOP = Component("coop-UCB", label="coop-UCB", constant="smallest")
+PUBLISHED = Component("coop-UCB", label="coop-UCB, published ε_c", constant="published")
+DDUCB, RECHOOSING, DEC_TS = Component("DDUCB"), Component("DDUCB-rechoosing"), Component("Dec-TS")
 # coop-UCB with our ε_c and DDUCB as in its authors' code are our own lines.
 PEERS, OURS = (COOP, PUBLISHED, DDUCB, RECHOOSING), (COOP, RECHOOSING)
 AGENTS = (QUACK, *PEERS, TS, DEC_TS)
 
 
-def _whose(peer: Use) -> Origin:
+def _whose(peer: Component) -> Origin:
     """Return the origin of a sentence about a peer: the paper's figures have neither of our lines."""
     return "own" if peer in OURS else "paper"
 
@@ -83,7 +83,7 @@ def _under(graph: str, n_agents: int, at: Params) -> Claim:
 _panels = partial(
     Figure, y="regret", log="xy", band="quantiles", bounds={"theorem 1, QuACK-UCB": f"{__name__}:theorem_1"}
 )
-_delayed = partial(Use, "CoopNetwork-v0", means=MEANS, horizon=HORIZON, permute_arms=True)
+_delayed = partial(Component, "CoopNetwork-v0", means=MEANS, horizon=HORIZON, permute_arms=True)
 _declared = paper(
     "howson2024", PAPER,
     agents=AGENTS,
@@ -194,17 +194,17 @@ FIGURE_6 = _declared(
 # Among exponents 1 + e < α, the one that needs fewest pulls to leave an arm; u ≥ E|X|^(1+e) of the arm at .7.
 EXCESS, LOCATIONS = 0.8, (0.7, *[0.4] * 4)
 MOMENT = 3.7666
-ROBUST = Use("QuACK-Robust-UCB", moment=MOMENT, excess=EXCESS)
+ROBUST = Component("QuACK-Robust-UCB", moment=MOMENT, excess=EXCESS)
 
 
-def _led(leaders: int) -> Use:
+def _led(leaders: int) -> Component:
     label = f"CMP-UCB, {leaders} leader" + "s" * (leaders > 1)
-    return Use("CMP-UCB-leaders", label=label, leaders=leaders, moment=MOMENT, excess=EXCESS)
+    return Component("CMP-UCB-leaders", label=label, leaders=leaders, moment=MOMENT, excess=EXCESS)
 
 
 FIGURE_7 = _declared(
     "fig7", "Heavy tails: α = 1.9", "figure 7",
-    env=Use("HeavyTailedNetwork-v0", means=LOCATIONS, horizon=5000, permute_arms=True),
+    env=Component("HeavyTailedNetwork-v0", means=LOCATIONS, horizon=5000, permute_arms=True),
     agents=[ROBUST, *map(_led, (1, 2, 4))],
     sweep={"env.n_agents": (16, 36, 64), "env.graph": ("cycle", "grid")},
     figures=tuple(
@@ -232,7 +232,7 @@ TWO_LEADERS = {
     ("cycle", 16): range(5, 8), ("cycle", 36): range(12, 18), ("cycle", 64): range(21, 32),
     ("grid", 16): range(4, 6), ("grid", 36): range(6, 10), ("grid", 64): range(9, 14),
 }  # fmt: skip
-LED = Use("CMP-UCB", label="CMP-UCB, 2 leaders", moment=MOMENT, excess=EXCESS)
+LED = Component("CMP-UCB", label="CMP-UCB, 2 leaders", moment=MOMENT, excess=EXCESS)
 
 
 def _two_leaders(graph: str, m: int, gammas: range) -> Experiment:
@@ -253,10 +253,10 @@ def _two_leaders(graph: str, m: int, gammas: range) -> Experiment:
 
 
 GAMMA = 1.01
-AS_COOP = Use("QuACK-UCB", label="QuACK-UCB, radius of coop-UCB", sigma=SIGMA, delta=HORIZON**-GAMMA)
+AS_COOP = Component("QuACK-UCB", label="QuACK-UCB, radius of coop-UCB", sigma=SIGMA, delta=HORIZON**-GAMMA)
 EXPLORED = 2.602059991327962  # 2 ln(16n)/ln n
 AS_QUACK, PUBLISHED_AS_QUACK = (
-    Use("coop-UCB", label=f"{coop.called}, radius of QuACK-UCB", gamma=EXPLORED, **coop.params)
+    Component("coop-UCB", label=f"{coop.called}, radius of QuACK-UCB", gamma=EXPLORED, **coop.params)
     for coop in (COOP, PUBLISHED)
 )
 
@@ -286,8 +286,8 @@ EXTRA = 3 * 64 * sum(GAPS)  # Σ d of a cycle of 16 is 64
 THEOREM_1 = _declared(
     "theorem1", "Theorem 1 with S_π measured: 16 agents for 500 rounds, and π alone for 8000", "theorem 1",
     # A network of one agent is π alone, and S_π(Mn) is its regret after Mn rounds.
-    env=Use("CoopNetwork-v0", means=MEANS, graph="cycle", permute_arms=True),
-    agents=[Use(f"QuACK-{policy}") for policy in POLICIES],
+    env=Component("CoopNetwork-v0", means=MEANS, graph="cycle", permute_arms=True),
+    agents=[Component(f"QuACK-{policy}") for policy in POLICIES],
     sweep={"env.n_agents": (1, SMALL), "env.horizon": (SHORT, SMALL * SHORT)},
     checkpoints=10,
     metrics=("regret",),
@@ -296,14 +296,14 @@ THEOREM_1 = _declared(
     ),
     claims=[
         Claim(f"QuACK-{policy}: R ≤ S_π(Mn) + 3 Σ d Σ Δ, which is S_π(Mn) + {EXTRA:.1f} here.",
-              Difference("regret", of=line(Use(f"QuACK-{policy}"), n_agents=SMALL, horizon=SHORT),
-                         over=line(Use(f"QuACK-{policy}"), n_agents=1, horizon=SMALL * SHORT)), below=EXTRA)
+              Difference("regret", of=line(Component(f"QuACK-{policy}"), n_agents=SMALL, horizon=SHORT),
+                         over=line(Component(f"QuACK-{policy}"), n_agents=1, horizon=SMALL * SHORT)), below=EXTRA)
         for policy in POLICIES
     ],
     quick={"runs": 10},
 )  # fmt: skip
 
-ROUTED = Use("QuACK-UCB", sigma=SIGMA, routing="tree")
+ROUTED = Component("QuACK-UCB", sigma=SIGMA, routing="tree")
 #: Diameters, in hops, of the graphs of 196 agents.
 DIAMETERS = {"cycle": 98, "grid": 26, "star": 2}
 
@@ -330,10 +330,10 @@ PRIVATE = _declared(
     "private", "Local privacy, ε = 1: QuACK over LDP-UCB-L, and every agent alone",
     "section 4.4", own=True,
     # gaps that are visible under noise of scale 1
-    env=Use(
+    env=Component(
         "LocalDPNetwork-v0", epsilon=1.0, means=(0.8, *[0.4] * 4), graph="cycle", horizon=HORIZON, permute_arms=True
     ),
-    agents=[Use("QuACK-LDP-UCB-L", epsilon=1.0), Use("LDP-UCB-L", epsilon=1.0)],
+    agents=[Component("QuACK-LDP-UCB-L", epsilon=1.0), Component("LDP-UCB-L", epsilon=1.0)],
     sweep={"env.n_agents": (16, 64)},
     figures=(_panels(by="env.n_agents", bounds={}),),
     claims=[Claim("QuACK over LDP-UCB-L has far less regret than the agents alone.",
@@ -343,8 +343,8 @@ PRIVATE = _declared(
 
 DUELS = _declared(
     "dueling", "Duels: QuACK over relative UCB, and every agent alone", "section 4.3", own=True,
-    env=Use("DuelingNetwork-v0", graph="cycle", horizon=2000, permute_arms=True),
-    agents=[Use("QuACK-RUCB"), Use("RUCB")],
+    env=Component("DuelingNetwork-v0", graph="cycle", horizon=2000, permute_arms=True),
+    agents=[Component("QuACK-RUCB"), Component("RUCB")],
     sweep={"env.n_agents": (16, 64)},
     figures=(_panels(by="env.n_agents", bounds={}),),
     claims=[Claim("QuACK over relative UCB has far less regret than the agents alone.",

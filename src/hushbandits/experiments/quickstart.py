@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.spec.experiment import Component, Experiment, Figure
 
 #: Results of 20 runs from seed 0; ``tests/bench/test_quickstart.py`` counts them again.
 _EXPLORATION = (
@@ -35,10 +35,10 @@ EXPERIMENTS = (
         name="quickstart-exploration",
         title="Private exploration: what does privacy cost 64 agents?",
         source="after Rio et al. 2023, figure 1",
-        env=Use("DPMASE-v0", problem="P1", n_agents=64, permute_arms=True),
+        env=Component("DPMASE-v0", problem="P1", n_agents=64, permute_arms=True),
         agents=[
-            *(Use("DP-MASE", epsilon=epsilon) for epsilon in (0.05, 0.1, 0.25)),
-            Use("DP-MASE", label="DP-MASE without privacy (ε = 10⁶)", epsilon=1e6),  # negligible noise
+            *(Component("DP-MASE", epsilon=epsilon) for epsilon in (0.05, 0.1, 0.25)),
+            Component("DP-MASE", label="DP-MASE without privacy (ε = 10⁶)", epsilon=1e6),  # negligible noise
         ],
         runs=20,
         metrics=("rounds", "messages", "correct"),
@@ -48,8 +48,13 @@ EXPERIMENTS = (
         name="quickstart-network",
         title="Cooperation on a 4 × 4 grid: what is sharing worth, and what does hiding it cost?",
         source="after Dubey & Pentland 2020 and Howson et al. 2024",
-        env=Use("CoopNetwork-v0", graph="grid", n_agents=16, horizon=3000, permute_arms=True),
-        agents=[Use("QuACK-UCB"), Use("Multi-UCB"), Use("Private-UCB", epsilon=1.0), Use("UCB1")],
+        env=Component("CoopNetwork-v0", graph="grid", n_agents=16, horizon=3000, permute_arms=True),
+        agents=[
+            Component("QuACK-UCB"),
+            Component("Multi-UCB"),
+            Component("Private-UCB", epsilon=1.0),
+            Component("UCB1"),
+        ],
         runs=20,
         metrics=("regret", "messages"),
         figures=(Figure(y="regret", log="", reading=_NETWORK),),
@@ -58,10 +63,10 @@ EXPERIMENTS = (
         name="quickstart-feedback",
         title="Privatized feedback: noise added by users against noise added by the server",
         source="after Chowdhury & Zhou 2023, figure 1",
-        env=Use("DistDP-v0", horizon=100_000, permute_arms=True),
+        env=Component("DistDP-v0", horizon=100_000, permute_arms=True),
         agents=[
-            *(Use("Dist-DP-SE", epsilon=epsilon) for epsilon in (0.1, 1.0)),
-            *(Use("DP-SE", on="CentralDP-v0", epsilon=epsilon) for epsilon in (0.1, 1.0)),
+            *(Component("Dist-DP-SE", epsilon=epsilon) for epsilon in (0.1, 1.0)),
+            *(Component("DP-SE", on="CentralDP-v0", epsilon=epsilon) for epsilon in (0.1, 1.0)),
         ],
         runs=20,
         metrics=("regret", "bits_per_user"),

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from hushbandits.agents import rio2023_theory as theory
-from hushbandits.bench.declare.claim import Claim, Ratio, Slope, Value, line
-from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.spec.claim import Claim, Ratio, Slope, Value, line
+from hushbandits.bench.spec.experiment import Component, Experiment, Figure
+from hushbandits.best_arm.elimination import confidence_under_loss
 from hushbandits.core import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
-from hushbandits.routines.elimination import confidence_under_loss
 
 AGENTS = (64, 128, 256, 512, 1024)
 QUICK = {"env.n_agents": (64, 128, 256)}
@@ -51,21 +51,21 @@ DP_BOUND = {"proposition 4.3": f"{__name__}:proposition_4_3"}
 LOSS_BOUND = {"proposition 5.3": f"{__name__}:proposition_5_3"}
 
 
-def dp_mase(epsilon: float, beta: float = 0.5, label: str = "DP-MASE ε = {epsilon:g}") -> Use:
+def dp_mase(epsilon: float, beta: float = 0.5, label: str = "DP-MASE ε = {epsilon:g}") -> Component:
     """Return DP-MASE at δ = .05."""
-    return Use("DP-MASE", label=label.format(epsilon=epsilon, beta=beta), epsilon=epsilon, beta=beta, delta=0.05)
+    return Component("DP-MASE", label=label.format(epsilon=epsilon, beta=beta), epsilon=epsilon, beta=beta, delta=0.05)
 
 
-def corrupted(xi: float, eta: float = 0.9) -> Use:
+def corrupted(xi: float, eta: float = 0.9) -> Component:
     """Return Corrupted Elimination at δ = .05."""
-    return Use("Corrupted-Elimination", label=f"Corrupted ξ = {xi:g}", on=CORRUPTED, eta=eta, delta=0.05, xi=xi)
+    return Component("Corrupted-Elimination", label=f"Corrupted ξ = {xi:g}", on=CORRUPTED, eta=eta, delta=0.05, xi=xi)
 
 
 DP_LINES = [dp_mase(epsilon) for epsilon in EPSILONS]
 CORRUPTED_LINES = [corrupted(xi) for xi in XIS]
 METHODS = [*DP_LINES, *CORRUPTED_LINES]
 BETA_LINES = [dp_mase(0.5, beta, "DP-MASE β = {beta:g}") for beta in BETAS]
-BASELINES = CENTRAL, INDEPENDENT = Use("Central", delta=0.05), Use("Independent", delta=0.05)
+BASELINES = CENTRAL, INDEPENDENT = Component("Central", delta=0.05), Component("Independent", delta=0.05)
 
 
 def _epsilon_claims() -> list[Claim]:
@@ -113,7 +113,7 @@ PANELS = tuple(
 )
 
 
-P1, P2 = (Use("DPMASE-v0", problem=problem, permute_arms=True) for problem in ("P1", "P2"))
+P1, P2 = (Component("DPMASE-v0", problem=problem, permute_arms=True) for problem in ("P1", "P2"))
 _declared = paper(
     "rio2023", "Rio et al. 2023",
     env=P1,
@@ -126,10 +126,10 @@ _declared = paper(
 
 
 def _eta_sweep(name: str, problem: str) -> Experiment:
-    agent = Use("Corrupted-Elimination", delta=0.05, xi=0)
+    agent = Component("Corrupted-Elimination", delta=0.05, xi=0)
     return _declared(
         name, f"The threshold effect on problem {problem[1:]}: rounds against η at ξ = 0", "figure 2",
-        env=Use(CORRUPTED, problem=problem, permute_arms=True, n_agents=256),
+        env=Component(CORRUPTED, problem=problem, permute_arms=True, n_agents=256),
         agents=[agent],
         sweep={"agent.eta": ETAS},
         figures=(Figure(y="rounds", x="agent.eta", log="y"),),
@@ -205,7 +205,7 @@ EXPERIMENTS = (
     ),
     _declared(
         "privacy", "What an observer of one agent's votes can name, where .1 is allowed", "proposition 5.1",
-        env=Use(CORRUPTED, problem="P1", permute_arms=True, n_agents=64),
+        env=Component(CORRUPTED, problem="P1", permute_arms=True, n_agents=64),
         agents=CORRUPTED_LINES,
         sweep={},
         runs=200,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hushbandits.bench.declare.spec import Experiment, Figure, Use
+from hushbandits.bench.spec.experiment import Component, Experiment, Figure
 from hushbandits.core import Params
 
 _READING = (
@@ -20,12 +20,12 @@ EXPERIMENTS = (
         name="secagg-cost",
         title="Secure aggregation: what does a sum cost a user?",
         source="own addition, after Bonawitz et al. 2017 and Bell et al. 2020",
-        env=Use("CoopNetwork-v0", graph="complete", horizon=2, permute_arms=True),
-        agents=[Use("Multi-UCB")],
+        env=Component("CoopNetwork-v0", graph="complete", horizon=2, permute_arms=True),
+        agents=[Component("Multi-UCB")],
         wrappers={
-            "everybody a neighbour": [Use("SecAgg", **_SAME)],
-            "8 neighbours": [Use("SecAgg", **_SAME, neighbours=8, threshold=5)],
-            "signed": [Use("SecAgg", **_SAME, malicious=True)],
+            "everybody a neighbour": [Component("SecAgg", **_SAME)],
+            "8 neighbours": [Component("SecAgg", **_SAME, neighbours=8, threshold=5)],
+            "signed": [Component("SecAgg", **_SAME, malicious=True)],
         },
         sweep={"env.n_agents": (12, 16, 24, 32)},
         runs=3,

@@ -6,12 +6,12 @@ Fed2-UCB, whose clients are admitted one after another, is missing here.
 
 from __future__ import annotations
 
-from hushbandits.bench.declare.claim import Claim, Ratio, line
-from hushbandits.bench.declare.spec import Figure, Use
+from hushbandits.bench.spec.claim import Claim, Ratio, line
+from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 
-FED1 = Use("Fed1-UCB")
+FED1 = Component("Fed1-UCB")
 #: Ten arms; the best leads by .02.
 MEANS = (0.7, 0.71, 0.72, 0.73, 0.74, 0.75, 0.76, 0.765, 0.77, 0.79)
 
@@ -20,7 +20,7 @@ _declared = paper("shi2021", "Shi & Shen 2021", runs=100, quick={"env.horizon": 
 EXPERIMENTS = (
     _declared(
         "fed1", "Fed1-UCB with 1, 5 and 10 clients in the exact model", "experiments",
-        env=Use("FederatedNetwork-v0", means=MEANS, factors="specialists", spread=0, horizon=1_000_000),
+        env=Component("FederatedNetwork-v0", means=MEANS, factors="specialists", spread=0, horizon=1_000_000),
         agents=[FED1],
         sweep={"env.n_agents": (1, 5, 10)},
         paired=("n_agents",),

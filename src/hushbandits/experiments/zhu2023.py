@@ -6,13 +6,13 @@ With f as large as the network no neighbour is trusted, and the agents are UCB1.
 
 from __future__ import annotations
 
-from hushbandits.bench.declare.claim import Claim, Ratio
-from hushbandits.bench.declare.spec import Figure, Use
+from hushbandits.bench.spec.claim import Claim, Ratio
+from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.experiments import _words as words
 from hushbandits.experiments._paper import paper
 
-RESILIENT, UCB1 = Use("Resilient-UCB"), Use("Resilient-UCB", label="UCB1", f=10)
-ATTACKS = {attack: (Use("FalseMeans", attack=attack, fraction=0.1),) for attack in ("zero", "swap")}
+RESILIENT, UCB1 = Component("Resilient-UCB"), Component("Resilient-UCB", label="UCB1", f=10)
+ATTACKS = {attack: (Component("FalseMeans", attack=attack, fraction=0.1),) for attack in ("zero", "swap")}
 
 _declared = paper("zhu2023", "Zhu et al. 2023", runs=50, quick={"env.horizon": 2000, "runs": 10})
 
@@ -33,7 +33,7 @@ EXPERIMENTS = (
         "regret",
         "An honest agent's regret beside one Byzantine agent of ten",
         "experiments",
-        env=Use("CoopNetwork-v0", n_agents=10, means=(0.5, 0.45, 0.4, 0.3), graph="complete", horizon=10_000),
+        env=Component("CoopNetwork-v0", n_agents=10, means=(0.5, 0.45, 0.4, 0.3), graph="complete", horizon=10_000),
         wrappers=ATTACKS,
         agents=[RESILIENT, UCB1],
         metrics=("honest_regret", "honest_most"),

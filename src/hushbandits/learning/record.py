@@ -160,7 +160,7 @@ def card(folder: str | Path, license: str | None = None) -> str:
     policy = read(path)
     if "training" not in policy.card:
         raise ValueError(f"policy {path} has no record of its training; a card needs one")
-    training, id = policy.card["training"], policy.env["use"]
+    training, id = policy.card["training"], policy.env["type"]
     last, random = training["curve"][-1], training["random"]
     mine, theirs = ({"return": score["return"], **score["metrics"]} for score in (last, random))
     rows = [
@@ -182,7 +182,7 @@ def card(folder: str | Path, license: str | None = None) -> str:
 
 def _fields(policy: Learned, means: dict[str, float]) -> dict[str, str]:
     """Return the metadata block for the hub: JSON, which is valid YAML."""
-    id = policy.env["use"]
+    id = policy.env["type"]
     task = {"type": "reinforcement-learning", "name": "reinforcement-learning"}
     metrics = [{"type": "mean_reward" if k == "return" else k, "name": k, "value": x} for k, x in means.items()]
     result = {"task": task, "dataset": {"name": id, "type": id}, "metrics": metrics}
@@ -195,11 +195,11 @@ def _fields(policy: Learned, means: dict[str, float]) -> dict[str, str]:
 
 
 def _call(policy: Learned, name: str) -> str:
-    env = {"permute_arms": True, **{key: value for key, value in policy.env.items() if key != "use"}}
+    env = {"permute_arms": True, **{key: value for key, value in policy.env.items() if key != "type"}}
     behind = [dict(part) for part in policy.card["wrappers"]]
-    made = ", ".join(f"hb.make_wrapper({part.pop('use')!r}, **{part})" for part in behind)
+    made = ", ".join(f"hb.make_wrapper({part.pop('type')!r}, **{part})" for part in behind)
     wrappers = f", wrappers=[{made}]" if made else ""
-    return f"{policy.env['use']!r}, {name!r}, runs=200, seed=1, env={env}{wrappers}"
+    return f"{policy.env['type']!r}, {name!r}, runs=200, seed=1, env={env}{wrappers}"
 
 
 def _notes(policy: Learned) -> list[str]:

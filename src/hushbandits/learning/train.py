@@ -13,9 +13,9 @@ import numpy as np
 from hushbandits.adapters.learners import Rows, learners_core
 from hushbandits.adapters.make import make_sb3
 from hushbandits.baselines.learned import Network, learned, parts_of
-from hushbandits.bench.declare.canonical import canonical, plain, thaw
-from hushbandits.bench.declare.parts import Use
 from hushbandits.bench.runner.errors import StoreError
+from hushbandits.bench.spec.canonical import canonical, plain, thaw
+from hushbandits.bench.spec.parts import Component
 from hushbandits.core import Params, Wrapper, choice, integer, shown
 from hushbandits.core.task import EARNED
 from hushbandits.learning.evolution import Evolution
@@ -30,7 +30,7 @@ Notify = Callable[[int, Params | None], None]
 
 def train(
     id: str, out: str | Path, *, algo: str = "ppo", steps: int = 100_000, seed: int = 0, runs: int = 16,
-    env: Params | None = None, wrappers: Sequence[Use | str] = (), task: Params | None = None,
+    env: Params | None = None, wrappers: Sequence[Component | str] = (), task: Params | None = None,
     hyper: Params | None = None, evaluations: int = 10, held_out: int = 32, resume: bool = False,
     logger: str | None = None, notify: Notify = lambda steps, training: None,
 ) -> Card:  # fmt: skip
@@ -66,7 +66,7 @@ def train(
         raise ValueError(f"logger={shown(logger)} is not available for es, whose curve is in card.json")
     if not isinstance(id, str):
         raise ValueError(f"id={shown(id)} must be the id of an env")
-    uses = Use.several("wrappers", tuple(wrappers))
+    uses = Component.several("wrappers", tuple(wrappers))
     asked = {
         "id": id, "algo": algo, "steps": integer("steps", steps, 1), "seed": integer("seed", seed, 0, 2**63 - 1),
         "runs": integer("runs", runs, 1), "env": plain(dict(env or {})),
@@ -86,7 +86,7 @@ class _Training:
     """One training: its learner, its held-out episodes, and the content of ``card.json``."""
 
     def __init__(
-        self, folder: Path, asked: Card, uses: Sequence[Use], hyper: Params, logger: str | None, notify: Notify
+        self, folder: Path, asked: Card, uses: Sequence[Component], hyper: Params, logger: str | None, notify: Notify
     ):
         self.folder, self.asked, self.notify = folder, asked, notify
         id, env = asked["id"], thaw(asked["env"])
@@ -99,19 +99,19 @@ class _Training:
             return Rows(learners_core(id, runs, wrappers(), None, env), **options)
 
         self.rows = rows(asked["held_out"])
-        self.learner: Evolution | Gradient
+        self.rl_task: Evolution | Gradient
         if asked["algo"] == "es":
-            self.learner = Evolution(rows(asked["runs"]), asked["seed"], **hyper)
+            self.rl_task = Evolution(rows(asked["runs"]), asked["seed"], **hyper)
         else:
             venv = make_sb3(id, asked["runs"], wrappers=wrappers(), **{**options, **env})
             logs = None if logger is None else logs_of(logger, folder, asked)
-            self.learner = Gradient(asked["algo"], venv, hyper, asked["seed"], logs)
+            self.rl_task = Gradient(asked["algo"], venv, hyper, asked["seed"], logs)
         self.card: Card = {
-            "algorithm": asked["algo"], "setting": self.rows.core.setting, "env": {"use": id, **asked["env"]},
+            "algorithm": asked["algo"], "setting": self.rows.core.setting, "env": {"type": id, **asked["env"]},
             "wrappers": asked["wrappers"],
             "options": {name: value for name, value in options.items() if name not in EARNED},
-            "observation": parts_of(self.rows.task), "activation": self.learner.network()[1],
-            "by_choice": self.learner.by_choice, "deterministic": asked["algo"] == "es",
+            "observation": parts_of(self.rows.task), "activation": self.rl_task.network()[1],
+            "by_choice": self.rl_task.by_choice, "deterministic": asked["algo"] == "es",
             "masked": asked["algo"] in ("es", "maskable-ppo"), "two_phase": False,
             "training": {
                 "command": _command(asked), "asked": asked, "versions": versions(asked["algo"]),
@@ -128,7 +128,7 @@ class _Training:
             self.card = before
             training = before["training"]
             try:
-                self.learner.restore(self.folder / self.learner.checkpoint, training["steps"])
+                self.rl_task.restore(self.folder / self.rl_task.checkpoint, training["steps"])
             except Exception as error:  # damaged files raise various errors
                 raise StoreError(f"the training in {self.folder} cannot continue: {error}") from error
             self.notify(training["steps"], None)
@@ -136,23 +136,23 @@ class _Training:
         ends = np.array([-(-steps * leg // legs) for leg in range(legs + 1)])
 
         def updated() -> None:
-            if ((training["steps"] < ends) & (ends <= self.learner.steps)).any():
+            if ((training["steps"] < ends) & (ends <= self.rl_task.steps)).any():
                 self._evaluate()
 
-        self.learner.learn(steps, updated, lambda done: self.notify(done, None))
+        self.rl_task.learn(steps, updated, lambda done: self.notify(done, None))
         return self.card
 
     def _evaluate(self) -> None:
         """Evaluate the policy, and record the progress."""
-        training, done = self.card["training"], self.learner.steps
-        weights = {name: array.astype(np.float32) for name, array in self.learner.network()[0].items()}
+        training, done = self.card["training"], self.rl_task.steps
+        weights = {name: array.astype(np.float32) for name, array in self.rl_task.network()[0].items()}
         policy = learned(self.card, {name: array.astype(float) for name, array in weights.items()})
         found = score(Network(policy), self.rows, HELD_OUT + self.asked["seed"])
         training["curve"].append({"steps": done, **found})
         training["steps"], training["complete"] = done, done >= self.asked["steps"]
-        save(self.folder, self.card, weights, self.learner.checkpoint, self.learner.save)
+        save(self.folder, self.card, weights, self.rl_task.checkpoint, self.rl_task.save)
         if done:
-            self.learner.log(found)
+            self.rl_task.log(found)
         self.notify(done, training)
 
 
@@ -164,8 +164,8 @@ def _command(asked: Card) -> str:
     settings: list[tuple[str, Params]] = [(part, asked[part]) for part in ("env", "task")]
     settings.append(("algo", asked["hyper"]))
     for use in asked["wrappers"]:
-        words += ["--wrappers", use["use"]]
-        settings.append((use["use"], {key: value for key, value in use.items() if key != "use"}))
+        words += ["--wrappers", use["type"]]
+        settings.append((use["type"], {key: value for key, value in use.items() if key != "type"}))
     for owner, given in settings:
         for key, value in given.items():
             words += ["--set", f"{owner}.{key}={json.dumps(value, ensure_ascii=False)}"]

@@ -36,7 +36,7 @@ def check_unit_rewards(who: str, env: World, heard: bool = False) -> None:
         law = getattr(env, "law", None)  # a user-defined env may hide its law
         paid = f"those of {tellers[0]}" if tellers else "those of this env" if law is None else repr(law)
         raise ValueError(f"{who} needs rewards in [0, 1], not {paid}")
-    noisy = [wrapper.name for wrapper in env.wrappers if "add" in wrapper.verbs]
+    noisy = [wrapper.name for wrapper in env.wrappers if "add" in wrapper.operations]
     if heard and noisy:
         raise ValueError(f"{who} needs reports of rewards in [0, 1], not those of {noisy[0]}")
 

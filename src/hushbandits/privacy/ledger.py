@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -79,10 +79,13 @@ class Noises:
     """
 
     def __init__(self, law: Callable[[int], Noise]):
-        self._law, self._halves = cache(law), Kinds(self._half, np.float64)
+        self._law, self._halves = law, Kinds(self._half, np.float64)
+        self._laws: dict[int, Noise] = {}
 
     def __call__(self, n: int) -> Noise:
-        return self._law(n)
+        if (known := self._laws.get(n)) is None:
+            known = self._laws[n] = self._law(n)
+        return known
 
     def _half(self, n: int) -> tuple[float, float]:
         half = halved(self(n)) if n else None

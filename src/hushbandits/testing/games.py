@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from hushbandits.agents.each import PerAgent
+from hushbandits.agents.per_agent import PerAgent
 from hushbandits.core import Array, Env, Message, Observation, Params, Seeds, Team, checked, spawn_seeds
 from hushbandits.core.env_view import revealed
 from hushbandits.core.guarantee import GuaranteeSource
@@ -117,8 +117,8 @@ def trace(env: Env, team: Team, seeds: int | Seeds, rounds: float = math.inf, pi
 
     with calling(cls, "reset"):
         obs = begin(env, team, seeds)
-    while obs.live.any() and len(seen) < rounds:
-        at, live, who = f"round {len(seen) + 1}", obs.live.copy(), obs.who.copy()
+    while obs.running.any() and len(seen) < rounds:
+        at, live, who = f"round {len(seen) + 1}", obs.running.copy(), obs.active_agents.copy()
         with calling(cls, "act", at):
             action = team.act(obs)
             env, team, obs = after(env.pull(action))
@@ -127,30 +127,31 @@ def trace(env: Env, team: Team, seeds: int | Seeds, rounds: float = math.inf, pi
         stated = {} if obs.reward is None else {"own reward": obs.reward.copy()}  # None: withheld
         for value in stated.values():
             check_paid(f"{type(env).__name__}, {at}", value, env)
-        with calling(cls, "speak", at):
-            message = team.speak(obs.reward)
+        with calling(cls, "compose", at):
+            message = team.compose(obs.reward)
             said: Message = {}
-            if env.payload.named:  # None is the default message; an agent that is not named as silent sends one
+            # None is the default message; an agent that is not named as silent sends one.
+            if env.message_class.identified_senders:
                 said = env.standard_report() if message is None else message
                 said = {"sent": np.ones(who.shape, bool), **said}
             if "reward" in said:
                 sent = np.asarray(said["sent"], bool)
-                check_paid(f"{cls.__name__}.speak, {at}", np.asarray(said["reward"])[sent], env)
+                check_paid(f"{cls.__name__}.compose, {at}", np.asarray(said["reward"])[sent], env)
             done |= {f"say {name}": np.array(value) for name, value in said.items()}
-            env, team, obs = after(env.talk(message))
+            env, team, obs = after(env.communicate(message))
         inbox = obs.inbox
         assert inbox is not None
-        with calling(type(env), "talk", at):
+        with calling(type(env), "communicate", at):
             check_inbox(inbox, env.inbox_fields, env.n_arms)
-        with calling(cls, "hear", at):
-            team.hear(inbox)
+        with calling(cls, "receive", at):
+            team.receive(inbox)
         for value in done.values():
             value[~live] = 0  # values of ended runs are not used
         stated |= {f"own {field}": value.copy() for field, value in inbox.own.items()}
         heard = {"arrived": inbox.arrived.copy(), **{field: np.array(inbox[field]) for field in inbox.fields}}
-        seen[at] = {"live": live, "who": who, **done, **stated, **heard}
+        seen[at] = {"running": live, "active_agents": who, **done, **stated, **heard}
     seen["metrics"] = env.metrics()
-    if not obs.live.any():
+    if not obs.running.any():
         with calling(cls, "metrics"), revealed(env) as its:
             its_own = team.metrics(its)
         check_metrics(cls, its_own, env.runs, taken=seen["metrics"])
@@ -251,7 +252,7 @@ def check_promises(cls: type, env: Env, who: GuaranteeSource) -> None:
     if type(who).claimed_guarantees is GuaranteeSource.claimed_guarantees:
         known = isinstance(who, Team) and env.guarantees()
         has = getattr(who, "epsilon", None) is not None or "epsilon" in parameters(cls)
-        noises = "adds noise" if "add" in getattr(who, "verbs", ()) else "has an epsilon" * (has and not known)
+        noises = "adds noise" if "add" in getattr(who, "operations", ()) else "has an epsilon" * (has and not known)
         required(not noises, f"{whose} is not defined, but {cls.__name__} {noises}: return its Guarantee, or ()")
 
 
@@ -329,9 +330,9 @@ def _row(game: Trace, r: int) -> dict[str, object]:
     for at, stated in game.items():
         if at == "metrics":
             row[at] = {name: value[r] for name, value in stated.items()}
-        elif stated["live"][r]:
+        elif stated["running"][r]:
             slots = int((np.flatnonzero(stated["arrived"][r].any(0)) + 1).max(initial=0))
-            whole = {"live", "who", *(name for name in stated if " " in name)}
+            whole = {"running", "active_agents", *(name for name in stated if " " in name)}
             row[at] = {name: value[r] if name in whole else value[r][:, :slots] for name, value in stated.items()}
     return row
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hushbandits.agents.each import Unlearning
+from hushbandits.agents.per_agent import Unlearning
 from hushbandits.core import Array, Env, Field, Inbox, Payload, Streams, Team, World, Wrapper, checked, spawn_seeds
 from hushbandits.core.utils import Params, integer, shown
 from hushbandits.core.wrapper import HOOKS, inward, outward, toward_agents
@@ -18,9 +18,9 @@ from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, make_team, make_w
 from hushbandits.testing import games
 from hushbandits.testing.games import calling, check_games, check_hooks, required, same
 
-_AGENT = ("act", "speak", "hear")
-_TEAM = (*_AGENT, "reset", "validate_env", "protocol", "metrics", "claimed_guarantees", "episode", "runs_at_once")
-_WRAPPER = (*HOOKS, "sends", "hears", "own_reward_field", "metrics", "claimed_guarantees")
+_AGENT = ("act", "compose", "receive")
+_TEAM = (*_AGENT, "reset", "validate_env", "requirements", "metrics", "claimed_guarantees", "episode", "runs_at_once")
+_WRAPPER = (*HOOKS, "message_fields", "inbox_fields", "own_reward_field", "metrics", "claimed_guarantees")
 _POLICY = ("state", "choose", "update")
 _PLAYS, _LEARNERS = 40, 3
 
@@ -40,7 +40,7 @@ def check_agent(
 
     * names: no method is a misspelt hook (``heer``, ``speeks``), and no method replaces a data attribute of `Team`
       (``hears``);
-    * the class of a single agent has `speak` or `hear`, since it cannot learn without, or has ``blind = True``;
+    * the class of a single agent has `compose` or `receive`, since it cannot learn without, or has ``blind = True``;
     * actions and messages: shape, dtype and range, ``(R, A, …)``; swapped axes of runs and agents are detected, and so
       are rewards that no arm pays;
     * the seed determines all actions, messages and metrics, independent of the global random generators, which stay
@@ -113,14 +113,15 @@ def check_wrapper(
     The agent ``Random`` plays short episodes, in one env of every setting that accepts the wrapper.  The checks are:
 
     * names: no method is a misspelt hook (``sent``, ``delivers``);
-    * messages behind it, inboxes behind it and agents' own rewards match `sends`, `hears` and `own_reward_field`:
+    * messages behind it, inboxes behind it and agents' own rewards match `message_fields`, `hears` and
+      `own_reward_field`:
       fields, shapes, dtypes and ranges; `send` returns a new message and changes none in place;
     * `drop_prob`, `max_drop_fraction` and `reach` are numbers; if `drop_prob` is a rate, the wrapper adds no message,
       and at rate 0 it drops none;
     * the seed determines everything, independent of the global random generators, which stay unchanged;
     * a single run equals its row of a batch;
     * an instance that was used in another env works like a new one, and no class attribute changes;
-    * metrics are finite numbers, a row per run (privacy costs, `spends`, may be ∞);
+    * metrics are finite numbers, a row per run (privacy costs, `privacy_cost_metrics`, may be ∞);
     * a wrapper with an ``epsilon`` or with noise has a guarantee (``claimed_guarantees`` returns ``()`` for none).
 
     Parameters
@@ -155,7 +156,7 @@ def check_wrapper(
     made = wrapper if isinstance(wrapper, Wrapper) else make_wrapper(wrapper, **kwargs)
     cls = type(made)
     check_hooks(cls, Wrapper, _WRAPPER)
-    for what, high in (("drop_prob", 1.0), ("max_drop_fraction", 1.0), ("reach", math.inf)):
+    for what, high in (("drop_prob", 1.0), ("max_drop_fraction", 1.0), ("noise_range", math.inf)):
         value = getattr(made, what)
         allowed = isinstance(value, (int, float, np.number)) and bool(0.0 <= value <= high)
         allowed |= value is None and what == "drop_prob"
@@ -174,7 +175,7 @@ def check_wrapper(
 def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
     """Return the hooks of a wrapper in an env, with checks of their return values against the declarations."""
     name, at = type(wrapper).__name__, core.wrappers.index(wrapper)
-    sends = outward(core.wrappers[: at + 1], core.fields, core.payload, core)[-1]
+    sends = outward(core.wrappers[: at + 1], core.fields, core.message_class, core)[-1]
     hears = inward(core.wrappers[at:], core._offers(core.sent_fields), core)[-1]
     before, own_reward_field = toward_agents(core.wrappers, core)[at : at + 2]
 
@@ -208,12 +209,12 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
             f"{name}.published returns {[*out]}, but own_reward_field declares {sorted(new)}",
         )
         for field, value in out.items():
-            checked(field, value, own_reward_field[field], core.who.shape)
+            checked(field, value, own_reward_field[field], core.active_agents.shape)
 
     def metrics(_: World, out: Mapping[str, Array]) -> None:
         taken = () if wrapper.ships("metrics") else core._metrics()  # built-in mechanisms share names
-        games.check_metrics(type(wrapper), out, core.runs, wrapper.spends, taken)
-        for curve in wrapper.curve_metrics:
+        games.check_metrics(type(wrapper), out, core.runs, wrapper.privacy_cost_metrics, taken)
+        for curve in wrapper.logged_metrics:
             measured = np.ndim(out.get(curve, 0)) == 1
             required(measured, f"{name}.metrics must measure {curve!r}, one number per run, for its curve")
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hushbandits.core import Fields, Guarantee, Inbox, Payload, World, flag
-from hushbandits.envs.feedback.cohort import BlockInbox, blocks
+from hushbandits.envs.feedback.users import BlockInbox, blocks
 from hushbandits.privacy import plans, samplers
 from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.privacy.plans import Plan, Release
@@ -41,8 +41,8 @@ class CentralLaplace(Standalone):
     def plan(self, n: int) -> Plan:
         return plans.central_pure(n, self.epsilon, self._p)
 
-    def sends(self, fields: Fields, env: World) -> Fields:
-        return super().sends(fields, env) if self.discrete else self._raw(fields, env)
+    def message_fields(self, fields: Fields, env: World) -> Fields:
+        return super().message_fields(fields, env) if self.discrete else self._raw(fields, env)
 
     def send(self, message: Payload, env: World) -> Payload:
         if self.discrete:

@@ -60,8 +60,8 @@ class FalseMeans(Wrapper):
     that of the honest agent who has most.
     """
 
-    curve_metrics = ("honest_regret",)
-    measures: ClassVar[Mapping[str, Metric]] = {
+    logged_metrics = ("honest_regret",)
+    metrics_spec: ClassVar[Mapping[str, Metric]] = {
         "honest_regret": Metric("pseudo-regret of an honest agent", "amount"),
         "honest_most": Metric("pseudo-regret of the honest agent who has most", "amount"),
     }
@@ -76,7 +76,7 @@ class FalseMeans(Wrapper):
         self.attack = choice("attack", attack, ("zero", "swap", "invert", "hide"))
         self.fraction = real("fraction", fraction, 0, 1, closed="low")
 
-    def sends(self, fields: Fields, env: World) -> Fields:
+    def message_fields(self, fields: Fields, env: World) -> Fields:
         require(self.name, ("mean", "count"), fields)
         return fields
 
@@ -100,11 +100,13 @@ class FalseMeans(Wrapper):
     def send(self, message: Payload, env: World) -> Payload:
         if self.attack in ("invert", "hide"):
             made = np.maximum(self._made, 1.0)
-            return message.but(mean=np.where(self._made > 0.0, self._sums / made, message["mean"]))
+            return message.with_fields(mean=np.where(self._made > 0.0, self._sums / made, message["mean"]))
         lies = self.byzantine[:, :, None]
         most = np.where(lies, 0.0, message["count"]).max(1, keepdims=True)
         means = 0.0 if self.attack == "zero" else swapped(env.means)[:, None]
-        return message.but(mean=np.where(lies, means, message["mean"]), count=np.where(lies, most, message["count"]))
+        return message.with_fields(
+            mean=np.where(lies, means, message["mean"]), count=np.where(lies, most, message["count"])
+        )
 
     def metrics(self, env: World) -> dict[str, Array]:
         regret: Array = env.agent_regret

@@ -63,14 +63,14 @@ class Huber(Wrapper):
         self.location = real("location", location, low, high, closed="both" if math.isfinite(low) else "")
         self.fraction = probability("fraction", fraction)
         self.relays = flag("relays", relays)
-        self.verbs = ("replace", "relay") if self.relays else ("replace",)
+        self.operations = ("replace", "relay") if self.relays else ("replace",)
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         byzantine = drawn(rng.generators(), env.n_agents, self.fraction)
-        stream = env.payload.stream("replace", env, rng)
+        stream = env.message_class.stream("replace", env, rng)
         set_rows(self, rows, byzantine=byzantine, _stream=stream, _relays=rng.generators(RELAYS))
         # A sender who is met once is byzantine with probability `fraction`.
-        self._rate = self.rate * (self.byzantine if env.payload.named else self.fraction)
+        self._rate = self.rate * (self.byzantine if env.message_class.identified_senders else self.fraction)
 
     def send(self, message: Payload, env: World) -> Payload:
         return message.replace(self._rate, self.law, self.location, self._stream)

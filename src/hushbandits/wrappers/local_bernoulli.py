@@ -44,12 +44,14 @@ class LocalBernoulli(Wrapper):
         super().__init__(name=name)
         self.epsilon = divisor("epsilon", epsilon, _LARGEST, closed="high")
 
-    def sends(self, fields: Fields, env: World) -> Fields:
-        if "add" not in env.payload.verbs:
-            raise ValueError(f"{self.name} needs rewards that can be noised one by one: {env.payload.noun} cannot")
+    def message_fields(self, fields: Fields, env: World) -> Fields:
+        if "add" not in env.message_class.operations:
+            raise ValueError(
+                f"{self.name} needs rewards that can be noised one by one: {env.message_class.noun} cannot"
+            )
         if not env.law.unit_interval:
             raise ValueError(f"{self.name} needs rewards in [0, 1], not {env.law!r}")
-        if not env.payload.named:
+        if not env.message_class.identified_senders:
             raise ValueError(f"{self.name} replaces the rewards that agents see; users of this setting take part once")
         return fields
 
@@ -57,7 +59,7 @@ class LocalBernoulli(Wrapper):
         return {**fields, "reward": Field(low=0.0, high=1.0)} if "reward" in fields else fields
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        set_rows(self, rows, _stream=env.payload.stream("add", env, rng))
+        set_rows(self, rows, _stream=env.message_class.stream("add", env, rng))
 
     def chance(self, reward: Array) -> Array:
         """Return ``P(1 | x)`` for each `reward` x, of any shape."""

@@ -63,12 +63,12 @@ class LocalLaplace(Wrapper):
     >>> import hushbandits as hb
     >>> for own in ("true", "private"):
     ...     env = hb.make_batched("CoopNetwork-v0", wrappers=[LocalLaplace(0.5, own_feedback=own)])
-    ...     print([(g.epsilon, g.alone, g.invalid_reason) for g in env.guarantees()])
+    ...     print([(g.epsilon, g.single_release, g.invalid_reason) for g in env.guarantees()])
     [(inf, False, 'the arms that an agent shows follow its exact own rewards'), (0.5, True, '')]
     [(0.5, False, '')]
     """
 
-    verbs = ("map", "add")
+    operations = ("map", "add")
     _stream: Stream
 
     def __init__(
@@ -90,7 +90,7 @@ class LocalLaplace(Wrapper):
                 said = f"{quantization_levels=} at {epsilon=}"
                 raise ValueError(f"{said} must be at most {most}: 53 bits leave gaps in wider noise")
 
-    def sends(self, fields: Fields, env: World) -> Fields:
+    def message_fields(self, fields: Fields, env: World) -> Fields:
         if "modulus" in fields:
             raise ValueError(f"{self.name} needs raw rewards, but a wrapper before it has encoded them already")
         if not env.law.unit_interval:
@@ -100,20 +100,20 @@ class LocalLaplace(Wrapper):
     def own_reward_field(self, fields: Fields, env: World) -> Fields:
         if not self._first(env) or "reward" not in fields:
             return fields
-        return {**fields, "reward": Field(low=-self.reach, high=1.0 + self.reach)}
+        return {**fields, "reward": Field(low=-self.noise_range, high=1.0 + self.noise_range)}
 
     def _first(self, env: World) -> bool:
         """Return whether noise is added before the agent sees the reward, so that all messages depend on it alone."""
-        return self.own_feedback == "private" and env.payload.named
+        return self.own_feedback == "private" and env.message_class.identified_senders
 
     @property
-    def reach(self) -> float:
+    def noise_range(self) -> float:
         """Return the largest absolute noise on a reward; the smallest or the largest uniform draw gives it."""
         ends = self._noise.onto(np.zeros(2), np.array([0.0, 1.0 - 2.0**-53]))
         return float(np.abs(ends).max())
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        set_rows(self, rows, _stream=env.payload.stream("add", env, rng))
+        set_rows(self, rows, _stream=env.message_class.stream("add", env, rng))
 
     @property
     def _noise(self) -> PointNoise:
@@ -144,7 +144,7 @@ class LocalLaplace(Wrapper):
         text, view = f"{noise} on each reported reward", "everyone but the sender"
         exact = partial(_together, self.epsilon, self.quantization_levels)
         alone = Guarantee(text, self.epsilon, 0.0, ONE_USER, view, words, "Dwork et al. 2006", run=ONCE, exact=exact)
-        if not env.payload.named:  # a user who is met once shows nothing else
+        if not env.message_class.identified_senders:  # a user who is met once shows nothing else
             return (alone,)
         inputs = "one report's reward replaced by any other in [0, 1]; a sender's reports compose additively"
         view = "everyone else: all messages, arms included"
@@ -152,5 +152,5 @@ class LocalLaplace(Wrapper):
         if self.own_feedback == "private":
             return (whole,)
         view = "everyone else: one report by itself, its arm and time taken as given"
-        released = replace(whole, view=view, alone=True, run=None)
+        released = replace(whole, view=view, single_release=True, run=None)
         return invalid(whole, "the arms that an agent shows follow its exact own rewards"), released

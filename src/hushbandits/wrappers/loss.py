@@ -21,7 +21,7 @@ class Loss(Wrapper):
         Loss probability, in [0, 1].
     """
 
-    verbs = ("drop",)
+    operations = ("drop",)
     _stream: Stream
 
     def __init__(self, rate: float = 0.1, *, name: str | None = None):
@@ -29,7 +29,7 @@ class Loss(Wrapper):
         self.rate = self.drop_prob = probability("rate", rate)
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        set_rows(self, rows, _stream=env.payload.stream("drop", env, rng))
+        set_rows(self, rows, _stream=env.message_class.stream("drop", env, rng))
 
     def send(self, message: Payload, env: World) -> Payload:
         return message.drop(self.rate, self._stream)
@@ -48,7 +48,7 @@ class VoteCorruption(Loss):
         self.xi = real("xi", xi, 0, 1, closed="low")
         super().__init__(rate=self.xi, name=name)
 
-    def sends(self, fields: Fields, env: World) -> Fields:
+    def message_fields(self, fields: Fields, env: World) -> Fields:
         require(self.name, ("vote",), fields)
         return fields
 

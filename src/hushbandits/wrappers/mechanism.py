@@ -19,7 +19,7 @@ from hushbandits.core.guarantee import ONCE, ONE_USER, Guarantee, invalid
 from hushbandits.core.random.streams import Draws, Streams
 from hushbandits.core.utils import Array, choice, real
 from hushbandits.core.wrapper import Wrapper
-from hushbandits.envs.feedback.cohort import BlockInbox, blocks
+from hushbandits.envs.feedback.users import BlockInbox, blocks
 from hushbandits.privacy import divergence, plans
 from hushbandits.privacy.ledger import Kinds, Ledger, Noises, Spent
 from hushbandits.privacy.noise import NoiseLaw, Profile
@@ -70,11 +70,11 @@ class Mechanism(Privatizer):
         A number out of its range, or `honest` below 1 where a user's noise hides it by itself or a server is trusted.
     """
 
-    verbs = ("encode", "add", "modulo")
+    operations = ("encode", "add", "modulo")
     free_hooks = ("plan",)  # what it plans is held against the law of its noise
     ledger: Ledger  # what the users of these runs spent
     _rngs: Draws
-    measures: ClassVar[Mapping[str, Metric]] = {
+    metrics_spec: ClassVar[Mapping[str, Metric]] = {
         "epsilon": Metric("ε spent on a user's one reward, at most", "amount"),
         "delta": Metric("δ spent on a user's one reward, at most", "share"),
     }
@@ -111,7 +111,7 @@ class Mechanism(Privatizer):
         """Return the parameters of a block planned for `n` users."""
         raise NotImplementedError(f"{type(self).__name__} must define plan(n)")
 
-    def sends(self, fields: Fields, env: World) -> Fields:
+    def message_fields(self, fields: Fields, env: World) -> Fields:
         return {**self._raw(fields, env), "reward": _CODE, "modulus": _CODE}
 
     def _raw(self, fields: Fields, env: World) -> Fields:
@@ -182,7 +182,7 @@ class Mechanism(Privatizer):
         self._sizes = message["reward"].planned
         self._blocks = self._numbers.by_size(self._sizes)
         g, _, modulus, bits = self._blocks
-        return self._noised(message.encode(g, self._rngs)).modulo(modulus).but(bits=bits)
+        return self._noised(message.encode(g, self._rngs)).modulo(modulus).with_fields(bits=bits)
 
     def _noised(self, message: Payload) -> Payload:
         return message if self.hidden_by == "server" else message.add(self._noises, self._rngs)

@@ -97,9 +97,9 @@ class PrivateMeans(Wrapper):
     ['count', 'mean', 'sender']
     """
 
-    spends = ("epsilon", "epsilon_delta", "epsilon_lemma", "agent_epsilon")
-    curve_metrics = ("epsilon", "epsilon_delta", "epsilon_lemma")
-    measures: ClassVar[Mapping[str, Metric]] = {
+    privacy_cost_metrics = ("epsilon", "epsilon_delta", "epsilon_lemma", "agent_epsilon")
+    logged_metrics = ("epsilon", "epsilon_delta", "epsilon_lemma")
+    metrics_spec: ClassVar[Mapping[str, Metric]] = {
         "epsilon": Metric("ε spent on one reward, at most", "amount"),
         "epsilon_delta": Metric("ε spent on one reward, at most, with δ > 0", "amount"),
         "epsilon_lemma": Metric("ε spent on one reward, by the paper's lemma", "amount"),
@@ -125,7 +125,7 @@ class PrivateMeans(Wrapper):
         self.own_feedback = choice("own_feedback", own_feedback, ("true", "private"))
         self.delta = real("delta", delta, 0, 1)
 
-    def sends(self, fields: Fields, env: World) -> Fields:
+    def message_fields(self, fields: Fields, env: World) -> Fields:
         require(self.name, ("arm", "reward"), fields)
         kept = {k: f for k, f in fields.items() if k not in ("arm", "reward")}
         shape = (env.n_arms,)
@@ -204,7 +204,7 @@ class PrivateMeans(Wrapper):
         if self.own_feedback == "true":
             view = "a receiver of one released mean by itself, its arm and time taken as given"
             first = float(each[0]) if len(each) else 0.0
-            alone = replace(whole, mechanism=noise, epsilon=first, view=view, alone=True, exact=None)
+            alone = replace(whole, mechanism=noise, epsilon=first, view=view, single_release=True, exact=None)
             return invalid(whole, "arms and counts follow exact own rewards"), alone
         strong = exact(1, max(self.delta, RESOLVED))
         return (whole, replace(whole, epsilon=strong, delta=self.delta)) if strong < pure else (whole,)

@@ -46,12 +46,12 @@ class Passage(Played):
     def channel(self, env: World) -> Channel:
         """Return a fresh channel of the env's setting."""
 
-    def sends(self, fields: Fields, env: World) -> Fields:
+    def message_fields(self, fields: Fields, env: World) -> Fields:
         self._channel = self.channel(env)
-        return self._channel.sends(fields, env)
+        return self._channel.message_fields(fields, env)
 
-    def hears(self, fields: Fields, env: World) -> Fields:
-        return self._channel.hears(fields, env)
+    def inbox_fields(self, fields: Fields, env: World) -> Fields:
+        return self._channel.inbox_fields(fields, env)
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         super().reset(env, rng, rows)
@@ -114,7 +114,7 @@ class SecAgg(Passage, SecureFunction):
         A number out of its range, a stage that is none, or a parameter of the protocol without it.
     """
 
-    verbs = ("seal",)
+    operations = ("seal",)
     _play: Cohorts
 
     def __init__(
@@ -144,7 +144,7 @@ class SecAgg(Passage, SecureFunction):
             given = {} if dropouts is None else dropouts
             self._how = Protocol(neighbours, threshold, malicious, self.min_cohort, given, insecure_seed)
             self.dropouts, self.insecure_seed = dict(given), insecure_seed
-            vars(self)["measures"] = dict(MEASURES)  # an ideal sum measures nothing
+            vars(self)["metrics_spec"] = dict(MEASURES)  # an ideal sum measures nothing
         elif (neighbours, threshold, malicious, dropouts, insecure_seed) != (None, None, False, None, True):
             asked = f"{neighbours=}, {threshold=}, {malicious=}, dropouts={shown(dropouts)}, {insecure_seed=}"
             raise ValueError(f'{self.name} takes these parameters only with protocol="bonawitz": {asked}')
@@ -156,7 +156,7 @@ class SecAgg(Passage, SecureFunction):
             raise ValueError(f"{self.name}: {what} {n} adds up to {most:.3g} {at}; a smaller grid keeps it below 2^62")
 
     def channel(self, env: World) -> Channel:
-        return cast(Channel, env.payload.sealed(self, env))
+        return cast(Channel, env.message_class.sealed(self, env))
 
     def _parties(self, rng: Streams) -> Cohorts:
         return Cohorts(self._how, rng)

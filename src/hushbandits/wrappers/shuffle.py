@@ -41,7 +41,7 @@ class Mixed(Played):
             self.protocol = choice("protocol", protocol, ("mixnet",))
             needed()
             self.n_mixes, self.insecure_seed = n_mixes, insecure_seed
-            vars(self)["measures"] = dict(MIXED)  # an ideal shuffle measures nothing
+            vars(self)["metrics_spec"] = dict(MIXED)  # an ideal shuffle measures nothing
         elif (n_mixes, insecure_seed) != (3, True):
             raise ValueError(f'{self.name} takes these only with protocol="mixnet": {n_mixes=}, {insecure_seed=}')
 
@@ -57,7 +57,7 @@ class Mixed(Played):
 class Shuffle(Mixed, Passage):
     """Shuffler: receivers get the multiset of messages and nothing else.
 
-    Network: each receiver's arrivals of a round in a uniform order, ``who`` and delays gone (so an agent that
+    Network: each receiver's arrivals of a round in a uniform order, ``active_agents`` and delays gone (so an agent that
     needs senders, such as QuACK, is refused).  Exploration: the votes of a window of activations, as counts per
     arm.  Feedback: the messages of a block of users; a pool of like users is its own shuffle.
 
@@ -92,7 +92,7 @@ class Shuffle(Mixed, Passage):
     ['arm', 'reward']
     """
 
-    verbs = ("shuffle",)
+    operations = ("shuffle",)
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Shuffle(Mixed, Passage):
         self.min_cohort = integer("min_cohort", min_cohort, 2)
 
     def channel(self, env: World) -> Channel:
-        return cast(Channel, env.payload.shuffled(self, env))
+        return cast(Channel, env.message_class.shuffled(self, env))
 
     def order(self, run: int, messages: Sequence[bytes]) -> Array:
         """Send a batch through the mixes.

@@ -97,8 +97,8 @@ class ShuffledNoise(Mechanism):
         split = 0.0 if shuffle == "pure" else plans.split_delta(self.epsilon, self.security)
         self.delta = real("delta", delta, 0, 1) if bits else split
 
-    def sends(self, fields: Fields, env: World) -> Fields:
-        fields = super().sends(fields, env)
+    def message_fields(self, fields: Fields, env: World) -> Fields:
+        fields = super().message_fields(fields, env)
         if self.shuffle == "pure":
             self._p = 1 / (2 * env.horizon)
         return fields

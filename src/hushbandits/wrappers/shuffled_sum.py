@@ -7,7 +7,7 @@ import numpy as np
 from hushbandits.core import Fields, Payload, Privatizer, SecureFunction, Streams, World, require, set_rows
 from hushbandits.core.random.names import SHARES
 from hushbandits.core.utils import Array, choice, integer
-from hushbandits.envs.feedback.cohort import Cohort, Individuals, blocks
+from hushbandits.envs.feedback.users import Cohort, Individuals, blocks
 from hushbandits.privacy.plans import SMALLEST, shares_needed, split_and_mix
 from hushbandits.secure.arithmetic import secret_shares
 from hushbandits.wrappers.mechanism import Mechanism
@@ -52,7 +52,7 @@ class ShuffledSum(Mixed, SecureFunction):
         A number out of its range, a parameter of the protocol without it, or the protocol with another `shuffle`.
     """
 
-    verbs = ("seal",)
+    operations = ("seal",)
     _rngs: list[np.random.Generator]
 
     def __init__(
@@ -73,7 +73,7 @@ class ShuffledSum(Mixed, SecureFunction):
         if protocol is not None and shuffle != "split-and-mix":
             raise ValueError(f"shuffle={shuffle!r}: with protocol={protocol!r} allowed is 'split-and-mix'")
 
-    def sends(self, fields: Fields, env: World) -> Fields:
+    def message_fields(self, fields: Fields, env: World) -> Fields:
         require(self.name, ("reward", "n", "modulus"), fields)
         if self.protocol is not None and getattr(env, "simulate_users", "") != "individual":
             raise ValueError(
@@ -112,7 +112,7 @@ class ShuffledSum(Mixed, SecureFunction):
                 total[r, i] = sum(self._mixed(r, crowd.messages(r, i), k, m).tolist()) % m
             if self._wrong and rng.random() < self._wrong:
                 total[r, i] = rng.integers(m)
-        return message.but(reward=crowd.seal(total, keep, self.name), sent=keep, bits=bits)
+        return message.with_fields(reward=crowd.seal(total, keep, self.name), sent=keep, bits=bits)
 
     def _mixed(self, run: int, messages: Array, k: int, m: int) -> Array:
         """Return k shares of each message, in the order in which they leave the mixes."""

@@ -13,12 +13,12 @@ class TidalUCB:
         self.arm = int((self.s / self.n + np.sqrt(np.log(self.n.sum() + 2) / self.n)).argmax())
         return self.arm
 
-    def speak(self, reward):
+    def compose(self, reward):
         self.n *= 0.99
         self.s *= 0.99
         self.learn(self.arm, reward)
 
-    def hear(self, messages):
+    def receive(self, messages):
         for message in messages:
             self.learn(message["arm"], message["reward"])
 

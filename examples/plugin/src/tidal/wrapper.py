@@ -11,19 +11,19 @@ from hushbandits.core import Bernoulli, set_rows
 class Coins(hb.Wrapper):
     """Replaces a reward by a fair coin with probability `rate`, otherwise by its rounding to 0 or 1 (Warner 1965)."""
 
-    verbs = ("replace", "map")
+    operations = ("replace", "map")
 
     def __init__(self, rate=0.5, *, name=None):
         super().__init__(name=name)
         self.rate = rate
 
-    def sends(self, fields, env):
+    def message_fields(self, fields, env):
         if not env.law.unit_interval:
             raise ValueError(f"{self.name} needs rewards in [0, 1], not {env.law!r}")
         return {**fields, "reward": hb.Field(low=0, high=1)}
 
     def reset(self, env, rng, rows=None):
-        set_rows(self, rows, _stream=env.payload.stream("replace", env, rng))
+        set_rows(self, rows, _stream=env.message_class.stream("replace", env, rng))
 
     def send(self, message, env):
         coins = message.replace(self.rate, Bernoulli(), 0.5, self._stream)
@@ -39,6 +39,6 @@ class Coins(hb.Wrapper):
                 view="everyone else: one report by itself, its arm and time taken as given",
                 assumptions=("seeded coins are a simulation",),
                 source="Warner 1965",
-                alone=True,
+                single_release=True,
             ),
         )

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushbandits.bench.declare.catalog import bounds
-from hushbandits.bench.declare.spec import Experiment, Figure
-from hushbandits.bench.declare.vocabulary import symbol, words
-from hushbandits.bench.judge.stats import INTERVALS
 from hushbandits.bench.report.series import Series, figures, panelled, series
 from hushbandits.bench.runner.configuration import Configuration
+from hushbandits.bench.spec.catalog import bounds
+from hushbandits.bench.spec.experiment import Experiment, Figure
+from hushbandits.bench.spec.vocabulary import symbol, words
+from hushbandits.bench.stats.descriptive import INTERVALS
 from hushbandits.core import Array, Params
 from hushbandits.core.metric import Metric
 from hushbandits.core.utils import extra
@@ -65,13 +65,13 @@ class Panel:
     @property
     def measure(self) -> Metric:
         """Return the quantity shown."""
-        return self.lines[0].lines[0].measures[self.figure.y]
+        return self.lines[0].lines[0].metrics_spec[self.figure.y]
 
     @property
     def over(self) -> Metric | None:
         """Return the quantity along x, if that is a metric."""
         line = self.lines[0].lines[0]
-        return None if self.figure.x in ("time", "runs", *line.cell.point) else line.measures[self.figure.x]
+        return None if self.figure.x in ("time", "runs", *line.cell.point) else line.metrics_spec[self.figure.x]
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ def panels(
     """
     trusted = bounds() if trusted is None else trusted
     id = experiment.env.name
-    time = str(getattr(ENVS[id].load(), "clock", "time")) if id in ENVS else "time"
+    time = str(getattr(ENVS[id].load(), "time_unit", "time")) if id in ENVS else "time"
     asked = panelled(experiment, wanted) if wanted else figures(lines, experiment)
     found = ((f, series(lines, f, trusted)) for f in asked)
     return [Panel(f, all[:_MOST], max(0, len(all) - _MOST), experiment.runs, time) for f, all in found if all]

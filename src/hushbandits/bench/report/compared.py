@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hushbandits.bench.declare.vocabulary import smaller_is_better
-from hushbandits.bench.judge.pairs import Compared
 from hushbandits.bench.report.tables import interval, number
 from hushbandits.bench.runner.configuration import Configuration
+from hushbandits.bench.spec.vocabulary import smaller_is_better
+from hushbandits.bench.stats.pairs import Compared
 
 __all__ = ["heads", "notes", "rows"]
 

@@ -12,11 +12,11 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hushbandits.bench.declare.parts import plain_name
-from hushbandits.bench.declare.spec import Experiment, Figure
 from hushbandits.bench.report.axes import MUTED, Panel, draw, finish, panels, short, style, wrapped
 from hushbandits.bench.report.ours import MAKER
 from hushbandits.bench.runner.configuration import Configuration
+from hushbandits.bench.spec.experiment import Experiment, Figure
+from hushbandits.bench.spec.parts import plain_name
 from hushbandits.core import Params
 from hushbandits.core.utils import extra
 from hushbandits.core.utils.files import replacing

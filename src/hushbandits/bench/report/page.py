@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from hushbandits.bench.declare.canonical import plain
-from hushbandits.bench.declare.catalog import bounds
-from hushbandits.bench.declare.claim import ORIGINS
-from hushbandits.bench.declare.spec import Experiment
-from hushbandits.bench.declare.vocabulary import place, symbol
-from hushbandits.bench.judge.intervals import RAREST
-from hushbandits.bench.judge.pairs import comparisons
-from hushbandits.bench.judge.verdicts import ALPHA, judge, sentence, tally, together
 from hushbandits.bench.report import compared
 from hushbandits.bench.report.figures import inline
 from hushbandits.bench.report.series import figures
 from hushbandits.bench.report.tables import Value, columns, summaries, written
 from hushbandits.bench.runner.configuration import Configuration, configurations, noted
 from hushbandits.bench.runner.store import Store
+from hushbandits.bench.spec.canonical import plain
+from hushbandits.bench.spec.catalog import bounds
+from hushbandits.bench.spec.claim import ORIGINS
+from hushbandits.bench.spec.experiment import Experiment
+from hushbandits.bench.spec.vocabulary import place, symbol
+from hushbandits.bench.stats.intervals import RAREST
+from hushbandits.bench.stats.pairs import comparisons
+from hushbandits.bench.stats.verdicts import ALPHA, judge, sentence, tally, together
 from hushbandits.core.utils.files import replacing
 from hushbandits.guarantee_table import HEADS
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.bench.declare.canonical import canonical
-from hushbandits.bench.declare.spec import Cell, Experiment, Figure
-from hushbandits.bench.declare.vocabulary import symbol
-from hushbandits.bench.judge.stats import quantile_band, summary
 from hushbandits.bench.runner.configuration import Configuration
+from hushbandits.bench.spec.canonical import canonical
+from hushbandits.bench.spec.experiment import Cell, Experiment, Figure
+from hushbandits.bench.spec.vocabulary import symbol
+from hushbandits.bench.stats.descriptive import quantile_band, summary
 from hushbandits.core import Array
 from hushbandits.core.metric import Metric
 from hushbandits.core.utils import imported, words
@@ -113,7 +113,7 @@ def _curve(figure: Figure, label: str, line: Configuration, trusted: Collection[
     times, values = times[late], values[:, late]
     scale = times if figure.per_time else np.ones_like(times)
     bounds = {name: y / scale for name, y in _theory(figure, [line.cell], [times], trusted).items()}
-    drawn = _summaries((values / scale).T, figure, line.measures[figure.y])
+    drawn = _summaries((values / scale).T, figure, line.metrics_spec[figure.y])
     return Series(label, [line], times, *drawn, bounds=bounds)
 
 
@@ -132,7 +132,7 @@ def _points(
     x: Any = np.empty(0)
     if not lines:
         return Series(label, lines, x, x, x, x)
-    measures, columns = lines[0].measures, [line.final(figure.y) for line in lines]
+    measures, columns = lines[0].metrics_spec, [line.final(figure.y) for line in lines]
     more: dict[str, Any] = {}
     if front:
         at = replace(figure, per_time=False)

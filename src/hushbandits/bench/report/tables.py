@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hushbandits.bench.declare.spec import Cell, Experiment
-from hushbandits.bench.declare.vocabulary import symbol
-from hushbandits.bench.judge.stats import Interval, summary
 from hushbandits.bench.report.terminal import escape, print_table
 from hushbandits.bench.runner.configuration import Configuration, configurations
 from hushbandits.bench.runner.store import Store
+from hushbandits.bench.spec.experiment import Cell, Experiment
+from hushbandits.bench.spec.vocabulary import symbol
+from hushbandits.bench.stats.descriptive import Interval, summary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,7 @@ def summaries(lines: Iterable[Configuration], metrics: Sequence[str] = ()) -> It
     """Summarise every line that has runs, metric by metric; default: all of its metrics."""
     for line in lines:
         for name in metrics or line.metrics():
-            x, kind = line.final(name), line.measures[name]
+            x, kind = line.final(name), line.metrics_spec[name]
             if len(x):
                 found = [summary(x, kind, statistic) for statistic in (("mean",) if kind.rate else ("mean", "median"))]
                 numbers = [value for one in found for value in (one.centre, one.interval)]

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hushbandits.bench.declare.parts import Use
-from hushbandits.bench.declare.spec import Cell
-from hushbandits.bench.declare.vocabulary import agree
 from hushbandits.bench.runner.errors import RunError
+from hushbandits.bench.spec.experiment import Cell
+from hushbandits.bench.spec.parts import Component
+from hushbandits.bench.spec.vocabulary import agree
 from hushbandits.core import Array, Params, Seeds, integer
 from hushbandits.core.env import Env
 from hushbandits.core.env_view import EnvView
@@ -73,7 +73,7 @@ def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> Sequence[int]:
     for point in listed:
         if horizon is not None and point > horizon:
             raise ValueError(
-                f"checkpoints: {point} lies beyond the horizon of {horizon} {env.clock}: no run gets there"
+                f"checkpoints: {point} lies beyond the horizon of {horizon} {env.time_unit}: no run gets there"
             )
     return listed
 
@@ -119,7 +119,7 @@ def play_batch(
     """
     built, team = prepare(env, agent, len(seeds), env_params, params, wrappers)
     points = sampled(checkpoints, built)
-    curves = built.curve_metrics if points else ()
+    curves = built.logged_metrics if points else ()
     asked = team.runs_at_once(EnvView(built))
     most = len(seeds) if asked is None else integer(f"runs_at_once of {team.name}", asked, 1)
     if most >= len(seeds):
@@ -141,7 +141,7 @@ class Task:
     key, label : str
         Key and label of the cell.
     env, agent, wrappers, env_params, params, checkpoints
-        As in `play_batch`; a wrapper may also be a `Use`.
+        As in `play_batch`; a wrapper may also be a `Component`.
     seed_text : str
         Text that enters the run seeds besides `seed` and the run's number.
     seed : int
@@ -154,7 +154,7 @@ class Task:
     label: str
     env: AnyEnv
     agent: AnyAgent | Team
-    wrappers: Sequence[AnyWrapper | Use]
+    wrappers: Sequence[AnyWrapper | Component]
     env_params: Params
     params: Params
     checkpoints: int | Sequence[int] | None
@@ -172,7 +172,7 @@ class Task:
 
     def play(self) -> Played:
         """Play the batch in this process."""
-        wrappers = [make_wrapper(w.name, **w.params) if isinstance(w, Use) else w for w in self.wrappers]
+        wrappers = [make_wrapper(w.name, **w.params) if isinstance(w, Component) else w for w in self.wrappers]
         drawn = spawn_seeds(self.seed, len(self.runs), self.runs[0], self.seed_text)
         return play_batch(self.env, self.agent, drawn, self.env_params, self.params, wrappers, self.checkpoints)
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
 from typing import NamedTuple
 
-from hushbandits.bench.declare.canonical import canonical
-from hushbandits.bench.declare.points import check_claims, check_declared
-from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.runner.batch import prepare, sampled
 from hushbandits.bench.runner.plan import BATCH
+from hushbandits.bench.spec.canonical import canonical
+from hushbandits.bench.spec.experiment import Cell, Experiment
+from hushbandits.bench.spec.points import check_claims, check_declared
 from hushbandits.core import affordable, integer
 from hushbandits.core.metric import Metric, gathered
 from hushbandits.core.rollout import begin, measured
@@ -37,7 +37,7 @@ class Instance(NamedTuple):
 
     finals: frozenset[str]
     curves: frozenset[str]
-    measures: dict[str, Metric]
+    metrics_spec: dict[str, Metric]
     privacy: list[list[str]]
 
 
@@ -46,10 +46,10 @@ class Instances:
 
     Examples
     --------
-    >>> from hushbandits.bench.declare.spec import Use
-    >>> tiny = Experiment(name="tiny", title="Tiny", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")])
+    >>> from hushbandits.bench.spec.experiment import Component
+    >>> tiny = Experiment(name="tiny", title="Tiny", env=Component("CoopNetwork-v0"), agents=[Component("UCB1")])
     >>> found = Instances([tiny]).of(tiny.cells()[0])
-    >>> found.measures["messages"].nature, "regret" in found.finals, [row[0] for row in found.privacy]
+    >>> found.metrics_spec["messages"].nature, "regret" in found.finals, [row[0] for row in found.privacy]
     ('count', True, ['nobody'])
     """
 
@@ -73,9 +73,9 @@ class Instances:
             self._built[cell.key] = self._build(cell)
         return self._built[cell.key]
 
-    def measures(self, cell: Cell) -> Mapping[str, Metric]:
+    def metrics_spec(self, cell: Cell) -> Mapping[str, Metric]:
         """Return the metric specifications of a cell; each combination of env, agent and wrappers is built once."""
-        return (self._kinds.get(_kind(cell)) or self.of(cell)).measures
+        return (self._kinds.get(_kind(cell)) or self.of(cell)).metrics_spec
 
     def _build(self, cell: Cell) -> Instance:
         wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
@@ -92,7 +92,7 @@ class Instances:
             measures = gathered(env, team)
             begin(env, team, 0)
             finals = frozenset(measured(env, team, env.metrics()))
-            self._kinds[kind] = Instance(finals, frozenset(env.curve_metrics), measures, [])
+            self._kinds[kind] = Instance(finals, frozenset(env.logged_metrics), measures, [])
         return self._kinds[kind]._replace(privacy=privacy)
 
 
@@ -105,7 +105,7 @@ def _kind(cell: Cell) -> tuple[str, ...]:
 def joined(experiment: str, instances: Iterable[Instance]) -> dict[str, Metric]:
     """Return the metric specifications of an experiment; ``ValueError`` if its parts disagree."""
     found: dict[str, Metric] = {}
-    for name, measure in (item for instance in instances for item in instance.measures.items()):
+    for name, measure in (item for instance in instances for item in instance.metrics_spec.items()):
         if (other := found.setdefault(name, measure)).nature != measure.nature:
             raise ValueError(
                 f"{experiment}: metric {name!r} is declared as {measure.nature} and as {other.nature}; rename one"

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures, Store
+from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.core import Array, Params, shown
 from hushbandits.core.metric import Metric
 from hushbandits.guarantee_table import PrivacyReport
@@ -41,7 +41,7 @@ class Configuration:
     cell: Cell
     label: str
     source: Runs | Callable[[], Runs]
-    measures: Mapping[str, Metric] = field(default_factory=Measures)
+    metrics_spec: Mapping[str, Metric] = field(default_factory=Measures)
     seed: int | None = None
     seed_source: tuple[int, str] | None = None
     env: tuple[str, Params] | None = None
@@ -87,7 +87,7 @@ def configurations(store: Store, experiment: Experiment, cells: Iterable[Cell] |
     """Load the configurations of an experiment from a folder, at each point of its sweep, or those of some cells."""
     return [
         Configuration(
-            cell, cell.line, partial(store.rows.runs, cell.key, experiment.runs), store.measures(cell), store.seed,
+            cell, cell.line, partial(store.rows.runs, cell.key, experiment.runs), store.metrics_spec(cell), store.seed,
             env=(cell.env.name, cell.env.params),
         )
         for cell in (experiment.cells() if cells is None else cells)

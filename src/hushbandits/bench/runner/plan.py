@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.runner.batch import Task
 from hushbandits.bench.runner.store import Store
+from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.core import shown
 
 __all__ = ["Shard", "batches", "missing", "parse_shard"]
@@ -48,8 +48,8 @@ def batches(experiments: Sequence[Experiment], shard: Shard = (1, 1)) -> list[tu
 
     Examples
     --------
-    >>> from hushbandits.bench.declare.spec import Use
-    >>> one = Experiment(name="one", title="One", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")], runs=23)
+    >>> from hushbandits.bench.spec.experiment import Component
+    >>> one = Experiment(name="one", title="One", env=Component("CoopNetwork-v0"), agents=[Component("UCB1")], runs=23)
     >>> [runs for _, runs in batches([one])], [runs for _, runs in batches([one], (2, 2))]
     ([range(0, 10), range(10, 20), range(20, 23)], [range(10, 20)])
     """

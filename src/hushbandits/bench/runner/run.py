@@ -13,8 +13,6 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from hushbandits.bench.declare.points import check_claims
-from hushbandits.bench.declare.spec import Cell, Experiment
 from hushbandits.bench.runner.batch import Failed, Reply, Task
 from hushbandits.bench.runner.check import Instances, afford, check
 from hushbandits.bench.runner.errors import StoreError
@@ -25,6 +23,8 @@ from hushbandits.bench.runner.progress import Bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.sources import source_digests, used
 from hushbandits.bench.runner.store import Store
+from hushbandits.bench.spec.experiment import Cell, Experiment
+from hushbandits.bench.spec.points import check_claims
 from hushbandits.core import Params, integer
 from hushbandits.core.utils import reach, source_digest
 
@@ -150,7 +150,7 @@ def _written(store: Store, replies: Iterable[tuple[Task, Reply]], instances: Ins
                 store.fail(cell, task.runs, reply.error)
                 failures.append(Failure(cell, task.runs, task.seed, reply.error))
             else:
-                store.add(cell, Runs.of(task.runs, *reply), instances.measures(cell))
+                store.add(cell, Runs.of(task.runs, *reply), instances.metrics_spec(cell))
             bar.advance(len(task.runs))
     finally:
         store.flush()

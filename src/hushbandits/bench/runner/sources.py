@@ -13,10 +13,10 @@ from pathlib import Path
 
 import cloudpickle
 
-from hushbandits.bench.declare.parts import Use
-from hushbandits.bench.declare.spec import Experiment
 from hushbandits.bench.runner.batch import Task
 from hushbandits.bench.runner.rows import digest_of
+from hushbandits.bench.spec.experiment import Experiment
+from hushbandits.bench.spec.parts import Component
 from hushbandits.core.utils import imported, reach
 from hushbandits.policies.registry import POLICIES
 from hushbandits.registry import AGENTS, ENVS, WRAPPERS, own_entries
@@ -29,14 +29,14 @@ def used(*values: object) -> set[str]:
 
     Examples
     --------
-    >>> sorted(used(Use("LTR-v0", path="rows.txt"), [Use("mine:Agent", graph={"mine:Law": {"p": 1}})]))
+    >>> sorted(used(Component("LTR-v0", path="rows.txt"), [Component("mine:Agent", graph={"mine:Law": {"p": 1}})]))
     ['LTR-v0', 'graph', 'mine:Agent', 'mine:Law', 'p', 'path', 'rows.txt']
     """
     found: set[str] = set()
     for value in values:
         if isinstance(value, str):
             found |= {value, *(ENVS[value].wrappers if value in ENVS else ())}
-        elif isinstance(value, Use):
+        elif isinstance(value, Component):
             found |= used(value.name, value.on, value.params)
         elif isinstance(value, Mapping):
             found |= used(*value.keys(), *value.values())
@@ -67,7 +67,7 @@ def source_digests(experiments: Sequence[Experiment]) -> dict[str, str]:
 
     Examples
     --------
-    >>> source_digests([Experiment(name="x", title="x", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")])])
+    >>> source_digests([Experiment(name="x", title="x", env=Component("CoopNetwork-v0"), agents=[Component("UCB1")])])
     {}
     """
     reach(os.getcwd())
@@ -123,7 +123,9 @@ def sent(tasks: Sequence[Task]) -> Iterator[bytes]:
     parts = [part for task in tasks for part in (task.env, task.agent, *task.wrappers)]
     words = used(parts, [[task.env_params, task.params] for task in tasks])
     entries = [*map(_entry, words), *(spec.entry for own in own_entries() for spec in own.values())]
-    objects = [part if isinstance(part, type) else type(part) for part in parts if not isinstance(part, (str, Use))]
+    objects = [
+        part if isinstance(part, type) else type(part) for part in parts if not isinstance(part, (str, Component))
+    ]
     homes = set(filter(None, map(_home, [*entries, *objects])))
     for word in filter(_home, words):
         with contextlib.suppress(ValueError):  # a word with a colon may name nothing

@@ -9,11 +9,11 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from hushbandits.bench.declare.canonical import canonical
-from hushbandits.bench.declare.spec import Cell, Experiment
-from hushbandits.bench.declare.vocabulary import shipped
 from hushbandits.bench.runner.errors import StoreError, unwritable
 from hushbandits.bench.runner.rows import Columns, Rows, Runs, decoded, digest_of, encoded
+from hushbandits.bench.spec.canonical import canonical
+from hushbandits.bench.spec.experiment import Cell, Experiment
+from hushbandits.bench.spec.vocabulary import shipped
 from hushbandits.core import Array, Params, shown
 from hushbandits.core.metric import Metric
 from hushbandits.core.utils.files import PART, replacing
@@ -138,7 +138,7 @@ class Store:
         found = self.rows.numbers(cell.key)
         return found if runs is None else found[found < runs]
 
-    def measures(self, cell: Cell) -> Mapping[str, Metric]:
+    def metrics_spec(self, cell: Cell) -> Mapping[str, Metric]:
         """Return the metric specifications of a cell from its files; without rows, the built-in ones."""
         return self._read[1].get(cell.key) or Measures()
 

@@ -7,6 +7,7 @@ import math
 import numbers
 import os
 from collections.abc import Collection, Iterable, Mapping
+from itertools import repeat
 
 import numpy as np
 
@@ -249,4 +250,6 @@ def affordable(what: str, size: float) -> None:
 
 def names_all(value: object, kind: type) -> bool:
     """Return whether `value` maps names to instances of `kind`."""
-    return isinstance(value, Mapping) and all(isinstance(k, str) and isinstance(v, kind) for k, v in value.items())
+    if not isinstance(value, Mapping) or not all(map(isinstance, value, repeat(str))):
+        return False
+    return all(map(isinstance, value.values(), repeat(kind)))

@@ -9,8 +9,8 @@ import numpy as np
 
 from hushbandits.core import Adjacency, Array, Guarantee, Inbox, Metric, Streams, handed
 from hushbandits.core.random.names import RECOMMENDATION
+from hushbandits.envs.exploration.ballot import VoteState, judged
 from hushbandits.envs.exploration.observer import named_rows
-from hushbandits.envs.exploration.votes import VoteState, judged
 
 
 class GlobalSet(Inbox):

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hushbandits.best_arm.elimination import confidence_under_loss
 from hushbandits.core import Array, Env, Field, Fields, Guarantee, Message, Streams, Team, Wrapper, affordable, require
 from hushbandits.core.payload import Payload
 from hushbandits.core.random.names import ACTIVATION, REWARD
@@ -17,14 +18,13 @@ from hushbandits.core.random.rewards import Law, UniformMeans
 from hushbandits.core.random.streams import LONGEST, Uniforms
 from hushbandits.core.rows import set_rows
 from hushbandits.core.utils import choice, count, flag, real
-from hushbandits.envs.exploration import coordinator, votes
+from hushbandits.envs.exploration import ballot, coordinator
+from hushbandits.envs.exploration.ballot import STOPS, Outcomes, VoteState
 from hushbandits.envs.exploration.coordinator import GlobalSet
-from hushbandits.envs.exploration.ending import admit, check_end, check_loss
 from hushbandits.envs.exploration.payload import Votes
 from hushbandits.envs.exploration.problems import agent_weights, check_confidence, problem_arms, vote_threshold
 from hushbandits.envs.exploration.task import ExplorationTask
-from hushbandits.envs.exploration.votes import STOPS, Outcomes, VoteState
-from hushbandits.routines.elimination import confidence_under_loss
+from hushbandits.envs.exploration.termination import admit, check_end, check_loss
 
 
 class Exploration(Env):
@@ -116,25 +116,27 @@ class Exploration(Env):
     --------
     >>> env = Exploration(n_agents=8)
     >>> obs = env.reset(0)
-    >>> obs.who.shape, int(env.threshold)
+    >>> obs.active_agents.shape, int(env.threshold)
     ((1, 1), 4)
     """
 
     setting = "exploration"
-    clock = "rounds"
-    curve_metrics: tuple[str, ...] = ("arms", "messages")
-    measures = coordinator.MEASURES
-    payload = Votes
+    time_unit = "rounds"
+    logged_metrics: tuple[str, ...] = ("arms", "messages")
+    metrics_spec = coordinator.MEASURES
+    message_class = Votes
     #: The horizon is not among them: learners need one even where experiments have none.
     seed_fields: ClassVar[Mapping[str, str]] = {
         **{name: name for name in ("problem", "n_agents", "n_arms", "means", "rewards", "permute_arms", "drift")},
         "agent_distribution": "agent_distribution", "n_change_points": "n_change_points",
     }  # fmt: skip
     fixed_length = False
-    public = ("threshold", "votes_needed", "vote_rule", "delta", "beta", "xi", "termination_by", "inactive_agents",
-              "termination", "one_arm_per_step", "tolerance", "allow_vote_resets")  # fmt: skip
-    settings = ("eta", "require_confidence", "vote_cost", "round_cost")
-    learner = ExplorationTask
+    agent_visible = (
+        "threshold", "votes_needed", "vote_rule", "delta", "beta", "xi", "termination_by", "inactive_agents",
+        "termination", "one_arm_per_step", "tolerance", "allow_vote_resets",
+    )  # fmt: skip
+    agent_visible_params = ("eta", "require_confidence", "vote_cost", "round_cost")
+    rl_task = ExplorationTask
     book: VoteState  # the state of the vote: phases and episodes write here
     _reward_stream: Uniforms
     _left: Array  # votes sent, if a wrapper sums them; otherwise these are the votes counted
@@ -187,7 +189,7 @@ class Exploration(Env):
         check_end(self)
         if self.termination == "horizon":
             self.fixed_length = True
-            self.curve_metrics = ("regret", *type(self).curve_metrics)
+            self.logged_metrics = ("regret", *type(self).logged_metrics)
         super().__init__(
             n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, extra_fields=extra_fields, fields=fields, runs=runs
         )
@@ -222,7 +224,7 @@ class Exploration(Env):
 
     def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Array:
         """Return every arm in 𝒦, or one of them if an activation pulls one arm."""
-        arms = self.book.active[:, None] & self.book.live[:, None, None]
+        arms = self.book.active[:, None] & self.book.running[:, None, None]
         if self.one_arm_per_step:
             for row, rng in zip(arms[:, 0], rngs, strict=True):
                 left = np.flatnonzero(row)
@@ -253,11 +255,11 @@ class Exploration(Env):
         if self._sums_votes:
             set_rows(self, rows, _left=np.zeros((n, self.n_agents, k), bool))
         if rows is None:
-            self.book = votes.open_votes(self, n)
+            self.book = ballot.open_votes(self, n)
             #: (R, K) votes that have arrived, and (R, N) agents that are still drawn.
             self.votes, self.pool = self.book.votes, self.book.pool
-            self._who = self.book.who  # between the phases the agent that pulled, otherwise the next one
-        votes.open_rows(np.arange(n) if rows is None else rows, first, self.book)
+            self._who = self.book.active_agents  # between the phases the agent that pulled, otherwise the next one
+        ballot.open_rows(np.arange(n) if rows is None else rows, first, self.book)
 
     @property
     def locations(self) -> Array:
@@ -280,11 +282,11 @@ class Exploration(Env):
         # One step per activation, pulled or not: an episode can read blocks.
         uniforms, turns, book = self._reward_stream.next(), self._turn_stream.next(), self.book
         stand = self.arms.look(book.rounds)
-        pulls = action[:, 0] & book.live[:, None]
+        pulls = action[:, 0] & book.running[:, None]
         reward = np.where(pulls, self.law.quantile(uniforms, stand.location), np.nan)
         # The next agent is drawn here, so that it learns that it is next before it must act.
-        self._who = book.who.copy()
-        votes.pull_rows(pulls, stand.gap, turns, book)
+        self._who = book.active_agents.copy()
+        ballot.pull_rows(pulls, stand.gap, turns, book)
         return reward[:, None]  # NaN where an arm was not pulled
 
     def _report(self) -> dict[str, Array]:
@@ -292,7 +294,7 @@ class Exploration(Env):
         return {"vote": np.zeros((self.runs, 1, self.n_arms), bool), **reset}
 
     def _spoken(self, message: Message) -> None:
-        votes.cast_rows(message["vote"][:, 0], self._who, self.book)
+        ballot.cast_rows(message["vote"][:, 0], self._who, self.book)
 
     def _passing(self, message: Message) -> None:
         # The votes sent are those that pass the last wrapper that sees single votes.
@@ -301,35 +303,35 @@ class Exploration(Env):
 
     def _transport(self, message: Payload) -> GlobalSet:
         book, read = self.book, self.book.active.copy()
-        heard = book.live & message["sent"][:, 0]
+        heard = book.running & message["sent"][:, 0]
         if not self._sums_votes:
-            votes.count_rows(self._leaving_votes, heard, self._who, book)
+            ballot.count_rows(self._leaving_votes, heard, self._who, book)
         else:
-            votes.add_rows(self._leaving_votes, heard, self._who, self._left, message["tally"][:, 0], book)
+            ballot.add_rows(self._leaving_votes, heard, self._who, self._left, message["tally"][:, 0], book)
         answer = {}
         if self.allow_vote_resets:
             answer["reset"] = message["reset"][:, 0] & heard
             book.messages[:] += book.vote_cost * answer["reset"]
             for r in np.flatnonzero(answer["reset"]):
-                votes.clear(book, int(r))
+                ballot.clear(book, int(r))
                 if self._sums_votes:
                     self._left[r] = False
-        votes.close_rows(self._who, read, book)
-        self._who = book.who
+        ballot.close_rows(self._who, read, book)
+        self._who = book.active_agents
         return GlobalSet(active=book.active.copy(), **answer)
 
     # attrgetter is fast: every phase reads these.
     t: Array = property(attrgetter("book.rounds"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]
-    live: Array = property(attrgetter("book.live"), doc="``(R,)`` bool: runs that are not over.")  # type: ignore[assignment]
+    running: Array = property(attrgetter("book.running"), doc="``(R,)`` bool: runs that are not over.")  # type: ignore[assignment]
 
     @property
-    def who(self) -> Array:
+    def active_agents(self) -> Array:
         return self._who[:, None]
 
     @property
     def upcoming(self) -> Array:
-        """Agent that acts in the next phase 1, ``(R,)``; between the phases `who` is the agent that votes."""
-        return self.book.who
+        """Agent that acts in the next phase 1, ``(R,)``; between the phases `active_agents` is the agent that votes."""
+        return self.book.active_agents
 
     @property
     def deserted(self) -> Array:
@@ -354,7 +356,7 @@ class Exploration(Env):
         """Context in which compiled code plays; if it fails, only a reset restores the env."""
         self._phase = "broken"
         yield
-        self._phase = "pull" if self.live.any() else "over"
+        self._phase = "pull" if self.running.any() else "over"
 
     def outcomes(self, r: int, size: int) -> Outcomes:
         """Return outcomes of the next `size` activations of run r; arms move only if each activation is a round."""
@@ -383,7 +385,7 @@ class Exploration(Env):
     @property
     def correct(self) -> Array:
         """Runs in which every deciding party now holds a correct arm, ``(R,)`` bool."""
-        return votes.judged(self.book, self.right, self.termination_by == "everyone")[0]
+        return ballot.judged(self.book, self.right, self.termination_by == "everyone")[0]
 
     def _metrics(self) -> dict[str, Array]:
         """Return the metrics of the vote, and ``regret`` if the run stops at the horizon, each ``(R,)``."""

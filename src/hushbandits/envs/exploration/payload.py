@@ -44,7 +44,7 @@ class VoteWindow(Channel):
     _pending: Array
     _seen: Array
 
-    def sends(self, fields: Fields, env: World) -> Fields:
+    def message_fields(self, fields: Fields, env: World) -> Fields:
         """Return the fields of the output: a sum of votes per arm."""
         require(self._owner, ("vote",), fields)
         return {"tally": Field((env.n_arms,), "i8", low=0, high=env.n_agents)}
@@ -60,12 +60,12 @@ class VoteWindow(Channel):
 
     def send(self, message: Payload, env: World) -> Payload:
         """Add the round's votes to the window; return ``(R, 1, K)`` sums of windows that close, otherwise 0."""
-        seat = self._runs, env.who[:, 0]
-        vote = message["vote"][:, 0] & (message["sent"][:, 0] & env.live)[:, None]
+        seat = self._runs, env.active_agents[:, 0]
+        vote = message["vote"][:, 0] & (message["sent"][:, 0] & env.running)[:, None]
         self._take(seat, vote & ~self._cast[seat])
         self._cast[seat] |= vote
-        self._cohort[seat] |= env.live
-        self._seen += env.live
+        self._cohort[seat] |= env.running
+        self._seen += env.running
         due = (self._seen >= self.batch_window) | env.deserted
         opened = due & (self._cohort.sum(1) >= self.min_cohort)
         sums = self._open(opened, env)
@@ -107,7 +107,7 @@ class PlayedWindow(VoteWindow):
 
     def _open(self, opened: Array, env: World) -> Array:
         sums = np.zeros((len(opened), env.n_arms), np.int64)
-        for r in np.flatnonzero(opened & env.live).tolist():
+        for r in np.flatnonzero(opened & env.running).tolist():
             agents = np.flatnonzero(self._cohort[r])
             sums[r], present = self._by.add_up(r, self._fresh[r, agents].astype(np.int64), env.n_agents + 1)
             self._fresh[r, agents[present]] = False
@@ -128,7 +128,7 @@ class Votes(Payload):
     """
 
     noun = "votes"
-    verbs: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(("drop", "shuffle", "seal"), ("vote",))
+    operations: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(("drop", "shuffle", "seal"), ("vote",))
 
     @classmethod
     def stream(cls, verb: str, env: World, rng: Streams) -> Array:
@@ -142,7 +142,7 @@ class Votes(Payload):
         for r in np.flatnonzero(vote.any((1, 2))):  # only agents that vote can lose votes
             fill(stream, r, u)
             vote[r, 0] &= u >= rate
-        return self.but(vote=vote)
+        return self.with_fields(vote=vote)
 
     @classmethod
     def shuffled(cls, by: Shuffling, env: World) -> Channel:

@@ -31,7 +31,7 @@ class VotePicture(Picture):
         return [
             f"global set {few}, {rule}",
             f"votes per arm {self.listed(core.votes[0])}",
-            f"agent_{core.upcoming[0]} acts next; {act}" if core.live[0] else act,
+            f"agent_{core.upcoming[0]} acts next; {act}" if core.running[0] else act,
         ]
 
     def draw(self, figure: Figure) -> None:
@@ -41,7 +41,7 @@ class VotePicture(Picture):
         left.set_title("agents", fontsize=9)
         left.locator_params(axis="x", nbins=8, integer=True)
         left.tick_params(labelsize=8)
-        if core.live[0]:
+        if core.running[0]:
             left.scatter(core.upcoming, [core.n_arms - 0.4], marker="^", s=36, color="black", clip_on=False, zorder=5)
         colour = np.where(core.book.active[0], IN, OUT)
         self.bars(right, core.votes[0], colour, "votes")
@@ -55,7 +55,7 @@ class VotePicture(Picture):
             figure,
             "left, dark: a vote that this agent has cast; blue: its pulls so far, the more the darker",
             "grey column: it acts no more" if not core.pool[0].all() else "",
-            "triangle: acts next" if core.live[0] else "",
+            "triangle: acts next" if core.running[0] else "",
             "right, blue: in the global set; grey: voted out" if self._judged else "everyone decides alone",
             f"dashed: votes that remove an arm ({core.votes_needed})" if self._judged else "",
             "★ best arm",

@@ -11,8 +11,8 @@ from gymnasium import spaces
 
 from hushbandits.core import Array, Coding, Message, Observation, Part, World, jit
 from hushbandits.core.task import show
+from hushbandits.envs.exploration.ballot import decided
 from hushbandits.envs.exploration.render import VotePicture
-from hushbandits.envs.exploration.votes import decided
 
 
 class ExplorationTask(VotePicture):
@@ -120,22 +120,22 @@ class ExplorationTask(VotePicture):
     def arms(self, action: Array) -> Array:
         """Return the acting agent's set of arms."""
         core = self.core
-        asked = action[self._runs[:, None], self.obs.who, : -core.n_arms]
+        asked = action[self._runs[:, None], self.obs.active_agents, : -core.n_arms]
         return asked == np.arange(core.n_arms) if core.one_arm_per_step else asked.astype(bool)
 
     def pulled(self, obs: Observation) -> None:
         """Add the rewards of the pulls to the observation."""
         columns = [self.layout[part].start for part in ("own_mean", "own_width", "time")]
         over = obs.t / (self.core.horizon or math.inf)
-        _count_set(obs.who, obs.reward, over, self.pulls, self.sums, self.observations, *columns)
+        _count_set(obs.active_agents, obs.reward, over, self.pulls, self.sums, self.observations, *columns)
 
     def earned(self, before: Observation) -> Array:
         """Return the cost of the round for every agent."""
         return np.full(self._seats.shape, ((before.t - self.obs.t) / self.core.horizon)[:, None])
 
     def words(self, action: Array) -> Message | None:
-        core, seat = self.core, (self._runs[:, None], self.obs.who)
-        vote = action[seat][..., -core.n_arms :].astype(bool) & self.obs.live[:, None, None]
+        core, seat = self.core, (self._runs[:, None], self.obs.active_agents)
+        vote = action[seat][..., -core.n_arms :].astype(bool) & self.obs.running[:, None, None]
         if not vote.any():
             return None
         cast = (*seat, self.layout["own_votes"])
@@ -157,7 +157,7 @@ class ExplorationTask(VotePicture):
 
     def show_turn(self, pull: bool, talk: bool) -> None:
         columns = self.layout["acts"].start, self.layout["speaks"].start
-        _show_due(self.obs.who, np.array([pull, talk]), self.observations, *columns)
+        _show_due(self.obs.active_agents, np.array([pull, talk]), self.observations, *columns)
 
 
 @jit
@@ -198,7 +198,7 @@ def _votable(obs, active, own, speaks, arms):
 
 @jit
 def _show_due(who, due, obs, acts, speaks):
-    """Write that nobody acts or speaks next but `who`, where that phase is due."""
+    """Write that nobody acts or speaks next but `active_agents`, where that phase is due."""
     for r in range(who.shape[0]):
         for m in range(obs.shape[1]):
             obs[r, m, acts] = due[0] and who[r, 0] == m

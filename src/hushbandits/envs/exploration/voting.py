@@ -14,10 +14,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from hushbandits.best_arm.routine import RESETS, Routine, State
 from hushbandits.core import LONGEST, Array, Inbox, Observation, Streams, Team, World, jit
 from hushbandits.core.random.names import DRAWS, NOISE
 from hushbandits.core.random.philox import fill, uniform
-from hushbandits.envs.exploration.votes import (
+from hushbandits.envs.exploration.ballot import (
     HORIZON,
     PLAYERS,
     cast,
@@ -31,7 +32,6 @@ from hushbandits.envs.exploration.votes import (
     settle,
 )
 from hushbandits.policies.start import check_unit_rewards
-from hushbandits.routines.routine import RESETS, Routine, State
 
 _Rule = Callable[..., int]
 
@@ -117,7 +117,7 @@ def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[.
         rounds, messages, regret = book.rounds[r], book.messages[r], book.regret[r]
         stop, horizon, vote_cost, round_cost = book.stop, book.horizon, book.vote_cost, book.round_cost
         leaves, needed = book.leaves, book.needed
-        n_arms, left, n = standing.size, standing.sum(), book.who[r]
+        n_arms, left, n = standing.size, standing.sum(), book.active_agents[r]
         arms, vote = np.zeros(n_arms, np.bool_), np.zeros(n_arms, np.bool_)
         live, reset = True, False
         while live and not reset and rounds < until and at < turns.size:
@@ -159,8 +159,8 @@ def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[.
                 reset = True
             live = not (deserted or (horizon >= 0 and rounds >= horizon) or finished(stop, left, open_seats))
             n = then
-        book.who[r] = n
-        book.rounds[r], book.messages[r], book.regret[r], book.live[r] = rounds, messages, regret, live
+        book.active_agents[r] = n
+        book.rounds[r], book.messages[r], book.regret[r], book.running[r] = rounds, messages, regret, live
         return at, reset
 
     return episode
@@ -177,8 +177,8 @@ class VotingTeam(Team):
     """
 
     setting = "exploration"
-    hears = ("active",)
-    ends = True
+    required_inbox = ("active",)
+    decides_runs = True
     #: Whether all agents share one state, as a central learner.
     shared: ClassVar[bool] = False
     #: Whether a finished agent goes on to pull its arm, within ε of the best; otherwise it pulls no more.
@@ -220,13 +220,13 @@ class VotingTeam(Team):
 
     def act(self, obs: Observation) -> Array:
         """Return the arms of each active agent's routine."""
-        self._live, self._n = obs.live.copy(), obs.who[:, 0].copy()
+        self._live, self._n = obs.running.copy(), obs.active_agents[:, 0].copy()
         if self.shared:
             self._n[:] = 0
         self._rules.plan(self._state, self._live, self._n, self._p, self._active, self._draws.next(), self._arms)
         return self._arms[:, None]
 
-    def speak(self, reward: Array) -> dict[str, Array] | None:
+    def compose(self, reward: Array) -> dict[str, Array] | None:
         """Return the votes of agents whose phase ends."""
         self._rules.learn(
             self._state, self._live, self._n, self._p, self._arms, np.array(reward[:, 0]), self._noises, self._noise,
@@ -237,7 +237,7 @@ class VotingTeam(Team):
         message = {"vote": self._vote[:, None]}
         return {**message, "reset": (self._ended == RESETS)[:, None]} if self._resets else message
 
-    def hear(self, inbox: Inbox) -> None:
+    def receive(self, inbox: Inbox) -> None:
         """Store the global set, pass it to routines whose phase ended, and restart routines after a reset."""
         self._active[:] = inbox["active"][:, 0, 0]
         if self._ended.any():
@@ -268,12 +268,12 @@ class VotingTeam(Team):
     ) -> bool:
         """Play every run in compiled code, if the phases are built-in and votes are at most lost on their way."""
         loss = env.vote_loss()
-        if loss is None or not all(map(self.ships, ("act", "speak", "hear"))):
+        if loss is None or not all(map(self.ships, ("act", "compose", "receive"))):
             return False
         for stop in (*stops, until):
             goal = math.ceil(min(stop, until, env.horizon or LONGEST, LONGEST))
             with env.played():
-                for r in map(int, np.flatnonzero(env.live)):
+                for r in map(int, np.flatnonzero(env.running)):
                     self._play(env, r, goal, *loss)
             self._active[:] = env.book.active
             if look is not None:
@@ -288,7 +288,7 @@ class VotingTeam(Team):
             self._state, self._p, self.shared, self._resets, env.one_arm_per_step, self._noises, self._noise
         )
         loss = Loss(rate, lost)
-        while env.book.live[r] and rounds[r] < goal:
+        while env.book.running[r] and rounds[r] < goal:
             if outcomes is None or at == len(outcomes.turns):
                 # An activation is at most one round, so no outcome is left over at the goal.
                 ahead = max(1, min(_BLOCK, _AHEAD // k, max(_FIRST, 3 * int(rounds[r])), goal - int(rounds[r])))

@@ -18,10 +18,10 @@ from hushbandits.core.rows import set_rows
 from hushbandits.core.utils import affordable, choice, count
 from hushbandits.core.utils.jit import jit
 from hushbandits.core.validation import checked_message
-from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals
 from hushbandits.envs.feedback.payload import Blocks
-from hushbandits.envs.feedback.pooled import Pooled, Rounded
+from hushbandits.envs.feedback.pooled_users import Pooled, Rounded
 from hushbandits.envs.feedback.task import FeedbackTask
+from hushbandits.envs.feedback.users import BlockInbox, Cohort, Individuals
 
 #: The easy instances of Chowdhury & Zhou 2023.
 EASY = UniformMeans(0.25, 0.75)
@@ -79,27 +79,27 @@ class Feedback(Env):
     >>> obs = env.reset(0)
     >>> env.pull((np.array([[3]]), np.array([[64]]))).reward
     array([[nan]])
-    >>> env.talk().inbox.total("n")
+    >>> env.communicate().inbox.total("n")
     array([[64]])
     """
 
     setting = "feedback"
-    clock = "users"
-    curve_metrics = ("regret", "bits")
-    measures: Mapping[str, Metric] = {
+    time_unit = "users"
+    logged_metrics = ("regret", "bits")
+    metrics_spec: Mapping[str, Metric] = {
         "regret": Metric("pseudo-regret of all agents", "amount"),
         "users": Metric("users", "count"),
         "bits": Metric("bits sent by users", "count"),
         "bits_per_user": Metric("bits sent per user", "amount"),
     }
-    payload = Blocks
+    message_class = Blocks
     seed_fields: ClassVar[Mapping[str, str]] = {
         **{name: name for name in ("n_agents", "n_arms", "means", "rewards", "horizon", "permute_arms")},
         "n_change_points": "n_change_points",
     }
-    linear = True
-    public = ("mechanism", "simulate_users", "served")
-    learner = FeedbackTask
+    interpolate_metrics = True
+    agent_visible = ("mechanism", "simulate_users", "served")
+    rl_task = FeedbackTask
     served: Array  # (R, M) users so far
     _blocks: Array
     _regret: Array
@@ -236,10 +236,12 @@ class Feedback(Env):
 
     # attrgetter is fast: every phase reads these.
     t: Array = property(attrgetter("_t"), doc="``(R,)`` users per server so far (mean over servers, rounded down).")  # type: ignore[assignment]
-    live: Array = property(
+    running: Array = property(
         attrgetter("_live"), doc="``(R,)`` bool: runs in which some server has had fewer than T users."
     )  # type: ignore[assignment]
-    who: Array = property(attrgetter("_who"), doc="``(R, M)``: all servers; those without users left are ignored.")  # type: ignore[assignment]
+    active_agents: Array = property(
+        attrgetter("_who"), doc="``(R, M)``: all servers; those without users left are ignored."
+    )  # type: ignore[assignment]
 
     def no_action(self) -> tuple[Array, Array]:
         """Return the action that replaces a missing one: arm 0 for one user."""

@@ -8,9 +8,9 @@ from typing import ClassVar, Self
 import numpy as np
 
 from hushbandits.core import Array, Field, Fields, Inbox, Law, Streams, World, require, set_rows
-from hushbandits.core.payload import VERBS, Channel, Gathering, Noise, Payload, Sealing, Shuffling
+from hushbandits.core.payload import OPERATIONS, Channel, Gathering, Noise, Payload, Sealing, Shuffling
 from hushbandits.core.random.streams import Draws
-from hushbandits.envs.feedback.cohort import BlockInbox, Cohort, Individuals, Rngs, Sealed, blocks
+from hushbandits.envs.feedback.users import BlockInbox, Cohort, Individuals, Rngs, Sealed, blocks
 from hushbandits.privacy.ledger import Kinds
 
 #: The fields of an encoded reward and its modulus.
@@ -33,7 +33,7 @@ class ShuffledUsers(Channel):
     def __init__(self, by: Shuffling):
         self._by = by
 
-    def sends(self, fields: Fields, env: World) -> Fields:
+    def message_fields(self, fields: Fields, env: World) -> Fields:
         """Return `fields` unchanged."""
         _one_by_one(self._by, env)
         return fields
@@ -46,8 +46,8 @@ class ShuffledUsers(Channel):
         """Shuffle the users of each block."""
         crowd: Cohort = message["reward"]
         if self._by.protocol is not None and isinstance(crowd, Individuals):  # a sum has no order
-            return message.but(reward=crowd.arranged(self._by.order))
-        return message.but(reward=message["reward"].shuffle(self._rngs))
+            return message.with_fields(reward=crowd.arranged(self._by.order))
+        return message.with_fields(reward=message["reward"].shuffle(self._rngs))
 
 
 class SealedBlocks(Channel):
@@ -59,7 +59,7 @@ class SealedBlocks(Channel):
     def __init__(self, by: Sealing):
         self._by = by
 
-    def sends(self, fields: Fields, env: World) -> Fields:
+    def message_fields(self, fields: Fields, env: World) -> Fields:
         """Return integer fields without individuals; this channel encodes raw rewards."""
         by = self._by
         require(by.name, ("reward", "n"), fields)
@@ -84,7 +84,7 @@ class SealedBlocks(Channel):
             crowd: Cohort = message["reward"]
             modulus = crowd.planned * by.quantization_levels + 1
             message = message.encode(np.full(crowd.planned.shape, by.quantization_levels), self._rngs)
-            message = message.but(modulus=modulus, bits=_bits(modulus))
+            message = message.with_fields(modulus=modulus, bits=_bits(modulus))
         crowd = message["reward"]
         least: Array | int = by.min_cohort
         if self._needed is not None:
@@ -92,7 +92,7 @@ class SealedBlocks(Channel):
         keep = message["sent"] & (crowd.n >= least)
         if by.protocol is not None:
             return self._play(message, keep, np.broadcast_to(least, keep.shape))
-        return message.but(reward=crowd.seal(crowd.total() % message["modulus"], keep, by.name), sent=keep)
+        return message.with_fields(reward=crowd.seal(crowd.total() % message["modulus"], keep, by.name), sent=keep)
 
     def _play(self, message: Payload, keep: Array, least: Array) -> Payload:
         crowd = message["reward"]
@@ -102,7 +102,7 @@ class SealedBlocks(Channel):
             m = int(message["modulus"][r, i])
             (total[r, i],), present = self._by.add_up(r, crowd.messages(r, i)[:, None] % m, m, int(least[r, i]))
             left[r, i] = present.sum()
-        return message.but(reward=Sealed(left, crowd.planned, total, self._by.name), sent=left > 0)
+        return message.with_fields(reward=Sealed(left, crowd.planned, total, self._by.name), sent=left > 0)
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """Decode sums that this channel encoded."""
@@ -120,10 +120,10 @@ class Blocks(Payload):
     """Messages of one block of users per server; each user reports once, and ``reward`` is a `Cohort`."""
 
     noun = "blocks of users"
-    verbs: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(
+    operations: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(
         ("drop", "replace", "map", "add", "encode", "modulo", "shuffle", "seal"), ("reward", "n")
     )
-    named = False
+    identified_senders = False
 
     @classmethod
     def stream(cls, verb: str, env: World, rng: Streams) -> Draws:
@@ -137,7 +137,7 @@ class Blocks(Payload):
         if verb in ("map", "replace", "encode") and "modulus" in fields:
             raise ValueError(f"{name} needs raw rewards, but a wrapper before it has encoded them already")
         if verb == "replace" and "users" not in fields and (late := {"map", "add"} & {*before}):
-            done = " and ".join(VERBS.get(other, other) for other in sorted(late))
+            done = " and ".join(OPERATIONS.get(other, other) for other in sorted(late))
             raise ValueError(
                 f"{name} replaces rewards, and they have been {done} by a wrapper before it: put {name} first, or give "
                 f'the env simulate_users="individual"'
@@ -145,15 +145,15 @@ class Blocks(Payload):
 
     def drop(self, rate: Array | float, stream: Rngs) -> Self:
         """Drop users with probability `rate`."""
-        return self.but(reward=self["reward"].drop(rate, stream))
+        return self.with_fields(reward=self["reward"].drop(rate, stream))
 
     def replace(self, rate: Array | float, law: Law, location: float, stream: Rngs) -> Self:
         """Replace users' rewards with probability `rate` by draws from `law`."""
-        return self.but(reward=self["reward"].replace(rate, law, location, stream))
+        return self.with_fields(reward=self["reward"].replace(rate, law, location, stream))
 
     def map(self, function: Callable[[Array], Array]) -> Self:
         """Apply `function` to every user's reward."""
-        return self.but(reward=self["reward"].map(function))
+        return self.with_fields(reward=self["reward"].map(function))
 
     def clip(self) -> Self:
         """Clip every user's reward to [0, 1], if some may lie outside."""
@@ -161,15 +161,15 @@ class Blocks(Payload):
 
     def add(self, noise: Callable[[int], Noise], stream: Rngs) -> Self:
         """Add independent noise to every user's reward."""
-        return self.but(reward=self["reward"].add(noise, stream))
+        return self.with_fields(reward=self["reward"].add(noise, stream))
 
     def encode(self, g: Array, stream: Rngs) -> Self:
         """Encode every user's reward in fixed point."""
-        return self.but(reward=self["reward"].encode(g, stream))
+        return self.with_fields(reward=self["reward"].encode(g, stream))
 
     def modulo(self, m: Array) -> Self:
         """Reduce every user's message mod m; the receiver must know m."""
-        return self.but(reward=self["reward"].modulo(m), modulus=np.asarray(m))
+        return self.with_fields(reward=self["reward"].modulo(m), modulus=np.asarray(m))
 
     @classmethod
     def shuffled(cls, by: Shuffling, env: World) -> Channel:

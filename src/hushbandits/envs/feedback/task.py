@@ -26,7 +26,7 @@ class FeedbackTask(BlockPicture):
     Parameters
     ----------
     core : Feedback or its EnvView
-    reward : str
+    reward_source : str
         ``"decoded"``, or ``"oracle"``: the true mean of the prescribed arm, which no protocol releases.
     **options
         As for `Task`.
@@ -34,13 +34,13 @@ class FeedbackTask(BlockPicture):
     Examples
     --------
     >>> import hushbandits as hb
-    >>> FeedbackTask(hb.make_batched("DistDP-v0", horizon=1000), actions="multidiscrete").action_space
+    >>> FeedbackTask(hb.make_batched("DistDP-v0", horizon=1000), action_format="multidiscrete").action_space
     MultiDiscrete([10 10])
     """
 
-    def __init__(self, core: World, *, reward: str = "decoded", **options: Any):
-        self._oracle = choice("reward", reward, ("decoded", "oracle")) == "oracle"
-        self.labels = {"reward": "oracle"} if self._oracle else {}
+    def __init__(self, core: World, *, reward_source: str = "decoded", **options: Any):
+        self._oracle = choice("reward_source", reward_source, ("decoded", "oracle")) == "oracle"
+        self.labels = {"reward_source": "oracle"} if self._oracle else {}
         super().__init__(core, **options)
 
     @property

@@ -13,7 +13,7 @@ def by_uniforms(wrapper: Wrapper, only_drops: bool) -> bool:
     if wrapper.drop_prob is not None:
         return cls.alter_own_reward is Wrapper.alter_own_reward and cls.deliver is Wrapper.deliver
     ours = all(map(wrapper.ships, ("send", "deliver", "alter_own_reward")))
-    return not only_drops and wrapper.verbs == ("replace",) and ours
+    return not only_drops and wrapper.operations == ("replace",) and ours
 
 
 def posts_states(env: World) -> bool:

@@ -12,13 +12,13 @@ from hushbandits.core import Array, Fields, Payload, Streams, Wrapper, affordabl
 from hushbandits.core.random.names import GRAPH
 from hushbandits.core.random.rewards import Law, RepeatingMeans, UniformMeans
 from hushbandits.core.utils import choice, count, integer, probability, real
+from hushbandits.envs.network.bfs import Links, links
 from hushbandits.envs.network.course import Course, by_uniforms, posts_states
 from hushbandits.envs.network.graphs import connected_erdos_renyi
+from hushbandits.envs.network.inbox import Ring, SlotInbox
 from hushbandits.envs.network.payload import GraphReports
-from hushbandits.envs.network.places import SHARES_OF_DIAMETER, Places, placed
-from hushbandits.envs.network.reach import Links, links
-from hushbandits.envs.network.slots import Ring, SlotInbox
 from hushbandits.envs.network.task import NetworkTask
+from hushbandits.envs.network.topology import SHARES_OF_DIAMETER, Places, placed
 from hushbandits.envs.rounds.env import Rounds
 
 
@@ -79,11 +79,13 @@ class CoopNetwork(Rounds):
     """
 
     setting = "network"
-    public = ("distance", "adjacency", "diameter", "slots", "max_hops", "edge_failure_prob", "hop_delay", "routing",
-              "root", "most_arrivals")  # fmt: skip
-    settings = ("graph", "edge_probability")
-    learner = NetworkTask
-    payload = GraphReports
+    agent_visible = (
+        "distance", "adjacency", "diameter", "slots", "max_hops", "edge_failure_prob", "hop_delay", "routing", "root",
+        "most_arrivals",
+    )  # fmt: skip
+    agent_visible_params = ("graph", "edge_probability")
+    rl_task = NetworkTask
+    message_class = GraphReports
     seed_fields: ClassVar[Mapping[str, str]] = {
         **Rounds.seed_fields, "graph": "graph", "edge_probability": "edge_probability",
     }  # fmt: skip
@@ -139,7 +141,7 @@ class CoopNetwork(Rounds):
             drift=drift, n_change_points=n_change_points, wrappers=wrappers, extra_fields=extra_fields, fields=fields,
             runs=runs,
         )  # fmt: skip
-        self._relays: list[Any] = [w for w in self.wrappers if "relay" in w.verbs]
+        self._relays: list[Any] = [w for w in self.wrappers if "relay" in w.operations]
         self._lossy = bool(self.edge_failure_prob or self._relays)  # whether copies of one post may differ
         if self._relays:
             require(f"{self._relays[0].name} at relays", ("reward",), self.sent_fields)
@@ -212,7 +214,7 @@ class CoopNetwork(Rounds):
         message = self._counted(message)
         if self._lossy:
             self._arrivals = self._hops.carry(message)
-            self._messages = self._hops.sends.copy()
+            self._messages = self._hops.message_fields.copy()
             return self._arrivals
         self._messages += np.vecdot(message["sent"], self._edges)
         self._ring.post(message)
@@ -272,5 +274,5 @@ class CoopNetwork(Rounds):
 
 #: Attributes of `CoopNetwork` that determine a round; a subclass that changes one of them plays by phases.
 _ROUND = {name for name in dir(CoopNetwork) if not name.startswith("__")} - {
-    "_abc_impl", "arms_class", "curve_metrics", "measures", "public", "learner", "seed_fields", "task",
+    "_abc_impl", "arms_class", "logged_metrics", "metrics_spec", "agent_visible", "rl_task", "seed_fields", "task",
 }  # fmt: skip

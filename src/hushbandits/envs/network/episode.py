@@ -17,8 +17,8 @@ from hushbandits.core import LONGEST, Arms, Array, Inbox, Message, Observation, 
 from hushbandits.core.random.rewards import Bernoulli, ClippedGaussian, Constant, Gaussian, Law, Stable, Uniform
 from hushbandits.envs.network.course import Course
 from hushbandits.envs.network.env import CoopNetwork
+from hushbandits.envs.network.inbox import Mail, SlotInbox
 from hushbandits.envs.network.rules import Books, Fates, Loops, Payment, Rules, compiled, standard_report
-from hushbandits.envs.network.slots import Mail, SlotInbox
 from hushbandits.envs.network.states import STATES, Changes
 
 #: Random numbers that do not depend on the arm, by law; `Bernoulli` compares them with the location, others add them.
@@ -69,7 +69,7 @@ class NetworkTeam(Team):
         self.made(self.rules).act(self.state, self._t, self._arm)
         return self._arm
 
-    def speak(self, reward: Array) -> Message | None:
+    def compose(self, reward: Array) -> Message | None:
         """Pass the own reward to the rules; return the message that they post."""
         rules = self.rules
         made = self.made(rules)
@@ -85,8 +85,8 @@ class NetworkTeam(Team):
             return None
         return {**said, "sent": np.full(reward.shape, self._t > self.quiet)}
 
-    def hear(self, inbox: Inbox) -> None:
-        """Pass a tally or the ring to the rules; a team that reads single posts overrides `hear`.
+    def receive(self, inbox: Inbox) -> None:
+        """Pass a tally or the ring to the rules; a team that reads single posts overrides `receive`.
 
         Raises
         ------
@@ -149,10 +149,10 @@ class NetworkTeam(Team):
 
 def _phase_of(env: CoopNetwork, course: Course, team: Team) -> None:
     obs = env.pull(team.act(course.obs()))
-    speak: Callable[..., Message | None] = team.speak  # its argument is None if rewards are withheld
-    obs = env.talk(speak(obs.reward))
+    speak: Callable[..., Message | None] = team.compose  # its argument is None if rewards are withheld
+    obs = env.communicate(speak(obs.reward))
     assert obs.inbox is not None
-    team.hear(obs.inbox)
+    team.receive(obs.inbox)
 
 
 class _Desk:
@@ -206,7 +206,7 @@ def _by_rounds(env: CoopNetwork, course: Course, team: NetworkTeam, desk: _Desk,
 
 
 _BLOCK = 1 << 14  # numbers per run that are computed ahead
-_PHASES = ("act", "speak", "hear")
+_PHASES = ("act", "compose", "receive")
 
 
 def _ruled(team: NetworkTeam) -> bool:
@@ -234,7 +234,7 @@ def _shifted(law: Law, u: Array) -> Array:
 
 def _fates(env: CoopNetwork, course: Course, rounds: int) -> Fates:
     """Return what the wrappers do to posts of the next `rounds`, by sending marked posts through them."""
-    shape = env.who.shape
+    shape = env.active_agents.shape
     if not env.wrappers or course.poster is not None:
         posting = None if course.poster is None else course.poster.posting(rounds)
         return Fates(np.empty((0, *shape), bool), np.empty((0, *shape)), posting)
@@ -242,7 +242,7 @@ def _fates(env: CoopNetwork, course: Course, rounds: int) -> Fates:
     values = {name: np.zeros((*shape, *field.shape), field.form) for name, field in env.sent_fields.items()}
     if "reward" in values:
         values["reward"][:] = math.nan
-    everyone = env.payload(**values, sent=np.ones(shape, bool))
+    everyone = env.message_class(**values, sent=np.ones(shape, bool))
     for i in range(rounds):
         message: Payload = everyone
         for wrapper in env.wrappers:

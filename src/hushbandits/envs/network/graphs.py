@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from hushbandits.core import Array, affordable, count, shown
 from hushbandits.core.utils import nearest
-from hushbandits.envs.network.reach import Links, connected, hops_from, links
+from hushbandits.envs.network.bfs import Links, connected, hops_from, links
 
 _SMALL = 24  # agents up to which the hard numbers are exact
 

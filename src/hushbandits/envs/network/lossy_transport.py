@@ -2,7 +2,7 @@
 
 An agent that receives a post for the first time, after fewer than γ hops, sends it on along each of its edges.  A copy
 is lost if its edge fails.  A post may thus arrive late, by a detour, or not at all.  Without failures and corruption
-the result equals `hushbandits.envs.network.slots` at a much higher cost: M times the edges per round, and M² bytes per
+the result equals `hushbandits.envs.network.inbox` at a much higher cost: M times the edges per round, and M² bytes per
 post in flight.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from hushbandits.core import Array, Inbox, Payload, Streams, affordable, jit, set_rows
 from hushbandits.core.env_view import World
 from hushbandits.core.random.names import EDGES
-from hushbandits.envs.network.slots import Ring, SlotInbox
+from hushbandits.envs.network.inbox import Ring, SlotInbox
 from hushbandits.envs.rounds.env import added_up, tallied
 
 
@@ -51,7 +51,7 @@ class LossyTransport:
         self._seen = np.zeros((flying, runs, m, m), bool)  # of the round posted: run, sender, holder
         # Copies about to be sent on, the youngest posts first: round posted, run, sender, holder; and their rewards.
         self._front, self._copy = np.zeros((0, 4), np.int64), np.zeros(0)
-        self.sends = np.zeros(runs, np.int64)  # transmissions so far
+        self.message_fields = np.zeros(runs, np.int64)  # transmissions so far
         #: (R, M, M) receiver × sender: round of the newest post that a state holds, and the states.
         self.newest = np.zeros((runs, m, m), np.int64)
         self.held = {name: np.zeros((runs, m, m, *f.shape), f.dtype) for name, f in states.items()}
@@ -60,7 +60,7 @@ class LossyTransport:
     def lay(self, env: World) -> None:
         """Lay out the edges; the random numbers of a graph's edges u < v are read in this order."""
         graphs, m, _ = env.adjacency.shape
-        self._max_hops = np.resize(env.slots.max_hops if env.max_hops is not None else m - 1, len(self.sends))
+        self._max_hops = np.resize(env.slots.max_hops if env.max_hops is not None else m - 1, len(self.message_fields))
         self._near = np.full((graphs, m, max(1, int(env.adjacency.sum(2).max()))), -1)
         self._edge, self._edges = self._near.copy(), env.adjacency.sum((1, 2)) // 2
         for near, edge, matrix in zip(self._near, self._edge, env.adjacency, strict=True):
@@ -74,13 +74,13 @@ class LossyTransport:
         """Forget the posts in flight in the runs `rows`."""
         others = ~np.isin(self._front[:, 1], rows)
         self._front, self._copy = self._front[others], self._copy[others]
-        for array in (self.sends, self.newest, *self.held.values()):
+        for array in (self.message_fields, self.newest, *self.held.values()):
             array[rows] = 0
         set_rows(self, rows, _rngs=rng.generators(EDGES))
 
     def carry(self, message: Payload) -> LossyInbox:
         """Add a round's posts, and move every copy that is due by one hop."""
-        ring, runs = self.ring, len(self.sends)
+        ring, runs = self.ring, len(self.message_fields)
         ring.post(message)
         self._seen[ring.t % ring.depth] = np.eye(self._seen.shape[3], dtype=bool)
         r, who = (message["sent"] & (self._max_hops > 0)[:, None]).nonzero()
@@ -100,7 +100,7 @@ class LossyTransport:
             row[:n] = rng.random(n) >= self._edge_failure_prob
         most = min(int(due.sum()) * self._near.shape[2], self._seen.size)
         came, copies = np.empty((most, 5), np.int64), np.empty(most)
-        n = _hop(front[due], copy[due], self._seen, up, self._near, self._edge, self.sends, came, copies)
+        n = _hop(front[due], copy[due], self._seen, up, self._near, self._edge, self.message_fields, came, copies)
         came, copies = came[:n], copies[:n]
         on = (ring.t - came[:, 0] + 1) // self._pace < self._max_hops[came[:, 1]]
         front, copy = np.concatenate([front[~due], came[on, :4]]), np.concatenate([copy[~due], copies[on]])

@@ -11,7 +11,7 @@ import numpy as np
 from hushbandits.core import Array, Field, Fields, Inbox, Streams, Uniforms, World, require, set_rows
 from hushbandits.core.payload import Channel, Payload, Sealing, Shuffling
 from hushbandits.core.random.names import ORDER
-from hushbandits.envs.network.slots import SlotInbox, TallyInbox
+from hushbandits.envs.network.inbox import SlotInbox, TallyInbox
 from hushbandits.envs.rounds.reports import Reports
 
 
@@ -51,7 +51,7 @@ class ShuffledSlots(Channel):
     def __init__(self, by: Shuffling):
         self._by = by
 
-    def hears(self, fields: Fields, env: World) -> Fields:
+    def inbox_fields(self, fields: Fields, env: World) -> Fields:
         """Return `fields` without the sender."""
         return {name: field for name, field in fields.items() if name != "sender"}
 
@@ -96,12 +96,12 @@ class SealedTallies(Channel):
     def __init__(self, by: Sealing):
         self._by = by
 
-    def sends(self, fields: Fields, env: World) -> Fields:
+    def message_fields(self, fields: Fields, env: World) -> Fields:
         """Return the fields with codes instead of arms and rewards."""
         by = self._by
         require(by.name, ("arm", "reward"), fields)
-        noised = [wrapper for wrapper in env.wrappers if wrapper.reach]
-        most = 1 + sum(wrapper.reach for wrapper in noised)
+        noised = [wrapper for wrapper in env.wrappers if wrapper.noise_range]
+        most = 1 + sum(wrapper.noise_range for wrapper in noised)
         if noised and by.bound < most:
             raise ValueError(
                 f"{by.name} encodes rewards up to bound={by.bound:g}, but {noised[0].name} may return "
@@ -115,7 +115,7 @@ class SealedTallies(Channel):
         by.room("an agent that hears up to", arrivals, arrivals * self._modulus)
         return {"code": Field((2 * self._k,), "i8", low=0, high=self._modulus - 1)}
 
-    def hears(self, fields: Fields, env: World) -> Fields:
+    def inbox_fields(self, fields: Fields, env: World) -> Fields:
         """Return the fields of the inbox: sums per arm alone."""
         return {"tally": Field((2, env.n_arms))}
 
@@ -173,12 +173,12 @@ class GraphReports(Reports):
 
     Examples
     --------
-    >>> sorted(GraphReports.verbs)
+    >>> sorted(GraphReports.operations)
     ['add', 'drop', 'map', 'relay', 'replace', 'seal', 'shuffle']
     """
 
-    verbs: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        **Reports.verbs, "relay": ("reward",), "shuffle": (), "seal": ("arm", "reward"),
+    operations: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **Reports.operations, "relay": ("reward",), "shuffle": (), "seal": ("arm", "reward"),
     }  # fmt: skip
 
     @classmethod

@@ -40,7 +40,7 @@ class Rules(NamedTuple):
         The form of `heard`:
 
         ``"posts"``: the ring's `Mail`, whose newest posts are those of round ``mail.posted``; such a team overrides
-        `hear` to read an inbox.
+        `receive` to read an inbox.
         ``"tally"``: (M, K, 2) pulls and reward sums of run r, from any inbox with a tally.
         ``"mix"``: the posts, (R, M, K, 2).  The array ``state.sums`` of that shape has been averaged with the
         neighbours' by the weights ``state.matrix``, (G, M, M).
@@ -54,7 +54,7 @@ class Rules(NamedTuple):
 
     act: Callable[..., None]
     learn: Callable[..., None]
-    hear: Callable[..., None]
+    receive: Callable[..., None]
     takes: str = "posts"
     post: Callable[..., None] = standard_report
     fields: tuple[str, ...] = ("arm", "reward")
@@ -154,7 +154,7 @@ def interpreted(rules: Rules, poster: Callable[..., None] | None = None) -> Loop
 
 
 def _written(rules: Rules, turned: Turn, poster: Callable[..., None] | None) -> Loops:
-    act, learn, post, hear = rules.act, rules.learn, rules.post, rules.hear
+    act, learn, post, hear = rules.act, rules.learn, rules.post, rules.receive
     hear_mixed = _mixed(hear, turned)
     end = of_states(learn, poster, hear, _leave, turned) if poster else _ended(rules, hear_mixed, turned)
 
@@ -230,8 +230,8 @@ def _mixed(hear: Callable[..., None], turned: Turn) -> Callable[..., None]:
 
 
 def _from_ring(rules: Rules, hear_mixed: Callable[..., None], turned: Turn) -> Callable[..., None]:
-    """Return the call of `hear` in compiled rounds."""
-    hear = rules.hear
+    """Return the call of `receive` in compiled rounds."""
+    hear = rules.receive
 
     @turned
     def posts(state, r, mail, room, posted, t):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.core import Array
-from hushbandits.envs.network.slots import Ring, SlotInbox, Slots
+from hushbandits.envs.network.inbox import Ring, SlotInbox, Slots
 
 #: Compiles a function, or leaves it as it is.
 Turn = Callable[[Callable[..., None]], Callable[..., None]]

@@ -127,26 +127,26 @@ class Rounds(Env):
     >>> env = Loud(n_agents=3, horizon=2)
     >>> obs = env.reset(0)
     >>> obs = env.pull(np.zeros((1, 3), int))
-    >>> env.talk().inbox["sender"][0].tolist()
+    >>> env.communicate().inbox["sender"][0].tolist()
     [[1, 2], [0, 2], [0, 1]]
     """
 
     setting = "rounds"
-    curve_metrics = ("regret", "messages")
-    measures: Mapping[str, Metric] = {
+    logged_metrics = ("regret", "messages")
+    metrics_spec: Mapping[str, Metric] = {
         "regret": Metric("pseudo-regret of all agents", "amount"),
         "agent_regret": Metric("pseudo-regret of each agent"),
         "messages": Metric("messages sent", "count"),
     }
-    truth = (*Env.truth, "agent_regret")
-    payload: ClassVar[type[Payload]] = Reports
+    visible_after_episode = (*Env.visible_after_episode, "agent_regret")
+    message_class: ClassVar[type[Payload]] = Reports
     seed_fields: ClassVar[Mapping[str, str]] = {
         **{name: name for name in ("n_agents", "n_arms", "means", "rewards", "horizon", "permute_arms", "drift")},
         "n_change_points": "n_change_points",
     }
     #: How the arms move.
     arms_class: ClassVar[type[Arms]] = Arms
-    learner = ArmTask
+    rl_task = ArmTask
     horizon: int
     _uniforms: Uniforms
     _t: Array
@@ -256,7 +256,7 @@ class Rounds(Env):
     def _counted(self, message: Payload) -> Payload:
         """Count the round and its messages; runs that are over send none."""
         if not self._abreast:
-            message = message.but(sent=message["sent"] & self._live[:, None])
+            message = message.with_fields(sent=message["sent"] & self._live[:, None])
         self._t = self._t + self._live
         self._live = self._t < self.horizon
         return message
@@ -268,8 +268,8 @@ class Rounds(Env):
 
     # attrgetter is fast: every phase reads these.
     t: Array = property(attrgetter("_t"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]
-    live: Array = property(attrgetter("_live"), doc="``(R,)`` bool: runs that have played fewer than T rounds.")  # type: ignore[assignment]
-    who: Array = property(attrgetter("_who"), doc="``(R, M)``: every agent acts in every round.")  # type: ignore[assignment]
+    running: Array = property(attrgetter("_live"), doc="``(R,)`` bool: runs that have played fewer than T rounds.")  # type: ignore[assignment]
+    active_agents: Array = property(attrgetter("_who"), doc="``(R, M)``: every agent acts in every round.")  # type: ignore[assignment]
 
     @property
     def agent_regret(self) -> Array:

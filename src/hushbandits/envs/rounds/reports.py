@@ -17,7 +17,7 @@ class Reports(Payload):
     """One report per agent and round; a lost report reaches no receiver."""
 
     noun = "reports"
-    verbs: ClassVar[Mapping[str, tuple[str, ...]]] = {
+    operations: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "drop": (), "replace": ("reward",), "map": ("reward",), "add": ("reward",),
     }  # fmt: skip
 
@@ -30,19 +30,19 @@ class Reports(Payload):
 
     def drop(self, rate: Array | float, stream: Uniforms) -> Self:
         """Drop reports with probability `rate`."""
-        return self.but(sent=self["sent"] & (stream.next() >= rate))
+        return self.with_fields(sent=self["sent"] & (stream.next() >= rate))
 
     def replace(self, rate: Array | float, law: Law, location: float, stream: Uniforms) -> Self:
         """Replace the reward of a report with probability `rate` by a draw from `law`."""
         coin, u = np.moveaxis(stream.next(), 1, 0)
         hit, reward = coin < rate, np.array(self["reward"], float)
         reward[hit] = law.quantile(u[hit], np.array(location))
-        return self.but(reward=reward)
+        return self.with_fields(reward=reward)
 
     def map(self, function: Callable[[Array], Array]) -> Self:
         """Apply `function` to every reported reward."""
-        return self.but(reward=function(self["reward"]))
+        return self.with_fields(reward=function(self["reward"]))
 
     def add(self, noise: Callable[[int], PointNoise], stream: Uniforms) -> Self:
         """Add independent noise to every reported reward."""
-        return self.but(reward=noise(1).onto(self["reward"], stream.next()))
+        return self.with_fields(reward=noise(1).onto(self["reward"], stream.next()))

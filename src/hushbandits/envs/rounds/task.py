@@ -12,7 +12,7 @@ from gymnasium import spaces
 from hushbandits.core import Array, Coding, Field, Inbox, Part, Space, Stacked, Task, World, affordable, choices
 from hushbandits.core.messages import Observation
 from hushbandits.core.task import WIDE
-from hushbandits.core.utils import choice, jit
+from hushbandits.core.utils import flag, jit
 
 
 class ArmTask(Task):
@@ -27,8 +27,8 @@ class ArmTask(Task):
     Parameters
     ----------
     core : Rounds or its EnvView
-    observation : str
-        ``"pooled"`` shows sums of messages.  ``"slots"`` also shows every single message of the last round:
+    observe_messages : bool
+        Whether an observation also shows every single message of the last round, beside sums of messages:
         ``slot_arrived`` (S), ``slot_arm`` (S·K, one bit each) and the other fields.  The S slots are padded to the
         most messages that can arrive.  A learner may then trim them, for example.
     **options
@@ -44,7 +44,7 @@ class ArmTask(Task):
 
     speaks = True
 
-    def __init__(self, core: World, *, observation: str = "pooled", **options: Any):
+    def __init__(self, core: World, *, observe_messages: bool = False, **options: Any):
         said = {name: field for name, field in core.fields.items() if name not in core.report}
         self._extra_fields = {name: (field, extra_space(name, field)) for name, field in said.items()}
         if "reward" not in core.own_reward_fields and not {"mean", "count"} <= set(core.own_reward_fields):
@@ -58,21 +58,21 @@ class ArmTask(Task):
         self._events = "tally" in offered
         self._states = {"mean", "count"} <= offered
         self._slotted: dict[str, Field] = {}
-        if choice("observation", observation, ("pooled", "slots")) == "slots":
+        if flag("observe_messages", observe_messages):
             self._slotted = self._slots_of(core)
         super().__init__(core, **options)
 
     def _slots_of(self, core: World) -> dict[str, Field]:
         if "sender" not in core.inbox_fields and not {"arm", "reward"} & set(core.inbox_fields):
             raise ValueError(
-                "observation='slots' needs messages that arrive one by one; here they arrive as "
+                "observe_messages=True needs messages that arrive one by one; here they arrive as "
                 f"{', '.join(core.inbox_fields) or 'their sum'}"
             )
         #: S, the most messages of a round.
         self._wide = max(1, int(getattr(core, "most_arrivals", core.n_agents - 1)))
         shown = {name: field for name, field in core.inbox_fields.items() if name != "sender"}
         width = self._wide * (1 + sum(self._width(name, field, core.n_arms) for name, field in shown.items()))
-        affordable(f"observation='slots' of {self._wide} messages", 8.0 * core.runs * core.n_agents * width)
+        affordable(f"observe_messages=True of {self._wide} messages", 8.0 * core.runs * core.n_agents * width)
         return shown
 
     @staticmethod

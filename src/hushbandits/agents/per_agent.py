@@ -32,12 +32,12 @@ class PerAgent(Team):
 
         * ``act(t)`` → its action in round t = 1, 2, …: a value of the env's one action field (network: an arm;
           exploration: K bools), or a tuple of several (feedback: ``(arm, n)``),
-        * ``speak(reward)`` → a dict of its message's fields, or ``None`` for the default message; if a message has
+        * ``compose(reward)`` → a dict of its message's fields, or ``None`` for the default message; if a message has
           one field, its bare value is enough (exploration: K bools of votes),
-        * ``hear(messages)`` ← a list of dicts, one per message that arrived.
+        * ``receive(messages)`` ← a list of dicts, one per message that arrived.
 
-        `speak` receives the agent's own rewards, and `hear` the others' messages.  An agent without both cannot learn;
-        it raises an error unless it declares ``blind = True``.
+        `compose` receives the agent's own rewards, and `receive` the others' messages.  An agent without both cannot
+        learn; it raises an error unless it declares ``blind = True``.
     setting : str, optional
         ``"network"`` etc.; default: any.
     fields : Fields, optional
@@ -88,8 +88,8 @@ class PerAgent(Team):
         self.name = name or str(getattr(factory, "__name__", "PerAgent"))
         self.setting = setting
         self.fields = fields
-        # Agents without `speak` send the default message.
-        self.improvises = not isinstance(factory, type) or hasattr(factory, "speak")
+        # Agents without `compose` send the default message.
+        self.any_fields = not isinstance(factory, type) or hasattr(factory, "compose")
 
     def reset(self, env: World, rng: Streams) -> None:
         """Build the M agents of every run."""
@@ -102,7 +102,7 @@ class PerAgent(Team):
 
     def _acting(self, hook: str) -> list[tuple[int, int]]:
         """Return run and row of all agents that act now and have the hook."""
-        runs = [r for r in range(len(self._who)) if self._face.live[r]]
+        runs = [r for r in range(len(self._who)) if self._face.running[r]]
         return [(r, a) for r in runs for a, m in enumerate(self._who[r]) if hasattr(self._seats[r][m], hook)]
 
     def _name_of(self, r: int, a: int) -> str:
@@ -117,7 +117,7 @@ class PerAgent(Team):
 
     def act(self, obs: Observation) -> Action:
         """Ask every acting agent for its action."""
-        self._who, self._t = obs.who.copy(), obs.t.copy()
+        self._who, self._t = obs.active_agents.copy(), obs.t.copy()
         action, fields = self._face.no_action(), self._face.actions
         parts: tuple[Array, ...] = action if isinstance(action, tuple) else (action,)
         for r, a in self._acting("__init__"):
@@ -131,9 +131,9 @@ class PerAgent(Team):
                 raise ValueError(f"{self._name_of(r, a)}: act must return {says}, not {shown(answer)}") from None
         return action
 
-    def speak(self, reward: Array) -> dict[str, Array] | None:
+    def compose(self, reward: Array) -> dict[str, Array] | None:
         """Collect the agents' messages."""
-        asked = {(r, a): self._asked(r, a, "speak", reward[r, a].copy()) for r, a in self._acting("speak")}
+        asked = {(r, a): self._asked(r, a, "compose", reward[r, a].copy()) for r, a in self._acting("compose")}
         said = {seat: own for seat, own in asked.items() if own is not None}
         if self.fields is None and not said:
             return None
@@ -144,7 +144,7 @@ class PerAgent(Team):
         message |= {"sent": np.full(self._who.shape, self.fields is None), **standard}
         for r, a in self._acting("__init__") if self.fields is None else said:
             if not self._face.agents_speak:
-                raise ValueError(f"{self._name_of(r, a)}: speak must return None, as only users send messages here")
+                raise ValueError(f"{self._name_of(r, a)}: compose must return None, as only users send messages here")
             own = said.get((r, a), {})
             if not isinstance(own, dict) and len(fields) == 1:
                 own = dict.fromkeys(fields, own)  # a single field needs no name
@@ -154,9 +154,9 @@ class PerAgent(Team):
                 message[k][r, a] = value
         return message
 
-    def hear(self, inbox: Inbox) -> None:
+    def receive(self, inbox: Inbox) -> None:
         """Hand every agent its own messages."""
-        listening = self._acting("hear")
+        listening = self._acting("receive")
         if not listening:
             return
         arrived = inbox.arrived
@@ -166,16 +166,16 @@ class PerAgent(Team):
             heard = [{k: v[r, a, s] for k, v in gathered.items()} for s in np.flatnonzero(arrived[r, a])]
             for message in heard if wide else ():
                 message.update((k, message[k].copy()) for k in wide)  # a view would expose all agents' values
-            self._asked(r, a, "hear", heard, f"; a message here has: {', '.join(gathered)}")
+            self._asked(r, a, "receive", heard, f"; a message here has: {', '.join(gathered)}")
 
 
 def _learning(agent: object) -> None:
     """Raise `Unlearning` unless an agent, or its class, receives rewards or messages, or declares itself blind."""
-    if not (hasattr(agent, "speak") or hasattr(agent, "hear") or getattr(agent, "blind", False) is True):
+    if not (hasattr(agent, "compose") or hasattr(agent, "receive") or getattr(agent, "blind", False) is True):
         cls = agent if isinstance(agent, type) else type(agent)
         raise Unlearning(
-            f"PerAgent({cls.__name__}): without speak(reward) for its own rewards or hear(messages) for the others' "
-            f"messages, an agent never learns; if that is intended, set blind = True"
+            f"PerAgent({cls.__name__}): without compose(reward) for its own rewards or receive(messages) for the "
+            f"others' messages, an agent never learns; if that is intended, set blind = True"
         )
 
 

@@ -17,14 +17,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hushbandits.bench.declare.catalog import family
-from hushbandits.bench.declare.claim import ORIGINS, Claim, Effect, Origin, Value
-from hushbandits.bench.declare.points import points
-from hushbandits.bench.declare.spec import Cell, Experiment
-from hushbandits.bench.judge.intervals import UNBOUNDED, Stratum
-from hushbandits.bench.judge.procedures import contrast, estimate, procedure
-from hushbandits.bench.judge.stats import Interval, shown_interval
 from hushbandits.bench.runner.configuration import Configuration
+from hushbandits.bench.spec.catalog import family
+from hushbandits.bench.spec.claim import ORIGINS, Claim, Effect, Origin, Value
+from hushbandits.bench.spec.experiment import Cell, Experiment
+from hushbandits.bench.spec.points import points
+from hushbandits.bench.stats.descriptive import Interval, shown_interval
+from hushbandits.bench.stats.intervals import UNBOUNDED, Stratum
+from hushbandits.bench.stats.procedures import contrast, estimate, procedure
 from hushbandits.core import Array
 
 __all__ = ["ALPHA", "VERDICTS", "Finding", "Verdict", "counted", "judge", "sentence", "tally", "together"]
@@ -106,7 +106,7 @@ def _judged(lines: Sequence[Configuration], experiment: Experiment, claim: Claim
     """Judge one of m claims."""
     places, effect = points(experiment, claim), claim.effect
     by = {line.cell.key: line for line in lines}
-    measure = lines[0].measures[effect.metric]
+    measure = lines[0].metrics_spec[effect.metric]
     measure = measure.per_time() if effect.per_time else measure
     how, share = procedure(effect, measure), ALPHA / m
     findings, inside, outside = [], [], []

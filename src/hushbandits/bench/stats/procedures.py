@@ -11,10 +11,10 @@ from functools import partial
 
 import numpy as np
 
-from hushbandits.bench.declare.claim import Difference, Effect, Ratio, Slope, Value
-from hushbandits.bench.declare.spec import Cell
-from hushbandits.bench.judge.intervals import UNBOUNDED, Stratum, fieller, log_contrast, skewed_t
-from hushbandits.bench.judge.stats import INTERVALS, STATISTICS, Interval, statistic_of
+from hushbandits.bench.spec.claim import Difference, Effect, Ratio, Slope, Value
+from hushbandits.bench.spec.experiment import Cell
+from hushbandits.bench.stats.descriptive import INTERVALS, STATISTICS, Interval, statistic_of
+from hushbandits.bench.stats.intervals import UNBOUNDED, Stratum, fieller, log_contrast, skewed_t
 from hushbandits.core import Array
 from hushbandits.core.metric import Metric
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from functools import partial
 
+from hushbandits.best_arm.elimination import epochs, plan_all
+from hushbandits.best_arm.routine import Routine
+from hushbandits.best_arm.successive import epoch_length, radii
 from hushbandits.core import jit
 from hushbandits.privacy.laplace import laplace
-from hushbandits.routines.elimination import epochs, plan_all
-from hushbandits.routines.routine import Routine
-from hushbandits.routines.successive import epoch_length, radii
 
 
 @jit

@@ -9,7 +9,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
 
-from hushbandits.bench.declare.canonical import plain, thaw
+from hushbandits.bench.spec.canonical import plain, thaw
 from hushbandits.core import Params, shown
 from hushbandits.core.utils import extra, nearest
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 with extra("bench"):
     import msgspec
 
-__all__ = ["Count", "Figure", "Part", "Use", "check", "checked_table", "plain_name"]
+__all__ = ["Component", "Count", "Figure", "Part", "check", "checked_table", "plain_name"]
 
 
 #: A non-empty text, and a positive count.
@@ -68,7 +68,7 @@ def _annotations(kind: type) -> Params:
 
 
 def check(part: DataclassInstance, *but: str) -> None:
-    """Convert the fields of a dataclass, except those in `but`, with msgspec by their annotations.
+    """Convert the fields of a dataclass, except those in `with_fields`, with msgspec by their annotations.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def plain_name(what: str, name: object) -> str:
 
 
 @dataclass(frozen=True, init=False)
-class Use(Part):
+class Component(Part):
     """A registered env, agent or wrapper with its parameters.
 
     Parameters
@@ -139,7 +139,7 @@ class Use(Part):
 
     Examples
     --------
-    >>> Use("DP-MASE", epsilon=0.1).params
+    >>> Component("DP-MASE", epsilon=0.1).params
     {'epsilon': 0.1}
     """
 
@@ -158,30 +158,30 @@ class Use(Part):
         """Return the label, or the name if there is none."""
         return self.label or self.name
 
-    def having(self, /, **params: object) -> Use:
+    def having(self, /, **params: object) -> Component:
         """Return a copy with more parameters; ``ValueError`` if one is a field."""
         for key in params:
-            if key in ("use", "label", "on"):  # a TOML file has these fields in the same table
+            if key in ("type", "label", "on"):  # a TOML file has these fields in the same table
                 raise ValueError(f"{self.name}.{key} is a field, no parameter; declare another line with {key} = …")
         made = copy(self)
         object.__setattr__(made, "params", {**self.params, **thaw(plain(params))})
         return made
 
     def to_dict(self) -> dict[str, object]:
-        """Return the TOML table: ``{"use": name, "epsilon": 0.1, …}``."""
+        """Return the TOML table: ``{"type": name, "epsilon": 0.1, …}``."""
         extra = {k: v for k, v in (("label", self.label), ("on", self.on)) if v is not None}
-        return {"use": self.name, **extra, **plain(self.params)}
+        return {"type": self.name, **extra, **plain(self.params)}
 
     @classmethod
-    def from_dict(cls, table: Params | str) -> Use:
+    def from_dict(cls, table: Params | str) -> Component:
         """Inverse of `to_dict`: `table` is a table, or a name without parameters; else ``ValueError``."""
-        given = {"use": table} if isinstance(table, str) else table
-        if not isinstance(given, Mapping) or "use" not in given:
+        given = {"type": table} if isinstance(table, str) else table
+        if not isinstance(given, Mapping) or "type" not in given:
             raise ValueError(
-                f"{shown(table)} must be a name, or a table whose key 'use' is a name, such as "
-                f"{{use = 'UCB1', label = 'alone'}}"
+                f"{shown(table)} must be a name, or a table whose key 'type' is a name, such as "
+                f"{{type = 'UCB1', label = 'alone'}}"
             )
-        return cls(given["use"], **{str(k): v for k, v in given.items() if k != "use"})
+        return cls(given["type"], **{str(k): v for k, v in given.items() if k != "type"})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from hushbandits.best_arm.fixed_design import median_elimination, naive_elimination
+from hushbandits.best_arm.lucb import kl_lucb, lucb, ugapec
+from hushbandits.best_arm.racing import kl_racing, ser3, ser4, successive_elimination_by_passes
+from hushbandits.best_arm.routine import RESETS, Routine
 from hushbandits.core import Array
-from hushbandits.routines.fixed_design import median_elimination, naive_elimination
-from hushbandits.routines.lucb import kl_lucb, lucb, ugapec
-from hushbandits.routines.racing import kl_racing, ser3, ser4, successive_elimination_by_passes
-from hushbandits.routines.routine import RESETS, Routine
 
 #: Arm-selection routines by name: ``f(n_arms, eta, epsilon)``, an ε-optimal arm at confidence 1 − η.
 ROUTINES: dict[str, Callable[..., Routine]] = {

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from hushbandits.bench.declare.vocabulary import agree
+from hushbandits.bench.spec.vocabulary import agree
 from hushbandits.core import Array
 from hushbandits.core.metric import Metric
 

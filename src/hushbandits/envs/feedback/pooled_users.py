@@ -11,7 +11,7 @@ from hushbandits.core import Array, Bernoulli, Law, Noise, jit
 from hushbandits.core.random.philox import CURSOR
 from hushbandits.core.random.samplers import binomials
 from hushbandits.core.random.streams import Draws, generator_at
-from hushbandits.envs.feedback.cohort import Cohort, Rngs, blocks, fits, not_encoded, round_at_random
+from hushbandits.envs.feedback.users import Cohort, Rngs, blocks, fits, not_encoded, round_at_random
 from hushbandits.privacy.ledger import Noises
 
 Rounded = dict[tuple[int, float, int], tuple[Law, Array | None]]

@@ -10,11 +10,11 @@ from kinds import each_once, weekly_but
 from scipy import optimize, special, stats
 
 import hushbandits as hb
+from hushbandits.best_arm.best_arm import ROUTINES
 from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.core.rollout import rollout
 from hushbandits.policies.kl import kl, kl_lower, kl_upper
 from hushbandits.registry import assemble
-from hushbandits.routines.best_arm import ROUTINES
 
 ID = "DecentralizedExploration-v0"
 SOLO = [name for name in ROUTINES if name != "SER4"]

@@ -8,16 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from hushbandits.bench.declare.canonical import canonical, digest, world
-from hushbandits.bench.declare.claim import Claim, Line
-from hushbandits.bench.declare.parts import Count, Figure, Part, Use, check, plain_name
-from hushbandits.bench.declare.vocabulary import place, short, symbol
+from hushbandits.bench.spec.canonical import canonical, digest, world
+from hushbandits.bench.spec.claim import Claim, Line
+from hushbandits.bench.spec.parts import Component, Count, Figure, Part, check, plain_name
+from hushbandits.bench.spec.vocabulary import place, short, symbol
 from hushbandits.core import Params, Seeds, shown, spawn_seeds
 from hushbandits.core.random.world import seed_text
 from hushbandits.core.utils import nearest
 from hushbandits.registry import ENVS
 
-__all__ = ["Cell", "Experiment", "Figure", "Use"]
+__all__ = ["Cell", "Component", "Experiment", "Figure"]
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Cell:
     Its `key` identifies the env and agent, not the position in the experiment; `world` is the env part of the key.
     """
 
-    env: Use
-    wrappers: tuple[Use, ...]
-    agent: Use
+    env: Component
+    wrappers: tuple[Component, ...]
+    agent: Component
     world: str
     checkpoints: int | Sequence[int] | None
     #: Legend entry: the agent's label (with that of the wrappers, if they vary).
@@ -37,7 +37,7 @@ class Cell:
     #: Values of the sweep, by parameter.
     point: Params
     #: The env and its parameters that enter the seeds, and the name of the seed group.
-    home: Use
+    home: Component
     paired: tuple[str, ...] = ()
     seed_group: str = ""
 
@@ -128,18 +128,18 @@ class Experiment(Part):
     Examples
     --------
     >>> small = Experiment(
-    ...     name="small", title="Does sharing pay?", env=Use("CoopNetwork-v0", horizon=100),
-    ...     agents=(Use("Multi-UCB"), Use("UCB1")), sweep={"env.n_agents": (4, 16)}, metrics=("regret",))
+    ...     name="small", title="Does sharing pay?", env=Component("CoopNetwork-v0", horizon=100),
+    ...     agents=(Component("Multi-UCB"), Component("UCB1")), sweep={"env.n_agents": (4, 16)}, metrics=("regret",))
     >>> [cell.label for cell in small.cells()]
     ['Multi-UCB, agents = 4', 'UCB1, agents = 4', 'Multi-UCB, agents = 16', 'UCB1, agents = 16']
     """
 
     name: str
     title: str = ""
-    env: Use
-    agents: Sequence[Use]
+    env: Component
+    agents: Sequence[Component]
     source: str = ""
-    wrappers: Sequence[Use] | Mapping[str, Sequence[Use]] = ()
+    wrappers: Sequence[Component] | Mapping[str, Sequence[Component]] = ()
     sweep: Mapping[str, Sequence[object]] = field(default_factory=dict)
     paired: Sequence[str] = ()
     runs: Count = 20
@@ -163,11 +163,11 @@ class Experiment(Part):
         """Build the parts, convert the values with msgspec, and resolve the labels of claims."""
         wrappers = self.wrappers
         parts = {
-            "env": Use.read("env", self.env),
-            "agents": Use.several("agents", self.agents),
-            "wrappers": {k: Use.several(f"wrappers.{k}", v) for k, v in wrappers.items()}
+            "env": Component.read("env", self.env),
+            "agents": Component.several("agents", self.agents),
+            "wrappers": {k: Component.several(f"wrappers.{k}", v) for k, v in wrappers.items()}
             if isinstance(wrappers, Mapping)
-            else Use.several("wrappers", wrappers),
+            else Component.several("wrappers", wrappers),
             "figures": Figure.several("figures", self.figures),
             "claims": Claim.several("claims", self.claims),
         }
@@ -212,10 +212,10 @@ class Experiment(Part):
 
     # -- lines and cells --------------------------------------------------------------------------------------
 
-    def _choices(self) -> Mapping[str, Sequence[Use]]:
+    def _choices(self) -> Mapping[str, Sequence[Component]]:
         return self.wrappers if isinstance(self.wrappers, Mapping) else {"": self.wrappers}
 
-    def _reached(self) -> list[tuple[Use, tuple[str, ...]]]:
+    def _reached(self) -> list[tuple[Component, tuple[str, ...]]]:
         """Return env, agents and wrappers, each with the sweep prefixes that apply to it."""
         wrappers = [w for uses in self._choices().values() for w in uses]
         agents = [(a, ("agent", a.name)) for a in self.agents]
@@ -225,7 +225,7 @@ class Experiment(Part):
         """Return the line of a claim, by its label or by a matching mapping."""
         if isinstance(line, Mapping) and "agent" in line:
             return {**line, "agent": self._line_of(line["agent"])}
-        if not isinstance(line, Use):
+        if not isinstance(line, Component):
             return line
         found = [label for label, agent, _ in self._lines if agent == line]
         if len(found) != 1:
@@ -238,7 +238,7 @@ class Experiment(Part):
         return [label for label, *_ in self._lines]
 
     @cached_property
-    def _lines(self) -> list[tuple[str, Use, Sequence[Use]]]:
+    def _lines(self) -> list[tuple[str, Component, Sequence[Component]]]:
         labels = _labels(self.agents)
         return [
             (f"{label} · {choice}" if choice else label, agent, uses)
@@ -259,7 +259,7 @@ class Experiment(Part):
             where = world(env.name, env.params, self.paired, self.seed_group)
             for line, agent, uses in self._lines:
                 wrappers = tuple(_aimed(w, point, w.name) for w in uses)
-                on = env if agent.on is None else Use(agent.on, **env.params)
+                on = env if agent.on is None else Component(agent.on, **env.params)
                 played = _aimed(agent, point, "agent", agent.name)
                 found.append(
                     Cell(
@@ -310,16 +310,16 @@ class Experiment(Part):
         """Return the small version for ``--quick``: the overrides of `quick`, else at most 5 runs."""
         return self.overriding(self.quick or {"runs": min(self.runs, 5)})
 
-    def joined_by(self, agents: Iterable[Use | str]) -> Experiment:
+    def joined_by(self, agents: Iterable[Component | str]) -> Experiment:
         """Return the experiment with more `agents`."""
-        return replace(self, agents=(*self.agents, *Use.several("agents", tuple(agents))))
+        return replace(self, agents=(*self.agents, *Component.several("agents", tuple(agents))))
 
 
 #: Fields that may be changed besides parameters.
 _PLAIN = ("runs", "checkpoints")
 
 
-def _aimed(use: Use, point: Params, *prefixes: str) -> Use:
+def _aimed(use: Component, point: Params, *prefixes: str) -> Component:
     mine = {}
     for key, value in point.items():
         prefix, _, parameter = key.rpartition(".")
@@ -328,7 +328,7 @@ def _aimed(use: Use, point: Params, *prefixes: str) -> Use:
     return use.having(**mine) if mine else use
 
 
-def _labels(agents: Sequence[Use]) -> list[str]:
+def _labels(agents: Sequence[Component]) -> list[str]:
     """Return labels of the agents: the given one, else the name and the parameters that differ among equal names."""
     labels = []
     for agent in agents:

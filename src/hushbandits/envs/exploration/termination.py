@@ -64,7 +64,7 @@ def admit(env: World, team: Team) -> None:
     short = env.termination_by == "coordinator" and env.votes_needed > voters
     if not isinstance(team, VotingTeam):
         counts = env.termination_by == "coordinator" and not short and _kept(env.wrappers) > 0
-        if env.horizon is None and not (team.ends and counts):
+        if env.horizon is None and not (team.decides_runs and counts):
             raise ValueError(f"{team.name} may play for ever, as this env has no horizon: {_HORIZON}")
         return
     if short:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hushbandits.best_arm.routine import SILENT, VOTES, Routine
+from hushbandits.best_arm.selection import keep_only
 from hushbandits.core import Array, jit
 from hushbandits.privacy.laplace import laplace
-from hushbandits.routines.routine import SILENT, VOTES, Routine
-from hushbandits.routines.selection import keep_only
 
 
 class TopTwo(NamedTuple):

@@ -1,6 +1,6 @@
 """Claims: sentences of a paper as data, each with an effect, a number computed from cells.
 
-`hushbandits.bench.judge.procedures` estimates an effect and its interval; `hushbandits.bench.judge.verdicts` judges a
+`hushbandits.bench.stats.procedures` estimates an effect and its interval; `hushbandits.bench.stats.verdicts` judges a
 claim.
 """
 
@@ -10,17 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import ClassVar, Literal, Self
 
-from hushbandits.bench.declare.parts import Part, Use, check, checked_table
+from hushbandits.bench.spec.parts import Component, Part, check, checked_table
 from hushbandits.core import Params, choice, shown
 
 __all__ = ["EFFECTS", "ORIGINS", "Claim", "Difference", "Effect", "Line", "Origin", "Ratio", "Slope", "Value", "line"]
 
 #: A line of an experiment: one of its agents, its label, or ``{"agent": either, "env.max_hops": 2}`` to fix swept
 #: values too.
-Line = str | Use | Params
+Line = str | Component | Params
 
 
-def line(agent: Use | str, **env: object) -> Params:
+def line(agent: Component | str, **env: object) -> Params:
     """Return the mapping that names one line of a figure: an agent, and fixed values of the env's swept parameters.
 
     Examples
@@ -78,7 +78,7 @@ class Effect(Part):
             object.__setattr__(self, "at", {k: v if isinstance(v, (list, tuple)) else [v] for k, v in self.at.items()})
         check(self, "of", "over")
         for key, line in zip(("of", "over"), self.lines, strict=False):
-            if not isinstance(line, (Use, Mapping, str)):
+            if not isinstance(line, (Component, Mapping, str)):
                 raise ValueError(f"{key}={shown(line)} must be an agent, a label or a table")
         if self.per_time and not self.time:
             raise ValueError(f"per_time={self.per_time} needs time=…")
@@ -185,7 +185,7 @@ class Claim(Part):
 
     Examples
     --------
-    >>> from hushbandits.bench.declare.claim import Ratio
+    >>> from hushbandits.bench.spec.claim import Ratio
     >>> Claim("Sharing pays.", Ratio("regret", of="Multi-UCB", over="UCB1"), below=1).below
     1.0
     """
@@ -213,7 +213,7 @@ class Claim(Part):
 
         Examples
         --------
-        >>> from hushbandits.bench.declare.claim import Value
+        >>> from hushbandits.bench.spec.claim import Value
         >>> Claim("Few.", Value("messages", of="UCB1"), below=1).to_dict()
         {'sentence': 'Few.', 'below': 1, 'metric': 'messages', 'of': 'UCB1'}
         """

@@ -12,9 +12,9 @@ import networkx as nx
 import numpy as np
 
 from hushbandits.core import Array, affordable, locked
+from hushbandits.envs.network.bfs import Links, Near, connected, hops_from, reach, tree_reach
 from hushbandits.envs.network.graphs import graph_links, graph_median, hop_distances, shortest_path_tree
-from hushbandits.envs.network.reach import Links, Near, connected, hops_from, reach, tree_reach
-from hushbandits.envs.network.slots import Slots
+from hushbandits.envs.network.inbox import Slots
 
 #: Maximal hops of a message, as a function of the graph's diameter.
 SHARES_OF_DIAMETER = ("diameter", "diameter/2", "floor(diameter/2)", "ceil(diameter/2)")

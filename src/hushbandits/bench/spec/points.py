@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hushbandits.bench.declare.canonical import canonical
-from hushbandits.bench.declare.claim import Claim, Difference, Slope, Value
-from hushbandits.bench.declare.spec import Cell, Experiment
-from hushbandits.bench.declare.vocabulary import place
+from hushbandits.bench.spec.canonical import canonical
+from hushbandits.bench.spec.claim import Claim, Difference, Slope, Value
+from hushbandits.bench.spec.experiment import Cell, Experiment
+from hushbandits.bench.spec.vocabulary import place
 from hushbandits.core import shown
 from hushbandits.core.metric import Metric
 from hushbandits.core.utils import nearest
@@ -47,7 +47,7 @@ def points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]]
 def check_claims(experiment: Experiment, measures: Mapping[str, Metric] | None = None) -> None:
     """Raise ``ValueError`` if a claim names an unknown line or point, or if its effect is not possible there.
 
-    `measures`: metric specifications, as far as they are known.
+    `metrics_spec`: metric specifications, as far as they are known.
     """
     for claim in experiment.claims:
         what, effect = f"{experiment.name}, claim {claim.sentence!r}", claim.effect

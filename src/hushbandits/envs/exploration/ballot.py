@@ -26,7 +26,7 @@ class VoteState(NamedTuple):
     horizon: int  # −1: none
     vote_cost: int  # messages per new vote sent
     round_cost: int  # messages per round
-    live: Array  # (R,)
+    running: Array  # (R,)
     rounds: Array  # (R,)
     messages: Array  # (R,)
     regret: Array  # (R,) only if runs stop at the horizon
@@ -34,7 +34,7 @@ class VoteState(NamedTuple):
     sent: Array  # (R, N, K) votes as their agents cast them
     counted: Array  # (R, N, K) votes as they arrived
     votes: Array  # (R, K)
-    who: Array  # (R,) the agent that acts next
+    active_agents: Array  # (R,) the agent that acts next
     pool: Array  # (R, N) agents that are still drawn
     cumulative: Array  # (R, N) running sums of P over the pool
     holds: Array  # (R, N) the arm that an agent held after its last activation, NOTHING or SEVERAL
@@ -55,10 +55,11 @@ def open_votes(env: World, runs: int) -> VoteState:
     vote_cost, round_cost = env.costs
     book = VoteState(
         weights, env.inactive_agents == "drop", env.votes_needed, STOPS[env.termination], -1 if env.horizon is None else
-        env.horizon, vote_cost, round_cost, live=np.ones(runs, bool), rounds=np.zeros(runs, np.int64),
+        env.horizon, vote_cost, round_cost, running=np.ones(runs, bool), rounds=np.zeros(runs, np.int64),
         messages=np.zeros(runs, np.int64), regret=np.zeros(runs), active=np.empty((runs, k), bool), sent=np.empty((runs,
-        n, k), bool), counted=np.empty((runs, n, k), bool), votes=np.empty((runs, k), np.int64), who=np.zeros(runs,
-        np.int64), pool=np.tile(weights > 0, (runs, 1)), cumulative=np.empty((runs, n)), holds=np.empty((runs, n),
+        n, k), bool), counted=np.empty((runs, n, k), bool), votes=np.empty((runs, k), np.int64),
+        active_agents=np.zeros(runs, np.int64), pool=np.tile(weights > 0, (runs, 1)),
+        cumulative=np.empty((runs, n)), holds=np.empty((runs, n),
         np.int64), open_seats=np.empty((runs, 2), np.int64),
     )  # fmt: skip
     return book
@@ -79,14 +80,14 @@ def clear(book, r):
 def open_rows(rows, turns, book):
     """Reset the state of the runs `rows`, and draw the first active agent from `turns`."""
     for i, r in enumerate(rows):
-        book.live[r] = True
+        book.running[r] = True
         book.rounds[r] = 0
         book.messages[r] = 0
         book.regret[r] = 0.0
         for n in range(book.weights.size):
             book.pool[r, n] = book.weights[n] > 0
         accumulate(book.weights, book.pool[r], book.cumulative[r])
-        book.who[r] = draw_agent(book.cumulative[r], turns[i])
+        book.active_agents[r] = draw_agent(book.cumulative[r], turns[i])
         clear(book, r)
 
 
@@ -215,7 +216,7 @@ def judged(book, right, everyone):
     With the players' stop, the arm that each player holds decides.  Otherwise it is the arm that each agent holds by
     its own votes if `everyone` counts, or the arm that the coordinator holds.
     """
-    runs = book.live.size
+    runs = book.running.size
     correct, inconclusive = np.ones(runs, np.bool_), np.zeros(runs, np.bool_)
     for r in range(runs):
         held = only_arm(book.active[r])
@@ -226,14 +227,14 @@ def judged(book, right, everyone):
                 elif everyone:
                     held = only_arm(~book.sent[r, n])
                 correct[r] &= held >= 0 and right[r, held]
-                inconclusive[r] |= held < 0 and not book.live[r]
+                inconclusive[r] |= held < 0 and not book.running[r]
     return correct, inconclusive
 
 
 @jit
 def decided(book):
     """Return the runs that are decided or cannot change any more, ``(R,)``."""
-    found = np.zeros(book.live.size, np.bool_)
+    found = np.zeros(book.running.size, np.bool_)
     for r in range(found.size):
         found[r] = finished(book.stop, book.active[r].sum(), book.open_seats[r])
     return found
@@ -246,9 +247,9 @@ def decided(book):
 def pull_rows(pulls, gaps, turns, book):
     """Count the activation of every live run, add its regret, retire idle agents, and draw the next agent."""
     for r in range(turns.size):
-        if not book.live[r]:
+        if not book.running[r]:
             continue
-        n, deserted = book.who[r], False
+        n, deserted = book.active_agents[r], False
         if book.stop == HORIZON:
             book.regret[r] += charge(pulls[r], gaps[r])
         if book.leaves and not pulls[r].any():
@@ -257,14 +258,14 @@ def pull_rows(pulls, gaps, turns, book):
             book.rounds[r] += 1
             book.messages[r] += book.round_cost
         if not deserted:
-            book.who[r] = draw_agent(book.cumulative[r], turns[r])
+            book.active_agents[r] = draw_agent(book.cumulative[r], turns[r])
 
 
 @jit
 def cast_rows(vote, who, book):
     """Mark the votes of the active agents."""
     for r in range(who.size):
-        if book.live[r]:
+        if book.running[r]:
             cast(vote[r], book.sent[r, who[r]])
 
 
@@ -288,7 +289,7 @@ def add_rows(vote, heard, who, left, sums, book):
             cast(vote[r], ballot)
         for k in range(sums.shape[1]):
             book.votes[r, k] += sums[r, k]
-            if book.live[r] and book.votes[r, k] >= book.needed:
+            if book.running[r] and book.votes[r, k] >= book.needed:
                 book.active[r, k] = False
 
 
@@ -296,10 +297,10 @@ def add_rows(vote, heard, who, left, sums, book):
 def close_rows(who, read, book):
     """Store which arms the active agents hold, and end runs that are over or decided."""
     for r in range(who.size):
-        if book.live[r]:
+        if book.running[r]:
             seats = book.open_seats[r]
             if book.stop == PLAYERS:
                 n = who[r]
                 settle(book.sent[r, n], read[r], read[r].sum() == 1, n, book.holds[r], seats)
             over = book.cumulative[r, -1] == 0.0 or (book.horizon >= 0 and book.rounds[r] >= book.horizon)
-            book.live[r] = not (over or finished(book.stop, book.active[r].sum(), seats))
+            book.running[r] = not (over or finished(book.stop, book.active[r].sum(), seats))

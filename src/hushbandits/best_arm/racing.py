@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 
+from hushbandits.best_arm.routine import RESETS, SILENT, VOTES, Routine
+from hushbandits.best_arm.selection import best_mean, fewest_pulls, observe, pick, read, samples
 from hushbandits.core import jit
 from hushbandits.policies.kl import kl_lower, kl_upper
-from hushbandits.routines.routine import RESETS, SILENT, VOTES, Routine
-from hushbandits.routines.selection import best_mean, fewest_pulls, observe, pick, read, samples
 
 
 @jit

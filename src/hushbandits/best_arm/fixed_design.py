@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from functools import partial
 
+from hushbandits.best_arm.routine import SILENT, VOTES, Routine
+from hushbandits.best_arm.selection import best_mean, fewest_pulls, keep_only, observe, pick, read, samples
 from hushbandits.core import jit
-from hushbandits.routines.routine import SILENT, VOTES, Routine
-from hushbandits.routines.selection import best_mean, fewest_pulls, keep_only, observe, pick, read, samples
 
 
 def naive_length(n_arms: int, eta: float, epsilon: float) -> int:

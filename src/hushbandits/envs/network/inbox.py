@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from hushbandits.core import Array, Field, Fields, Inbox, affordable, as_array, checked
-from hushbandits.envs.network.reach import Near
+from hushbandits.envs.network.bfs import Near
 from hushbandits.envs.network.reductions import gather, mix, tally, total, weighted
 
 

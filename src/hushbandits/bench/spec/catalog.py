@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from hushbandits.bench.declare.spec import Experiment
+from hushbandits.bench.spec.experiment import Experiment
 from hushbandits.builtin import EXPERIMENTS
 from hushbandits.core import shown
 from hushbandits.core.utils import nearest, words

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hushbandits.bench.declare.vocabulary import place
-from hushbandits.bench.judge import stats
-from hushbandits.bench.judge.stats import STATISTICS, Interval, share_interval
 from hushbandits.bench.runner.configuration import Configuration
+from hushbandits.bench.spec.vocabulary import place
+from hushbandits.bench.stats import descriptive
+from hushbandits.bench.stats.descriptive import STATISTICS, Interval, share_interval
 from hushbandits.core import Array, affordable
 from hushbandits.core.metric import Metric
 
@@ -104,8 +104,9 @@ def against(
 
     Examples
     --------
-    >>> from hushbandits.bench.declare.spec import Experiment, Use
-    >>> (cell,) = Experiment(name="one", title="One", env=Use("CoopNetwork-v0"), agents=[Use("UCB1")]).cells()
+    >>> from hushbandits.bench.spec.experiment import Experiment, Component
+    >>> env, agent = Component("CoopNetwork-v0"), Component("UCB1")
+    >>> (cell,) = Experiment(name="one", title="One", env=env, agents=[agent]).cells()
     >>> from hushbandits.bench.runner.rows import Runs
     >>> x = np.arange(12.0)
     >>> a, b = (Configuration(cell, label, Runs(np.arange(12), {"regret": y}), seed_source=(7, ""))
@@ -115,9 +116,9 @@ def against(
     (True, (12, 12), 1.0, True)
     """
     couples = list(itertools.combinations(lines, 2))
-    measure = lines[0].measures[metric]
+    measure = lines[0].metrics_spec[metric]
     found = [_pair(a, b, metric, measure.rate, statistic, level, seed) for a, b in couples[:most]]
-    adjusted = stats.holm([pair.p for pair in found]).tolist()
+    adjusted = descriptive.holm([pair.p for pair in found]).tolist()
     found = [replace(pair, p_holm=p) for pair, p in zip(found, adjusted, strict=True)]
     return Compared(metric, measure, statistic, level, tuple(lines), tuple(found), where, len(couples) - len(found))
 
@@ -137,8 +138,8 @@ def _pair(a: Configuration, b: Configuration, metric: str, rate: bool, statistic
         return f(a) - f(b)
 
     strata = (np.stack([x, y], axis=1),) if paired else (x, y)
-    difference, interval = float(f(x) - f(y)), stats.bootstrap(apart, *strata, level=level, seed=seed)
-    test = swapped if paired else stats.permutation_test
+    difference, interval = float(f(x) - f(y)), descriptive.bootstrap(apart, *strata, level=level, seed=seed)
+    test = swapped if paired else descriptive.permutation_test
     p = test(x, y, statistic, seed=seed)
     if rate and statistic == "mean":
         # If all runs are alike, a bootstrap has no spread: use the interval that is valid for any dependence.
@@ -181,7 +182,7 @@ def _improvement_interval(won: Array, paired: bool, level: float, seed: int) -> 
         return np.einsum("bi,bi->b", left @ won, left if j is None else _counts(j, m)) / (n * m)
 
     strata = (np.arange(n),) if paired else (np.arange(n), np.arange(m))
-    low, high = stats.bootstrap(effect, *strata, level=level, seed=seed)
+    low, high = descriptive.bootstrap(effect, *strata, level=level, seed=seed)
     return max(low, 0.0), min(high, 1.0)
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from functools import partial
 
+from hushbandits.best_arm.racing import kl_level
+from hushbandits.best_arm.routine import SILENT, VOTES, Routine
+from hushbandits.best_arm.selection import best_mean, fewest_pulls, keep_only, observe, samples, settle
 from hushbandits.core import jit
 from hushbandits.policies.kl import kl_lower, kl_upper
-from hushbandits.routines.racing import kl_level
-from hushbandits.routines.routine import SILENT, VOTES, Routine
-from hushbandits.routines.selection import best_mean, fewest_pulls, keep_only, observe, samples, settle
 
 
 @jit

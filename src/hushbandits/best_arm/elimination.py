@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hushbandits.best_arm.routine import Routine
 from hushbandits.core import Array, jit
-from hushbandits.routines.routine import Routine
 
 
 def confidence_under_loss(eta: float, xi: float, n_arms: int) -> float:

@@ -1,1 +1,0 @@
-"""Statistics of runs, their intervals, and the verdicts on claims."""
