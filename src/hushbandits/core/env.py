@@ -23,8 +23,10 @@ from hushbandits.core.task import Task
 from hushbandits.core.team import Team
 from hushbandits.core.utils import Action, Array, Message, Params, Seeds, count, shown
 from hushbandits.core.validation import checked, checked_message, checked_rows, checked_seeds, handed, spoken_fields
-from hushbandits.core.wrapper import Wrapper, added, distinct, inward, outward, toward_agents
+from hushbandits.core.wrapper import Wrapper, added, distinct, folded, outward
 
+#: Rewards in [0, 1], as agents see them.
+_UNIT = Field(low=0.0, high=1.0)
 #: Why a phase cannot be played, by the state of the env.
 _REFUSED = {
     "new": "before the start: call reset(seeds) first",
@@ -145,10 +147,10 @@ class Env(World, ABC):
         """Fold the wrappers' declarations: outward, towards the agents, and back."""
         way = outward(self.wrappers, self.fields, self.message_class, self)
         self.sent_fields = way[-1]
-        own = toward_agents(self.wrappers, self)
-        self.own_reward_fields = own[-1]
-        back = inward(self.wrappers, self._offers(self.sent_fields), self)
-        self.inbox_fields = back[-1]
+        rewards = {"reward": _UNIT if self.law.unit_interval else Field()}
+        self._own_rewards = own = folded("own_reward_field", self.wrappers, rewards, self)
+        back = folded("inbox_fields", self.wrappers[::-1], self._offers(self.sent_fields), self)
+        self.own_reward_fields, self.inbox_fields = own[-1], back[-1]
         # Agents who do not see their rewards do not report them: the env does.
         self._withheld = "reward" not in self.own_reward_fields and "reward" in self.fields
         self._published = not {*self.own_reward_fields} <= {"reward"}
@@ -325,8 +327,8 @@ class Env(World, ABC):
 
     def no_action(self) -> Action:
         """Return the smallest action: arm 0, no arm of a set, a block of one user."""
-        shape = self.active_agents.shape
-        least = [np.full((*shape, *f.shape), max(0, f.range[0]), f.dtype) for f in self.actions.values()]
+        lead = self.active_agents.shape
+        least = [np.full((*lead, *f.shape), max(0, f.range[0]), f.dtype) for f in self.actions.values()]
         return least[0] if len(least) == 1 else tuple(least)
 
     def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Action:

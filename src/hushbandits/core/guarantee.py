@@ -310,9 +310,8 @@ def _fields(env: World) -> list[str]:
     stated = {} if getattr(home.report, "__isabstractmethod__", False) else report(env) if report else home.report
     offered = {*env._offers(env.sent_fields)} - {*home._offers(env, env.sent_fields)}
     beyond = [name for name in env.report if name not in {*_KNOWN, *declared(env), *stated}]
-    return list(
-        dict.fromkeys([*beyond, *(name for name in (*sorted(offered), *env.agent_visible) if name not in known)])
-    )
+    shown = [name for name in (*sorted(offered), *env.agent_visible) if name not in known]
+    return list(dict.fromkeys([*beyond, *shown]))
 
 
 def spoken_beside(env: World) -> str:

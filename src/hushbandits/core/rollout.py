@@ -14,7 +14,7 @@ from hushbandits.core.messages import Fields, Observation, require
 from hushbandits.core.random.names import agent
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.team import Team
-from hushbandits.core.utils import Array, Message, Seeds, shown
+from hushbandits.core.utils import Array, Seeds, shown
 
 
 def check_compatible(env: Env, team: Team) -> None:
@@ -108,10 +108,9 @@ def begin(env: Env, team: Team, seed: int | Seeds) -> Observation:
 
 
 def _phases(env: Env, team: Team, obs: Observation, step: Callable[[], None] | None) -> None:
-    speak: Callable[..., Message | None] = team.compose  # it is handed None where rewards are withheld
     while obs.running.any():
         obs = env.pull(team.act(obs))
-        obs = env.communicate(speak(obs.reward))
+        obs = env.communicate(team.compose(obs.reward))  # type: ignore[arg-type]  # None if rewards are withheld
         assert obs.inbox is not None
         team.receive(obs.inbox)
         if step is not None:

@@ -327,24 +327,19 @@ class Task(ABC):
 
 
 def _checked_costs(core: World, coefficients: Mapping[str, float] | None) -> dict[str, float]:
-    """Return each metric's price per unit; raise ``ValueError`` if a metric has no price or nothing to count here."""
+    """Return each metric's cost per unit; raise ``ValueError`` if a metric has no cost or nothing to count here."""
     if not isinstance(coefficients, Mapping | None):
         raise ValueError(f"cost_coefficients={shown(coefficients)} must be a dict, such as {{'messages': 0.01}}")
-    known = [cost for cost in _PRICED if cost in core.metrics_spec] if coefficients else []
-    for name in coefficients or {}:
+    given, known = dict(coefficients or {}), [cost for cost in _PRICED if coefficients and cost in core.metrics_spec]
+    for name in given:
         if name not in known:
-            raise ValueError(
-                f"cost_coefficients={shown(coefficients)}: {shown(name)} has no cost here; {', '.join(known)} may have"
-            )
+            raise ValueError(f"cost_coefficients={shown(given)}: {shown(name)} must be one of {', '.join(known)}")
         for wrapper in core.wrappers:
             if name in wrapper.privacy_cost_metrics and name in gathered(wrapper) and core.infinite_cost(wrapper):
                 raise ValueError(
-                    f"cost_coefficients[{name!r}] has nothing to count: {wrapper.name} promises nothing here"
+                    f"cost_coefficients: {name!r} counts nothing, as {wrapper.name} guarantees nothing here"
                 )
-    return {
-        name: real(f"cost_coefficients[{name!r}]", value, 0, closed="low")
-        for name, value in (coefficients or {}).items()
-    }
+    return {name: real(f"cost_coefficients[{name!r}]", value, 0, closed="low") for name, value in given.items()}
 
 
 @jit

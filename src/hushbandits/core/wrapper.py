@@ -1,6 +1,6 @@
 """Wrappers act on messages on their way, and declare what fields these have then.
 
-What they declare is folded in three directions: outward to the transport, back to the inbox, to the agents.
+An env folds these declarations in three directions: to the transport, back to the inbox, and to the agents.
 """
 
 from __future__ import annotations
@@ -24,9 +24,6 @@ from hushbandits.core.utils.validate import names_all
 HOOKS = ("reset", "alter_own_reward", "published", "send", "deliver")
 #: All attributes of a built-in wrapper that affect messages.
 _PARTS = (*HOOKS, "poster", "posting", "relay", "channel", "add_up", "order", "drop_prob", "max_drop_fraction")
-
-#: Rewards in [0, 1], as returned to the agents.
-_UNIT = Field(low=0.0, high=1.0)
 
 
 class Wrapper(GuaranteeSource):
@@ -256,19 +253,11 @@ def outward(wrappers: Sequence[Wrapper], fields: Fields, payload: type[Payload],
     return way
 
 
-def inward(wrappers: Sequence[Wrapper], offered: Fields, env: World) -> list[Fields]:
-    """Return the fields of an inbox from the transport and after each wrapper, innermost first."""
-    way = [offered]
-    for wrapper in reversed(wrappers):
-        way.append(declared_fields(wrapper, "inbox_fields", wrapper.inbox_fields(dict(way[-1]), env)))
-    return way
-
-
-def toward_agents(wrappers: Sequence[Wrapper], env: World) -> list[Fields]:
-    """Return the fields of the agents' own rewards, from the env and after each wrapper."""
-    way: list[Fields] = [{"reward": _UNIT if env.law.unit_interval else Field()}]
+def folded(hook: str, wrappers: Iterable[Wrapper], fields: Fields, env: World) -> list[Fields]:
+    """Return `fields`, and the fields that a hook declares after each of the wrappers, in their order."""
+    way = [fields]
     for wrapper in wrappers:
-        way.append(declared_fields(wrapper, "own_reward_field", wrapper.own_reward_field(dict(way[-1]), env)))
+        way.append(declared_fields(wrapper, hook, getattr(wrapper, hook)(dict(way[-1]), env)))
     return way
 
 
@@ -277,10 +266,10 @@ def declared_fields(wrapper: Wrapper, hook: str, found: Fields) -> dict[str, Fie
 
     Examples
     --------
-    >>> declared_fields(Wrapper(), "sends", ["reward"])
+    >>> declared_fields(Wrapper(), "message_fields", ["reward"])
     Traceback (most recent call last):
         ...
-    TypeError: Wrapper.sends must return a dict of Field by name, not ['reward']
+    TypeError: Wrapper.message_fields must return a dict of Field by name, not ['reward']
     """
     if not names_all(found, Field):
         raise TypeError(f"{wrapper.name}.{hook} must return a dict of Field by name, not {shown(found)}")

@@ -11,7 +11,7 @@ import numpy as np
 from hushbandits.agents.per_agent import Unlearning
 from hushbandits.core import Array, Env, Field, Inbox, Payload, Streams, Team, World, Wrapper, checked, spawn_seeds
 from hushbandits.core.utils import Params, integer, shown
-from hushbandits.core.wrapper import HOOKS, inward, outward, toward_agents
+from hushbandits.core.wrapper import HOOKS, folded, outward
 from hushbandits.policies.policy import Policy
 from hushbandits.policies.registry import AnyPolicy, make_policy
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, make_team, make_wrapper
@@ -176,8 +176,8 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
     """Return the hooks of a wrapper in an env, with checks of their return values against the declarations."""
     name, at = type(wrapper).__name__, core.wrappers.index(wrapper)
     sends = outward(core.wrappers[: at + 1], core.fields, core.message_class, core)[-1]
-    hears = inward(core.wrappers[at:], core._offers(core.sent_fields), core)[-1]
-    before, own_reward_field = toward_agents(core.wrappers, core)[at : at + 2]
+    hears = folded("inbox_fields", core.wrappers[at:][::-1], core._offers(core.sent_fields), core)[-1]
+    before, own_reward_field = core._own_rewards[at : at + 2]
 
     def send(message: Payload, out: Payload) -> None:
         core._checked("message", out, {**sends, "sent": Field(dtype="?")})
