@@ -55,8 +55,8 @@ STUDY = {
         ("--steps", "1000000", "--runs", "256", "--set", "algo.sigma=0.5"), _REGRET,
         {"Commit-Blocks": {}, "Dist-DP-SE": {}, "PPO-DistDP": {}}, 2_000, {"n_arms": 6, "n_agents": 2},
     ),
-    "DPMASE-Train-Wide-v0": Studied(_VOTES, _VERDICTS, {"Gap-Vote": {"width": 0.2, "least": 12}}, 1_000, {}),
-    "DPMASE-Train-Uneven-v0": Studied(_VOTES, _VERDICTS, {"Gap-Vote": {"width": 0.2, "least": 5}}, 1_000, {}),
+    "DPMASE-Train-Wide-v0": Studied(_VOTES, _VERDICTS, {"Gap-Vote": {"c": 0.2, "min_pulls": 12}}, 1_000, {}),
+    "DPMASE-Train-Uneven-v0": Studied(_VOTES, _VERDICTS, {"Gap-Vote": {"c": 0.2, "min_pulls": 5}}, 1_000, {}),
     "CoopNetwork-Train-Grid-v0": Studied(_PULLS, _REGRET, {"Index-TS": {"sigma": 0.1, "prior": 0.5}}, 1_000, {}),
     "CoopNetwork-Train-Lossy-v0": Studied(_PULLS, _REGRET, {"Index-TS": {"sigma": 0.05, "prior": 0.75}}, 1_000, {}),
     "DistDP-Train-Lossy-v0": Studied(

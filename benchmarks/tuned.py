@@ -13,7 +13,7 @@ from benchmarks.scores import interval
 RUNS, TUNING, FRESH = 400, 10**6, 0
 HARD = 100  # runs per point of the grid in the hard ids
 _EXPLORATION = {
-    "Gap-Vote": {"width": (0.3, 0.4, 0.5, 0.6, 0.7), "least": (2, 3, 5, 8, 12)},
+    "Gap-Vote": {"c": (0.3, 0.4, 0.5, 0.6, 0.7), "min_pulls": (2, 3, 5, 8, 12)},
     "Central": {"delta": (0.05, 0.5, 0.9, 0.99)},
     "DP-MASE": {"epsilon": (0.1, 1.0, 10.0), "beta": (0.5, 0.9, 0.99), "delta": (0.05, 0.5, 0.9, 0.99)},
 }
@@ -34,7 +34,7 @@ _MANY = {
     **_LED,
     "Random": {},
 }
-_VOTES = {**_EXPLORATION, "Random": {}, "Gap-Vote": {"width": (0.1, 0.2, 0.3, 0.4, 0.5), "least": (2, 3, 5, 8, 12)}}
+_VOTES = {**_EXPLORATION, "Random": {}, "Gap-Vote": {"c": (0.1, 0.2, 0.3, 0.4, 0.5), "min_pulls": (2, 3, 5, 8, 12)}}
 #: By id and score (with + if more is better): agents and their grids; all combinations are tried.
 GRIDS = {
     ("CoopNetwork-Train-v0", "regret"): {

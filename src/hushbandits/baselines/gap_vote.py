@@ -36,21 +36,21 @@ class GapVote(VotingTeam):
 
     Parameters
     ----------
-    width : float
-        c.
-    least : int
+    c : float
+        c of the rule, above 0.
+    min_pulls : int
         Activations before the first vote.
     """
 
     name = "Gap-Vote"
 
-    def __init__(self, width: float = 0.5, least: int = 4):
-        self.width, self.least = real("width", width, 0), integer("least", least, 1)
+    def __init__(self, c: float = 0.5, min_pulls: int = 4):
+        self.c, self.min_pulls = real("c", c, 0), integer("min_pulls", min_pulls, 1)
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require that finished agents leave."""
         return Requirements(env={"inactive_agents": "drop"})
 
     def routine(self, n_arms: int) -> Routine:
-        params = (self.width, float(self.least))
+        params = (self.c, float(self.min_pulls))
         return Routine(epochs, params, plan_all, _learn, drop_outsiders, several=True)
