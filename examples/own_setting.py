@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 import hushbandits as hb
-from hushbandits.core import Arms, Payload, Task
+from hushbandits.core import Arms, Payload, RLTask
 
 
 class Note(hb.Inbox):
@@ -43,7 +43,7 @@ class Notes(Payload):
         return self.with_fields(sent=self["sent"] & (stream.next() >= rate))
 
 
-class Turns(Task):
+class Turns(RLTask):
     """Task in which a learner pulls an arm at its turn and earns the reward; it sees its own arms and the last note."""
 
     def _parts(self):

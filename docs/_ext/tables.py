@@ -24,7 +24,7 @@ from hushbandits.core.env_view import EnvView, World
 from hushbandits.core.payload import Payload
 from hushbandits.core.random.rewards import Bernoulli, Law
 from hushbandits.core.random.streams import Uniforms
-from hushbandits.core.task import Task
+from hushbandits.core.task import RLTask
 from hushbandits.envs.rounds.env import Rounds
 from hushbandits.policies.registry import POLICIES
 from hushbandits.privacy.noise import NoiseLaw
@@ -52,7 +52,7 @@ PLAYERS = {
 }  # fmt: skip
 #: Public, and imported from where they stand.
 FURTHER = (
-    Law, Bernoulli, Uniforms, NoiseLaw, Mechanism, Payload, Task, World, EnvView, Rounds, Routine,
+    Law, Bernoulli, Uniforms, NoiseLaw, Mechanism, Payload, RLTask, World, EnvView, Rounds, Routine,
 )  # fmt: skip
 TABLES = {
     "agents": ("Agents", AGENTS, "What may stand wherever an agent is named. A policy is an agent that plays alone."),

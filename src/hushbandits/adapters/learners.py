@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core import Array, Env, Field, Params, Seeds, Task, as_array, choice, integer, shown, spawn_seeds
+from hushbandits.core import Array, Env, Field, Params, RLTask, Seeds, as_array, choice, integer, shown, spawn_seeds
 from hushbandits.core.validation import Stacked, fits, shaped, stacked
 from hushbandits.registry import ENVS, AnyEnv, AnyWrapper, make_batched, takes, title
 
@@ -150,7 +150,7 @@ class Rows:
 
     def __init__(self, core: Env, **options: object):
         self.core, self.options = core, options
-        self.task: Task = core.task(**options)
+        self.task: RLTask = core.task(**options)
         self.runs, self.n_agents = core.runs, core.n_agents
         self._episodes = Episodes(self.runs)
         #: Whether everyone's first episode has begun.

@@ -11,7 +11,7 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from hushbandits.adapters.learners import Episodes, Info, begun, checked_mode, of_run, spelled
-from hushbandits.core import Array, Env, Params, Seeds, Space, Stacked, Task, Team, flag, integer, shown
+from hushbandits.core import Array, Env, Params, RLTask, Seeds, Space, Stacked, Team, flag, integer, shown
 from hushbandits.core.validation import stacked
 from hushbandits.guarantee_table import DELTA, PrivacyReport, privacy_report
 from hushbandits.registry import AnyAgent, make_batched
@@ -43,7 +43,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
     metrics_in_info : bool
         Whether every info has the run's metrics so far; otherwise only the last infos have them.
     **options
-        The task's own, such as ``actions`` (see `Task` and the settings' tasks).
+        The task's own, such as ``actions`` (see `RLTask` and the settings' tasks).
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         self.action_spaces = {agent: copy.deepcopy(act) for agent in self.possible_agents}
         self.state_space = spaces.Box(np.tile(box.low, core.n_agents), np.tile(box.high, core.n_agents))
         self._episodes = Episodes(1)
-        self._home: tuple[Env, Task] | None = None  # what options of one episode have replaced
+        self._home: tuple[Env, RLTask] | None = None  # what options of one episode have replaced
         self._begun = self._over = False
         self._window: Figure | None = None
 

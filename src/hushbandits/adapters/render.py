@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushbandits.core import Array, Env, Message, Seeds, Task, Team
+from hushbandits.core import Array, Env, Message, RLTask, Seeds, Team
 from hushbandits.core.rollout import begin, check_compatible
 
 if TYPE_CHECKING:
@@ -37,12 +37,12 @@ def _short(value: float) -> str:
     return f"{value:,.0f}" if value == round(value) or abs(value) >= 100 else f"{value:,.3g}"
 
 
-def frame(task: Task, title: str, mode: str) -> str | Array:
+def frame(task: RLTask, title: str, mode: str) -> str | Array:
     """Return a few lines (``ansi``), or an ``(H, W, 3)`` uint8 picture."""
     return "\n".join([title.replace("\n", " · "), *task.say()]) if mode == "ansi" else picture(task, title)
 
 
-def picture(task: Task, title: str) -> Array:
+def picture(task: RLTask, title: str) -> Array:
     """Return ``(H, W, 3)`` uint8."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -61,7 +61,7 @@ def has_windows() -> bool:
     return plt.get_backend().lower() not in ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
 
 
-def show(task: Task, title: str, window: Figure | None = None) -> Figure:
+def show(task: RLTask, title: str, window: Figure | None = None) -> Figure:
     """Draw into `window` (``None``: open one) and return it; a backend without windows draws unseen."""
     from matplotlib import pyplot as plt
 
@@ -75,14 +75,14 @@ def show(task: Task, title: str, window: Figure | None = None) -> Figure:
     return window
 
 
-def draw(task: Task, title: str, figure: Figure) -> None:
+def draw(task: RLTask, title: str, figure: Figure) -> None:
     """Draw into a figure, in place of what is there."""
     figure.clear()
     task.draw(figure)
     figure.suptitle(title, fontsize=10)
 
 
-def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[Task]:
+def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[RLTask]:
     """Play one run by the phases; yield what observes it, the same task each time, at the start and after every round.
 
     The task only observes: the run is the one that `hushbandits.rollout` plays.  The core has one run.

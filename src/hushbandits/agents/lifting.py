@@ -12,7 +12,7 @@ from hushbandits.core.env_view import EnvView, World, view_of
 from hushbandits.core.messages import Inbox, Observation
 from hushbandits.core.metric import Metric
 from hushbandits.core.random.streams import Streams
-from hushbandits.core.task import EARNED, Task
+from hushbandits.core.task import EARNED, RLTask
 from hushbandits.core.team import Team
 from hushbandits.core.utils import Action, Array, Message, Params, flag, shown
 from hushbandits.core.validation import Space, Stacked, fits
@@ -38,7 +38,7 @@ class TaskTeam(Team):
     def __init__(self, two_phase: bool):
         self.two_phase = flag("two_phase", two_phase)
 
-    def look(self, its: EnvView) -> Task:
+    def look(self, its: EnvView) -> RLTask:
         """Return the task of an env (`its` view); raise ``ValueError`` if the env has no suitable one."""
         raise NotImplementedError(f"{type(self).__name__} must define look(its)")
 
@@ -46,7 +46,7 @@ class TaskTeam(Team):
         """Start R new runs, which draw from `rng`."""
         raise NotImplementedError(f"{type(self).__name__} must define begin(rng)")
 
-    def choose(self, task: Task, pull: bool, talk: bool) -> Stacked:
+    def choose(self, task: RLTask, pull: bool, talk: bool) -> Stacked:
         """Return all agents' actions in the next step of `task`, ``(R, M, …)``; `pull`, `communicate`: its phases."""
         raise NotImplementedError(f"{type(self).__name__} must define choose(task, pull, talk)")
 
@@ -54,13 +54,13 @@ class TaskTeam(Team):
         """Raise ``ValueError`` if `env` has no task, or its task does not accept these options."""
         self.look(view_of(env))
 
-    def looking(self, its: EnvView, options: Params) -> Task:
+    def looking(self, its: EnvView, options: Params) -> RLTask:
         """Return the task of an env (`its` view) with `options`; raise ``ValueError`` if the env lacks one."""
         if its.horizon is None:
             raise ValueError(f"{self.name} needs the length of a run: give the env a horizon")
         if its.rl_task is None:
             raise ValueError(f"{self.name} needs an env with a task for learners; this env declares none")
-        task: Task = its.rl_task.asked(its, options)
+        task: RLTask = its.rl_task.asked(its, options)
         return task
 
     def metrics(self, env: World) -> dict[str, Array]:
@@ -167,7 +167,7 @@ class FromFunction(TaskTeam):
         ]
         self.name = str(name or getattr(function, "__name__", type(function).__name__))
 
-    def look(self, its: EnvView) -> Task:
+    def look(self, its: EnvView) -> RLTask:
         """Return the env's task with the given options; raise ``ValueError`` if the env has no such task."""
         try:
             return self.looking(its, self._options)
@@ -180,7 +180,7 @@ class FromFunction(TaskTeam):
         if callable(reset := getattr(self._function, "reset", None)):
             reset()
 
-    def choose(self, task: Task, pull: bool, talk: bool) -> Stacked:
+    def choose(self, task: RLTask, pull: bool, talk: bool) -> Stacked:
         """Return the function's actions for agents whose action counts, and 0 for the others."""
         seen, who = task.observe(pull, talk), task.obs.active_agents
         rows = np.arange(len(who))[:, None]

@@ -18,7 +18,7 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.baselines.sb3_choices import described
-from hushbandits.core import Array, Params, Space, Streams, Task, Uniforms, choice, shown
+from hushbandits.core import Array, Params, RLTask, Space, Streams, Uniforms, choice, shown
 
 CARD, WEIGHTS = "card.json", "weights.npz"
 #: What stands between two layers.
@@ -91,7 +91,7 @@ class Learned:
         return [(self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]) for name in names]
 
 
-def parts_of(task: Task) -> list[Seen]:
+def parts_of(task: RLTask) -> list[Seen]:
     """Return the parts of an agent's observation in a task; equal parts let one policy play in both envs."""
     low, high = task.observation_space.low, task.observation_space.high
 
@@ -171,7 +171,7 @@ class Network:
             x = np.matmul(between(x) if i else x, weight) + bias
         return x
 
-    def act(self, task: Task, pull: bool = True, talk: bool = True) -> Array:
+    def act(self, task: RLTask, pull: bool = True, talk: bool = True) -> Array:
         """Return all agents' actions in the next step, ``(R, M)`` or ``(R, M, parts)``.
 
         Only those are asked whose action counts; the others' is 0.

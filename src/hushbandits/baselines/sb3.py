@@ -12,7 +12,7 @@ from hushbandits.agents.lifting import TaskTeam, given_options
 from hushbandits.baselines.learned import Network, heads_of, parts_of, read
 from hushbandits.baselines.sb3_choices import choices
 from hushbandits.baselines.sb3_model import of_model, of_zip
-from hushbandits.core import Array, EnvView, Params, Streams, Task, World, flag, shown
+from hushbandits.core import Array, EnvView, Params, RLTask, Streams, World, flag, shown
 from hushbandits.core.env_view import view_of
 from hushbandits.core.random.names import TRAINED
 
@@ -103,7 +103,7 @@ class Trained(TaskTeam):
                 f"({', '.join(task.layout)}) and {scores} ({space}); task={{…}} says how a zip was trained"
             )
 
-    def look(self, its: EnvView) -> Task:
+    def look(self, its: EnvView) -> RLTask:
         try:
             return self.looking(its, self._options)
         except (TypeError, ValueError) as error:
@@ -113,5 +113,5 @@ class Trained(TaskTeam):
         """Open the random streams of every run."""
         self._player.reset(rng)
 
-    def choose(self, task: Task, pull: bool, talk: bool) -> Array:
+    def choose(self, task: RLTask, pull: bool, talk: bool) -> Array:
         return self._player.act(task, pull, talk)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hushbandits.core import Array, Task
+from hushbandits.core import Array, RLTask
 
 #: Of each setting: the numbers that describe a choice.
 CHOICES = {
@@ -20,18 +20,18 @@ CHOICES = {
 }
 
 
-def choices(task: Task) -> int:
+def choices(task: RLTask) -> int:
     """Return C, the number of choices in `task`, if its actions have the expected form."""
     arms, users = task.core.n_arms, int(task.core.horizon or 1)
     return {"network": arms, "exploration": arms + 1, "feedback": arms * users.bit_length()}[task.core.setting]
 
 
-def described(task: Task, seen: Array, uniforms: Array) -> Array:
+def described(task: RLTask, seen: Array, uniforms: Array) -> Array:
     """Return the features of every choice of every agent, ``(R, A, C, F)``.
 
     Parameters
     ----------
-    task : Task
+    task : RLTask
         What the agents look through; of it only the layout and what is public of the env are read.
     seen : (R, A, D)
         Observations.
@@ -50,7 +50,7 @@ def _pulls(width: Array) -> Array:
     return np.maximum(1.0 / np.maximum(width, 1e-6) ** 2 - 1.0, 0.0)
 
 
-def _network(task: Task, part: Callable[[str], Array], uniforms: Array) -> tuple[Array, ...]:
+def _network(task: RLTask, part: Callable[[str], Array], uniforms: Array) -> tuple[Array, ...]:
     own, heard = _pulls(part("own_width")), _pulls(part("heard_width"))
     n = own + heard + 1.0
     uniforms = np.maximum(uniforms, 1e-300)
@@ -62,7 +62,7 @@ def _network(task: Task, part: Callable[[str], Array], uniforms: Array) -> tuple
     return mean, 1.0 / n, spread, spread * left, lot * spread, lot * spread * left, lot * width
 
 
-def _exploration(task: Task, part: Callable[[str], Array], uniforms: Array) -> tuple[Array, ...]:
+def _exploration(task: RLTask, part: Callable[[str], Array], uniforms: Array) -> tuple[Array, ...]:
     still: Array = (part("active") > 0) & (part("own_votes") == 0)
     n, mean, time = _pulls(part("own_width")), part("own_mean"), part("time")
     best = np.where(still, mean, -np.inf).max(-1, keepdims=True)
@@ -80,7 +80,7 @@ def _exploration(task: Task, part: Callable[[str], Array], uniforms: Array) -> t
     return tuple(np.concatenate([x, np.zeros_like(x[..., :1])], -1) for x in parts)  # no vote: 0 throughout
 
 
-def _feedback(task: Task, part: Callable[[str], Array], uniforms: Array) -> tuple[Array, ...]:
+def _feedback(task: RLTask, part: Callable[[str], Array], uniforms: Array) -> tuple[Array, ...]:
     users = float(task.core.horizon or 1)
     left = np.maximum((1.0 - part("time")) * users, 1.0)[..., None]
     j = 2.0 ** np.arange(int(users).bit_length())

@@ -10,7 +10,7 @@ import numpy as np
 
 from hushbandits.bench.parts import Part
 from hushbandits.bench.results import Results
-from hushbandits.bench.runner.batch import Failed, Played, Task, prepare, sampled
+from hushbandits.bench.runner.batch import Batch, Failed, Played, prepare, sampled
 from hushbandits.bench.runner.check import afford_points
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.runner.options import RunOptions, workers
@@ -90,7 +90,7 @@ def evaluate(
     where = met[0].seed_text
     names = title(env_id), title(agent)
     about = f"{names[1]} on {names[0]}"
-    task = partial(Task, "", about, env_id, agent, wrappers, params, given, chosen.checkpoints, where, seed)
+    task = partial(Batch, "", about, env_id, agent, wrappers, params, given, chosen.checkpoints, where, seed)
     pulls = met[0].n_agents * (met[0].horizon or _PULLS)
     size = min(max(BATCH, _PULLS // pulls), -(-runs // workers(chosen.jobs)))
     tasks = [task(tuple(range(first, min(first + size, runs)))) for first in range(0, runs, size)]

@@ -18,7 +18,7 @@ from hushbandits.adapters.render import moments, watched
 from hushbandits.bench.runner.batch import prepare
 from hushbandits.cli.console import Game, Players, by_owner, make_console
 from hushbandits.core import integer, real, shown
-from hushbandits.core.task import Task
+from hushbandits.core.task import RLTask
 from hushbandits.core.utils.files import replacing
 
 _MOST = 300  # frames
@@ -70,13 +70,13 @@ def watch(
     core, team = prepare(env, agent, 1, given["env"], given["agent"], game.wrappers)
     core.task()  # prepares what the drawing needs, and raises if no arm is best
 
-    def play() -> Iterator[Task]:
+    def play() -> Iterator[RLTask]:
         return islice(watched(core, team, seed), None if rounds is None else rounds + 1)
 
     def title() -> str:
         return render.title(core, f"{env} · {agent}", over=not core.running[0])
 
-    def draw(task: Task | None) -> None:
+    def draw(task: RLTask | None) -> None:
         if task is not None:  # else keep the last frame
             render.draw(task, title(), figure)
 

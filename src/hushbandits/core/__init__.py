@@ -10,7 +10,7 @@ from hushbandits.core.random.arms import Arms, Standing
 from hushbandits.core.random.rewards import Bernoulli, Law, RepeatingMeans, UniformMeans, draw_locations
 from hushbandits.core.random.streams import LONGEST, Streams, Uniforms, spawn_seeds
 from hushbandits.core.rows import set_rows
-from hushbandits.core.task import Coding, Part, Task
+from hushbandits.core.task import Coding, Part, RLTask
 from hushbandits.core.team import Requirements, Team
 from hushbandits.core.utils import Action, Array, Message, Params, Seeds, jit, reals, shown
 from hushbandits.core.utils.validate import affordable, choice, count, divisor, flag, integer, probability, real
@@ -20,9 +20,9 @@ from hushbandits.core.wrapper import Privatizer, SecureFunction, Wrapper
 __all__ = [
     "LONGEST", "ONCE", "ONE_USER", "RESOLVED", "Action", "Adjacency", "Arms", "Array", "Bernoulli", "Channel",
     "Coding", "Env", "EnvView", "Field", "Fields", "Gathering", "Guarantee", "Inbox", "Law", "Message", "Metric",
-    "Noise", "Observation", "Params", "Part", "Payload", "PointNoise", "Privatizer", "RepeatingMeans",
+    "Noise", "Observation", "Params", "Part", "Payload", "PointNoise", "Privatizer", "RLTask", "RepeatingMeans",
     "Requirements", "Run", "Sealing", "SecureFunction", "Seeds", "Shuffling", "Space", "Stacked", "Standing",
-    "Streams", "Task", "Team", "UniformMeans", "Uniforms", "World", "Wrapper", "affordable", "as_array", "checked",
+    "Streams", "Team", "UniformMeans", "Uniforms", "World", "Wrapper", "affordable", "as_array", "checked",
     "choice", "choices", "count", "divisor", "draw_locations", "flag", "handed", "inside", "integer", "invalid",
     "jit", "locked", "probability", "real", "reals", "require", "set_rows", "shown", "spawn_seeds",
 ]  # fmt: skip

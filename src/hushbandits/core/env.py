@@ -19,7 +19,7 @@ from hushbandits.core.payload import Payload
 from hushbandits.core.random import names
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.random.world import seed_text
-from hushbandits.core.task import Task
+from hushbandits.core.task import RLTask
 from hushbandits.core.team import Team
 from hushbandits.core.utils import Action, Array, Message, Params, Seeds, count, shown
 from hushbandits.core.validation import checked, checked_message, checked_rows, checked_seeds, handed, spoken_fields
@@ -95,7 +95,7 @@ class Env(World, ABC):
     #: Class of its messages.
     message_class: ClassVar[type[Payload]] = Payload
     #: Task for learners.
-    rl_task: ClassVar[type[Task] | None] = None
+    rl_task: ClassVar[type[RLTask] | None] = None
     #: Whether messages may get lost in the env itself, and with them the noise that they carry.
     loses: ClassVar[bool] = False
     #: Names of the fields that it reports, puts into inboxes or shows in `public` beyond its base's, and that say
@@ -443,7 +443,7 @@ class Env(World, ABC):
         """Return what the env claims beside its wrappers; empty: nothing.  For subclasses."""
         return ()
 
-    def task(self, **options: object) -> Task:
+    def task(self, **options: object) -> RLTask:
         """Return its task for learners; `options` are those of its `rl_task`."""
         if self.rl_task is None:
             raise NotImplementedError(f"{type(self).__name__} has no task for learners: it declares no `rl_task`")

@@ -52,7 +52,7 @@ class Coding(NamedTuple):
     mask: Callable[[], Array]
 
 
-class Task(ABC):
+class RLTask(ABC):
     """Base of the settings' tasks.
 
     Parts of an observation that all of them share: per arm ``own_mean`` (0 where unpulled) and ``own_width``,
@@ -105,7 +105,7 @@ class Task(ABC):
         self._lay_out(flag("agent_id", agent_id), flag("squash_unbounded", squash_unbounded))
 
     @classmethod
-    def asked(cls, core: World, options: Params) -> Task:
+    def asked(cls, core: World, options: Params) -> RLTask:
         """Build one with `options`, its bases' included; ``ValueError`` names the first that none of them has."""
         known = cls.takes()
         for name, value in options.items():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushbandits.core import Array, Task, World
+from hushbandits.core import Array, RLTask, World
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,7 @@ _NAMED = 30  # arms up to which each row has a name
 _LISTED = 20  # arms up to which a line of text lists each
 
 
-class Picture(Task):
+class Picture(RLTask):
     """Base of the tasks whose pictures have a row per arm."""
 
     @property

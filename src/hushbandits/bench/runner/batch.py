@@ -133,7 +133,7 @@ def play_batch(
 
 
 @dataclass(frozen=True)
-class Task:
+class Batch:
     """One batch of runs; the numbers do not depend on the process that plays it.
 
     Parameters
@@ -163,7 +163,7 @@ class Task:
     runs: tuple[int, ...]
 
     @classmethod
-    def of(cls, cell: Cell, seed: int, runs: Sequence[int]) -> Task:
+    def of(cls, cell: Cell, seed: int, runs: Sequence[int]) -> Batch:
         """Return the task for some runs of a cell."""
         return cls(
             cell.key, cell.label, cell.env.name, cell.agent.name, cell.wrappers, cell.env.params, cell.agent.params,

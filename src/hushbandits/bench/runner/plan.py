@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hushbandits.bench.runner.batch import Task
+from hushbandits.bench.runner.batch import Batch
 from hushbandits.bench.runner.store import Store
 from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.core import shown
@@ -69,11 +69,11 @@ def batches(experiments: Sequence[Experiment], shard: Shard = (1, 1)) -> list[tu
     return every[i - 1 :: n]
 
 
-def missing(store: Store, shard: Shard = (1, 1)) -> list[Task]:
+def missing(store: Store, shard: Shard = (1, 1)) -> list[Batch]:
     """Return the batches with a missing run, in the order of the declaration."""
     done = {key: set(store.rows.numbers(key).tolist()) for key in store.cells}
     return [
-        Task.of(cell, store.seed, runs)
+        Batch.of(cell, store.seed, runs)
         for cell, runs in batches(store.experiments, shard)
         if cell.key not in store.skipped and not done[cell.key].issuperset(runs)
     ]

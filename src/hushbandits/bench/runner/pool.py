@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import cloudpickle
 
-from hushbandits.bench.runner.batch import Failed, Played, Reply, Task, attempted
+from hushbandits.bench.runner.batch import Batch, Failed, Played, Reply, attempted
 from hushbandits.bench.runner.errors import RunError
 from hushbandits.bench.runner.options import RunOptions, workers
 from hushbandits.bench.runner.progress import Bar
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
-def answers(tasks: Sequence[Task], options: RunOptions, bar: Bar) -> Iterator[tuple[Task, Reply]]:
+def answers(tasks: Sequence[Batch], options: RunOptions, bar: Bar) -> Iterator[tuple[Batch, Reply]]:
     """Play tasks, and yield each with its rows or its error, as it finishes.
 
     If a worker dies, the interrupted batches are played last, one at a time; a batch whose worker dies again fails.
@@ -47,7 +47,7 @@ def answers(tasks: Sequence[Task], options: RunOptions, bar: Bar) -> Iterator[tu
     with _backend(options), sent(tasks) as objects:
         folders = tuple(dict.fromkeys([os.getcwd(), *registry.reached()]))
         context = pickle.dumps((source_digest(), folders, objects))
-        waiting, suspects = deque(tasks), list[Task]()
+        waiting, suspects = deque(tasks), list[Batch]()
         while waiting:
             suspects += yield from _played(waiting, context, bar)
         for task in suspects:
@@ -55,7 +55,7 @@ def answers(tasks: Sequence[Task], options: RunOptions, bar: Bar) -> Iterator[tu
                 yield task, Failed("a worker died twice while it played this batch alone, probably out of memory")
 
 
-def _played(waiting: deque[Task], context: bytes, bar: Bar) -> Generator[tuple[Task, Reply], None, list[Task]]:
+def _played(waiting: deque[Batch], context: bytes, bar: Bar) -> Generator[tuple[Batch, Reply], None, list[Batch]]:
     """Play waiting tasks until they are done or the pool breaks; return the tasks that were lost."""
     with extra("bench"):
         import joblib
@@ -63,7 +63,7 @@ def _played(waiting: deque[Task], context: bytes, bar: Bar) -> Generator[tuple[T
 
     dask = sys.modules.get("distributed")
     died = (BrokenProcessPool, ShutdownExecutorError, *((dask.KilledWorker,) if dask is not None else ()))
-    under_way: dict[int, Task] = {}
+    under_way: dict[int, Batch] = {}
 
     def feed() -> Iterator[object]:
         while waiting:
@@ -158,7 +158,7 @@ def _work(context: bytes, number: int, load: bytes) -> tuple[int, Reply]:
 
     def play() -> Played:
         _enter(context)
-        task: Task = pickle.loads(load)
+        task: Batch = pickle.loads(load)
         return task.play()
 
     reply = attempted(play)

@@ -13,7 +13,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from hushbandits.bench.runner.batch import Failed, Reply, Task
+from hushbandits.bench.runner.batch import Batch, Failed, Reply
 from hushbandits.bench.runner.check import Instances, afford, check
 from hushbandits.bench.runner.errors import StoreError
 from hushbandits.bench.runner.options import RunOptions, workers
@@ -140,7 +140,7 @@ def _refuse_edits(
     notify(f"nothing was played, and {text}: the numbers are the old ones; choose another --out for new ones")
 
 
-def _written(store: Store, replies: Iterable[tuple[Task, Reply]], instances: Instances, bar: Bar) -> list[Failure]:
+def _written(store: Store, replies: Iterable[tuple[Batch, Reply]], instances: Instances, bar: Bar) -> list[Failure]:
     """Write the result of every task; return the failures."""
     failures = []
     try:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import cloudpickle
 
-from hushbandits.bench.runner.batch import Task
+from hushbandits.bench.runner.batch import Batch
 from hushbandits.bench.runner.rows import digest_of
 from hushbandits.bench.spec.experiment import Experiment
 from hushbandits.bench.spec.parts import Component
@@ -113,7 +113,7 @@ def _installed(file: Path) -> bool:
 
 
 @contextlib.contextmanager
-def sent(tasks: Sequence[Task]) -> Iterator[bytes]:
+def sent(tasks: Sequence[Batch]) -> Iterator[bytes]:
     """Pickle the classes that tasks name, and the user's registrations; inside the block user modules go by value.
 
     A user's module is sent in its current state, with the modules of its folder that it imports.  A worker imports no

@@ -30,7 +30,7 @@ class ExplorationTask(VotePicture):
     ----------
     core : Exploration or its EnvView
     **options
-        As for `Task`.
+        As for `RLTask`.
 
     Warns
     -----

@@ -29,7 +29,7 @@ class FeedbackTask(BlockPicture):
     reward_source : str
         ``"decoded"``, or ``"oracle"``: the true mean of the prescribed arm, which no protocol releases.
     **options
-        As for `Task`.
+        As for `RLTask`.
 
     Examples
     --------

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core import Array, Coding, Field, Inbox, Part, Space, Stacked, Task, World, affordable, choices
+from hushbandits.core import Array, Coding, Field, Inbox, Part, RLTask, Space, Stacked, World, affordable, choices
 from hushbandits.core.messages import Observation
 from hushbandits.core.task import WIDE
 from hushbandits.core.utils import flag, jit
 
 
-class ArmTask(Task):
+class ArmTask(RLTask):
     """Task in which every agent pulls one arm per round and reports it.
 
     The action space is ``Discrete(K)``.  The env's `extra_fields` declares fields that are sent beside the default
@@ -32,7 +32,7 @@ class ArmTask(Task):
         ``slot_arrived`` (S), ``slot_arm`` (S·K, one bit each) and the other fields.  The S slots are padded to the
         most messages that can arrive.  A learner may then trim them, for example.
     **options
-        As for `Task`.
+        As for `RLTask`.
 
     Examples
     --------
