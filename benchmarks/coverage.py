@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import binom
 
 from benchmarks import laws
-from hushbandits.bench.stats.descriptive import INTERVALS, STATISTICS, bootstrap, summary
+from hushbandits.bench.stats import INTERVALS, STATISTICS, bootstrap, summary
 from hushbandits.core.metric import Metric
 
 LEVELS, SIZES = (0.95, 0.99), (10, 20, 50, 100)

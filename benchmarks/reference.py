@@ -13,7 +13,7 @@ import numpy as np
 
 import hushbandits as hb
 from hushbandits.bench.spec.catalog import read_toml
-from hushbandits.bench.stats.descriptive import summary
+from hushbandits.bench.stats import summary
 
 FOLDER = Path(__file__).parents[1] / "reference"
 SEED, LEVEL = 0, 0.95

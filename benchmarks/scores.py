@@ -4,7 +4,7 @@ Run: ``python -m benchmarks scores`` (about a minute); a rate of 0 or 1 gets Clo
 """
 
 import hushbandits as hb
-from hushbandits.bench.stats.descriptive import mean_interval, share_interval
+from hushbandits.bench.stats import mean_interval, share_interval
 
 #: For each id: its agents and their metrics.
 SCORES = {

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.laws import LAWS, centre
 from hushbandits.bench.spec.claim import EFFECTS as KINDS
-from hushbandits.bench.stats.descriptive import mean_interval
+from hushbandits.bench.stats import mean_interval
 from hushbandits.bench.stats.intervals import Stratum, fewest_runs
 from hushbandits.bench.stats.procedures import PROCEDURES
 from hushbandits.bench.stats.verdicts import ALPHA

@@ -12,7 +12,7 @@ from bench_helpers import known as experiment
 from hushbandits.bench import reproduce as reproducing
 from hushbandits.bench.spec.claim import Claim
 from hushbandits.bench.spec.experiment import Component
-from hushbandits.bench.stats.descriptive import median_interval
+from hushbandits.bench.stats import median_interval
 from hushbandits.bench.stats.intervals import Stratum, skewed_t
 from hushbandits.bench.stats.verdicts import judge
 

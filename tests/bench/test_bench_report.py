@@ -14,7 +14,7 @@ from hushbandits.bench.report.series import figures, series
 from hushbandits.bench.report.tables import interval, number, summaries
 from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.spec.experiment import Figure
-from hushbandits.bench.stats.descriptive import mean_interval, median_interval, quantile_band
+from hushbandits.bench.stats import mean_interval, median_interval, quantile_band
 
 
 def twice(env, agent, x):

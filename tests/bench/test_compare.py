@@ -15,7 +15,7 @@ from hushbandits.bench.run import run
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures
-from hushbandits.bench.stats.descriptive import holm, share_interval
+from hushbandits.bench.stats import holm, share_interval
 from hushbandits.bench.stats.pairs import against, comparisons, swapped, wins
 from hushbandits.cli.main import main
 

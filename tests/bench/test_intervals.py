@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from hushbandits.bench.spec.claim import EFFECTS
-from hushbandits.bench.stats.descriptive import iqm_interval, mean_interval, median_interval, share_interval
+from hushbandits.bench.stats import iqm_interval, mean_interval, median_interval, share_interval
 from hushbandits.bench.stats.intervals import (
     UNBOUNDED,
     Stratum,

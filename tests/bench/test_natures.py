@@ -19,7 +19,7 @@ from hushbandits.bench.runner.check import check
 from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.spec.claim import Claim, Difference, Value
 from hushbandits.bench.spec.experiment import Component, Experiment, Figure
-from hushbandits.bench.stats.descriptive import mean_interval, share_interval
+from hushbandits.bench.stats import mean_interval, share_interval
 from hushbandits.bench.stats.verdicts import judge
 from hushbandits.core.metric import NATURES, gathered
 from hushbandits.registry import assemble

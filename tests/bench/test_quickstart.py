@@ -8,7 +8,7 @@ import numpy as np
 
 from hushbandits.bench.runner.batch import play_batch
 from hushbandits.bench.spec.catalog import find
-from hushbandits.bench.stats.descriptive import bootstrap
+from hushbandits.bench.stats import bootstrap
 from hushbandits.best_arm.successive import epoch_length, radii
 
 EXPLORATION, NETWORK, FEEDBACK = find("quickstart")

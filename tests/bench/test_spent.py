@@ -6,7 +6,7 @@ import hushbandits as hb
 from hushbandits.bench.report.page import write
 from hushbandits.bench.report.tables import interval
 from hushbandits.bench.spec.experiment import Component, Experiment, Figure
-from hushbandits.bench.stats.descriptive import mean_interval
+from hushbandits.bench.stats import mean_interval
 
 
 def test_where_no_promise_holds_the_page_and_its_figures_say_so(tmp_path):

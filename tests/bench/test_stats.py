@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from hushbandits.bench.stats.descriptive import (
+from hushbandits.bench.stats import (
     STATISTICS,
     bootstrap,
     holm,

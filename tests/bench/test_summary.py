@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from hushbandits.bench.stats.descriptive import (
+from hushbandits.bench.stats import (
     INTERVALS,
     iqm_interval,
     mean_interval,

@@ -139,10 +139,8 @@ def _releases_by_law(case: Case) -> Iterator[Verdict]:
         counts = release_counts(case.owner.epsilon, case.owner.release_exponent, horizon).astype(float)
         costs = counts ** (-case.owner.release_exponent / 2)  # a shift of 1/n, in units of n^(v/2 − 1)
         for promise in stage(case, horizon, 2).promises:
-            spent = costs[:1] if promise.single_release else costs
-            check = (
-                f"white box, {horizon} rounds: {'a release' if promise.single_release else f'{len(spent)} releases'}"
-            )
+            spent, what = (costs[:1], "a release") if promise.single_release else (costs, f"{len(costs)} releases")
+            check = f"white box, {horizon} rounds: {what}"
             claimed, found, unit = promise.epsilon, float(spent.sum()), "ε"
             if promise.delta:
                 pairs = [log_pair(Laplace(1 / cost), 1, 1) for cost in spent.tolist()]

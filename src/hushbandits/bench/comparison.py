@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from hushbandits.bench.report.compared import heads, notes, rows
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.bench.stats.descriptive import STATISTICS
+from hushbandits.bench.stats import STATISTICS
 from hushbandits.bench.stats.pairs import Compared, against
 from hushbandits.core import choice, integer, real, shown
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from hushbandits.bench.results import load_results
-from hushbandits.bench.stats.descriptive import STATISTICS
+from hushbandits.bench.stats import STATISTICS
 from hushbandits.bench.stats.pairs import comparisons
 from hushbandits.cli.console import Several, assignments, print_pairs
 from hushbandits.core import choice

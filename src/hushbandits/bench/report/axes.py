@@ -14,7 +14,7 @@ from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.spec.catalog import bounds
 from hushbandits.bench.spec.experiment import Experiment, Figure
 from hushbandits.bench.spec.vocabulary import symbol, words
-from hushbandits.bench.stats.descriptive import INTERVALS
+from hushbandits.bench.stats import INTERVALS
 from hushbandits.core import Array, Params
 from hushbandits.core.metric import Metric
 from hushbandits.core.utils import extra

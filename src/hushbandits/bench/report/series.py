@@ -14,7 +14,7 @@ from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.spec.canonical import canonical
 from hushbandits.bench.spec.experiment import Cell, Experiment, Figure
 from hushbandits.bench.spec.vocabulary import symbol
-from hushbandits.bench.stats.descriptive import quantile_band, summary
+from hushbandits.bench.stats import quantile_band, summary
 from hushbandits.core import Array
 from hushbandits.core.metric import Metric
 from hushbandits.core.utils import imported, words

@@ -12,7 +12,7 @@ from hushbandits.bench.runner.configuration import Configuration, configurations
 from hushbandits.bench.runner.store import Store
 from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.bench.spec.vocabulary import symbol
-from hushbandits.bench.stats.descriptive import Interval, summary
+from hushbandits.bench.stats import Interval, summary
 
 if TYPE_CHECKING:
     import pandas as pd

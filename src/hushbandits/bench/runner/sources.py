@@ -123,9 +123,8 @@ def sent(tasks: Sequence[Batch]) -> Iterator[bytes]:
     parts = [part for task in tasks for part in (task.env, task.agent, *task.wrappers)]
     words = used(parts, [[task.env_params, task.params] for task in tasks])
     entries = [*map(_entry, words), *(spec.entry for own in own_entries() for spec in own.values())]
-    objects = [
-        part if isinstance(part, type) else type(part) for part in parts if not isinstance(part, (str, Component))
-    ]
+    built = [part for part in parts if not isinstance(part, (str, Component))]
+    objects = [part if isinstance(part, type) else type(part) for part in built]
     homes = set(filter(None, map(_home, [*entries, *objects])))
     for word in filter(_home, words):
         with contextlib.suppress(ValueError):  # a word with a colon may name nothing

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from hushbandits.bench.stats.descriptive import Interval
+from hushbandits.bench.stats import Interval
 from hushbandits.core import Array
 
 __all__ = ["RAREST", "UNBOUNDED", "Stratum", "fewest_runs", "fieller", "log_contrast", "skewed_t"]

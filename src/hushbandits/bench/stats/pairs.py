@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hushbandits.bench import stats
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.spec.vocabulary import place
-from hushbandits.bench.stats import descriptive
-from hushbandits.bench.stats.descriptive import STATISTICS, Interval, share_interval
+from hushbandits.bench.stats import STATISTICS, Interval, share_interval
 from hushbandits.core import Array, affordable
 from hushbandits.core.metric import Metric
 
@@ -118,7 +118,7 @@ def against(
     couples = list(itertools.combinations(lines, 2))
     measure = lines[0].metrics_spec[metric]
     found = [_pair(a, b, metric, measure.rate, statistic, level, seed) for a, b in couples[:most]]
-    adjusted = descriptive.holm([pair.p for pair in found]).tolist()
+    adjusted = stats.holm([pair.p for pair in found]).tolist()
     found = [replace(pair, p_holm=p) for pair, p in zip(found, adjusted, strict=True)]
     return Compared(metric, measure, statistic, level, tuple(lines), tuple(found), where, len(couples) - len(found))
 
@@ -138,8 +138,8 @@ def _pair(a: Configuration, b: Configuration, metric: str, rate: bool, statistic
         return f(a) - f(b)
 
     strata = (np.stack([x, y], axis=1),) if paired else (x, y)
-    difference, interval = float(f(x) - f(y)), descriptive.bootstrap(apart, *strata, level=level, seed=seed)
-    test = swapped if paired else descriptive.permutation_test
+    difference, interval = float(f(x) - f(y)), stats.bootstrap(apart, *strata, level=level, seed=seed)
+    test = swapped if paired else stats.permutation_test
     p = test(x, y, statistic, seed=seed)
     if rate and statistic == "mean":
         # If all runs are alike, a bootstrap has no spread: use the interval that is valid for any dependence.
@@ -182,7 +182,7 @@ def _improvement_interval(won: Array, paired: bool, level: float, seed: int) -> 
         return np.einsum("bi,bi->b", left @ won, left if j is None else _counts(j, m)) / (n * m)
 
     strata = (np.arange(n),) if paired else (np.arange(n), np.arange(m))
-    low, high = descriptive.bootstrap(effect, *strata, level=level, seed=seed)
+    low, high = stats.bootstrap(effect, *strata, level=level, seed=seed)
     return max(low, 0.0), min(high, 1.0)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from hushbandits.bench.spec.claim import Difference, Effect, Ratio, Slope, Value
 from hushbandits.bench.spec.experiment import Cell
-from hushbandits.bench.stats.descriptive import INTERVALS, STATISTICS, Interval, statistic_of
+from hushbandits.bench.stats import INTERVALS, STATISTICS, Interval, statistic_of
 from hushbandits.bench.stats.intervals import UNBOUNDED, Stratum, fieller, log_contrast, skewed_t
 from hushbandits.core import Array
 from hushbandits.core.metric import Metric

@@ -22,7 +22,7 @@ from hushbandits.bench.spec.catalog import family
 from hushbandits.bench.spec.claim import ORIGINS, Claim, Effect, Origin, Value
 from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.bench.spec.points import points
-from hushbandits.bench.stats.descriptive import Interval, shown_interval
+from hushbandits.bench.stats import Interval, shown_interval
 from hushbandits.bench.stats.intervals import UNBOUNDED, Stratum
 from hushbandits.bench.stats.procedures import contrast, estimate, procedure
 from hushbandits.core import Array
