@@ -10,7 +10,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy import optimize
@@ -33,10 +33,10 @@ class Half(NamedTuple):
     share: float
     p: float | None = None
 
-    def draw(self, rng: np.random.Generator, n: int, size: int | None = None) -> Any:
+    def draw(self, rng: np.random.Generator, n: int, size: int | None = None) -> Array:
         """Return one such draw, or ``(size,)`` of them."""
         a = n * self.share
-        return rng.poisson(a, size) if self.p is None else rng.negative_binomial(a, self.p, size)
+        return np.asarray(rng.poisson(a, size) if self.p is None else rng.negative_binomial(a, self.p, size))
 
 
 class NoiseLaw:
@@ -97,7 +97,7 @@ class NoiseLaw:
     def total(self, rng: np.random.Generator, n: int) -> float:
         """Draw the sum over `n` users, in chunks if the law is not closed under addition."""
         if self.half is not None:
-            return self.half.draw(rng, n) - self.half.draw(rng, n) if n else 0
+            return int(self.half.draw(rng, n) - self.half.draw(rng, n)) if n else 0
         return sum(int(self.draw(rng, min(_CHUNK, n - start)).sum()) for start in range(0, n, _CHUNK))
 
     def exactly(self) -> float:
