@@ -1,4 +1,4 @@
-"""What ships: the names of envs, agents and wrappers, and where each is written; and where experiments are.
+"""Names and import paths of the built-in envs, agents, wrappers and experiments.
 
 Adding one is one line here, or a file of experiments there.
 """
@@ -26,7 +26,7 @@ _DRAWN = {"means": UniformMeans()}
 
 
 def _at(entry: str, *wrappers: str, **defaults: object) -> Spec:
-    """A class of this package, with the wrappers that an env brings, and what differs from its own defaults."""
+    """Return the entry of a class of this package, with an env's wrappers and changed defaults."""
     return Spec(f"hushbandits.{entry}", defaults, wrappers)
 
 
@@ -41,7 +41,7 @@ def _sum(*wrappers: str, **defaults: object) -> Spec:
 
 
 def _playing(entry: str, policy: str) -> Spec:
-    """An agent around a policy, which takes what of its parameters are the policy's."""
+    """Return the entry of an agent around a policy; it also takes the policy's parameters."""
     return Spec(f"hushbandits.{entry}", {"policy": policy}, rest=POLICIES[policy])
 
 

@@ -262,7 +262,7 @@ def _nobody(env: Env) -> Line:
 
 
 def _lines(by: str, guarantees: Sequence[Guarantee], delta: float) -> list[Line]:
-    """Return the lines of what one mechanism guarantees, at the δ that is asked for."""
+    """Return the table lines of one mechanism's guarantees, at the δ given."""
     lines = []
     for g in guarantees:
         epsilon, its = g.epsilon, g.delta

@@ -1,4 +1,4 @@
-"""How envs, agents and wrappers are registered, listed and put together.
+"""Functions that register, list and build envs, agents and wrappers.
 
 What is built in stands in `hushbandits.builtin`; entries are imported when they are first used.
 """
@@ -119,7 +119,7 @@ def register_wrapper(name: str, entry: Entry, /, **defaults: object) -> None:
 
 
 def title(given: AnyEnv | AnyAgent | AnyWrapper | Team) -> str:
-    """Return what to call it: its name, or its class's."""
+    """Return the name of an entry, or of its class."""
     if isinstance(given, str):
         return given
     return given.name if isinstance(given, (Team, Wrapper)) else str(getattr(given, "__name__", type(given).__name__))
@@ -207,7 +207,7 @@ def make_wrapper(wrapper: str | type[Wrapper], /, **kwargs: object) -> Wrapper:
 
 
 def known_wrappers(wrappers: Sequence[AnyWrapper]) -> tuple[Wrapper, ...]:
-    """Return wrappers as instances; a name or a class stands for one with its defaults."""
+    """Return wrappers as instances; names and classes are built with their defaults."""
     if not isinstance(wrappers, (list, tuple)):
         raise ValueError(f"wrappers={shown(wrappers)} must be a list of wrappers, such as [Huber(0.05)] or ['Loss']")
     return tuple(w if isinstance(w, Wrapper) else make_wrapper(w) for w in wrappers)
@@ -260,7 +260,7 @@ def _known_settings(entry: Callable[..., object], given: Mapping[str, object], b
 
 
 def takes(id: AnyEnv, name: str) -> bool:
-    """Whether an env has a parameter, and its id leaves it open."""
+    """Return whether an env has a parameter that its id leaves open."""
     spec = ENVS.find(id)
     return name in _env_parameters(spec) and name not in spec.defaults
 
@@ -273,7 +273,7 @@ def assemble(
     env: Params | None = None,
     wrappers: Sequence[AnyWrapper] = (),
 ) -> Env:
-    """Build the env that `team`'s protocol asks for; ``None``: nobody asks for anything.
+    """Build the env that meets the requirements of `team` (``None``: no requirements).
 
     Raises
     ------
@@ -334,7 +334,7 @@ def _env_parameters(spec: Spec) -> list[str]:
 
 
 def owners(parameter: str) -> dict[str, list[str]]:
-    """Return who takes a parameter of all that is built in, by kind.
+    """Return the built-in envs, agents and wrappers that take a parameter, by kind.
 
     Examples
     --------
@@ -347,18 +347,18 @@ def owners(parameter: str) -> dict[str, list[str]]:
 
 
 def own_entries() -> list[dict[str, Spec]]:
-    """Return what was registered since the package was imported, for workers to `adopt`."""
+    """Return the entries registered in this session; workers `adopt` them."""
     return [table.own() for table in _TABLES]
 
 
 def adopt(entries: Sequence[Mapping[str, Spec]]) -> None:
-    """Register in a worker what its parent had registered."""
+    """Register the parent's entries in a worker."""
     for table, own in zip(_TABLES, entries, strict=True):
         table.entries |= own
 
 
 def builtin_classes() -> list[type]:
-    """Return the classes of envs, wrappers and agents that are built in, imported; nothing is built."""
+    """Import and return the built-in classes of envs, wrappers and agents."""
     found = [table.entries[name].load() for table in _TABLES for name in table.entries if name in table.builtin]
     return list(dict.fromkeys(entry for entry in found if isinstance(entry, type)))
 

@@ -33,8 +33,8 @@ class BanditEnv(gymnasium.Env[Array, object]):
         ``"ansi"`` or ``"rgb_array"``.
     **kwargs
         ``n_arms``, ``means``, ``rewards``, ``horizon``, ``permute_arms``, ``drift`` and ``n_change_points`` of
-        `CoopNetwork`, and the task's ``actions`` and ``normalize``.  Arms are shuffled in every episode unless
-        ``permute_arms=False``.
+        `CoopNetwork`, and the task's ``action_format`` and ``squash_unbounded``.  Arms are shuffled in every episode
+        unless ``permute_arms=False``.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class BanditEnv(gymnasium.Env[Array, object]):
         self.action_space = self._view.action_space(_AGENT)
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Array, Info]:
-        """Start an episode; without a seed, the next one of the stream that a seed began.  `options`: as of `make`."""
+        """Start an episode; without a seed, continue the sequence of episodes of the last seed."""
         observations, infos = self._view.reset(seed, options)
         super().reset(seed=None if seed is None else int(seed))
         return observations[_AGENT], infos[_AGENT]

@@ -25,7 +25,7 @@ _TASKS = (
 def learners_core(
     id: AnyEnv, runs: int, wrappers: Sequence[AnyWrapper], extra_fields: Mapping[str, Field] | None, given: Params
 ) -> Env:
-    """Build a core for a learner: arms are shuffled, and there is a horizon, unless `given` says otherwise.
+    """Build the array core of a learner's env: it gets a horizon if `given` has none.
 
     Arms are shuffled in every run, so that none is the best by its index.
 
@@ -77,7 +77,7 @@ def checked_mode(mode: str | None, modes: Collection[str]) -> str | None:
 
 
 def begun(already: bool, what: str) -> None:
-    """Raise ``RuntimeError`` if no episode has begun and `what` needs one."""
+    """Raise ``RuntimeError`` if no episode has begun, as `what` needs one."""
     if not already:
         raise RuntimeError(f"{what} before the start of an episode: call reset() first")
 
@@ -166,7 +166,7 @@ class Rows:
         return self.task.observe()
 
     def read(self, actions: Stacked) -> Stacked:
-        """Return an action of every sub-env, agent-fastest, as new ``(R, M, …)`` arrays.
+        """Return the actions of all sub-envs, in the order of runs and then agents, as ``(R, M, …)`` arrays.
 
         Raises
         ------
@@ -212,7 +212,7 @@ class Rows:
 
 
 class Turn(NamedTuple):
-    """Observations ``(R, M, D)`` and rewards ``(R, M)`` of a round; which runs are over, and terminated, ``(R,)``."""
+    """The result of a round: observations, rewards, and the runs that are over or terminated."""
 
     observation: Array
     reward: Array

@@ -285,7 +285,7 @@ def _rows(
 
 
 def _spec(id: AnyEnv, **given: object) -> EnvSpec | None:
-    """Return the Gymnasium spec of the same view, if its id is registered."""
+    """Return the Gymnasium spec of a vector view, if its id is registered."""
     known = gymnasium.registry.get(f"hushbandits/{id}") if isinstance(id, str) else None
     if known is None:
         return None

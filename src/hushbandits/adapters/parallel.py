@@ -1,4 +1,4 @@
-"""The PettingZoo view: one run of an array core as a `ParallelEnv`, the only code with dicts of agents."""
+"""The PettingZoo view: one run of an array core as a `ParallelEnv`."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         return of_run(self.core.metrics(), 0)
 
     def privacy(self, agent: AnyAgent | Team | None = None, *, delta: float = DELTA) -> PrivacyReport:
-        """Say who is protected from whom, by how much, under which assumptions; see `hushbandits.privacy_report`."""
+        """Return the privacy guarantees of the env (`hushbandits.privacy_report`)."""
         return privacy_report(self.core, agent, delta=delta)
 
     def render(self) -> str | Array | None:
@@ -274,7 +274,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
 
     @property
     def settings(self) -> Info:
-        """Return its constructor arguments, besides the core."""
+        """Return the constructor's arguments, without the core."""
         own = {name: getattr(self, name) for name in ("two_phase", "render_mode", "max_cycles", "metrics_in_info")}
         return {**own, **self.options}
 

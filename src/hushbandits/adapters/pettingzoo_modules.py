@@ -24,7 +24,7 @@ def module_name(id: str) -> str:
 
 
 class _Named(ModuleType):
-    """An id's module: views are imported when one of its three names is asked for."""
+    """The module of an id; the first use of one of its three names imports the views."""
 
     def __getattr__(self, name: str) -> object:
         if name not in _OFFERED:
@@ -39,7 +39,7 @@ class _Named(ModuleType):
 
 
 def put_modules(package: ModuleType, ids: list[str]) -> None:
-    """Give `package` a module for every id; there are no files, the modules stand where `import` looks first.
+    """Add a module for every id to `package` and to ``sys.modules``.
 
     Each has ``parallel_env`` (`make`), and ``env`` and ``raw_env``, which are the same (`make_aec`).
     """

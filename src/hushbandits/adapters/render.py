@@ -1,4 +1,4 @@
-"""Pictures of a view, as text, array or window, and of a team at play; the task draws them."""
+"""Pictures of a view as text, array or window, and of a team at play."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FACTS = 3  # metrics that a title has room for
 
 
 def title(env: Env, name: str, over: bool = False) -> str:
-    """Return two lines about the first run of an env: its name; its time, what it has cost and how it ended."""
+    """Return two lines about the first run of an env: its name, and its time, costs and end."""
     of = "" if env.horizon is None else f" of {env.horizon:,}"
     facts = [f"{env.time_unit} {int(env.t[0]):,}{of}"]
     metrics = {key: float(value[0]) for key, value in env.metrics().items() if value.ndim == 1}
@@ -55,14 +55,14 @@ def picture(task: RLTask, title: str) -> Array:
 
 
 def has_windows() -> bool:
-    """Whether Matplotlib can open a window here; without a display it draws unseen."""
+    """Return whether Matplotlib can open a window."""
     from matplotlib import pyplot as plt
 
     return plt.get_backend().lower() not in ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
 
 
 def show(task: RLTask, title: str, window: Figure | None = None) -> Figure:
-    """Draw into `window` (``None``: open one) and return it; a backend without windows draws unseen."""
+    """Draw into `window`, or open a new window, and return it."""
     from matplotlib import pyplot as plt
 
     if window is None:
@@ -76,14 +76,14 @@ def show(task: RLTask, title: str, window: Figure | None = None) -> Figure:
 
 
 def draw(task: RLTask, title: str, figure: Figure) -> None:
-    """Draw into a figure, in place of what is there."""
+    """Clear a figure and draw the picture into it."""
     figure.clear()
     task.draw(figure)
     figure.suptitle(title, fontsize=10)
 
 
 def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[RLTask]:
-    """Play one run by the phases; yield what observes it, the same task each time, at the start and after every round.
+    """Play one run phase by phase; yield its task at the start and after every round.
 
     The task only observes: the run is the one that `hushbandits.rollout` plays.  The core has one run.
     """
@@ -111,7 +111,7 @@ def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[RLTask]:
 
 
 def moments(rounds: int, frames: int) -> list[int]:
-    """Up to `frames` of the rounds 0 … `rounds`, both ends among them, the first ones denser: most is learnt there."""
+    """Return up to `frames` of the rounds 0 … `rounds`, with both ends; early rounds are denser."""
     if rounds < frames:
         return list(range(rounds + 1))
     found: list[int] = np.unique(np.rint(rounds * np.linspace(0, 1, frames) ** 1.5).astype(int)).tolist()

@@ -1,4 +1,4 @@
-"""The array core as a Stable-Baselines3 ``VecEnv``: every agent of every run is a sub-env, all play one policy."""
+"""The Stable-Baselines3 view: a ``VecEnv`` in which every agent of every run is a sub-env."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Indices = int | Iterable[int] | None
 
 
 class RowsVecEnv(VecEnv):
-    """R·M sub-envs: sub-env ``r·M + m`` is agent m of run r; a run's agents start and end their episodes together.
+    """A ``VecEnv`` of R·M sub-envs: sub-env ``r·M + m`` is agent m of run r.
 
     An episode that ends starts the run's next one in the same step; the infos of its agents then hold
     ``terminal_observation``, ``TimeLimit.truncated`` (the horizon came first: a learner bootstraps there) and the
@@ -60,7 +60,7 @@ class RowsVecEnv(VecEnv):
     # -- the episode --------------------------------------------------------------------------------------------
 
     def reset(self) -> Array:
-        """Start everyone's episode; return observations ``(R·M, D)``."""
+        """Start the episodes of all sub-envs; return observations ``(R·M, D)``."""
         if asked := next(filter(None, self._options), None):
             raise ValueError(f"options={shown(asked)} of reset: give them to make_sb3 as parameters of the env")
         observation = self.rows.reset(self._seeds[0])
@@ -69,7 +69,7 @@ class RowsVecEnv(VecEnv):
         return self._flat(observation)
 
     def step_async(self, actions: Array) -> None:
-        """Take the actions of a step, ``(R·M, …)``.
+        """Store the actions of a step, ``(R·M, …)``.
 
         Raises
         ------
@@ -82,7 +82,7 @@ class RowsVecEnv(VecEnv):
         self._action = self.rows.read(actions)
 
     def step_wait(self) -> tuple[Array, Array, Array, list[Info]]:
-        """Play it; a run that is over starts its next episode."""
+        """Play the stored actions; a run that is over starts its next episode."""
         rows, many = self.rows, self.rows.n_agents
         turn = rows.step(self._action)
         observation, infos = turn.observation, self._infos()
@@ -130,7 +130,7 @@ class RowsVecEnv(VecEnv):
         return [getattr(self, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: object, indices: _Indices = None) -> None:
-        """Refuse: sub-envs are rows of one array."""
+        """Raise ``AttributeError``, because sub-envs are rows of one array."""
         raise AttributeError(f"{attr_name}={shown(value)} cannot be set: sub-envs are rows of one array; make another")
 
     def env_method(self, method_name: str, *args: object, indices: _Indices = None, **kwargs: object) -> list[Array]:

@@ -18,7 +18,7 @@ from hushbandits.core import Array, Env, Space, Stacked, choices, integer
 
 
 class TorchRows(EnvBase):
-    """R runs, batch ``[R]``, whose agents are one group, ``"agents"``; `make_torchrl` says what each entry is.
+    """A batched TorchRL env of R runs; all agents form one group, ``"agents"``.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class TorchRows(EnvBase):
         return facts
 
     def _set_seed(self, seed: int | None) -> None:
-        """Keep it for the next reset of all runs."""
+        """Store the seed for the next reset of all runs."""
         self._seed = None if seed is None else integer("seed", seed, 0, np.inf)
 
     # -- to and from tensors ------------------------------------------------------------------------------------

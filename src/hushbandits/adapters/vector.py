@@ -1,4 +1,4 @@
-"""The Gymnasium view: many runs at once as one `gymnasium.vector.VectorEnv`, on arrays from end to end."""
+"""The Gymnasium view: many runs at once as one `gymnasium.vector.VectorEnv`."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         return infos
 
     def _final(self, observation: Array, done: Array) -> Array:
-        """Return the last observations, one array each, and ``None`` where there is none."""
+        """Return the last observation of each sub-env whose episode ended, else ``None``."""
         final, where = np.full(self.num_envs, None, object), np.flatnonzero(done)
         for i, seen in zip(where.tolist(), self._flat(observation)[where], strict=True):
             final[i] = seen

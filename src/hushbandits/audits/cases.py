@@ -143,7 +143,7 @@ class Case:
 
     @property
     def promises(self) -> tuple[Guarantee, ...]:
-        """Return its finite claims, including those that its base class would not preserve."""
+        """Return the finite claims of the part, also those that its base class does not preserve."""
         return tuple(g for g in self.owner.claimed_guarantees(self.env) if math.isfinite(g.epsilon))
 
     @property

@@ -1,4 +1,4 @@
-"""The round contract: two phases on arrays, random streams, messages, wrappers, teams; what its users import."""
+"""The round contract: two phases on arrays, random streams, messages, wrappers and teams."""
 
 from hushbandits.core.env import Env
 from hushbandits.core.env_view import EnvView, World

@@ -1,4 +1,4 @@
-"""The round: how runs start, and two phases, pull and talk, on arrays of R runs."""
+"""Base of all envs: it starts runs and plays rounds of two phases on arrays of R runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _REFUSED = {
 
 
 class Env(World, ABC):
-    """Base of all envs: how runs start, checks, the order of the phases, and the wrappers' pipeline.
+    """Base of all envs: it starts runs, checks input, orders the two phases, and runs the wrappers.
 
     A setting fills in `report`, `_reset`, `_pull`, `_report`, `_transport` and `_metrics`, and declares what
     wrappers may do to its messages (`message_class`) and the task for learners (`rl_task`).
@@ -71,8 +71,8 @@ class Env(World, ABC):
     #: The wrappers as they were built: what a team may read, without any run's state.
     configured: tuple[Wrapper, ...]
     seeds: Seeds = np.empty((0, 3), np.uint64)
-    #: ``"new"``, its next phase (``"pull"``, ``"talk"``), ``"over"``, or ``"broken"``: inside a phase, and after one
-    #: that failed, for what was drawn cannot be drawn again.
+    #: ``"new"``, the next phase (``"pull"``, ``"communicate"``), ``"over"``, or ``"broken"``: inside a phase, and after
+    #: a phase that failed, because its random numbers cannot be drawn again.
     _phase: str
     #: ``(R, A, …)`` own rewards as returned to the agents in this round; the standard report contains them.
     own_reward: Array
@@ -98,9 +98,9 @@ class Env(World, ABC):
     rl_task: ClassVar[type[RLTask] | None] = None
     #: Whether messages may get lost in the env itself, and with them the noise that they carry.
     loses: ClassVar[bool] = False
-    #: Names of the fields that it reports, puts into inboxes or shows in `public` beyond its base's, and that say
-    #: nothing of rewards.  A user-defined class that says itself what is reported or carried (`_report`, `_transport`)
-    #: declares it, if only as ``()``; without it no promise of privacy holds there.
+    #: Names of the fields that the class adds to reports, inboxes or `agent_visible` and that reveal nothing about
+    #: rewards.  A user-defined class with its own `_report` or `_transport` declares it, if only as ``()``; otherwise
+    #: no privacy guarantee holds in the env.
     reward_free_fields: ClassVar[tuple[str, ...]] = ()
     #: Scalar metrics worth a curve.
     logged_metrics: tuple[str, ...] = ()
@@ -144,7 +144,7 @@ class Env(World, ABC):
         self.metrics_spec = gathered(self, *self.wrappers)
 
     def _fold(self) -> None:
-        """Fold the wrappers' declarations: outward, towards the agents, and back."""
+        """Compute the fields of messages, own rewards and inboxes behind each wrapper."""
         way = outward(self.wrappers, self.fields, self.message_class, self)
         self.sent_fields = way[-1]
         rewards = {"reward": _UNIT if self.law.unit_interval else Field()}
@@ -164,7 +164,7 @@ class Env(World, ABC):
     __signature__: ClassVar[inspect.Signature]
 
     def __new__(cls, *_: object, **given: object) -> Self:
-        """Keep the arguments: some of them enter the seeds (`seed_fields`)."""
+        """Store the constructor's arguments, as some of them enter the seeds (`seed_fields`)."""
         env = super().__new__(cls)
         env._given = given
         return env
@@ -175,18 +175,18 @@ class Env(World, ABC):
 
     @classmethod
     def _show_parameters(cls) -> None:
-        """Let help and signatures show the parameters of `__init__`, which `__new__` would hide."""
+        """Show the parameters of `__init__` in help and signatures; `__new__` hides them otherwise."""
         cls.__signature__ = inspect.Signature([*inspect.signature(cls.__init__).parameters.values()][1:])
 
     @cached_property
     def seed_text(self) -> str:
-        """Return the text that enters the seeds: envs with the same text face the same runs."""
+        """Return the text that enters the seeds; envs with the same text play the same runs."""
         return seed_text(type(self), self._given)
 
     # -- how runs start ---------------------------------------------------------------------------------------
 
     def reset(self, seeds: int | Seeds = 0, rows: Sequence[int] | Array | None = None) -> Observation:
-        """Start R new runs, or some of them while the others go on.
+        """Start all runs, or start some runs while the others go on.
 
         Parameters
         ----------
@@ -231,7 +231,7 @@ class Env(World, ABC):
         return self._seen()
 
     def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Observation:
-        """Return the agents' observation, as copies."""
+        """Return the agents' observation as read-only copies."""
         own = None if reward is None else reward.copy()
         obs = Observation(self.t.copy(), self.running.copy(), self.active_agents.copy(), own, inbox)
         for value in (obs.t, obs.running, obs.active_agents, obs.reward):  # in every phase, so without `handed`
@@ -240,7 +240,7 @@ class Env(World, ABC):
         return obs
 
     def _refuse(self, phase: str) -> NoReturn:
-        """Raise ``RuntimeError``: `phase` cannot be played now."""
+        """Raise ``RuntimeError``, because `phase` cannot be played now."""
         why = _REFUSED.get(self._phase, f"out of turn: this round's next phase is {self._phase}")
         raise RuntimeError(f"{phase} {why}")
 
@@ -260,7 +260,7 @@ class Env(World, ABC):
 
     @abstractmethod
     def _reset(self, rng: Streams, rows: Array | None = None) -> None:
-        """Set what belongs to the runs to its start: of all R runs, or of the runs `rows`, whose streams `rng` has."""
+        """Reset the state of all R runs, or of the runs `rows`; `rng` has the streams of the runs that start."""
 
     @property
     @abstractmethod
@@ -275,7 +275,7 @@ class Env(World, ABC):
     @property
     @abstractmethod
     def active_agents(self) -> Array:
-        """``(R, A)`` acting agents."""
+        """``(R, A)`` indices of the agents that act in this round."""
 
     @property
     @abstractmethod
@@ -284,7 +284,7 @@ class Env(World, ABC):
 
     @property
     def actions(self) -> Fields:
-        """Fields of an agent's action: of one field its array, of several a tuple of them."""
+        """Fields of an agent's action; an action of several fields is a tuple of arrays."""
         return {"arm": Field(dtype="i8", low=0, high=self.n_arms - 1)}
 
     def _offers(self, fields: Fields) -> Fields:
@@ -310,7 +310,7 @@ class Env(World, ABC):
 
     @abstractmethod
     def _metrics(self) -> dict[str, Array]:
-        """Return its own metrics so far, each ``(R, …)``."""
+        """Return the env's own metrics so far, each ``(R, …)``."""
 
     def _check_action(self, action: object) -> Action:
         """Return the action as arrays, or raise ``ValueError``."""
@@ -332,17 +332,17 @@ class Env(World, ABC):
         return least[0] if len(least) == 1 else tuple(least)
 
     def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Action:
-        """Return a uniform arm for everyone, from one generator per run (`rngs`); `block`: users of a block, if any."""
+        """Return a uniform arm for each agent; `rngs` has a generator per run, and a block has `block` users."""
         arms = np.stack([rng.integers(self.n_arms, size=self.active_agents.shape[1]) for rng in rngs])
         rest = [np.full_like(arms, block) for name in self.actions if name != "arm"]
         return (arms, *rest) if rest else arms
 
     def random_message(self, rngs: Sequence[np.random.Generator], rate: float = 0.01) -> dict[str, Array] | None:
-        """Return what `rngs`, one per run, say at random; ``None``: the standard report.  `rate`: of votes."""
+        """Return a random message from one generator per run; ``None`` stands for the default message."""
         return None
 
     def standard_report(self) -> dict[str, Array]:
-        """Return the message that is sent for a team without its own fields, less what its agents do not see."""
+        """Return the default message, without the rewards that the agents do not see."""
         self._begun("standard_report")
         report = {name: np.array(value) for name, value in self._report().items()}
         return {name: value for name, value in report.items() if name != "reward" or not self._withheld}
@@ -350,7 +350,7 @@ class Env(World, ABC):
     # -- the round --------------------------------------------------------------------------------------------
 
     def pull(self, action: object) -> Observation:
-        """Phase 1: pull the arms of `action` (fields as in `actions`, each ``(R, A, …)``); return own rewards."""
+        """Play phase 1: pull the arms of `action`, each field ``(R, A, …)``; return the agents' own rewards."""
         if self._phase != "pull":
             self._refuse("pull")
         action = self._check_action(action)
@@ -362,7 +362,7 @@ class Env(World, ABC):
         return self._seen(reward=self.own_reward if "reward" in self.own_reward_fields else None)
 
     def communicate(self, message: Message | None = None) -> Observation:
-        """Phase 2: send `message` (`fields`, each ``(R, A, …)``; ``None``: the standard report); return the inbox."""
+        """Play phase 2: send `message`, each field ``(R, A, …)``, or the default message; return the inbox."""
         if self._phase != "communicate":
             self._refuse("communicate")
         said = None if message is None else self._said(message)
@@ -397,7 +397,7 @@ class Env(World, ABC):
         return {name: value for name, value in message.items() if name in (*self.fields, "sent")}
 
     def _said(self, message: Message) -> Message:
-        """Return the team's message, checked, with the rewards that its agents do not see."""
+        """Check the team's message, and add the rewards that its agents do not see."""
         if self._withheld and isinstance(message, Mapping):
             if "reward" in message:
                 raise ValueError("message has a field 'reward', which agents are not told here; leave it out")
@@ -405,17 +405,17 @@ class Env(World, ABC):
         return self._checked("message", message, self.fields)
 
     def _checked(self, what: str, message: Message, fields: Fields) -> Message:
-        """Return a message whose arrays are of the declared fields, or raise ``ValueError``."""
+        """Return the message if its arrays match the declared fields, or raise ``ValueError``."""
         return checked_message(what, message, fields, self.active_agents.shape)
 
     def _spoken(self, message: Message) -> None:
         """Handle the team's own message before any wrapper does."""
 
     def admit(self, team: Team) -> None:
-        """Raise ``ValueError`` where `team` fits, but a run could not be decided or would never end."""
+        """Raise ``ValueError`` if a run of `team` could never be decided or would never end."""
 
     def metrics(self) -> dict[str, Array]:
-        """Return metrics so far, each ``(R, …)``: the env's own, and what its wrappers measure.
+        """Return the metrics of the env and of its wrappers so far, each ``(R, …)``.
 
         The privacy costs of a wrapper are ∞ if all its run-level guarantees are invalid.
         """
@@ -436,15 +436,15 @@ class Env(World, ABC):
         return self._infinite_cost[wrapper.name]
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return every wrapper's guarantees, outermost first, and what the env claims itself."""
+        """Return the guarantees of every wrapper, outermost first, and those of the env."""
         return (*(g for w in self.wrappers for g in w.guarantees(self)), *self.claimed_guarantees())
 
     def claimed_guarantees(self) -> tuple[Guarantee, ...]:
-        """Return what the env claims beside its wrappers; empty: nothing.  For subclasses."""
+        """Return the guarantees that the env itself claims; a subclass overrides this method."""
         return ()
 
     def task(self, **options: object) -> RLTask:
-        """Return its task for learners; `options` are those of its `rl_task`."""
+        """Return the env's task for learners; `options` are those of `rl_task`."""
         if self.rl_task is None:
             raise NotImplementedError(f"{type(self).__name__} has no task for learners: it declares no `rl_task`")
         return self.rl_task.asked(self, options)

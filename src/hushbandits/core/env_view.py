@@ -1,4 +1,4 @@
-"""The interface of an env that wrappers and guarantees use, and `EnvView`, the part of it that teams see."""
+"""`World`, the interface of envs for wrappers, and `EnvView`, the part of an env that teams see."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ANSWERS = ("no_action", "random_action", "random_message", "standard_report")
 
 
 class World:
-    """Base of `Env` and `EnvView`: sizes, time, and what messages hold.  It declares, and defines nothing.
+    """Base of `Env` and `EnvView`: it declares sizes, time and fields, and defines nothing.
 
     What it does not declare is of any type: what one setting shows, and what has a class that is built upon this one.
     """

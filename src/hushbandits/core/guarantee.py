@@ -1,4 +1,4 @@
-"""Privacy guarantees: what a mechanism claims, and which of its claims hold in an env."""
+"""Privacy guarantees: the claims of a mechanism, and the decision which of them hold in an env."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _KNOWN = frozenset({"arm", "reward", "sender"})
 
 @dataclass(frozen=True)
 class Adjacency:
-    """Which two inputs count as neighbours.
+    """The adjacency of a guarantee: which two inputs are neighbours.
 
     Parameters
     ----------
@@ -91,7 +91,8 @@ class Guarantee:
     epsilon, delta : float
         The differential-privacy parameters of one use; ``inf`` where nothing is promised.
     adjacency : Adjacency or str
-        Which two inputs count as neighbours.  Of words alone an audit can only try one reward, and says so.
+        The adjacency of a guarantee: which two inputs are neighbours.  Of words alone an audit can only try one reward,
+        and says so.
     view : str
         Who sees what is protected: the observer of the claim.
     assumptions : tuple of str
@@ -139,7 +140,7 @@ class Guarantee:
 
 
 def invalid(guarantee: Guarantee, reason: str) -> Guarantee:
-    """Return the guarantee as invalid, without an ε and with the reason."""
+    """Return the guarantee with ε = ∞ and the reason why it is invalid."""
     return replace(guarantee, epsilon=math.inf, delta=0.0, invalid_reason=reason, run=None)
 
 

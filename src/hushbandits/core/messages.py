@@ -1,4 +1,4 @@
-"""What agents say and see: fields, what an inbox offers, and what is shown after a phase.
+"""Messages: their fields, the inbox of an agent, and the observation after a phase.
 
 A message is a dict of arrays ``(R, A, …)``, one row per run and acting agent.  Its fields are declared, so
 that a missing field is refused when env and team are built, not in round 10,000.
@@ -74,7 +74,7 @@ class Field:
     range: tuple[float, float] = dataclasses.field(init=False, repr=False, compare=False)
 
     def sized(self, n_arms: int) -> Field:
-        """Return the field as it is in an env of `n_arms` arms."""
+        """Return the field with its shape in an env of `n_arms` arms."""
         if not self.per_arm:
             return self
         return dataclasses.replace(self, shape=(n_arms, *self.shape), per_arm=False)
@@ -82,7 +82,7 @@ class Field:
 
 @lru_cache(maxsize=64)
 def _held(dtype: str) -> tuple[np.dtype[np.generic], float, float]:
-    """The dtype, and the least and largest value that a field of it may have; ``TypeError`` for any other."""
+    """Return a dtype with its least and largest value; raise ``TypeError`` for a dtype that no field has."""
     kind = np.dtype(dtype)
     if kind.kind in "iu":
         return kind, int(np.iinfo(kind).min), int(np.iinfo(kind).max)
@@ -111,7 +111,7 @@ def require(what: str, needed: Iterable[str], fields: Collection[str]) -> None:
 
 
 class Inbox(ABC):
-    """What reached the acting agents this round.
+    """The messages that reached the acting agents in this round.
 
     Indexing gathers a field as ``(R, A, S, …)``; the reductions never build that array.  One that an inbox does not
     offer raises ``ValueError``, and the sentence says what is offered.
@@ -133,22 +133,22 @@ class Inbox(ABC):
         raise ValueError(f"this inbox has no totals of {field!r}; it offers: {', '.join(self.fields)}")
 
     def mix(self, field: str, matrix: Array) -> Array:
-        """Average `field` with the neighbours', ``Σ_w P_mw x_w``, ``(R, A, …)``: one step of gossip; P is `matrix`."""
+        """Return one step of gossip on `field`, ``Σ_w P_mw x_w``, ``(R, A, …)``; P is `matrix`."""
         raise ValueError(f"this inbox has no averages of {field!r}; it offers: {', '.join(self.fields)}")
 
     #: Fields that agents see in place of their own rewards (`Wrapper.own_reward_field`): by field, (R, A, …).
     own: Mapping[str, Array] = {}
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
-        """Return what `field` each agent just heard from one `sender` (R,) per run, and whether it did, ``(R, A)``."""
+        """Return the `field` that each agent got from one `sender` (R,) per run, and whether it got one."""
         raise ValueError(f"this inbox does not say who sent what; it offers: {', '.join(self.fields)}")
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
-        """Return what reached one `receiver` (R,) per run: values of `field` ``(R, S, …)`` and the mask ``(R, S)``."""
+        """Return the values of `field` that reached one `receiver` (R,) per run, ``(R, S, …)``, and the mask."""
         raise ValueError(f"this inbox does not say what reached whom; it offers: {', '.join(self.fields)}")
 
     def tally(self) -> tuple[Array, Array]:
-        """Pulls and reward sums per arm, each ``(R, A, K)``."""
+        """Return pulls and reward sums per arm, each ``(R, A, K)``."""
         raise ValueError(f"this inbox has no tally per arm; it offers: {', '.join(self.fields)}")
 
 

@@ -1,4 +1,4 @@
-"""Metrics as envs, wrappers and teams declare them: a label and a nature."""
+"""Declarations of metrics by envs, wrappers and teams: a label and a nature."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Metric:
 
 
 def gathered(*parts: object) -> dict[str, Metric]:
-    """Merge what envs, wrappers and teams declare in `metrics_spec`, later parts over earlier ones.
+    """Merge the `metrics_spec` of envs, wrappers and teams; later parts override earlier ones.
 
     A subclass adds to what its bases declare, and may redeclare.
 

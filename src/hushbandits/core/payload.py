@@ -110,10 +110,10 @@ class Sealing(Gathering, Protocol):
         """Raise ``ValueError`` unless the largest sum `most` of n messages is far below 2⁶³."""
 
     def add_up(self, run: int, vectors: Array, modulus: int, fewest: int = 2) -> tuple[Array, Array]:
-        """Sum as `Gathering.add_up` does; with fewer than `fewest` rows, release nothing."""
+        """Sum like `Gathering.add_up`, but release nothing if fewer than `fewest` rows are left."""
 
     def needed(self, env: World) -> Callable[[int], int] | None:
-        """Return a function: how many users of a block of n its sum needs to be opened; ``None``: no minimum."""
+        """Return a function of n: the users of a block of n without whom its sum stays closed; or ``None``."""
 
 
 class Payload(dict[str, Any]):
@@ -141,13 +141,13 @@ class Payload(dict[str, Any]):
 
     @classmethod
     def answers(cls, verb: str) -> None:
-        """Raise ``ValueError`` unless the payload supports `verb`."""
+        """Raise ``ValueError`` unless the payload supports the operation `verb`."""
         if verb not in cls.operations:
             raise ValueError(f"{cls.noun} cannot be {OPERATIONS.get(verb, verb)}")
 
     @classmethod
     def follows(cls, name: str, verb: str, fields: Fields, before: Collection[str]) -> None:
-        """Raise ``ValueError`` if wrapper `name` uses `verb` too late, after wrappers with the verbs `before`.
+        """Raise ``ValueError`` if wrapper `name` uses `verb` after wrappers with the operations `before`.
 
         `fields` are those that reach it.
         """
@@ -159,7 +159,7 @@ class Payload(dict[str, Any]):
 
     @classmethod
     def stream(cls, verb: str, env: World, rng: Streams) -> Stream:
-        """Return the random stream of `verb`, opened from a wrapper's streams `rng`."""
+        """Return the random stream of the operation `verb`, from a wrapper's streams `rng`."""
         cls.answers(verb)
         raise NotImplementedError(f"{cls.__name__} must say what {verb} draws from")
 

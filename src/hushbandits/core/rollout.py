@@ -1,4 +1,4 @@
-"""The rollout loop: a team that fits an env plays all its runs, and metrics are sampled along the way."""
+"""The rollout loop: a team plays all runs of an env, and metrics are sampled along the way."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hushbandits.core.utils import Array, Seeds, shown
 
 
 def check_compatible(env: Env, team: Team) -> None:
-    """Raise ``ValueError`` unless a team can play in an env: same setting, fields sent, fields heard, and an end.
+    """Raise ``ValueError`` unless a team can play in an env: setting, fields of messages and inboxes, and an end.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def check_compatible(env: Env, team: Team) -> None:
 
 
 def _speaks(env: Env, team: Team) -> None:
-    """Raise ``ValueError`` unless what the team says is what the env expects, field by field."""
+    """Raise ``ValueError`` unless the team sends exactly the fields that the env expects."""
     if team.fields is None and team.any_fields:
         return
     own, what, instead = team.fields, "its own fields", f"build the env with fields={team.name}.fields"
@@ -157,7 +157,7 @@ def record(
 
 
 class _Curves:
-    """Metrics at checkpoints: looks at an env whenever it stands somewhere."""
+    """Curves of metrics, sampled at checkpoints of the env's clock."""
 
     def __init__(self, env: Env, checkpoints: Sequence[int], metrics: Sequence[str]):
         self._env, self.grid = env, np.asarray(checkpoints, float)
@@ -167,7 +167,7 @@ class _Curves:
         self.values = {name: np.full((env.runs, len(self.grid)), np.nan) for name in metrics}
 
     def look(self) -> None:
-        """Note what the env stands at, for the checkpoints passed since the last look."""
+        """Store the env's metrics for the checkpoints passed since the last call."""
         env, grid, clock, now = self._env, self.grid, self._clock, self._env.t.astype(float)
         # Where no later step looks back at it, only a step that passes a checkpoint in some run costs anything.
         hit = (clock[:, None] < grid) & (grid <= now[:, None])

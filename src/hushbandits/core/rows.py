@@ -1,4 +1,4 @@
-"""What starts anew in an object that plays many runs: all of it, or the rows of some runs alone."""
+"""Reset the state of all runs, or of some rows, in an object that plays many runs."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Coding(NamedTuple):
 
 
 class RLTask(ABC):
-    """Base of the settings' tasks.
+    """Base of the RL tasks of all settings.
 
     Parts of an observation that all of them share: per arm ``own_mean`` (0 where unpulled) and ``own_width``,
     ``1/√(1 + pulls)``; ``time``, the share of the horizon that is over; ``acts`` and ``speaks``: in the next
@@ -106,7 +106,7 @@ class RLTask(ABC):
 
     @classmethod
     def asked(cls, core: World, options: Params) -> RLTask:
-        """Build one with `options`, its bases' included; ``ValueError`` names the first that none of them has."""
+        """Build the task with `options`; raise ``ValueError`` for the first unknown option."""
         known = cls.takes()
         for name, value in options.items():
             if name not in known:
@@ -118,7 +118,7 @@ class RLTask(ABC):
 
     @classmethod
     def takes(cls) -> list[str]:
-        """Return the names of its options, its bases' included."""
+        """Return the names of the task's options, with those of its bases."""
         return [name for name in parameters(cls) if name != "core"]
 
     def _lay_out(self, agent_id: bool, squash_unbounded: bool) -> None:
@@ -149,7 +149,7 @@ class RLTask(ABC):
 
     @abstractmethod
     def _start(self, rows: slice | Array) -> None:
-        """Forget what the runs `rows` have seen."""
+        """Reset the statistics of the runs `rows`."""
 
     @abstractmethod
     def arms(self, action: Stacked) -> Action:
@@ -205,7 +205,7 @@ class RLTask(ABC):
         self._billed = self._bill()
 
     def begin(self, obs: Observation, rows: Array | None = None) -> None:
-        """Forget everything, or what the runs `rows` have seen; `obs` is what the core shows at their start."""
+        """Reset all statistics, or those of the runs `rows`; `obs` is the observation at their start."""
         #: What the core answered last.
         self.obs = obs
         shape = obs.running.shape[0], self.core.n_agents
@@ -253,12 +253,12 @@ class RLTask(ABC):
         return self._charged(earned) if self._costs else earned
 
     def _bill(self) -> dict[str, Array]:
-        """Return the priced metrics of each run so far."""
+        """Return the metrics with a cost of each run so far."""
         metrics = self.core.metrics() if self._costs else {}
         return {name: np.array(metrics[name], float) for name in self._costs}
 
     def _charged(self, reward: Array) -> Array:
-        """Return rewards ``(R, M)`` less the price of what was spent since the last call."""
+        """Return rewards ``(R, M)`` minus the costs since the last call."""
         before, self._billed = self._billed, self._bill()
         for name, value in self._billed.items():
             reward = reward - self._costs[name] * (value - before[name])[:, None]
@@ -282,7 +282,7 @@ class RLTask(ABC):
         return self.layout[part].start in self._squashed
 
     def state(self) -> Array:
-        """``(R, M·D)`` what `observe` returned last, all agents in a row."""
+        """Return the last observations, all agents in a row, ``(R, M·D)``."""
         return self._seen().reshape(len(self.observations), -1)
 
     def _seen(self) -> Array:
@@ -316,12 +316,12 @@ class RLTask(ABC):
         return field is not None and field.range[0] >= 0 and field.range[1] <= 1
 
     def show_time(self, clock: Array) -> None:
-        """Write which share of the horizon is over, by the clock of each run, ``(R,)``."""
+        """Write the share of the horizon that has passed, by the clock of each run, ``(R,)``."""
         over = np.minimum(clock / (self.core.horizon or math.inf), 1.0)
         self.observations[..., self.layout["time"]] = over[:, None, None]
 
     def show_arms(self, whose: str, who: Array, pulls: Array, sums: Array) -> None:
-        """Write the means and widths of the agents `active_agents`, ``(R, A)``."""
+        """Write the means and widths of the agents `who`, ``(R, A)``."""
         mean, width = self.layout[f"{whose}_mean"].start, self.layout[f"{whose}_width"].start
         show(who, pulls, sums, self.observations, mean, width)
 

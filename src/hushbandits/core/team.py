@@ -1,4 +1,4 @@
-"""A team is the agent code that plays all seats of all runs."""
+"""`Team`, the base of agent code: one team controls all agents of all runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hushbandits.core.utils import Action, Array, Message, Params
 
 @dataclass(frozen=True)
 class Requirements:
-    """What an agent needs its env to be.
+    """The parameters and wrappers that an agent needs of its env.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Team(GuaranteeSource):
 
     @property
     def name(self) -> str:
-        """Return its name in tables and errors."""
+        """Return the team's name in tables and errors."""
         return type(self).__name__
 
     @property
@@ -73,7 +73,7 @@ class Team(GuaranteeSource):
         return self.name
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Return what the agent needs of its env; `settings` are env parameters that reveal nothing about arms."""
+        """Return the agent's requirements; `settings` are env parameters that reveal nothing about arms."""
         return Requirements()
 
     def validate_env(self, env: World) -> None:
@@ -109,11 +109,11 @@ class Team(GuaranteeSource):
         """
 
     def act(self, obs: Observation) -> Action:
-        """Phase 1: choose arms, each field of an action ``(R, A, …)``; `obs` says who acts."""
+        """Choose the arms in phase 1: each field of an action is ``(R, A, …)``; `obs` names the acting agents."""
         raise NotImplementedError(f"{type(self).__name__} must define act(obs)")
 
     def compose(self, reward: Array) -> Message | None:
-        """Phase 2: what to send; ``None`` is the env's standard report.
+        """Return the message of phase 2; ``None`` stands for the env's default message.
 
         `reward` holds the agents' own rewards, ``(R, A, …)``; it is ``None`` where these are withheld
         (`required_own_reward`).
@@ -121,12 +121,12 @@ class Team(GuaranteeSource):
         return None
 
     def receive(self, inbox: Inbox) -> None:
-        """Take in what arrived: `inbox` holds fields ``(R, A, S, …)``, and reductions of them."""
+        """Process the messages that arrived: `inbox` has fields ``(R, A, S, …)`` and their sums."""
 
     def episode(
         self, env: World, until: float = math.inf, stops: Sequence[float] = (), look: Callable[[], None] | None = None
     ) -> bool:
-        """Play all of `env`'s runs in compiled code, if there is any for this env; bit-equal to the phases.
+        """Play all runs of `env` in compiled code, if it exists for this env; the results equal the phases bit by bit.
 
         Every run goes on until its clock has reached `until`, or to its end; the next call goes on from there, and so
         may the phases: what lies between is the env's and the team's state.  Where all clocks have reached the next of

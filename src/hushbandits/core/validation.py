@@ -1,4 +1,4 @@
-"""What comes in from outside is checked here, once: arrays against their declared fields, actions against spaces.
+"""Checks of input: arrays against their declared fields, and actions against spaces.
 
 Compiled code indexes with what it is given, so actions and a team's messages pass these functions in every round.  What
 wrappers and laws return does not: `hushbandits.testing.check_wrapper` and `check_env` look for their faults.
@@ -44,7 +44,7 @@ def handed(value: Array) -> Array:
 
 
 def as_array(value: object) -> Array:
-    """Return an array, of shape () and dtype object where no other can be made (ragged lists)."""
+    """Return an array; ragged lists become an object array of shape ()."""
     if type(value) is np.ndarray:
         return value
     try:
@@ -95,7 +95,7 @@ def checked(what: str, value: object, field: Field, lead: tuple[int, ...], messa
 
 @jit
 def inside(values, low, high):
-    """Whether all numbers ``(n,)``, int64 or float64 and contiguous, lie in the closed range; NaN does not."""
+    """Return whether all numbers of a contiguous array lie in the closed range; NaN does not."""
     outside = 0
     for i in range(values.size):  # in this form it is vectorised
         outside += 0 if (values[i] >= low) & (values[i] <= high) else 1  # NaN is outside
@@ -146,7 +146,7 @@ def checked_message(what: str, message: object, fields: Fields, lead: tuple[int,
 
 
 def spoken_fields(report: Fields, extra_fields: Fields | None, fields: Fields | None, n_arms: int) -> Fields:
-    """Return what a team sends: the standard report, `extra_fields` beside it, or `fields` instead of it.
+    """Return the fields that a team sends: the default message with `extra_fields`, or `fields` instead.
 
     Fields of K arms are declared with that axis, those of the standard report in its ranges.
     """
@@ -191,7 +191,7 @@ def checked_rows(rows: object, runs: int) -> Array:
 
 
 def checked_seeds(seeds: object, runs: int, world: str = "") -> Seeds:
-    """Return the seeds, one row per run: those that `spawn_seeds` makes in `world` if `seeds` is an int, else `seeds`.
+    """Return the seeds, one row per run; an int is expanded by `spawn_seeds` in `world`.
 
     Examples
     --------
@@ -213,7 +213,7 @@ def checked_seeds(seeds: object, runs: int, world: str = "") -> Seeds:
 
 
 def choices(space: Space) -> int:
-    """Return C, how many choices an action offers: those of all its discrete parts in a row, two for a bit."""
+    """Return C, the number of choices of an action: the sum over its discrete parts, two for a bit."""
     if isinstance(space, spaces.Discrete):
         return int(space.n)
     if isinstance(space, spaces.MultiDiscrete):
@@ -243,7 +243,7 @@ def sample_mask(space: Space, mask: Array) -> object:
 
 
 def fits(space: Space, action: Stacked) -> bool:
-    """Whether stacked actions, one after the other, plainly all lie in `space`."""
+    """Return whether all stacked actions lie in `space`, without converting any."""
     if isinstance(space, spaces.Discrete):
         return action.dtype.kind in "iu" and action.ndim == 1 and bool(inside(action, 0, space.n - 1))
     if isinstance(space, spaces.Dict):
@@ -274,7 +274,7 @@ def stacked(space: Space, values: Sequence[Stacked], names: Sequence[str], lead:
 
 
 def _at_once(space: Space, values: Sequence[Stacked]) -> Stacked:
-    """Stack them in one go, if they plainly lie in the space; else ``None``."""
+    """Stack actions at once if all lie in the space, else return ``None``."""
     try:
         action: Stacked
         if isinstance(space, spaces.Dict):
@@ -287,7 +287,7 @@ def _at_once(space: Space, values: Sequence[Stacked]) -> Stacked:
 
 
 def _spelled(space: Space, name: str, value: Stacked) -> Stacked:
-    """An action of `name` that is spelled differently (lists, bits as floats), as its space has it."""
+    """Return an action of `name`, given as lists or floats, in the form of its space."""
     with warnings.catch_warnings(), contextlib.suppress(TypeError, ValueError, RuntimeError):
         warnings.simplefilter("ignore")  # Gymnasium warns about lists before it judges them
         if hasattr(value, "__array__") and not isinstance(value, np.generic):  # another library's

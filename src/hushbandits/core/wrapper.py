@@ -1,4 +1,4 @@
-"""Wrappers act on messages on their way, and declare what fields these have then.
+"""Wrappers: they transform messages and inboxes, and declare the fields behind them.
 
 An env folds these declarations in three directions: to the transport, back to the inbox, and to the agents.
 """
@@ -27,13 +27,13 @@ _PARTS = (*HOOKS, "poster", "posting", "relay", "channel", "add_up", "order", "d
 
 
 class Wrapper(GuaranteeSource):
-    """Base of all wrappers; this one changes nothing.
+    """Base of all wrappers; the base itself changes nothing.
 
     A wrapper is configured by its constructor and holds a run's state only after `reset`; an env works on
     its own copy, so one instance may be handed to several envs.  ``send`` acts on outgoing
     messages, in the order of the wrappers; ``deliver`` acts on inboxes, in reverse order; ``alter_own_reward`` acts on
     the rewards that are returned to the agents.  The wrapper declares its changes to fields: `message_fields` for
-    messages, `hears` for inboxes, `own_reward_field` for the agents' own rewards.
+    messages, `inbox_fields` for inboxes, `own_reward_field` for the agents' own rewards.
 
     A hook is given its `env`; `rng`, its own random streams; `fields`, by name, as they were declared before
     it; a `message` of arrays (R, A, …); an `inbox` of arrays (R, A, S, …); a `reward` (R, A).
@@ -132,12 +132,12 @@ class Wrapper(GuaranteeSource):
 
     @property
     def noise_range(self) -> float:
-        """Return the largest change of a reward by its noise."""
+        """Return the largest change of a reward by the wrapper's noise."""
         return 0.0
 
     @property
     def ours(self) -> bool:
-        """Return whether its hooks are all built in, or declared by `preserves_guarantees`."""
+        """Return whether all hooks are built in, or the class declares `preserves_guarantees`."""
         if ships(type(self)) or self.declares:
             return True
         home = next(cls for cls in type(self).__mro__ if ships(cls))

@@ -12,7 +12,7 @@ from hushbandits.policies.policy import Policy
 
 
 def check_unit_rewards(who: str, env: World, heard: bool = False) -> None:
-    """Refuse an env that hands its agents rewards beyond [0, 1], for a rule that is defined on [0, 1] alone.
+    """Raise ``ValueError`` if an env returns rewards outside [0, 1] to a rule that needs them inside.
 
     Parameters
     ----------

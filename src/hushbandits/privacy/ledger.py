@@ -1,4 +1,4 @@
-"""Record each use of a mechanism and what a run's users spend; a table keeps what is known of each kind of block."""
+"""The ledger of a mechanism: the blocks of each run and the privacy cost of their users."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Kinds:
 
 @jit
 def _look_up(sizes, rows, table, columns):  # type: ignore[no-untyped-def]
-    """Write the row of each size to a column; return whether all of them are known."""
+    """Write the row of each size to a column; return whether all sizes are known."""
     for i in range(sizes.size):
         if sizes[i] >= rows.size or rows[sizes[i]] < 0:
             return False
@@ -70,7 +70,7 @@ def _look_up(sizes, rows, table, columns):  # type: ignore[no-untyped-def]
 
 
 class Noises:
-    """The noise of blocks by how many users are planned, as messages take it (`Payload.add`).
+    """The noise laws of blocks by their number of planned users (`Payload.add`).
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Noises:
         return half.share, np.nan if half.p is None else half.p
 
     def pair(self, planned: Array, left: Array) -> tuple[Array, Array, Array]:
-        """Return which blocks' noise is a difference of two draws, and what `Draws.differences` takes for it.
+        """Return the blocks whose noise is a difference of two draws, and its parameters.
 
         Each ``(R, M)``, for the `left` users of blocks that were planned for `planned`; elsewhere it is 0.
         """
@@ -107,7 +107,7 @@ class Noises:
 
 @jit
 def _charge(n, survivors, rows, table, worst, worst_delta):  # type: ignore[no-untyped-def]
-    """Raise what runs spent, each ``(R,)``, to what blocks of which all survive cost; return whether that is all."""
+    """Raise the costs of runs to those of complete blocks; return whether all blocks are complete."""
     for r in range(n.shape[0]):
         for m in range(n.shape[1]):
             size = survivors[r, m]
@@ -121,7 +121,7 @@ def _charge(n, survivors, rows, table, worst, worst_delta):  # type: ignore[no-u
 
 @dataclass(frozen=True)
 class Spent:
-    """What one block costs each of its users.
+    """The privacy cost of one block to each of its users.
 
     Parameters
     ----------
@@ -139,13 +139,13 @@ class Spent:
     profile: Callable[[], Profile | None] | None = field(default=None, compare=False)
 
     def exact(self) -> Profile:
-        """Its profile, or what (ε, δ) alone say of it."""
+        """Return the block's profile, or the profile of any (ε, δ)-DP release."""
         known = self.profile() if self.profile is not None else None
         return known if known is not None else divergence.pure_profile(self.epsilon, self.delta)
 
 
 def polya_price(plan: Plan, epsilon: float, survivors: int) -> Spent:
-    """Return ε where at least as many survive as the noise was calibrated to, else what the noise left over gives."""
+    """Return ε if enough users survive, else the larger ε of the remaining noise."""
     law = plan.noise
     assert isinstance(law, samplers.PolyaDifference)
     left = survivors * law.r
@@ -154,7 +154,7 @@ def polya_price(plan: Plan, epsilon: float, survivors: int) -> Spent:
 
 
 class Ledger:
-    """Uses of one mechanism, by run.
+    """The blocks of one mechanism, by run, and their privacy costs.
 
     A user takes part once, so blocks compose in parallel: every user has spent at most (`worst`, `worst_delta`), each
     the largest of all blocks.
@@ -181,14 +181,14 @@ class Ledger:
         self.worst_delta: Array = np.zeros(runs)
 
     def reset(self, rows: Array) -> None:
-        """Forget what the runs `rows` spent."""
+        """Reset the costs of the runs `rows`."""
         for row in rows.tolist():
             self._uses[row].clear()
         self._since[rows] = len(self._log)
         self.worst[rows] = self.worst_delta[rows] = 0.0
 
     def spent(self, n: int, survivors: int) -> Spent:
-        """`price`, computed once."""
+        """Return `price`, computed once per kind of block."""
         if (known := self._prices.get((n, survivors))) is None:
             known = self._prices[n, survivors] = self.price(n, survivors)
         return known
@@ -200,7 +200,7 @@ class Ledger:
         return spent.epsilon, spent.delta
 
     def use(self, n: Array, survivors: Array) -> None:
-        """Write down a round's blocks ``(R, M)``, those that have survivors; `n` is kept."""
+        """Record a round's blocks ``(R, M)`` that have survivors; `n` is stored without a copy."""
         self._log.append((n, survivors.copy()))
         if len(self._log) * n.size > _LONG and not self._trim():
             self._count()
@@ -216,7 +216,7 @@ class Ledger:
         np.maximum(self.worst_delta, dearest[1], out=self.worst_delta)
 
     def _trim(self) -> int:
-        """Forget the blocks that every run has left behind; return how many rounds these were."""
+        """Delete the rounds before the current episodes of all runs; return their number."""
         behind = int(self._since.min())
         del self._log[:behind]
         self._since -= behind
@@ -237,7 +237,7 @@ class Ledger:
         return self._uses[run]
 
     def rows(self, run: int) -> list[dict[str, object]]:
-        """One row per server and kind of block: planned and surviving users, parameters, (ε, δ), how many blocks."""
+        """Return a row per server and kind of block: users, parameters, (ε, δ), and the number of blocks."""
         out = []
         for (server, n, survivors), blocks in sorted(self._used(run).items()):
             spent = self.spent(n, survivors)
@@ -246,7 +246,7 @@ class Ledger:
         return out
 
     def returning(self, run: int, blocks: int, delta: float) -> tuple[float, float]:
-        """(ε, δ) of a user who took part in `blocks` blocks of the run, whichever they were and however often each.
+        """Return (ε, δ) of a user who took part in any `blocks` blocks of the run.
 
         The best of three bounds: adding up the largest ε and the largest δ; composing the pointwise largest Rényi
         curve; composing the pointwise largest divergence (`divergence.composed_epsilon`, for δ ≥ 1e-10).  What is

@@ -34,13 +34,13 @@ class Half(NamedTuple):
     p: float | None = None
 
     def draw(self, rng: np.random.Generator, n: int, size: int | None = None) -> Array:
-        """Return one such draw, or ``(size,)`` of them."""
+        """Return one draw, or ``(size,)`` draws."""
         a = n * self.share
         return np.asarray(rng.poisson(a, size) if self.p is None else rng.negative_binomial(a, self.p, size))
 
 
 class NoiseLaw:
-    """Base of noise laws on the integers, symmetric around the mean; a subclass defines `pmf` or the methods in use.
+    """Base of noise laws on the integers, symmetric around the mean; a subclass defines `pmf`.
 
     Where a closed form is better than the default it overrides that face.  A law is compared and hashed by its
     parameters (a frozen dataclass), for what is worked out of it is kept.  `draw` and `total` are fast, seeded and work

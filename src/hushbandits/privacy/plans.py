@@ -112,7 +112,7 @@ class Release:
     wrong: float = 0.0
 
     def profile(self) -> Profile:
-        """Return its exact privacy profile."""
+        """Return the release's exact privacy profile."""
         noise = law_profile(self.law, self.draws, self.shift)
         return partial(_on_top, noise, self.epsilon, self.far) if self.epsilon or self.far else noise
 

@@ -37,7 +37,7 @@ _PAIR, _MOST = 1000, (1 << 20) - 1
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a sum ended.
+    """The outcome of a secure sum.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class SecureSum:
         self._sums = 0
 
     def sum(self, vectors: Array, dropouts: Mapping[str, Collection[int]] | None = None) -> Outcome:
-        """The sum of the rows of `vectors`.
+        """Return the sum of the rows of `vectors`, or the reason of an abort.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class SecureSum:
         return Outcome(server.total, survivors, server.up, server.down, server.rounds, why)
 
     def parties(self, vectors: Array) -> tuple[Server, dict[int, User]]:
-        """The server and the users of a new session, who have not spoken yet; an `Abort` where they are too few.
+        """Return the server and the users of a new session; raise `Abort` if there are too few users.
 
         Parameters
         ----------
@@ -303,7 +303,7 @@ class Protocol:
         return agreed(n, self.neighbours, self.threshold, self.malicious)[1]
 
     def tolerates(self, n: int, colluders: int) -> bool:
-        """Whether so many of `n` users who collude with the server learn the sum alone, where all are neighbours.
+        """Return whether `colluders` of `n` users and the server together learn only the sum.
 
         On a graph it depends on whose neighbours they are, and `assumptions` say so.
         """

@@ -14,7 +14,7 @@ from hushbandits.secure.user import User
 
 
 def serve(server: Server, listener: socket.socket, seconds: float = 10.0) -> None:
-    """Play the server over TCP, in an event loop of its own; an `Abort` ends it.
+    """Run the server over TCP in a new event loop until the sum is done or aborted.
 
     A user drops out if it is silent for `seconds` after a round begins, or if its connection ends.  Of a
     message no more is read than the longest that is due may have, and connections beyond one per user are closed: that
@@ -33,7 +33,7 @@ def serve(server: Server, listener: socket.socket, seconds: float = 10.0) -> Non
 
 
 def answer(user: User, address: tuple[str, int], seconds: float = 60.0) -> None:
-    """Play a user over TCP, until it has unmasked; an `Abort` where the server is gone or says nothing for so long.
+    """Run a user over TCP until its last message; raise `Abort` if the server is gone or silent.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class _Links:
             await self._news.wait()
 
     def _send(self, mail: Mapping[int, bytes]) -> None:
-        """Lay out what each user is to get; who gets nothing is cut off."""
+        """Queue each user's message; disconnect the users without one."""
         for link, name in [*self._names.items()]:
             if name is not None and name in mail:
                 link.write(mail[name])

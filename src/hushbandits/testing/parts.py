@@ -39,7 +39,7 @@ def check_agent(
     A few short episodes are played; the number of runs differs from the numbers of agents and arms.  The checks are:
 
     * names: no method is a misspelt hook (``heer``, ``speeks``), and no method replaces a data attribute of `Team`
-      (``hears``);
+      (``required_inbox``);
     * the class of a single agent has `compose` or `receive`, since it cannot learn without, or has ``blind = True``;
     * actions and messages: shape, dtype and range, ``(R, A, …)``; swapped axes of runs and agents are detected, and so
       are rewards that no arm pays;
@@ -113,10 +113,11 @@ def check_wrapper(
     The agent ``Random`` plays short episodes, in one env of every setting that accepts the wrapper.  The checks are:
 
     * names: no method is a misspelt hook (``sent``, ``delivers``);
-    * messages behind it, inboxes behind it and agents' own rewards match `message_fields`, `hears` and
+    * messages behind it, inboxes behind it and agents' own rewards match `message_fields`, `inbox_fields` and
       `own_reward_field`:
       fields, shapes, dtypes and ranges; `send` returns a new message and changes none in place;
-    * `drop_prob`, `max_drop_fraction` and `reach` are numbers; if `drop_prob` is a rate, the wrapper adds no message,
+    * `drop_prob`, `max_drop_fraction` and `noise_range` are numbers; if `drop_prob` is a rate, the wrapper adds no
+      message,
       and at rate 0 it drops none;
     * the seed determines everything, independent of the global random generators, which stay unchanged;
     * a single run equals its row of a batch;

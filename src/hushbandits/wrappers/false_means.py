@@ -31,7 +31,7 @@ def swapped(means: Array) -> Array:
 
 
 class FalseMeans(Wrapper):
-    """Byzantine agents report false means and, per arm, the largest count of an honest agent.
+    """Wrapper in which Byzantine agents report false means and the largest honest count per arm.
 
     It replaces the fields ``mean`` and ``count`` of what a Byzantine agent sends.  The first two readings are the
     attack on `Resilient-UCB` in the experiments of Zhu et al. 2023, and leave as it is what the agent learns by itself.

@@ -1,4 +1,4 @@
-"""Message loss."""
+"""Wrappers that lose messages or votes."""
 
 from __future__ import annotations
 

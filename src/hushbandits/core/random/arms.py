@@ -124,7 +124,7 @@ class Arms:
         self.tables: Law | None = None
 
     def expect(self, pulls: float) -> int:
-        """Say how often a run will pull: where it is often, the quantiles of a smooth law are looked up in tables.
+        """Decide by the number of pulls of a run whether tables replace the quantiles of a smooth law.
 
         Returns
         -------
@@ -146,7 +146,7 @@ class Arms:
 
     @property
     def given(self) -> Array | None:
-        """``(K,)`` locations that all runs share, but for their order; ``None`` where every run draws its own."""
+        """``(K,)`` locations that all runs share up to their order; ``None`` if every run draws its own."""
         return None if isinstance(self._source, UniformMeans) else self._source
 
     def reset(self, rng: Streams, rows: Array | None = None) -> None:
@@ -173,7 +173,7 @@ class Arms:
         return moving_locations(start, t, self.drift, self._period)
 
     def _where(self, t: Array | int, run: int | None) -> Array:
-        """Locations of arms that move."""
+        """Return the locations of moving arms."""
         start = self.locations if run is None else self.locations[run]
         if run is None:
             t = np.broadcast_to(t, (len(start),)) if np.ndim(t) == 0 else np.asarray(t)

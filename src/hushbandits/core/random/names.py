@@ -1,4 +1,4 @@
-"""Names of random streams.  They decide what is drawn: leave these strings unchanged when code is renamed."""
+"""Names of random streams; these strings decide all random numbers and must never change."""
 
 #: Of an env.
 INSTANCE, REWARD, ACTIVATION, RECOMMENDATION = "instance", "reward", "activation", "recommendation"
@@ -12,10 +12,10 @@ TRAINED = "trained"
 
 
 def wrapper(name: str) -> str:
-    """Return under what the streams of a wrapper stand."""
+    """Return the name of a wrapper's streams."""
     return f"wrapper/{name}"
 
 
 def agent(name: str) -> str:
-    """Return under what the streams of a team stand."""
+    """Return the name of a team's streams."""
     return f"agent/{name}"

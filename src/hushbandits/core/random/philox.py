@@ -118,7 +118,7 @@ def fill_in_turn(cursors, sizes, out):
 
 @jit
 def fill_ahead(seeds, name, steps, places, out):
-    """Write uniforms of each run to ``(count, R, n)`` `out`, from its place on at its step; `seeds`: ``(R, 3)``."""
+    """Write the uniforms of each run at its step, from its place on, to `out`, ``(count, R, n)``."""
     count, runs, n = out.shape
     for r in range(runs):
         k0, k1, run, step = seeds[r, 0], seeds[r, 1], seeds[r, 2], steps[r]

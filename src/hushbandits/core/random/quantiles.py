@@ -22,7 +22,7 @@ WORTH = 20_000
 
 @lru_cache(maxsize=1024)
 def _table(law: Smooth, location: float) -> Array | None:
-    """``(2, octaves, pieces, degree + 1)`` coefficients, highest first, or ``None`` where they are not near it."""
+    """Return coefficients ``(2, octaves, pieces, degree + 1)``, or ``None`` if they miss the quantile."""
     at = np.array(location)
     ends = partial(law.quantile, location=at), partial(law.upper, location=at)
     octave = 2.0 ** -(np.arange(_OCTAVES) + 2.0)[:, None]
@@ -44,7 +44,7 @@ def _table(law: Smooth, location: float) -> Array | None:
 
 @lru_cache(maxsize=2)
 def _tables(law: Smooth, locations: tuple[float, ...]) -> tuple[Array, Array]:
-    """Those of the ascending locations that have a table, and their tables."""
+    """Return the locations that have a table, in ascending order, and their tables."""
     found = {location: table for location in locations if (table := _table(law, location)) is not None}
     shape = 2, _OCTAVES, _PIECES, _DEGREE + 1
     return np.array(list(found)), np.array(list(found.values())).reshape(-1, *shape)
@@ -93,10 +93,10 @@ class Tabled(Law):
     fixed: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        """Nothing to check: `law` is checked."""
+        """Check nothing, because `law` is checked already."""
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """By table, else as `law`."""
+        """Return the quantile by table, or by `law` where there is no table."""
         u, location = np.broadcast_arrays(u, location)
         out = np.empty(u.shape)
         flat = np.ascontiguousarray(u).ravel(), np.ascontiguousarray(location).ravel()

@@ -39,7 +39,7 @@ class Law(ABC):
 
     @property
     def drifts(self) -> bool:
-        """Whether a location is a level in [0, 1] that can fall, and no name of an arm."""
+        """Whether a location is a level in [0, 1] that can drift, not an index."""
         return self.unit_interval and self.locations == (0.0, 1.0)
 
     @abstractmethod
@@ -51,7 +51,7 @@ class Law(ABC):
         return np.asarray(location, float)
 
     def shortfall(self, x: Array, location: float) -> Array | None:
-        """``E (x − X)₊`` for x ∈ [0, 1], where there is a formula and rewards lie in [0, 1]."""
+        """Return ``E (x − X)₊`` for x ∈ [0, 1], if rewards lie in [0, 1] and a formula exists."""
         return None
 
     def rounding(self, location: float, g: int) -> Array | None:
@@ -70,12 +70,12 @@ class Smooth(Law):
     """A law whose quantile function is smooth inside (0, 1): its draws can be looked up."""
 
     def upper(self, v: Array, location: Array) -> Array:
-        """The quantile at ``1 − v``, for small v exactly."""
+        """Return the quantile at ``1 − v`` without cancellation for small v."""
         raise NotImplementedError(f"{type(self).__name__} must define upper(v, location)")
 
 
 class Unbounded(Law):
-    """A law whose rewards have no bound, or one that its location moves; no privacy statement covers it."""
+    """A law without fixed bounds on rewards; no privacy guarantee covers it."""
 
     unit_interval = False
     locations = (-WIDEST, WIDEST)
@@ -96,7 +96,7 @@ class Bernoulli(Law):
 
 @dataclass(frozen=True)
 class Gaussian(Unbounded):
-    """Normal with the given standard deviation; unbounded, so no privacy statement covers it.
+    """Normal law with standard deviation σ; it is unbounded, so no privacy guarantee covers it.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ class Constant(Unbounded):
     """Always its location (a worst-case contamination)."""
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """The location, whatever u."""
+        """Return the location for every u."""
         return np.broadcast_to(np.asarray(location, float), np.broadcast_shapes(np.shape(u), np.shape(location)))
 
 
@@ -326,7 +326,7 @@ class UniformMeans:
 
 
 class RepeatingMeans(tuple[float, ...]):
-    """Means that an env has by default: for K arms the first K of them, and the last one again for all that lack.
+    """Default means of an env: K arms get the first K of them, and further arms repeat the last one.
 
     Examples
     --------

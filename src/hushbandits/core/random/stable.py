@@ -53,7 +53,7 @@ def _inverse(alpha: float) -> CubicSpline:
 
 
 def stable_quantile(u: Array, alpha: float) -> Array:
-    """Quantile at u in [0, 1), by a spline through exact values: the tail there is u's within 1e-6 of itself."""
+    """Return the quantile at u in [0, 1) by a spline; its tail probability has a relative error of 1e-6."""
     u = np.asarray(u, float)
     tail = np.maximum(np.minimum(u, 1.0 - u), _LEAST)
     size = np.sinh(_inverse(alpha)(np.log(tail)))

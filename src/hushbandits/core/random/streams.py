@@ -1,4 +1,4 @@
-"""Random streams of R runs: what a run draws is a function of its key, its number, a name and a step.
+"""Random streams of R runs: each number is a function of key, run, name and step.
 
 A run alone therefore equals its row of a batch to the bit, and no draw moves another.
 """
@@ -99,18 +99,18 @@ class Streams:
         return len(self._seeds)
 
     def uniforms(self, step: int | Array, shape: tuple[int, ...] = (), part: str = "") -> Array:
-        """Return the uniforms on [0, 1) of a step, ``(R, *shape)``; `step`: one, or one for each run."""
+        """Return uniforms on [0, 1) at `step` (one, or one per run), ``(R, *shape)``."""
         out = np.empty((1, len(self), math.prod(shape)))
         steps = np.full(len(self), step, np.uint64)
         fill_ahead(self._seeds, word(part), steps, np.zeros(len(self), np.uint64), out)
         return out.reshape(len(self), *shape)
 
     def reader(self, shape: tuple[int, ...] = (), part: str = "") -> Uniforms:
-        """Return what reads uniforms step by step, as many in each."""
+        """Return a reader of uniforms: `shape` uniforms per run and step."""
         return Uniforms(self._seeds.copy(), part, shape)
 
     def generator(self, run: int, seat: int = 0, part: str = "") -> np.random.Generator:
-        """Return NumPy's generator of a run (of `seat`, where agents have one each)."""
+        """Return the NumPy generator of a run, or of agent `seat` in the run."""
         return generator_at(np.array([*self._seeds[run], word(part), seat], np.uint64))
 
     def generators(self, part: str = "") -> list[np.random.Generator]:
@@ -118,7 +118,7 @@ class Streams:
         return [self.generator(r, part=part) for r in range(len(self))]
 
     def cursors(self, each: int = 1, part: str = "") -> Array:
-        """Return what compiled code draws from, ``(R·each, 10)`` words, as `philox.uniform` reads them."""
+        """Return cursors for compiled code, ``(R·each, 10)`` words, as `philox.uniform` reads them."""
         cursors = np.zeros((len(self), each, CURSOR), np.uint64)
         cursors[:, :, :3] = self._seeds[:, None]
         cursors[:, :, NAME] = word(part)
@@ -126,7 +126,7 @@ class Streams:
         return cursors.reshape(-1, CURSOR)
 
     def below(self, name: str) -> Streams:
-        """Return streams under keys of their own, from which no other stream can be opened."""
+        """Return streams under new keys, from which no other stream can be opened."""
         seeds = self._seeds.copy()
         philox_rows(self._seeds, word(name), seeds)
         return Streams(seeds)
@@ -204,7 +204,7 @@ class Uniforms:
 
 
 class Draws(Sequence[np.random.Generator]):
-    """One stream of every run for draws that are not uniform: NumPy's generators, and cursors for compiled samplers.
+    """One stream per run for non-uniform draws: NumPy generators, and cursors for compiled samplers.
 
     Parameters
     ----------

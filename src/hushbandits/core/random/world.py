@@ -22,7 +22,7 @@ _LONGEST = 1_000_000  # values of a list
 
 
 def plain(value: object) -> Any:
-    r"""Return `value` as what JSON can hold: equal values become equal texts.
+    r"""Return `value` in a form that JSON can hold; equal values become equal texts.
 
     A whole float becomes an int, an array a list, a reward law ``{"Gaussian": {"sigma": 0.5}}`` (a user-defined
     ``{"my_module:MyLaw": {…}}``, which only a run imports), a graph its sorted edges, a part of a declaration its
@@ -93,7 +93,7 @@ _ASIDE = ("wrappers", "extra_fields", "fields", "runs")
 
 
 def seed_text(env: Any, params: Params, paired: Collection[str] = (), group: str = "") -> str:
-    """Return what decides rewards and world of an env, as text: who has the same faces the same runs.
+    """Return the parameters that decide rewards and world as text; envs with equal texts play equal runs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Digests of source files, and files that are written completely or not at all, never through a link."""
+"""Digests of source files, and atomic writing of files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PART = re.compile(r"\.[0-9a-f]{16}\.part")
 
 @functools.cache
 def source_digest(folder: Path = ROOT, pattern: str = "**/*.py", words: tuple[bytes, ...] = (b"",)) -> str:
-    """Return the SHA-256 of the files in a folder that contain one of `words`, with their names; read once."""
+    """Return the SHA-256 of names and contents of the files in a folder that contain one of `words`."""
     digest = hashlib.sha256()
     for path in sorted(folder.glob(pattern)):
         text = path.read_bytes()
@@ -31,7 +31,7 @@ def source_digest(folder: Path = ROOT, pattern: str = "**/*.py", words: tuple[by
 
 @contextmanager
 def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
-    """Open a file that takes the place of `path` once the block ends well; else `path` stays as it was.
+    """Open a file that replaces `path` when the block ends without an error.
 
     Concurrent writers do not collide: each has its own file until then, and the last one to end wins.
 

@@ -1,4 +1,4 @@
-"""One decorator for every compiled function of the package; Numba is imported when the first one is called."""
+"""The decorator of all compiled functions; the first call of one imports Numba."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Rule:
-    """A function that is compiled to machine code when Python or a compiled rule first calls it.
+    """A function that its first call compiles to machine code.
 
     Until then it costs nothing: Numba alone takes a third of a second to import.  Compiled code learns what a rule is
     by ``_numba_type_``, where Numba asks a global or a closed-over name for its type.
@@ -33,7 +33,7 @@ class Rule:
 
     @functools.cached_property
     def compiled(self) -> Any:
-        """Numba's dispatcher; the function itself where Numba is switched off."""
+        """Return Numba's dispatcher, or the function itself if Numba is switched off."""
         from hushbandits.core.utils.jit_cache import dispatcher
 
         self.__call__ = dispatcher(self.py_func, [*parts(self.py_func)], self.inline)
@@ -44,7 +44,7 @@ class Rule:
         return self.compiled._numba_type_
 
     def __get__(self, instance: object, owner: type | None = None) -> Rule | MethodType:
-        """Bind it where a class has it as a method, as a function would."""
+        """Bind the rule to an instance if it is a method."""
         return self if instance is None else MethodType(self, instance)
 
     def __reduce__(self) -> str | tuple[object, ...]:
@@ -68,13 +68,13 @@ def inlined(function: Callable[..., object]) -> Rule:
 
 
 def ours(rule: object) -> bool:
-    """Whether a compiled rule is of this package, and so are the rules that it is a closure over."""
+    """Return whether a compiled rule and all rules in its closure belong to this package."""
     package = __name__.partition(".")[0]
     return isinstance(rule, Rule) and all(home.partition(".")[0] in ("", package) for home, *_ in parts(rule.py_func))
 
 
 def parts(function: Callable[..., object]) -> Iterator[tuple[str, str, int]]:
-    """Yield module, name and line of a function and of each compiled one in its closure; of other values their text."""
+    """Yield module, name and line of a function and of each compiled function in its closure."""
     yield function.__module__, function.__qualname__, function.__code__.co_firstlineno
     for cell in function.__closure__ or ():
         held = cell.cell_contents

@@ -35,7 +35,7 @@ _KEPT = 3  # folders
 
 @functools.cache
 def folder() -> str:
-    """Return the folder of the compiled code, made where it can be written, or ``""``; those not used of late go."""
+    """Return the folder of compiled code, or ``""`` if none can be written; delete old folders."""
     digest = source_digest(words=(b"@jit", b"@inlined", b"(NamedTuple)"))
     name = f"hushbandits-{digest[:15]}{int(numba.config.OPT)}"
     for place in (numba.config.CACHE_DIR or ROOT / "__pycache__", AppDirs("numba", appauthor=False).user_cache_dir):
@@ -67,7 +67,7 @@ def _tuples(kinds: Iterable[object]) -> Iterator[tuple[str, str]]:
 
 
 class _Cache(FunctionCache):
-    """Numba's, whose key names what a function is made of (`parts`) and the named tuples that it takes."""
+    """Numba's cache with a key of the function's `parts` and of the named tuples among its arguments."""
 
     parts: Sequence[tuple[str, str, int]]
 
@@ -93,7 +93,7 @@ class _Cache(FunctionCache):
 
 class _Dispatcher(CPUDispatcher):
     def compile(self, sig: object) -> object:
-        """Compile; Ctrl-C waits until it is done, for LLVM swallows what the Python code that it calls raises."""
+        """Compile the function; Ctrl-C waits until the end, because LLVM swallows exceptions."""
         if threading.current_thread() is not threading.main_thread():
             return super().compile(sig)
         pressed: list[object] = []

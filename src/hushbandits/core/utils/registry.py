@@ -1,4 +1,4 @@
-"""One registry for all that can be named: what is built in, what was registered, and what plug-ins bring.
+"""One registry for built-in, registered and plug-in classes.
 
 Wherever a name may stand, ``"module:Class"`` and the class itself may stand as well.  Installed packages name their
 parts as entry points, which are read when a name is not known or all are listed, and imported when they are named:
@@ -44,7 +44,7 @@ _NAMED = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 @dataclass(frozen=True)
 class Spec:
-    """What a name stands for.
+    """The class or function behind a name, with default parameters.
 
     Parameters
     ----------
@@ -77,14 +77,14 @@ class Spec:
         return loaded
 
     def parameters(self) -> Parameters:
-        """Return what may be given by name."""
+        """Return the keyword parameters."""
         own = _signature(self.load())
         if self.rest is None:
             return own
         return {name: p for name, p in own.items() if name not in self.defaults} | self.rest.parameters()
 
     def about(self) -> str:
-        """Return the first line of its docstring; nothing is imported for it, and of a plug-in nothing is known."""
+        """Return the first line of the entry's docstring without importing it; ``""`` for a plug-in."""
         if self.source:
             return ""
         module, _, name = self.entry.partition(":") if isinstance(self.entry, str) else ("", "", "")
@@ -95,7 +95,7 @@ class Spec:
     def build(
         self, kind: type[_Made], what: str, given: Params, also: Params | None = None, further: Iterable[str] = ()
     ) -> _Made:
-        """Return what the entry makes of `given`, beside its defaults.
+        """Build the entry with `given` and its defaults.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class Spec:
 
 @functools.lru_cache(maxsize=256)
 def _signature(entry: Callable[..., object]) -> Parameters:
-    """Return what may be given by name, what a class hands on to its bases included."""
+    """Return the keyword parameters of a class or function, with those that it passes to its bases."""
     bases = entry.__mro__[:-1] if isinstance(entry, type) else ()
     found: Parameters = {}
     for call in [vars(base)["__init__"] for base in bases if "__init__" in vars(base)] or [entry]:
@@ -148,7 +148,7 @@ def _signature(entry: Callable[..., object]) -> Parameters:
 
 
 def parameters(of: Spec | Callable[..., object]) -> Parameters:
-    """Return what may be given by name, without ``name``.
+    """Return the keyword parameters, without ``name``.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def parameters(of: Spec | Callable[..., object]) -> Parameters:
 
 @functools.cache
 def docstrings(module: str) -> dict[str, str]:
-    """Return the first lines of the docstrings of a module's classes and functions, of which nothing is run.
+    """Return the first docstring lines of a module's classes and functions, without importing it.
 
     Of a module that is not of this package: nothing.
     """
@@ -172,7 +172,7 @@ def docstrings(module: str) -> dict[str, str]:
 
 
 class Registry(Mapping[str, Spec]):
-    """What can be named of one kind, by name.
+    """All entries of one kind, by name.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ class Registry(Mapping[str, Spec]):
         return self.entries
 
     def own(self) -> dict[str, Spec]:
-        """Return what was registered in this session."""
+        """Return the entries that were registered in this session."""
         return {name: it for name, it in self.entries.items() if name not in self.builtin and not it.source}
 
     def register(self, name: str, spec: Spec) -> None:
@@ -256,7 +256,7 @@ class Registry(Mapping[str, Spec]):
         self.entries[name] = spec
 
     def find(self, given: object) -> Spec:
-        """Return what a registered name, ``"module:Class"`` or a class stands for.
+        """Return the entry of a registered name, of ``"module:Class"``, or of a class.
 
         Raises
         ------
@@ -278,7 +278,7 @@ class Registry(Mapping[str, Spec]):
 
 
 def _home(entry: Entry) -> str:
-    """Return where an entry may be defined anew, ``"module:Class"``; empty: nowhere."""
+    """Return the import path of an entry, ``"module:Class"``, or ``""`` if it has none."""
     home = entry if isinstance(entry, str) else f"{entry.__module__}:{getattr(entry, '__qualname__', '<nowhere>')}"
     return "" if "<" in home else home
 
@@ -299,7 +299,7 @@ SENT: dict[str, Callable[..., object]] = {}
 
 
 def imported(what: str, path: str) -> Callable[..., object]:
-    """Import what ``"module:Class"`` names, and return it; in a worker, the class that the parent sent.
+    """Import and return ``"module:Class"``; a worker returns the class that its parent sent.
 
     Raises
     ------
@@ -377,5 +377,5 @@ def extra(name: str) -> Iterator[None]:
 
 
 def ships(code: object) -> bool:
-    """Whether a class or function is code of this package; what has no module (a ``partial``) is not."""
+    """Return whether a class or function belongs to this package; a ``partial`` does not."""
     return str(getattr(code, "__module__", "")).partition(".")[0] == _PACKAGE

@@ -25,7 +25,7 @@ _LISTED = 40  # names that a sentence lists in full
 
 
 def shown(value: object) -> str:
-    """Return how a bad value is written in its sentence: its repr, short and in one line."""
+    """Return a short repr of a bad value, in one line, for an error message."""
     try:
         text = " ".join(repr(value).split())
     except ValueError:  # Python refuses to write more than 4300 digits
@@ -71,7 +71,7 @@ def choice(name: str, value: object, options: Collection[str]) -> str:
 
 
 def flag(name: str, value: object) -> bool:
-    """Return `value` if it is true or false, else raise ``ValueError``: no word and no number stands for either.
+    """Return `value` if it is True or False, else raise ``ValueError``; numbers and strings are refused.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def real(name: str, value: object, low: float = -math.inf, high: float = math.in
 
 
 def divisor(name: str, value: object, high: float = math.inf, *, closed: str = "") -> float:
-    """Return `value` as a float above 0 that one may divide by, at most `high`, else raise ``ValueError``.
+    """Return `value` as a float in (0, high] whose reciprocal is finite, else raise ``ValueError``.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def divisor(name: str, value: object, high: float = math.inf, *, closed: str = "
 
 
 def _float(value: object) -> float:
-    """`value` as the float it will be used as; NaN if it is no number, or too large for one."""
+    """Return `value` as a float, or NaN if it is not a number or too large."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return math.nan
     try:
@@ -145,7 +145,7 @@ def _float(value: object) -> float:
 
 
 def _whole(value: object) -> int | None:
-    """`value` as the integer it stands for, of any size; ``None`` if it is not an integer."""
+    """Return `value` as an integer of any size, or ``None`` if it is not an integer."""
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return int(value)
     number = _float(value)
@@ -177,7 +177,7 @@ def integer(name: str, value: object, low: int, high: float = LARGEST) -> int:
 
 
 def count(name: str, value: object, low: int, high: int = MOST) -> int:
-    """Return `value` as an int that is at least `low` and no absurd number, or raise ``ValueError``.
+    """Return `value` as an int in [low, high], or raise ``ValueError``; by default high is 2³¹.
 
     Examples
     --------
