@@ -67,7 +67,7 @@ def test_adding_up_says_the_delta_that_it_has(curve):
     """If addition is the best bound, δ is the sum, not the requested one."""
     book = booked(Spent(1e-3, 1e-9, curve))
     assert book.returning(0, 2, 2e-9) == (2e-3, 2e-9)
-    assert booked().returning(0, 3, 1e-6) == (0.0, 0.0)
+    assert Ledger(lambda n, s: Spent(1.0), lambda n: {}, 1).returning(0, 3, 1e-6) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("more", [-1, 0, 1, 1000, 1 << 20])

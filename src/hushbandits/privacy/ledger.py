@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,7 +12,7 @@ import numpy as np
 
 from hushbandits.core import RESOLVED, Array, Noise, integer, jit, real
 from hushbandits.privacy import divergence, samplers
-from hushbandits.privacy.noise import Curve, Profile, halved
+from hushbandits.privacy.noise import Curve, Half, Profile, halved
 from hushbandits.privacy.plans import Plan
 
 #: Blocks that are written down before they are counted.
@@ -27,7 +27,7 @@ class Kinds:
     Parameters
     ----------
     numbers : callable
-        ``numbers(size)`` → a tuple of so many numbers; asked once of each size.
+        ``numbers(size)`` → a tuple of numbers; it is called once for each size.
     dtype : type
         Of the numbers.
 
@@ -87,36 +87,21 @@ class Noises:
             known = self._laws[n] = self._law(n)
         return known
 
-    def _half(self, n: int) -> tuple[float, float]:
-        half = halved(self(n)) if n else None
+    def _half(self, n: int) -> tuple[float, float, float]:
+        half = halved(self(n)) if n else Half(0.0, 0.0)
         if half is None:
-            return (np.nan if n else 0.0), 0.0  # of no users there is no noise
-        return half.share, np.nan if half.p is None else half.p
+            return 0.0, 0.0, 0.0
+        return 1.0, half.share, np.nan if half.p is None else half.p
 
     def pair(self, planned: Array, left: Array) -> tuple[Array, Array, Array]:
         """Return the blocks whose noise is a difference of two draws, and its parameters.
 
-        Each ``(R, M)``, for the `left` users of blocks that were planned for `planned`; elsewhere it is 0.
+        All are ``(R, M)``, for the `left` users of blocks that were planned for `planned`; elsewhere they are 0.
         """
-        share, p = self._halves.by_size(planned)
-        known = ~np.isnan(share)
-        shape = np.where(known, left * share, 0.0)
+        known, share, p = self._halves.by_size(planned)
+        shape = left * share
         whole = np.rint(shape)  # n shares of 1/n make one draw, whatever their product rounds to
-        return known, np.where(np.abs(shape - whole) < 1e-12, whole, shape), p
-
-
-@jit
-def _charge(n, survivors, rows, table, worst, worst_delta):  # type: ignore[no-untyped-def]
-    """Raise the costs of runs to those of complete blocks; return whether all blocks are complete."""
-    for r in range(n.shape[0]):
-        for m in range(n.shape[1]):
-            size = survivors[r, m]
-            if size > 0:
-                if size != n[r, m] or size >= rows.size or rows[size] < 0:
-                    return False
-                worst[r] = max(worst[r], table[rows[size], 0])
-                worst_delta[r] = max(worst_delta[r], table[rows[size], 1])
-    return True
+        return known > 0, np.where(np.abs(shape - whole) < 1e-12, whole, shape), p
 
 
 @dataclass(frozen=True)
@@ -170,10 +155,10 @@ class Ledger:
 
     def __init__(self, price: Callable[[int, int], Spent], details: Callable[[int], dict[str, object]], runs: int):
         self.price, self.details = price, details
-        self._uses: list[Counter[tuple[int, int, int]]] = [Counter() for _ in range(runs)]
+        self._uses: dict[int, Counter[tuple[int, int, int]]] = defaultdict(Counter)  # by run, those that are counted
         self._prices: dict[tuple[int, int], Spent] = {}
         self._whole = Kinds(self._cost, np.float64)
-        # Blocks are counted later, and those of runs that start afresh never.
+        # Blocks are counted when they are asked for; those of runs that start again are never counted.
         self._log: list[tuple[Array, Array]] = []
         self._since = np.zeros(runs, np.int64)  # the entry of the log with which each run begins
         #: (R,) largest ε of a block so far, and largest δ: together they hold for every user who took part once.
@@ -182,8 +167,8 @@ class Ledger:
 
     def reset(self, rows: Array) -> None:
         """Reset the costs of the runs `rows`."""
-        for row in rows.tolist():
-            self._uses[row].clear()
+        for run in self._uses.keys() & rows.tolist():
+            del self._uses[run]
         self._since[rows] = len(self._log)
         self.worst[rows] = self.worst_delta[rows] = 0.0
 
@@ -194,7 +179,7 @@ class Ledger:
         return known
 
     def _cost(self, n: int, survivors: int | None = None) -> tuple[float, float]:
-        # of a block of which all survive, unless said otherwise
+        # All planned users survive by default.
         left = n if survivors is None else survivors
         spent = self.spent(n, left) if left else Spent(0.0)
         return spent.epsilon, spent.delta
@@ -202,25 +187,20 @@ class Ledger:
     def use(self, n: Array, survivors: Array) -> None:
         """Record a round's blocks ``(R, M)`` that have survivors; `n` is stored without a copy."""
         self._log.append((n, survivors.copy()))
-        if len(self._log) * n.size > _LONG and not self._trim():
-            self._count()
-        if _charge(n, survivors, self._whole._rows, self._whole._table, self.worst, self.worst_delta):
-            return
-        planned = np.where(survivors > 0, n, 0)
-        if (planned == survivors).all():
-            cost = self._whole.by_size(planned)
+        if len(self._log) * n.size > _LONG:
+            behind = int(self._since.min())  # rounds that every run has left behind
+            del self._log[:behind]
+            self._since -= behind
+            if not behind:
+                self._count()
+        if (survivors == n).all():
+            cost = self._whole.by_size(survivors)
         else:
-            cost = np.array([*map(self._cost, planned.ravel().tolist(), survivors.ravel().tolist())]).T
-        dearest = cost.reshape(2, *n.shape).max(2, initial=0.0)
+            each = [*map(self._cost, n.ravel().tolist(), survivors.ravel().tolist())]
+            cost = np.array(each).T.reshape(2, *n.shape)
+        dearest = cost.max(2)
         np.maximum(self.worst, dearest[0], out=self.worst)
         np.maximum(self.worst_delta, dearest[1], out=self.worst_delta)
-
-    def _trim(self) -> int:
-        """Delete the rounds before the current episodes of all runs; return their number."""
-        behind = int(self._since.min())
-        del self._log[:behind]
-        self._since -= behind
-        return behind
 
     def _count(self) -> None:
         """Count the blocks of the log."""

@@ -195,7 +195,7 @@ class Mechanism(Privatizer):
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """Apply the analyzer A (lines 26–31); the number of survivors is public."""
         assert isinstance(inbox, BlockInbox)
-        y, n = inbox.total("reward").astype(np.int64), inbox.total("n")
+        y, n = inbox.total("reward").astype(np.int64, copy=False), inbox.total("n")
         z = np.zeros(y.shape)
         if not self._odd:
             plans.decode(y, n, *self._blocks[:3], z)
