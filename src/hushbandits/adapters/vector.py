@@ -181,9 +181,8 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
 
     def _final(self, observation: Array, done: Array) -> Array:
         """Return the last observation of each sub-env whose episode ended, else ``None``."""
-        final, where = np.full(self.num_envs, None, object), np.flatnonzero(done)
-        for i, seen in zip(where.tolist(), self._flat(observation)[where], strict=True):
-            final[i] = seen
+        final = np.full(self.num_envs, None, object)
+        final[done] = np.fromiter(self._flat(observation)[done], object, np.count_nonzero(done))
         return final
 
     def _metrics(self, ended: Array, done: Array) -> Info:

@@ -379,8 +379,8 @@ class Exploration(Env):
     @property
     def right(self) -> Array:
         """Arms that are now within `tolerance` of the best, ``(R, K)`` bool."""
-        means = self.means
-        return means >= means.max(1, keepdims=True) - self.tolerance - 1e-12 * (self.tolerance > 0)
+        slack = 1e-12 if self.tolerance else 0.0  # of a difference of means that is rounded
+        return self.arms.gap(self.book.rounds) <= self.tolerance + slack
 
     @property
     def correct(self) -> Array:
