@@ -214,14 +214,17 @@ def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
     total = np.fft.irfft(np.fft.rfft(circle) ** times, size)
     # Index j of a sum stands for the loss times·x₀ + j·step, up to whole turns of the circle.
     first = math.floor((low - times * x[0]) / step)
-    total = np.roll(total, -(first % size))
-    losses = times * x[0] + (first + np.arange(size)) * step
     never = -math.expm1(times * math.log1p(-infinite)) if infinite < 1 else 1.0
-    return smallest_epsilon(total, losses, step, never, delta)
+    return smallest_epsilon(total, times * x[0], first, step, never, delta)
 
 
-def smallest_epsilon(total: Array, losses: Array, step: float, never: float, delta: float) -> float:
-    """Return ε at δ of a privacy loss: `total` are the probabilities of the grid `losses`, `never` of infinity."""
+def smallest_epsilon(circle: Array, start: float, first: int, step: float, never: float, delta: float) -> float:
+    """Return ε at δ of a privacy loss that is infinite with probability `never`.
+
+    Entry j of `circle`, up to whole turns, has the probability of ``start + j·step``; the smallest j is `first`.
+    """
+    total = np.roll(circle, -(first % len(circle)))
+    losses = start + (first + np.arange(len(circle))) * step
     heavy = np.cumsum(total[::-1])[::-1]
     # δ(ε) = never + Σ_{l > ε} p(l)(1 − e^(ε − l)), falling: the first grid point where it is small enough
     from scipy.signal import lfilter  # read where something is composed: it takes its time

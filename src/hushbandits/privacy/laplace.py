@@ -104,8 +104,20 @@ def composed_laplaces(costs: Array, delta: float, times: int = 1) -> float:
         How often there are all of them.
     """
     real("delta", delta, RESOLVED, 1, closed="low")
-    values, counts = _grouped(np.asarray(costs, float))
-    return _composed(tuple(values.tolist()), tuple((integer("times", times, 1) * counts).tolist()), float(delta))
+    costs, counts = _grouped(np.asarray(costs, float))
+    counts = integer("times", times, 1) * counts
+    if not len(costs):
+        return 0.0
+    # Each loss lies within ±ε, with a mean of at most ε²/2: Hoeffding's bound on the sum.
+    most, squares = float((counts * costs).sum()), float((counts * costs**2).sum())
+    spread = math.sqrt(2 * _TAIL * squares)
+    low, high = max(-spread, -most), min(squares / 2 + spread, most)
+    step = max(min(costs[-1], costs[0] / 64, (high - low) / _COARSE), (high - low) / _FINE)
+    spare = math.ceil(0.05 * (high - low) / step) + 8  # what rounding to the grid adds to the losses
+    size = fft.next_fast_len(math.ceil((high - low) / step) + 2 * spare, True)
+    total = fft.irfft(_transform(costs, counts, step, size), size)
+    first = math.floor(low / step) - spare
+    return min(smallest_epsilon(total, 0.0, first, step, 0.0, delta), most)
 
 
 def _grouped(costs: Array) -> tuple[Array, Array]:
@@ -115,26 +127,7 @@ def _grouped(costs: Array) -> tuple[Array, Array]:
         edges = np.geomspace(values[0], values[-1] * (1 + 1e-12), _GROUPS + 1)
         dearest = np.flatnonzero(np.append(np.diff(np.searchsorted(edges, values, "right")), 1))
         values, counts = values[dearest], np.diff(np.append(0, np.cumsum(counts)[dearest]))
-    return values[::-1], counts[::-1]
-
-
-@lru_cache(maxsize=256)
-def _composed(values: tuple[float, ...], counts: tuple[int, ...], delta: float) -> float:
-    costs, times = np.array(values), np.array(counts)
-    if not len(costs):
-        return 0.0
-    # Each loss lies within ±ε, with a mean of at most ε²/2: Hoeffding's bound on the sum.
-    most, squares = float((times * costs).sum()), float((times * costs**2).sum())
-    spread = math.sqrt(2 * _TAIL * squares)
-    low, high = max(-spread, -most), min(squares / 2 + spread, most)
-    step = max(min(costs[-1], costs[0] / 64, (high - low) / _COARSE), (high - low) / _FINE)
-    spare = math.ceil(0.05 * (high - low) / step) + 8  # what rounding to the grid adds to the losses
-    size = fft.next_fast_len(math.ceil((high - low) / step) + 2 * spare, True)
-    total = fft.irfft(_transform(costs, times, step, size), size)
-    first = math.floor(low / step) - spare
-    total = np.roll(total, -(first % size))
-    epsilon = smallest_epsilon(total, (first + np.arange(size)) * step, step, 0.0, delta)
-    return min(epsilon, most)
+    return values[::-1].copy(), counts[::-1].copy()
 
 
 def _transform(costs: Array, times: Array, step: float, size: int) -> Array:

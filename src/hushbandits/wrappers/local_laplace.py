@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -25,6 +25,7 @@ def reports(env: World) -> Run | None:
     return Run(times, f"all rewards of an agent: its {times:,} reports add up") if times else None
 
 
+@lru_cache(maxsize=256)
 def _together(epsilon: float, quantization_levels: int | None, times: int, delta: float) -> float:
     """Return ε at δ of `times` reports."""
     if quantization_levels is None:
