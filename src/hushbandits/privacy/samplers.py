@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import count
 from secrets import randbelow
 
 import numpy as np
@@ -34,10 +35,7 @@ def bernoulli_exp(a: int, b: int) -> bool:
         if not bernoulli_exp(1, 1):
             return False
         a -= b
-    k = 1
-    while randbelow(b * k) < a:
-        k += 1
-    return k % 2 == 1
+    return next(k for k in count(1) if randbelow(b * k) >= a) % 2 == 1
 
 
 def discrete_laplace(a: int, b: int) -> int:
@@ -46,27 +44,15 @@ def discrete_laplace(a: int, b: int) -> int:
         u = randbelow(a)
         if not bernoulli_exp(u, a):
             continue
-        v = 0
-        while bernoulli_exp(1, 1):
-            v += 1
+        v = next(v for v in count() if not bernoulli_exp(1, 1))
         y = (u + a * v) // b
         negative = randbelow(2) == 1
         if y or not negative:
             return -y if negative else y
 
 
-def _discrete_gaussian(a: int, b: int) -> int:
-    # Of σ² = a/b (algorithm 3).
-    t = math.isqrt(a // b) + 1
-    while True:
-        y = discrete_laplace(t, 1)
-        # e^(−(|y| − σ²/t)²/2σ²), the exponent over the common denominator 2·a·b·t²
-        if bernoulli_exp((abs(y) * t * b - a) ** 2, 2 * a * b * t * t):
-            return y
-
-
 def _thinned(step: Callable[[], int], keep: Callable[[int], bool]) -> int:
-    # The number of steps; one that is not kept starts afresh.
+    # Count steps until one fails; a step that is not kept starts the count again.
     while True:
         k = 0
         while step():
@@ -324,7 +310,13 @@ class DiscreteGaussian(Positive):
         return out
 
     def exactly(self) -> int:
-        return _discrete_gaussian(*self.sigma2.as_integer_ratio())
+        a, b = self.sigma2.as_integer_ratio()
+        t = math.isqrt(a // b) + 1
+        while True:
+            y = discrete_laplace(t, 1)
+            # e^(−(|y| − σ²/t)²/2σ²), the exponent over the common denominator 2·a·b·t²
+            if bernoulli_exp((abs(y) * t * b - a) ** 2, 2 * a * b * t * t):
+                return y
 
     def far(self, tilt: float = 0.0) -> int:
         """Twelve deviations, from where a tilt puts the middle."""
