@@ -10,10 +10,7 @@ import pytest
 from kinds import weekly_but
 
 import hushbandits as hb
-from hushbandits.bench.spec.experiment import Component, Experiment
-from hushbandits.cli.main import main
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.guarantee_table import HEADS
 from hushbandits.privacy.divergence import epsilon_at, gaussian_profile
 from hushbandits.privacy.laplace import compose_releases, release_counts
 from hushbandits.registry import assemble
@@ -105,18 +102,6 @@ def test_the_ledger_supports_what_is_said_of_a_user(id, agent):
             (exact,) = {env.mechanism.ledger.returning(0, 1, line.run_delta)[0]}
             assert exact <= line.run_epsilon * (1 + 1e-6)
         assert delta <= max(k * line.run_delta, 1e-9) * (1 + 1e-9)
-
-
-def test_an_agents_reports_add_up():
-    table = hb.privacy_report(
-        "CoopNetwork-v0", "UCB1", wrappers=[hb.make_wrapper("LocalLaplace", epsilon=0.01)], horizon=70
-    )
-    (line,) = table.lines
-    assert (line.epsilon, round(line.run_pure, 9), line.counts) == (0.01, 0.7, "yes")
-    (coin,) = hb.privacy_report(
-        "CoopNetwork-v0", wrappers=[hb.make_wrapper("LocalBernoulli", epsilon=0.01)], horizon=70
-    ).lines
-    assert (coin.epsilon, round(coin.run_pure, 9)) == (0.01, 0.7)
 
 
 @pytest.mark.parametrize("mechanism", ["laplace", "bernoulli"])
@@ -263,30 +248,6 @@ def test_an_env_of_ones_own_may_promise_something_itself():
 
     table = hb.privacy_report(Quiet, n_agents=4)
     assert [(line.by, line.epsilon, line.run_epsilon) for line in table] == [("env", 0.0, math.inf)]
-
-
-def test_results_say_what_was_spent():
-    results = hb.evaluate("PrivateNetwork-v0", "Private-UCB", runs=2, env={"horizon": 200, "n_agents": 4},
-                          agent_kwargs={"epsilon": 0.5})  # fmt: skip
-    spent = results.final("epsilon").max()
-    assert f"ε up to {spent:.4g} (metric epsilon)" in str(results.privacy)
-    assert spent <= max(line.epsilon for line in results.privacy if math.isfinite(line.epsilon))
-
-
-def test_the_page_shows_what_was_shown_when_it_was_played(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    experiment = Experiment(
-        name="shown", title="Told", env=Component("DistDP-v0", horizon=300), runs=2,
-        agents=[Component("Dist-DP-SE", epsilon=0.5), Component("Dist-DP-SE", epsilon=2.0)],
-    )  # fmt: skip
-    hb.run(experiment, "o")
-    assert main(["report", "o"]) == 0
-    page = (tmp_path / "o/report.html").read_text()
-    assert "<h3>Privacy</h3>" in page
-    privacy = page.partition("<h3>Privacy</h3>")[2].partition("</table>")[0]
-    assert privacy.count("Dist-DP-SE ε = 0.5") == privacy.count("Dist-DP-SE ε = 2") > 0
-    assert "ε = 0.5: a user takes part once" in page
-    assert all(head in page for head in HEADS)
 
 
 @pytest.mark.parametrize(

@@ -31,16 +31,6 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_jobs_and_batches_change_no_number():
-    one = hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=60, seed=3, env=ENV)
-    two = hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=60, seed=3, env=ENV, options=hb.RunOptions(jobs=2))
-    few = hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=7, seed=3, env=ENV)
-    for metric in ("regret", "agent_regret", "messages"):
-        assert np.array_equal(one.final(metric), two.final(metric))
-        assert np.array_equal(one.final(metric)[:7], few.final(metric))
-    assert np.array_equal(one.curve("regret")[1], two.curve("regret")[1])
-
-
 def test_an_agent_may_be_a_name_a_team_or_what_builds_one():
     made = hb.make_team("Private-UCB", epsilon=0.5)
     named = hb.evaluate("CoopNetwork-v0", "Private-UCB", runs=2, env=ENV, agent_kwargs={"epsilon": 0.5})

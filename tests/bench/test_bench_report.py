@@ -56,14 +56,6 @@ def test_bands_say_what_they_are(tmp_path):
     assert [("middle 95 %" in text, "order statistics" in text) for text in said] == [(True, False), (False, True)]
 
 
-def test_other_swept_parameters_make_lines(tmp_path):
-    whole = known(sweep={"env.n_agents": (4, 8), "env.max_hops": (1, 2)})
-    store = filled(tmp_path, whole)
-    found = series(configurations(store, whole), Figure(y="regret", x="env.n_agents"))
-    assert [s.label for s in found] == ["A <b>, γ = 1", "B, γ = 1", "A <b>, γ = 2", "B, γ = 2"]
-    assert all(s.x.tolist() == [4, 8] for s in found)
-
-
 def test_one_panel_per_value_of_a_parameter(tmp_path):
     swept = {"env.n_agents": (4, 8), "env.max_hops": (1, 2)}
     whole = known(

@@ -189,30 +189,6 @@ def test_points_of_a_sweep_against_each_other_are_different_envs(folder):
     assert "env CoopNetwork-v0" not in mixed
 
 
-@pytest.mark.parametrize(
-    ("ask", "message"),
-    [
-        (lambda r, f: hb.compare(r[0]), "compare needs two configurations at least, not 1"),
-        (lambda r, f: hb.compare(), "not 0"),
-        (lambda r, f: hb.compare(r[0], 3), "compare takes Results, not 3"),
-        (
-            lambda r, f: hb.compare(*r, metric="regert"),
-            "metric='regert'",
-        ),
-        (lambda r, f: hb.compare(*r, metric="agent_regret"), "metric='agent_regret'"),
-        (lambda r, f: hb.compare(*r, names=["a", "b"]), "must be 3 different names"),
-        (lambda r, f: hb.compare(*r, names=["a", "b", "a"]), "must be 3 different names"),
-        (lambda r, f: hb.compare(*r, statistic="mode"), "statistic='mode'"),
-        (lambda r, f: hb.compare(*r, level=1), r"level=1"),
-        (lambda r, f: hb.compare(hb.load_results(f), metric="rounds"), "metric='rounds'"),
-    ],
-)
-def test_what_cannot_be_compared_is_one_sentence(results, folder, ask, message):
-    with pytest.raises((ValueError, TypeError), match=message) as error:
-        ask(results, folder)
-    assert "\n" not in str(error.value)
-
-
 def test_the_command_prints_a_table_for_each_point(folder, capsys):
     assert main(["compare", str(folder)]) == 0
     text = capsys.readouterr().out
@@ -224,23 +200,5 @@ def test_the_command_prints_a_table_for_each_point(folder, capsys):
     text = capsys.readouterr().out
     assert text.count("12 pairs") == 1
     assert "the median of A minus that of B, of messages" in text
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (["--metric", "regert"], "metric='regert'"),
-        (["--lines", "UCB2"], "label='UCB2' is not among these; did you mean UCB1"),
-        (["--lines", "UCB1"], "has no two configurations with runs"),
-        (["--experiment", "smal"], "experiment='smal' is not among these; did you mean small?"),
-        (["--at", "env.n_agents=7"], "env.n_agents=7, which the sweep does not take"),
-        (["--at", "n_agents=3"], "which is not swept; did you mean env.n_agents?"),
-        (["--statistic", "mode"], "statistic='mode'"),
-    ],
-)
-def test_a_wrong_command_is_one_sentence(folder, capsys, args, message):
-    assert main(["compare", str(folder), *args]) == 2
-    said = capsys.readouterr()
-    assert message in said.err
-    assert said.err.count("\n") == 1
-    assert said.out == ""
+    assert main(["compare", str(folder), "--lines", "UCB1"]) == 2
+    assert "has no two configurations with runs" in capsys.readouterr().err

@@ -15,8 +15,6 @@ from refusals import rows
 import hushbandits as hb
 from hushbandits.bench.spec.catalog import read_toml
 from hushbandits.bench.spec.experiment import Experiment
-from hushbandits.cli.console import assignment
-from hushbandits.cli.main import main
 
 
 @rows("key", ["env", "agents"])
@@ -63,22 +61,6 @@ def test_no_checkpoints_are_not_the_default_ones():
     none = small(checkpoints=())
     assert Experiment.from_dict(json.loads(json.dumps(none.to_dict()))).checkpoints == ()
     assert "checkpoints" not in small().to_dict()
-
-
-@rows(
-    ("text", "value"),
-    [("False", False), ("True", True), ("false", False), ("FALSE", False), ("None", None), ("no", "no")],
-)
-def test_words_of_the_command_line(text, value):
-    assert assignment(f"env.x={text}") == ("env.x", value)
-
-
-@rows("value", ["no", "off", "yes", "on", "0", "1", '"false"', "[]"])
-def test_a_truth_value_is_true_or_false(tmp_path, capsys, monkeypatch, value):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.toml").write_text(BASE)
-    assert main(["run", "mine.toml", "--set", f"env.permute_arms={value}"]) == 2
-    assert "must be true or false" in capsys.readouterr().err
 
 
 # -- any value anywhere -----------------------------------------------------------------------------------------

@@ -30,12 +30,6 @@ def numbers(experiment):
     return re.findall(r"(?<![A-Za-z])\d(?:[\d,.]*\d)?", reading)
 
 
-def test_every_experiment_says_what_there_is_to_see():
-    for experiment in (EXPLORATION, NETWORK, FEEDBACK):
-        assert all(figure.reading.startswith("In these 20 runs (seed 0) ") for figure in experiment.figures)
-        assert experiment.runs == 20
-
-
 def test_privacy_costs_rounds_and_there_are_two_modes():
     found = finals(EXPLORATION)
     rounds = {line: values["rounds"] for line, values in found.items()}

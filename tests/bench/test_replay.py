@@ -63,12 +63,3 @@ def test_a_cell_of_a_folder_is_picked(tmp_path):
         hb.replay(tmp_path, 3, **pick)
     with pytest.raises(ValueError, match="4"):
         hb.replay(tmp_path, 1)
-
-
-def test_where_runs_end_by_themselves_the_arms_are_those_of_the_row():
-    results = hb.evaluate("DPMASE-v0", "DP-MASE", runs=2, env={"means": hb.UniformMeans(0.2, 0.8), "n_arms": 3})
-    core = results.met[0]
-    core.reset(hb.spawn_seeds(0, 1, 1, core.seed_text))
-    assert np.array_equal(hb.replay(results, 1).core.means, core.means)
-    with pytest.raises(ValueError, match="run=2"):
-        hb.replay(results, 2)

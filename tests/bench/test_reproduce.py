@@ -10,7 +10,7 @@ from bench_helpers import known as experiment
 
 from hushbandits.bench import reproduce as reproducing
 from hushbandits.bench.runner.check import check
-from hushbandits.bench.spec.catalog import family, modules, reasons
+from hushbandits.bench.spec.catalog import modules, reasons
 from hushbandits.bench.spec.claim import Claim, Ratio
 from hushbandits.bench.spec.experiment import Component
 from hushbandits.bench.spec.points import check_claims, check_declared
@@ -86,13 +86,6 @@ def test_a_claim_keeps_its_origin_in_a_file_and_has_one_of_three(papers):
         replace(shown, origin="paper, own")
 
 
-def test_reproducing_twice_gives_the_same_page(papers, capsys):
-    main(["reproduce", "--jobs", "1", "--quick"])
-    first = (papers / "docs/reproduction.md").read_text()
-    assert main(["reproduce", "--jobs", "1", "--quick"]) == 0
-    assert (papers / "docs/reproduction.md").read_text() == first
-
-
 def test_a_failing_run_is_shown_and_ends_with_1(papers, capsys, monkeypatch):
     (papers / "frail2020.py").write_text(
         "import hushbandits as hb\n"
@@ -106,12 +99,6 @@ def test_a_failing_run_is_shown_and_ends_with_1(papers, capsys, monkeypatch):
     assert main(["reproduce", "alpha1999", "--jobs", "1", "--quick"]) == 1
     assert "not today" in capsys.readouterr().err
     assert "Sharing pays in alpha1999." in (papers / "docs/reproduction.md").read_text()
-
-
-def test_an_unknown_paper_names_the_nearest(papers, capsys):
-    assert main(["reproduce", "alpha199"]) == 2
-    assert "no claims are declared under 'alpha199'; did you mean alpha1999" in capsys.readouterr().err
-    assert not (papers / "docs").exists()
 
 
 def whole_papers():
@@ -128,12 +115,6 @@ def test_what_makes_claims_is_declared_as_a_whole():
 def test_what_makes_claims_can_be_played_as_declared():
     for whole in whole_papers():
         check([whole.overriding({"runs": 1})])
-
-
-def test_claims_of_one_paper_are_one_family():
-    for paper in reproducing.papers():
-        declared = reproducing.modules()[paper][1]
-        assert {family(e.name) for e in declared} == {sum(len(e.claims) for e in declared)}
 
 
 def test_what_does_not_hold_has_a_reason_and_each_reason_a_claim():

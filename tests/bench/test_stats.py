@@ -23,13 +23,6 @@ from hushbandits.bench.stats import (
 )
 from hushbandits.bench.stats.pairs import wins
 
-
-def paired_difference(x, y, statistic="mean"):
-    """Compare as lines on common random numbers."""
-    f, pairs = STATISTICS[statistic], np.stack([x, y], axis=1)
-    return float(f(x) - f(y)), bootstrap(lambda s: f(s[..., 0]) - f(s[..., 1]), pairs)
-
-
 #: Student's own example, "The probable error of a mean" (1908), section IX: additional hours of sleep by two drugs.
 SLEEP_1 = np.array([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0])
 SLEEP_2 = np.array([1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4])
@@ -92,17 +85,12 @@ def test_bootstrap_widens_its_tails_by_hesterbergs_formula(n, tail):
     assert low == pytest.approx(scipy_stats.norm.cdf(scipy_stats.t.ppf(0.025, n - 1) * math.sqrt(n / (n - 1))))
 
 
-def test_bootstrap_refuses_levels_that_few_runs_cannot_resolve():
-    x = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
-    assert bootstrap(lambda s: s.mean(0), x, level=0.9999) == (-math.inf, math.inf)
-    assert bootstrap(lambda s: s.mean(0), x[:1]) == (-math.inf, math.inf)
-
-
 def test_bootstrap_refuses_tails_below_the_chance_of_a_constant_resample():
     # n = 5: n^(1−n) = .0016, the widened tails at 92 % and 95 % are .0045 and .00095
     x = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
     assert math.isfinite(bootstrap(lambda s: s.mean(0), x, level=0.92, resamples=20_000)[0])
     assert bootstrap(lambda s: s.mean(0), x, level=0.95, resamples=20_000) == (-math.inf, math.inf)
+    assert bootstrap(lambda s: s.mean(0), x[:1]) == (-math.inf, math.inf)
     # n = 6: .00013 and .0024
     assert math.isfinite(bootstrap(lambda s: s.mean(0), np.arange(6.0))[0])
 
@@ -117,31 +105,13 @@ def test_bootstrap_refuses_tails_that_its_resamples_do_not_reach():
 def test_ten_thousand_resamples_are_drawn_unless_shown():
     drawn = []
     bootstrap(lambda s: drawn.append(s.shape) or s.mean(0), np.arange(20.0))
-    paired_difference(np.arange(20.0), np.ones(20))
     assert drawn == [(20, 10_000)]
-    # At 95 % eight runs have a tail of .0062: 200 resamples would leave one beyond it.
-    _, (low, high) = paired_difference(np.arange(8.0), np.zeros(8))
-    assert math.isfinite(low)
-    assert math.isfinite(high)
 
 
 def test_bootstrap_resamples_each_stratum_by_itself():
     # Two constant strata: any mixing across them would add spread.
     low, high = bootstrap(lambda a, b: a.mean(0) - b.mean(0), np.full(30, 5.0), np.full(40, 2.0))
     assert (low, high) == (3.0, 3.0)
-
-
-def test_paired_difference_uses_the_pairs():
-    rng = np.random.default_rng(5)
-    shared = rng.normal(0, 100, 60)
-    x, y = shared + rng.normal(1, 0.1, 60), shared
-    for statistic in ("mean", "iqm"):
-        effect, (low, high) = paired_difference(x, y, statistic)
-        assert low < effect < high
-    effect, (low, high) = paired_difference(x, y)
-    assert 0.9 < low < high < 1.1
-    reference = mean_interval(x - y)
-    assert (low, high) == pytest.approx(reference, abs=0.01)
 
 
 def test_permutation_test_approaches_the_exact_law():

@@ -61,15 +61,6 @@ def test_a_complete_folder_resumes_to_nothing_and_keeps_its_bytes(tmp_path):
     assert again.results == first.results
 
 
-def test_missing_batches_are_filled_in_wherever_they_are(tmp_path, whole):
-    parts = copied(whole, tmp_path / "torn")
-    for path in parts[::2]:
-        path.unlink()
-    again = run(FEW, tmp_path / "torn")
-    assert again.played == 8
-    assert table(again.results) == whole[1]
-
-
 @pytest.mark.parametrize("shard", [None, "1/2"])
 def test_more_runs_are_what_one_call_would_have_made(tmp_path, shard):
     at_once = played(FEW, tmp_path / "once", shard=shard)
@@ -294,14 +285,3 @@ def test_rows_are_plain_parquet_without_times_hosts_or_versions(whole):
     assert ours["value"].equals(theirs["value"])
     session = Store(whole[0]).sessions()[0]
     assert {"started", "hushbandits", "numpy", "python", "sources", "machine", "jobs"} <= set(session)
-
-
-def test_finals_close_the_curves_in_the_frame(tmp_path):
-    frame = run(FEW, tmp_path).results.to_frame()
-    regret = frame[frame["metric"] == "regret"]
-    ends, last = (
-        regret[at].set_index(["cell", "run"])["value"] for at in (regret["time"].isna(), regret["time"] == 20)
-    )
-    assert len(ends) == 16
-    assert (ends.sort_index() == last.sort_index()).all()
-    assert set(frame.columns) == {"experiment", "cell", "agent", "env.n_agents", "run", "metric", "time", "value"}

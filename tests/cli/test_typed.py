@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from bench_helpers import small
 
 import hushbandits as hb
-from hushbandits.bench.run import run
 from hushbandits.cli.console import assignment
 from hushbandits.cli.main import main
 
@@ -24,14 +22,6 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_point_is_named_once(here, capsys):
-    run(small(runs=2), here / "mine")
-    assert main(["compare", "mine", "--at", "a=1", "--at", "b=1", "--at", "a=1"]) == 2
-    said = capsys.readouterr().err
-    assert "--at a is given twice, as 1 and 1" in said
-    assert said.count("\n") == 1
-
-
 def test_a_file_of_this_package_s_name_is_pointed_out(here, capsys):
     (here / "hushbandits.py").write_text("")
     assert main(["run", "mine.toml", "--jobs", "1"]) == 2
@@ -44,6 +34,7 @@ def test_values_are_read_as_toml_or_python_writes_them():
     values = {
         "[.5,.4]": [0.5, 0.4], ".5": 0.5, "-.5": -0.5, "(1, 2)": (1, 2), "[True, None]": [True, None], "3": 3,
         "[0.5, 0.4]": [0.5, 0.4], "[3, 4]": [3, 4], "0.5": 0.5, "true": True, "none": None,
+        "False": False, "True": True, "FALSE": False, "None": None, "no": "no",
         **{word: word for word in ("star", "1/2", "a-b", "my_module:Law")},
     }  # fmt: skip
     for text, value in values.items():

@@ -7,6 +7,7 @@ import tomllib
 
 import numpy as np
 
+import hushbandits as hb
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.check import Instances
 from hushbandits.bench.runner.configuration import Configuration
@@ -47,6 +48,11 @@ def known(*claims, **changes):
         "claims": claims,
     }
     return Experiment(**{**fields, **changes})
+
+
+def evaluated(*agents):
+    """Return the results of two short runs of each agent."""
+    return [hb.evaluate("CoopNetwork-v0", agent, runs=2, env={"n_agents": 3, "horizon": 9}) for agent in agents]
 
 
 def table(results):
