@@ -323,8 +323,6 @@ class Cohorts:
     Parameters
     ----------
     protocol : Protocol
-    rng : Streams
-        Of the runs.
     """
 
     _keys: list[np.random.Generator]
@@ -332,12 +330,11 @@ class Cohorts:
     _bytes: Array
     _counts: Array  # users, rounds, aborts, who dropped out where
 
-    def __init__(self, protocol: Protocol, rng: Streams):
+    def __init__(self, protocol: Protocol):
         self._protocol = protocol
-        self.reset(rng)
 
     def reset(self, rng: Streams, rows: Array | None = None) -> None:
-        """Start R new runs, or the runs `rows` while the others go on."""
+        """Start R new runs, or only the runs `rows`."""
         n = len(rng)
         set_rows(
             self, rows, _keys=rng.generators(KEYS), _drops=rng.generators(DROPS),

@@ -201,20 +201,17 @@ class Batches:
         Mixes that each passes.
     insecure_seed : bool
         Whether keys and orders follow from a run's seed: a simulation.
-    rng : Streams
-        Of the runs.
     """
 
     _keys: list[np.random.Generator]
     _messages: Array
     _bytes: Array
 
-    def __init__(self, hops: int, insecure_seed: bool, rng: Streams):
+    def __init__(self, hops: int, insecure_seed: bool):
         self._hops, self._insecure = hops, insecure_seed
-        self.reset(rng)
 
     def reset(self, rng: Streams, rows: Array | None = None) -> None:
-        """Start R new runs, or the runs `rows` while the others go on."""
+        """Start R new runs, or only the runs `rows`."""
         n, keys = len(rng), rng.generators(KEYS)
         set_rows(self, rows, _keys=keys, _messages=np.zeros(n, np.int64), _bytes=np.zeros(n))
 

@@ -7,18 +7,16 @@ from functools import partial
 
 import numpy as np
 
-from hushbandits.core import Adjacency, Array, Field, Fields, Guarantee, Streams, World, Wrapper, choice, divisor
-from hushbandits.core.payload import Stream
-from hushbandits.core.rows import set_rows
+from hushbandits.core import Adjacency, Array, Field, Fields, Guarantee, World, Wrapper, choice, divisor
 from hushbandits.privacy.divergence import coins_epsilon
-from hushbandits.wrappers.local_laplace import LocalLaplace, reports
+from hushbandits.wrappers.local_laplace import LocalLaplace, LocalNoise, reports
 from hushbandits.wrappers.mechanism import SIMULATED
 
 #: Largest ε of a coin: its rarer side, e^−20, still is 2·10⁷ steps of a uniform's 2⁻⁵³.
 _LARGEST = 20.0
 
 
-class LocalBernoulli(Wrapper):
+class LocalBernoulli(LocalNoise):
     """Each reward x in [0, 1] is replaced by a bit, ``P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1)``, before anybody sees it.
 
     The agents themselves see only the bit, so their actions and messages depend on bits alone.  A bit's mean is
@@ -38,8 +36,6 @@ class LocalBernoulli(Wrapper):
     [(0.5, 'everyone, the agent included')]
     """
 
-    _stream: Stream
-
     def __init__(self, epsilon: float = 1.0, *, name: str | None = None):
         super().__init__(name=name)
         self.epsilon = divisor("epsilon", epsilon, _LARGEST, closed="high")
@@ -49,17 +45,12 @@ class LocalBernoulli(Wrapper):
             raise ValueError(
                 f"{self.name} needs rewards that can be noised one by one: {env.message_class.noun} cannot"
             )
-        if not env.law.unit_interval:
-            raise ValueError(f"{self.name} needs rewards in [0, 1], not {env.law!r}")
         if not env.message_class.identified_senders:
             raise ValueError(f"{self.name} replaces the rewards that agents see; users of this setting take part once")
-        return fields
+        return super().message_fields(fields, env)
 
     def own_reward_field(self, fields: Fields, env: World) -> Fields:
         return {**fields, "reward": Field(low=0.0, high=1.0)} if "reward" in fields else fields
-
-    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        set_rows(self, rows, _stream=env.message_class.stream("add", env, rng))
 
     def chance(self, reward: Array) -> Array:
         """Return ``P(1 | x)`` for each `reward` x, of any shape."""

@@ -35,7 +35,21 @@ def _together(epsilon: float, quantization_levels: int | None, times: int, delta
     )
 
 
-class LocalLaplace(Wrapper):
+class LocalNoise(Wrapper):
+    """Base of noise on each single reward in [0, 1]."""
+
+    _stream: Stream
+
+    def message_fields(self, fields: Fields, env: World) -> Fields:
+        if not env.law.unit_interval:
+            raise ValueError(f"{self.name} needs rewards in [0, 1], not {env.law!r}")
+        return fields
+
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        set_rows(self, rows, _stream=env.message_class.stream("add", env, rng))
+
+
+class LocalLaplace(LocalNoise):
     """Each report's reward gets its own ``Lap(1/ε)``: ε-local differential privacy per report.
 
     **What is covered.**  A noised reward by itself is ε-private.  On a graph an agent also shows which arms it plays.
@@ -70,7 +84,6 @@ class LocalLaplace(Wrapper):
     """
 
     operations = ("map", "add")
-    _stream: Stream
 
     def __init__(
         self,
@@ -94,9 +107,7 @@ class LocalLaplace(Wrapper):
     def message_fields(self, fields: Fields, env: World) -> Fields:
         if "modulus" in fields:
             raise ValueError(f"{self.name} needs raw rewards, but a wrapper before it has encoded them already")
-        if not env.law.unit_interval:
-            raise ValueError(f"{self.name} needs rewards in [0, 1], not {env.law!r}")
-        return fields
+        return super().message_fields(fields, env)
 
     def own_reward_field(self, fields: Fields, env: World) -> Fields:
         if not self._first(env) or "reward" not in fields:
@@ -112,9 +123,6 @@ class LocalLaplace(Wrapper):
         """Return the largest absolute noise on a reward; the smallest or the largest uniform draw gives it."""
         ends = self._noise.onto(np.zeros(2), np.array([0.0, 1.0 - 2.0**-53]))
         return float(np.abs(ends).max())
-
-    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        set_rows(self, rows, _stream=env.message_class.stream("add", env, rng))
 
     @property
     def _noise(self) -> PointNoise:

@@ -21,18 +21,13 @@ _ROOM = 1 << 62  # sums of residues are reduced after they are added
 
 
 class Played(Wrapper):
-    """Base of secure functions: ideal, or the parties that `_parties` makes play a cryptographic `protocol`."""
+    """Base of secure functions, which are ideal or play a cryptographic `protocol`."""
 
     protocol: str | None = None
-
-    @abstractmethod
-    def _parties(self, rng: Streams) -> Batches | Cohorts:
-        """Return the parties of R new runs."""
+    _play: Batches | Cohorts  # with a protocol: its parties
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        if self.protocol is not None and rows is None:
-            self._play = self._parties(rng)
-        elif self.protocol is not None:
+        if self.protocol is not None:
             self._play.reset(rng, rows)
 
     def metrics(self, env: World) -> dict[str, Array]:
@@ -143,6 +138,7 @@ class SecAgg(Passage, SecureFunction):
             self.neighbours, self.threshold, self.malicious = neighbours, threshold, malicious
             given = {} if dropouts is None else dropouts
             self._how = Protocol(neighbours, threshold, malicious, self.min_cohort, given, insecure_seed)
+            self._play = Cohorts(self._how)
             self.dropouts, self.insecure_seed = dict(given), insecure_seed
             vars(self)["metrics_spec"] = dict(MEASURES)  # an ideal sum measures nothing
         elif (neighbours, threshold, malicious, dropouts, insecure_seed) != (None, None, False, None, True):
@@ -157,9 +153,6 @@ class SecAgg(Passage, SecureFunction):
 
     def channel(self, env: World) -> Channel:
         return cast(Channel, env.message_class.sealed(self, env))
-
-    def _parties(self, rng: Streams) -> Cohorts:
-        return Cohorts(self._how, rng)
 
     def add_up(self, run: int, vectors: Array, modulus: int, fewest: int = 2) -> tuple[Array, Array]:
         """Add a cohort up by the protocol.

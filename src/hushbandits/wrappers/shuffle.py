@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from hushbandits.core import Array, Channel, Guarantee, Streams, World, choice, flag, integer
+from hushbandits.core import Array, Channel, Guarantee, World, choice, flag, integer
 from hushbandits.core.guarantee import hides
 from hushbandits.secure.mixnet import MIXED, MOST_HOPS, Batches, mixed_words
 from hushbandits.secure.primitives import needed
@@ -41,6 +41,7 @@ class Mixed(Played):
             self.protocol = choice("protocol", protocol, ("mixnet",))
             needed()
             self.n_mixes, self.insecure_seed = n_mixes, insecure_seed
+            self._play = Batches(n_mixes, insecure_seed)
             vars(self)["metrics_spec"] = dict(MIXED)  # an ideal shuffle measures nothing
         elif (n_mixes, insecure_seed) != (3, True):
             raise ValueError(f'{self.name} takes these only with protocol="mixnet": {n_mixes=}, {insecure_seed=}')
@@ -49,9 +50,6 @@ class Mixed(Played):
     def shuffler(self) -> tuple[str, ...]:
         """Return the trust assumptions of its users."""
         return ("an honest shuffler",) if self.protocol is None else mixed_words(self.n_mixes, self.insecure_seed)
-
-    def _parties(self, rng: Streams) -> Batches:
-        return Batches(self.n_mixes, self.insecure_seed, rng)
 
 
 class Shuffle(Mixed, Passage):
