@@ -67,10 +67,9 @@ class Store:
         self.path = Path(path)
         self.problems: list[str] = []
         there = self._declared()
-        if experiments is None and there is None:
-            raise StoreError(f"there are no results in {self.path}: it has no {DECLARATION}")
         asked = there if experiments is None else (seed, tuple(experiments))
-        assert asked is not None
+        if asked is None:
+            raise StoreError(f"there are no results in {self.path}: it has no {DECLARATION}")
         self.seed, self.experiments = asked
         if there is not None and (other := _difference(there, asked)):
             raise StoreError(f"{self.path} holds another run: {other}; choose another --out, or delete that folder")
