@@ -45,7 +45,7 @@ def test_many_cells_are_listed_and_resumed_at_a_fixed_cost_per_cell(tmp_path):
             sweep = {"env.n_agents": tuple(range(3, 3 + values)), "agent.epsilon": epsilons}
             return small(agents=[Component("Private-UCB")], sweep=sweep, runs=1)
 
-        filled(tmp_path / str(values), many(), lambda cell: {"regret": np.ones(1)}, {})
+        filled(tmp_path / str(values), many(), values=lambda cell: {"regret": np.ones(1)}, measures={})
         profile = cProfile.Profile()
         profile.enable()
         experiment = many()

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from bench_helpers import RUNS, lines
-from bench_helpers import known as experiment
+from bench_helpers import RUNS, experiment, lines
 
 from hushbandits.bench import reproduce as reproducing
 from hushbandits.bench.spec.claim import Claim

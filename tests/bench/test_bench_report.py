@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from made_up import RUNS, TIMES, filled, known, rows
+from bench_helpers import RUNS, TIMES, filled, known, rows
 
 from hushbandits.bench.report.axes import panels
 from hushbandits.bench.report.figures import inline

@@ -12,9 +12,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from bench_helpers import begun, filled, known
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up import begun, filled, known, put
 
 from hushbandits.bench.report.axes import COLOURS, panels, style
 from hushbandits.bench.report.figures import FORMATS, compose, drawn, inline, keys, pictures
@@ -124,24 +124,16 @@ def test_points_over_words_stand_apart_and_are_not_joined(tmp_path):
     assert np.allclose([np.round(x) for x in centres], [[0, 1]] * 2)
 
 
-def stored(folder, metric, values, agents):
-    whole = known(agents=[Component("UCB1")], runs=len(values), metrics=(metric,), sweep={"env.n_agents": agents})
-    store = begun(folder, whole)
-    for cell in whole.cells():
-        put(store, cell, {metric: values})
-    return store
-
-
 def test_what_may_be_negative_is_not_cut_off(tmp_path):
-    (axes,) = composed(stored(tmp_path, "own_gain", [-3.0, -2.0, -1.0], (4, 8))).axes
+    whole = known(agents=[Component("UCB1")], runs=3, metrics=("own_gain",), sweep={"env.n_agents": (4, 8)})
+    (axes,) = composed(filled(tmp_path, whole, values=lambda cell: {"own_gain": [-3.0, -2.0, -1.0]})).axes
     assert axes.get_ylim()[0] < -2
 
 
 @pytest.mark.parametrize("most", [33_000.0, 51_000.0, 90_000.0, 140_000.0, 300_000.0])
 def test_a_logarithmic_axis_has_three_numbers_at_least_which_do_not_touch(tmp_path, most):
     whole = known(figures=(Figure(y="regret", x="runs", log="x"),), agents=[Component("UCB1")], runs=12)
-    store = begun(tmp_path, whole)
-    put(store, whole.cells()[0], {"regret": np.geomspace(27_000.0, most, 12)})
+    store = filled(tmp_path, whole, values=lambda cell: {"regret": np.geomspace(27_000.0, most, 12)})
     picture = composed(store, columns=1, width=3.3)
     picture.draw_without_rendering()
     (axes,) = picture.axes

@@ -10,8 +10,8 @@ import subprocess
 
 import numpy as np
 import pytest
+from bench_helpers import RUNS, begun, filled, known
 from kinds import weekly_but
-from made_up import RUNS, begun, filled, known, put
 
 from hushbandits.bench.report.page import UNTOLD, guarantees, write
 from hushbandits.bench.report.series import figures, series
@@ -211,10 +211,8 @@ def test_texts_of_a_folder_are_shown_and_not_obeyed(tmp_path):
         figures=(Figure(y=EVIL, title=EVIL, xlabel=EVIL, reading=EVIL),),
         claims=[Claim(EVIL, Ratio(EVIL, of=EVIL, over="Multi-UCB"), above=1)],
     )  # fmt: skip
-    store = begun(tmp_path, whole)
-    for cell in whole.cells():
-        x = np.arange(1.0, RUNS + 1)
-        put(store, cell, {EVIL: x}, {EVIL: x[:, None] * [1, 2]}, [1, 2])
+    x = np.arange(1.0, RUNS + 1)
+    store = filled(tmp_path, whole, values=lambda cell: ({EVIL: x}, {EVIL: x[:, None] * [1, 2]}, [1, 2]))
     store.fail(whole.cells()[0], [0], EVIL)
     store.note("2021", {"hushbandits": EVIL, EVIL: EVIL, "command": EVIL})
     page = write(Store(tmp_path), tmp_path / "report.html").read_text()

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bench_helpers import known as experiment
+from bench_helpers import experiment
 
 from hushbandits.bench import reproduce as reproducing
 from hushbandits.bench.runner.check import check

@@ -217,7 +217,7 @@ def test_zeros_nans_infinities_and_unordered_times_are_read_as_they_were_written
     one = small(sweep={}, agents=["UCB1"])
     finals = {"a": np.array([-0.0, np.nan]), "b": np.array([np.inf, -np.inf]), "wide": np.ones((2, 3))}
     curves = {"a": np.array([[1.0, -0.0, np.nan, 1.0], [5.0, 6.0, 7.0, 5.0]])}
-    store = filled(tmp_path, one, lambda cell: (finals, curves, np.array([30.0, 2.0, 5.0, 30.0])))
+    store = filled(tmp_path, one, values=lambda cell: (finals, curves, np.array([30.0, 2.0, 5.0, 30.0])))
     found = store.rows.runs(one.cells()[0].key)
     assert list(found.finals) == ["a", "b"]
     assert np.array_equal(found.finals["a"], [0.0, np.nan], equal_nan=True)

@@ -188,7 +188,7 @@ def test_a_folder_of_somebody_else_imports_nothing(own, capsys):
         name="mine", title="Theirs", env=Component(f"{own}:Net", rewards=f"{own}:Coin"), runs=2, metrics=("regret",),
         agents=[Component(f"{own}:First")], wrappers=[Component(f"{own}:Mute")],
     )  # fmt: skip
-    filled("theirs", net, lambda cell: {"regret": np.ones(2), "epsilon": np.ones(2)}, {})
+    filled("theirs", net, values=lambda cell: {"regret": np.ones(2), "epsilon": np.ones(2)}, measures={})
     Path("plain.toml").write_text('name = "mine"\nenv = { type = "CoopNetwork-v0" }\nagents = [{ type = "UCB1" }]\n')
     assert main(["run", "plain.toml", "--out", "theirs"]) == 2
     assert "holds another run" in capsys.readouterr().err

@@ -9,12 +9,12 @@ import numpy as np
 
 import hushbandits as hb
 from hushbandits.bench.run import run
-from hushbandits.bench.runner.check import Instances
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures, Store
 from hushbandits.bench.spec.experiment import Component, Experiment
+from hushbandits.bench.spec.vocabulary import shipped
 from hushbandits.core.random.rewards import UniformMeans
 
 
@@ -31,11 +31,12 @@ def small(**changes):
     return Experiment(**{**fields, **changes})
 
 
-#: Number of runs of `known`.
+#: Number of runs of `experiment`, and times of the curves of `synthetic`.
 RUNS = 40
+TIMES = np.array([1.0, 10.0, 100.0])
 
 
-def known(*claims, **changes):
+def experiment(*claims, **changes):
     """Return two lines along three sizes, for synthetic rows."""
     fields = {
         "name": "known",
@@ -48,6 +49,13 @@ def known(*claims, **changes):
         "claims": claims,
     }
     return Experiment(**{**fields, **changes})
+
+
+def known(**changes):
+    """Return an experiment with special letters in its texts, for pages and figures of synthetic rows."""
+    agents = [Component("Multi-UCB", label="A <b>"), Component("UCB1", label="B")]
+    fields = {"title": "Rows <made up> & shown", "agents": agents, "sweep": {}, "metrics": ("regret",), "source": ""}
+    return experiment(**{**fields, **changes})
 
 
 def evaluated(*agents):
@@ -65,21 +73,36 @@ def played(experiment, folder, *, seed=0, shard=None, **options):
     return table(run(experiment, folder, seed=seed, shard=shard, options=RunOptions(**options)).results)
 
 
-def filled(folder, experiment, values, measures=None):
-    """Write a folder of synthetic rows: ``values(cell)`` gives the finals, and curves with their times if any."""
-    store = Store(folder, [experiment])
-    store.begin({})
-    instances = Instances([experiment])
-    for cell in experiment.cells():
-        if (found := values(cell)) is not None:
-            finals, curves, times = found if isinstance(found, tuple) else (found, {}, np.empty(0))
-            numbers = range(len(next(iter(finals.values()))))
-            store.add(
-                cell,
-                Runs.of(numbers, finals, curves, times),
-                instances.metrics_spec(cell) if measures is None else measures,
-            )
+def rows(cell):
+    """Return the synthetic regret of the runs of a cell."""
+    rng = np.random.default_rng(int(cell.key[:8], 16))
+    return rng.normal(50, 5, RUNS) + (20 if cell.line == "B" else 0)
+
+
+def synthetic(cell):
+    x = rows(cell)
+    return {"regret": x}, {"regret": x[:, None] * TIMES / 100}, TIMES
+
+
+def begun(folder, *experiments):
+    """Write a folder without rows."""
+    store = Store(folder, experiments)
+    store.begin({"hushbandits": "0"})
+    store.note("2020-01-01T00:00:00+00:00", {"hushbandits": "0", "sources": "abc", "machine": "x"})
+    return store
+
+
+def filled(folder, *experiments, values=synthetic, measures=None):
+    """Write a folder of synthetic rows: ``values(cell)`` gives the finals, or finals, curves and their times."""
+    store = begun(folder, *experiments)
+    for cell in store.cells.values():
+        found = values(cell)
+        finals, curves, times = found if isinstance(found, tuple) else (found, {}, ())
+        finals = {name: np.asarray(x, float) for name, x in finals.items()}
+        runs = range(len(next(iter(finals.values()))))
+        store.add(cell, Runs.of(runs, finals, curves, times), shipped() if measures is None else measures)
     store.flush()
+    store.reread()
     return store
 
 
