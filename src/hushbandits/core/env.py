@@ -1,4 +1,4 @@
-"""Base of all envs: it starts runs and plays rounds of two phases on arrays of R runs."""
+"""`Env`, the base of all envs, which plays R runs at once in rounds of two phases."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _REFUSED = {
 
 
 class Env(World, ABC):
-    """Base of all envs: it starts runs, checks input, orders the two phases, and runs the wrappers.
+    """Base of all envs, which starts runs, checks input, plays the two phases and calls the wrappers.
 
     A setting fills in `report`, `_reset`, `_pull`, `_report`, `_transport` and `_metrics`, and declares what
     wrappers may do to its messages (`message_class`) and the task for learners (`rl_task`).
@@ -130,7 +130,7 @@ class Env(World, ABC):
         self.wrappers = tuple(copy.deepcopy(w) for w in distinct(wrappers))
         if (extra_fields is not None or fields is not None) and not self.message_class.identified_senders:
             raise ValueError(
-                f"extra_fields= and fields= have no meaning in the {self.setting} setting: users speak, not servers"
+                f"extra_fields= and fields= are not allowed in the {self.setting} setting: users send its messages"
             )
         self._whole = extra_fields is None and fields is None
         spoken = self.report if self._whole else spoken_fields(self.report, extra_fields, fields, self.n_arms)
@@ -144,7 +144,7 @@ class Env(World, ABC):
         self.metrics_spec = gathered(self, *self.wrappers)
 
     def _fold(self) -> None:
-        """Compute the fields of messages, own rewards and inboxes behind each wrapper."""
+        """Compute the fields of messages, own rewards and inboxes after each wrapper."""
         way = outward(self.wrappers, self.fields, self.message_class, self)
         self.sent_fields = way[-1]
         rewards = {"reward": _UNIT if self.law.unit_interval else Field()}
@@ -164,7 +164,7 @@ class Env(World, ABC):
     __signature__: ClassVar[inspect.Signature]
 
     def __new__(cls, *_: object, **given: object) -> Self:
-        """Store the constructor's arguments, as some of them enter the seeds (`seed_fields`)."""
+        """Store the constructor's arguments, because some of them determine the seeds (`seed_fields`)."""
         env = super().__new__(cls)
         env._given = given
         return env
@@ -180,7 +180,7 @@ class Env(World, ABC):
 
     @cached_property
     def seed_text(self) -> str:
-        """Return the text that enters the seeds; envs with the same text play the same runs."""
+        """Return the text from which seeds are derived; envs with the same text play the same runs."""
         return seed_text(type(self), self._given)
 
     # -- how runs start ---------------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ class Env(World, ABC):
         index = None if rows is None else checked_rows(rows, self.runs)
         seeds = checked_seeds(seeds, self.runs if index is None else len(index), self.seed_text)
         if index is not None and len(seeds) != len(index):
-            raise ValueError(f"seeds must be one for each of {len(index)} runs that start, not {len(seeds)}")
+            raise ValueError(f"seeds= must have one row for each of {len(index)} runs that start, not {len(seeds)}")
         some: tuple[Array, ...] = ()
         if index is not None and len(index) < self.runs:
             self._phase, some = "broken", (index,)  # until all of it is there
@@ -332,7 +332,7 @@ class Env(World, ABC):
         return least[0] if len(least) == 1 else tuple(least)
 
     def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Action:
-        """Return a uniform arm for each agent; `rngs` has a generator per run, and a block has `block` users."""
+        """Return a uniform arm for each agent, drawn from one generator per run."""
         arms = np.stack([rng.integers(self.n_arms, size=self.active_agents.shape[1]) for rng in rngs])
         rest = [np.full_like(arms, block) for name in self.actions if name != "arm"]
         return (arms, *rest) if rest else arms
@@ -393,14 +393,14 @@ class Env(World, ABC):
         if self._whole:
             return message
         if missing := [name for name in self.fields if name not in message]:
-            raise ValueError(f"the standard report has no field {missing[0]!r}: the team must say it")
+            raise ValueError(f"the standard report has no field {missing[0]!r}: the team must send it")
         return {name: value for name, value in message.items() if name in (*self.fields, "sent")}
 
     def _said(self, message: Message) -> Message:
         """Check the team's message, and add the rewards that its agents do not see."""
         if self._withheld and isinstance(message, Mapping):
             if "reward" in message:
-                raise ValueError("message has a field 'reward', which agents are not told here; leave it out")
+                raise ValueError("message has a field 'reward', which agents do not see here; leave it out")
             message = {**message, "reward": self._report()["reward"]}
         return self._checked("message", message, self.fields)
 
@@ -409,7 +409,7 @@ class Env(World, ABC):
         return checked_message(what, message, fields, self.active_agents.shape)
 
     def _spoken(self, message: Message) -> None:
-        """Handle the team's own message before any wrapper does."""
+        """Process the team's message before the wrappers do."""
 
     def admit(self, team: Team) -> None:
         """Raise ``ValueError`` if a run of `team` could never be decided or would never end."""

@@ -24,7 +24,7 @@ _ANSWERS = ("no_action", "random_action", "random_message", "standard_report")
 
 
 class World:
-    """Base of `Env` and `EnvView`: it declares sizes, time and fields, and defines nothing.
+    """Base of `Env` and `EnvView`, which declares the attributes for sizes, time and fields.
 
     What it does not declare is of any type: what one setting shows, and what has a class that is built upon this one.
     """
@@ -89,7 +89,7 @@ class EnvView(World):
 
     @property
     def agents_speak(self) -> bool:
-        """Return whether agents send the messages; otherwise users do."""
+        """Return whether agents, not users, send the messages."""
         return bool(self._env.message_class.identified_senders)
 
     if not TYPE_CHECKING:  # where types are checked, it shows what `World` declares

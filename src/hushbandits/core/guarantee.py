@@ -1,4 +1,4 @@
-"""Privacy guarantees: the claims of a mechanism, and the decision which of them hold in an env."""
+"""Privacy guarantees that mechanisms claim, and the decision whether they hold in an env."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Adjacency:
 
 @dataclass(frozen=True)
 class Run:
-    """How a guarantee for one reward composes over all rewards of a participant in a run.
+    """The composition of a guarantee for one reward over all rewards of a participant in a run.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ ONCE = Run(1, "a user takes part once; in k blocks, at most k times ε and δ")
 
 @dataclass(frozen=True)
 class Guarantee:
-    """A differential-privacy guarantee: the mechanism, the observer and the assumptions.
+    """A differential-privacy guarantee, with its mechanism, observer and assumptions.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def hides(mechanism: str, inputs: str, view: str, assumptions: tuple[str, ...], 
 
 
 class GuaranteeSource:
-    """Base of wrappers and teams: a subclass claims guarantees, and `guarantees` decides which of them hold."""
+    """Base of wrappers and teams, whose method `guarantees` decides which claimed guarantees hold."""
 
     #: Hooks that a subclass may define without touching what its base claims.
     free_hooks: ClassVar[tuple[str, ...]] = ()
@@ -161,7 +161,7 @@ class GuaranteeSource:
             raise TypeError(f"{cls.__name__} must define claimed_guarantees(env): guarantees(env) is final")
 
     def ships(self, hook: str) -> bool:
-        """Return whether a hook of its class is built in; code without a module (a ``partial``) is not."""
+        """Return whether a hook is built-in code; a ``partial`` is not."""
         return ships(getattr(type(self), hook, None))
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
@@ -225,7 +225,7 @@ class GuaranteeSource:
         return claimant, overridden(self, claimant, self.free_hooks)
 
     def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
-        """Return the claimed guarantees; the base of the mechanisms overrides this to check them in `env` first."""
+        """Return the claimed guarantees, which mechanisms first check in `env`."""
         return self.claimed_guarantees(env)
 
 
@@ -262,12 +262,12 @@ def overridden(part: object, base: type, free: Iterable[str] = ()) -> list[str]:
 
 
 def _user_defined(part: object) -> tuple[type, ...]:
-    """Return the user-defined classes of an object: those before the first built-in one."""
+    """Return the user-defined classes of an object, which precede its first built-in class."""
     return tuple(takewhile(lambda cls: not ships(cls), type(part).__mro__))
 
 
 def declared(part: object) -> set[str]:
-    """Return the names that user-defined classes of `part` declare free of rewards."""
+    """Return the field names that user-defined classes of `part` declare free of rewards."""
     return {name for cls in _user_defined(part) for name in vars(cls).get("reward_free_fields", ())}
 
 
@@ -316,7 +316,7 @@ def _fields(env: World) -> list[str]:
 
 
 def spoken_beside(env: World) -> str:
-    """Return why one message may reveal more than its report: agents fill further fields; ``""`` if they do not."""
+    """Return why extra fields of a message may reveal more than its report; ``""`` without extra fields."""
     said = [name for name in env.fields if name not in env.report]
     return f"agents say {' and '.join(said)} themselves, and they know their exact rewards" if said else ""
 

@@ -82,7 +82,7 @@ class Field:
 
 @lru_cache(maxsize=64)
 def _held(dtype: str) -> tuple[np.dtype[np.generic], float, float]:
-    """Return a dtype with its least and largest value; raise ``TypeError`` for a dtype that no field has."""
+    """Return a dtype with its least and largest value; raise ``TypeError`` for a dtype that fields do not allow."""
     kind = np.dtype(dtype)
     if kind.kind in "iu":
         return kind, int(np.iinfo(kind).min), int(np.iinfo(kind).max)
@@ -140,12 +140,12 @@ class Inbox(ABC):
     own: Mapping[str, Array] = {}
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
-        """Return the `field` that each agent got from one `sender` (R,) per run, and whether it got one."""
-        raise ValueError(f"this inbox does not say who sent what; it offers: {', '.join(self.fields)}")
+        """Return the values of `field` that each agent received from one `sender` (R,) per run, and the mask."""
+        raise ValueError(f"this inbox does not identify senders; it offers: {', '.join(self.fields)}")
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
         """Return the values of `field` that reached one `receiver` (R,) per run, ``(R, S, …)``, and the mask."""
-        raise ValueError(f"this inbox does not say what reached whom; it offers: {', '.join(self.fields)}")
+        raise ValueError(f"this inbox does not identify receivers; it offers: {', '.join(self.fields)}")
 
     def tally(self) -> tuple[Array, Array]:
         """Return pulls and reward sums per arm, each ``(R, A, K)``."""

@@ -1,4 +1,4 @@
-"""Declarations of metrics by envs, wrappers and teams: a label and a nature."""
+"""Declarations of metrics by envs, wrappers and teams, each with a label and a nature."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Metric:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.label, str) and self.label):
-            raise ValueError(f"label={shown(self.label)} of a Measure must be a text")
+            raise ValueError(f"label={shown(self.label)} of a Metric must be a string")
         choice(f"measure {self.label!r}: nature", self.nature, tuple(NATURES))
 
     @classmethod
@@ -57,7 +57,7 @@ class Metric:
 
     @property
     def rate(self) -> bool:
-        """Return whether its mean is a rate."""
+        """Return whether the metric's mean is a rate."""
         return self.nature == "rate"
 
     @property
@@ -66,7 +66,7 @@ class Metric:
         return NATURES[self.nature]
 
     def per_time(self) -> Metric:
-        """Return the metric of its values divided by a time, which is neither a rate nor a count."""
+        """Return the metric of these values per unit of time, which is neither a rate nor a count."""
         return Metric(self.label, "measure" if math.isinf(self.bounds[0]) else "amount")
 
 

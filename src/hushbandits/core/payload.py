@@ -38,7 +38,7 @@ class Noise(Protocol):
 
     @property
     def integer(self) -> bool:
-        """Return whether the noise is an integer, as encoded rewards need it."""
+        """Return whether the noise is an integer, as encoded rewards require."""
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         """Return the noise of `size` senders."""
@@ -48,7 +48,7 @@ class Noise(Protocol):
 
 
 class PointNoise(Noise, Protocol):
-    """Noise that is also a function of one uniform, as named senders need it."""
+    """Noise that can also be computed from one uniform draw, as named senders require."""
 
     def onto(self, x: Array, u: Array) -> Array:
         """Return `x` plus noise; the uniform draws `u` determine the noise."""
@@ -81,7 +81,7 @@ class Channel(Protocol):
 
 
 class Gathering(Protocol):
-    """Wrapper that combines messages, ideally or by a cryptographic protocol."""
+    """Wrapper that combines messages by an ideal function or a cryptographic protocol."""
 
     name: str
     batch_window: int | None
@@ -90,7 +90,7 @@ class Gathering(Protocol):
     protocol: str | None
 
     def add_up(self, run: int, vectors: Array, modulus: int) -> tuple[Array, Array]:
-        """Sum the rows of `vectors` ``(n, K)`` mod m; return the sum and which rows are in it ``(n,)``."""
+        """Sum the rows of `vectors` ``(n, K)`` mod m; return the sum and the mask of the rows in it, ``(n,)``."""
 
 
 class Shuffling(Gathering, Protocol):
@@ -101,7 +101,7 @@ class Shuffling(Gathering, Protocol):
 
 
 class Sealing(Gathering, Protocol):
-    """Wrapper that sums messages and hides the single ones."""
+    """Wrapper that sums messages and hides the individual messages."""
 
     quantization_levels: int
     bound: float
@@ -110,10 +110,10 @@ class Sealing(Gathering, Protocol):
         """Raise ``ValueError`` unless the largest sum `most` of n messages is far below 2⁶³."""
 
     def add_up(self, run: int, vectors: Array, modulus: int, fewest: int = 2) -> tuple[Array, Array]:
-        """Sum like `Gathering.add_up`, but release nothing if fewer than `fewest` rows are left."""
+        """Sum as `Gathering.add_up` does, but release nothing if fewer than `fewest` rows are left."""
 
     def needed(self, env: World) -> Callable[[int], int] | None:
-        """Return a function of n: the users of a block of n without whom its sum stays closed; or ``None``."""
+        """Return a function that maps n to the number of users needed to open the sum of a block of n, or ``None``."""
 
 
 class Payload(dict[str, Any]):
@@ -155,13 +155,13 @@ class Payload(dict[str, Any]):
     @classmethod
     def _missing(cls, verb: str) -> NoReturn:
         cls.answers(verb)
-        raise NotImplementedError(f"{cls.__name__} lists {verb} among its verbs and must define it")
+        raise NotImplementedError(f"{cls.__name__} lists {verb} in operations and must define it")
 
     @classmethod
     def stream(cls, verb: str, env: World, rng: Streams) -> Stream:
         """Return the random stream of the operation `verb`, from a wrapper's streams `rng`."""
         cls.answers(verb)
-        raise NotImplementedError(f"{cls.__name__} must say what {verb} draws from")
+        raise NotImplementedError(f"{cls.__name__} must define the random stream of {verb}")
 
     def with_fields(self, **changes: object) -> Self:
         """Return a copy with some fields changed."""
@@ -182,7 +182,7 @@ class Payload(dict[str, Any]):
         self._missing("map")
 
     def clip(self) -> Self:
-        """Clip every reward to [0, 1], as a mechanism of sensitivity 1 needs it."""
+        """Clip every reward to [0, 1], as a mechanism of sensitivity 1 requires."""
         return self.map(lambda x: np.clip(x, 0.0, 1.0))
 
     def add(self, noise: Callable[[int], Any], stream: Stream) -> Self:

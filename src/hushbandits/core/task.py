@@ -94,7 +94,7 @@ class RLTask(ABC):
         self.core = core
         if not self.speaks and (beside := [name for name in core.fields if name not in core.report]):
             raise ValueError(
-                f"extra_fields={beside[0]!r}: a learner of the {core.setting} setting says its standard report only"
+                f"extra_fields={beside[0]!r}: a learner of the {core.setting} setting sends its standard report only"
             )
         self.codings = self._codings()
         #: Of an action its space, its form here, and ``(R, M, C)`` bool: which of its choices count in the next round.
@@ -118,7 +118,7 @@ class RLTask(ABC):
 
     @classmethod
     def takes(cls) -> list[str]:
-        """Return the names of the task's options, with those of its bases."""
+        """Return the names of the options of the task and of its bases."""
         return [name for name in parameters(cls) if name != "core"]
 
     def _lay_out(self, agent_id: bool, squash_unbounded: bool) -> None:
@@ -272,7 +272,7 @@ class RLTask(ABC):
         return [sample_mask(self.action_space, row) for row in self.mask()[run]]
 
     def observe(self, pull: bool = True, talk: bool = True) -> Array:
-        """``(R, M, D)`` observations, a copy; `pull`, `communicate`: whether the next step contains that phase."""
+        """Return a copy of the observations, ``(R, M, D)``, before a step that contains the given phases."""
         if self._flagged != (pull, talk):  # most steps are like the one before
             self.show_turn(pull, talk)
         return self._seen()
@@ -282,7 +282,7 @@ class RLTask(ABC):
         return self.layout[part].start in self._squashed
 
     def state(self) -> Array:
-        """Return the last observations, all agents in a row, ``(R, M·D)``."""
+        """Return the last observations of all agents, concatenated, ``(R, M·D)``."""
         return self._seen().reshape(len(self.observations), -1)
 
     def _seen(self) -> Array:
@@ -294,7 +294,7 @@ class RLTask(ABC):
     # -- for subclasses ---------------------------------------------------------------------------------------
 
     def show_turn(self, pull: bool, talk: bool) -> None:
-        """Write who acts and who sends in the next step; `pull`, `communicate`: whether it has that phase."""
+        """Write to the observations which agents act and which agents send in the next step."""
         self._flagged = pull, talk
         self.observations[..., self.layout["acts"]] = pull
         self.observations[..., self.layout["speaks"]] = talk
@@ -327,7 +327,7 @@ class RLTask(ABC):
 
 
 def _checked_costs(core: World, coefficients: Mapping[str, float] | None) -> dict[str, float]:
-    """Return each metric's cost per unit; raise ``ValueError`` if a metric has no cost or nothing to count here."""
+    """Return each metric's cost per unit, or raise ``ValueError`` for a metric that is not counted here."""
     if not isinstance(coefficients, Mapping | None):
         raise ValueError(f"cost_coefficients={shown(coefficients)} must be a dict, such as {{'messages': 0.01}}")
     given, known = dict(coefficients or {}), [cost for cost in _PRICED if coefficients and cost in core.metrics_spec]

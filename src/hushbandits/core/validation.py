@@ -95,7 +95,7 @@ def checked(what: str, value: object, field: Field, lead: tuple[int, ...], messa
 
 @jit
 def inside(values, low, high):
-    """Return whether all numbers of a contiguous array lie in the closed range; NaN does not."""
+    """Return whether all numbers of a contiguous array lie in the closed range and none is NaN."""
     outside = 0
     for i in range(values.size):  # in this form it is vectorised
         outside += 0 if (values[i] >= low) & (values[i] <= high) else 1  # NaN is outside
@@ -151,9 +151,7 @@ def spoken_fields(report: Fields, extra_fields: Fields | None, fields: Fields | 
     Fields of K arms are declared with that axis, those of the standard report in its ranges.
     """
     if extra_fields is not None and fields is not None:
-        raise ValueError(
-            "extra_fields= goes beside the standard report, fields= stands instead of it: give one of them"
-        )
+        raise ValueError("extra_fields= extends the standard report and fields= replaces it: give one of them")
     what, given = ("fields", fields) if extra_fields is None else ("extra_fields", extra_fields)
     if given is None:
         return report
@@ -266,7 +264,7 @@ def shaped(action: Stacked, lead: tuple[int, int]) -> Stacked:
 
 
 def stacked(space: Space, values: Sequence[Stacked], names: Sequence[str], lead: tuple[int, int]) -> Stacked:
-    """Return the actions of R·M agents as ``(R, M, …)``; ``ValueError`` names the first outside its space."""
+    """Return the actions of R·M agents as ``(R, M, …)``, or raise ``ValueError`` for the first outside its space."""
     action = _at_once(space, values)
     if action is None:
         action = _at_once(space, [_spelled(space, name, value) for name, value in zip(names, values, strict=True)])

@@ -1,4 +1,4 @@
-"""Wrappers: they transform messages and inboxes, and declare the fields behind them.
+"""Wrappers, which transform messages and inboxes and declare the fields of the results.
 
 An env folds these declarations in three directions: to the transport, back to the inbox, and to the agents.
 """
@@ -80,7 +80,7 @@ class Wrapper(GuaranteeSource):
         self.name = name or type(self).__name__
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
-        """Return the fields of a message after this wrapper, given those before; ``ValueError`` if one is missing."""
+        """Return the fields of a message after this wrapper, given those before it, or raise ``ValueError``."""
         return fields
 
     def inbox_fields(self, fields: Fields, env: World) -> Fields:
@@ -97,9 +97,7 @@ class Wrapper(GuaranteeSource):
 
     def __call__(self, env: object) -> NoReturn:
         """Raise ``TypeError``: a wrapper is not called with an env."""
-        raise TypeError(
-            f"{self.name} is no function: hb.wrap(env, {self.name}(…)), or wrappers=[{self.name}(…)] of make"
-        )
+        raise TypeError(f"{self.name} is not a function: use hb.wrap(env, {self.name}(…)) or wrappers=[{self.name}(…)]")
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         """Start R new runs, or the runs `rows` while the others go on (`hushbandits.core.rows.set_rows`)."""
@@ -156,7 +154,7 @@ class Wrapper(GuaranteeSource):
 
     @property
     def max_drop_fraction(self) -> float:
-        """Return the largest share of a block's messages, and so of its noise, that the wrapper may drop.
+        """Return the largest share of a block's messages that the wrapper may drop.
 
         By default 0 or 1: any number where it declares a `drop_prob` above 0, or the operation ``drop``.
         """
@@ -164,14 +162,14 @@ class Wrapper(GuaranteeSource):
 
     @property
     def poster(self) -> Callable[..., None] | None:
-        """Return the compiled rule that replaces `send`, if that only turns standard reports into states; or ``None``.
+        """Return the compiled rule that replaces `send` for standard reports, or ``None``.
 
         Compiled episodes call it with ``(state, r, m, arm, reward, u)`` for agent m of run r.
         """
         return None
 
     def posting(self, rounds: int) -> Any:
-        """Return the inputs of `poster` for so many `rounds`: ``state``, ``uniforms`` (rounds, R, M) and ``stated``."""
+        """Return the inputs of `poster` for `rounds` rounds: ``state``, ``uniforms`` (rounds, R, M) and ``stated``."""
         raise NotImplementedError(f"{type(self).__name__} has a poster and must define posting(rounds)")
 
     # -- for subclasses -------------------------------------------------------------------------------------
@@ -184,21 +182,21 @@ class Wrapper(GuaranteeSource):
 
 
 class Privatizer(Wrapper):
-    """Base of wrappers that randomize rewards and decode their sum: local randomizer R and analyzer A of a protocol."""
+    """Base of wrappers with the local randomizer R and the analyzer A of a protocol."""
 
 
 class SecureFunction(Wrapper):
-    """Base of wrappers that sum messages and hide the single ones: the secure function S of a protocol.
+    """Base of wrappers with the secure function S of a protocol, which sums messages and hides individual ones.
 
     A user-defined class that derives from this base must declare `preserves_guarantees`.
     """
 
     def fewest(self, n: int, env: World) -> int:
-        """Return the fewest messages of a block of `n` users whose sum is opened; 0: unknown."""
+        """Return the smallest number of messages whose sum is opened in a block of `n` users; 0: unknown."""
         return 0
 
     def needed(self, env: World) -> Callable[[int], int] | None:
-        """Return a function: how many users of a block of n its sum needs, those to whom the noise is calibrated.
+        """Return a function that maps n to the number of users to whom the noise of a block of n is calibrated.
 
         ``None``: nobody asks for some.
         """
@@ -291,7 +289,7 @@ def _check_class(wrapper: Wrapper) -> None:
 
 
 def added(hook: str, steps: Iterable[tuple[Wrapper, Fields, Fields]]) -> list[tuple[str, list[str]]]:
-    """Return the fields that user-defined wrappers add by a `hook` and do not declare free of rewards, with its name.
+    """Return the fields, and their `hook`, that user-defined wrappers do not declare free of rewards.
 
     `steps` are the wrappers, each with the fields before it and behind it.
     """

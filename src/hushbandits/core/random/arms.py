@@ -58,7 +58,7 @@ class Standing(NamedTuple):
 
 
 class Arms:
-    """The arms of every run, for all settings: drawn or given, shuffled, drifting, switching.
+    """The arms of all runs, whose means may be drawn, shuffled, drifting or switching.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Arms:
         self.drift = real("drift", drift, 0, closed="low")
         self.n_change_points = count("n_change_points", n_change_points, 0)
         if self.drift and not self.law.drifts:
-            raise ValueError(f"drift={drift!r} needs arms whose means lie in [0, 1], where they fall; not {self.law!r}")
+            raise ValueError(f"drift={drift!r} needs a reward law whose means lie in [0, 1], not {self.law!r}")
         if self.n_change_points and horizon is None:
             raise ValueError(f"n_change_points={n_change_points!r} needs a horizon, such as horizon=100_000")
         self._last: float = math.inf if horizon is None else count("horizon", horizon, 1, LONGEST) - 1
@@ -169,7 +169,7 @@ class Arms:
         return Standing(location, mean, mean.max(-1, keepdims=True) - mean)
 
     def move(self, start: Array, t: Array) -> Array:
-        """Return the locations after `t` rounds of arms from `start`, ``(…, K)``; for subclasses with `moving` set."""
+        """Return the locations, ``(…, K)``, of arms that start at `start` and move for `t` rounds."""
         return moving_locations(start, t, self.drift, self._period)
 
     def _where(self, t: Array | int, run: int | None) -> Array:
@@ -199,7 +199,7 @@ class Arms:
         return Standing(*(v.reshape(len(v), *[1] * (np.ndim(t) - 1), self.n_arms) for v in self._still))
 
     def at(self, t: Array | int, run: int | None = None) -> Array:
-        """Return locations in round t, as `look` does, without means and gaps."""
+        """Return the locations of the arms in round t."""
         return self._where(t, run) if self.moving else self.look(t, run).location
 
     def means(self, t: Array | int, run: int | None = None) -> Array:
@@ -227,7 +227,7 @@ class Arms:
         return np.take_along_axis(location, own, -1)[..., 0], np.take_along_axis(gap, own, -1)[..., 0]
 
     def stretch(self, t: Array | int) -> Array:
-        """Return the number of rounds from t on, included, in which the arms do not move."""
+        """Return the number of rounds, from round t on, in which the arms do not move."""
         t = np.asarray(t)
         if self.drift:
             return np.ones(t.shape, np.int64)

@@ -109,7 +109,7 @@ def fill(cursors, r, out):
 
 @jit
 def fill_in_turn(cursors, sizes, out):
-    """Write the next uniforms of each cursor to `out`, as many as `sizes` says, one cursor after the other."""
+    """Write the next ``sizes[r]`` uniforms of each cursor r to `out`, one cursor after the other."""
     at = 0
     for r in range(len(sizes)):
         fill(cursors, r, out[at : at + sizes[r]])
@@ -118,7 +118,7 @@ def fill_in_turn(cursors, sizes, out):
 
 @jit
 def fill_ahead(seeds, name, steps, places, out):
-    """Write the uniforms of each run at its step, from its place on, to `out`, ``(count, R, n)``."""
+    """Write the next uniforms of each run to `out`, ``(count, R, n)``, from its current step and position on."""
     count, runs, n = out.shape
     for r in range(runs):
         k0, k1, run, step = seeds[r, 0], seeds[r, 1], seeds[r, 2], steps[r]
@@ -139,7 +139,7 @@ def fill_ahead(seeds, name, steps, places, out):
 
 @jit
 def philox_rows(seeds, name, out):
-    """Write keys that follow from those of `seeds` and a name to the first two columns of `out`, ``(R, 3)``."""
+    """Derive keys from `seeds` and a name, and write them to the first two columns of `out`, ``(R, 3)``."""
     for r in range(len(seeds)):
         k0, k1, run = seeds[r, 0], seeds[r, 1], seeds[r, 2]
         out[r, 0], out[r, 1], _, _ = philox(k0, k1, _ONE, np.uint64(0), run, name)

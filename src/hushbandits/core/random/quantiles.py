@@ -76,7 +76,7 @@ def _look_up(u, location, levels, tables, low, high, out):
 
 @dataclass(frozen=True)
 class Tabled(Law):
-    """A smooth law at fixed locations, by tables: within 5·10⁻¹¹ of its quantiles.  Elsewhere it is the law itself.
+    """A smooth law with tables of quantiles at fixed locations, exact to 5·10⁻¹¹.  Elsewhere it is the law itself.
 
     Parameters
     ----------
@@ -108,5 +108,5 @@ class Tabled(Law):
 
 
 def tabled(law: Law, locations: Array) -> Law:
-    """Return the law by tables at these locations, where it is smooth; else the law itself."""
+    """Return a smooth law with tables at these locations, and any other law unchanged."""
     return Tabled(law, tuple(np.unique(locations).tolist())) if isinstance(law, Smooth) else law

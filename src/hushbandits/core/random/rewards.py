@@ -67,7 +67,7 @@ class Law(ABC):
 
 
 class Smooth(Law):
-    """A law whose quantile function is smooth inside (0, 1): its draws can be looked up."""
+    """A law whose quantile function is smooth inside (0, 1), so that tables can replace it."""
 
     def upper(self, v: Array, location: Array) -> Array:
         """Return the quantile at ``1 − v`` without cancellation for small v."""
@@ -83,14 +83,14 @@ class Unbounded(Law):
 
 @dataclass(frozen=True)
 class Bernoulli(Law):
-    """1 with probability p, else 0."""
+    """Bernoulli law: 1 with probability p, else 0."""
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """1 where u < p."""
+        """Return 1 where u < p, else 0."""
         return np.less(u, location).astype(float)
 
     def shortfall(self, x: Array, location: float) -> Array:
-        """(1 − p) x."""
+        """Return (1 − p) x."""
         return (1 - location) * np.asarray(x)
 
 
@@ -107,13 +107,13 @@ class Gaussian(Unbounded):
     sigma: float = 0.5
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """μ + σ Φ⁻¹(u)."""
+        """Return μ + σ Φ⁻¹(u)."""
         return location + self.sigma * _normal(u)
 
 
 @dataclass(frozen=True)
 class ClippedGaussian(Law):
-    """Normal, clipped to [0, 1]: atoms at the ends.
+    """Normal law, clipped to [0, 1], with atoms at 0 and 1.
 
     Parameters
     ----------
@@ -124,24 +124,24 @@ class ClippedGaussian(Law):
     sigma: float = 0.1
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """Clip of μ + σ Φ⁻¹(u)."""
+        """Return μ + σ Φ⁻¹(u), clipped to [0, 1]."""
         return np.clip(location + self.sigma * _normal(u), 0.0, 1.0)
 
     def mean(self, location: Array) -> Array:
-        """Mean after the clip: E clip(X) = ∫₀¹ P(X > x) dx."""
+        """Return the mean of clipped rewards, E clip(X) = ∫₀¹ P(X > x) dx."""
         location = np.asarray(location, float)
         under, over = _overshoot(location / self.sigma), _overshoot((1 - location) / self.sigma)
         return location + self.sigma * (under - over)
 
     def shortfall(self, x: Array, location: float) -> Array:
-        """``E (x − Z)₊ − E (−Z)₊`` for the unclipped Z."""
+        """Return ``E (x − Z)₊ − E (−Z)₊`` for the unclipped Z."""
         ramp = self.sigma * _overshoot((location - np.asarray(x)) / self.sigma)
         return ramp - self.sigma * _overshoot(np.array(location / self.sigma))
 
 
 @dataclass(frozen=True)
 class TruncatedGaussian(Law):
-    """Normal, conditioned on [0, 1].
+    """Normal law, conditioned on [0, 1].
 
     Parameters
     ----------
@@ -152,13 +152,13 @@ class TruncatedGaussian(Law):
     sigma: float = 0.2
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """μ + σ Φ⁻¹(Φ(a) + u (Φ(b) − Φ(a))), clipped against rounding."""
+        """Return μ + σ Φ⁻¹(Φ(a) + u (Φ(b) − Φ(a))), clipped to [0, 1] against rounding errors."""
         low, high = scipy.special.ndtr(-location / self.sigma), scipy.special.ndtr((1 - location) / self.sigma)
         inside: Array = scipy.special.ndtri(low + np.maximum(u, _TINY) * (high - low))
         return np.clip(location + self.sigma * inside, 0.0, 1.0)
 
     def mean(self, location: Array) -> Array:
-        """μ + σ (φ(a) − φ(b)) / (Φ(b) − Φ(a))."""
+        """Return μ + σ (φ(a) − φ(b)) / (Φ(b) − Φ(a))."""
         location = np.asarray(location, float)
         a, b = -location / self.sigma, (1 - location) / self.sigma
         mass: Array = scipy.special.ndtr(b) - scipy.special.ndtr(a)
@@ -167,7 +167,7 @@ class TruncatedGaussian(Law):
 
 @dataclass(frozen=True)
 class Beta(Smooth):
-    """Beta with mean μ and concentration c: Beta(μc, (1 − μ)c).
+    """Beta law with mean μ and concentration c, Beta(μc, (1 − μ)c).
 
     Parameters
     ----------
@@ -178,11 +178,11 @@ class Beta(Smooth):
     concentration: float = 4.0
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """Inverse of the regularised incomplete beta function; a mean of 0 or 1 is that constant."""
+        """Return the inverse of the regularised incomplete beta function; a mean of 0 or 1 gives this constant."""
         return self._inverse(scipy.special.betaincinv, u, location)
 
     def upper(self, v: Array, location: Array) -> Array:
-        """Inverse of its complement."""
+        """Return the inverse of the complement of the regularised incomplete beta function."""
         return self._inverse(scipy.special.betainccinv, v, location)
 
     def _inverse(self, inverse: Callable[..., Array], u: Array, location: Array) -> Array:
@@ -192,7 +192,7 @@ class Beta(Smooth):
         return np.where(location <= 0, 0.0, np.where(location >= 1, 1.0, x))
 
     def shortfall(self, x: Array, location: float) -> Array:
-        """``x I_x(a, b) − μ I_x(a + 1, b)``; a mean of 0 or 1 is that constant."""
+        """Return ``x I_x(a, b) − μ I_x(a + 1, b)``; a mean of 0 or 1 gives this constant."""
         x = np.asarray(x, float)
         if not 0 < location < 1:
             return np.maximum(x - location, 0.0)
@@ -203,7 +203,7 @@ class Beta(Smooth):
 
 @dataclass(frozen=True)
 class Uniform(Unbounded):
-    """Uniform on an interval around its location.
+    """Uniform law on an interval around its location.
 
     Parameters
     ----------
@@ -214,13 +214,13 @@ class Uniform(Unbounded):
     width: float = 1.0
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """μ + w (u − ½)."""
+        """Return μ + w (u − ½)."""
         return location + self.width * (np.asarray(u) - 0.5)
 
 
 @dataclass(frozen=True)
 class Constant(Unbounded):
-    """Always its location (a worst-case contamination)."""
+    """Law of a constant reward, the location (a worst-case contamination)."""
 
     def quantile(self, u: Array, location: Array) -> Array:
         """Return the location for every u."""
@@ -247,7 +247,7 @@ class Stable(Unbounded):
         real("scale", self.scale, 0, WIDEST)
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """μ + s q(u)."""
+        """Return μ + s q(u)."""
         return location + self.scale * stable_quantile(u, self.alpha)
 
 
@@ -284,7 +284,7 @@ _LAW = Registry(
 
 
 def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = "rewards") -> Law:
-    """Return the law of that name, or the law itself; `name` is the argument's, in errors.
+    """Return the law that has this name, or a given law unchanged.
 
     A name is one of `LAWS`, or ``"module:Class"`` of a user-defined law.  ``{"module:Class": {"sigma": 0.5}}`` has
     parameters.
@@ -300,7 +300,7 @@ def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = 
     if isinstance(rewards, Mapping) and len(rewards) == 1:
         ((rewards, given),) = rewards.items()
     if not isinstance(rewards, type) and (not isinstance(rewards, str) or (":" not in rewards and rewards not in LAWS)):
-        raise ValueError(f"{name}={shown(rewards)} is no reward law{nearest(str(rewards), LAWS)}")
+        raise ValueError(f"{name}={shown(rewards)} is not a reward law{nearest(str(rewards), LAWS)}")
     if not isinstance(given, Mapping):
         raise ValueError(f"{name}={shown({rewards: given})} must be a law with a table of its parameters")
     kind: type[Any] = Law
@@ -338,7 +338,7 @@ class RepeatingMeans(tuple[float, ...]):
     __slots__ = ()
 
     def of(self, n_arms: int) -> tuple[float, ...]:
-        """Means of `n_arms` arms."""
+        """Return the means of `n_arms` arms."""
         return (*self[:n_arms], *self[-1:] * (n_arms - len(self)))
 
 

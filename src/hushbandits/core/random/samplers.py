@@ -1,4 +1,4 @@
-"""Compiled draws of normal, gamma, binomial, Poisson and negative binomial laws, by uniforms of row r of `cursors`.
+"""Compiled samplers of normal, gamma, binomial, Poisson and negative binomial laws.
 
 Draws are equal in law to NumPy's, not in number.
 
@@ -80,7 +80,7 @@ def poisson(cursors, r, rate):
 
 
 def _layers():
-    """Return the right ends of the ziggurat's layers, ``(257,)``: the tail's box, the tail's start, then down to 0."""
+    """Return the right ends of the ziggurat's layers, ``(257,)``, in descending order."""
     ends = np.zeros(257)
     ends[1] = _TAIL
     ends[0] = _AREA * math.exp(0.5 * _TAIL * _TAIL)
@@ -94,7 +94,7 @@ _END = _layers()
 
 @inlined
 def _ziggurat(cursors, r):
-    """Return a standard normal draw and three bits left over; the layer has bits of its own (Doornik 2005)."""
+    """Return a standard normal draw and three unused random bits (Doornik 2005)."""
     while True:
         bits = next_bits(cursors, r)
         i, spare, u = np.int64(bits & _LAYER), np.int64(bits >> _EIGHT) & 7, 2.0 * as_uniform(bits) - 1.0
@@ -160,7 +160,7 @@ def negative_binomial(cursors, r, shape, p):
 
 @jit
 def binomials(cursors, n, p, out):
-    """Write draws of Bin(n, p) to ``(R, C)`` `out`, row r by cursor r; where n = 0, nothing is drawn."""
+    """Write draws of Bin(n, p) to `out`, ``(R, C)``, with cursor r for row r."""
     for r in range(n.shape[0]):
         for c in range(n.shape[1]):
             out[r, c] = binomial(cursors, r, n[r, c], p[r, c]) if n[r, c] > 0 else 0
@@ -168,7 +168,7 @@ def binomials(cursors, n, p, out):
 
 @jit
 def differences(cursors, a, p, out):
-    """Write differences of two draws of NB(a, p), or of Poisson(a) where p is NaN, to ``(R, C)`` `out`."""
+    """Write differences of two draws of NB(a, p), or of Poisson(a) where p is NaN, to `out`, ``(R, C)``."""
     for r in range(a.shape[0]):
         for c in range(a.shape[1]):
             out[r, c] = 0

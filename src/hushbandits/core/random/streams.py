@@ -249,6 +249,6 @@ class Draws(Sequence[np.random.Generator]):
 
 
 def generator_at(cursor: Array, step: int | None = None) -> np.random.Generator:
-    """Return NumPy's generator at the start of a cursor's step, or of another."""
+    """Return NumPy's generator at the start of a cursor's step, or of a given step."""
     counter = np.array([0, cursor[STEP] if step is None else step, cursor[2], cursor[NAME]], np.uint64)
     return np.random.Generator(np.random.Philox(key=cursor[:2], counter=counter))

@@ -1,4 +1,4 @@
-"""The text of an env that enters its seeds, made of plain values and canonical JSON."""
+"""The canonical text of an env's parameters, from which the seeds of runs are derived."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ _ASIDE = ("wrappers", "extra_fields", "fields", "runs")
 
 
 def seed_text(env: Any, params: Params, paired: Collection[str] = (), group: str = "") -> str:
-    """Return the parameters that decide rewards and world as text; envs with equal texts play equal runs.
+    """Return the text of the parameters that determine rewards; envs with equal texts play equal runs.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def seed_text(env: Any, params: Params, paired: Collection[str] = (), group: str
 
 
 def standing(value: object) -> object:
-    """Return the value in a form that JSON can hold; other objects become their name."""
+    """Return a value in JSON's types; an object of another type becomes its name."""
     try:
         return plain(value)
     except TypeError:

@@ -20,7 +20,7 @@ PART = re.compile(r"\.[0-9a-f]{16}\.part")
 
 @functools.cache
 def source_digest(folder: Path = ROOT, pattern: str = "**/*.py", words: tuple[bytes, ...] = (b"",)) -> str:
-    """Return the SHA-256 of names and contents of the files in a folder that contain one of `words`."""
+    """Return the SHA-256 of the names and contents of those files in a folder that contain one of `words`."""
     digest = hashlib.sha256()
     for path in sorted(folder.glob(pattern)):
         text = path.read_bytes()

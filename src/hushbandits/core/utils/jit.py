@@ -1,4 +1,4 @@
-"""The decorator of all compiled functions; the first call of one imports Numba."""
+"""The decorator of compiled functions, which imports Numba at their first call."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class Rule:
         return self if instance is None else MethodType(self, instance)
 
     def __reduce__(self) -> str | tuple[object, ...]:
-        """Pickle the rule by its name if it can be imported; otherwise the receiving process compiles the function."""
+        """Pickle an importable rule by its name, and any other rule by its function."""
         name = self.py_func.__qualname__
         return name if self.__module__ != "__main__" and "<locals>" not in name else (Rule, (self.py_func, self.inline))
 
     def __deepcopy__(self, memo: object) -> Rule:
-        """Return the rule: it holds no state, and others are compiled around it."""
+        """Return the rule itself, because a rule holds no state."""
         return self
 
 
@@ -63,7 +63,7 @@ def jit(function: Callable[..., object]) -> Rule:
 
 
 def inlined(function: Callable[..., object]) -> Rule:
-    """Compile `function` into each compiled function that calls it: for the few lines that run for every draw."""
+    """Compile `function` inline into each compiled function that calls it."""
     return Rule(function, inline=True)
 
 

@@ -52,7 +52,7 @@ def folder() -> str:
 
 @functools.cache
 def _stamp(module: str) -> str:
-    """Return the digest of the files beside a module that is not of this package."""
+    """Return the digest of the files in the folder of a third-party module."""
     file = getattr(sys.modules.get(module), "__file__", None)
     known = module.partition(".")[0] in ("hushbandits", "numba", "numpy", *sys.stdlib_module_names - {"__main__"})
     return "" if known or file is None else source_digest(Path(file).parent, "*.py")
@@ -67,7 +67,7 @@ def _tuples(kinds: Iterable[object]) -> Iterator[tuple[str, str]]:
 
 
 class _Cache(FunctionCache):
-    """Numba's cache with a key of the function's `parts` and of the named tuples among its arguments."""
+    """Numba's cache, keyed by the function's `parts` and the named tuples among its arguments."""
 
     parts: Sequence[tuple[str, str, int]]
 
@@ -86,14 +86,14 @@ class _Cache(FunctionCache):
 
     @contextlib.contextmanager
     def _guard_against_spurious_io_errors(self) -> Iterator[None]:
-        """Ignore errors of reading or writing the copy on disk, such as a full disk; compiled code works without it."""
+        """Ignore errors of reading or writing the cache on disk, such as a full disk."""
         with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
             yield
 
 
 class _Dispatcher(CPUDispatcher):
     def compile(self, sig: object) -> object:
-        """Compile the function; Ctrl-C waits until the end, because LLVM swallows exceptions."""
+        """Compile the function, and delay Ctrl-C until the end, because LLVM loses exceptions."""
         if threading.current_thread() is not threading.main_thread():
             return super().compile(sig)
         pressed: list[object] = []
@@ -107,7 +107,7 @@ class _Dispatcher(CPUDispatcher):
 
 
 def dispatcher(function: Callable[..., object], parts: Sequence[tuple[str, str, int]], inline: bool) -> Any:
-    """Return Numba's dispatcher of a function made of `parts`; the function itself where Numba is switched off.
+    """Return Numba's dispatcher of a function, or the function itself if Numba is switched off.
 
     ``error_model="numpy"``: division follows IEEE (Python's zero check would block vectorising).
     """

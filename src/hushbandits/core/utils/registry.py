@@ -1,4 +1,4 @@
-"""One registry for built-in, registered and plug-in classes.
+"""Registries of built-in, user-registered and plug-in classes.
 
 Wherever a name may stand, ``"module:Class"`` and the class itself may stand as well.  Installed packages name their
 parts as entry points, which are read when a name is not known or all are listed, and imported when they are named:
@@ -67,7 +67,7 @@ class Spec:
     source: str = ""
 
     def load(self) -> Callable[..., Any]:
-        """Return the entry, imported."""
+        """Import and return the entry."""
         if not isinstance(self.entry, str):
             return self.entry
         if self.source:
@@ -310,7 +310,7 @@ def imported(what: str, path: str) -> Callable[..., object]:
         return SENT[path]
     module, _, name = path.partition(":")
     if not all(part.isidentifier() for part in (*module.split("."), name)) or module.endswith(".py"):
-        raise ValueError(f"{what} must read module:Class, such as my_module:MyClass; it names no file")
+        raise ValueError(f"{what} must have the form module:Class, such as my_module:MyClass, not a file name")
     reach(str(Path.cwd()))
     try:
         found: Callable[..., object] = getattr(importlib.import_module(module), name)
@@ -324,7 +324,7 @@ _reached: set[str] = set()
 
 
 def reach(folder: str) -> None:
-    """Make modules in `folder` importable, before those of folders that were reached earlier.
+    """Put `folder` first on Python's import path.
 
     A worker may have been started elsewhere, and a session may have gone elsewhere since.
 
@@ -344,18 +344,18 @@ def reach(folder: str) -> None:
 
 
 def reached() -> list[str]:
-    """Return the folders that were reached, in the order of Python's path."""
+    """Return the folders that `reach` added, in the order of Python's import path."""
     return [folder for folder in sys.path if folder in _reached]
 
 
 def words(error: BaseException) -> str:
-    """Return an error in one line: its class and message."""
+    """Return the class and message of an error in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 @contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Turn a missing package into an ``ImportError`` that says which extra brings it.
+    """Turn the error of a missing package into an ``ImportError`` that names the extra to install.
 
     Parameters
     ----------

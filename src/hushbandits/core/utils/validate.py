@@ -1,4 +1,4 @@
-"""Checks of arguments and of the memory they ask for; an error names the argument, the value and what is allowed."""
+"""Checks of arguments and of the memory that they need."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def shown(value: object) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return ``"; did you mean A or B?"`` for the nearest known names, else the list of all, if it is short.
+    """Return ``"; did you mean A or B?"`` for similar known names, or else a short list of all names.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def choice(name: str, value: object, options: Collection[str]) -> str:
 
 
 def flag(name: str, value: object) -> bool:
-    """Return `value` if it is True or False, else raise ``ValueError``; numbers and strings are refused.
+    """Return `value` if it is True or False, else raise ``ValueError``.
 
     Examples
     --------
