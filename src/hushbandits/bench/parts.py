@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,24 +25,15 @@ class Part:
     configurations: tuple[Configuration, ...]
 
     @property
-    def labels(self) -> list[str]:
-        """Return the labels of the configurations, without duplicates."""
-        return list(dict.fromkeys(c.label for c in self.configurations))
-
-    @property
     def sweep(self) -> dict[str, list[object]]:
         """Return the swept parameters with the values in these cells."""
         taken = {key: {canonical(c.cell.point[key]) for c in self.configurations} for key in self.experiment.sweep}
         return {key: [v for v in self.experiment.sweep[key] if canonical(v) in some] for key, some in taken.items()}
 
-    def keep(self, test: Callable[[Configuration], bool]) -> Part:
-        """Return the part with the configurations that pass a test."""
-        return replace(self, configurations=tuple(filter(test, self.configurations)))
-
     def __str__(self) -> str:
-        n, runs = len(self.labels), self.experiment.runs
+        labels, runs = {c.label for c in self.configurations}, self.experiment.runs
         swept = "".join(f" × {len(v)} {symbol(k)}" for k, v in self.sweep.items() if len(v) > 1)
-        named = self.labels[0] if n == 1 else f"{n} configurations"
+        named = self.configurations[0].label if len(labels) == 1 else f"{len(labels)} configurations"
         return f"{self.experiment.name} ({named}{swept}, {runs:,} run{'s' * (runs != 1)})"
 
 
@@ -56,13 +47,8 @@ def among(name: str, value: object, known: Collection[str]) -> str:
 def columns_of(experiment: Experiment, c: Configuration, alone: bool) -> Iterator[Params]:
     """Return columns of the rows of a configuration, metric by metric."""
     head = {} if alone else {"experiment": experiment.name, "cell": c.cell.key, "agent": c.cell.line, **c.cell.point}
-    for metric in c.metrics():
-        values = c.final(metric)
-        yield {**head, "run": c.runs(), "metric": metric, "time": np.full(len(values), np.nan), "value": values}
-    for metric, (times, table) in c.data.curves.items():
-        n, points = table.shape
-        run, time = np.repeat(c.runs(), points), np.tile(np.asarray(times, float), n)
-        yield {**head, "run": run, "metric": metric, "time": time, "value": table.ravel()}
+    for metric, run, time, value in c.data.long():
+        yield {**head, "run": run, "metric": metric, "time": time, "value": value}
 
 
 def figure_of(part: Part, metric: str | None, asked: Params) -> Figure:

@@ -82,7 +82,7 @@ class Results:
         The results folder.
     met : (Env, Team), optional
         Env and agent of `evaluate`.
-    tables : mapping of str to Protection
+    tables : mapping of str to PrivacyReport
         Tables of guarantees, by the key of a cell.
 
     Examples
@@ -187,10 +187,11 @@ class Results:
             there = all(key in c.cell.point and canonical(c.cell.point[key]) in texts[key] for key in texts)
             return there and (labels is None or c.label in labels)
 
-        parts = [part.keep(chosen) for part in self.parts if experiment in (None, part.experiment.name)]
-        if not any(part.configurations for part in parts):
+        parts = [part for part in self.parts if experiment in (None, part.experiment.name)]
+        kept = [replace(part, configurations=tuple(filter(chosen, part.configurations))) for part in parts]
+        if not any(part.configurations for part in kept):
             raise ValueError(f"there is no label={shown(label)}, at={shown(at)}, experiment={shown(experiment)}")
-        return replace(self, parts=tuple(part for part in parts if part.configurations))
+        return replace(self, parts=tuple(part for part in kept if part.configurations))
 
     # -- numbers ------------------------------------------------------------------------------------------------------
 

@@ -44,18 +44,19 @@ class Runs:
     @classmethod
     def of(cls, numbers: Sequence[int], finals: Mapping[str, Array], curves: Mapping[str, Array], times: Array) -> Runs:
         """Return the runs of a played batch; metrics with more than one number per run are left out."""
-        ends = {name: np.asarray(values, float) for name, values in finals.items() if values.ndim == 1}
+        ends = {name: np.asarray(values, float) for name, values in sorted(finals.items()) if values.ndim == 1}
         ticks, order = np.unique(np.asarray(times, float), return_index=True)
-        along = {name: (ticks, np.asarray(table, float)[:, order]) for name, table in curves.items() if len(ticks)}
+        tables = sorted(curves.items()) if len(ticks) else ()
+        along = {name: (ticks, np.asarray(table, float)[:, order]) for name, table in tables}
         return cls(np.asarray(numbers, np.int64), ends, along)
 
     def long(self) -> list[tuple[str, Array, Array, Array]]:
-        """Return the rows, metric by metric: name, runs, times (NaN: at the end) and values."""
+        """Return the rows, metric by metric: name, runs, times (NaN: at the end) and values, a number per run each."""
         runs, nan = self.numbers, np.full(len(self.numbers), np.nan)
-        ends = [(name, runs, nan, values) for name, values in sorted(self.finals.items())]
+        ends = [(name, runs, nan, np.asarray(x, float)) for name, x in self.finals.items() if np.ndim(x) == 1]
         return ends + [
-            (name, np.repeat(runs, len(times)), np.tile(times, len(runs)), table.ravel())
-            for name, (times, table) in sorted(self.curves.items())
+            (name, np.repeat(runs, len(times)), np.tile(np.asarray(times, float), len(runs)), table.ravel())
+            for name, (times, table) in self.curves.items()
         ]
 
 
@@ -170,7 +171,7 @@ def encoded(rows: Columns, seed: int, measures: Mapping[str, Metric]) -> bytes:
         Rows of some cells.
     seed : int
         Master seed of the runs.
-    measures : mapping of str to Measure
+    measures : mapping of str to Metric
         Specifications of the metrics; stored in the schema's metadata.
     """
     with extra("bench"):
