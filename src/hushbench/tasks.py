@@ -30,9 +30,9 @@ class Task:
     ----------
     name, setting, level, why : str
         Name, setting, difficulty, and purpose.
-    env : Use
+    env : Component
         The env.
-    wrappers : tuple of Use
+    wrappers : tuple of Component
         Wrappers of messages, outermost first.
     runs : int
         Number of runs; all agents face the same.

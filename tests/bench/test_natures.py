@@ -187,7 +187,7 @@ def test_a_rate_of_ones_own_is_one_in_tables_figures_and_verdicts(hive):
     assert (drawn.low[0], drawn.high[0]) == exact
     assert series(configurations(store, one), Figure(y="bees"))[0].low.min() == 0.0
     verdicts = judge(configurations(store, one), one, 1)
-    assert [v.procedure for v in verdicts] == ["Clopper–Pearson", "Clopper–Pearson", "skewed t"]
+    assert [v.findings[0].procedure for v in verdicts] == ["Clopper–Pearson", "Clopper–Pearson", "skewed t"]
     assert [v.effect for v in verdicts] == ["rate", "difference of rates", "mean"]
     assert verdicts[0].findings[0].interval == exact
     assert verdicts[2].findings[0].interval[0] == 0.0

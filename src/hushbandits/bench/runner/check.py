@@ -29,7 +29,7 @@ class Instance(NamedTuple):
     ----------
     finals, curves : frozenset of str
         Metrics at the end of a run, and those with curves.
-    measures : dict of Measure
+    metrics_spec : dict of Metric
         Specifications of the metrics.
     privacy : list of list of str
         The table of guarantees, a row each; recorded for an experiment's first cells only.

@@ -27,15 +27,18 @@ class Configuration:
     ----------
     cell : Cell
         Env, wrappers and agent.
-    Its name among the configurations.
-        Its name among others.
-    The runs, or a function that loads them on first use.
-        Its runs, or what returns them when they are first asked for.
-    Specifications of the metrics; an undeclared metric may be any number.
+    label : str
+        Its name among the configurations.
+    source : Runs or callable
+        The runs, or a function that loads them on first use.
+    metrics_spec : mapping of str to Metric
         Specifications of the metrics; an undeclared metric may be any number.
-    Master seed of the runs.  Without one the seed is unknown, unless `seed_source` gives it.
+    seed : int, optional
+        Master seed of the runs.  Without one the seed is unknown, unless `seed_source` gives it.
     seed_source : tuple, optional
         Master seed and seed text of the runs, if they differ from the cell's.
+    env : tuple, optional
+        The env's name and the given parameters, if they are known.
     """
 
     cell: Cell
@@ -95,7 +98,7 @@ def configurations(store: Store, experiment: Experiment, cells: Iterable[Cell] |
 
 
 class _Row(NamedTuple):
-    """Return a row of a table of guarantees, under ``HEADS``."""
+    """A row of a table of guarantees, under ``HEADS``."""
 
     cells: tuple[str, ...]
 

@@ -17,8 +17,6 @@ class Bar:
     ----------
     total : int
         Number of runs.
-    unit : str
-        Name of the unit counted.
     shown : bool
         Whether to show the bar.
 
@@ -29,12 +27,12 @@ class Bar:
     ...     bar.advance(2)
     """
 
-    def __init__(self, total: int, unit: str = "runs", shown: bool = True):
+    def __init__(self, total: int, shown: bool = True):
         with extra("bench"):
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        columns = BarColumn(24), MofNCompleteColumn(), TextColumn(f"{unit} ·"), TimeRemainingColumn()
+        columns = BarColumn(24), MofNCompleteColumn(), TextColumn("runs ·"), TimeRemainingColumn()
         what = TextColumn("left · {task.description}", markup=False)
         # A long cell may finish nothing for minutes: average the speed over a long window.
         how = {"console": Console(stderr=True), "transient": True, "speed_estimate_period": 1800}

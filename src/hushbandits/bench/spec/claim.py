@@ -39,10 +39,10 @@ class Effect(Part):
     ----------
     metric : str
         A metric of the env.
-    of : Use, str or mapping
+    of : Component, str or mapping
         The line: an agent of the experiment's `agents`, a line's label, or ``{"agent": either, "env.max_hops": 2}``,
         which also fixes values of the sweep.
-    over : Use, str or mapping
+    over : Component, str or mapping
         The line that `of` is compared with: required by a difference and a ratio, optional for a slope.
     along : str
         For a slope: the swept parameter.

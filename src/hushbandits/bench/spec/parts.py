@@ -68,7 +68,7 @@ def _annotations(kind: type) -> Params:
 
 
 def check(part: DataclassInstance, *but: str) -> None:
-    """Convert the fields of a dataclass, except those in `with_fields`, with msgspec by their annotations.
+    """Convert the fields of a dataclass, except those in `but`, with msgspec by their annotations.
 
     Raises
     ------

@@ -47,7 +47,7 @@ def points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]]
 def check_claims(experiment: Experiment, measures: Mapping[str, Metric] | None = None) -> None:
     """Raise ``ValueError`` if a claim names an unknown line or point, or if its effect is not possible there.
 
-    `metrics_spec`: metric specifications, as far as they are known.
+    `measures`: metric specifications, as far as they are known.
     """
     for claim in experiment.claims:
         what, effect = f"{experiment.name}, claim {claim.sentence!r}", claim.effect

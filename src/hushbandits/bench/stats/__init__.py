@@ -334,7 +334,7 @@ def summary(values: Array, measure: Metric, statistic: str = "mean", level: floa
     ----------
     values : (n,) array
         One number per run.
-    measure : Measure
+    measure : Metric
         Specification of the metric.
     statistic : str
         ``"mean"``, ``"median"`` or ``"iqm"``.

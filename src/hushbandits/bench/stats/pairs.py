@@ -76,7 +76,7 @@ class Compared:
     ----------
     metric, statistic, level
         The metric and statistic compared, and the level of each interval, not adjusted for multiplicity.
-    measure : Measure
+    measure : Metric
         Specification of the metric.
     lines : tuple of Configuration
     pairs : tuple of Pair

@@ -73,11 +73,6 @@ class Verdict:
         return min(self.findings, key=lambda f: _margin(self.claim, f.interval), default=None)
 
     @property
-    def procedure(self) -> str:
-        """Return the name of the intervals' procedure."""
-        return self.findings[0].procedure if self.findings else ""
-
-    @property
     def region(self) -> str:
         """Return the claimed region in signs."""
         low, high = self.claim.above, self.claim.below
@@ -91,7 +86,7 @@ def judge(lines: Sequence[Configuration], experiment: Experiment, claims: int | 
 
     Parameters
     ----------
-    lines : sequence of Line
+    lines : sequence of Configuration
         All lines of the experiment; lines without runs, or missing points of a sweep, leave a claim undecided.
     experiment : Experiment
         The experiment with its claims.
