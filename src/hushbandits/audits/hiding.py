@@ -67,8 +67,7 @@ def _cohorts(make: Callable[..., Wrapper], subject: str, runs: int, seed: int) -
     small = answered & (np.where(left > 0, left, np.nan_to_num(fields["reward"])) < least)
     yield Verdict(subject, f"blocks of fewer than {least} users opened", 0, int(small.sum()), "blocks")
     n, least = 5, 3
-    tap = Tap(name="audit: tap")
-    core = _group(runs, n, [Loss(0.5), tap, make(min_cohort=least)])
+    core = _group(runs, n, [Loss(0.5), Tap(name="audit: tap"), make(min_cohort=least)])
     opened = 0
     for played in rounds(core, around(), seed, [np.ones(n)] * 10):
         sent = next(w for w in core.wrappers if isinstance(w, Tap)).message["sent"]

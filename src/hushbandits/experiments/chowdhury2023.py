@@ -32,6 +32,7 @@ def dist_rdp(scale: float = 10.0, on: str | None = "DistRDP-v0") -> Component:
 
 
 S10, S100, LTR_S10 = dist_rdp(), dist_rdp(100.0), dist_rdp(on=None)
+CONCENTRATED = Component("Dist-CDP-SE", on="DistCDP-v0", scale=10.0)
 
 
 def models(epsilon: float) -> list[Component]:
@@ -178,8 +179,7 @@ HORIZONS = tuple(10 * (2**b - 2) for b in (11, 14, 17))
 def _bits() -> Experiment:
     # log₂ m = 1.5 log₂ n + …, for m ≈ ng and g = ⌈ε√n⌉: eight times the batch costs 4.5 bits, from any start.  A
     # polynomial would cost more at every step.  Sizes are rounded up to whole bits: within 1.
-    lines = [DIST_DP, S10, Component("Dist-CDP-SE", on="DistCDP-v0", scale=10.0)]
-    agents = [use.having(epsilon=0.5) for use in lines]
+    agents = [use.having(epsilon=0.5) for use in (DIST_DP, S10, CONCENTRATED)]
     return _declared(
         "bits", "Bits per user against the horizon: equal arms, so that batches keep doubling", "section 3",
         env=Component("DistDP-v0", means=(0.5,) * 10, permute_arms=False),
@@ -204,12 +204,7 @@ def _bits() -> Experiment:
 
 
 def _radius() -> Experiment:
-    lines = [
-        DIST_DP,
-        S10,
-        Component("Dist-CDP-SE", on="DistCDP-v0", scale=10.0),
-        Component("CDP-SE", on="CentralDP-v0"),
-    ]
+    lines = [DIST_DP, S10, CONCENTRATED, Component("CDP-SE", on="CentralDP-v0")]
     return _declared(
         "radius", "How often all estimates of a run stay within the radius of lemma 2, at p = .1", "lemma 2",
         env=Component("DistDP-v0", n_arms=10, means=EASY, horizon=100_000, confidence=0.1, permute_arms=False),

@@ -80,19 +80,14 @@ def _clearly(one: Component, other: Component, where: str, at: Params = EVERYWHE
     return Claim(sentence, Ratio("rounds", one, other, at=at), **words.CLEARLY_LESS)
 
 
-def _gain(where: str, at: Params = EVERYWHERE) -> Claim:
-    alone, better = (baseline(1, r) for r in ROUTINES)
-    sentence = f"{where} the gain of {better.name} over {alone.name} increases with N."
-    return Claim(sentence, Slope("rounds", alone, better, along="env.n_agents", at=at), above=0)
-
-
 def _order_claims(where: str, at: Params = EVERYWHERE) -> list[Claim]:
     """Return the claims on which routine outperforms which, alone and by votes."""
     alone, better = (baseline(1, r) for r in ROUTINES)
     vote, worse = (decentralized(r) for r in ROUTINES)
+    gain = f"{where} the gain of {better.name} over {alone.name} increases with N."
     return [
         _clearly(better, alone, where, at),
-        _gain(where, at),
+        Claim(gain, Slope("rounds", alone, better, along="env.n_agents", at=at), above=0),
         _clearly(vote, worse, where, at),
     ]  # fmt: skip
 

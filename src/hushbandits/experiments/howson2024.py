@@ -179,7 +179,6 @@ SMALLER = _declared(
               origin="reading")
         for graph in ("cycle", "grid") for m in FEW
     ],
-    quick={"runs": 10, "env.horizon": 500},
 )  # fmt: skip
 
 FIGURE_6 = _declared(
@@ -248,7 +247,6 @@ def _two_leaders(graph: str, m: int, gammas: range) -> Experiment:
                   Ratio("regret", ROBUST, LED, at=at), **words.LESS, origin="reading")
             for which, at in (("at every", {}), ("at the smallest", {"CMP-UCB.gamma": [gammas[0]]}))
         ],
-        quick={"runs": 10, "env.horizon": 500},
     )  # fmt: skip
 
 

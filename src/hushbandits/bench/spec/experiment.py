@@ -87,11 +87,11 @@ class Experiment(Part):
     ----------
     name, title, source : str
         Name, title (default: the name), and the paper's figure.
-    env : Use or str
+    env : Component or str
         The env; a text is a name without parameters, here and below.
-    agents : sequence of Use or str
+    agents : sequence of Component or str
         The agents; all of them face the same runs.
-    wrappers : sequence of Use or str, or mapping of str to such a sequence
+    wrappers : sequence of Component or str, or mapping of str to such a sequence
         Wrappers of messages, outermost first; a mapping crosses several labelled choices with everything else.
     sweep : mapping of str to sequence
         Swept parameters and their values; several parameters are crossed.  ``env.…`` and ``agent.…`` are parameters of
@@ -320,11 +320,8 @@ _PLAIN = ("runs", "checkpoints")
 
 
 def _aimed(use: Component, point: Params, *prefixes: str) -> Component:
-    mine = {}
-    for key, value in point.items():
-        prefix, _, parameter = key.rpartition(".")
-        if prefix in prefixes:
-            mine[parameter] = value
+    split = [(*key.rpartition("."), value) for key, value in point.items()]
+    mine = {parameter: value for prefix, _, parameter, value in split if prefix in prefixes}
     return use.having(**mine) if mine else use
 
 
