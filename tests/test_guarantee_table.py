@@ -250,20 +250,6 @@ def test_an_env_of_ones_own_may_promise_something_itself():
     assert [(line.by, line.epsilon, line.run_epsilon) for line in table] == [("env", 0.0, math.inf)]
 
 
-@pytest.mark.parametrize(
-    ("env", "agent", "bound"),
-    [
-        ("DistDP-v0", "Dist-DP-SE", (1.0, 1.0)),
-        ("DPMASE-v0", "DP-MASE", (0.5, math.inf)),
-        ("CoopNetwork-v0", "Multi-UCB", None),
-    ],
-)
-def test_the_bound_is_what_the_lines_say_together(env, agent, bound):
-    given = {"epsilon": 1.0} if env == "DistDP-v0" else {}
-    mine = {"epsilon": 0.5} if agent == "DP-MASE" else {}
-    assert hb.privacy_report(env, agent, agent_kwargs=mine, **given).bound() == bound
-
-
 def test_of_several_bounds_the_one_that_counts():
     """One mechanism: its smallest bound.  Several: the largest of these.  One message by itself bounds nothing."""
     table = hb.privacy_report("CoopNetwork-v0", "Multi-UCB", wrappers=["LocalLaplace"], horizon=100)

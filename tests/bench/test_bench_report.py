@@ -11,7 +11,7 @@ from bench_helpers import RUNS, TIMES, filled, known, rows
 from hushbandits.bench.report.axes import panels
 from hushbandits.bench.report.figures import inline
 from hushbandits.bench.report.series import figures, series
-from hushbandits.bench.report.tables import interval, number, summaries
+from hushbandits.bench.report.tables import summaries
 from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.spec.experiment import Figure
 from hushbandits.bench.stats import mean_interval, median_interval, quantile_band
@@ -140,9 +140,3 @@ def test_the_table_is_the_statistics_page(tmp_path):
     assert (first.mean, first.median, first.runs) == (pytest.approx(x.mean()), pytest.approx(np.median(x)), RUNS)
     assert first.mean_interval == mean_interval(x)
     assert first.median_interval == median_interval(x)
-
-
-def test_numbers_are_short_and_honest():
-    found = [number(x) for x in (0.0, 12345.6, 0.00012345, float("nan"), -1.5)]
-    assert found == ["0", "12,346", "0.0001234", "–", "-1.5"]
-    assert interval((float("-inf"), float("inf"))) == "(too few runs)"

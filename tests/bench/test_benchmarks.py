@@ -58,13 +58,10 @@ def saved(tmp_path, monkeypatch):
     return found
 
 
-def test_compare_says_nothing_where_nothing_moved(saved, capsys):
+def test_compare_says_what_moved_and_nothing_else(saved, capsys):
     saved["UCB1"]["times"], saved["Multi-UCB"]["times"] = 2.19, 1.81
     assert command.main(["--compare"]) == 0
     assert capsys.readouterr().out.count("before") == 0
-
-
-def test_compare_says_what_moved(saved, capsys):
     saved["UCB1"]["times"], saved["Multi-UCB"]["times"] = 2.5, 1.7
     saved["QuACK-UCB"] = saved.pop("DP-MASE")
     assert command.main(["--compare"]) == 1

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushbandits.bench.spec.claim import EFFECTS, Claim, Difference, Ratio, Slope, Value
+from hushbandits.bench.spec.claim import EFFECTS, ORIGINS, Claim, Difference, Ratio, Slope, Value
 from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.bench.spec.points import points
 from hushbandits.bench.stats.procedures import PROCEDURES
@@ -79,7 +79,8 @@ def claims(draw):
         **more,
     )
     ends = draw(st.sampled_from([{"above": 0}, {"below": 1.5}, {"above": 0.5, "below": 2}]))
-    return Claim(draw(st.text("abc é|", min_size=1)), effect, source=draw(st.sampled_from(["", "own"])), **ends)
+    source, origin = draw(st.sampled_from(["", "own"])), draw(st.sampled_from([*ORIGINS]))
+    return Claim(draw(st.text("abc é|", min_size=1)), effect, source=source, origin=origin, **ends)
 
 
 @settings(max_examples=60, deadline=None)

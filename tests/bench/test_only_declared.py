@@ -1,4 +1,4 @@
-"""Importing experiments only declares them: it plays nothing, and calls no theory, env or array code."""
+"""Bounds that an experiment states as numbers equal the theorems: importing it computes nothing."""
 
 from __future__ import annotations
 

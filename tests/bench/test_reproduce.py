@@ -78,14 +78,6 @@ def test_claims_are_counted_by_whose_they_are_and_the_headline_has_the_papers(pa
     assert "| own |" in row
 
 
-def test_a_claim_keeps_its_origin_in_a_file_and_has_one_of_three(papers):
-    (whole,) = reproducing.modules()["alpha1999"][1]
-    shown = replace(whole.claims[0], origin="reading")
-    assert Claim.from_dict(shown.to_dict()) == shown
-    with pytest.raises(ValueError, match=r"origin='paper, own'"):
-        replace(shown, origin="paper, own")
-
-
 def test_a_failing_run_is_shown_and_ends_with_1(papers, capsys, monkeypatch):
     (papers / "frail2020.py").write_text(
         "import hushbandits as hb\n"

@@ -7,11 +7,10 @@ import time
 import tracemalloc
 
 import pytest
-from bench_helpers import TOML, small
+from bench_helpers import small
 
 import hushbandits as hb
 from hushbandits.bench.run import run
-from hushbandits.cli.main import main
 from hushbandits.core import affordable
 
 HUGE = {
@@ -55,16 +54,6 @@ def test_a_list_beyond_all_reading_is_refused():
 def test_an_evaluation_beyond_all_memory_is_refused(kwargs):
     call = lambda: hb.evaluate("CoopNetwork-v0", "UCB1", **kwargs)  # noqa: E731
     quickly(call, "would take .* GiB, more than the 8 GiB allowed")
-
-
-def test_on_the_command_line_it_is_one_sentence(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.toml").write_text(TOML)
-    assert main(["run", "mine.toml", "--runs", "1000000000"]) == 2
-    err = capsys.readouterr().err
-    assert "experiment mine with runs=1000000000 of 4 cells would take" in err
-    assert err.count("\n") == 1
-    assert os.listdir(tmp_path) == ["mine.toml"]
 
 
 def test_the_limit_can_be_raised_and_lowered(monkeypatch):
