@@ -104,6 +104,20 @@ class Noises:
         return known > 0, np.where(np.abs(shape - whole) < 1e-12, whole, shape), p
 
 
+@jit
+def _charge(n, survivors, rows, table, worst, worst_delta):  # type: ignore[no-untyped-def]
+    """Raise the costs of runs to those of complete blocks; return whether all blocks are complete."""
+    for r in range(n.shape[0]):
+        for m in range(n.shape[1]):
+            size = survivors[r, m]
+            if size > 0:
+                if size != n[r, m] or size >= rows.size or rows[size] < 0:
+                    return False
+                worst[r] = max(worst[r], table[rows[size], 0])
+                worst_delta[r] = max(worst_delta[r], table[rows[size], 1])
+    return True
+
+
 @dataclass(frozen=True)
 class Spent:
     """The privacy cost of one block to each of its users.
@@ -193,7 +207,9 @@ class Ledger:
             self._since -= behind
             if not behind:
                 self._count()
-        if (survivors == n).all():
+        if _charge(n, survivors, self._whole._rows, self._whole._table, self.worst, self.worst_delta):
+            return
+        if ((survivors == n) | (survivors == 0)).all():
             cost = self._whole.by_size(survivors)
         else:
             each = [*map(self._cost, n.ravel().tolist(), survivors.ravel().tolist())]
