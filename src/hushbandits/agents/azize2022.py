@@ -22,7 +22,7 @@ INSIDE = 2.0
 
 
 class AdaP(Calibrated):
-    """Base of AdaP-UCB and AdaP-KLUCB (Azize & Basu 2022, algorithm 1 with one index or the other).
+    """Base of AdaP-UCB and AdaP-KLUCB (Azize & Basu 2022, algorithm 1), which differ in the index.
 
     Each arm is pulled once; then episodes follow.  At ``s = t + 1`` the arm of the largest index is pulled N_a times,
     where N_a is its number of pulls so far.  Each of its episodes is thus as long as all earlier ones together (the
@@ -97,14 +97,14 @@ class AdaP(Calibrated):
         self._next[at] *= np.where(first, 1, 2)
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """Return ``noised_means`` (R,): one for each arm's first pull, and one for each episode.
+        """Return ``noised_means`` (R,): the number of noised means, one per first pull of an arm and one per episode.
 
         With ``require_calibrated=False`` also ``uncalibrated`` (R,): the index is not made for the mechanism's noise.
         """
         return {"noised_means": self._noised.copy(), **self._marks(len(self._n))}
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        """Return the mechanism's guarantees, for the actions: these depend on its sums alone."""
+        """Return the mechanism's guarantees, which also hold for the actions."""
         mechanism = getattr(env, "mechanism", None)
         if mechanism is None:
             return ()

@@ -13,7 +13,7 @@ from hushbandits.envs.exploration.voting import VotingTeam
 
 
 class Identifier(VotingTeam):
-    """Base of learners that privately identify the best arm by themselves, with one pull per round.
+    """Base of learners that identify the best arm privately, alone and with one pull per round.
 
     When a learner stops, it votes out all arms except the one that it recommends, and the run is over.  There is one
     learner, N = 1, unless the env sets another number; then each uses its own rewards, and the first to stop decides.
@@ -39,7 +39,7 @@ class Identifier(VotingTeam):
         self.delta = real("delta", delta, 0, 1)
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require one learner by default, whose single vote decides."""
+        """Require an env in which one vote decides, by default with one learner."""
         final = {
             "threshold": 1,
             "vote_rule": ">=",

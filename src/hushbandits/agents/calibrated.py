@@ -11,7 +11,7 @@ from hushbandits.core import Array, Metric, Params, Requirements, Team, World, W
 
 
 class Calibrated(Team):
-    """Base of agents whose confidence radius holds for one mechanism's noise; agent and mechanism share ε.
+    """Base of agents whose confidence radius holds for the noise of one mechanism with the same ε.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Calibrated(Team):
         self.require_calibrated = flag("require_calibrated", require_calibrated)
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require a mechanism with the agent's ε and p; an env without a mechanism gets the agent's."""
+        """Require a mechanism with the agent's ε and p, by default the mechanism of the agent's paper."""
         given = {name: getattr(self, name) for name in self.shared if getattr(self, name) is not None}
         there = settings.get("mechanism", True)
         if isinstance(there, str) and there and there not in self.wrappers and not self._fits(there):
@@ -96,7 +96,7 @@ class Calibrated(Team):
         return True
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` if the env's mechanism is missing, set differently, or not one that the radius fits."""
+        """Raise ``ValueError`` if the env's mechanism is missing, has other parameters, or does not fit the radius."""
         mechanism = env.mechanism
         if mechanism is None:
             raise ValueError(f"{self.name} needs an env with a privacy mechanism, such as DistDP-v0")

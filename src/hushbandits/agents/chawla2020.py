@@ -54,7 +54,7 @@ def _learn(n: Array, s: Array, phase: Array, arms: Array, rewards: Array) -> Non
 
 
 class GosInE(Team):
-    """GosInE, with phases that are synchronous or asynchronous (Chawla et al. 2020).
+    """GosInE with synchronous or asynchronous phases (Chawla et al. 2020).
 
     In round t an agent pulls ``argmax μ̂_k + √(α ln t/n_k)`` over its list, from all of its own samples; the first arm
     of the list wins ties.  Phase j ends at ``t = j³``.  Then U and L are swapped if U was pulled less than L in this
@@ -138,7 +138,7 @@ class GosInE(Team):
             self._schedule(np.ones((runs, agents), bool), self._drawn(range(runs))[..., 1])
 
     def _drawn(self, runs: Iterable[int]) -> Array:
-        """Return two uniforms per agent, ``(R, M, 2)``: for its choice of neighbour and its next phase's length."""
+        """Return two uniforms per agent, ``(R, M, 2)``, for the choice of a neighbour and the next phase's length."""
         u = np.zeros((*self._arm.shape, 2))
         for r in runs:
             u[r] = self._rngs[r].random(u.shape[1:])

@@ -44,7 +44,7 @@ class BatchedSE(SuccessiveElimination):
         self.batch_growth = real("batch_growth", batch_growth, 1)
 
     def noise(self) -> tuple[float, float]:
-        """Return ``(σ, h)``: noise on a sum is below ``σ√ln(2/p) + h ln(2/p)`` with probability 1 − p."""
+        """Return ``(σ, h)``: the noise on a sum is below ``σ√ln(2/p) + h ln(2/p)`` with probability 1 − p."""
         raise NotImplementedError(f"{type(self).__name__} must define noise()")
 
     def length(self, m: int, b: int) -> float:
@@ -56,14 +56,14 @@ class BatchedSE(SuccessiveElimination):
         return batch_radius(m, b, self._p, n, *self.noise())
 
     def _counted(self, m: int, b: int) -> tuple[int, int]:
-        """Return the planned users of phase b's blocks, and the number that the mechanism's noise is calibrated to."""
+        """Return the number of users in a block of phase b, and the number to which the noise is calibrated."""
         planned = self._block(m, b)
         return planned, guaranteed(self._min_participants, planned)
 
 
 @lru_cache(maxsize=4096)
 def _surplus_tail(n: int, sure: int, epsilon: float, p: float) -> float:
-    """Return the quantile that n users' noise exceeds with probability p, if `sure` users suffice for privacy."""
+    """Return the noise that n users exceed with probability p, if `sure` users suffice for privacy."""
     g = precision(n, epsilon)
     return tail_quantile(PolyaDifference(1 / sure, g / epsilon), n, p) / g
 

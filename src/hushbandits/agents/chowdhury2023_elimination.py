@@ -51,11 +51,11 @@ class SuccessiveElimination(Calibrated):
             confidence_level(confidence, 2)
 
     def length(self, m: int, b: int) -> float:
-        """Return the users per arm in phase b with m active arms."""
+        """Return the number of users per arm in phase b with m active arms."""
         raise NotImplementedError(f"{type(self).__name__} must define length(m, b)")
 
     def width(self, m: int, b: int, n: int) -> float:
-        """Return the half width of an arm's interval after n users, in phase b with m active arms."""
+        """Return the half width of an arm's confidence interval from n users, in phase b with m active arms."""
         raise NotImplementedError(f"{type(self).__name__} must define width(m, b, n)")
 
     def validate_env(self, env: World) -> None:
@@ -80,7 +80,7 @@ class SuccessiveElimination(Calibrated):
         return int(min(self.length(m, b), self._horizon)) if m > 1 else self._horizon
 
     def estimate(self, r: int, i: int, k: int, total: float, n: int) -> float:
-        """Return the mean of arm k of agent i in run r from a block of n users with sum `total` (this phase only)."""
+        """Return the mean of arm k of agent i in run r from this phase's block of n users with sum `total`."""
         return total / n
 
     def interval(self, r: int, i: int, m: int, b: int) -> float:
@@ -111,7 +111,7 @@ class SuccessiveElimination(Calibrated):
             self._n[r, i] = self._block(m, b + 1)
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """Return ``covered`` (R,): whether all means behind decisions were within their width of the true mean.
+        """Return ``covered`` (R,): whether every estimate that decided was within its width of the true mean.
 
         With ``require_calibrated=False`` also ``uncalibrated`` (R,): the width is not that of the mechanism's noise.
         """

@@ -68,7 +68,7 @@ def tolerance(clients: int, fraction: float, mapping: str, sigma_c: float) -> fl
 
 @jit
 def _medians(due: Array, table: Array, size: int, estimate: Array) -> None:
-    """Write the medians over groups of `size` clients, in index order, of group averages; the last takes the rest."""
+    """Write the medians of the averages over groups of `size` clients; the last group takes the remaining clients."""
     runs, agents, arms = estimate.shape
     groups = agents // size
     total, heard, found = np.empty(groups), np.empty(groups), np.empty(groups)
@@ -93,7 +93,7 @@ def _medians(due: Array, table: Array, size: int, estimate: Array) -> None:
 
 
 class FedMoMUCB(Federated):
-    """Fed-MoM-UCB: the median over groups of clients of their average, robust to lying clients (Demirel et al. 2022).
+    """Fed-MoM-UCB, which takes the median of the averages over groups of clients (Demirel et al. 2022).
 
     Let ``e = (a − λ)/a``, with groups of ``B = ⌊M/⌈Ma⌉⌋`` clients, the last of which takes the rest.  A phase that ends
     at s pulls of each remaining arm has ``E = 2(σ/√s + σ_c) √(ln 2 · (4e − 1)/((2e − 1)B))``; U_k is the median over
@@ -171,7 +171,7 @@ class FedMoMUCB(Federated):
         self.failure = failure if failure is None else real("failure", failure, 0, 1)
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require a complete graph, and the number of clients that `failure` needs, if it is given.
+        """Require a complete graph, and with `failure` the number of clients that it needs.
 
         Raises
         ------

@@ -59,7 +59,7 @@ def _learn_nothing(own, r, arms, rewards):
 
 @jit
 def _hear(own, r, heard, t):
-    """Add the latest released mean of every origin, weighted by its count, to own sums (alg. 1, lines 22–33)."""
+    """Add each sender's latest released mean, times its count, to the agent's own sums (alg. 1, lines 22–33)."""
     agents, n_arms, _ = heard.shape
     for m in range(agents):
         learner = r * agents + m
@@ -118,7 +118,7 @@ class PrivateUCB(NetworkTeam):
 
     @property
     def rules(self) -> Rules:  # type: ignore[override]
-        """Compiled rules; they use own rewards if the env returns them to the agents."""
+        """The compiled rules, which use own rewards if the env returns them to the agents."""
         return _EXACT if self.own_feedback == "true" else _NOISED
 
     def begin(self, env: World, rng: Streams) -> _Private:
@@ -219,12 +219,12 @@ class ByzantineUCB(NetworkTeam):
         self.mean = make_estimator(mean, self.epsilon)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        """Return no guarantees: its ε is a share of false reports, not a privacy parameter."""
+        """Return no guarantees, because the agent's ε is a share of false reports, not a privacy parameter."""
         return ()
 
     @property
     def rules(self) -> Rules:  # type: ignore[override]
-        """Compiled rules of its estimator."""
+        """The compiled rules of the agent's estimator."""
         return _byzantine(kind(self.mean).rules)
 
     def runs_at_once(self, env: World) -> int | None:
@@ -246,7 +246,7 @@ class ByzantineUCB(NetworkTeam):
         return _Robust(self._samples.state, np.zeros(shape), np.zeros(shape), *own, *room, self.sigma, self.epsilon)
 
     def ahead(self) -> int:
-        """Return the number of rounds that the sample buffers have room for."""
+        """Return the number of rounds for which the sample buffers have room."""
         self._samples.reserve(self._room)
         self._refresh()
         return self._ahead

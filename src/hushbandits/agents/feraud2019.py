@@ -16,7 +16,7 @@ from hushbandits.envs.exploration.voting import VotingTeam
 
 
 class ArmSelection(VotingTeam):
-    """Base of the players of this paper, each with one arm-selection routine at precision ε.
+    """Base of the algorithms of Féraud et al. 2019, in which each player runs an arm-selection routine at precision ε.
 
     Parameters
     ----------
@@ -46,12 +46,12 @@ class ArmSelection(VotingTeam):
         return f"{self.role}-{self.routine_name}"
 
     def selection(self, n_arms: int, failure: float, alone: bool = False) -> Routine:
-        """Return the routine for `n_arms` arms at confidence 1 − `failure`; `alone`: a reset concerns one player."""
+        """Return the routine for `n_arms` arms at confidence 1 − `failure`; if `alone`, players reset independently."""
         own = {} if self.phi is None else {"phi": self.phi, "alone": alone}
         return ROUTINES[self.routine_name](n_arms, failure, self.epsilon, **own)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        """Return no guarantees: its ε is the tolerated gap to the best arm, not a privacy parameter."""
+        """Return no guarantees, because ε is the tolerated gap to the best arm, not a privacy parameter."""
         return ()
 
 
@@ -95,7 +95,7 @@ class Decentralized(ArmSelection):
         self.eta = real("eta", eta, 0, 1)
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require a vote in which M votes suffice and finished players stay; SER4 also requires resets."""
+        """Require that M votes remove an arm and that finished players stay; SER4 also requires resets."""
         end = {"vote_rule": ">=", "inactive_agents": "keep", "termination": "players", "one_arm_per_step": True}
         if self.phi is not None:  # a vote with resets never ends before the horizon
             end |= {"termination": "horizon", "allow_vote_resets": True}

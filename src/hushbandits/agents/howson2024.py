@@ -98,7 +98,7 @@ def guess(rngs: Sequence[np.random.Generator], n_arms: int, informed: Array, arm
 
 
 def search_messages(adjacency: Array, distance: Array) -> int:
-    """Return the number of messages of the distributed search for the graph median and the paths to it (appendix A).
+    """Return the number of messages in the distributed search for the graph median (appendix A).
 
     All sources are searched at once, while the paper takes one after the other: 3M rounds instead of about 2M².  In
     M − 1 rounds of Bellman–Ford every agent informs all neighbours, and then each parent.  For M rounds an agent's
@@ -114,7 +114,7 @@ def search_messages(adjacency: Array, distance: Array) -> int:
 
 
 class QuACK(PolicyTeam):
-    """QuACK over any single-agent policy π (Howson et al. 2024, algorithm 1).
+    """QuACK around any single-agent policy π (Howson et al. 2024, algorithm 1).
 
     The leader v appends every reward that arrives to its arm's queue Q_a.  In round t it asks π for an arm a;
     while Q_a is not empty, π takes a reward from it and is asked again; then v plays a, and π takes its own
@@ -233,7 +233,7 @@ class QuACK(PolicyTeam):
         return found
 
     def act(self, obs: Observation) -> Array:
-        """Return π's arm for leaders, and for followers their last instruction, or a uniform arm before the first."""
+        """Return π's arm for leaders, and the last instruction, or else a uniform arm, for followers."""
         guess(self._rngs, self._n_arms, self._informed, self._arm)
         self._t = int(obs.t[0]) + 1
         return self._arm if self._looks else super().act(obs)
@@ -271,7 +271,7 @@ class QuACK(PolicyTeam):
         self.state = own._replace(queue=queue, head=np.zeros_like(own.head))
 
     def ahead(self) -> int:
-        """Return how many rounds may be compiled: 0 until all agents know their leader, or if π is user-defined."""
+        """Return how many rounds compiled code may play; 0 while an agent does not know its leader."""
         if not (self._informed.all() and self._ships):
             return 0
         return int(self.state.queue.shape[2] - self.state.size.max()) // self._slots if self._slots else LONGEST

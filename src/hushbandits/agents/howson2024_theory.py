@@ -23,5 +23,5 @@ def reach(distance: Array) -> int:
 
 
 def quack_regret(alone: Array, gaps: Array, way: int) -> Array:
-    """Return QuACK's group regret bound ``S_π(Mn) + 3 Σ_w d(v, w) Σ_a Δ_a`` (theorem 1); S is `alone`, Σ d `way`."""
+    """Return the bound ``S_π(Mn) + 3 Σ_w d(v, w) Σ_a Δ_a`` on QuACK's regret (theorem 1), with S `alone`, Σ d `way`."""
     return np.asarray(alone, float) + 3.0 * way * float(np.sum(gaps))

@@ -1,4 +1,4 @@
-"""Teams with a learner's observations and actions: `FromFunction` lifts a function of observations."""
+"""Teams with a learner's observations and actions, such as `FromFunction` of a function of observations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hushbandits.core.validation import Space, Stacked, fits
 
 
 class TaskTeam(Team):
-    """Base of teams that use an env's reinforcement-learning task: its observations and its actions.
+    """Base of teams that use the observations and actions of an env's reinforcement-learning task.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class TaskTeam(Team):
         raise NotImplementedError(f"{type(self).__name__} must define begin(rng)")
 
     def choose(self, task: RLTask, pull: bool, talk: bool) -> Stacked:
-        """Return all agents' actions in the next step of `task`, ``(R, M, …)``; `pull`, `communicate`: its phases."""
+        """Return all agents' actions in the next step of `task`, ``(R, M, …)``, which has the given phases."""
         raise NotImplementedError(f"{type(self).__name__} must define choose(task, pull, talk)")
 
     def validate_env(self, env: World) -> None:
@@ -64,7 +64,7 @@ class TaskTeam(Team):
         return task
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """Return the metric that tells the number of phases of a step."""
+        """Return the metric that contains the number of phases per step."""
         return {"two_phase": np.full(env.runs, self.two_phase)}
 
     def reset(self, env: World, rng: Streams) -> None:
@@ -107,7 +107,7 @@ def given_options(task: object) -> dict[str, object]:
 
 
 class FromFunction(TaskTeam):
-    """A team that one function of observations controls: one call decides for all agents of all runs.
+    """A team controlled by one function of observations, which decides for all agents of all runs at once.
 
     Observations and actions are those of a learner in the env (`hb.make`).
 
@@ -181,7 +181,7 @@ class FromFunction(TaskTeam):
             reset()
 
     def choose(self, task: RLTask, pull: bool, talk: bool) -> Stacked:
-        """Return the function's actions for agents whose action counts, and 0 for the others."""
+        """Return the function's actions for the agents that act, and 0 for the others."""
         seen, who = task.observe(pull, talk), task.obs.active_agents
         rows = np.arange(len(who))[:, None]
         more: dict[str, object] = {"active_agents": who.copy(), "rngs": self._rngs}

@@ -20,7 +20,7 @@ class Unlearning(ValueError):
 
 
 class PerAgent(Team):
-    """A team of one independent object per agent and run.
+    """A team with one independent object for each agent of each run.
 
     If an object's hook returns an invalid value, a ``ValueError`` names the object.
 
@@ -101,7 +101,7 @@ class PerAgent(Team):
         _learning(self._seats[0][0])
 
     def _acting(self, hook: str) -> list[tuple[int, int]]:
-        """Return run and row of all agents that act now and have the hook."""
+        """Return the runs and rows of all agents that act in this round and have the hook."""
         runs = [r for r in range(len(self._who)) if self._face.running[r]]
         return [(r, a) for r in runs for a, m in enumerate(self._who[r]) if hasattr(self._seats[r][m], hook)]
 
@@ -109,7 +109,7 @@ class PerAgent(Team):
         return f"agent {self._who[r, a]} of {self.name} in round {int(self._t[r]) + 1} of run {r}"
 
     def _asked(self, r: int, a: int, hook: str, stated: object, hint: str = "") -> object:
-        """Return an agent's answer; if its code raises, raise ``RuntimeError`` with the agent, round and run."""
+        """Return what a hook of an agent returns, or raise ``RuntimeError`` with the agent, round and run."""
         try:
             return getattr(self._seats[r][self._who[r, a]], hook)(stated)
         except Exception as error:
@@ -170,7 +170,7 @@ class PerAgent(Team):
 
 
 def _learning(agent: object) -> None:
-    """Raise `Unlearning` unless an agent, or its class, receives rewards or messages, or declares itself blind."""
+    """Raise `Unlearning` unless an agent receives rewards or messages, or declares ``blind = True``."""
     if not (hasattr(agent, "compose") or hasattr(agent, "receive") or getattr(agent, "blind", False) is True):
         cls = agent if isinstance(agent, type) else type(agent)
         raise Unlearning(

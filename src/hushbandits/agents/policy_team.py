@@ -1,4 +1,4 @@
-"""Base of network agents around a single-agent policy: the policy, its rules and its learners."""
+"""Base of network agents that use a single-agent policy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _compiled(around: Around, choose: Callable[..., int], update: Callable[..., 
 
 
 class PolicyTeam(NetworkTeam):
-    """Base of network agents around a policy: compiled for a built-in policy, plain Python otherwise.
+    """Base of network agents that use a policy, in compiled code if the policy is built in.
 
     A subclass defines `around` and `begin`; the state that `begin` returns contains the policy's, from `learners`.
 
@@ -47,7 +47,7 @@ class PolicyTeam(NetworkTeam):
 
     @property
     def rules(self) -> Rules:  # type: ignore[override]
-        """Rules around the policy's: compiled, or plain Python for a user-defined policy."""
+        """The agent's rules around those of the policy, compiled unless the policy is user-defined."""
         if self._ships:
             return _compiled(self.around, self.policy.choose, self.policy.update)
         return self.around(self.policy.choose, self.policy.update, lambda rule: rule)
@@ -57,6 +57,6 @@ class PolicyTeam(NetworkTeam):
         return Requirements(env=given_to(self.policy, settings))
 
     def learners(self, env: World, rng: Streams, each: int, plays: int) -> NamedTuple:
-        """Return the policy's state in `env`: `each` learners for every run of `rng`, with `plays` plays each."""
+        """Return the policy's state in `env`, with `each` learners per run and `plays` plays per learner."""
         cursors = rng.cursors(each, POLICY) if self.policy.random else None
         return started(self.policy, env, len(rng) * each, plays, cursors)

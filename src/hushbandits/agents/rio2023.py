@@ -40,7 +40,7 @@ class DPMASE(VotingTeam):
         self.beta = real("beta", beta, 0, 1)
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require that votes exceed ⌊ln δ/ln β⌋ (an env's own η would replace β) and finished agents leave."""
+        """Require that more than ⌊ln δ/ln β⌋ votes remove an arm and that finished agents leave."""
         vote = {"delta": self.delta, "beta": self.beta, "eta": None}
         return Requirements(env={**vote, "vote_rule": ">", "inactive_agents": "drop"})
 
@@ -92,7 +92,7 @@ class CorruptedElimination(VotingTeam):
         self.xi = real("xi", xi, 0, 1, closed="low")
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require that votes exceed ⌊ln δ/ln η_ξ⌋ and are lost at rate ξ, and finished agents leave."""
+        """Require vote loss at rate ξ, more than ⌊ln δ/ln η_ξ⌋ votes per arm, and that finished agents leave."""
         return Requirements(
             env={"delta": self.delta, "eta": self.eta, "xi": self.xi, "vote_rule": ">", "inactive_agents": "drop"}
         )

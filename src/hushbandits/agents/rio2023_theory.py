@@ -17,7 +17,7 @@ from hushbandits.envs.exploration.problems import vote_threshold
 
 
 def dp_local_samples(gaps: Sequence[float], epsilon: float, beta: float) -> int:
-    """Return T(β): activations after which DP successive elimination has the best arm w.p. at least 1 − β.
+    """Return T(β), the activations in which DP successive elimination finds the best arm w.p. at least 1 − β.
 
     ``Σ_e R(e)`` over epochs ``e = 1..⌈log₂(1/Δ₂)⌉``, each with the arms whose gap is below ``Δ_{e−1}``: R(e) makes
     h and c at most Δ_e/8 each, so epoch e drops every arm with ``Δ_k ≥ Δ_e`` (Sajed & Sheffet 2019, lemma 4.2).
@@ -31,7 +31,7 @@ def dp_local_samples(gaps: Sequence[float], epsilon: float, beta: float) -> int:
 
 
 def elimination_local_samples(gaps: Sequence[float], failure: float) -> int:
-    """Return T(η): activations after which successive elimination has the best arm w.p. at least 1 − η.
+    """Return T(η), the activations in which successive elimination finds the best arm w.p. at least 1 − η.
 
     The smallest t whose elimination gap ``2√(ln(Kt²/η)/t)`` is at most Δ₂/2: empirical means are then within a
     quarter of Δ₂ (Even-Dar et al. 2006, theorem 8).
@@ -49,7 +49,7 @@ def first_below(radius: Callable[[int], float], bound: float) -> int:
 
 
 def most_likely(weights: Sequence[float], m: int) -> float:
-    """Return p*, the probability of the m-th most likely agent (or of the least likely of fewer agents)."""
+    """Return p*, the activation probability of the m-th most likely agent, or of the least likely one."""
     return sorted(weights, reverse=True)[min(max(m, 1), len(weights)) - 1]
 
 
@@ -74,7 +74,7 @@ def mase_confidence(
 
 
 def corrupted_failure(delta: float, eta_xi: float, xi: float, alpha: int = 0) -> float:
-    """Return ``(1 − I_ξ(α + 1, M)) η_ξ^(M+α)`` with ``M = ⌊ln δ/ln η_ξ⌋`` (proposition 5.2 at one α).
+    """Return ``(1 − I_ξ(α + 1, M)) η_ξ^(M+α)`` with ``M = ⌊ln δ/ln η_ξ⌋`` (proposition 5.2 at a given α).
 
     The proposition takes the minimum over all α ∈ ℕ.  But the expression falls to 0 as α grows, which no failure
     probability does: the proof multiplies by the chance of M + α wrong eliminations, which a failure does not need.
@@ -86,7 +86,7 @@ def corrupted_failure(delta: float, eta_xi: float, xi: float, alpha: int = 0) ->
 
 
 def failure_by_count(n_agents: int, local_failure: float, votes_needed: int) -> float:
-    """Return ``P[Bin(N, p) ≥ votes needed]``: any M of N agents can outvote the best arm, not M fixed ones.
+    """Return ``P[Bin(N, p) ≥ votes needed]``: any M of the N agents can vote out the best arm.
 
     Independence of the agents proves this bound; it is above the papers' ``p^M``.
     """

@@ -1,4 +1,4 @@
-"""Shi & Shen 2021, "Federated Multi-Armed Bandits" (AAAI): Fed1-UCB, and the phases of federated rules.
+"""Shi & Shen 2021, "Federated Multi-Armed Bandits" (AAAI): Fed1-UCB, and the base of federated rules.
 
 Clients pull the remaining arms equally often and send a server their running means.  The server averages them and drops
 arms; all clients continue with the rest.  Here every client acts as the server: it receives all means and computes the
@@ -66,7 +66,7 @@ def _learn(books: Books, arms: Array, rewards: Array, due: Array) -> None:
 
 @jit
 def _table(due: Array, sender: Array, mean: Array, count: Array, own: Array, table: Array) -> None:
-    """Fill ``table[r, m, c, k]`` with the mean of client c's arm k that client m knows, for each m that is due."""
+    """Fill ``table[r, m, c, k]`` with client c's mean of arm k, as far as client m knows it, if m is due."""
     runs, agents, slots = sender.shape
     for r in range(runs):
         for m in range(agents):
@@ -107,7 +107,7 @@ def best_left(values: Array, books: Books) -> Array:
 
 @jit
 def _proceed(due: Array, kept: Array, over: Array, books: Books, each: Array) -> None:
-    """Begin the next phase of the clients that are due: `each` pulls of every arm that is kept."""
+    """Begin the next phase of the due clients, with `each` pulls of every remaining arm."""
     for r in range(due.shape[0]):
         for m in range(due.shape[1]):
             if not due[r, m]:
@@ -124,7 +124,7 @@ def _proceed(due: Array, kept: Array, over: Array, books: Books, each: Array) ->
 
 
 class Federated(Team):
-    """Base of federated rules: clients pull arms in phases, and a server drops arms by their means.
+    """Base of federated rules, in which clients pull arms in phases and a server eliminates arms.
 
     In phase p every client pulls each remaining arm equally often, arm after arm, and posts its running means.  Every
     client then applies the server's rule to all posts, in index order, so that all reach the same result.  After the
@@ -176,7 +176,7 @@ class Federated(Team):
         return max(1, (1 << 18) // (env.n_agents**2 * env.n_arms))
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` unless all clients hear each other at once; for random graphs `reset` raises it."""
+        """Raise ``ValueError`` unless posts reach all clients at once; for random graphs `reset` raises the error."""
         if hasattr(env, "slots") and (env.slots.depth > 1 or env.slots.degree.min() < env.n_agents - 1):
             raise ValueError(f"{self.name} needs graph='complete' without delay: its server receives all posts at once")
 

@@ -17,7 +17,7 @@ from hushbandits.core.messages import Observation
 
 @jit
 def _estimates(n: Array, mean: Array, counts: Array, means: Array, f: int, kappa: float, z: Array, g: Array) -> None:
-    """Write means and variance factors g from the last messages of S neighbours, ``(R, M, S, K)`` (lines 2–4)."""
+    """Write estimates and variance factors g from the last messages of S neighbours, ``(R, M, S, K)`` (lines 2–4)."""
     runs, agents, slots, arms = counts.shape
     near = np.empty(slots)
     for r in range(runs):
@@ -50,7 +50,7 @@ def _highest(z: Array, g: Array, n: Array, log_t: Array, arms: Array) -> None:
 
 
 class ResilientUCB(Team):
-    """Byzantine-resilient UCB on neighbours' means without the f largest and the f smallest (Zhu et al. 2023).
+    """Byzantine-resilient UCB, which trims the f largest and the f smallest of the neighbours' means (Zhu et al. 2023).
 
     Every arm is pulled once.  In round t = 1, 2, …, agent i uses the messages of its neighbours h about arm k up to
     round t − 1: ``A = {h : κ n_hk ≥ n_ik}``.  If ``|A| ≤ 2f``, then ``z = x̄_ik`` and g = 1.  Otherwise ``z = η(x̄_ik +

@@ -11,7 +11,7 @@ from hushbandits.policies.ucb import UCB1
 
 @jit
 def pool(own, r, heard, t):
-    """Add the arrivals to ``own.n`` and ``own.s``, row by row."""
+    """Add the received reports to ``own.n`` and ``own.s``, row by row."""
     first = r * heard.shape[0]
     for m in range(heard.shape[0]):
         for k in range(heard.shape[1]):
@@ -20,7 +20,7 @@ def pool(own, r, heard, t):
 
 
 class MultiUCB(NetworkTeam):
-    """UCB1 on an agent's own pulls and every report within γ hops.
+    """UCB1 on the agent's own pulls and all reports from agents within γ hops.
 
     Index ``s_k/N_k + √(2 ln t / N_k)`` with N_k, s_k over own and received pulls; an arm without one is
     played first, ties go to the lowest index.  Dubey & Pentland 2020 compare with it.

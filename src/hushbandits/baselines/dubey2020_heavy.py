@@ -21,7 +21,7 @@ PARTITIONS, LARGEST = ("largest", "greedy"), 64
 
 
 def partition(distance: Array, max_hops: int, how: str = "largest") -> tuple[Array, Array]:
-    """Return the leaders, ascending, and the index of each agent's leader, from hops (M, M) and γ, `max_hops`.
+    """Return the leaders in ascending order and the index of each agent's leader, from all distances and γ.
 
     The leaders are an independent set of 𝒢_γ to which nobody can be added; everyone else has one within γ hops, and
     follows the nearest, the lowest index on ties.
@@ -63,7 +63,7 @@ def _leaders(graph: str | nx.Graph, n_agents: int, how: str) -> dict[int, int]:
 
 
 def max_hops_of(graph: str | nx.Graph, n_agents: int, leaders: int, how: str = "largest") -> int:
-    """Return the γ whose number of leaders is nearest to `leaders`: fewer leaders on ties, then the largest γ.
+    """Return the γ whose number of leaders is nearest to `leaders`; ties take fewer leaders, then the largest γ.
 
     The larger γ, the more a leader hears.
 
@@ -186,7 +186,7 @@ class CMPUCB(NetworkTeam):
         return Requirements(env={"max_hops": max_hops_of(graph, agents, self.leaders, self.partition)})
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` if leaders cannot be heard or π cannot play; for random graphs `reset` raises it."""
+        """Raise ``ValueError`` if a leader's messages cannot arrive or π cannot play; `reset` checks random graphs."""
         if hasattr(env, "slots"):
             self._partitions(env)
         tried(self.policy, env, env.n_agents * env.horizon, heard=True)
@@ -196,7 +196,7 @@ class CMPUCB(NetworkTeam):
         found = [partition(d, int(reaches[g % len(reaches)]), self.partition) for g, d in enumerate(env.distance)]
         if env.routing == "tree" and any(leaders.tolist() != [env.root[g]] for g, (leaders, _) in enumerate(found)):
             raise ValueError(
-                "routing='tree': a tree serves its root alone, and CMP-UCB has other leaders; take 'flood'"
+                "routing='tree': a tree carries messages of its root only, but CMP-UCB has other leaders; use 'flood'"
             )
         return found
 

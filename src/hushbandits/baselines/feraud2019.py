@@ -1,4 +1,4 @@
-"""Baselines of Féraud et al. 2019: 0-Privacy shares every reward, 1-Privacy shares nothing (section 5.1)."""
+"""Baselines of Féraud et al. 2019: 0-Privacy, which shares every reward, and 1-Privacy, which shares nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _ask(team: ArmSelection, **env: object) -> Requirements:
 
 
 class ZeroPrivacy(ArmSelection):
-    """One player on all samples, at confidence 1 − δ; each goes to the other N − 1 (Féraud et al. 2019, § 5.1)."""
+    """One routine on the samples of all players, at confidence 1 − δ (Féraud et al. 2019, § 5.1)."""
 
     role = "0-Privacy"
     shared = True
@@ -30,7 +30,7 @@ class ZeroPrivacy(ArmSelection):
 
 
 class OnePrivacy(ArmSelection):
-    """Every player alone, at confidence 1 − δ/N, until each holds one arm; no messages (Féraud et al. 2019, § 5.1).
+    """One routine per player, at confidence 1 − δ/N, without messages (Féraud et al. 2019, § 5.1).
 
     A reset of SER4 concerns only the player that it happens to.
     """
@@ -38,7 +38,7 @@ class OnePrivacy(ArmSelection):
     role = "1-Privacy"
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require that votes stay with the players: they remove nothing and cost nothing."""
+        """Require that votes are not sent, so that they remove no arm and cost nothing."""
         return _ask(self, termination_by="everyone", termination="players" if self.phi is None else "horizon")
 
     def validate_env(self, env: World) -> None:

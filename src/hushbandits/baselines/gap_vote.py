@@ -1,4 +1,4 @@
-"""Votes against the worst arm once its gap is wide, a baseline of this package."""
+"""Gap-Vote, a baseline of this package that votes out arms with a large empirical gap."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _learn(state, r, n, p, arms, reward, uniforms, vote):
 
 
 class GapVote(VotingTeam):
-    """After each activation, votes out the worst open arm if its mean is ``c/√t`` below the best.
+    """Agents that vote out the worst remaining arm if its mean is ``c/√t`` below the best.
 
     An agent pulls every arm of 𝒦 that it has not voted out, so t, its activations, is the pulls of each of them.  It
     has no confidence level: nothing bounds how often it is wrong.  Source: own.  The defaults were tuned on

@@ -1,4 +1,4 @@
-"""Gossip: the base of agents that average their sums with their neighbours'."""
+"""Gossip, and the base of agents that average their sums with their neighbours' sums."""
 
 from __future__ import annotations
 

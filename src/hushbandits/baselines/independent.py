@@ -1,4 +1,4 @@
-"""Independent agents: each plays a single-agent policy and sends no messages."""
+"""Independent agents, each of which plays a single-agent policy without messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hushbandits.policies.start import tried
 
 
 def each_alone(choose: Callable[..., int], update: Callable[..., None], turned: Turned) -> Rules:
-    """Return the rules of agents that each play a policy, one row of its state each, without messages."""
+    """Return the rules of agents that each play a policy on one row of its state, without messages."""
 
     @turned
     def act(own, t, r, arms):
@@ -30,7 +30,7 @@ def each_alone(choose: Callable[..., int], update: Callable[..., None], turned: 
 
 
 class Alone(PolicyTeam):
-    """Each agent plays a policy by itself; it sends nothing and hears nothing.
+    """Independent agents, each of which plays a policy without messages.
 
     On a network of one agent it is the plain bandit.  The policies name their sources; independent play is a baseline
     of this package.
@@ -50,5 +50,5 @@ class Alone(PolicyTeam):
         return self.learners(env, rng, env.n_agents, env.horizon)
 
     def ahead(self) -> int:
-        """Return how many rounds may be compiled; 0 for a user-defined policy."""
+        """Return how many rounds compiled code may play; 0 for a user-defined policy."""
         return super().ahead() if self._ships else 0

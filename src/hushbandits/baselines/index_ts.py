@@ -12,7 +12,7 @@ from hushbandits.policies.thompson import GaussianTS
 
 
 class IndexTS(NetworkTeam):
-    """Gaussian Thompson sampling on own pulls and every report within γ hops.
+    """Gaussian Thompson sampling on the agent's own pulls and all reports from agents within γ hops.
 
     Each agent plays the arm of the largest draw from ``N((μ₀ + s_k)/(N_k + 1), σ²/(N_k + 1))``, with N_k, s_k over own
     and received pulls.  Source: own; the index is that of Agrawal & Goyal 2013 (`GaussianTS`), and it pools what

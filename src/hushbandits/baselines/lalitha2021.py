@@ -35,7 +35,7 @@ def _learn(own, r, arms, rewards):
 
 
 class DecTS(Gossip):
-    """Decentralised Thompson sampling: Beta posteriors whose parameters are averaged with the neighbours'.
+    """Decentralised Thompson sampling, which averages the parameters of Beta posteriors among neighbours.
 
     Priors Beta(1, 1); after a round's pulls ``α += ηr``, ``β += η(1 − r)`` on the pulled arm, then ``α ← Pα`` and
     ``β ← Pβ``.  For rewards in [0, 1]; an env that pays others is refused.  Source: Lalitha & Goldsmith 2021.

@@ -79,20 +79,20 @@ class Learned:
         before = None
         for weight, bias in self.layers:
             if weight.ndim != 2 or bias.shape != weight.shape[:1] or before not in (None, weight.shape[1]):
-                raise ValueError(f"its layers do not follow on each other: {weight.shape}, {bias.shape} after {before}")
+                raise ValueError(f"its layers do not fit together: {weight.shape}, {bias.shape} after {before}")
             if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
                 raise ValueError("its weights are not finite")
             before = weight.shape[0]
 
     @property
     def layers(self) -> list[tuple[Array, Array]]:
-        """Weights and biases from the first layer to the head."""
+        """The weights and biases from the first layer to the head."""
         names = [*(f"layer{i}" for i in range(len(self.weights) // 2 - 1)), "head"]
         return [(self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]) for name in names]
 
 
 def parts_of(task: RLTask) -> list[Seen]:
-    """Return the parts of an agent's observation in a task; equal parts let one policy play in both envs."""
+    """Return the parts of an agent's observation in a task, which an env must share with a policy."""
     low, high = task.observation_space.low, task.observation_space.high
 
     def bound(values: Array) -> float | None:
@@ -155,7 +155,9 @@ class Network:
         self.policy = policy
         self.deterministic = policy.deterministic if deterministic is None else deterministic
         if policy.by_choice and policy.deterministic and not self.deterministic:
-            raise ValueError("deterministic=False: this policy takes the best choice, and its lots are part of a score")
+            raise ValueError(
+                "deterministic=False: this policy takes the best choice, and its scores include its random draws"
+            )
         self._layers = [(np.ascontiguousarray(weight.T), bias) for weight, bias in policy.layers]
 
     def reset(self, rng: Streams) -> None:

@@ -13,14 +13,14 @@ from hushbandits.policies.policy import argmax
 
 
 def stage_length(agents: int, second: float, epsilon: float) -> int:
-    """``C = ⌈ln(2M/ε) / √(2 ln(1/|λ₂|))⌉``, at least 1: rounds until a mixed sum is within ε of the average."""
+    """Return ``C = ⌈ln(2M/ε) / √(2 ln(1/|λ₂|))⌉``, rounds until a mixed sum is within ε of the average."""
     if second <= 0.0:
         return 1
     return max(1, math.ceil(math.log(2 * agents / epsilon) / math.sqrt(-2 * math.log(second))))
 
 
 def chebyshev(second: float, steps: int) -> Array:
-    """Coefficients (a, b) of ``y_{r+1} = a P y_r − b y_{r−1}``, r = 0 … steps − 1, ``(steps, 2)``.
+    """Return the coefficients (a, b) of ``y_{r+1} = a P y_r − b y_{r−1}``, r = 0 … steps − 1, ``(steps, 2)``.
 
     After r steps y is ``T_r(P/|λ₂|) y₀ / T_r(1/|λ₂|)`` with T the Chebyshev polynomials: ``w_{r+1} = 2w_r/|λ₂| −
     w_{r−1}`` from w₀ = 1 and w₁ = 1/|λ₂|, ``a = 2w_r/(|λ₂| w_{r+1})``, ``b = w_{r−1}/w_{r+1}``; the first step is P.
@@ -118,7 +118,7 @@ def _heard(own, r, posted, t):
 
 
 class DDUCB(Gossip):
-    """DDUCB: stages of C rounds; each mixes the previous stage's sums by accelerated gossip, a step a round.
+    """DDUCB, in which stages of C rounds mix the sums of the previous stage by accelerated gossip.
 
     Index ``α_r/α_n + √(2ησ² ln s / (M α_n))`` on what is mixed already; ``C = ⌈ln(2M/ε)/√(2 ln(1/|λ₂|))⌉``; s counts
     the network's pulls in α.  One pull of each arm first, without messages; until the first stage ends α is the agent's
@@ -145,7 +145,7 @@ class DDUCB(Gossip):
         self.rechoose_on_stale = flag("rechoose_on_stale", rechoose_on_stale)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        """Return no guarantees: its ε is the precision of gossip, not a privacy parameter."""
+        """Return no guarantees, because ε is the precision of gossip, not a privacy parameter."""
         return ()
 
     @property

@@ -1,4 +1,4 @@
-"""Baselines of Rio et al. 2023: all samples are shared, or none."""
+"""Baselines of Rio et al. 2023, in which agents share all samples or none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hushbandits.envs.exploration.voting import VotingTeam
 
 
 class _Compared(VotingTeam):
-    """One successive elimination (Rio et al. 2023), without privacy.
+    """Base of both baselines, successive elimination without privacy (Rio et al. 2023).
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class _Compared(VotingTeam):
 
 
 class Central(_Compared):
-    """One successive elimination over all agents' samples, at confidence 1 − δ, without privacy.
+    """Non-private successive elimination on the samples of all agents, at confidence 1 − δ.
 
     Each round's samples go to the centre: one message a round.  Rio et al. 2023 compare with it.
     """
@@ -39,11 +39,11 @@ class Central(_Compared):
 
 
 class Independent(_Compared):
-    """Every agent alone, at confidence 1 − δ, until all have stopped; no messages.
+    """Successive elimination by each agent alone, at confidence 1 − δ, without messages.
 
     A run is correct when every agent is right.  Rio et al. 2023 compare with it.
     """
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require that votes stay with the agents: they remove nothing and cost nothing."""
+        """Require that votes are not sent, so that they remove no arm and cost nothing."""
         return Requirements(env={"termination_by": "everyone", "inactive_agents": "drop", "vote_cost": 0})

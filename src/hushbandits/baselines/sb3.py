@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Trained(TaskTeam):
-    """Plays a trained policy.
+    """A team that plays a trained policy.
 
     All agents play one policy.  It sees what the learner saw (the env's task over what the wrappers let through), and
     an env that shows something else, or has other actions, is refused; other numbers of agents are welcome where the
@@ -66,7 +66,7 @@ class Trained(TaskTeam):
         if path is not None and (path.is_file() or path.suffix == ".zip"):
             self.policy = of_zip(path, activation, flag("masked", masked))
         elif activation is not None or masked:
-            raise ValueError(f"activation={activation}, masked={masked} are asked of a zip alone, not of {source}")
+            raise ValueError(f"activation={activation}, masked={masked} are for a zip file only, not {source}")
         else:
             self.policy = read(source) if isinstance(source, str | Path) else of_model(source)
         if task is not None and self.policy.card:

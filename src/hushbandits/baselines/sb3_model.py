@@ -29,7 +29,7 @@ _LEARNS = re.compile(r"mlp_extractor\.value_net\.|value_net\.|q_net_target\.")
 
 
 def _refused(what: str) -> ValueError:
-    return ValueError(f"{what} is not played here; hand over hb.FromFunction of a function that asks the model")
+    return ValueError(f"{what} is not supported; use hb.FromFunction with a function that calls the model")
 
 
 def network(state: Mapping[str, Tensor]) -> dict[str, Array]:
@@ -49,7 +49,7 @@ def network(state: Mapping[str, Tensor]) -> dict[str, Array]:
 
 
 def weights_of(model: BaseAlgorithm) -> tuple[dict[str, Array], str]:
-    """Return a model's weights, and the name of its activation; ``ValueError``: it is not played here."""
+    """Return a model's weights and the name of its activation, or raise ``ValueError`` for unsupported models."""
     its = model.policy
     cls, eyes, activation = type(its), its.features_extractor_class.__name__, its.activation_fn.__name__
     if cls.__name__ not in _PLAYED or cls.__module__.partition(".")[0] not in _LIBRARIES:

@@ -33,7 +33,7 @@ class VBSDPAE(BatchedSE):
         self._horizon, self._mechanism = env.horizon, env.mechanism
         if self._mechanism.planned(self._block(env.n_arms, 1)).noise is None:
             raise ValueError(
-                f"{self.name} needs a mechanism whose users add noise; those of {self._mechanism.name} do not"
+                f"{self.name} needs a mechanism whose users add noise; users of {self._mechanism.name} add none"
             )
 
     def reset(self, env: World, rng: Streams) -> None:
