@@ -65,7 +65,7 @@ def standing(tasks: Sequence[Task], costs: Mapping[str, Array]) -> Standing:
     return Standing(found, *aggregate(list(found.values())))
 
 
-def aggregate(strata: Sequence[Array], resamples: int = 2_000) -> tuple[float, tuple[float, float]]:
+def aggregate(strata: Sequence[Array]) -> tuple[float, tuple[float, float]]:
     """Return the interquartile mean over all runs, with its interval: the runs of each task are resampled separately.
 
     Examples
@@ -75,7 +75,7 @@ def aggregate(strata: Sequence[Array], resamples: int = 2_000) -> tuple[float, t
     (0.5, True)
     """
     middle = float(_iqm(*strata))
-    return middle, hb.stats.bootstrap(_iqm, *strata, level=LEVEL, resamples=resamples)
+    return middle, hb.stats.bootstrap(_iqm, *strata, level=LEVEL, resamples=2_000)
 
 
 def _iqm(*strata: Array) -> Array:

@@ -269,9 +269,8 @@ def _stacked(rows: list[dict[str, Array]]) -> dict[str, Array]:
 def _planted(env: Env, how: str, **settings: object) -> Feedback:
     """Build the env with wrappers that record users' rewards, the messages to a secure function, and its output."""
     wrappers, kind = env.wrappers, type(env)
-    build: Callable[..., Feedback] = Feedback
-    if issubclass(kind, Feedback) and kind._report is not Feedback._report:
-        build = kind
+    own = issubclass(kind, Feedback) and kind._report is not Feedback._report
+    build = cast(Callable[..., Feedback], kind if own else Feedback)
     last = next((i for i, w in enumerate(wrappers) if isinstance(w, SecureFunction)), len(wrappers))
     lost = {how: [Loss(_LOST, name="audit: loss")]}
     stack = [Tap(name="audit: earned"), *lost.get("before", []), *wrappers[:last], *lost.get("behind", [])]

@@ -98,7 +98,7 @@ def evaluate(
     with Bar(runs, shown=chosen.progress) as bar:
         for batch, reply in answers(tasks, chosen, bar):
             if isinstance(reply, Failed):
-                raise reply.again()
+                raise reply.raised or RuntimeError(f"a worker failed:\n{reply.error}")
             played[batch.runs[0]] = reply
             bar.advance(len(batch.runs))
     whole = Experiment(name="results", title=about, env=Component(names[0]), agents=[Component(names[1])], runs=runs)

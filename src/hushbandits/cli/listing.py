@@ -79,8 +79,8 @@ def _declared(what: str) -> tuple[Experiment, ...]:
     return find(what) if any(shipped) or what.partition("-")[0] in plugged() else ()
 
 
-def _say(text: str, indent: str = "  ") -> None:
-    print(textwrap.fill(text, 100, initial_indent=indent, subsequent_indent=f"{indent}    ", break_on_hyphens=False))
+def _say(text: str) -> None:
+    print(textwrap.fill(text, 100, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False))
 
 
 def _explain(name: str, table: Registry) -> None:

@@ -108,11 +108,8 @@ def _show(stated: Params) -> None:
     """Print the held-out returns beside those of uniform play."""
     training = stated["training"]
     names = list(training["curve"][-1]["metrics"])
-    rows = []
-    for name, point in [
-        *((f"{p['steps']:,} steps", p) for p in training["curve"]),
-        ("uniform play", training["random"]),
-    ]:
+    rows, points = [], [(f"{point['steps']:,} steps", point) for point in training["curve"]]
+    for name, point in [*points, ("uniform play", training["random"])]:
         values = (point["metrics"].get(metric) for metric in names)
         reached = f"{point['return']:.4g} ± {1.96 * (point['se'] or 0.0):.2g}"
         rows.append([name, reached, *("" if value is None else f"{value:.4g}" for value in values)])

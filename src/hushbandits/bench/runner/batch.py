@@ -35,10 +35,7 @@ def prepare(
     wrappers: Sequence[AnyWrapper],
 ) -> tuple[Env, Team]:
     """Build env and team and connect them; any invalid input raises here."""
-    if isinstance(agent, Team):
-        team = agent
-    else:
-        team = make_team(agent, **params)
+    team = agent if isinstance(agent, Team) else make_team(agent, **params)
     built = assemble(env, team, runs=runs, env=env_params, wrappers=wrappers)
     check_compatible(built, team)
     return built, team
@@ -183,10 +180,6 @@ class Failed:
 
     error: str
     raised: BaseException | None = field(default=None, compare=False, repr=False)
-
-    def again(self) -> BaseException:
-        """Return the exception, or a ``RuntimeError`` if it was raised in another process."""
-        return self.raised or RuntimeError(f"a worker failed:\n{self.error}")
 
 
 Reply = Played | Failed
