@@ -125,10 +125,6 @@ def test_experiments_that_share_a_cell_share_its_runs(tmp_path):
 # -- damaged and foreign files --------------------------------------------------------------------------------------
 
 
-def _foreign(path):
-    pd.DataFrame({"x": [1.0]}).to_parquet(path)
-
-
 def _other_seed(path):
     """Write a valid file of the same cell whose runs have another seed."""
     cell = FEW.cells()[0]
@@ -141,7 +137,7 @@ DAMAGES = {
     "a bit": lambda path: path.write_bytes(bytes([*path.read_bytes()[:-9], path.read_bytes()[-9] ^ 4])),
     "truncated": lambda path: path.write_bytes(path.read_bytes()[:-100]),
     "empty": lambda path: path.write_bytes(b""),
-    "foreign": _foreign,
+    "foreign": lambda path: pd.DataFrame({"x": [1.0]}).to_parquet(path),
     "another seed": _other_seed,
 }
 
@@ -155,7 +151,9 @@ def test_a_file_that_is_not_what_was_written_is_named_and_the_rest_is_read(tmp_p
     found = numbers(out)
     assert found.items() < sound.items()
     assert len(found) == len(sound) * 3 / 4
-    (problem,) = _problems(out)
+    store = Store(out)
+    store.numbers(FEW.cells()[0])
+    (problem,) = store.problems
     assert str(bad) in problem
     assert main(["check", str(out)]) == 1
     said = "".join(capsys.readouterr())
@@ -163,12 +161,6 @@ def test_a_file_that_is_not_what_was_written_is_named_and_the_rest_is_read(tmp_p
     bad.unlink()
     assert played(FEW, out) == whole[1]
     assert main(["check", str(out)]) == 0
-
-
-def _problems(folder):
-    store = Store(folder)
-    store.numbers(store.experiments[0].cells()[0])
-    return store.problems
 
 
 def test_the_same_command_goes_on_beside_a_damaged_file(tmp_path, whole):
