@@ -31,12 +31,12 @@ def _at(entry: str, *wrappers: str, **defaults: object) -> Spec:
 
 
 def _in(module: str, *names: str) -> dict[str, Spec]:
-    """Classes of one module, whose names are those that they have here without hyphens: ``DPSE`` is DP-SE."""
+    """Return the entries of one module's classes, which are named without hyphens: ``DPSE`` is DP-SE."""
     return {name: _at(f"{module}:{name.replace('-', '')}") for name in names}
 
 
 def _sum(*wrappers: str, **defaults: object) -> Spec:
-    """Feedback behind distributed Laplace noise, for learners."""
+    """Return the entry of a feedback env with distributed Laplace noise, for learners."""
     return _at(_FEEDBACK, "DiscreteLaplace", *wrappers, "SecAgg", rewards="bernoulli", **_DRAWN, **defaults)
 
 

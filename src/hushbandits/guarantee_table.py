@@ -1,4 +1,4 @@
-"""The privacy report: the guarantees of an env and a team in one table."""
+"""The privacy report, a table with the guarantees of an env and a team."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DELTA = 1e-6
 
 @dataclass(frozen=True)
 class Line:
-    """One guarantee: its observer and its scope.
+    """One row of the table: a guarantee with its observer and its scope.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Line:
     run_pure: float = math.inf
 
     def texts(self) -> tuple[str, ...]:
-        """Return it as texts, one for each of `HEADS`."""
+        """Return the row as texts, one for each of `HEADS`."""
         event = _spent(self.epsilon, self.delta) if math.isfinite(self.epsilon) else "no ε"
         bound = _spent(self.run_epsilon, self.run_delta) if math.isfinite(self.run_epsilon) else "no bound"
         if self.run_epsilon < self.run_pure < math.inf:
@@ -88,7 +88,7 @@ HEADS = (
 
 @dataclass(frozen=True)
 class PrivacyReport:
-    """The table: `lines` as data, and what holds of all of them.
+    """The table of guarantees, with its rows as data in `lines`.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class PrivacyReport:
         return len(self.lines)
 
     def bound(self) -> tuple[float, float] | None:
-        """Return ε of one reward and of a participant's whole run, all lines together (``inf``: no bound).
+        """Return ε of one reward and ε of a participant's whole run, composed over all rows (``inf``: no bound).
 
         Of several bounds by one mechanism the smallest holds; of several mechanisms each tells of a reward, and the
         largest is what is returned.  A promise about one message by itself bounds neither.  ``None``: nobody promises
@@ -141,7 +141,7 @@ class PrivacyReport:
         return max(one for one, _ in by.values()), max(run for _, run in by.values())
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per line, one column per field, a ``pandas.DataFrame``."""
+        """Return a ``pandas.DataFrame`` with one row per line and one column per field."""
         import pandas as pd
 
         return pd.DataFrame(list(self.lines))
@@ -169,7 +169,7 @@ def privacy_report(
     env: AnyEnv | Env | object, agent: AnyAgent | Team | None = None, *,
     agent_kwargs: Params | None = None, wrappers: Sequence[AnyWrapper] = (), delta: float = DELTA, **kwargs: object,
 ) -> PrivacyReport:  # fmt: skip
-    """Say who is protected from whom where an agent plays in an env, by how much, and under which assumptions.
+    """Return the privacy guarantees of an agent in an env, with their observers and assumptions.
 
     Parameters
     ----------
@@ -209,12 +209,12 @@ def privacy_report(
     ...
     """
     if isinstance(agent, Team) and agent_kwargs:
-        raise ValueError(f"agent_kwargs={shown(agent_kwargs)} cannot change {agent.name}, which is built already")
+        raise ValueError(f"agent_kwargs={shown(agent_kwargs)} cannot change {agent.name}, which is an instance")
     team = agent if agent is None or isinstance(agent, Team) else make_team(agent, **(agent_kwargs or {}))
     built = cast("AnyEnv | Env", getattr(getattr(env, "unwrapped", env), "core", env))
     if isinstance(built, Env):
         if kwargs or wrappers:
-            raise ValueError(f"{shown(kwargs or wrappers)} cannot change an env that is built already; give its id")
+            raise ValueError(f"{shown(kwargs or wrappers)} cannot change an env instance; give an env id instead")
     else:
         if delta != DELTA and takes(built, "delta"):
             kwargs["delta"] = delta
@@ -262,7 +262,7 @@ def _nobody(env: Env) -> Line:
 
 
 def _lines(by: str, guarantees: Sequence[Guarantee], delta: float) -> list[Line]:
-    """Return the table lines of one mechanism's guarantees, at the δ given."""
+    """Return the table rows of one mechanism's guarantees at the given δ."""
     lines = []
     for g in guarantees:
         epsilon, its = g.epsilon, g.delta
@@ -282,7 +282,7 @@ def _lines(by: str, guarantees: Sequence[Guarantee], delta: float) -> list[Line]
 
 
 def _composed(g: Guarantee, times: int, delta: float) -> float:
-    """ε at δ of so many uses, by the law of the noise; ``inf``: it is not known, or the claim is not this package's."""
+    """Return ε at δ of repeated uses, by the law of the noise; ``inf``: unknown, or a third-party claim."""
     # A user-defined class may claim another ε than the law that it took over.
     if g.exact is None or math.isinf(g.epsilon) or delta < RESOLVED or g.claimed_by:
         return math.inf
@@ -290,7 +290,7 @@ def _composed(g: Guarantee, times: int, delta: float) -> float:
 
 
 def _counts(g: Guarantee, beside: Sequence[Guarantee]) -> str:
-    """Say whether a guarantee counts among those of the same mechanism."""
+    """Return whether a guarantee counts among those of the same mechanism, in words."""
     if math.isinf(g.epsilon):
         if not g.invalid_reason:
             return "no ε is claimed: it hides or drops messages; a line with an ε says what the rest tells"
@@ -304,7 +304,7 @@ def _counts(g: Guarantee, beside: Sequence[Guarantee]) -> str:
 
 
 def _over_run(g: Guarantee, delta: float) -> tuple[float, float, float, str]:
-    """ε and δ of all rewards of a participant over the run, ε with δ = 0, and who that is; ``inf``: none is known."""
+    """Return ε and δ of all rewards of a participant over the run, ε with δ = 0, and the participant."""
     if math.isinf(g.epsilon):
         return math.inf, 0.0, math.inf, ""
     if g.run is None:

@@ -33,7 +33,7 @@ _ID = re.compile(r"[\w:.-]+")
 
 
 def _announce(id: str) -> None:
-    """Register an env's id with PettingZoo (from 1.27 on) and as a vector env with Gymnasium; views are imported late.
+    """Register an env's id with PettingZoo (from 1.27 on) and as a vector env with Gymnasium.
 
     ``ValueError``, and nothing is registered, where one of them has such an id or takes none.
     """
@@ -178,7 +178,7 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
 
 
 def _agent(agent: AnyAgent) -> Spec:
-    """Return the entry of an agent: of its name, class or function, or of a trained model."""
+    """Return the entry of an agent, given its name, class or function, or a trained model."""
     if hasattr(agent, "predict") and not isinstance(agent, type):
         return Spec(_TRAINED, {"source": agent})
     if isinstance(agent, str) and agent.startswith("sb3:"):
@@ -207,20 +207,20 @@ def make_wrapper(wrapper: str | type[Wrapper], /, **kwargs: object) -> Wrapper:
 
 
 def known_wrappers(wrappers: Sequence[AnyWrapper]) -> tuple[Wrapper, ...]:
-    """Return wrappers as instances; names and classes are built with their defaults."""
+    """Return wrappers as instances, and build names and classes with their defaults."""
     if not isinstance(wrappers, (list, tuple)):
         raise ValueError(f"wrappers={shown(wrappers)} must be a list of wrappers, such as [Huber(0.05)] or ['Loss']")
     return tuple(w if isinstance(w, Wrapper) else make_wrapper(w) for w in wrappers)
 
 
 def _brought(spec: Spec) -> _Brought:
-    """Return the wrappers that an env's id brings, each with its parameters."""
+    """Return the wrappers that belong to an env's id, each with its parameters."""
     found = {name: WRAPPERS.find(name) for name in spec.wrappers}
     return {name: (its, [*parameters(its)]) for name, its in found.items()}
 
 
 def _taken(brought: _Brought) -> list[str]:
-    """Return the parameters of the wrappers that an env's id brings."""
+    """Return the parameters of the wrappers that belong to an env's id."""
     return [p for _, names in brought.values() for p in names]
 
 
@@ -254,13 +254,13 @@ def make_batched(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper]
 
 
 def _known_settings(entry: Callable[..., object], given: Mapping[str, object], brought: Iterable[str]) -> Params:
-    """Return the parameters in `given` that a team may know before it is built; `brought` names those of wrappers."""
+    """Return the parameters in `given` that a team may know before it is built."""
     known = {*SHOWN, *getattr(entry, "agent_visible", ()), *getattr(entry, "agent_visible_params", ()), *brought}
     return {name: value for name, value in given.items() if name in known}
 
 
 def takes(id: AnyEnv, name: str) -> bool:
-    """Return whether an env has a parameter that its id leaves open."""
+    """Return whether an env has a parameter that its id does not fix."""
     spec = ENVS.find(id)
     return name in _env_parameters(spec) and name not in spec.defaults
 
@@ -320,7 +320,7 @@ def assemble(
 
 
 def _mechanism(brought: _Brought, wrappers: Sequence[Wrapper]) -> str:
-    """Return the name of the noise of the env's mechanism; empty if it has no mechanism, and an agent may bring one."""
+    """Return the name of the noise of the env's mechanism, or ``""`` without a mechanism."""
     for name, (its, _) in brought.items():
         entry = its.load()
         return str(getattr(entry, "noise_as", "") or (entry.__name__ if isinstance(entry, type) else name))

@@ -79,7 +79,7 @@ class Learned:
         before = None
         for weight, bias in self.layers:
             if weight.ndim != 2 or bias.shape != weight.shape[:1] or before not in (None, weight.shape[1]):
-                raise ValueError(f"its layers do not fit together: {weight.shape}, {bias.shape} after {before}")
+                raise ValueError(f"its layers do not fit: {weight.shape}, {bias.shape} after {before}")
             if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
                 raise ValueError("its weights are not finite")
             before = weight.shape[0]
@@ -155,9 +155,7 @@ class Network:
         self.policy = policy
         self.deterministic = policy.deterministic if deterministic is None else deterministic
         if policy.by_choice and policy.deterministic and not self.deterministic:
-            raise ValueError(
-                "deterministic=False: this policy takes the best choice, and its scores include its random draws"
-            )
+            raise ValueError("deterministic=False: this policy takes the best choice and draws only its scores")
         self._layers = [(np.ascontiguousarray(weight.T), bias) for weight, bias in policy.layers]
 
     def reset(self, rng: Streams) -> None:

@@ -1,1 +1,1 @@
-"""Routines by which one agent votes in exploration: elimination, racing and best-arm identification."""
+"""Best-arm identification routines of one voting agent, such as elimination, racing and LUCB."""

@@ -1,4 +1,4 @@
-"""Best-arm identification at fixed confidence, for one player: the table of routines, and how to run one alone."""
+"""The table of fixed-confidence best-arm identification routines, and a function that runs one routine."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def identify(
     pulls = 0
     while state[0].sum() > 1:
         if limit is not None and pulls >= limit:
-            raise RuntimeError(f"{limit} pulls did not suffice: {state[0].sum()} arms are left")
+            raise RuntimeError(f"limit={limit} pulls did not suffice: {state[0].sum()} arms remain")
         arms: Array = np.zeros(n_arms, bool)
         routine.plan(state, 0, 0, p, active, arms, rng.random(routine.draws))
         for k in np.flatnonzero(arms):

@@ -12,7 +12,7 @@ from hushbandits.core import Array, jit
 
 
 def confidence_under_loss(eta: float, xi: float, n_arms: int) -> float:
-    """Return ``η_ξ = 1 − (1 − η)/(1 − ξ)^(K−1)``, the local failure probability for level η under vote loss ξ.
+    """Return ``η_ξ = 1 − (1 − η)/(1 − ξ)^(K−1)``, an agent's failure probability for level η under vote loss ξ.
 
     Source: Rio et al. 2023, proposition 5.1.
 
@@ -30,7 +30,7 @@ def confidence_under_loss(eta: float, xi: float, n_arms: int) -> float:
 
 @jit
 def elimination_gap(n_arms: int, t: int, failure: float) -> float:
-    """Return ``2√(ln(K t²/p)/t)``: an arm this far below the best after t pulls of each is dropped.
+    """Return ``2√(ln(K t²/p)/t)``: an arm with this gap to the best after t pulls of each arm is eliminated.
 
     Source: Even-Dar et al. 2006, algorithm 3; Rio et al. 2023, algorithm 3.
     """
@@ -38,7 +38,7 @@ def elimination_gap(n_arms: int, t: int, failure: float) -> float:
 
 
 class Epochs(NamedTuple):
-    """The samples of an agent that pulls all of its arms at once."""
+    """The samples of agents that pull all of their remaining arms in one round."""
 
     local: Array  # (R, N, K) 𝒦_n
     sums: Array  # (R, N, K) rewards of each remaining arm, of this epoch if there are any
@@ -60,7 +60,7 @@ def epochs(runs: int, n: int, k: int, due: int = 0) -> Epochs:
 
 @jit
 def plan_all(state, r, n, p, active, arms, uniforms):
-    """Pull every remaining arm, or nothing if at most one is left; `sync` reads 𝒦."""
+    """Pull every remaining arm, or no arm if at most one remains."""
     local = state.local[r, n]
     size = local.sum()
     if size <= 1:
@@ -88,11 +88,11 @@ def _learn(state, r, n, p, arms, reward, uniforms, vote):
 
 @jit
 def drop_outsiders(state, r, n, p, active):
-    """Drop arms that have left 𝒦."""
+    """Eliminate the arms that are no longer in 𝒦."""
     local = state.local[r, n]
     local &= active
 
 
 def successive_elimination(failure: float) -> Routine:
-    """Return successive elimination: it votes out arms that are `elimination_gap` below the best."""
+    """Return successive elimination, which votes out arms that are `elimination_gap` below the best."""
     return Routine(epochs, (failure,), plan_all, _learn, drop_outsiders, several=True)

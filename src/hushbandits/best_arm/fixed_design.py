@@ -62,12 +62,12 @@ def _routine(halved: bool, first: int, eta: float, epsilon: float) -> Routine:
 
 
 def naive_elimination(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """Return naive elimination: it pulls every arm `naive_length` times, in turn, and keeps the best."""
+    """Return naive elimination, which pulls every arm `naive_length` times and keeps the best."""
     return _routine(False, naive_length(n_arms, eta, epsilon), eta, epsilon)
 
 
 def median_elimination(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """Return median elimination: epochs of `median_length` fresh pulls per arm drop the arms below the median.
+    """Return median elimination, which eliminates arms below the median after `median_length` new pulls per arm.
 
     Exactly half of them, rounded down, so that ⌈log₂ K⌉ epochs suffice; of equal arms the later ones.
     """

@@ -18,7 +18,7 @@ from hushbandits.policies.kl import kl_lower, kl_upper
 
 @jit
 def lucb_rate(n_arms: int, t: int, eta: float) -> float:
-    """``½ ln(5Kt⁴/(4η))``: in round t the radius of an arm pulled N times is ``√(rate/N)``.
+    """Return ``½ ln(5Kt⁴/(4η))``: in round t the radius of an arm pulled N times is ``√(rate/N)``.
 
     Source: Kalyanakrishnan et al. 2012, section 3.1, with ``k₁ = 5/4``.
     """
@@ -27,7 +27,7 @@ def lucb_rate(n_arms: int, t: int, eta: float) -> float:
 
 @jit
 def ugapec_rate(n_arms: int, total: int, eta: float) -> float:
-    """``½ ln(4K(t − 1)³/η)`` after ``t − 1`` pulls in all: the radius of an arm pulled N times is ``√(rate/N)``.
+    """Return ``½ ln(4K(t − 1)³/η)`` for t − 1 pulls: the radius of an arm pulled N times is ``√(rate/N)``.
 
     Source: Gabillon, Ghavamzadeh & Lazaric 2012, eq. 3 with ``c = 1/2`` and ``b = 1``.
     """
@@ -146,7 +146,7 @@ _state = partial(samples, mark=-1)
 
 
 def lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """In round t, play the best arm, then its challenger; stop when ``U(challenger) − L(best) < ε``.
+    """Return LUCB, which plays the best arm and its challenger until ``U(challenger) − L(best) < ε``.
 
     Source: Kalyanakrishnan, Tewari, Auer & Stone 2012, algorithm LUCB1 with m = 1.
     """
@@ -154,12 +154,12 @@ def lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
 
 
 def kl_lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """LUCB with KL bounds ``N·kl(μ̂, q) ≤ kl_level`` (Kaufmann & Kalyanakrishnan 2013, algorithm 2 with m = 1)."""
+    """Return LUCB with bounds ``N·kl(μ̂, q) ≤ kl_level`` (Kaufmann & Kalyanakrishnan 2013, algorithm 2 with m = 1)."""
     return Routine(_state, (eta, epsilon, 1.0), _plan_pair, _learn_pair, unit_interval=True)
 
 
 def ugapec(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """Play whichever of J and its challenger has the larger radius; stop when ``B_J < ε``.
+    """Return UGapEc, which plays J or its challenger, the one of larger radius, until ``B_J < ε``.
 
     Source: Gabillon et al. 2012, figures 1 and 2 with m = 1.
     """

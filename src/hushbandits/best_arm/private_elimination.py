@@ -1,4 +1,4 @@
-"""Successive elimination by epochs under differential privacy (Sajed & Sheffet 2019): an agent of DP-MASE."""
+"""Differentially private successive elimination in epochs (Sajed & Sheffet 2019), as in DP-MASE."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _sync(state, r, n, p, active):
 
 
 def private_elimination(n_arms: int, epsilon: float, beta: float, single: bool = False) -> Routine:
-    """Return private elimination: epochs of R(e) pulls per arm, noised means, votes against arms far below the best.
+    """Return private elimination, which votes by noised means after epochs of R(e) pulls per arm.
 
     `single`: one arm in an activation, R(e) times, then the next.  Source: Rio et al. 2023, algorithm 4; Sajed &
     Sheffet 2019.

@@ -107,12 +107,12 @@ def successive_elimination_by_passes(n_arms: int, eta: float, epsilon: float) ->
 
 
 def ser3(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """Return SER3: successive elimination that shuffles every pass (Allesiardo et al. 2017)."""
+    """Return SER3, successive elimination that shuffles the arms in every pass (Allesiardo et al. 2017)."""
     return Routine(samples, (eta, epsilon, 0.0, 0.0), _plan, _learn, draws=1)
 
 
 def ser4(n_arms: int, eta: float, epsilon: float, phi: float = 1e-4, alone: bool = False) -> Routine:
-    """Return SER4: SER3 with a reset with probability φ per pull (Allesiardo et al. 2017).
+    """Return SER4, which is SER3 with a reset with probability φ per pull (Allesiardo et al. 2017).
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def ser4(n_arms: int, eta: float, epsilon: float, phi: float = 1e-4, alone: bool
 
 
 def kl_racing(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """Return KL-Racing: after a pass it drops the worst arm if its KL upper bound is within ε of the best's lower.
+    """Return KL-Racing, which eliminates the worst arm if its upper bound is within ε of the best lower bound.
 
     Source: Kaufmann & Kalyanakrishnan 2013, algorithm 1 with m = 1, where the best can be accepted only once the
     worst can be given up, and the worst comes first.

@@ -1,4 +1,4 @@
-"""Interface of best-arm routines: three compiled scalar rules of one agent on its own samples."""
+"""Interface of best-arm routines, with three compiled scalar rules on one agent's samples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _nothing_to_take_in(state, r, n, p, active):
 
 
 class Routine(NamedTuple):
-    """The rules of one agent: compiled scalar functions on a named tuple of state arrays.
+    """The rules of one agent, as compiled scalar functions on a named tuple of state arrays.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def samples(runs: int, n: int, k: int, mark: int = 0) -> Samples:
 
 @jit
 def read(local, active):
-    """𝒦_n ← 𝒦_n ∩ 𝒦, or 𝒦 itself if that is one arm (algorithm 2, lines 4–12); return |𝒦_n|."""
+    """Set 𝒦_n ← 𝒦_n ∩ 𝒦, or 𝒦 if 𝒦 is one arm (algorithm 2, lines 4–12); return |𝒦_n|."""
     alone = active.sum() == 1
     size = 0
     for k in range(local.size):
@@ -48,7 +48,7 @@ def read(local, active):
 
 @jit
 def fewest_pulls(local, pulls):
-    """Return the fewest pulls of a remaining arm, and the number of remaining arms with so few."""
+    """Return the smallest number of pulls of a remaining arm, and how many remaining arms have this number."""
     fewest, ties = -1, 0
     for k in range(local.size):
         if local[k]:
@@ -60,7 +60,7 @@ def fewest_pulls(local, pulls):
 
 @jit
 def pick(local, pulls, arms, rank):
-    """Choose the remaining arm of that rank, in index order, among those with the fewest pulls."""
+    """Return the remaining arm of a given rank, in index order, among the arms with the fewest pulls."""
     fewest, _ = fewest_pulls(local, pulls)
     for k in range(local.size):
         if local[k] and pulls[k] == fewest:
@@ -73,7 +73,7 @@ def pick(local, pulls, arms, rank):
 
 @jit
 def settle(local, pulls, active, arms):
-    """Read 𝒦; play what needs no bounds: the last arm, or one never pulled.  Return how many, −1: none yet."""
+    """Read 𝒦, and choose the last arm or an arm without pulls.  Return the number of chosen arms; −1: none yet."""
     size = read(local, active)
     if size == 0:
         return 0
@@ -84,7 +84,7 @@ def settle(local, pulls, active, arms):
 
 @jit
 def observe(local, sums, pulls, arms, reward):
-    """Take the reward in while two arms or more remain; return the arm that was pulled, −1: nothing to learn."""
+    """Add the reward if at least two arms remain; return the pulled arm, or −1 if the reward was not added."""
     pulled = -1
     if local.sum() > 1:
         for k in range(arms.size):
@@ -97,7 +97,7 @@ def observe(local, sums, pulls, arms, reward):
 
 @jit
 def best_mean(local, sums, pulls):
-    """Return the remaining arm with the largest empirical mean, the first one on ties; −1 if none remains."""
+    """Return the remaining arm with the largest empirical mean, or −1 if no arm remains; ties take the first arm."""
     best, top = -1, -math.inf
     for k in range(local.size):
         if local[k] and sums[k] / pulls[k] > top:

@@ -34,7 +34,7 @@ def radii(m: int, e: int, epsilon: float, beta: float, r: float) -> tuple[float,
 
 @jit
 def batch_radius(m: int, b: int, p: float, n: float, sigma: float, h: float) -> float:
-    """``β(b) = √(ln(4mb²/p)/(2n)) + σ√ln(2mb²/p)/n + h ln(2mb²/p)/n`` for m active arms, n users each.
+    """Return ``β(b) = √(ln(4mb²/p)/(2n)) + σ√ln(2mb²/p)/n + h ln(2mb²/p)/n`` for m active arms, n users each.
 
     σ and h bound the protocol's noise on a sum: ``|noise| ≤ σ√ln(2/p) + h ln(2/p)`` with probability 1 − p
     (Chowdhury & Zhou 2023, lemma 2).
@@ -45,7 +45,7 @@ def batch_radius(m: int, b: int, p: float, n: float, sigma: float, h: float) -> 
 
 @jit
 def eliminate(mean, active, width):
-    """Drop from `active` every arm whose ``mean + width`` falls below the best ``mean − width``; return how many stay.
+    """Drop from `active` each arm whose ``mean + width`` is below the best ``mean − width``; return the number left.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Robust estimators of a mean: pure functions of a sample, and structures that follow growing samples."""
+"""Robust estimators of a mean, for one sample or for samples that grow in every round."""

@@ -30,7 +30,7 @@ class Estimator:
 
     @property
     def parameters(self) -> tuple[float, float]:
-        """Return the two parameters of the compiled rule, 0 for a missing one."""
+        """Return the two parameters of the compiled rule; a missing one is 0."""
         first, second, *_ = (*(float(getattr(self, own.name)) for own in fields(self)), 0.0, 0.0)
         return first, second
 
@@ -44,14 +44,14 @@ class Estimator:
 
 @dataclass(frozen=True)
 class Mean(Estimator):
-    """The empirical mean ``Σ X_i / n``; its breakdown point is 1/n, as one sample can move it anywhere."""
+    """The empirical mean ``Σ X_i / n``, whose breakdown point is 1/n."""
 
     kind = 0
 
 
 @dataclass(frozen=True)
 class Trimming(Estimator):
-    """Base of estimators that drop or clip the extremes of one half of a sample."""
+    """Base of estimators that drop or clip the extreme values of one half of a sample."""
 
     epsilon: float = 0.0
 
@@ -139,7 +139,7 @@ class Catoni(Estimator):
 
 @dataclass(frozen=True)
 class TruncatedMean(Estimator):
-    """``(1/n) Σ_s X_s 1{|X_s| ≤ (u s / ln(1/δ))^(1/(1+e))}``, s counting samples in order.
+    """``(1/n) Σ_s X_s 1{|X_s| ≤ (u s / ln(1/δ))^(1/(1+e))}``, where s counts the samples in order.
 
     ``|μ̂ − μ| ≤ 4 u^(1/(1+e)) (ln(1/δ)/n)^(e/(1+e))``.  No sample drives it beyond all bounds, but a bad one below its
     threshold moves it by up to that threshold over n: it is made for heavy tails, not for contamination.  Source:
@@ -174,10 +174,10 @@ ESTIMATORS: dict[str, type[Estimator]] = {
 
 
 def make_estimator(mean: str | Estimator, epsilon: float = 0.0) -> Estimator:
-    """Return the estimator of that name, with its ϵ where it has one; or the estimator itself."""
+    """Return the estimator that has this name, or a given estimator unchanged."""
     if isinstance(mean, Estimator):
         return mean
     if mean not in ESTIMATORS:
-        raise ValueError(f"mean={mean!r} is no estimator{nearest(str(mean), ESTIMATORS)}")
+        raise ValueError(f"mean={mean!r} is not an estimator{nearest(str(mean), ESTIMATORS)}")
     kind = ESTIMATORS[mean]
     return kind(epsilon) if issubclass(kind, Trimming) else kind()

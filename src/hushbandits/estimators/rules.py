@@ -1,4 +1,4 @@
-"""The rules of the robust means, compiled: scalar functions of one sample.
+"""The compiled rules of the robust means, which are scalar functions of one sample.
 
 `hushbandits.estimators.robust` names them, with formula and source; `hushbandits.estimators.running` follows growing
 samples with the same rules.
@@ -23,13 +23,13 @@ def kept_points(n: int, log_inverse_delta: float, epsilon: float) -> int:
 
 @jit
 def clipped_points(n: int, log_inverse_delta: float, epsilon: float) -> int:
-    """Return ``⌈ε N⌉`` with ``ε = 8η + 12 ln(4/δ)/N``: the number of points clipped at either end."""
+    """Return ``⌈ε N⌉`` with ``ε = 8η + 12 ln(4/δ)/N``: the number of points clipped at each end."""
     return math.ceil(8.0 * epsilon * n + 12.0 * (log_inverse_delta + math.log(4.0)))
 
 
 @jit
 def add(high: float, low: float, x: float) -> tuple[float, float]:
-    """Add x to the double-double ``high + low`` (Knuth's two-sum): sums do not depend on their order."""
+    """Add x to the double-double ``high + low`` (Knuth's two-sum), so that sums do not depend on the order."""
     total = high + x
     part = total - high
     return total, low + ((high - (total - part)) + (x - part))
@@ -45,7 +45,7 @@ def _mean(x):
 
 @jit
 def shortest_window(y, n, q, gap):
-    """Return the ends of the shortest window of q order statistics, of n without the middle `gap`."""
+    """Return the ends of the shortest window of q among n order statistics without the middle `gap`."""
     best, length, off = 0, math.inf, 0
     for i in range(n - q + 1):
         reach = y[q - 1 + i - gap] - y[i]
@@ -134,7 +134,7 @@ def _truncated(x, log_inverse_delta, moment, excess):
 
 @jit
 def evaluate(kind, x, log_inverse_delta, a, b):
-    """Evaluate the estimator of that `kind`, with its parameters a and b, on one sample."""
+    """Evaluate the estimator of this `kind`, with parameters a and b, on one sample."""
     if kind == 0:
         return _mean(x)
     if kind == 1:

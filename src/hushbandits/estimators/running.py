@@ -1,4 +1,4 @@
-"""Robust means of samples that grow: one sample per run, agent and arm, estimated anew in every round.
+"""Robust means of growing samples, one per run, agent and arm, which are updated in every round.
 
 `follow` chooses the structure:
 
@@ -31,7 +31,7 @@ from hushbandits.estimators.tails import Ends, take, trim
 
 
 class Rules(NamedTuple):
-    """Compiled functions for one kind of samples; each gets `Samples.state` as its first argument."""
+    """Compiled functions for one kind of samples, with `Samples.state` as the first argument."""
 
     take: Callable[..., None]  # (r, m, arm, reward, count): an agent's next values, the first `count`
     estimate: Callable[..., None]  # (r, ln(1/δ), means, counts): write run r's, (R, M, K)
@@ -56,14 +56,14 @@ class Samples:
         """Make room for `most` more values of each arm, ``(R, M, K)``."""
 
     def add(self, arm: Array, reward: Array, arrived: Array) -> None:
-        """Add the arms and rewards ``(R, M, S)`` of slots that `arrived`, in order."""
+        """Add the arms and rewards ``(R, M, S)`` of the slots marked in `arrived`, in order."""
         counts = np.zeros(self.shape, np.int64)
         _count(arm, arrived, counts)
         self.reserve(counts)
         _loops(self.rules)[0](self.state, arm, reward, arrived)
 
     def estimates(self, log_inverse_delta: float, out: Array) -> None:
-        """Write the means at confidence δ to `out` ``(R, M, K)``; entries without a sample are left alone."""
+        """Write the means at confidence δ to `out` ``(R, M, K)``; entries without a sample stay unchanged."""
         _loops(self.rules)[1](self.state, log_inverse_delta, out, np.empty(self.shape))
 
 
@@ -115,7 +115,7 @@ def _mean(own, r, log_inverse_delta, out, n):
 
 
 class Sums(Samples):
-    """Plain means."""
+    """Samples stored as sums, for empirical means."""
 
     rules = Rules(_add, _mean)
 
@@ -154,7 +154,7 @@ def _evaluate(own, r, log_inverse_delta, out, n):
 
 
 class Log(Samples):
-    """All samples, in their order."""
+    """Samples stored in full, in the order of arrival."""
 
     rules = Rules(_append, _evaluate)
     state: _Logged
@@ -170,7 +170,7 @@ class Log(Samples):
 
 
 class Tails(Samples):
-    """Trimmed means (`TrimmedMean`, `LugosiMendelson`) from the tails of the samples.
+    """Samples stored as sums and tails, for trimmed means (`TrimmedMean`, `LugosiMendelson`).
 
     Parameters
     ----------
@@ -208,14 +208,14 @@ class Tails(Samples):
 
 
 def kind(estimator: Estimator) -> type[Samples]:
-    """Return the class of structure for that estimator."""
+    """Return the class of samples for an estimator."""
     if isinstance(estimator, Mean):
         return Sums
     return Tails if isinstance(estimator, Trimming) else Log
 
 
 def follow(estimator: Estimator, shape: tuple[int, int, int], most: int | Array, log_inverse_delta: float) -> Samples:
-    """Return the structure for that estimator; parameters as in `Tails`."""
+    """Return the samples for an estimator; the parameters are those of `Tails`."""
     made = kind(estimator)
     if made is Tails:
         return Tails(estimator, shape, most, log_inverse_delta)
@@ -223,7 +223,7 @@ def follow(estimator: Estimator, shape: tuple[int, int, int], most: int | Array,
 
 
 def values_kept(estimator: Estimator, most: int, log_inverse_delta: float) -> int:
-    """Return about how many values `follow` holds of an arm at the end; parameters as in `Tails`."""
+    """Return the approximate number of values that `follow` stores per arm at the end of a run."""
     if isinstance(estimator, Mean):
         return 2
     if isinstance(estimator, Trimming):
@@ -241,7 +241,7 @@ def _ends(estimator: Estimator, most: int, log_inverse_delta: float) -> int:
 
 
 class _Lists:
-    """Growing lists of floats in one array: list i is ``data[start[i] : start[i] + size[i]]``."""
+    """Growing lists of floats in one array, where list i is ``data[start[i] : start[i] + size[i]]``."""
 
     def __init__(self, lists: int):
         self.start, self.size, self._room = np.zeros((3, lists), np.int64)
@@ -249,7 +249,7 @@ class _Lists:
         self._used = 0
 
     def reserve(self, need: Array) -> None:
-        """Give every list room for `need` values; a list that moves doubles its room."""
+        """Reserve memory for `need` values in every list; a list without enough memory doubles it."""
         short = need > self._room
         if not short.any():
             return

@@ -56,7 +56,7 @@ _N, _ODD, _LOW, _HIGH, _SUM, _REST, _CHANGED = range(7)
 
 @jit
 def take(own, r, m, arm, reward, count):
-    """Add agent m's first `count` values to X and Y in turn: sum the X, and merge values in the tails."""
+    """Add agent m's first `count` values to the halves X and Y in turn, and update the sum of X and the tails."""
     head, new, fresh, keep = own.head[r, m], own.new, own.fresh, own.keep[r, m]
     for s in range(count):
         k, y = arm[s], reward[s]
@@ -197,7 +197,7 @@ def _beyond(x, low, high, clips):
 
 @jit
 def trim(own, r, log_inverse_delta, out, counts):
-    """Write run r's trimmed (or clipped) means, and its samples' sizes.
+    """Write the trimmed (or clipped) means of run r and the sizes of its samples.
 
     `memo` holds, per arm, n and the cut of the last estimate, what the X beyond its interval take from their sum and
     number, the middle of the interval, and the estimate.  The cut (how many points are left out) fixes 𝒵 as long as the

@@ -1,1 +1,1 @@
-"""Single-agent bandit rules, compiled scalars that agents and baselines share."""
+"""Single-agent bandit algorithms in compiled code, which agents and baselines share."""

@@ -1,4 +1,4 @@
-"""Best empirical sampled average: duels of arms on samples of equal size."""
+"""BESA, best empirical sampled average, which compares arms on samples of equal size."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _append(state, r, arm, reward):
 
 
 class BESA(Policy):
-    """BESA: a tournament of arms in random order; two arms compare means of equally large random samples.
+    """BESA: a tournament of arms in random order, which compares two arms on random samples of equal size.
 
     Samples are drawn without replacement; on a tie the arm played less goes on.  A choice reads all rewards, so a run
     takes time quadratic in its plays.

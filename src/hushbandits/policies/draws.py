@@ -1,4 +1,4 @@
-"""Random draws inside compiled rules, from one cursor per learner: a row of ten words (`core.random.philox`).
+"""Random draws inside compiled rules, from one cursor of `core.random.philox` per learner.
 
 A learner's draws thus depend neither on the batch nor on the draws of other learners.
 """
@@ -33,7 +33,7 @@ _NEVER = 40.0  # e⁻⁴⁰ is below what a uniform resolves
 
 @jit
 def _exponent(a, b, x):
-    """Return q with ``P(X > x) ≤ e^(−q)`` of X from Beta(a, b); variance proxy ``1/(4(a + b + 1))``.
+    """Return q with ``P(X > x) ≤ e^(−q)`` for X from Beta(a, b), by the variance proxy ``1/(4(a + b + 1))``.
 
     Source: Marchal & Arbel 2017.
     """
@@ -43,7 +43,7 @@ def _exponent(a, b, x):
 
 @jit
 def _beyond(cursors, r, a, b, x, chance):
-    """Draw from Beta(a, b) given that it exceeds x, with probability ``P(X > x) / chance``; otherwise return x.
+    """Draw X from Beta(a, b) given X > x with probability ``P(X > x) / chance``, or else return x.
 
     A Beta density with a, b ≥ 1 is log-concave: beyond x it lies below the exponential that touches it there.  The
     exponential's mass is at most a quarter of ``chance = e^(−q)`` wherever q ≥ 3.

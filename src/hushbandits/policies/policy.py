@@ -1,4 +1,4 @@
-"""Interface of single-agent bandit algorithms: one rule chooses an arm, and one updates the state.
+"""Interface of single-agent bandit algorithms, with a rule that chooses an arm and one that updates the state.
 
 A policy plays many learners at once, one row of its state each: runs, or agents that play by themselves.  Its clock
 counts its own updates.  The same rules serve an agent alone, a leader who feeds π from queues, and a plain loop:
@@ -29,7 +29,7 @@ from hushbandits.core.utils.jit import ours
 
 
 class Sums(NamedTuple):
-    """The state of index policies: plays and reward sums of each arm, per learner."""
+    """The state of index policies, with plays and reward sums per learner and arm."""
 
     n: Array  # (L, K)
     s: Array  # (L, K)
@@ -77,7 +77,7 @@ class Policy:
         return type(self).__name__
 
     def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> NamedTuple:
-        """Return a named tuple of arrays with a leading axis of learners, and of numbers.
+        """Return the initial state, a named tuple of numbers and of arrays with a leading axis of learners.
 
         Parameters
         ----------
@@ -92,13 +92,13 @@ class Policy:
 
     @property
     def ships(self) -> bool:
-        """Return whether both rules are compiled code of this package, which needs no checks."""
+        """Return whether both rules are compiled code of this package."""
         return all(ours(rule) for rule in (self.choose, self.update))
 
 
 @jit
 def argmax(x, r):
-    """Return ``argmax_k x[r, k]``, the lowest index on ties."""
+    """Return ``argmax_k x[r, k]``; ties take the lowest index."""
     best, top = 0, -math.inf
     for k in range(x.shape[1]):
         if x[r, k] > top:
@@ -108,19 +108,19 @@ def argmax(x, r):
 
 @jit
 def log_clock(state, r):
-    """Return ``ln t`` before play t."""
+    """Return ``ln t`` for play t."""
     return math.log(state.t[r] + 1.0)
 
 
 @jit
 def nothing_shared(state, r):
-    """Return 0, the level of an index that needs none."""
+    """Return 0, the exploration level of an index without one."""
     return 0.0
 
 
 @lru_cache
 def by_index(index: Callable[..., float], level: Callable[..., float] = log_clock) -> Rule:
-    """Return the rule that plays the arm of the largest index, the lowest one on ties.
+    """Return the rule that plays the arm of the largest index; ties take the lowest arm.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def by_index(index: Callable[..., float], level: Callable[..., float] = log_cloc
 
 @jit
 def add(state, r, arm, reward):
-    """Count a play and its reward: the update of most index policies."""
+    """Count a play and its reward, as most index policies do."""
     state.n[r, arm] += 1.0
     state.s[r, arm] += reward
     state.t[r] += 1

@@ -72,7 +72,7 @@ def make_policy(policy: AnyPolicy, /, **params: object) -> Policy:
     """
     if isinstance(policy, Policy):
         if params:
-            raise TypeError(f"policy {policy.name} is built already and takes no parameters: {shown(params)}")
+            raise TypeError(f"policy {policy.name} is an instance already and takes no parameters: {shown(params)}")
         return _whole(policy)
     what = policy if isinstance(policy, str) else getattr(policy, "__name__", shown(policy))
     return _whole(POLICIES.find(policy).build(Policy, f"policy {what}", params))

@@ -1,4 +1,4 @@
-"""Start of a policy in an env, with checks of rewards and of ε."""
+"""Functions that start a policy in an env and check the env's rewards and ε."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hushbandits.policies.policy import Policy
 
 
 def check_unit_rewards(who: str, env: World, heard: bool = False) -> None:
-    """Raise ``ValueError`` if an env returns rewards outside [0, 1] to a rule that needs them inside.
+    """Raise ``ValueError`` if an env returns rewards outside [0, 1] to a rule for rewards in [0, 1].
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def check_unit_rewards(who: str, env: World, heard: bool = False) -> None:
 def started(
     policy: Policy, env: World, learners: int, plays: int, cursors: Array | None = None, heard: bool = False
 ) -> NamedTuple:
-    """Return the initial state of a policy's learners in `env`; `heard`: they also learn from others' reports.
+    """Return the initial state of a policy's learners in `env`.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def started(
 
 
 def tried(policy: Policy, env: World, plays: int, heard: bool = False) -> None:
-    """Raise ``ValueError`` if a policy cannot start in `env`: it starts one learner and discards it."""
+    """Raise ``ValueError`` if one learner of a policy cannot start in `env`."""
     cursors = Streams(spawn_seeds(0, 1)).cursors() if policy.random else None
     started(policy, env, 1, plays, cursors, heard)
 

@@ -1,4 +1,4 @@
-"""Checkers for user-defined parts: they play short runs and report each broken rule in a sentence."""
+"""Checkers for user-defined parts, which play short runs and report each violated rule."""
 
 from hushbandits.testing.env import Actor, check_env
 from hushbandits.testing.parts import check_agent, check_policy, check_wrapper

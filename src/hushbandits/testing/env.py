@@ -1,4 +1,4 @@
-"""A checker for parallel envs: PettingZoo's checks, whole episodes, and a comparison with the batched env."""
+"""The checker `check_env` for parallel envs, which also runs the tests of PettingZoo."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check_env(
     steps: int = STEPS,
     **kwargs: object,
 ) -> None:
-    """Raise ``AssertionError``, with the step and the agent, unless a parallel env fulfils its contract.
+    """Raise ``AssertionError``, with the step and the agent, if a parallel env violates its contract.
 
     Episodes are played several times, each to its end or for `steps` steps.  The checks are:
 
@@ -113,7 +113,7 @@ def _builder(env: str | type[Env] | ParallelEnv | Built, kwargs: Params) -> Buil
         make = pkgutil.resolve_name("hushbandits.adapters.make:make")  # by name: a view may use the checker
         return partial(make, env, **{**short, **kwargs})
     if kwargs:
-        raise TypeError(f"parameters ({', '.join(kwargs)}) need an id or a class, not an env that is already built")
+        raise TypeError(f"parameters ({', '.join(kwargs)}) need an id or a class, not an env instance")
     if isinstance(env, ParallelEnv):
         return partial(copy.deepcopy, copy.deepcopy(env))
     if callable(env):
@@ -122,7 +122,7 @@ def _builder(env: str | type[Env] | ParallelEnv | Built, kwargs: Params) -> Buil
 
 
 def _episode(env: ParallelEnv, seed: int | None, steps: int, policy: Actor, pickled: int = 0) -> Seen:
-    """Play one episode, or its first steps, with checks of every step; return all that was observed.
+    """Play one episode, or its first steps, and check every step; return all observations.
 
     Action spaces are seeded alike for every seed.  Before each of the first `pickled` steps the env is pickled.
     """

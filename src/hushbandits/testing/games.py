@@ -1,4 +1,4 @@
-"""Shared code of the checkers: where a team or wrapper can play, traces of runs, and checks of every run."""
+"""Shared code of the checkers, such as envs to play in, traces of runs and checks of every run."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def written(team: Team) -> type:
 
 @contextmanager
 def calling(cls: type, hook: str, when: str = "") -> Iterator[None]:
-    """Turn an error of a hook into an ``AssertionError`` that names class, hook and time."""
+    """Turn an error of a hook into an ``AssertionError`` that names the class, the hook and the round."""
     try:
         yield
     except AssertionError:
@@ -224,7 +224,7 @@ def check_hooks(cls: type, base: type, hooks: Collection[str]) -> None:
 
 @contextmanager
 def remembering(cls: type) -> Iterator[None]:
-    """Raise ``AssertionError`` if class attributes change during a run: the next instance would begin with them."""
+    """Raise ``AssertionError`` if class attributes change during a run."""
     before = _data(cls)
     yield
     for name, value in _data(cls).items():
@@ -242,7 +242,7 @@ def _data(cls: type) -> dict[str, str]:
 
 
 def check_promises(cls: type, env: Env, who: GuaranteeSource) -> None:
-    """Raise ``AssertionError`` unless guarantees are complete; noise, or a separate ε, needs at least one."""
+    """Raise ``AssertionError`` unless guarantees are complete and cover each part that adds noise."""
     whose = f"{cls.__name__}.claimed_guarantees"
     with calling(cls, "claimed_guarantees"):
         who.guarantees(env)  # raises unless it is a tuple of guarantees
@@ -287,7 +287,7 @@ def check_games(
     named: bool,
     watch: Callable[[Env], None] = lambda core: None,
 ) -> None:
-    """Raise ``AssertionError`` unless a class passes all checks, wherever it was built.
+    """Raise ``AssertionError`` unless a class passes all checks in every env in which it was built.
 
     The checks cover determinism, batch invariance, reset and guarantees; a class that can be imported by name is
     pickled too.
@@ -325,7 +325,7 @@ def check_rows(build: Built, seeds: Seeds, whose: str = "a game", rounds: float 
 
 
 def _row(game: Trace, r: int) -> dict[str, object]:
-    """Return the part of a trace about one run, until it ends; padded slots are cut to the run's width."""
+    """Return the part of a trace about one run until the run ends, without padded slots."""
     row: dict[str, object] = {}
     for at, stated in game.items():
         if at == "metrics":
@@ -349,7 +349,7 @@ def check_pickle(build: Built) -> None:
 def grounds(
     make: Callable[[], Team], env_id: AnyEnv | None, env: Params | None, wrappers: Sequence[AnyWrapper]
 ) -> list[Built]:
-    """Return envs in which a team can play, as functions of the number of runs: one env of every setting.
+    """Return one env of every setting in which a team can play, as a function of the number of runs.
 
     Without an id the envs of the registry are tried, with a short horizon unless one is given.  ``ValueError``: the
     team can play in none of them; the message gives the last error.
@@ -371,7 +371,7 @@ def grounds(
 def built(
     make: Callable[[], Team], env_id: AnyEnv, env: Params, wrappers: Sequence[AnyWrapper], runs: int
 ) -> tuple[Env, Team]:
-    """Build a compatible env and team with `assemble`, for so many runs."""
+    """Build a compatible env and team with `assemble`, for a given number of runs."""
     team = make()
     with warnings.catch_warnings():  # votes cannot remove an arm in so short a run
         warnings.simplefilter("ignore")

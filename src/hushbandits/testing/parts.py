@@ -1,4 +1,4 @@
-"""Checkers for agents, wrappers and policies: their behaviour must match their declarations."""
+"""Checkers for agents, wrappers and policies, which compare behaviour with declarations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check_agent(
     wrappers: Sequence[AnyWrapper] = (),
     **kwargs: object,
 ) -> None:
-    """Raise ``AssertionError``, with class and hook, unless an agent fulfils the contract of all agents.
+    """Raise ``AssertionError``, with class and hook, if an agent violates the contract of agents.
 
     A few short episodes are played; the number of runs differs from the numbers of agents and arms.  The checks are:
 
@@ -108,7 +108,7 @@ def check_wrapper(
     before: Sequence[AnyWrapper] = (),
     **kwargs: object,
 ) -> None:
-    """Raise ``AssertionError``, with class and hook, unless a wrapper fulfils the contract of all wrappers.
+    """Raise ``AssertionError``, with class and hook, if a wrapper violates the contract of wrappers.
 
     The agent ``Random`` plays short episodes, in one env of every setting that accepts the wrapper.  The checks are:
 
@@ -187,7 +187,7 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
         gone, new = (bool((a["sent"] & ~b["sent"]).any()) for a, b in ((message, out), (out, message)))
         required(
             not (gone and wrapper.declares) or wrapper.max_drop_fraction > 0,
-            f"{name}.send drops messages without a declaration: set drop_prob, or list the verb 'drop'",
+            f"{name}.send drops messages without a declaration: set drop_prob, or list the operation 'drop'",
         )
         if wrapper.drop_prob is not None:
             stated = f"although drop_prob={wrapper.drop_prob}"
@@ -228,7 +228,7 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
 
 
 def _held(wrapper: Wrapper, check: Callable[..., None]) -> Callable[..., object]:
-    """Wrap the hook with the name of `check`: it raises for an exception, a changed argument or a failed check."""
+    """Wrap the hook named as `check`, so that exceptions, changed arguments and failed checks raise an error."""
     cls, hook, function = type(wrapper), check.__name__, getattr(wrapper, check.__name__)
 
     def call(given: object, *rest: object) -> object:
@@ -245,7 +245,7 @@ def _held(wrapper: Wrapper, check: Callable[..., None]) -> Callable[..., object]
 
 
 def check_policy(policy: AnyPolicy, *, n_arms: int = 4, seed: int = 0, **params: object) -> None:
-    """Raise ``AssertionError``, with class and method, unless a policy fulfils the contract of all policies.
+    """Raise ``AssertionError``, with class and method, if a policy violates the contract of policies.
 
     The checks are:
 
@@ -295,7 +295,7 @@ def check_policy(policy: AnyPolicy, *, n_arms: int = 4, seed: int = 0, **params:
 
 
 def _arms(policy: Policy, n_arms: int, rewards: Array, uniforms: Array | None) -> Array:
-    """Play, and return the arms, (plays, L)."""
+    """Play a policy and return its arms, (plays, L)."""
     cls, (learners, plays) = type(policy), rewards.shape
     with calling(cls, "state"):
         state = policy.state(learners, n_arms, plays, None if uniforms is None else uniforms.copy())

@@ -21,7 +21,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one test case for each ``--of`` and each kind of part (env, agent, wrapper, policy) that it names."""
+    """Make one test case for each ``--of`` and each kind of part with this name."""
     if "check" in metafunc.fixturenames:
         options = metafunc.config.option
         if not options.of:

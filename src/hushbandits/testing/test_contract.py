@@ -1,4 +1,4 @@
-"""Contract tests of an env, agent, policy or wrapper: a test for each ``--of``."""
+"""Contract tests of an env, agent, policy or wrapper, one for each ``--of``."""
 
 from __future__ import annotations
 
