@@ -78,8 +78,10 @@ def number(x: float | None) -> str:
 
     Examples
     --------
-    >>> number(1234567.8), number(0.012345), number(3), number(None)
-    ('1,234,568', '0.01235', '3', '')
+    >>> number(1234567.8), number(0.00012345), number(-1.5), number(3), number(0.0)
+    ('1,234,568', '0.0001234', '-1.5', '3', '0')
+    >>> number(math.nan), number(-math.inf), number(None)
+    ('–', '−∞', '')
     """
     if x is None:
         return ""
@@ -93,8 +95,8 @@ def interval(bounds: Interval | None) -> str:
 
     Examples
     --------
-    >>> interval((0.5, 2.0))
-    '[0.5, 2]'
+    >>> interval((0.5, 2.0)), interval((-math.inf, math.inf)), interval(None)
+    ('[0.5, 2]', '(too few runs)', '')
     """
     if bounds is None:
         return ""
