@@ -113,10 +113,10 @@ def env_page(id):
         ("Agents", f"{len(env.possible_agents)}, the first of them `{agent}`"),
         ("Action space", f"`{env.action_space(agent)}`"),
         ("Observation space", f"`{env.observation_space(agent)}`"),
-        ("Time is counted in", core.clock),
+        ("Time is counted in", core.time_unit),
         ("Wrappers inside", ", ".join(f"`{name}`" for name in spec.wrappers) or "none"),
     ]
-    measures = [(f"`{name}`", measure.label, measure.nature) for name, measure in core.measures.items()]
+    measures = [(f"`{name}`", measure.label, measure.nature) for name, measure in core.metrics_spec.items()]
     return "\n\n".join([
         f"# {id}", rst(said[""]), film(id), table(("", ""), facts),
         "## Parameters", settings(spec, spec.wrappers),

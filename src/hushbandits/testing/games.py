@@ -204,11 +204,11 @@ def check_hooks(cls: type, base: type, hooks: Collection[str]) -> None:
     Examples
     --------
     >>> class Deaf(Team):
-    ...     def heer(self, inbox): ...
-    >>> check_hooks(Deaf, Team, ("act", "speak", "hear"))
+    ...     def recieve(self, inbox): ...
+    >>> check_hooks(Deaf, Team, ("act", "compose", "receive"))
     Traceback (most recent call last):
         ...
-    AssertionError: Deaf.heer is never called; the hook is hear
+    AssertionError: Deaf.recieve is never called; the hook is receive
     """
     own = {name: value for c in cls.__mro__ if c not in base.__mro__ for name, value in vars(c).items()}
     for name, value in own.items():

@@ -38,7 +38,7 @@ def check_agent(
 
     A few short episodes are played; the number of runs differs from the numbers of agents and arms.  The checks are:
 
-    * names: no method is a misspelt hook (``heer``, ``speeks``), and no method replaces a data attribute of `Team`
+    * names: no method is a misspelt hook (``recieve``, ``compse``), and no method replaces a data attribute of `Team`
       (``required_inbox``);
     * the class of a single agent has `compose` or `receive`, since it cannot learn without, or has ``blind = True``;
     * actions and messages: shape, dtype and range, ``(R, A, …)``; swapped axes of runs and agents are detected, and so
