@@ -152,8 +152,7 @@ def shipped():
         return said(results.final(metric).astype(float))
 
     print(
-        "| agent | as it is | `deterministic=True` | `two_phase=True` | the rule | `Random` |\n"
-        "|---|---|---|---|---|---|"
+        "| agent | default | `deterministic=True` | `two_phase=True` | the rule | `Random` |\n|---|---|---|---|---|---|"
     )
     for agent, (id, metric, rule) in SHIPPED.items():
         own = [cell(id, metric, agent), cell(id, metric, agent, deterministic=True)]

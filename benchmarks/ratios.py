@@ -31,7 +31,7 @@ def short(x):
 def table(found):
     """Return the cells as a table for a page."""
     rows = [f"| {name} | {cell['ns']:,g} | {cell['times']:,g} |" for name, cell in found.items()]
-    return "\n".join(["| who plays | ns per pull | times by hand |", "|---|---|---|", *rows])
+    return "\n".join(["| agent | ns per pull | relative to by hand |", "|---|---|---|", *rows])
 
 
 def machine():
