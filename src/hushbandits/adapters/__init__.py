@@ -1,1 +1,1 @@
-"""Adapters of the array core to other libraries; only they use dicts of agents."""
+"""Adapters of the array core to other libraries, the only code with dicts by agent."""

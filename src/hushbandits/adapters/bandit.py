@@ -17,12 +17,12 @@ _SEVERAL = ("n_agents", "runs", "wrappers", "extra_fields")
 
 def _alone(kwargs: Params) -> Info:
     if several := [name for name in _SEVERAL if name in kwargs]:
-        raise ValueError(f"{several[0]}={shown(kwargs[several[0]])}: a Bandit has one agent, who talks to nobody")
+        raise ValueError(f"{several[0]}={shown(kwargs[several[0]])}: a Bandit has one agent, which sends no messages")
     return {**kwargs, "n_agents": 1}
 
 
 class BanditEnv(gymnasium.Env[Array, object]):
-    """One agent, K arms, T rounds: ``gymnasium.make("hushbandits/Bandit-v0")``.
+    """A Gymnasium env with one agent, K arms and T rounds: ``gymnasium.make("hushbandits/Bandit-v0")``.
 
     It is a network of one as `make` builds it, whose ``heard_`` parts stay empty.  The horizon truncates; the last
     info has the run's ``metrics``, all others an ``action_mask`` in the form that ``action_space.sample`` takes.
@@ -54,7 +54,7 @@ class BanditEnv(gymnasium.Env[Array, object]):
         self.action_space = self._view.action_space(_AGENT)
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Array, Info]:
-        """Start an episode; without a seed, continue the sequence of episodes of the last seed."""
+        """Start an episode, by default the next one in the sequence of the last seed."""
         observations, infos = self._view.reset(seed, options)
         super().reset(seed=None if seed is None else int(seed))
         return observations[_AGENT], infos[_AGENT]

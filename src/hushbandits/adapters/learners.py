@@ -1,4 +1,4 @@
-"""Code shared by all adapters: the env for learners, and the seeds of its episodes."""
+"""Code shared by all adapters, which builds learners' envs and seeds their episodes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TASKS = (
 def learners_core(
     id: AnyEnv, runs: int, wrappers: Sequence[AnyWrapper], extra_fields: Mapping[str, Field] | None, given: Params
 ) -> Env:
-    """Build the array core of a learner's env: it gets a horizon if `given` has none.
+    """Build the array core of a learner's env, with a default horizon if `given` has none.
 
     Arms are shuffled in every run, so that none is the best by its index.
 
@@ -77,7 +77,7 @@ def checked_mode(mode: str | None, modes: Collection[str]) -> str | None:
 
 
 def begun(already: bool, what: str) -> None:
-    """Raise ``RuntimeError`` if no episode has begun, as `what` needs one."""
+    """Raise ``RuntimeError`` if no episode has begun."""
     if not already:
         raise RuntimeError(f"{what} before the start of an episode: call reset() first")
 
@@ -88,7 +88,7 @@ def spelled(core: Env) -> str:
 
 
 class Episodes:
-    """The seeds of R runs of a core, episode by episode.
+    """The seeds of the episodes of R runs of a core.
 
     The first episode of row i under a seed s is run i of ``core.reset(s)``; its e-th one after it is run i + e·2³²,
     whatever the other rows do.
@@ -114,7 +114,7 @@ class Episodes:
         self._again = again
 
     def start(self, seed: int | None, core: Env) -> Seeds:
-        """Return the seeds of all runs' next episodes: the first ones under `seed`.
+        """Return the seeds of all runs' next episodes, or of the first episodes under `seed`.
 
         Without a seed they are the next of the stream that goes on; it begins with fresh entropy.
         """
@@ -138,7 +138,7 @@ class Episodes:
 
 
 class Rows:
-    """R runs of a task, each of which starts its next episode independently; the base of vector views.
+    """Base of vector views, with R runs of a task that start their episodes independently.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ class Rows:
 
 
 class Turn(NamedTuple):
-    """The result of a round: observations, rewards, and the runs that are over or terminated."""
+    """The result of a round, with observations, rewards, and the runs that are over or terminated."""
 
     observation: Array
     reward: Array

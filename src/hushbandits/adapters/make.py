@@ -101,7 +101,7 @@ def make(
 
 
 def make_aec(id: AnyEnv, **kwargs: Any) -> AECEnv:
-    """Build a PettingZoo AEC env: PettingZoo's conversion of the env that `make` builds.
+    """Build a PettingZoo AEC env, which PettingZoo converts from the env that `make` builds.
 
     A round is a turn of every agent, in order of their names; it is played when the last of them has acted.  An action
     outside its space is refused then, and the episode must be started again.
@@ -321,7 +321,7 @@ def wrap(env: Wrapped, *wrappers: AnyWrapper) -> Wrapped:
     core = env.core if isinstance(env, ParallelView) else env
     if not isinstance(core, Env):
         raise ValueError(
-            f"env={shown(env)} must be an env from make or make_batched, and comes first: wrap(env, *wrappers)"
+            f"env={shown(env)} must be an env from make or make_batched, given first: wrap(env, *wrappers)"
         )
     if core.spec is None:
         raise ValueError(

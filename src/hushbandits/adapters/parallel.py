@@ -72,9 +72,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         if core.runs != 1 or core.horizon is None:
             raise ValueError(f"a view needs a core of one run with a horizon, not runs={core.runs}, {core.horizon=}")
         if two_phase not in (False, True):
-            raise ValueError(
-                f"two_phase={two_phase!r} must be False (merged) or True (pull and talk are steps of their own)"
-            )
+            raise ValueError(f"two_phase={two_phase!r} must be False (one step per round) or True (one step per phase)")
         self.core, self.two_phase = core, two_phase
         self.render_mode = checked_mode(render_mode, self.metadata["render_modes"])
         self.max_cycles = None if max_cycles is None else integer("max_cycles", max_cycles, 1)
@@ -133,7 +131,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         return self._returned()
 
     def repeat(self, seeds: Seeds) -> None:
-        """Play the run of these seeds, ``(1, 3)``, in every episode that begins without a seed."""
+        """Play the run with these seeds, ``(1, 3)``, in every episode that begins without a seed."""
         self._episodes = Episodes(1, seeds)
 
     def _take(self, options: Params | None) -> None:
@@ -193,10 +191,10 @@ class ParallelView(ParallelEnv[str, Array, object]):
         try:
             values = list(map(actions.__getitem__, self.agents))
         except KeyError as missing:
-            raise ValueError(f"actions lack {missing.args[0]!r}: every agent acts in every step") from None
+            raise ValueError(f"actions lack agent {missing.args[0]!r}: every agent acts in every step") from None
         if len(actions) != len(values):
             unknown = next(name for name in actions if name not in self.possible_agents)
-            raise ValueError(f"actions name {unknown!r}, who is not in play")
+            raise ValueError(f"actions name {unknown!r}, which is not an active agent")
         return stacked(self.task.action_space, values, self.agents, (1, len(values)))
 
     def _play(self, action: Stacked) -> tuple[Array, bool]:
@@ -238,7 +236,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
     # -- looking at it ------------------------------------------------------------------------------------------
 
     def state(self) -> Array:
-        """Return all agents' observations in a row, ``(M·D,)``."""
+        """Return the observations of all agents, concatenated, ``(M·D,)``."""
         begun(self._begun, "state")
         own: Array = self.task.state()[0]
         return own

@@ -1,4 +1,4 @@
-"""Modules in PettingZoo's form, ``hushbandits.dpmase_v0.parallel_env(…)``: one for every built-in id."""
+"""Modules in PettingZoo's form for every built-in id, as ``hushbandits.dpmase_v0.parallel_env(…)``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def module_name(id: str) -> str:
 
 
 class _Named(ModuleType):
-    """The module of an id; the first use of one of its three names imports the views."""
+    """The module of an id, which imports the views at the first use of one of its functions."""
 
     def __getattr__(self, name: str) -> object:
         if name not in _OFFERED:
@@ -72,7 +72,7 @@ def of_gymnasium(env_id: str, num_envs: int = 1, **kwargs: Any) -> VectorView:
 
 
 def one_agent(**kwargs: object) -> None:
-    """Say in a ``ValueError`` why ``gymnasium.make`` does not build an env of many agents."""
+    """Raise ``ValueError``, because ``gymnasium.make`` does not build an env with many agents."""
     raise ValueError(
         "this env has many agents, and gymnasium.make builds for one, as do the modes 'sync' and 'async' of "
         "gymnasium.make_vec: use hushbandits.make (PettingZoo), gymnasium.make_vec without a vectorization_mode (a "

@@ -1,4 +1,4 @@
-"""Pictures of a view as text, array or window, and of a team at play."""
+"""Pictures of a view, as text, array or window, and of a run of a team."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FACTS = 3  # metrics that a title has room for
 
 
 def title(env: Env, name: str, over: bool = False) -> str:
-    """Return two lines about the first run of an env: its name, and its time, costs and end."""
+    """Return two lines about the first run of an env, the name and the time with costs."""
     of = "" if env.horizon is None else f" of {env.horizon:,}"
     facts = [f"{env.time_unit} {int(env.t[0]):,}{of}"]
     metrics = {key: float(value[0]) for key, value in env.metrics().items() if value.ndim == 1}
@@ -111,7 +111,7 @@ def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[RLTask]:
 
 
 def moments(rounds: int, frames: int) -> list[int]:
-    """Return up to `frames` of the rounds 0 … `rounds`, with both ends; early rounds are denser."""
+    """Return up to `frames` of the rounds 0 … `rounds`, including both ends, more of them early."""
     if rounds < frames:
         return list(range(rounds + 1))
     found: list[int] = np.unique(np.rint(rounds * np.linspace(0, 1, frames) ** 1.5).astype(int)).tolist()

@@ -109,7 +109,7 @@ class RowsVecEnv(VecEnv):
         return [dict(labels) for _ in range(self.num_envs)]
 
     def close(self) -> None:
-        """Do nothing: no resource is open."""
+        """Do nothing, because no resource is open."""
 
     def get_images(self) -> Sequence[Array | None]:
         """Return one picture, of the first run."""

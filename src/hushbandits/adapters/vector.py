@@ -98,10 +98,10 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         return self._flat(observation), self._infos()
 
     def _masked(self, seed: int | None, options: Info | None) -> Array | None:
-        """Return the runs that a reset starts; ``None``: all."""
+        """Return the runs that a reset starts, or ``None`` for all runs."""
         asked = {} if options is None else options
         if not isinstance(asked, Mapping) or set(asked) - {"reset_mask"}:
-            raise ValueError(f"options={shown(options)} of reset: a vector env has 'reset_mask' alone; see make_vec")
+            raise ValueError(f"options={shown(options)} of reset: allowed is 'reset_mask' only; see make_vec")
         if "reset_mask" not in asked:
             return None
         mask = as_array(asked["reset_mask"])
@@ -196,7 +196,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         return facts
 
     def state(self) -> Array:
-        """Return ``(R, M·D)``: all agents' observations in a row, once for each run."""
+        """Return the observations of all agents, concatenated for each run, ``(R, M·D)``."""
         begun(self._rows.begun, "state")
         return self.task.state()
 

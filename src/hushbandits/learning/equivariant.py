@@ -1,4 +1,4 @@
-"""Permutation-equivariant policies for Stable-Baselines3: they score choices one by one.
+"""Permutation-equivariant policies for Stable-Baselines3, which score choices one by one.
 
 A small net, shared by all choices, reads the features of one choice (`hushbandits.baselines.sb3_choices`), so it
 works for any number of arms.  Actions are drawn from the softmax of the scores.  A second net reads the choices for the
@@ -57,7 +57,7 @@ class Described(VecEnvWrapper):
         return self._described(seen)
 
     def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, object]]]:
-        """Play a step; final observations of episodes are replaced by features too."""
+        """Play a step, and replace observations, also final ones, by features."""
         seen, reward, over, infos = self.venv.step_wait()
         assert isinstance(seen, np.ndarray)
         for info in infos:
@@ -72,7 +72,7 @@ class Described(VecEnvWrapper):
 
 
 class _Head(nn.Linear):
-    """Head that gives one score per choice."""
+    """Output layer with one score per choice."""
 
     def forward(self, latent: torch.Tensor) -> torch.Tensor:
         return super().forward(latent).squeeze(-1)
@@ -83,7 +83,7 @@ def _head(latent_dim: int) -> nn.Module:
 
 
 class _Nets(nn.Module):
-    """Feature extractor: the features of each choice for its score, and of all choices for the value."""
+    """Feature extractor, from each choice for its score and from all choices for the value."""
 
     def __init__(self, shape: tuple[int, int], widths: list[int], activation: type[nn.Module]):
         super().__init__()
@@ -112,7 +112,7 @@ class _Nets(nn.Module):
 
 
 class _Scores:
-    """Mixin that turns a policy of the library into one that scores choices one by one."""
+    """Mixin that makes a policy of Stable-Baselines3 score choices one by one."""
 
     observation_space: spaces.Box
     net_arch: list[int] | dict[str, list[int]]
@@ -127,8 +127,8 @@ class _Scores:
 
 
 class Equivariant(_Scores, ActorCriticPolicy):
-    """Policy for PPO and A2C."""
+    """Equivariant policy for PPO and A2C."""
 
 
 class MaskableEquivariant(_Scores, MaskableActorCriticPolicy):
-    """Policy for MaskablePPO."""
+    """Equivariant policy for MaskablePPO."""

@@ -1,4 +1,4 @@
-"""Evolution strategies: train a small policy that scores choices one by one, by the returns of whole episodes."""
+"""Evolution strategies, which train a small policy by the returns of whole episodes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _STARTS = {
 
 
 class Evolution:
-    """CMA-ES (Hansen & Ostermeier 2001) on the weights of a policy; all candidates play the same episodes.
+    """CMA-ES (Hansen & Ostermeier 2001) on the weights of a policy, whose candidates play the same episodes.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Evolution:
         self._search = cma.CMAEvolutionStrategy(np.concatenate(first), real("algo.sigma", sigma, 0), options)
 
     def network(self) -> tuple[dict[str, Array], str]:
-        """Return the mean of the search as weights, with the activation."""
+        """Return the mean of the search distribution as weights, and the activation."""
         return self._weights(self._search.mean), "tanh"
 
     def _weights(self, numbers: Array) -> dict[str, Array]:
@@ -120,7 +120,7 @@ class Evolution:
         )  # fmt: skip
 
     def restore(self, path: Path, steps: int) -> None:
-        """Continue from a checkpoint; the candidates differ from those of an uninterrupted search."""
+        """Continue from a checkpoint, with other candidates than an uninterrupted search."""
         search, self.steps = self._search, steps
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stated:
             search.mean, search.sigma = stated["mean"], float(stated["sigma"])
@@ -131,4 +131,4 @@ class Evolution:
         self._rng.seed([self._seed % 2**32, self._generation])
 
     def log(self, found: Score) -> None:
-        """Do nothing: the curve is in ``card.json``."""
+        """Do nothing, because the curve is in ``card.json``."""

@@ -1,4 +1,4 @@
-"""Training with Stable-Baselines3: algorithms, their defaults, and logging."""
+"""Training with Stable-Baselines3, with defaults of its algorithms and logging."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Algorithm(NamedTuple):
-    """An algorithm: its class, its equivariant policy, and the defaults that differ from the library's."""
+    """An algorithm, with its class, its equivariant policy and changed defaults."""
 
     module: str
     cls: str
@@ -106,7 +106,7 @@ class Gradient:
 
     @property
     def steps(self) -> int:
-        """Return the number of steps done so far; each agent's step counts as one."""
+        """Return the number of steps so far, summed over agents."""
         return self.model.num_timesteps
 
     def network(self) -> tuple[dict[str, Array], str]:
@@ -170,7 +170,7 @@ LOGGERS = {"tensorboard": "torch.utils.tensorboard", "mlflow": "mlflow", "wandb"
 
 
 def logs_of(kind: str, folder: Path, asked: Mapping[str, object]) -> Logger:
-    """Return a Stable-Baselines3 ``Logger`` for the given service; its run starts with the first number.
+    """Return a Stable-Baselines3 ``Logger`` for a service, which starts a run at the first number.
 
     Parameters
     ----------

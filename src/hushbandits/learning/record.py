@@ -1,4 +1,4 @@
-"""Records of a training: returns of its policy, the files of its folder, and a README for sharing it."""
+"""Records of a training, with returns of its policy, the files of its folder and a model card."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TEMPLATE = files("hushbandits") / "data" / "templates" / "model_card.txt"
 
 
 def score(player: Network, rows: Rows, seed: int) -> Score:
-    """Play one episode in every run; return means over runs of the return and of the env's metrics.
+    """Play one episode in every run; return the mean return and the means of the env's metrics.
 
     ``se`` is the return's standard error.  Runs and actions are those of ``play(core, team, seed)``.
     """
@@ -47,7 +47,7 @@ def score(player: Network, rows: Rows, seed: int) -> Score:
 
 
 def uniform(rows: Rows, seed: int) -> Score:
-    """Play uniformly, and return the same; its return is that of uniform choices among those with an effect.
+    """Play uniform choices, and return the mean return and the means of the metrics.
 
     Its metrics are those of the agent ``Random``, which follows the env's random policy.
     """
@@ -86,7 +86,7 @@ def versions(algo: str) -> dict[str, str]:
 def save(
     out: Path, card: Card, weights: Mapping[str, Array], name: str, checkpoint: Callable[[IO[bytes]], None]
 ) -> None:
-    """Write a policy with its checkpoint; a complete training needs no checkpoint, which is then deleted."""
+    """Write a policy with its checkpoint, or without one if the training is complete."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         _write(out / WEIGHTS, lambda file: np.savez(file, **weights))  # type: ignore[arg-type]
@@ -140,7 +140,7 @@ def begun(out: Path, asked: Mapping[str, object], resume: bool) -> Card | None:
 
 
 def card(folder: str | Path, license: str | None = None) -> str:
-    """Return a model card in Markdown: how to play a policy, its scores, and the command that made it.
+    """Return a policy's model card in Markdown, with its scores and the command that trained it.
 
     It begins with the metadata for Hugging Face's hub.
 

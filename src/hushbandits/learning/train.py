@@ -83,7 +83,7 @@ def train(
 
 
 class _Training:
-    """One training: its learner, its held-out episodes, and the content of ``card.json``."""
+    """One training, with its learner, its held-out episodes and the content of ``card.json``."""
 
     def __init__(
         self, folder: Path, asked: Card, uses: Sequence[Component], hyper: Params, logger: str | None, notify: Notify

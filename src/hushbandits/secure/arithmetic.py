@@ -1,4 +1,4 @@
-"""Arithmetic of a secure sum: uniform residues from keys, modular sums, and Shamir's secret sharing."""
+"""Arithmetic of a secure sum, with uniform residues from keys, modular sums, and Shamir's secret sharing."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ def total(rows: Array, modulus: int) -> Array:
 
 
 def masked(rows: Array, keys: Sequence[bytes], negative: Sequence[bool], modulus: int) -> Array:
-    """Return ``Σ rows ± masks mod modulus``: each key's mask is added, or subtracted if `negative` is true."""
+    """Return ``Σ rows ± masks mod modulus``: a mask is subtracted where `negative` is true."""
     m, masks = np.uint64(modulus), expand(keys, rows.shape[1], modulus)
     signed = np.where(np.array(negative)[:, None], (m - masks) % m, masks)
     return total(np.concatenate([rows, signed]), modulus)
 
 
 def secret_shares(x: Array, k: int, modulus: int) -> Array:
-    """Split each number into k uniform residues that sum to it, drawn by the operating system.
+    """Split each number into k uniform residues whose sum is the number.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def secret_shares(x: Array, k: int, modulus: int) -> Array:
 
 
 def split(secret: bytes, threshold: int, count: int, draw: Callable[[int], bytes], prime: int = PRIME) -> list[int]:
-    """Return shares 1 … `count` of a 32-byte secret; any `threshold` of them recover it, fewer reveal nothing.
+    """Return shares 1 … `count` of a 32-byte secret; `threshold` shares recover the secret, and fewer reveal nothing.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def _weights(points: tuple[int, ...], prime: int) -> tuple[int, ...]:
 
 
 def recover(shares: Mapping[int, int], prime: int = PRIME) -> bytes | None:
-    """Return the secret of these shares, by index; None if it exceeds 32 bytes, which means a false share.
+    """Return the secret of these shares, by index, or ``None`` if a share is false.
 
     Examples
     --------

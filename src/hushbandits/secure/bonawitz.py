@@ -1,4 +1,4 @@
-"""The protocol of Bonawitz et al. as one call: a sum with all parties in this process, and its traffic.
+"""The protocol of Bonawitz et al. as one call, with all parties in this process.
 
 `Cohorts` has the sums of many cohorts in R runs: whose keys, who drops out, and what it all costs.
 """
@@ -61,7 +61,7 @@ class Outcome:
 
 
 def agreed(n: int, neighbours: int | None, threshold: int | None, malicious: bool) -> tuple[int, int]:
-    """Return how many neighbours each of `n` users has, and how many of them must answer."""
+    """Return how many neighbours each of `n` users has, and how many neighbours must answer."""
     k = n - 1 if neighbours is None else min(neighbours + neighbours % 2, n - 1)
     t = min(2 * k // 3 + 1, k) if threshold is None else threshold
     return k, max(t, n // 2 + 1) if malicious else t
@@ -107,7 +107,7 @@ def traffic(
 
 @dataclass(eq=False, repr=False)
 class SecureSum:
-    """Sums of vectors by the protocol of Bonawitz et al., with all parties in this process.
+    """A secure sum of vectors by the protocol of Bonawitz et al., with all parties in this process.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class SecureSum:
         self._sums = 0
 
     def sum(self, vectors: Array, dropouts: Mapping[str, Collection[int]] | None = None) -> Outcome:
-        """Return the sum of the rows of `vectors`, or the reason of an abort.
+        """Return the sum of the rows of `vectors`, or the reason for an abort.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class SecureSum:
         k, t = agreed(n, self.neighbours, self.threshold, self.malicious)
         least = max(self.fewest, t + 1, 3 if self.malicious else 2)
         if n < least:
-            raise Abort(Fault.DROPOUT, f"{n} users are there; allowed are {least} or more")
+            raise Abort(Fault.DROPOUT, f"{n} users are present; allowed are {least} or more")
         signing = [primitives.source(seed, f"identity {u}")(primitives.KEY) for u in range(n)] if self.malicious else []
         directory = tuple(primitives.public(primitives.signing(secret)) for secret in signing)
         session = primitives.source(seed, "session")(16)
@@ -275,7 +275,7 @@ class Protocol:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """Return the assumptions without which a sum reveals more than itself."""
+        """Return the assumptions under which a secure sum reveals only the sum."""
         k, t = self.neighbours, self.threshold
         whom = "⌊2k/3⌋ + 1 of a user's k neighbours" if t is None else f"{t} of its neighbours"
         words = [f"the server follows the protocol, and against no user colludes with {whom}"]
@@ -299,7 +299,7 @@ class Protocol:
         return tuple(words)
 
     def threshold_of(self, n: int) -> int:
-        """Return t: in a cohort of `n`, no sum of t or fewer users is opened."""
+        """Return the threshold t of a cohort of `n`: sums of t or fewer users are never opened."""
         return agreed(n, self.neighbours, self.threshold, self.malicious)[1]
 
     def tolerates(self, n: int, colluders: int) -> bool:
@@ -313,12 +313,12 @@ class Protocol:
         return colluders < (2 * t - n if self.malicious else t)
 
     def sum(self, modulus: int, seed: int | None, fewest: int = 2) -> SecureSum:
-        """Return a sum for one cohort, which fewer than `fewest` vectors cannot open."""
+        """Return the secure sum of one cohort, which needs at least `fewest` vectors to open."""
         return SecureSum(modulus, self.neighbours, self.threshold, self.malicious, max(self.fewest, fewest), seed)
 
 
 class Cohorts:
-    """The secure sums of R runs, in sequence.
+    """The sequence of secure sums in each of R runs.
 
     Parameters
     ----------

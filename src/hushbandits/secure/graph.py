@@ -1,4 +1,4 @@
-"""Graphs of secret sharing: k-regular graphs, and the smallest safe k with its threshold t."""
+"""Regular graphs for secret sharing, and the smallest safe degree k with its threshold t."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hushbandits.secure.primitives import keystream
 
 
 def neighbourhoods(names: Sequence[int], k: int, seed: bytes) -> dict[int, list[int]]:
-    """Return each user's neighbours: users on a random circle, joined to the next ⌈k/2⌉ on both sides.
+    """Return each user's neighbours, the next ⌈k/2⌉ users on both sides in a random circle.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def neighbourhoods(names: Sequence[int], k: int, seed: bytes) -> dict[int, list[
 
 
 def _tail(population: int, bad: int, k: int) -> list[float]:
-    """Return P(at least j bad ones among k of a population) for j = 0 … k + 1, exact up to one rounding."""
+    """Return P(at least j bad users in a sample of k users) for j = 0 … k + 1, exact up to one rounding."""
     counts = [math.comb(bad, j) * math.comb(population - bad, k - j) for j in range(k + 1)]
     whole, tails = math.comb(population, k), accumulate(reversed(counts), initial=0)
     return [tail / whole for tail in tails][::-1]  # Python rounds a quotient of integers once
@@ -46,7 +46,7 @@ def _tail(population: int, bad: int, k: int) -> list[float]:
 
 @lru_cache(maxsize=256)
 def neighbourhood(n: int, corrupt: float = 1 / 3, dropout: float = 1 / 3, security: int = 40) -> tuple[int, int]:
-    """Return the smallest even k, and its best t, for a safe graph of n users w.p. 1 − 2^(−security).
+    """Return the smallest even k, with its best t, such that a graph of n users is safe w.p. 1 − 2^(−security).
 
     Safe: nobody has t corrupt neighbours, and the honest survivors are connected (on the circle, no ⌈k/2⌉ in a row
     are corrupt or dropped).  Enough: everybody keeps t surviving neighbours.  A neighbourhood is a uniform sample, so

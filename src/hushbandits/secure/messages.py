@@ -1,4 +1,4 @@
-"""Messages as bytes (format version 2), and `Abort`, the only error of a protocol.
+"""Messages as bytes (format version 2), and `Abort`, the error that ends a protocol.
 
 A message is a header of 28 bytes, a body and the first 16 bytes of the SHA-256 of both.  The header: ``HS``, the
 version, the kind, the session (16 bytes), the sender (u32), the length of the body (u32); all numbers
@@ -59,7 +59,7 @@ class Fault(StrEnum):
 
 
 class Abort(Exception):
-    """Raised when a protocol ends without a sum; it names the fault and the parties, and contains no secret.
+    """Error of a protocol that ends without a sum, with the fault and the parties but no secret.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def length_of(header: bytes, longest: int = LARGEST) -> int:
 
 
 def rows(items: Iterable[tuple[int, bytes]]) -> bytes:
-    """Return a body of rows of one width, by name."""
+    """Return a body that contains named rows of equal width."""
     return b"".join(name.to_bytes(4, "big") + row for name, row in sorted(items))
 
 
@@ -119,7 +119,7 @@ def parse_rows(body: bytes, width: int, fault: Fault = Fault.FORMAT) -> dict[int
 
 
 def lists(count: int, survivors: Iterable[int], dropped: Iterable[int]) -> bytes:
-    """Return a body of the number of survivors and of two lists of names."""
+    """Return a body that contains the number of survivors and two lists of names."""
     first, second = sorted(survivors), sorted(dropped)
     return np.array([count, len(first), *first, *second], ">u4").tobytes()
 
@@ -167,7 +167,7 @@ def parse_vector(body: bytes, length: int, modulus: int) -> Array:
     width = _bits(modulus)
     found = np.unpackbits(np.frombuffer(body, np.uint8))
     if found[width * length :].any():
-        raise Abort(Fault.VALUE, "bits behind the last number that are not 0")
+        raise Abort(Fault.VALUE, "the bits after the last number must be 0")
     bits = np.zeros((length, 64), np.uint8)
     bits[:, 64 - width :] = found[: width * length].reshape(length, width)
     x = np.packbits(bits, axis=1).view(">u8").ravel().astype(np.uint64)

@@ -1,4 +1,4 @@
-"""A cascade of mixes: the order of the messages stays secret unless all hops collude.
+"""A cascade of mixes, which hides the order of messages unless all hops collude.
 
 `Batches` sends the batches of R runs through such cascades, and keeps what that costs.
 """
@@ -31,7 +31,7 @@ _LENGTH = 4
 
 
 def permutation(n: int, draw: Callable[[int], bytes]) -> Array:
-    """Return a uniform order of n items from random bytes: each draws 128 bits, and smaller draws come first.
+    """Return a uniform order of n items from random bytes, 128 bits per item.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def _layer(secret: bytes, session: bytes, ephemeral: bytes, hop: bytes) -> bytes
 
 
 def onion(message: bytes, size: int, hops: Sequence[bytes], session: bytes, draw: Callable[[int], bytes]) -> bytes:
-    """Encrypt a message in one layer per hop, the first hop's outermost.
+    """Encrypt a message in one layer per hop; the outermost layer is for the first hop.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def onion(message: bytes, size: int, hops: Sequence[bytes], session: bytes, draw
 
 
 class Hop(Secretive):
-    """One mix: it waits for its batch, removes a layer from each message, and passes them on in a random order.
+    """One mix, which removes a layer from each message of a batch and reorders the batch.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class Hop(Secretive):
 
 
 class Mixnet:
-    """Batches of messages through h mixes, with all parties in this process.
+    """A cascade of h mixes for batches of messages, with all parties in this process.
 
     No single hop links a message to its sender, nor do all but one of them together; all of them do.  Hops are taken to
     follow the protocol: one that puts messages of its own in place of all but one singles that one out.
@@ -179,12 +179,12 @@ class Mixnet:
         return [data[_LENGTH : _LENGTH + int.from_bytes(data[:_LENGTH], "big")] for data in batch]
 
     def length(self, size: int) -> int:
-        """Return the bytes that a sender sends for a message of `size` bytes."""
+        """Return the number of bytes that a sender sends for a message of `size` bytes."""
         return _LENGTH + size + self.hops * LAYER
 
 
 def mixed_words(hops: int, insecure_seed: bool) -> tuple[str, ...]:
-    """Return the assumptions without which mixes hide nothing."""
+    """Return the assumptions under which mixes hide the order of messages."""
     one = "mix follows the protocol, and"
     mixes = one if hops == 1 else f"{hops} mixes follow the protocol, and one at least"
     senders = "all senders of a batch but one do not collude: who knows the others' messages knows the last"
@@ -193,7 +193,7 @@ def mixed_words(hops: int, insecure_seed: bool) -> tuple[str, ...]:
 
 
 class Batches:
-    """The batches of R runs, in sequence.
+    """The sequence of mixed batches in each of R runs.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ class Batches:
         set_rows(self, rows, _keys=keys, _messages=np.zeros(n, np.int64), _bytes=np.zeros(n))
 
     def shuffle(self, run: int, messages: Sequence[bytes]) -> list[bytes]:
-        """Return a batch after the mixes."""
+        """Return a batch in the order after the mixes."""
         seed = int.from_bytes(self._keys[run].bytes(16), "big") if self._insecure else None
         net = Mixnet(self._hops, seed)
         self._messages[run] += len(messages)
@@ -231,7 +231,7 @@ class Batches:
         return np.array([where[message].pop() for message in self.shuffle(run, messages)], np.int64)
 
     def count(self, run: int, votes: Array) -> Array:
-        """Return votes per arm ``(K,)`` of agents ``(n, K)``; each sends a message for every arm, voted or not."""
+        """Return the number of votes per arm, ``(K,)``, of agents that send one message for every arm, ``(n, K)``."""
         sent = [bytes((*arm.to_bytes(4, "big"), bit)) for row in votes.tolist() for arm, bit in enumerate(row)]
         total = np.zeros(votes.shape[1], np.int64)
         for message in self.shuffle(run, sent):

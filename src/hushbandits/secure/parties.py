@@ -72,7 +72,7 @@ class Parameters:
 
     @cached_property
     def tag(self) -> bytes:
-        """The digest of all parameters, 32 bytes."""
+        """The digest of all parameters, in 32 bytes."""
         numbers = (self.n, self.modulus, self.length, self.neighbours, self.threshold, self.fewest)
         public = b"".join(x.to_bytes(8, "big") for x in numbers) + b"".join(self.directory)
         return hashlib.sha256(self.session + public).digest()
@@ -98,12 +98,12 @@ class Parameters:
         return b"hushbandits 1 " + purpose + self.tag + b"".join(name.to_bytes(4, "big") for name in sorted(names))
 
     def key(self, purpose: bytes, secret: bytes, *names: int) -> bytes:
-        """Return a key derived from a secret of one user or two."""
+        """Return a key derived from a secret of one user or of two users."""
         return primitives.derive(secret, self.bound(purpose, *names))
 
 
 class Secretive:
-    """Base of holders of secrets: `repr` does not show them, and pickling is not possible."""
+    """Base of objects with secrets, which cannot be pickled and whose `repr` shows no secret."""
 
     name: int
 

@@ -1,4 +1,4 @@
-"""Primitives of `cryptography` (the extra `secagg`), imported late: keys, key derivation, boxes and signatures."""
+"""Cryptographic primitives of the package `cryptography` (the extra `secagg`), which is imported late."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def needed() -> None:
 
 
 def source(insecure_seed: int | str | None, name: int | str) -> Callable[[int], bytes]:
-    """Return the source of random bytes of party `name`: the operating system, or a seeded stream in a simulation.
+    """Return the source of random bytes of party `name`, which is a seeded stream in a simulation.
 
     With a seed nothing is secret: all keys follow from it.
     """

@@ -1,4 +1,4 @@
-"""The server of a secure sum: it collects one message per user and round, then answers all users."""
+"""The server of a secure sum, which collects one message per user and round and answers all users."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hushbandits.secure.user import PAIR, User
 
 
 class Server(Party):
-    """The server: it collects one message of each user per round; the caller ends a round.
+    """The server of a secure sum, which collects one message per user until the caller ends the round.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Server(Party):
         if self.total is not None or kind != self.round:
             raise Abort(Fault.ROUND, f"the server got {kind.name}, which is not due")
         if u not in self.waiting:
-            raise Abort(Fault.NAME, f"the server got {kind.name} of {u}, unknown, dropped or twice")
+            raise Abort(Fault.NAME, f"the server got {kind.name} of user {u}, unknown, dropped or repeated")
         sent = self._sent.get(u, b"")
         if body[: len(sent)] != sent:
             raise Abort(Fault.ROUND, f"{u} answers another message than the server's")
@@ -78,7 +78,7 @@ class Server(Party):
         if self.round is Kind.SHARES:
             boxes = parse_rows(body[primitives.KEY :], PAIR + primitives.BOX, Fault.SHARE)
             if sorted(boxes) != self._graph[u]:
-                raise Abort(Fault.NAME, f"user {u} shares with others than its neighbours")
+                raise Abort(Fault.NAME, f"user {u} must send shares to all its neighbours and to no other user")
             return body[: primitives.KEY], boxes
         if self.round is Kind.UNMASK:
             return self._parse_unmask(u, body)
@@ -90,16 +90,16 @@ class Server(Party):
     def _parse_unmask(self, u: int, body: bytes) -> dict[int, int]:
         found = parse_rows(body, 3 + SHARE, Fault.SHARE)
         if found.keys() != set(self._graph[u]) & self._sharers:
-            raise Abort(Fault.NAME, f"user {u} unmasks others than its neighbours")
+            raise Abort(Fault.NAME, f"user {u} must send shares of all its neighbours and of no other user")
         survivors = set(self.survivors)
         for v, row in found.items():
             asked = bytes([v not in survivors]) + (self._graph[v].index(u) + 1).to_bytes(2, "big")
             if row[:3] != asked or int.from_bytes(row[3:], "big") >= PRIME:
-                raise Abort(Fault.SHARE, f"user {u} sent of {v} a share that was not asked for, or is none")
+                raise Abort(Fault.SHARE, f"user {u} sent a share of {v} that was not requested or is invalid")
         return {v: int.from_bytes(row[3:], "big") for v, row in found.items()}
 
     def advance(self) -> dict[int, bytes]:
-        """End the round: silent users drop out.  Return the next messages by user; none after the last round."""
+        """End the round, and drop silent users.  Return the next messages by user; none after the last round."""
         got, self._got = self._got, {}
         self.alive = set(got)
         if self.round is not Kind.KEYS:
@@ -158,7 +158,7 @@ class Server(Party):
             secret = recover(dict(shares[: p.threshold]))
             if v in survivors:
                 if secret is None or p.key(b"commitment", secret, v) != self._commitments[v]:
-                    raise Abort(Fault.SHARE, f"the shares of user {v} do not give what it committed to")
+                    raise Abort(Fault.SHARE, f"the shares of user {v} differ from its commitment")
                 keys.append(p.key(b"self", secret, v))
                 negative.append(True)
                 continue
@@ -174,7 +174,7 @@ class Server(Party):
 
 
 def play(server: Server, users: Mapping[int, User], silent: Mapping[Kind, Collection[int]]) -> None:
-    """Run all rounds; users in `silent` send nothing from their round on."""
+    """Run all rounds; users in `silent` send nothing from their given round on."""
     mail: Mapping[int, bytes] = dict.fromkeys(users, b"")
     gone: set[int] = set()
     while server.total is None:

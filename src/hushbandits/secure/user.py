@@ -1,4 +1,4 @@
-"""A user of a secure sum, who answers each of the server's messages once and in order."""
+"""A user of a secure sum, which answers each message of the server once and in order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAIR = 2 + 2 * SHARE
 
 
 class User(Party):
-    """A user of the protocol of Bonawitz et al.: it answers each of the server's messages once, in their order.
+    """A user of the protocol of Bonawitz et al., which answers each message of the server once and in order.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class User(Party):
         return primitives.seal(self._channels[v], int(u > v), text, self._names(u, v))
 
     def _names(self, sender: int, receiver: int) -> bytes:
-        """Return both names and keys as this user knows them, so that an altered key opens no box."""
+        """Return the names and keys of both ends of a box, as this user knows them."""
         ends = ((v, self._public if v == self.name else self._keys[v][: len(self._public)]) for v in (sender, receiver))
         return self.parameters.tag + b"".join(v.to_bytes(4, "big") + keys for v, keys in ends)
 
@@ -153,10 +153,10 @@ class User(Party):
         sound = body == lists(count, alive, gone) and not alive & gone and u in alive and count >= len(alive)
         # Of nobody else has it shares; where all are neighbours, the count says no more than the list.
         if not sound or alive | gone != self._pairs.keys() | {u} or (p.malicious and count > len(alive)):
-            raise Abort(Fault.LISTS, f"user {u} finds them to overlap, or itself or a neighbour where it should not be")
+            raise Abort(Fault.LISTS, f"user {u} finds them to overlap, or itself or a neighbour in a wrong list")
         if len(alive) <= p.threshold or count < p.fewest:
             few = f"fewer than {p.threshold} surviving neighbours or {p.fewest} users"
-            raise Abort(Fault.DROPOUT, f"user {u} is told of {few}")
+            raise Abort(Fault.DROPOUT, f"user {u} got lists of {few}")
         self._lists = body
         if not p.malicious:
             return self._unmask()
@@ -182,7 +182,7 @@ class User(Party):
 
 
 def remembering() -> Callable[[primitives.Private, bytes, str], bytes]:
-    """Return a cached key agreement for all parties of one process."""
+    """Return a cached key agreement that all parties of one process share."""
     known: dict[frozenset[bytes], bytes] = {}
 
     def agree(key: primitives.Private, other: bytes, fault: str) -> bytes:
