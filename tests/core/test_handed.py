@@ -1,4 +1,4 @@
-"""Returned arrays own their memory: no `.base` leads to other arrays or to the env's own."""
+"""Returned arrays own their memory, and observations are read-only: no `.base` leads to the env's own arrays."""
 
 from __future__ import annotations
 
@@ -94,6 +94,7 @@ def test_what_a_team_is_handed_owns_its_memory(case):
         for name in ("t", "running", "active_agents", "reward"):
             if getattr(obs, name) is not None:
                 owned(f"obs.{name}", getattr(obs, name), env)
+                assert not getattr(obs, name).flags.writeable, name
         for name in dir(face):
             value = getattr(face, name, None)
             if isinstance(value, np.ndarray):

@@ -1,6 +1,5 @@
 """The network agents equal their twins, action for action."""
 
-import networkx as nx
 import pytest
 from helpers import arms_pulled, build
 from twins_network import MEANS, naive_multi_ucb, naive_private_ucb, naive_quack
@@ -30,20 +29,6 @@ def test_private_ucb_equals_its_twin(graph, m, max_hops, epsilon):
     ours = actions_of("Private-UCB", graph, m, max_hops, epsilon=epsilon, release_exponent=1.2, own_feedback="true")
     for r, seed in enumerate(spawn_seeds(11, 3)):
         assert ours[r].tolist() == naive_private_ucb(seed, graph, m, max_hops, T, epsilon, 1.2)
-
-
-TAIL = nx.Graph([*nx.star_graph(5).edges, (1, 6), (6, 7), (7, 8), (8, 9)])  # its median is not its centre
-
-
-@pytest.mark.parametrize(("graph", "m", "kwargs"), [
-    ("cycle", 7, {}), ("star", 5, {}), ("grid", 9, {}), ("path", 4, {}), ("complete", 4, {}), (TAIL, 10, {}),
-    ("star", 5, {"leader": 3}), ("path", 6, {"leader": 5, "sigma": 0.2}),
-    ("star", 8, {"sigma": 0.1, "leader": 1}),
-], ids=str)  # fmt: skip
-def test_quack_equals_its_twin(graph, m, kwargs):
-    ours = actions_of("QuACK-UCB", graph, m, None, **kwargs)
-    for r, seed in enumerate(spawn_seeds(11, 3)):
-        assert ours[r].tolist() == naive_quack(seed, graph, m, T, **kwargs)
 
 
 @pytest.mark.parametrize(("graph", "m", "leader"), [("cycle", 7, 0), ("path", 12, 0), ("star", 8, 1)])
