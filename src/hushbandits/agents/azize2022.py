@@ -50,9 +50,7 @@ class AdaP(Calibrated):
     If users get lost, n_a counts the remaining ones, and an episode that is lost completely is repeated.
     """
 
-    metrics_spec: Mapping[str, Metric] = {
-        "noised_means": Metric("noised means that actions were made of", "count"),
-    }
+    metrics_spec: Mapping[str, Metric] = {"noised_means": Metric("noised means that actions were made of", "count")}
     #: An index uses the mechanism's sums alone, so the guarantee is the mechanism's.
     free_hooks = ("index", "mechanisms", "wrappers", "fixed", "shared")
     mechanisms = ("CentralLaplace",)

@@ -103,18 +103,8 @@ class PrivateUCB(NetworkTeam):
         self.required_own_reward = ("reward",) if self.own_feedback == "true" else ("mean", "count")
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        return Requirements(
-            wrappers=(
-                (
-                    "PrivateMeans",
-                    {
-                        "epsilon": self.epsilon,
-                        "release_exponent": self.release_exponent,
-                        "own_feedback": self.own_feedback,
-                    },
-                ),
-            )
-        )
+        given = {"epsilon": self.epsilon, "release_exponent": self.release_exponent, "own_feedback": self.own_feedback}
+        return Requirements(wrappers=(("PrivateMeans", given),))
 
     @property
     def rules(self) -> Rules:  # type: ignore[override]

@@ -99,13 +99,8 @@ class Decentralized(ArmSelection):
         end = {"vote_rule": ">=", "inactive_agents": "keep", "termination": "players", "one_arm_per_step": True}
         if self.phi is not None:  # a vote with resets never ends before the horizon
             end |= {"termination": "horizon", "allow_vote_resets": True}
-        require_confidence = settings.get("require_confidence", True)
-        vote = {
-            "delta": self.delta,
-            "eta": self.eta,
-            "tolerance": self.epsilon,
-            "require_confidence": require_confidence,
-        }
+        strict = settings.get("require_confidence", True)
+        vote = {"delta": self.delta, "eta": self.eta, "tolerance": self.epsilon, "require_confidence": strict}
         return Requirements(env={**end, **vote})
 
     def routine(self, n_arms: int) -> Routine:

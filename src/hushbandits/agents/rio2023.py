@@ -52,11 +52,7 @@ class DPMASE(VotingTeam):
                 delta=0.0,
                 adjacency=Adjacency("one reward of one agent on one arm replaced", "reward"),
                 view="an observer of all votes",
-                assumptions=(
-                    "rewards in [0, 1]",
-                    "idealised floating point",
-                    "seeded noise is a simulation",
-                ),
+                assumptions=("rewards in [0, 1]", "idealised floating point", "seeded noise is a simulation"),
                 source="Rio et al. 2023, proposition 4.1",
             ),
         )

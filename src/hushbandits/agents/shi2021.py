@@ -13,21 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import (
-    Array,
-    Field,
-    Inbox,
-    Message,
-    Metric,
-    Requirements,
-    Streams,
-    Team,
-    World,
-    integer,
-    jit,
-    real,
-)
+from hushbandits.core import Array, Field, Inbox, Metric, Requirements, Streams, Team, World, integer, jit, real
 from hushbandits.core.messages import Observation
+from hushbandits.core.utils import Message
 
 
 class Books(NamedTuple):
