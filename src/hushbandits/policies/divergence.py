@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from hushbandits.core import Array, jit, real
 from hushbandits.policies.kl import kl, kl_upper
-from hushbandits.policies.policy import Policy, Sums, add, by_index, sums
-
-
-class _Level(NamedTuple):
-    n: Array  # (L, K)
-    s: Array  # (L, K)
-    t: Array  # (L,)
-    c: float
+from hushbandits.policies.policy import Policy, Sums, Tuned, add, by_index, sums
 
 
 @jit
 def _clocked(state, r):
     log_t = math.log(state.t[r] + 1.0)
-    return log_t + state.c * math.log(max(log_t, 1.0))
+    return log_t + state.parameter * math.log(max(log_t, 1.0))
 
 
 @jit
@@ -49,8 +41,8 @@ class KLUCB(Policy):
     def __init__(self, c: float = 0.0):
         self.c = real("c", c, 0, closed="low")
 
-    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Level:
-        return _Level(*sums(learners, n_arms), self.c)
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> Tuned:
+        return Tuned(*sums(learners, n_arms), self.c)
 
 
 @jit

@@ -9,15 +9,7 @@ import numpy as np
 
 from hushbandits.core import Array, integer, jit, real
 from hushbandits.policies.draws import below, uniform
-from hushbandits.policies.policy import Policy, add, by_index, nothing_shared, sums
-
-
-class _Tossed(NamedTuple):
-    n: Array  # (L, K)
-    s: Array  # (L, K)
-    t: Array  # (L,)
-    cursors: Array  # (L, 10)
-    given: float  # ε, or the temperature; −1: the schedule
+from hushbandits.policies.policy import Drawing, Policy, add, by_index, nothing_shared, sums
 
 
 @jit
@@ -32,7 +24,7 @@ _greedy = by_index(_mean, nothing_shared)
 @jit
 def _epsilon_greedy(state, r):
     t, arms = state.t[r] + 1.0, state.n.shape[1]
-    epsilon = state.given
+    epsilon = state.parameter  # −1: the schedule
     if epsilon < 0.0:
         epsilon = (arms * math.log(t) / t) ** (1.0 / 3.0)
     if uniform(state.cursors, r) < epsilon:
@@ -60,9 +52,9 @@ class EpsilonGreedy(Policy):
     def __init__(self, epsilon: float | None = None):
         self.epsilon = epsilon if epsilon is None else real("epsilon", epsilon, 0, 1, closed="both")
 
-    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Tossed:
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> Drawing:
         assert cursors is not None
-        return _Tossed(*sums(learners, n_arms), cursors, -1.0 if self.epsilon is None else self.epsilon)
+        return Drawing(*sums(learners, n_arms), cursors, -1.0 if self.epsilon is None else self.epsilon)
 
 
 @jit
@@ -72,10 +64,10 @@ def _boltzmann(state, r):
         return best
     top, total = state.s[r, best] / state.n[r, best], 0.0
     for k in range(arms):
-        total += math.exp((state.s[r, k] / state.n[r, k] - top) / state.given)
+        total += math.exp((state.s[r, k] / state.n[r, k] - top) / state.parameter)
     left = uniform(state.cursors, r) * total
     for k in range(arms - 1):
-        left -= math.exp((state.s[r, k] / state.n[r, k] - top) / state.given)
+        left -= math.exp((state.s[r, k] / state.n[r, k] - top) / state.parameter)
         if left < 0.0:
             return k
     return arms - 1
@@ -100,9 +92,9 @@ class Softmax(Policy):
     def __init__(self, temperature: float = 0.05):
         self.temperature = real("temperature", temperature, 0)
 
-    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Tossed:
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> Drawing:
         assert cursors is not None
-        return _Tossed(*sums(learners, n_arms), cursors, self.temperature)
+        return Drawing(*sums(learners, n_arms), cursors, self.temperature)
 
 
 class _Weights(NamedTuple):

@@ -6,8 +6,7 @@ Before play t each estimate holds at confidence ``1 − t⁻²``; the index adds
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -168,7 +167,6 @@ class _Keeping(Policy):
     update = staticmethod(_store)
     _excess: float = 1.0
     _moment: float
-    choose: ClassVar[Callable[..., int]]
 
     def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Samples:
         size = 8.0 * learners * n_arms * plays

@@ -36,6 +36,25 @@ class Sums(NamedTuple):
     t: Array  # (L,) updates
 
 
+class Tuned(NamedTuple):
+    """The state of index policies with one parameter."""
+
+    n: Array  # (L, K)
+    s: Array  # (L, K)
+    t: Array  # (L,)
+    parameter: float
+
+
+class Drawing(NamedTuple):
+    """The state of policies that draw, with one parameter."""
+
+    n: Array  # (L, K)
+    s: Array  # (L, K)
+    t: Array  # (L,)
+    cursors: Array  # (L, 10)
+    parameter: float
+
+
 def sums(learners: int, n_arms: int) -> Sums:
     """Return the initial state of learners without plays."""
     return Sums(np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), np.zeros(learners, np.int64))

@@ -6,18 +6,10 @@ The policies give no guarantee; the mechanism does, before a reward reaches them
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from hushbandits.core import Array, divisor, jit
-from hushbandits.policies.policy import Policy, add, by_index, sums
+from hushbandits.policies.policy import Policy, Tuned, add, by_index, sums
 from hushbandits.policies.ucb import UCB1
-
-
-class _Noised(NamedTuple):
-    n: Array  # (L, K)
-    s: Array  # (L, K)
-    t: Array  # (L,)
-    epsilon: float
 
 
 @jit
@@ -25,7 +17,7 @@ def _laplace_index(state, r, k, log_t):
     n = state.n[r, k]
     if n <= 4.0 * math.log(state.t[r] + 2.0):  # before play t: N ≤ 4 ln(t + 1)
         return math.inf
-    return state.s[r, k] / n + math.sqrt(2.0 * log_t / n) + math.sqrt(32.0 * log_t / (state.epsilon**2 * n))
+    return state.s[r, k] / n + math.sqrt(2.0 * log_t / n) + math.sqrt(32.0 * log_t / (state.parameter**2 * n))
 
 
 class LDPUCBL(Policy):
@@ -50,8 +42,8 @@ class LDPUCBL(Policy):
     def __init__(self, epsilon: float | None = None):
         self.epsilon = epsilon if epsilon is None else divisor("epsilon", epsilon)
 
-    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Noised:
-        return _Noised(*sums(learners, n_arms), 1.0 if self.epsilon is None else self.epsilon)
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> Tuned:
+        return Tuned(*sums(learners, n_arms), 1.0 if self.epsilon is None else self.epsilon)
 
 
 class LDPUCBB(UCB1):

@@ -9,7 +9,7 @@ import numpy as np
 
 from hushbandits.core import Array, jit, real
 from hushbandits.policies.draws import largest_beta, normal, uniform
-from hushbandits.policies.policy import Policy, add, by_index, nothing_shared, sums
+from hushbandits.policies.policy import Drawing, Policy, add, by_index, nothing_shared, sums
 
 
 class _Counts(NamedTuple):
@@ -50,18 +50,10 @@ class ThompsonSampling(Policy):
         return _Counts(np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), cursors)
 
 
-class _Normal(NamedTuple):
-    n: Array  # (L, K)
-    s: Array  # (L, K)
-    t: Array  # (L,)
-    cursors: Array  # (L, 10)
-    sigma: float
-
-
 @jit
 def _draw_normal(state, r, k, _):
     n = state.n[r, k] + 1.0
-    return state.s[r, k] / n + state.sigma * normal(state.cursors, r) / math.sqrt(n)
+    return state.s[r, k] / n + state.parameter * normal(state.cursors, r) / math.sqrt(n)
 
 
 class GaussianTS(Policy):
@@ -83,6 +75,6 @@ class GaussianTS(Policy):
     def __init__(self, sigma: float = 1.0):
         self.sigma = real("sigma", sigma, 0)
 
-    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Normal:
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> Drawing:
         assert cursors is not None
-        return _Normal(*sums(learners, n_arms), cursors, self.sigma)
+        return Drawing(*sums(learners, n_arms), cursors, self.sigma)

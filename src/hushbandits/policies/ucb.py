@@ -12,22 +12,9 @@ from hushbandits.policies.policy import Policy, Sums, add, argmax, by_index, sum
 
 
 @jit
-def ucb1_bonus(log_t: float, n: float) -> float:
-    """Return ``√(2 ln t / n)`` (Auer, Cesa-Bianchi & Fischer 2002, UCB1)."""
-    return math.sqrt(2.0 * log_t / n)
-
-
-@jit
-def ucb_bonus(sigma: float, log_inverse_delta: float, n: float) -> float:
-    """Return ``σ √(2 ln(1/δ) / n)`` for σ-sub-Gaussian rewards (Lattimore & Szepesvári 2020, alg. 3)."""
-    return sigma * math.sqrt(2.0 * log_inverse_delta / n)
-
-
-@jit
 def _ucb1_index(state, r, k, log_t):
-    if state.n[r, k] == 0.0:
-        return math.inf
-    return state.s[r, k] / state.n[r, k] + ucb1_bonus(log_t, state.n[r, k])
+    n = state.n[r, k]
+    return math.inf if n == 0.0 else state.s[r, k] / n + math.sqrt(2.0 * log_t / n)
 
 
 class UCB1(Policy):
@@ -61,7 +48,7 @@ def _highest(state, r):
 def _raise(state, r, arm, reward):
     state.n[r, arm] += 1.0
     state.s[r, arm] += reward
-    bonus = ucb_bonus(state.sigma, state.log_inverse_delta, state.n[r, arm])
+    bonus = state.sigma * math.sqrt(2.0 * state.log_inverse_delta / state.n[r, arm])
     state.bound[r, arm] = state.s[r, arm] / state.n[r, arm] + bonus
 
 
