@@ -40,14 +40,10 @@ class Identifier(VotingTeam):
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require an env in which one vote decides, by default with one learner."""
-        final = {
-            "threshold": 1,
-            "vote_rule": ">=",
-            "one_arm_per_step": True,
-            "inactive_agents": "keep",
-            "termination": "coordinator",
-        }
-        return Requirements(env=final if "n_agents" in settings else {**final, "n_agents": 1})
+        vote = {"threshold": 1, "vote_rule": ">=", "one_arm_per_step": True}
+        end = {"inactive_agents": "keep", "termination": "coordinator"}
+        alone = {} if "n_agents" in settings else {"n_agents": 1}
+        return Requirements(env={**vote, **end, **alone})
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         return (

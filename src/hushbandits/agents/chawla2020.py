@@ -132,9 +132,8 @@ class GosInE(Team):
         #: (R, M, S) neighbours (padded with −1), and each neighbour's last recommendation.
         self._near, self._degree = env.slots.sender[graph], env.slots.degree[graph]
         self._heard = first[:, 0][self._near]
-        self._end = np.full((runs, agents), LONGEST)
+        self._end = np.full((runs, agents), 0 if self.shares else LONGEST)
         if self.shares:
-            self._end[:] = 0
             self._schedule(np.ones((runs, agents), bool), self._drawn(range(runs))[..., 1])
 
     def _drawn(self, runs: Iterable[int]) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 
 from hushbandits.core import Array, Guarantee, Inbox, Requirements, Streams, World, choice, divisor, jit, real
 from hushbandits.envs.network.episode import NetworkTeam
-from hushbandits.envs.network.rules import Rules
+from hushbandits.envs.network.rules import Rules, nothing
 from hushbandits.estimators.robust import Estimator, make_estimator
 from hushbandits.estimators.running import Rules as SampleRules
 from hushbandits.estimators.running import follow, kind, values_kept
@@ -53,11 +53,6 @@ def _learn(own, r, arms, rewards):
 
 
 @jit
-def _learn_nothing(own, r, arms, rewards):
-    pass
-
-
-@jit
 def _hear(own, r, heard, t):
     """Add each sender's latest released mean, times its count, to the agent's own sums (alg. 1, lines 22–33)."""
     agents, n_arms, _ = heard.shape
@@ -70,7 +65,7 @@ def _hear(own, r, heard, t):
 
 
 _EXACT = Rules(_act, _learn, _hear, "states")
-_NOISED = _EXACT._replace(learn=_learn_nothing)
+_NOISED = _EXACT._replace(learn=nothing)
 
 
 class PrivateUCB(NetworkTeam):

@@ -162,9 +162,7 @@ class FromFunction(TaskTeam):
             raise ValueError(f"function={shown(function)} must be a function of observations that returns actions")
         super().__init__(two_phase)
         self._function, self._options = function, given_options(task)
-        self._wants = [
-            name for name in ("mask", "active_agents", "rngs") if name in inspect.signature(function).parameters
-        ]
+        self._wants = {"mask", "active_agents", "rngs"} & {*inspect.signature(function).parameters}
         self.name = str(name or getattr(function, "__name__", type(function).__name__))
 
     def look(self, its: EnvView) -> RLTask:

@@ -132,9 +132,7 @@ class Federated(Team):
 
     setting = "network"
     required_inbox = ("sender", "mean", "count")
-    fields: Mapping[str, Field] = {
-        "mean": Field(per_arm=True, latest=True), "count": Field(per_arm=True, latest=True),
-    }  # fmt: skip
+    fields: Mapping[str, Field] = {"mean": Field(per_arm=True, latest=True), "count": Field(per_arm=True, latest=True)}
     metrics_spec: Mapping[str, Metric] = {
         "uploads": Metric("posts of a client to the server", "count"),
         "total_regret": Metric("pseudo-regret of all clients, and what their posts cost", "amount"),

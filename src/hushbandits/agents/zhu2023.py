@@ -93,9 +93,7 @@ class ResilientUCB(Team):
     name = "Resilient-UCB"
     setting = "network"
     required_inbox = ("mean", "count")
-    fields: Mapping[str, Field] = {
-        "mean": Field(per_arm=True, latest=True), "count": Field(per_arm=True, latest=True),
-    }  # fmt: skip
+    fields: Mapping[str, Field] = {"mean": Field(per_arm=True, latest=True), "count": Field(per_arm=True, latest=True)}
 
     def __init__(self, f: int = 1, kappa: float = 1.5):
         self.f = integer("f", f, 0)

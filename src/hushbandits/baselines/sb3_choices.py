@@ -74,9 +74,7 @@ def _exploration(task: RLTask, part: Callable[[str], Array], uniforms: Array) ->
     likely = (top - smooth) * np.sqrt((n + 2.0) / variance)  # how many standard deviations it lies below the best
     one, few, rivals = np.ones_like(mean), 1.0 / (1.0 + n), 2.0 / np.maximum(still.sum(-1, keepdims=True), 2)
     score = gap * np.sqrt(n)
-    parts = (
-        one, score, likely, worst * one, few, time * one, rivals * one, rivals * score, rivals * likely,
-    )  # fmt: skip
+    parts = (one, score, likely, worst * one, few, time * one, rivals * one, rivals * score, rivals * likely)
     return tuple(np.concatenate([x, np.zeros_like(x[..., :1])], -1) for x in parts)  # no vote: 0 throughout
 
 

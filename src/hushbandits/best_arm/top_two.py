@@ -84,9 +84,8 @@ def _stops(mean, last, best, epsilon, delta):
     for k in range(mean.size):
         if k != best:
             gap = max(mean[best] - mean[k], 0.0)
-            if 0.5 * gap * gap / (1.0 / last[best] + 1.0 / last[k]) < top_two_threshold(
-                last[best], last[k], epsilon, delta
-            ):
+            threshold = top_two_threshold(last[best], last[k], epsilon, delta)
+            if 0.5 * gap * gap / (1.0 / last[best] + 1.0 / last[k]) < threshold:
                 return False
     return True
 

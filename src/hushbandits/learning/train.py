@@ -161,8 +161,7 @@ def _command(asked: Card) -> str:
     words = ["hushbandits", "train", asked["id"]]
     for name in ("algo", "steps", "seed", "runs", "evaluations", "held_out"):
         words += [f"--{name.replace('_', '-')}", str(asked[name])]
-    settings: list[tuple[str, Params]] = [(part, asked[part]) for part in ("env", "task")]
-    settings.append(("algo", asked["hyper"]))
+    settings: list[tuple[str, Params]] = [("env", asked["env"]), ("task", asked["task"]), ("algo", asked["hyper"])]
     for use in asked["wrappers"]:
         words += ["--wrappers", use["type"]]
         settings.append((use["type"], {key: value for key, value in use.items() if key != "type"}))
