@@ -7,8 +7,7 @@ import time
 import numpy as np
 import pytest
 import torch
-from policies import HYPER, NET, SHORT, Stopped, contents, trained
-from refusals import rows
+from policies import HYPER, NET, Stopped, contents, trained
 
 import hushbandits as hb
 from hushbandits.baselines.learned import read
@@ -154,30 +153,6 @@ def test_held_out_episodes_are_in_no_training(tmp_path, monkeypatch):
     assert seen["score"] == {7 + (1 << 64)}
     assert seen["train"]
     assert max(seen["train"]) < 1 << 33
-
-
-@rows(
-    ("given", "named"),
-    [({"algo": "sac"}, "algo='sac'"), ({"steps": 0}, "steps=0"),
-     ({"seed": -1}, "seed=-1"), ({"runs": 0}, "runs=0"), ({"evaluations": 0}, "evaluations=0"),
-     ({"held_out": 1}, "held_out=1"), ({"hyper": {"learning": 1}}, "'learning'"),
-     ({"hyper": {"n_steps": 0}}, "algo.n_steps=0"), ({"hyper": {"learning_rate": "x"}}, "algo.learning_rate='x'"),
-     ({"hyper": {"gamma": {}}}, "algo.gamma={}"), ({"hyper": {"net_arch": [0]}}, "algo.net_arch=0"),
-     ({"hyper": {"policy": "cnn"}}, "algo.policy='cnn'"), ({"hyper": {"seed": 3}}, "'seed'"),
-     ({"hyper": {"n_epochs": 1.5}}, "algo.n_epochs=1.5"), ({"hyper": {"batch_size": 1}}, "'batch_size': 1"),
-     ({"hyper": {"policy": "equivariant"}, "task": {"action_format": "multidiscrete"}}, "MultiDiscrete"),
-     ({"task": {"agent": 1}}, "agent=1"), ({"env": {"nodes": 3}}, "nodes=3"),
-     ({"wrappers": ["Los"]}, "'Los'"), ({"env": {"means": len}}, "cannot stand in"), ({"wrappers": [3]}, "wrappers"),
-     ({"algo": "es", "hyper": {"sigm": 1.0}}, "'sigm'"), ({"algo": "es", "hyper": {"sigma": -1}}, "algo.sigma=-1"),
-     ({"algo": "es", "hyper": {"population": 2}}, "algo.population=2"),
-     ({"algo": "es", "hyper": {"net_arch": 3}}, "algo.net_arch=3"),
-     ({"algo": "es", "hyper": {}, "logger": "tensorboard"}, "logger='tensorboard'")],
-)  # fmt: skip
-def test_bad_input_is_refused_and_nothing_is_written(tmp_path, given, named):
-    env = {"env": {**NET, **given.pop("env", {})}}
-    with pytest.raises((ValueError, TypeError), match=named):
-        train("CoopNetwork-v0", tmp_path / "a", **{**SHORT, "hyper": HYPER["ppo"], **env, **given})
-    assert not (tmp_path / "a").exists()
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:invalid value")
