@@ -69,13 +69,3 @@ def test_what_is_lost_or_late_leaves_the_last_name():
     near = deaf._near[0]
     assert (deaf._heard == first[near]).all()
     assert (team._heard != first[near]).any()
-
-
-def test_one_run_is_its_row_where_clocks_differ():
-    env = {"n_agents": 6, "n_arms": 12, "graph": "cycle", "horizon": 400}
-    batch, rows = build("CoopNetwork-v0", "GosInE-async", 4, env)
-    hb.rollout(batch, rows, spawn_seeds(8, 4))
-    alone, row = build("CoopNetwork-v0", "GosInE-async", 1, env)
-    hb.rollout(alone, row, spawn_seeds(8, 4)[2:3])
-    assert (rows._lists[2] == row._lists[0]).all()
-    assert batch.metrics()["regret"][2] == alone.metrics()["regret"][0]

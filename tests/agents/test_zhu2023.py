@@ -73,11 +73,3 @@ def test_liars_say_the_largest_honest_count_and_others_speak_true():
                 np.testing.assert_array_equal(n, count[r, sender])
                 np.testing.assert_array_equal(x, mean[r, sender])
     assert lies.name == "FalseMeans"
-
-
-def test_without_liars_nothing_is_changed():
-    env = {"n_agents": 6, "means": MEANS, "graph": "complete", "horizon": 300}
-    plain = hb.evaluate("CoopNetwork-v0", "Resilient-UCB", runs=3, env=env)
-    none = hb.evaluate("CoopNetwork-v0", "Resilient-UCB", runs=3, env=env, wrappers=[FalseMeans(fraction=0.1)])
-    np.testing.assert_array_equal(plain.final("regret"), none.final("regret"))
-    np.testing.assert_allclose(none.final("honest_regret"), none.final("regret") / 6)

@@ -8,16 +8,7 @@ import pytest
 from kinds import each_once
 from naive_estimators import naive_catoni, naive_lugosi, naive_median_of_means, naive_trimmed, naive_truncated
 
-from hushbandits.estimators.robust import (
-    ESTIMATORS,
-    Catoni,
-    LugosiMendelson,
-    Mean,
-    MedianOfMeans,
-    TrimmedMean,
-    TruncatedMean,
-    make_estimator,
-)
+from hushbandits.estimators.robust import Catoni, LugosiMendelson, Mean, MedianOfMeans, TrimmedMean, TruncatedMean
 from hushbandits.estimators.running import Log, Sums, Tails, follow
 
 # -- naive twins, written from the papers ---------------------------------------------------------------------------
@@ -154,18 +145,3 @@ def test_the_tails_stay_short():
     assert size[:, 1].max() < 3 * 25
     assert type(follow(Mean(), (1, 1, 1), 10, 1.0)) is Sums
     assert type(follow(Catoni(), (1, 1, 1), 10, 1.0)) is Log
-
-
-def test_a_run_alone_equals_its_row():
-    rng = np.random.default_rng(0)
-    arm, reward = rng.integers(2, size=(40, 3, 2, 9)), rng.random((40, 3, 2, 9))
-    for name in ESTIMATORS:
-        estimator = make_estimator(name, 0.01)
-        both, one = (follow(estimator, (runs, 2, 2), 400, 8.0) for runs in (3, 1))
-        many, single = np.zeros((3, 2, 2)), np.zeros((1, 2, 2))
-        for t in range(40):
-            both.add(arm[t], reward[t], np.ones((3, 2, 9), bool))
-            one.add(arm[t, 1:2], reward[t, 1:2], np.ones((1, 2, 9), bool))
-            both.estimates(2 * math.log(t + 2), many)
-            one.estimates(2 * math.log(t + 2), single)
-            np.testing.assert_array_equal(many[1], single[0])

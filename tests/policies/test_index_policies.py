@@ -84,33 +84,6 @@ def test_a_policy_equals_its_twin_on_ties(name, data):
     agree(name, {}, np.array(data.draw(st.lists(row, min_size=plays, max_size=plays))))
 
 
-@pytest.mark.parametrize("name", list_policies())
-def test_learners_do_not_fit(name):
-    """A learner depends neither on the others nor on how often they play."""
-    policy, arms, plays = make_policy(name), 4, 60
-    table = np.random.default_rng(3).random((3, plays, arms)).round()
-    cursors = seeded(policy, 3)
-    alone = []
-    for r in range(3):
-        state = policy.state(1, arms, plays, None if cursors is None else cursors[r : r + 1].copy())
-        alone.append(played(policy, state, 0, table[r]))
-    state, together, t = policy.state(3, arms, plays, cursors), [[], [], []], [0, 0, 0]
-    for r in np.random.default_rng(4).permutation(np.repeat(np.arange(3), plays)):
-        arm = policy.choose(state, r)
-        policy.update(state, r, arm, table[r, t[r], arm])
-        together[r].append(arm)
-        t[r] += 1
-    assert together == alone
-
-
-def played(policy, state, r, table):
-    arms = []
-    for row in table:
-        arms.append(int(policy.choose(state, r)))
-        policy.update(state, r, arms[-1], row[arms[-1]])
-    return arms
-
-
 # -- regret ---------------------------------------------------------------------------------------------------
 
 
