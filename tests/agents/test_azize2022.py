@@ -41,14 +41,8 @@ def episodes(env, team, seed):
 @both
 @pytest.mark.parametrize(("epsilon", "alpha"), [(1.0, 3.1), (8.0, 1.0)])
 def test_it_equals_its_naive_twin(agent, epsilon, alpha):
-    settings = {
-        "horizon": 3000,
-        "n_arms": 4,
-        "epsilon": epsilon,
-        "simulate_users": "individual",
-        "rewards": "bernoulli",
-    }
-    env, team = build("CentralDP-v0", agent, 4, settings, {"alpha": alpha})
+    given = {"horizon": 3000, "n_arms": 4, "epsilon": epsilon, "simulate_users": "individual", "rewards": "bernoulli"}
+    env, team = build("CentralDP-v0", agent, 4, given, {"alpha": alpha})
     found, switched = episodes(env, team, 5), 0
     for r in range(4):
         regret, expected = naive_adap(env, r, agent, epsilon, alpha)
@@ -84,17 +78,12 @@ def test_what_is_lost_whole_is_asked_for_again_and_survivors_count():
         team.receive(BlockInbox(np.array([[total]]), np.array([[n]]), np.array([[arrived]])))
         return arm, asked
 
-    assert [hears(0, 0.0, False), hears(1, 1e6), hears(0, 0.0, False), hears(1, 0.0)] == [
-        (0, 1),
-        (0, 1),
-        (1, 1),
-        (1, 1),
-    ]
+    first = [hears(0, 0.0, False), hears(1, 1e6), hears(0, 0.0, False), hears(1, 0.0)]
+    assert first == [(0, 1), (0, 1), (1, 1), (1, 1)]
     assert [hears(1, 1e6), hears(0, 0.0, False), hears(1, 1e6), hears(3, 1e6)] == [(0, 1), (0, 2), (0, 2), (0, 4)]
     assert (team._mean[0, 0, 0], team._n[0, 0, 0]) == (1e6 / 3, 3)
-    assert (
-        hb.evaluate("CentralDP-v0", "AdaP-UCB", runs=2, env={"horizon": 400}, wrappers=[Loss(0.5)]).final("users").all()
-    )
+    lossy = hb.evaluate("CentralDP-v0", "AdaP-UCB", runs=2, env={"horizon": 400}, wrappers=[Loss(0.5)])
+    assert lossy.final("users").all()
 
 
 def test_ties_fall_on_every_arm_alike():
@@ -136,11 +125,8 @@ def test_the_lower_bounds_have_two_regimes():
 def test_what_is_said_of_the_pair(agent):
     of_sums, of_actions = hb.privacy_report("CentralDP-v0", agent, epsilon=0.25).lines
     assert (of_actions.by, of_actions.epsilon, of_actions.delta, of_actions.run_epsilon) == (agent, 0.25, 0.0, 0.25)
-    assert (
-        of_actions.protects
-        == of_sums.protects
-        == "one user's reward replaced by any other in [0, 1]; a user takes part once"
-    )
+    assert of_actions.protects == of_sums.protects
+    assert of_sums.protects == "one user's reward replaced by any other in [0, 1]; a user takes part once"
     assert of_actions.against.startswith("an observer of all actions")
     team = hb.make_team(agent)
     (promise,) = team.guarantees(home(team))

@@ -58,14 +58,8 @@ def test_central_elimination_equals_its_naive_twin():
 
 
 def test_binary_sum_elimination_equals_its_naive_twin():
-    settings = {
-        "horizon": 9000,
-        "means": (0.1, 0.4, 0.9),
-        "epsilon": 2.0,
-        "delta": 1e-2,
-        "simulate_users": "individual",
-    }
-    env, team = build("ShuffleDP-v0", "VB-SDP-AE", 3, {**settings, "rewards": "beta"})
+    settings = {"horizon": 9000, "means": (0.1, 0.4, 0.9), "rewards": "beta", "simulate_users": "individual"}
+    env, team = build("ShuffleDP-v0", "VB-SDP-AE", 3, {**settings, "epsilon": 2.0, "delta": 1e-2})
     measured, radii = team.interval, [[], [], []]
     team.interval = lambda r, i, m, b: radii[r].append(measured(r, i, m, b)) or radii[r][-1]
     final = hb.rollout(env, team, 3)

@@ -80,14 +80,8 @@ def vote(env, arms):
 
 
 def lone_env(n_agents, **more):
-    given = {
-        "n_agents": n_agents,
-        "means": [0.9, 0.6, 0.1],
-        "threshold": 2,
-        "require_confidence": False,
-        "tolerance": 0.0,
-    }
-    env = hb.make_batched(ID, permute_arms=False, **{**given, **more})
+    given = {"means": [0.9, 0.6, 0.1], "threshold": 2, "require_confidence": False, "tolerance": 0.0, **more}
+    env = hb.make_batched(ID, n_agents=n_agents, permute_arms=False, **given)
     return env, env.reset(1)
 
 

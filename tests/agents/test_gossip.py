@@ -1,6 +1,7 @@
 """Gossip: the matrix, the mixing, and agents that equal their twins."""
 
 import math
+from itertools import product
 
 import networkx as nx
 import numpy as np
@@ -9,15 +10,7 @@ from helpers import arms_pulled, build
 from hypothesis import assume, given, settings
 from kinds import each_once
 from naive_graphs import graphs
-from twins_gossip import (
-    averaging,
-    naive_cmp,
-    naive_coop,
-    naive_ddub,
-    naive_dec_ts,
-    naive_excess,
-    naive_published,
-)
+from twins_gossip import averaging, naive_cmp, naive_coop, naive_ddub, naive_dec_ts, naive_excess, naive_published
 from twins_network import MEANS
 
 import hushbandits as hb
@@ -102,14 +95,7 @@ def test_gossiping_agents_equal_their_twins(graph, m, rate):
         assert ours == twins(naive_ddub, graph, m, T, rate, rechoose_on_stale=rechoose_on_stale)
     assert actions_of("Dec-TS", graph, m, rate) == twins(naive_dec_ts, graph, m, T, rate)
     assert actions_of("Dec-TS", graph, m, rate, agent_rate=0.5) == twins(naive_dec_ts, graph, m, T, rate, 0.5)
-    for max_hops, how in (
-        (0, "largest"),
-        (1, "largest"),
-        (1, "greedy"),
-        (2, "largest"),
-        (2, "greedy"),
-        (None, "largest"),
-    ):
+    for max_hops, how in (*product((1, 2), ("largest", "greedy")), (0, "largest"), (None, "largest")):
         ours = actions_of("CMP-UCB", graph, m, rate, max_hops, moment=0.5, excess=0.6, partition=how)
         assert ours == twins(naive_cmp, graph, m, T, max_hops, rate, moment=0.5, excess=0.6, partition=how)
 

@@ -68,11 +68,7 @@ def alone(routine, means, eta, epsilon, runs, seed=0):
     return rollout(env, team, spawn_seeds(seed, runs))
 
 
-INSTANCES = {
-    "two arms": [0.55, 0.85],
-    "four arms": [0.2, 0.8, 0.5, 0.45],
-    "ten arms": [0.8, 0.5, 0.3, *[0.1] * 7],
-}
+INSTANCES = {"two arms": [0.55, 0.85], "four arms": [0.2, 0.8, 0.5, 0.45], "ten arms": [0.8, 0.5, 0.3, *[0.1] * 7]}
 
 
 @each_once

@@ -93,11 +93,8 @@ def test_every_vote_ends_alike_by_both_speeds(rules, env, shared, loss, checkpoi
         core = hb.make_batched("DPMASE-v0", 3, wrappers=[] if loss is None else [Loss(loss)], **env)
         team = speed(Voters(rules, shared))
         # Too few to decide: refused where the coordinator ends a run, else a warning.
-        assume(
-            core.termination != "coordinator"
-            or core.termination_by == "everyone"
-            or core.votes_needed <= (core.weights > 0).sum()
-        )
+        alone = core.termination != "coordinator" or core.termination_by == "everyone"
+        assume(alone or core.votes_needed <= (core.weights > 0).sum())
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Voters needs")
             seen.append((*record(core, team, seed, checkpoints, core.logged_metrics), core.book._asdict()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from kinds import each_once, one_per_class
+from refusals import rows
 from talk import NET, default_action
 
 import hushbandits as hb
@@ -22,14 +23,11 @@ ENVS = {
     "gossip": ("CoopNetwork-v0", {**NET, "max_hops": 1}, []),
     "random graphs": ("CoopNetwork-v0", {**NET, "graph": "erdos-renyi", "edge_probability": 0.8}, []),
     "tree": ("CoopNetwork-v0", {**NET, "routing": "tree", "graph": "grid", "n_agents": 4}, []),
+    "shuffled flood": ("CoopNetwork-v0", {**NET, "edge_failure_prob": 0.1}, [Shuffle()]),
     "sums": ("CoopNetwork-v0", NET, [SecAgg()]),
     "withheld": ("CoopNetwork-v0", NET, [LocalLaplace(1.0)]),
     "users": ("CentralDP-v0", {"simulate_users": "individual"}, []),
-    "allow_vote_resets": (
-        "DPMASE-v0",
-        {"allow_vote_resets": True, "termination": "horizon", "horizon": 9, "means": [0.9, 0.1]},
-        [],
-    ),
+    "allow_vote_resets": ("DPMASE-v0", {"allow_vote_resets": True, "termination": "horizon", "horizon": 9}, []),
     "window": ("DPMASE-v0", {}, [SecAgg(batch_window=5)]),
 }
 
@@ -105,6 +103,25 @@ def test_what_a_team_is_handed_owns_its_memory(case):
     if slots := getattr(face, "slots", None):
         for name, array in arrays(slots, {}, "slots"):
             assert not root(array).flags.writeable, name
+
+
+PUBLIC = {"arrived", "at", "fields", "mix", "of", "own", "several", "tally", "total"}
+
+
+@rows("case", ENVS)
+def test_no_public_name_of_an_inbox_leads_behind_it(case):
+    env_id, kwargs, wrappers = ENVS[case]
+    *_, obs = _game(hb.make_batched(env_id, 2, wrappers=wrappers, **kwargs))
+    inbox = obs.inbox
+    assert {name for name in dir(inbox) if not name.startswith("_")} <= PUBLIC | {"decoded"}
+    with pytest.raises(AttributeError):
+        inbox.fields = (*inbox.fields, "sender")
+    for field in ("sender", "code", "users", "ring", "sent"):
+        if field not in inbox.fields:
+            with pytest.raises((KeyError, ValueError)):
+                inbox[field]
+            with pytest.raises((KeyError, ValueError)):
+                inbox.total(field)
 
 
 def _game(env):

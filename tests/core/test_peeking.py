@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 from kinds import one_per_class
-from refusals import rows
 from talk import NET, at_talk
 
 import hushbandits as hb
 from hushbandits.core.env_view import EnvView
-from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 
 ARM = np.zeros((1, 5), int)
@@ -29,35 +27,6 @@ def test_a_team_that_goes_on_writing_changes_neither_report_nor_state():
     said["arm"][:], said["reward"][:] = 77, np.nan
     assert set(inbox["arm"][inbox.arrived]) == {1}
     assert np.isfinite(inbox.tally()[1]).all()
-
-
-PUBLIC = {"arrived", "at", "fields", "mix", "of", "own", "several", "tally", "total"}
-INBOXES = {
-    "slots": ("CoopNetwork-v0", NET, []),
-    "shuffled": ("CoopNetwork-v0", NET, [Shuffle()]),
-    "flood": ("CoopNetwork-v0", {**NET, "edge_failure_prob": 0.1}, []),
-    "shuffled flood": ("CoopNetwork-v0", {**NET, "edge_failure_prob": 0.1}, [Shuffle()]),
-    "sums": ("CoopNetwork-v0", NET, [SecAgg()]),
-    "block": ("DistDP-v0", {}, []),
-    "users": ("CentralDP-v0", {"simulate_users": "individual"}, []),
-    "votes": ("DPMASE-v0", {}, []),
-    "window": ("DPMASE-v0", {}, [SecAgg(batch_window=5)]),
-}
-
-
-@rows("case", INBOXES)
-def test_no_public_name_of_an_inbox_leads_behind_it(case):
-    env_id, kwargs, wrappers = INBOXES[case]
-    inbox = at_talk(env_id, wrappers=wrappers, **kwargs)[0].communicate().inbox
-    assert {name for name in dir(inbox) if not name.startswith("_")} <= PUBLIC | {"decoded"}
-    with pytest.raises(AttributeError):
-        inbox.fields = (*inbox.fields, "sender")
-    for field in ("sender", "code", "users", "ring", "sent"):
-        if field not in inbox.fields:
-            with pytest.raises((KeyError, ValueError)):
-                inbox[field]
-            with pytest.raises((KeyError, ValueError)):
-                inbox.total(field)
 
 
 @pytest.mark.parametrize("loss", [0.0, 0.3])

@@ -102,12 +102,8 @@ def test_every_truth_value_of_the_registry_is_checked():
 
 def _numeric():
     # some are read only on use, or refused for any value
-    late = {
-        ("SecAgg", "batch_window"),
-        ("Shuffle", "batch_window"),
-        ("Shuffle", "min_cohort"),
-        ("ShuffledNoise", "delta"),
-    }
+    late = {(wrapper, "batch_window") for wrapper in ("SecAgg", "Shuffle")}
+    late |= {("Shuffle", "min_cohort"), ("ShuffledNoise", "delta")}
     late |= {(env, p) for env in ("DuelingNetwork-v0", "FederatedNetwork-v0") for p in ("drift", "n_change_points")}
     for make, name, p in _parameters(int, float):
         if p != "runs" and (name, p) not in late:

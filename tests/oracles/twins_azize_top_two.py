@@ -60,13 +60,8 @@ def naive_top_two(seed, means, epsilon, delta, beta):
 
 def naive_dp_se(seed, means, epsilon, delta):
     """Return the number of pulls, and the recommended arm."""
-    pull, uniforms, active, pulls, e = (
-        _pulls(seed, means),
-        generator(seed, "agent/DP-SE-alone/noise"),
-        [*range(len(means))],
-        0,
-        1,
-    )
+    pull, uniforms = _pulls(seed, means), generator(seed, "agent/DP-SE-alone/noise")
+    active, pulls, e = [*range(len(means))], 0, 1
     while len(active) > 1:
         m = len(active)
         r, width = epoch(m, e, epsilon, delta)

@@ -25,12 +25,8 @@ def check_compiled(build, runs=8, left=lambda team: None):
     same(finals, batch, "compiled rounds with and without stops")
     same(curves, record(env, team, 4, POINTS, env.logged_metrics)[1], "curves of compiled rounds and of phases")
     r = runs // 2
-    one_arm_per_step = rollout(*build(1), env.seeds[r : r + 1])
-    same(
-        one_arm_per_step,
-        {name: values[r : r + 1] for name, values in batch.items()},
-        "a run alone and its row, compiled,",
-    )
+    row = {name: values[r : r + 1] for name, values in batch.items()}
+    same(rollout(*build(1), env.seeds[r : r + 1]), row, "a run alone and its row, compiled,")
 
 
 def has_episode(build):
