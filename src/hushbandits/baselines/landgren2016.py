@@ -158,7 +158,7 @@ class CoopUCB(Gossip):
         agents, arms, matrix = env.n_agents, env.n_arms, gossip_matrix(env.adjacency)
         self.quiet = arms
         sums = np.zeros((len(rng), agents, arms, 2))
-        extra = [_explored(self.constant, agents, one.tobytes()) for one in matrix]
-        extra = np.repeat(extra, arms).reshape(-1, agents, arms)
+        constants = [_explored(self.constant, agents, one.tobytes()) for one in matrix]
+        extra = np.repeat(constants, arms).reshape(-1, agents, arms)
         scale = 2.0 * self.gamma * self.sigma**2 / agents
         return _Estimates(sums, matrix, extra, np.zeros((agents, arms)), scale)
