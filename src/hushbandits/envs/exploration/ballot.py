@@ -53,7 +53,7 @@ def open_votes(env: World, runs: int) -> VoteState:
     """Return the state of a vote in `runs` runs, which `open_rows` fills in."""
     weights, n, k = env.weights, env.n_agents, env.n_arms
     vote_cost, round_cost = env.costs
-    book = VoteState(
+    return VoteState(
         weights, env.inactive_agents == "drop", env.votes_needed, STOPS[env.termination], -1 if env.horizon is None else
         env.horizon, vote_cost, round_cost, running=np.ones(runs, bool), rounds=np.zeros(runs, np.int64),
         messages=np.zeros(runs, np.int64), regret=np.zeros(runs), active=np.empty((runs, k), bool), sent=np.empty((runs,
@@ -62,7 +62,6 @@ def open_votes(env: World, runs: int) -> VoteState:
         cumulative=np.empty((runs, n)), holds=np.empty((runs, n),
         np.int64), open_seats=np.empty((runs, 2), np.int64),
     )  # fmt: skip
-    return book
 
 
 @jit

@@ -18,11 +18,7 @@ class GlobalSet(Inbox):
 
     def __init__(self, **answer: Array):
         self._values = {name: handed(value) for name, value in answer.items()}
-
-    @property
-    def fields(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The names of the fields: ``active``, and ``reset`` if agents may reset the vote."""
-        return tuple(self._values)
+        self.fields = tuple(answer)
 
     @property
     def arrived(self) -> Array:

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from hushbandits.core import Array, Field, Fields, Streams, World, integer, require, set_rows
-from hushbandits.core.payload import Channel, Gathering, Payload, Sealing, Shuffling
+from hushbandits.core.payload import Channel, Gathering, Payload
 from hushbandits.core.random.philox import fill
 
 
@@ -32,7 +32,7 @@ class VoteWindow(Channel):
                 f"{by.name} needs a declared window in exploration, such as batch_window=64: "
                 f"a round has one active agent, so a sum over one round is that agent's message"
             )
-        self._owner = by.name
+        self._by = by
         self.batch_window = integer("batch_window", by.batch_window, 2)
         self.min_cohort = integer("min_cohort", by.min_cohort, 2)
         if env.n_agents < self.min_cohort:
@@ -46,7 +46,7 @@ class VoteWindow(Channel):
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
         """Return the fields of the output: a sum of votes per arm."""
-        require(self._owner, ("vote",), fields)
+        require(self._by.name, ("vote",), fields)
         return {"tally": Field((env.n_arms,), "i8", low=0, high=env.n_agents)}
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
@@ -92,10 +92,6 @@ class PlayedWindow(VoteWindow):
     """
 
     _fresh: Array  # (R, N, K) votes that were cast and are in no sum yet
-
-    def __init__(self, by: Gathering, env: World):
-        super().__init__(by, env)
-        self._by = by
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         """Begin with an empty window."""
@@ -145,15 +141,8 @@ class Votes(Payload):
         return self.with_fields(vote=vote)
 
     @classmethod
-    def shuffled(cls, by: Shuffling, env: World) -> Channel:
-        """Return the channel that releases the votes of a window of activations as counts per arm."""
-        return _window(by, env)
+    def shuffled(cls, by: Gathering, env: World) -> Channel:
+        """Return the channel that sums the votes of a window per arm; one vote per agent keeps a sum at most N."""
+        return VoteWindow(by, env) if by.protocol is None else PlayedWindow(by, env)
 
-    @classmethod
-    def sealed(cls, by: Sealing, env: World) -> Channel:
-        """Return the channel that sums the votes of a window; one vote per agent and arm keeps a sum at most N."""
-        return _window(by, env)
-
-
-def _window(by: Gathering, env: World) -> Channel:
-    return VoteWindow(by, env) if by.protocol is None else PlayedWindow(by, env)
+    sealed = shuffled

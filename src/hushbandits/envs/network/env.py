@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 import networkx as nx
 import numpy as np
 
-from hushbandits.core import Array, Fields, Payload, Streams, Wrapper, affordable, require, set_rows
+from hushbandits.core import Array, Fields, Payload, Streams, Wrapper, affordable, locked, require, set_rows
 from hushbandits.core.random.names import GRAPH
 from hushbandits.core.random.rewards import Law, RepeatingMeans, UniformMeans
 from hushbandits.core.utils import choice, count, integer, probability, real
 from hushbandits.envs.network.bfs import Links, links
-from hushbandits.envs.network.course import Course, by_uniforms, posts_states
 from hushbandits.envs.network.graphs import connected_erdos_renyi
 from hushbandits.envs.network.inbox import Ring, SlotInbox
 from hushbandits.envs.network.payload import GraphReports
@@ -243,8 +242,10 @@ class CoopNetwork(Rounds):
         arm = ring.values["arm"][posted % ring.depth, run, who] if "arm" in ring.values else np.full(len(to), -1)
         return np.stack([via, to, who, posted, arm], 1)
 
-    def course(self, fields: Sequence[str], only_drops: bool = False, states: bool = False) -> Course | None:
-        """Return the state for compiled rounds, or None if this class or its wrappers do not allow them.
+    # -- for compiled rounds ----------------------------------------------------------------------------------
+
+    def has_compiled_rounds(self, fields: Sequence[str], only_drops: bool = False, states: bool = False) -> bool:
+        """Return whether this class and its wrappers allow compiled rounds from here on.
 
         Parameters
         ----------
@@ -256,20 +257,40 @@ class CoopNetwork(Rounds):
             Whether a wrapper posts states for the agents, by a compiled rule (`Wrapper.poster`).
         """
         changed = type(self).__mro__[: type(self).__mro__.index(CoopNetwork)]
+        same_round = not self._lossy and not any(_ROUND & vars(cls).keys() for cls in changed)
         sent = self.sent_fields
-        if (
-            set(sent) != set(fields)
-            or any(field.latest for field in sent.values()) != states
-            or any(_ROUND & vars(cls).keys() for cls in changed)
-            or not self._abreast
-            or self._phase not in ("pull", "over")
-            or self._lossy
-            or not (
-                posts_states(self) if states else all(by_uniforms(wrapper, only_drops) for wrapper in self.wrappers)
-            )
-        ):
-            return None
-        return Course(self, tuple(fields), self.wrappers[0] if states else None)
+        same_fields = set(sent) == set(fields) and any(field.latest for field in sent.values()) == states
+        known = _posts_states(self) if states else all(_by_uniforms(wrapper, only_drops) for wrapper in self.wrappers)
+        return same_round and same_fields and known and self._phase in ("pull", "over") and self._abreast
+
+    def _played(self, rounds: int, arms: Array | None = None, rewards: Array | None = None) -> None:
+        """Record that compiled rounds are over, with the last round's arms and rewards unless `_pull` drew them."""
+        if arms is not None and rewards is not None:
+            self._arm, self._reward = arms.copy(), locked(rewards)
+            self.own_reward = self._reward
+        self._ring.t += rounds
+        self._t = self._t + rounds
+        self._live = self._t < self.horizon
+        self._phase = "pull" if self._live.any() else "over"
+
+
+def _by_uniforms(wrapper: Wrapper, only_drops: bool) -> bool:
+    """Return whether a wrapper only drops reports or replaces their rewards, whatever their content."""
+    cls = type(wrapper)
+    if wrapper.drop_prob is not None:
+        return cls.alter_own_reward is Wrapper.alter_own_reward and cls.deliver is Wrapper.deliver
+    ours = all(map(wrapper.ships, ("send", "deliver", "alter_own_reward")))
+    return not only_drops and wrapper.operations == ("replace",) and ours
+
+
+def _posts_states(env: CoopNetwork) -> bool:
+    """Return whether exactly one wrapper turns reports into states, by a compiled rule with exact sums."""
+    if len(env.wrappers) != 1 or not env.law.unit_interval:
+        return False
+    wrapper = env.wrappers[0]
+    return wrapper.poster is not None and all(
+        map(wrapper.ships, ("reset", "send", "deliver", "alter_own_reward", "published"))
+    )
 
 
 #: Attributes of `CoopNetwork` that determine a round; a subclass that changes one of them plays by phases.

@@ -2,7 +2,7 @@
 
 A `NetworkTeam` defines an agent by `Rules`.  The phases play one round at a time; an episode plays blocks of rounds in
 one loop.  An episode has no state of its own: it reads the env's random stream, and writes to its ring and the team's
-arrays (`Course`).  Phases and episodes may thus alternate at any round.
+arrays.  Phases and episodes may thus alternate at any round.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hushbandits.core import LONGEST, Arms, Array, Inbox, Message, Observation, Payload, Streams, Team, World
+from hushbandits.core import LONGEST, Arms, Array, Inbox, Message, Observation, Payload, Streams, Team, World, Wrapper
 from hushbandits.core.random.rewards import Bernoulli, ClippedGaussian, Constant, Gaussian, Law, Stable, Uniform
-from hushbandits.envs.network.course import Course
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.inbox import Mail, SlotInbox
 from hushbandits.envs.network.rules import Books, Fates, Loops, Payment, Rules, compiled, standard_report
@@ -127,28 +126,28 @@ class NetworkTeam(Team):
         if rules is None or not isinstance(env, CoopNetwork):
             return False
         states = rules.takes == "states"
-        course = env.course(STATES if states else rules.fields, states or rules.post is not standard_report, states)
-        if course is None:
+        fields = STATES if states else rules.fields
+        if not env.has_compiled_rounds(fields, states or rules.post is not standard_report, states):
             return False
         desk, by = None, _by_blocks if _pays(env) else _by_rounds
         for stop in (*stops, until):
             goal = math.ceil(min(stop, until, env.horizon))
-            while (t := course.t) < goal:
+            while (t := int(env._t[0])) < goal:
                 rounds = min(goal - t, self.ahead())
                 if rounds == 0:
-                    _phase_of(env, course, self)
+                    _phase_of(env, self)
                     desk = None
                     continue
-                desk = _Desk(env, course, self) if desk is None else desk
-                by(env, course, self, desk, rounds)
-                self._t = course.t
+                desk = _Desk(env, self, fields) if desk is None else desk
+                by(env, self, desk, rounds)
+                self._t = int(env._t[0])
             if look is not None:
                 look()
         return True
 
 
-def _phase_of(env: CoopNetwork, course: Course, team: Team) -> None:
-    obs = env.pull(team.act(course.obs()))
+def _phase_of(env: CoopNetwork, team: Team) -> None:
+    obs = env.pull(team.act(env._seen()))
     speak: Callable[..., Message | None] = team.compose  # its argument is None if rewards are withheld
     obs = env.communicate(speak(obs.reward))
     assert obs.inbox is not None
@@ -158,33 +157,35 @@ def _phase_of(env: CoopNetwork, course: Course, team: Team) -> None:
 class _Desk:
     """Data that compiled rounds keep from block to block, until a phase is played."""
 
-    def __init__(self, env: CoopNetwork, course: Course, team: NetworkTeam):
-        poster, rules, arms = course.poster, team.rules, team._arm
+    def __init__(self, env: CoopNetwork, team: NetworkTeam, fields: tuple[str, ...]):
+        rules, arms = team.rules, team._arm
+        #: The wrapper that turns default messages into states.
+        self.poster = poster = env.wrappers[0] if rules.takes == "states" else None
         self.loops: Loops = team.made(rules) if poster is None else team.made(rules, poster.poster)
-        self.mail = Mail.of(course.ring, course.slots, course.fields)
+        self.mail = Mail.of(env._ring, env.slots, fields)
         self.room: Array | Changes = (
             np.empty((1, env.n_agents, env.n_arms, 2))  # for a tally
             if poster is None
-            else Changes.of(course.ring, course.slots, env.n_arms, poster.published(env))
+            else Changes.of(env._ring, env.slots, env.n_arms, poster.published(env))
         )
-        self.books = Books(arms, np.empty(arms.shape), course.regret, course.messages, course.edges, team.quiet)
+        self.books = Books(arms, np.empty(arms.shape), env._regret, env._messages, env._edges, team.quiet)
         # The default message has the arms of the last round; the team may write its next arms to its own array.
         self.reported = rules.post is standard_report and poster is None
         self.payment: Payment | None = None  # of arms that do not move
 
 
-def _by_blocks(env: CoopNetwork, course: Course, team: NetworkTeam, desk: _Desk, most: int) -> None:
+def _by_blocks(env: CoopNetwork, team: NetworkTeam, desk: _Desk, most: int) -> None:
     """Play a block of rounds at once, with compiled rewards."""
-    course.leave()
-    t, ring, books = course.t, course.ring, desk.books
-    uniforms = course.uniforms.rows(min(most, max(1, _BLOCK // max(env.n_arms, env.n_agents))))
+    env._phase = "broken"  # until the rounds are over
+    t, ring, books = int(env._t[0]), env._ring, desk.books
+    uniforms = env._uniforms.rows(min(most, max(1, _BLOCK // max(env.n_arms, env.n_agents))))
     rounds = len(uniforms)
     if desk.payment is None or env.arms.moving:
         desk.payment = _payment(env, t, rounds)
-    fates, uniforms = _fates(env, course, rounds), _shifted(env.law, uniforms)
+    fates, uniforms = _fates(env, desk.poster, rounds), _shifted(env.law, uniforms)
     desk.loops.rounds(team.state, desk.mail, desk.room, books, desk.payment, uniforms, fates, t, ring.t)
     now = (ring.t + rounds) % ring.depth
-    course.went(rounds, desk.mail.values[0][now] if desk.reported else books.arms, books.rewards)
+    env._played(rounds, desk.mail.values[0][now] if desk.reported else books.arms, books.rewards)
 
 
 def _payment(env: CoopNetwork, t: int, rounds: int) -> Payment:
@@ -193,16 +194,15 @@ def _payment(env: CoopNetwork, t: int, rounds: int) -> Payment:
     return Payment(np.array(stand.location), np.array(stand.gap), type(env.law) is Bernoulli, low, high)
 
 
-def _by_rounds(env: CoopNetwork, course: Course, team: NetworkTeam, desk: _Desk, rounds: int) -> None:
+def _by_rounds(env: CoopNetwork, team: NetworkTeam, desk: _Desk, rounds: int) -> None:
     """Play rounds one by one with rewards from the env, for any law and any arms."""
-    course.leave()
+    env._phase = "broken"  # until the rounds are over
     books = desk.books
-    for _ in range(rounds):
-        t = course.t + 1
+    for t in range(int(env._t[0]) + 1, int(env._t[0]) + rounds + 1):
         desk.loops.act(team.state, t, books.arms)
-        np.copyto(books.rewards, course.pull(books.arms.copy()))
-        desk.loops.close(team.state, desk.mail, desk.room, books, _fates(env, course, 1), t, course.ring.t)
-        course.went(1)
+        env.own_reward = books.rewards[:] = env._pull(books.arms.copy())
+        desk.loops.close(team.state, desk.mail, desk.room, books, _fates(env, desk.poster, 1), t, env._ring.t)
+        env._played(1)
 
 
 _BLOCK = 1 << 14  # numbers per run that are computed ahead
@@ -232,11 +232,11 @@ def _shifted(law: Law, u: Array) -> Array:
     return law.quantile(u, np.array(0.0)) + np.zeros(u.shape)
 
 
-def _fates(env: CoopNetwork, course: Course, rounds: int) -> Fates:
+def _fates(env: CoopNetwork, poster: Wrapper | None, rounds: int) -> Fates:
     """Return what the wrappers do to posts of the next `rounds`, by sending marked posts through them."""
     shape = env.active_agents.shape
-    if not env.wrappers or course.poster is not None:
-        posting = None if course.poster is None else course.poster.posting(rounds)
+    if not env.wrappers or poster is not None:
+        posting = None if poster is None else poster.posting(rounds)
         return Fates(np.empty((0, *shape), bool), np.empty((0, *shape)), posting)
     kept, reward = np.empty((rounds, *shape), bool), np.empty((rounds, *shape))
     values = {name: np.zeros((*shape, *field.shape), field.form) for name, field in env.sent_fields.items()}

@@ -174,7 +174,7 @@ class SlotInbox(Inbox):
 
     def __init__(self, ring: Ring, slots: Slots, n_arms: int):
         self._ring, self._slots, self._n_arms = ring, slots, n_arms
-        self._clock, self._round = ring, ring.t
+        self._round = ring.t
         self._fields: tuple[str, ...] = (*ring.fields, "sender")
         # Reorders gathered slots; set by a wrapper that hides senders.
         self._order: Callable[[], Array] | None = None
@@ -196,7 +196,7 @@ class SlotInbox(Inbox):
         for field in fields:
             if field not in self._fields:
                 raise KeyError(f"no field {field!r} in this inbox; it offers: {', '.join(self._fields)}")
-        if self._round != (now := self._clock.t):
+        if self._round != (now := self._ring.t):
             raise RuntimeError(f"this inbox is that of round {self._round}, but it is round {now}: read it earlier")
 
     def _needs_event(self, field: str) -> None:
@@ -353,15 +353,12 @@ class TallyInbox(Inbox):
         Whether there is a sum.
     """
 
+    fields = ("tally",)
+
     def __init__(self, pulls: Array, sums: Array, opened: Array):
         for array in (pulls, sums, opened):
             array.flags.writeable = False
         self._pulls, self._sums, self._opened = pulls, sums, opened
-
-    @property
-    def fields(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The names of the fields: ``tally`` alone."""
-        return ("tally",)
 
     @property
     def arrived(self) -> Array:

@@ -117,8 +117,7 @@ class LossyInbox(SlotInbox):
 
     def __init__(self, transport: LossyTransport, came: Array, copies: Array):
         self._ring, self._n_arms, self._transport = transport.ring, transport.n_arms, transport
-        self._clock, self._round = transport.ring, transport.ring.t
-        self._order, self.own = None, {}
+        self._round, self._order, self.own = transport.ring.t, None, {}
         self._fields = (*self._ring.fields, "sender")
         born, r, who, to, via = came.T
         self._shape = runs, m, _ = transport.newest.shape

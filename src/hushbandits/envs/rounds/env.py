@@ -37,15 +37,11 @@ class Everyone(Inbox):
 
     def __init__(self, message: Payload, n_arms: int):
         self._message, self._n_arms = message, n_arms
+        self.fields = (*[name for name in message if name != "sent"], "sender")
         m = message["sent"].shape[1]
         slot = np.arange(m - 1)
         #: (M, M − 1) the sender in each slot.
         self._sender = slot + (slot >= np.arange(m)[:, None])
-
-    @property
-    def fields(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The names of the fields, ``sender`` among them."""
-        return (*(name for name in self._message if name != "sent"), "sender")
 
     @property
     def arrived(self) -> Array:
