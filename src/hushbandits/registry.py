@@ -62,7 +62,7 @@ def _announce(id: str) -> None:
 ENVS = Registry("env", "an Env class", lambda cls: issubclass(cls, Env), builtin.ENVS, "envs", _announce)
 AGENTS = Registry(
     "agent",
-    "a Team class, or a class with act (and speak, hear) for PerAgent",
+    "a Team class, or a class with act (and compose, receive) for PerAgent",
     lambda cls: issubclass(cls, Team) or callable(getattr(cls, "act", None)),
     builtin.AGENTS,
     "agents",

@@ -101,7 +101,7 @@ class Guarantee:
         The paper and statement that it comes from.
     invalid_reason : str
         Why nothing holds, where an assumption is known to fail; ``""``: none is.
-    alone : bool
+    single_release : bool
         Whether it is about one message by itself, whose arm and time are taken as given, and about nothing else of a
         run.
     run : Run, optional

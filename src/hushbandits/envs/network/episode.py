@@ -111,7 +111,7 @@ class NetworkTeam(Team):
                 f"{self.name} averages posts of the network's ring, but {type(inbox).__name__} does not give access"
             )
         else:
-            raise NotImplementedError(f"{type(self).__name__} must define hear(inbox)")
+            raise NotImplementedError(f"{type(self).__name__} must define receive(inbox)")
 
     def _heed(self, count: Array, total: Array, own: Mapping[str, Array]) -> None:
         if own:

@@ -34,7 +34,7 @@ class Rules(NamedTuple):
         Phase 1 of round t = 1, 2, …: write their arms to ``arms[r]``.
     learn : (state, r, arms, rewards)
         Process their own rewards, ``rewards[r]``.
-    hear : (state, r, heard, t)
+    receive : (state, r, heard, t)
         Process the arrivals at the end of round t.
     takes : str
         The form of `heard`:
