@@ -48,7 +48,7 @@ class TaskTeam(Team):
 
     def choose(self, task: RLTask, pull: bool, talk: bool) -> Stacked:
         """Return all agents' actions in the next step of `task`, ``(R, M, …)``, which has the given phases."""
-        raise NotImplementedError(f"{type(self).__name__} must define choose(task, pull, communicate)")
+        raise NotImplementedError(f"{type(self).__name__} must define choose(task, pull, talk)")
 
     def validate_env(self, env: World) -> None:
         """Raise ``ValueError`` if `env` has no task, or its task does not accept these options."""
