@@ -160,7 +160,7 @@ def test_a_folder_that_holds_no_policy_is_refused(folders, tmp_path):
         "activation='sin'": ({**card, "activation": "sin"}, arrays),
         "head.bias": (card, {k: v for k, v in arrays.items() if k != "head.bias"}),
         "finite": (card, {**arrays, "head.bias": arrays["head.bias"] * np.nan}),
-        "follow": (card, {**arrays, "layer0.weight": arrays["layer0.weight"].T}),
+        "layers": (card, {**arrays, "layer0.weight": arrays["layer0.weight"].T}),
         "pickle": (card, {**arrays, "head.bias": np.array([print] * 3, object)}),
     }
     for named, (shown, content) in bad.items():

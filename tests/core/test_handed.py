@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from kinds import each_once, one_per_class
@@ -114,10 +116,11 @@ def test_no_public_name_of_an_inbox_leads_behind_it(case):
     *_, obs = _game(hb.make_batched(env_id, 2, wrappers=wrappers, **kwargs))
     inbox = obs.inbox
     assert {name for name in dir(inbox) if not name.startswith("_")} <= PUBLIC | {"decoded"}
-    with pytest.raises(AttributeError):
-        inbox.fields = (*inbox.fields, "sender")
+    fields = inbox.fields
+    with suppress(AttributeError):  # whoever adds a name gets nothing for it
+        inbox.fields = (*fields, "sender")
     for field in ("sender", "code", "users", "ring", "sent"):
-        if field not in inbox.fields:
+        if field not in fields:
             with pytest.raises((KeyError, ValueError)):
                 inbox[field]
             with pytest.raises((KeyError, ValueError)):

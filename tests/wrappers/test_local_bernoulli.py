@@ -63,7 +63,7 @@ def test_policy_and_mechanism_share_epsilon(agent, mechanism):
         assert [g.epsilon for g in env.guarantees()] == [4.0]
         found.append(hb.rollout(env, team, seed=3)["regret"].tolist())
         state = team.state.pi if agent.startswith("QuACK") else team.state  # a single agent has the policy's state
-        assert state.epsilon == 4.0
+        assert state.parameter == 4.0
     assert found[0] == found[1] == found[2]
     with pytest.raises(ValueError, match=r"epsilon=2\.0 .*epsilon=4\.0 "):
         build("LocalDPNetwork-v0", agent, 2, {**world, "epsilon": 2.0}, {"epsilon": 4.0})
@@ -76,7 +76,7 @@ def test_a_mechanism_of_the_callers_shares_epsilon_too(wrapper):
     world = {"n_agents": 4, "horizon": 20}
     env, team = build("CoopNetwork-v0", "QuACK-LDP-UCB-L", 1, world, wrappers=(wrapper,))
     hb.rollout(env, team, seed=0)
-    assert team.state.pi.epsilon == 2.0
+    assert team.state.pi.parameter == 2.0
     env, team = build("CoopNetwork-v0", "QuACK-LDP-UCB-L", 1, world, {"epsilon": 1.0}, (wrapper,))
     with pytest.raises(
         ValueError, match=rf"epsilon=1.0 of policy LDP-UCB-L differs from epsilon=2.0 of {wrapper.name}"
