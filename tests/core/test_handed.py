@@ -117,7 +117,7 @@ def test_no_public_name_of_an_inbox_leads_behind_it(case):
     inbox = obs.inbox
     assert {name for name in dir(inbox) if not name.startswith("_")} <= PUBLIC | {"decoded"}
     fields = inbox.fields
-    with suppress(AttributeError):  # whoever adds a name gets nothing for it
+    with suppress(AttributeError):  # an added name gives access to nothing
         inbox.fields = (*fields, "sender")
     for field in ("sender", "code", "users", "ring", "sent"):
         if field not in fields:

@@ -84,7 +84,7 @@ def test_a_mechanism_of_the_callers_shares_epsilon_too(wrapper):
         hb.rollout(env, team, seed=0)
     env, team = build("CoopNetwork-v0", "QuACK-LDP-UCB-L", 1, world)  # without noise
     hb.rollout(env, team, seed=0, step=lambda: None)
-    assert team.state.pi.epsilon == 1.0
+    assert team.state.pi.parameter == 1.0
 
 
 @pytest.mark.parametrize("agent", ["coop-UCB", "DDUCB", "Dec-TS"])
