@@ -160,9 +160,9 @@ class Observation:
     ----------
     t : (R,) int
         Rounds completed so far (users, in feedback).
-    live : (R,) bool
+    running : (R,) bool
         Which runs go on; the others are frozen rows, and what is done for them is ignored.
-    who : (R, A) int
+    active_agents : (R, A) int
         The acting agents.
     reward : (R, A, …) float or None
         After `pull`, the agents' own rewards (NaN where nothing is seen); ``None`` otherwise, and
