@@ -149,7 +149,7 @@ def test_a_message_that_is_never_finished_holds_nobody_up_for_long():
 def test_the_end_of_a_session_closes_who_still_comes(caplog):
     """Unknown clients connect all the time and send nothing: the server ends in time, with every connection closed."""
     over, guests = threading.Event(), []
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server(("127.0.0.1", 0), backlog=4096) as listener:
         address = listener.getsockname()
 
         def knock():
