@@ -20,11 +20,12 @@ from hushbandits.cli import explained
 from hushbandits.cli import main as cli
 from hushbandits.cli.console import assignments
 from hushbandits.cli.explained import parts
-from hushbandits.core.env_view import EnvView, World
 from hushbandits.core.payload import Payload
 from hushbandits.core.random.rewards import Bernoulli, Law
 from hushbandits.core.random.streams import Uniforms
 from hushbandits.core.task import RLTask
+from hushbandits.core.team import EnvView
+from hushbandits.core.world import World
 from hushbandits.envs.rounds.env import Rounds
 from hushbandits.policies.registry import POLICIES
 from hushbandits.privacy.noise import NoiseLaw

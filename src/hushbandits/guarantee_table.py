@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, cast
 from hushbandits.core import Params, real, shown
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import RESOLVED, Guarantee
-from hushbandits.core.rollout import check_compatible
-from hushbandits.core.team import Team
+from hushbandits.core.team import Team, check_compatible
 from hushbandits.core.utils import ships
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, assemble, make_team, takes, title
 

@@ -14,7 +14,7 @@ import pettingzoo
 
 from hushbandits import builtin
 from hushbandits.core import Env, Params, Privatizer, Team, Wrapper, shown
-from hushbandits.core.env_view import SHOWN
+from hushbandits.core.team import SHOWN
 from hushbandits.core.utils import Registry, Spec, parameters
 from hushbandits.core.utils.registry import Entry
 from hushbandits.policies.registry import POLICIES

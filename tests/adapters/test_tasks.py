@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
-from hushbandits.core.env_view import EnvView
+from hushbandits.core.team import EnvView
 from hushbandits.core.validation import choices, sample_mask
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss

@@ -9,8 +9,8 @@ from twin_streams import Steps
 from twins_federated import fed1, naive_phases, rewards_of
 
 import hushbandits as hb
-from hushbandits.core.env_view import revealed
 from hushbandits.core.random.streams import spawn_seeds
+from hushbandits.core.team import revealed
 from hushbandits.wrappers.loss import Loss
 
 MEANS = (0.7, 0.2, 0.5, 0.65)

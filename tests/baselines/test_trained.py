@@ -17,7 +17,7 @@ from hushbandits.baselines.learned import Network, drawn, read
 from hushbandits.baselines.sb3 import Trained
 from hushbandits.baselines.sb3_model import of_model
 from hushbandits.bench.spec.experiment import Component, Experiment
-from hushbandits.core.metric import gathered
+from hushbandits.core.wrapper import gathered
 from hushbandits.learning.models import build
 
 

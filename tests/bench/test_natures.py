@@ -21,7 +21,8 @@ from hushbandits.bench.spec.claim import Claim, Difference, Value
 from hushbandits.bench.spec.experiment import Component, Experiment, Figure
 from hushbandits.bench.stats import mean_interval, share_interval
 from hushbandits.bench.stats.verdicts import judge
-from hushbandits.core.metric import NATURES, gathered
+from hushbandits.core.metric import NATURES
+from hushbandits.core.wrapper import gathered
 from hushbandits.registry import assemble
 
 SMALL = {

@@ -11,7 +11,7 @@ from refusals import rows
 from talk import NET, default_action
 
 import hushbandits as hb
-from hushbandits.core.env_view import EnvView
+from hushbandits.core.team import EnvView
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle

@@ -10,7 +10,8 @@ from named import taken
 
 import hushbandits as hb
 from hushbandits.core.random.rewards import Gaussian
-from hushbandits.core.rollout import check_compatible, rollout
+from hushbandits.core.rollout import rollout
+from hushbandits.core.team import check_compatible
 from hushbandits.registry import assemble, list_agents, list_envs, list_wrappers, make_batched, make_team
 
 WORD = {"word": hb.Field()}

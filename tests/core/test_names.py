@@ -12,7 +12,8 @@ import hushbandits as hb
 from hushbandits.bench.spec.canonical import canonical
 from hushbandits.bench.spec.experiment import Component
 from hushbandits.cli.main import main
-from hushbandits.core.random.rewards import Law, make_law
+from hushbandits.core.random.arms import make_law
+from hushbandits.core.random.rewards import Law
 
 OWN = """
 from dataclasses import dataclass

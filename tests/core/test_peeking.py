@@ -6,7 +6,7 @@ from kinds import one_per_class
 from talk import NET, at_talk
 
 import hushbandits as hb
-from hushbandits.core.env_view import EnvView
+from hushbandits.core.team import EnvView
 from hushbandits.wrappers.shuffle import Shuffle
 
 ARM = np.zeros((1, 5), int)

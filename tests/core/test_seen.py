@@ -10,10 +10,10 @@ import hushbandits as hb
 from hushbandits.bench.runner.batch import play_batch
 from hushbandits.bench.runner.check import check
 from hushbandits.bench.spec.experiment import Component, Experiment
-from hushbandits.core.env_view import EnvView
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.random.streams import spawn_seeds
-from hushbandits.core.rollout import check_compatible, rollout
+from hushbandits.core.rollout import rollout
+from hushbandits.core.team import EnvView, check_compatible
 
 MET: list[tuple[str, object]] = []
 ROUNDS = {"n_agents": 3, "means": [0.1, 0.2, 0.9], "horizon": 4, "permute_arms": True}

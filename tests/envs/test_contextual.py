@@ -10,7 +10,7 @@ from helpers import own_streams
 import hushbandits as hb
 from hushbandits.bench.spec.catalog import read_toml
 from hushbandits.cli.main import main
-from hushbandits.core.env_view import EnvView
+from hushbandits.core.team import EnvView
 
 ENV = "contextual:Contexts"
 SMALL = {"n_agents": 3, "n_arms": 4, "n_features": 3, "horizon": 60}

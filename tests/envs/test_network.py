@@ -9,7 +9,8 @@ from posts import posts_seen
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.core.random.rewards import LAWS, make_law
+from hushbandits.core.random.arms import make_law
+from hushbandits.core.random.rewards import LAWS
 from hushbandits.envs.network.graphs import adjacency, hop_distances
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
-from hushbandits.core.env_view import EnvView
 from hushbandits.core.random.arms import Arms
 from hushbandits.core.random.rewards import Law
 from hushbandits.core.random.streams import Uniforms
+from hushbandits.core.team import EnvView
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.episode import NetworkTeam

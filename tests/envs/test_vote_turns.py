@@ -12,9 +12,9 @@ from kinds import representatives, weekly_but
 
 import hushbandits as hb
 from hushbandits.agents.rio2023 import DPMASE
-from hushbandits.core.env_view import EnvView
 from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.core.rollout import rollout
+from hushbandits.core.team import EnvView
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg

@@ -17,7 +17,8 @@ from hushbandits.agents import feraud2019_theory, rio2023_theory
 from hushbandits.best_arm.best_arm import identify
 from hushbandits.best_arm.routine import RESETS, SILENT, Routine
 from hushbandits.core import Array
-from hushbandits.core.rollout import check_compatible, rollout
+from hushbandits.core.rollout import rollout
+from hushbandits.core.team import check_compatible
 from hushbandits.envs.exploration.problems import vote_threshold
 from hushbandits.registry import assemble
 from hushbandits.wrappers.loss import Loss, VoteCorruption

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from refusals import rows
 
 import hushbandits as hb
+from hushbandits.core.utils.validate import confidence_level, share_or_count
 from hushbandits.privacy.noise import tail_quantile
 from hushbandits.privacy.plans import (
     Plan,
     central_pure,
-    checked_participants,
-    confidence_level,
     distributed_concentrated,
     distributed_pure,
     distributed_renyi,
@@ -57,9 +56,9 @@ LOG = math.log(2 / P)
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 2.5])
-@pytest.mark.parametrize(("n", "t"), [(50, 1.0), (1 << 20, 1.0), (50, 50), (50, 31), (7, 1)])
+@pytest.mark.parametrize(("n", "t"), [(50, None), (1 << 20, None), (50, 50), (50, 31), (7, 1)])
 def test_the_table(epsilon, n, t):
-    sure = n if t == 1.0 and isinstance(t, float) else t
+    sure = n if t is None else t
     g, h = (math.ceil(scale * epsilon * math.sqrt(n)) for scale in (1, 4))
     sigma2, renyi_tau = h**2 / sure / epsilon**2, 2 * h / epsilon * math.sqrt(LOG) + math.sqrt(2) * LOG
     normal_tau, normal = h / epsilon * math.sqrt(2 * LOG), distributed_concentrated(n, epsilon, P, 4, t)
@@ -98,8 +97,8 @@ def test_confidence(confidence, horizon, p):
 
 @pytest.mark.parametrize("min_participants", [1, 2, 1.0, 0.5, 1e-9])
 def test_who_is_sure_may_be_a_share_or_a_count(min_participants):
-    assert checked_participants(min_participants) == min_participants
-    assert type(checked_participants(min_participants)) is type(min_participants)
+    found = share_or_count("min_participants", min_participants)
+    assert (found, type(found)) == (min_participants, type(min_participants))
 
 
 def test_a_whole_number_is_not_rounded_up():

@@ -20,14 +20,14 @@ from hushbandits.privacy.divergence import (
     zcdp_curve,
 )
 from hushbandits.privacy.ledger import Ledger, Spent
-from hushbandits.privacy.plans import binomial_delta, guaranteed
+from hushbandits.privacy.plans import binomial_delta
 from hushbandits.privacy.samplers import polya_epsilon
 
 
 @settings(deadline=None)
 @given(st.floats(0, 1, exclude_min=True), st.integers(1, 10**6))
 def test_somebody_always_takes_part(share, n):
-    sure = guaranteed(share, n)
+    sure = hb.make_wrapper("DiscreteLaplace", min_participants=share).sure(n)
     assert 1 <= sure <= n
     assert sure == 1 or sure <= share * n < sure + 1
 

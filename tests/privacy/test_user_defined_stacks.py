@@ -8,7 +8,7 @@ from exact_pay import CODE, feedback, finite, network
 from helpers import own_streams
 
 import hushbandits as hb
-from hushbandits.core.env_view import EnvView
+from hushbandits.core.team import EnvView
 from hushbandits.core.wrapper import SecureFunction
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.payload import GraphReports

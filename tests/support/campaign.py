@@ -17,7 +17,7 @@ from collections import Counter
 import numpy as np
 
 import hushbandits as hb
-from hushbandits.core.env_view import EnvView
+from hushbandits.core.team import EnvView
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.registry import assemble, list_agents, list_envs
 

@@ -2,8 +2,8 @@
 
 from helpers import own_streams
 
-from hushbandits.core.env_view import EnvView
 from hushbandits.core.rollout import record, rollout
+from hushbandits.core.team import EnvView
 from hushbandits.testing.games import same
 
 #: Checkpoints of a curve: early, adjacent, at the end of short runs, and far.

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hushbandits.core import Array, Env, Message, RLTask, Seeds, Team
-from hushbandits.core.rollout import begin, check_compatible
+from hushbandits.core.rollout import begin
+from hushbandits.core.team import check_compatible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

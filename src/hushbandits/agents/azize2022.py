@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.agents.calibrated import Calibrated
+from hushbandits.agents.feedback import Calibrated
 from hushbandits.core import Array, Guarantee, Inbox, Metric, Observation, Params, Streams, World, invalid, jit, real
 from hushbandits.core.guarantee import ONCE
 from hushbandits.policies.kl import kl_upper

@@ -10,55 +10,12 @@ import math
 from functools import lru_cache
 from typing import ClassVar
 
-from hushbandits.agents.chowdhury2023_elimination import SuccessiveElimination
+from hushbandits.agents.feedback import BatchedSE
 from hushbandits.best_arm.successive import batch_radius
 from hushbandits.core import Params, Wrapper, choice, real
 from hushbandits.privacy.noise import tail_quantile
-from hushbandits.privacy.plans import guaranteed, precision
+from hushbandits.privacy.plans import precision
 from hushbandits.privacy.samplers import DiscreteLaplace, PolyaDifference
-
-
-class BatchedSE(SuccessiveElimination):
-    """Base of algorithm 1 of Chowdhury & Zhou 2023: batches of ``l(b) = ⌈η^b⌉`` users, radius ``β(b)`` of lemma 2.
-
-    It drops arm a if ``μ̂_a + β(b) < max_a' (μ̂_a' − β(b))``, and uses this batch's data alone.
-
-    Parameters
-    ----------
-    batch_growth : float
-        η > 1: 2 in the paper, 4 in its authors' code.
-    """
-
-    #: ``l(1)``; by default η.
-    first: ClassVar[float | None] = None
-
-    def __init__(
-        self,
-        epsilon: float | None = None,
-        confidence: float | str | None = None,
-        batch_growth: float = 2.0,
-        *,
-        require_calibrated: bool = True,
-    ):
-        super().__init__(epsilon, confidence, require_calibrated=require_calibrated)
-        self.batch_growth = real("batch_growth", batch_growth, 1)
-
-    def noise(self) -> tuple[float, float]:
-        """Return ``(σ, h)``: the noise on a sum is below ``σ√ln(2/p) + h ln(2/p)`` with probability 1 − p."""
-        raise NotImplementedError(f"{type(self).__name__} must define noise()")
-
-    def length(self, m: int, b: int) -> float:
-        if b * math.log2(self.batch_growth) > 60:
-            return math.inf
-        return math.ceil((self.first or self.batch_growth) * self.batch_growth ** (b - 1))
-
-    def width(self, m: int, b: int, n: int) -> float:
-        return batch_radius(m, b, self._p, n, *self.noise())
-
-    def _counted(self, m: int, b: int) -> tuple[int, int]:
-        """Return the number of users in a block of phase b, and the number to which the noise is calibrated."""
-        planned = self._block(m, b)
-        return planned, guaranteed(self._min_participants, planned)
 
 
 @lru_cache(maxsize=4096)

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core.env_view import EnvView, World, view_of
 from hushbandits.core.messages import Inbox, Observation
 from hushbandits.core.metric import Metric
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.task import EARNED, RLTask
-from hushbandits.core.team import Team
+from hushbandits.core.team import EnvView, Team, view_of
 from hushbandits.core.utils import Action, Array, Message, Params, flag, shown
 from hushbandits.core.validation import Space, Stacked, fits
+from hushbandits.core.world import World
 
 
 class TaskTeam(Team):

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hushbandits.core.env_view import World, view_of
 from hushbandits.core.messages import Field, Fields, Inbox, Observation
 from hushbandits.core.random.streams import Streams
-from hushbandits.core.team import Team
+from hushbandits.core.team import Team, view_of
 from hushbandits.core.utils import Action, Array, shown, words
 from hushbandits.core.validation import checked, checked_message
+from hushbandits.core.world import World
 
 
 class Unlearning(ValueError):

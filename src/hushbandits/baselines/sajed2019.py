@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from hushbandits.agents.azize2023 import Identifier
-from hushbandits.agents.chowdhury2023_elimination import SuccessiveElimination
+from hushbandits.agents.feedback import SuccessiveElimination
 from hushbandits.best_arm.private_elimination import private_elimination
 from hushbandits.best_arm.routine import Routine
 from hushbandits.best_arm.successive import epoch_length, radii

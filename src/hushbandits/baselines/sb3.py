@@ -13,8 +13,8 @@ from hushbandits.baselines.learned import Network, heads_of, parts_of, read
 from hushbandits.baselines.sb3_choices import choices
 from hushbandits.baselines.sb3_model import of_model, of_zip
 from hushbandits.core import Array, EnvView, Params, RLTask, Streams, World, flag, shown
-from hushbandits.core.env_view import view_of
 from hushbandits.core.random.names import TRAINED
+from hushbandits.core.team import view_of
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm

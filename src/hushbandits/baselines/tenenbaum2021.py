@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.agents.chowdhury2023 import BatchedSE
+from hushbandits.agents.feedback import BatchedSE
 from hushbandits.core import Inbox, Params, Streams, World
 
 

@@ -21,9 +21,9 @@ from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures
 from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.core import Params, affordable, integer, shown
-from hushbandits.core.metric import gathered
 from hushbandits.core.team import Team
 from hushbandits.core.utils import reach
+from hushbandits.core.wrapper import gathered
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, make_team, title
 
 __all__ = ["evaluate"]

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from hushbandits.core.env_view import World
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.messages import Field, Fields, Inbox, Observation
-from hushbandits.core.metric import Metric, gathered
+from hushbandits.core.messages import Field, Fields, Inbox, Observation, index_field
+from hushbandits.core.metric import Metric
 from hushbandits.core.payload import Payload
 from hushbandits.core.random import names
+from hushbandits.core.random.seed_text import seed_text
 from hushbandits.core.random.streams import Streams
-from hushbandits.core.random.world import seed_text
 from hushbandits.core.task import RLTask
 from hushbandits.core.team import Team
 from hushbandits.core.utils import Action, Array, Message, Params, Seeds, count, shown
 from hushbandits.core.validation import checked, checked_message, checked_rows, checked_seeds, handed, spoken_fields
-from hushbandits.core.wrapper import Wrapper, added, distinct, folded, outward
+from hushbandits.core.world import World
+from hushbandits.core.wrapper import Wrapper, added, distinct, folded, gathered, outward
 
 #: Rewards in [0, 1], as agents see them.
 _UNIT = Field(low=0.0, high=1.0)
@@ -134,7 +134,7 @@ class Env(World, ABC):
             )
         self._whole = extra_fields is None and fields is None
         spoken = self.report if self._whole else spoken_fields(self.report, extra_fields, fields, self.n_arms)
-        self.fields = {k: f.sized(self.n_arms) for k, f in spoken.items()}
+        self.fields = {k: f.sized(self.n_arms) if f.per_arm else f for k, f in spoken.items()}
         self._phase = "new"
         self._infinite_cost: dict[str, bool] = {}
         self._action_fields = tuple(self.actions.items())  # every phase asks for them
@@ -285,7 +285,7 @@ class Env(World, ABC):
     @property
     def actions(self) -> Fields:
         """Fields of an agent's action; an action of several fields is a tuple of arrays."""
-        return {"arm": Field(dtype="i8", low=0, high=self.n_arms - 1)}
+        return {"arm": index_field(self.n_arms)}
 
     def _offers(self, fields: Fields) -> Fields:
         """Return the fields of an inbox before any wrapper, given the fields that reach the transport."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any, ClassVar, final
 
-from hushbandits.core.env_view import World
 from hushbandits.core.utils import choice, probability, ships, shown
+from hushbandits.core.world import World
 
 #: Below this δ, the ε of a run is not composed: the transform of the noise law has an absolute error of about 1e-14.
 RESOLVED = 1e-10

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -95,19 +95,10 @@ def _held(dtype: str) -> tuple[np.dtype[np.generic], float, float]:
 Fields = Mapping[str, Field]
 
 
-def require(what: str, needed: Iterable[str], fields: Collection[str]) -> None:
-    """Raise ``ValueError`` unless every needed field is among `fields`.
-
-    Examples
-    --------
-    >>> require("Huber", ["reward"], ["vote"])
-    Traceback (most recent call last):
-        ...
-    ValueError: Huber needs the message field 'reward', but the message has: vote
-    """
-    for field in needed:
-        if field not in fields:
-            raise ValueError(f"{what} needs the message field {field!r}, but the message has: {', '.join(fields)}")
+@lru_cache(maxsize=64)
+def index_field(n: int) -> Field:
+    """Return the field of an index in 0..n − 1."""
+    return Field(dtype="i8", low=0, high=n - 1)
 
 
 class Inbox(ABC):

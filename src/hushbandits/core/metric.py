@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hushbandits.core.utils import choice, shown
-from hushbandits.core.utils.validate import names_all
 
 #: Natures of metrics with their bounds, narrowest first; no value and no mean lies outside its bounds.
 NATURES: Mapping[str, tuple[float, float]] = {
@@ -68,25 +67,3 @@ class Metric:
     def per_time(self) -> Metric:
         """Return the metric of these values per unit of time, which is neither a rate nor a count."""
         return Metric(self.label, "measure" if math.isinf(self.bounds[0]) else "amount")
-
-
-def gathered(*parts: object) -> dict[str, Metric]:
-    """Merge the `metrics_spec` of envs, wrappers and teams; later parts override earlier ones.
-
-    A subclass adds to what its bases declare, and may redeclare.
-
-    Raises
-    ------
-    ValueError
-        A declaration that is no `Metric`, or has a name that is no text.
-    """
-    found: dict[str, Metric] = {}
-    for part in parts:
-        cls = part if isinstance(part, type) else type(part)
-        for owner in (*reversed(cls.__mro__), part):
-            measures = vars(owner).get("metrics_spec", {})
-            if measures != {} and not names_all(measures, Metric):
-                whose = f"{cls.__name__}.metrics_spec={shown(measures)}"
-                raise ValueError(f"{whose} must map names of metrics to Metric(label, nature)")
-            found |= measures
-    return found

@@ -11,11 +11,11 @@ from typing import Any, ClassVar, NoReturn, Protocol, Self
 
 import numpy as np
 
-from hushbandits.core.env_view import World
 from hushbandits.core.messages import Fields, Inbox
 from hushbandits.core.random.rewards import Law
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.utils import Array
+from hushbandits.core.world import World
 
 #: A random stream; its type depends on the payload and the verb.
 Stream = Any

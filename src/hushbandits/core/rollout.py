@@ -9,65 +9,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from hushbandits.core.env import Env
-from hushbandits.core.env_view import EnvView, revealed
-from hushbandits.core.messages import Fields, Observation, require
+from hushbandits.core.messages import Observation
 from hushbandits.core.random.names import agent
 from hushbandits.core.random.streams import Streams
-from hushbandits.core.team import Team
-from hushbandits.core.utils import Array, Seeds, shown
-
-
-def check_compatible(env: Env, team: Team) -> None:
-    """Raise ``ValueError`` unless a team can play in an env: setting, fields of messages and inboxes, and an end.
-
-    Parameters
-    ----------
-    env : Env
-        Built, and not started.
-    team : Team
-        Its `validate_env` is called, too.
-    """
-    if not isinstance(env, Env) or not isinstance(team, Team):
-        raise TypeError(
-            f"env={shown(env)} must be a built env (make_batched), team={shown(team)} a built Team (make_team)"
-        )
-    if team.setting and team.setting != env.setting:
-        raise ValueError(f"{team.name} plays the {team.setting} setting; this env is {env.setting}")
-    _speaks(env, team)
-    require(f"the inbox of {team.name}", team.required_inbox, sorted({*env.inbox_fields, *env.reductions}))
-    if missing := [name for name in team.required_own_reward if name not in env.own_reward_fields]:
-        raise ValueError(
-            f"{team.name} needs its agents' own {missing[0]}s, "
-            f"but this env returns only {', '.join(env.own_reward_fields)}"
-        )
-    if not team.ships("episode"):
-        raise ValueError(
-            f"{team.name} defines episode(env), which is allowed for built-in teams only: it plays the env's side, too"
-        )
-    team.validate_env(EnvView(env))
-    env.admit(team)
-
-
-def _speaks(env: Env, team: Team) -> None:
-    """Raise ``ValueError`` unless the team sends exactly the fields that the env expects."""
-    if team.fields is None and team.any_fields:
-        return
-    own, what, instead = team.fields, "its own fields", f"build the env with fields={team.name}.fields"
-    if own is None:
-        own, what = env.report, "the standard report"
-        instead = "leave out its extra_fields= and fields=, or let the team declare its fields"
-    said = {name: field.sized(env.n_arms) for name, field in own.items()}
-    if said != dict(env.fields):
-        raise ValueError(
-            f"{team.name} sends {what} ({_listed(said)}), the env expects {_listed(env.fields)}; {instead}"
-        )
-
-
-def _listed(fields: Fields) -> str:
-    forms = (
-        f"{name} {field.form}{list(field.shape) or ''}{' latest' * field.latest}" for name, field in fields.items()
-    )
-    return ", ".join(forms) or "nothing"
+from hushbandits.core.team import EnvView, Team, check_compatible, revealed
+from hushbandits.core.utils import Array, Seeds
 
 
 def rollout(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None] | None = None) -> dict[str, Array]:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core.env_view import World
 from hushbandits.core.messages import Observation
-from hushbandits.core.metric import gathered
 from hushbandits.core.utils import Action, Array, Message, Params, Seeds, choice, flag, jit, parameters, real, shown
 from hushbandits.core.validation import Space, Stacked, choices, sample_mask
+from hushbandits.core.world import World
+from hushbandits.core.wrapper import gathered
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

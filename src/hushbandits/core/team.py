@@ -1,17 +1,128 @@
-"""`Team`, the base of agent code: one team controls all agents of all runs."""
+"""`Team`, the base of agent code, and `EnvView`, the part of an env that a team sees.
+
+One team controls all agents of all runs.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from hushbandits.core.env_view import World, view_of
+import numpy as np
+
 from hushbandits.core.guarantee import Guarantee, GuaranteeSource
 from hushbandits.core.messages import Fields, Inbox, Observation
 from hushbandits.core.metric import Metric
+from hushbandits.core.random.rewards import LAWS
 from hushbandits.core.random.streams import Streams
-from hushbandits.core.utils import Action, Array, Message, Params
+from hushbandits.core.utils import Action, Array, Message, Params, shown
+from hushbandits.core.validation import handed
+from hushbandits.core.world import World
+from hushbandits.core.wrapper import require
+
+#: Attributes that every env shows to teams.
+SHOWN = (
+    "setting", "time_unit", "n_agents", "n_arms", "runs", "horizon", "actions", "fields", "inbox_fields", "sent_fields",
+    "own_reward_fields", "reductions", "report", "rl_task",
+)  # fmt: skip
+#: Methods of the env that a team without an algorithm may call.
+_ANSWERS = ("no_action", "random_action", "random_message", "standard_report")
+
+
+class EnvView(World):
+    """The public view of an env, as a team gets it in `Team.reset`.
+
+    It shows sizes, horizon, declared fields, the law's family, the wrappers as configured, and what the setting
+    declares as `Env.agent_visible` (a network its graph).  Arms' means, gaps, metrics, other agents' messages and
+    pictures belong to the experimenter.
+
+    Parameters
+    ----------
+    env : Env
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> view = EnvView(hb.make_batched("CoopNetwork-v0", n_agents=4))
+    >>> view.n_agents, view.distance.shape
+    (4, (1, 4, 4))
+    >>> view.metrics
+    Traceback (most recent call last):
+        ...
+    AttributeError: a team does not see 'metrics' of its env; it sees: actions, adjacency, ...
+    """
+
+    def __init__(self, env: World):
+        self._env = env
+        self._shown = frozenset((*SHOWN, *env.agent_visible, "law", "wrappers", "running", "t"))
+
+    def __deepcopy__(self, memo: object) -> EnvView:
+        return self  # it is no part of a team that keeps it
+
+    @property
+    def agents_speak(self) -> bool:
+        """Return whether agents, not users, send the messages."""
+        return bool(self._env.message_class.identified_senders)
+
+    if not TYPE_CHECKING:  # where types are checked, it shows what `World` declares
+
+        def __getattr__(self, name):
+            if name.startswith("__") or "_shown" not in self.__dict__:
+                raise AttributeError(name)
+            if name in _ANSWERS:
+                return getattr(self._env, name)
+            if name not in self._shown:
+                raise AttributeError(
+                    f"a team does not see {name!r} of its env; it sees: {', '.join(sorted(self._shown))}"
+                )
+            value = self._env.configured if name == "wrappers" else getattr(self._env, name)
+            for mine, configured in zip(self._env.wrappers, self._env.configured, strict=True):
+                if value is mine:  # without the state of its runs
+                    return configured
+            if name == "law" and type(value) not in LAWS.values():
+                own = type(value).__name__
+                raise AttributeError(f"a team does not see the law of its env: {own} holds what the arms are")
+            if isinstance(value, np.ndarray):
+                return handed(value)
+            return MappingProxyType(value) if isinstance(value, dict) else value
+
+    def __dir__(self) -> list[str]:
+        return sorted({*self._shown, *_ANSWERS, "agents_speak"})
+
+
+def view_of(env: World) -> EnvView:
+    """Return the view of an env; return a view unchanged."""
+    return env if isinstance(env, EnvView) else EnvView(env)
+
+
+@contextmanager
+def revealed(env: World) -> Iterator[EnvView]:
+    """Yield the view of an env after its last round, which also shows the arms inside the block.
+
+    `Env.visible_after_episode` lists what it shows.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_batched("CoopNetwork-v0", n_agents=4)
+    >>> obs = env.reset(0)
+    >>> with revealed(env) as its:
+    ...     its.means.shape
+    (1, 10)
+    >>> hasattr(its, "means")
+    False
+    """
+    its = EnvView(env)
+    shown = its._shown
+    its._shown = shown | {*env.visible_after_episode}
+    try:
+        yield its
+    finally:
+        its._shown = shown
 
 
 @dataclass(frozen=True)
@@ -135,3 +246,56 @@ class Team(GuaranteeSource):
         Returns whether it did.
         """
         return False
+
+
+def check_compatible(env: World, team: Team) -> None:
+    """Raise ``ValueError`` unless a team can play in an env: setting, fields of messages and inboxes, and an end.
+
+    Parameters
+    ----------
+    env : Env
+        Built, and not started.
+    team : Team
+        Its `validate_env` is called, too.
+    """
+    if not isinstance(env, World) or isinstance(env, EnvView) or not isinstance(team, Team):
+        raise TypeError(
+            f"env={shown(env)} must be a built env (make_batched), team={shown(team)} a built Team (make_team)"
+        )
+    if team.setting and team.setting != env.setting:
+        raise ValueError(f"{team.name} plays the {team.setting} setting; this env is {env.setting}")
+    _speaks(env, team)
+    require(f"the inbox of {team.name}", team.required_inbox, sorted({*env.inbox_fields, *env.reductions}))
+    if missing := [name for name in team.required_own_reward if name not in env.own_reward_fields]:
+        raise ValueError(
+            f"{team.name} needs its agents' own {missing[0]}s, "
+            f"but this env returns only {', '.join(env.own_reward_fields)}"
+        )
+    if not team.ships("episode"):
+        raise ValueError(
+            f"{team.name} defines episode(env), which is allowed for built-in teams only: it plays the env's side, too"
+        )
+    team.validate_env(EnvView(env))
+    env.admit(team)
+
+
+def _speaks(env: World, team: Team) -> None:
+    """Raise ``ValueError`` unless the team sends exactly the fields that the env expects."""
+    if team.fields is None and team.any_fields:
+        return
+    own, what, instead = team.fields, "its own fields", f"build the env with fields={team.name}.fields"
+    if own is None:
+        own, what = env.report, "the standard report"
+        instead = "leave out its extra_fields= and fields=, or let the team declare its fields"
+    said = {name: field.sized(env.n_arms) if field.per_arm else field for name, field in own.items()}
+    if said != dict(env.fields):
+        raise ValueError(
+            f"{team.name} sends {what} ({_listed(said)}), the env expects {_listed(env.fields)}; {instead}"
+        )
+
+
+def _listed(fields: Fields) -> str:
+    forms = (
+        f"{name} {field.form}{list(field.shape) or ''}{' latest' * field.latest}" for name, field in fields.items()
+    )
+    return ", ".join(forms) or "nothing"

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any, ClassVar, NoReturn
 
-from hushbandits.core.env_view import World
 from hushbandits.core.guarantee import GuaranteeSource, declared, overridden
-from hushbandits.core.messages import Field, Fields, Inbox, require
+from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.metric import Metric
 from hushbandits.core.payload import OPERATIONS, Payload
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.utils import Array, flag, nearest, probability, ships, shown
 from hushbandits.core.utils.validate import names_all
+from hushbandits.core.world import World
 
 #: Hooks that act on a run.
 HOOKS = ("reset", "alter_own_reward", "published", "send", "deliver")
@@ -184,6 +184,10 @@ class Wrapper(GuaranteeSource):
 class Privatizer(Wrapper):
     """Base of wrappers with the local randomizer R and the analyzer A of a protocol."""
 
+    def sure(self, n: int) -> int:
+        """Return how many users of a block planned for `n` its noise is calibrated to; by default all."""
+        return n
+
 
 class SecureFunction(Wrapper):
     """Base of wrappers with the secure function S of a protocol, which sums messages and hides individual ones.
@@ -259,6 +263,21 @@ def folded(hook: str, wrappers: Iterable[Wrapper], fields: Fields, env: World) -
     return way
 
 
+def require(what: str, needed: Iterable[str], fields: Collection[str]) -> None:
+    """Raise ``ValueError`` unless every needed field is among `fields`.
+
+    Examples
+    --------
+    >>> require("Huber", ["reward"], ["vote"])
+    Traceback (most recent call last):
+        ...
+    ValueError: Huber needs the message field 'reward', but the message has: vote
+    """
+    for field in needed:
+        if field not in fields:
+            raise ValueError(f"{what} needs the message field {field!r}, but the message has: {', '.join(fields)}")
+
+
 def declared_fields(wrapper: Wrapper, hook: str, found: Fields) -> dict[str, Field]:
     """Return the fields that a hook of a wrapper declares, or raise ``TypeError``.
 
@@ -297,4 +316,26 @@ def added(hook: str, steps: Iterable[tuple[Wrapper, Fields, Fields]]) -> list[tu
     for wrapper, before, after in steps:
         if (new := after.keys() - before.keys()) and not wrapper.ships(hook) and (new := new - declared(wrapper)):
             found.append((wrapper.name, [name for name in after if name in new]))
+    return found
+
+
+def gathered(*parts: object) -> dict[str, Metric]:
+    """Merge the `metrics_spec` of envs, wrappers and teams; later parts override earlier ones.
+
+    A subclass adds to what its bases declare, and may redeclare.
+
+    Raises
+    ------
+    ValueError
+        A declaration that is no `Metric`, or has a name that is no text.
+    """
+    found: dict[str, Metric] = {}
+    for part in parts:
+        cls = part if isinstance(part, type) else type(part)
+        for owner in (*reversed(cls.__mro__), part):
+            measures = vars(owner).get("metrics_spec", {})
+            if measures != {} and not names_all(measures, Metric):
+                whose = f"{cls.__name__}.metrics_spec={shown(measures)}"
+                raise ValueError(f"{whose} must map names of metrics to Metric(label, nature)")
+            found |= measures
     return found

@@ -187,6 +187,12 @@ def worst_profile(profiles: Sequence[Profile]) -> Profile:
     return lambda x: np.max([profile(x) for profile in profiles], axis=0)
 
 
+@lru_cache(maxsize=256)
+def delta_at(profile: Profile, epsilon: float) -> float:
+    """Return the smallest δ at ε."""
+    return float(profile(np.array([epsilon]))[0])
+
+
 def epsilon_at(profile: Profile, delta: float) -> float:
     """Return the smallest ε at δ; infinite if there is none."""
     return until(lambda x: bool(profile(np.array([x]))[0] > delta), 1.0, 1e5, 1e-14, 1e-12)[1]

@@ -1,8 +1,8 @@
 """Parameters of a private block of n users: precision g, tail bound τ, modulus m, noise, and shuffled shares.
 
-One function per row of the table of Chowdhury & Zhou 2023 (algorithm 1; theorems 1 to 6).  `min_participants` of the n
-users are sure to take part; noise is calibrated to them, so that losing the others costs no privacy.  Sums through a
-shuffler are split-and-mix shares, or noise bits of a binary sum.
+One function per row of the table of Chowdhury & Zhou 2023 (algorithm 1; theorems 1 to 6).  `sure` of the n users, by
+default all, are sure to take part; noise is calibrated to them, so that losing the others costs no privacy.  Sums
+through a shuffler are split-and-mix shares, or noise bits of a binary sum.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import ClassVar
 import numpy as np
 from scipy import stats
 
-from hushbandits.core import Array, divisor, integer, jit, real
-from hushbandits.privacy.divergence import binomial_profile, law_profile, until
+from hushbandits.core import Array, jit
+from hushbandits.privacy.divergence import binomial_profile, delta_at, law_profile, until
 from hushbandits.privacy.noise import NoiseLaw, Profile, tail_quantile
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, PolyaDifference, Skellam
 
@@ -111,10 +111,14 @@ class Release:
     far: float = 0.0
     wrong: float = 0.0
 
-    def profile(self) -> Profile:
-        """Return the release's exact privacy profile."""
-        noise = law_profile(self.law, self.draws, self.shift)
-        return partial(_on_top, noise, self.epsilon, self.far) if self.epsilon or self.far else noise
+
+@lru_cache(maxsize=256)  # an env is built anew, and asks for the same releases
+def profile_of(release: Release) -> Profile:
+    """Return a release's exact privacy profile."""
+    noise = law_profile(release.law, release.draws, release.shift)
+    if not (release.epsilon or release.far):
+        return noise
+    return partial(_on_top, noise, release.epsilon, release.far)
 
 
 def _on_top(noise: Profile, epsilon: float, far: float, x: Array) -> Array:
@@ -133,46 +137,34 @@ def precision(n: int, epsilon: float, scale: float = 1.0) -> int:
     return ceiling(scale * epsilon * math.sqrt(n))
 
 
-def guaranteed(min_participants: float, n: int) -> int:
-    """Return how many of `n` users surely take part: a share of them (float in (0, 1]) or a count (int)."""
-    return min(n, min_participants if isinstance(min_participants, int) else max(1, math.floor(min_participants * n)))
-
-
-def checked_participants(min_participants: object) -> float:
-    """Return `min_participants` if it is a share in (0, 1] or a count ≥ 1, else raise ``ValueError``."""
-    if isinstance(min_participants, float):
-        return real("min_participants", min_participants, 0, 1, closed="high")
-    return integer("min_participants", min_participants, 1)
-
-
 def _plan(n: int, g: int, sure: int, noise: NoiseLaw, tau: float, p: float) -> Plan:
     """Return a plan with the paper's τ, or the 1 − p quantile of noise that is calibrated to fewer users."""
     return Plan(n, g, ceiling(tau) if sure == n else tail_quantile(noise, n, p), noise)
 
 
 @_kept
-def distributed_pure(n: int, epsilon: float, p: float, min_participants: float = 1.0) -> Plan:
+def distributed_pure(n: int, epsilon: float, p: float, sure: int | None = None) -> Plan:
     """Theorem 1: ``γ⁺ − γ⁻``, each Pólya(1/n, e^(−ε/g)); ``g = ⌈ε√n⌉``, ``τ = ⌈(g/ε) ln(2/p)⌉``.
 
-    The users' noise sums to Lap_ℤ(g/ε).  With fewer guaranteed users it is Pólya(1/t_min, ·), and τ the 1 − p
-    quantile of what n of them sum to.
+    The users' noise sums to Lap_ℤ(g/ε).  With t = `sure` users it is Pólya(1/t, ·), and τ the 1 − p quantile of
+    what n of them sum to.
     """
-    g, t = precision(n, epsilon), guaranteed(min_participants, n)
+    g, t = precision(n, epsilon), sure or n
     return _plan(n, g, t, PolyaDifference(1 / t, g / epsilon), g / epsilon * math.log(2 / p), p)
 
 
 @_kept
-def distributed_renyi(n: int, epsilon: float, p: float, scale: float, min_participants: float = 1.0) -> Plan:
+def distributed_renyi(n: int, epsilon: float, p: float, scale: float, sure: int | None = None) -> Plan:
     """Theorem 2: Skellam(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(2g/ε)√ln(2/p) + √2 ln(2/p)⌉``."""
-    g, t, log = precision(n, epsilon, scale), guaranteed(min_participants, n), math.log(2 / p)
+    g, t, log = precision(n, epsilon, scale), sure or n, math.log(2 / p)
     tau = 2 * g / epsilon * math.sqrt(log) + math.sqrt(2) * log
     return _plan(n, g, t, Skellam(g * g / (t * epsilon**2)), tau, p)
 
 
 @_kept
-def distributed_concentrated(n: int, epsilon: float, p: float, scale: float, min_participants: float = 1.0) -> Plan:
+def distributed_concentrated(n: int, epsilon: float, p: float, scale: float, sure: int | None = None) -> Plan:
     """Theorem 4: discrete Gaussian N_ℤ(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(g/ε)√(2 ln(2/p))⌉``."""
-    g, t = precision(n, epsilon, scale), guaranteed(min_participants, n)
+    g, t = precision(n, epsilon, scale), sure or n
     tau = g / epsilon * math.sqrt(2 * math.log(2 / p))
     return _plan(n, g, t, DiscreteGaussian(g * g / (t * epsilon**2)), tau, p)
 
@@ -189,15 +181,6 @@ def local_pure(n: int, epsilon: float, p: float) -> Plan:
     g = precision(n, epsilon)
     noise = DiscreteLaplace(g / epsilon)
     return Plan(n, g, tail_quantile(noise, n, p), noise)
-
-
-def confidence_level(confidence: object, horizon: int) -> float:
-    """Return the probability p: a number in (0, 1), or 1/T for ``"1/T"`` as in the paper's theorems."""
-    if isinstance(confidence, str) and confidence == "1/T":
-        return 1.0 / max(horizon, 2)
-    if isinstance(confidence, str):
-        raise ValueError(f'confidence={confidence!r} must lie in (0, 1) or be "1/T"')
-    return divisor("confidence", confidence, 1)
 
 
 # -- sums through a shuffler -------------------------------------------------------------------------------------------
@@ -262,7 +245,7 @@ class ExtraBits(NoiseLaw):
 
 def binomial_delta(trials: int, q: float, epsilon: float) -> float:
     """Return the exact δ of Bin(trials, q) on a sum of sensitivity 1: the hockey-stick divergence of X and X + 1."""
-    return float(binomial_profile(trials, q)(np.array([epsilon]))[0])
+    return delta_at(binomial_profile(trials, q), epsilon)
 
 
 def _bits_for(n: int, tau: float) -> ExtraBits:

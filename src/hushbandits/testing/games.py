@@ -17,10 +17,10 @@ import numpy as np
 
 from hushbandits.agents.per_agent import PerAgent
 from hushbandits.core import Array, Env, Message, Observation, Params, Seeds, Team, checked, spawn_seeds
-from hushbandits.core.env_view import revealed
 from hushbandits.core.guarantee import GuaranteeSource
 from hushbandits.core.messages import Field, Fields, Inbox
-from hushbandits.core.rollout import begin, check_compatible
+from hushbandits.core.rollout import begin
+from hushbandits.core.team import check_compatible, revealed
 from hushbandits.core.utils import parameters, words
 from hushbandits.registry import AnyEnv, AnyWrapper, assemble, list_envs, takes
 

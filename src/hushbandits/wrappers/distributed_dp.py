@@ -54,7 +54,7 @@ class DiscreteLaplace(_Distributed):
     source = "Chowdhury & Zhou 2023, theorem 1"
 
     def plan(self, n: int) -> Plan:
-        return plans.distributed_pure(n, self.epsilon, self._p, self.min_participants)
+        return plans.distributed_pure(n, self.epsilon, self._p, self.sure(n))
 
     def price(self, n: int, survivors: int) -> Spent:
         """Return ε, or a larger one if fewer than t_min survive and leave less noise."""
@@ -94,7 +94,7 @@ class Skellam(_Distributed):
         self.delta = real("delta", delta, 0, 1)
 
     def plan(self, n: int) -> Plan:
-        return plans.distributed_renyi(n, self.epsilon, self._p, self.scale, self.min_participants)
+        return plans.distributed_renyi(n, self.epsilon, self._p, self.scale, self.sure(n))
 
     def price(self, n: int, survivors: int) -> Spent:
         plan = self.planned(n)
@@ -142,7 +142,7 @@ class DiscreteGaussian(Skellam):
     source = "Chowdhury & Zhou 2023, theorem 4; Kairouz, Liu & Steinke 2021, proposition 13"
 
     def plan(self, n: int) -> Plan:
-        return plans.distributed_concentrated(n, self.epsilon, self._p, self.scale, self.min_participants)
+        return plans.distributed_concentrated(n, self.epsilon, self._p, self.scale, self.sure(n))
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         """Return (ε, δ) at the given δ, from an upper bound ρ on all blocks.

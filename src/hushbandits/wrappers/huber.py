@@ -8,8 +8,9 @@ import numpy as np
 
 from hushbandits.core import Array, Law, Payload, Streams, World, Wrapper, flag, probability, real, set_rows
 from hushbandits.core.payload import Stream
+from hushbandits.core.random.arms import make_law
 from hushbandits.core.random.names import RELAYS
-from hushbandits.core.random.rewards import Uniform, make_law
+from hushbandits.core.random.rewards import Uniform
 
 
 def drawn(rngs: list[np.random.Generator], n: int, fraction: float) -> Array:

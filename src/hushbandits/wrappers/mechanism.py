@@ -18,12 +18,13 @@ from hushbandits.core import Field, Fields, Inbox, Metric, Noise, Payload, Priva
 from hushbandits.core.guarantee import ONCE, ONE_USER, Guarantee, invalid
 from hushbandits.core.random.streams import Draws, Streams
 from hushbandits.core.utils import Array, choice, real
+from hushbandits.core.utils.validate import confidence_level, share_or_count
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.users import BlockInbox, blocks
 from hushbandits.privacy import divergence, plans
 from hushbandits.privacy.ledger import Kinds, Ledger, Noises, Spent
 from hushbandits.privacy.noise import NoiseLaw, Profile
-from hushbandits.privacy.plans import Plan, Release, confidence_level
+from hushbandits.privacy.plans import Plan, Release
 from hushbandits.privacy.samplers import Exact
 
 #: What every promise of seeded noise assumes.
@@ -104,7 +105,7 @@ class Mechanism(Privatizer):
         self.epsilon = real("epsilon", epsilon, 1e-3, 1e9, closed="both")
         self.confidence = confidence
         self._p = confidence_level(confidence, 2)
-        self.min_participants = plans.checked_participants(min_participants)
+        self.min_participants = share_or_count("min_participants", min_participants)
         self.noise = choice("noise", noise, ("simulated", "exact"))
 
     def plan(self, n: int) -> Plan:
@@ -155,7 +156,8 @@ class Mechanism(Privatizer):
 
     def sure(self, n: int) -> int:
         """Return how many users of a block planned for `n` its noise is calibrated to."""
-        return plans.guaranteed(self.min_participants, n)
+        few = self.min_participants
+        return min(n, few if isinstance(few, int) else max(1, math.floor(few * n)))
 
     def colluders(self, n: int) -> int:
         """Return the largest number of users of a block of `n` who collude with the server."""
@@ -226,7 +228,7 @@ class Mechanism(Privatizer):
         """Return the exact privacy profile of a block planned for `n` users with these `survivors`; or ``None``."""
         release = self.release(n, survivors)
         try:
-            return divergence.pure_profile(np.inf) if release is None else release.profile()
+            return divergence.pure_profile(np.inf) if release is None else plans.profile_of(release)
         except NotImplementedError:
             return None
 
@@ -269,7 +271,7 @@ class Mechanism(Privatizer):
                 if self.ships("claimed_guarantees") and not self.ships("plan"):
                     return invalid(claim, f"{type(self).__name__} plans user-defined noise, which has no law to check")
                 return replace(claim, assumptions=("as claimed: its noise has no law to check", *claim.assumptions))
-            attained = float(profile(np.array([claim.epsilon * (1 + 1e-9)]))[0])
+            attained = divergence.delta_at(profile, claim.epsilon * (1 + 1e-9))
             if attained > claim.delta * (1 + 1e-9) + _RESOLUTION:
                 least = max(claim.delta, _RESOLUTION)
                 found = f"ε = {divergence.epsilon_at(profile, least):.4g} at δ = {least:.2g} in blocks of {n}"

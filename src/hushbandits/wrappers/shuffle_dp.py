@@ -106,7 +106,7 @@ class ShuffledNoise(Mechanism):
     def plan(self, n: int) -> Plan:
         if self.shuffle == "binary-sum":
             return _Bits(n, 1, 0, plans.extra_bits(n, self.epsilon, self.delta, self.calibrate))
-        return plans.distributed_pure(n, self._share, self._p, self.min_participants)
+        return plans.distributed_pure(n, self._share, self._p, self.sure(n))
 
     def price(self, n: int, survivors: int) -> Spent:
         """Return the cost of the remaining noise plus that of the shuffled sum; of noise bits, ε and their exact δ."""

@@ -15,11 +15,10 @@ from hushbandits.bench.spec.parts import Component
 from hushbandits.bench.spec.vocabulary import agree
 from hushbandits.core import Array, Params, Seeds, integer
 from hushbandits.core.env import Env
-from hushbandits.core.env_view import EnvView
-from hushbandits.core.metric import gathered
 from hushbandits.core.random.streams import spawn_seeds
-from hushbandits.core.rollout import begin, check_compatible, measured, record
-from hushbandits.core.team import Team
+from hushbandits.core.rollout import begin, measured, record
+from hushbandits.core.team import EnvView, Team, check_compatible
+from hushbandits.core.wrapper import gathered
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, assemble, make_team, make_wrapper
 
 #: Final metrics, curves and times of a batch.

@@ -12,9 +12,10 @@ from hushbandits.bench.spec.canonical import canonical
 from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.bench.spec.points import check_claims, check_declared
 from hushbandits.core import affordable, integer
-from hushbandits.core.metric import Metric, gathered
+from hushbandits.core.metric import Metric
 from hushbandits.core.rollout import begin, measured
 from hushbandits.core.utils import nearest, words
+from hushbandits.core.wrapper import gathered
 from hushbandits.guarantee_table import HEADS, protection
 from hushbandits.registry import make_wrapper
 

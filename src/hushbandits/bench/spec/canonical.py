@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from hushbandits.core import Params, integer, shown
-from hushbandits.core.random.world import CLASSES, canonical, path_of, plain, standing
+from hushbandits.core.random.seed_text import CLASSES, canonical, path_of, plain, standing
 
 if TYPE_CHECKING:
     import networkx as nx

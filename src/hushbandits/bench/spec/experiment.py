@@ -13,7 +13,7 @@ from hushbandits.bench.spec.claim import Claim, Line
 from hushbandits.bench.spec.parts import Component, Count, Figure, Part, check, plain_name
 from hushbandits.bench.spec.vocabulary import place, short, symbol
 from hushbandits.core import Params, Seeds, shown, spawn_seeds
-from hushbandits.core.random.world import seed_text
+from hushbandits.core.random.seed_text import seed_text
 from hushbandits.core.utils import nearest
 from hushbandits.registry import ENVS
 
@@ -64,7 +64,7 @@ class Cell:
 
     @cached_property
     def seed_text(self) -> str:
-        """Return the text that enters the seeds (`hushbandits.core.random.world.seed_text`)."""
+        """Return the text that enters the seeds (`hushbandits.core.random.seed_text.seed_text`)."""
         spec = ENVS.find(self.home.name)
         params = {**spec.defaults, **self.home.params}
         return seed_text(spec.load(), params, self.paired, self.seed_group)

@@ -12,7 +12,8 @@ from types import MappingProxyType
 import numpy as np
 
 from hushbandits.core import Array, Params
-from hushbandits.core.metric import Metric, gathered
+from hushbandits.core.metric import Metric
+from hushbandits.core.wrapper import gathered
 from hushbandits.registry import builtin_classes
 
 __all__ = ["PARAMETERS", "agree", "place", "shipped", "short", "smaller_is_better", "symbol", "words"]

@@ -2,16 +2,96 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from hushbandits.core.random.names import INSTANCE
 from hushbandits.core.random.quantiles import TABLE, WORTH, tabled
-from hushbandits.core.random.rewards import Law, Smooth, UniformMeans, draw_locations, draw_means, make_law
+from hushbandits.core.random.rewards import LAWS, Law, RepeatingMeans, Smooth, UniformMeans
 from hushbandits.core.random.streams import LONGEST, Streams
-from hushbandits.core.utils import Array, count, flag, real
+from hushbandits.core.utils import Array, Params, Registry, Spec, count, flag, nearest, real
+from hushbandits.core.utils.validate import affordable, integer, reals, shown
+
+_LAW = Registry(
+    "reward law", "a Law class", lambda cls: issubclass(cls, Law), {name: Spec(law) for name, law in LAWS.items()}
+)
+
+
+def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = "rewards") -> Law:
+    """Return the law that has this name, or a given law unchanged.
+
+    A name is one of `LAWS`, or ``"module:Class"`` of a user-defined law.  ``{"module:Class": {"sigma": 0.5}}`` has
+    parameters.
+
+    Examples
+    --------
+    >>> make_law("beta"), make_law({"hushbandits.core.random.rewards:Gaussian": {"sigma": 0.1}})
+    (Beta(concentration=4.0), Gaussian(sigma=0.1))
+    """
+    if isinstance(rewards, Law):
+        return rewards
+    given: Params = {}
+    if isinstance(rewards, str) and rewards in LAWS:
+        return _shipped(rewards)
+    if isinstance(rewards, Mapping) and len(rewards) == 1:
+        ((rewards, given),) = rewards.items()
+    if not isinstance(rewards, type) and (not isinstance(rewards, str) or (":" not in rewards and rewards not in LAWS)):
+        raise ValueError(f"{name}={shown(rewards)} is not a reward law{nearest(str(rewards), LAWS)}")
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{name}={shown({rewards: given})} must be a law with a table of its parameters")
+    kind: type[Any] = Law
+    law: Law = _LAW.find(rewards).build(kind, f"reward law {shown(rewards)}", given)
+    return law
+
+
+@functools.cache
+def _shipped(name: str) -> Law:
+    return LAWS[name]()
+
+
+def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: Law) -> tuple[Array | UniformMeans, int]:
+    """Check `means` against `n_arms` and the law; return them with the number of arms.
+
+    Raises
+    ------
+    ValueError
+        Names the offending mean, or the two lengths that disagree.
+    """
+    low, high = law.locations
+    if isinstance(means, UniformMeans):
+        if n_arms is None:
+            raise ValueError("means=UniformMeans(...) needs n_arms")
+        if means.low < low or means.high > high:
+            raise ValueError(f"means={means!r} must stay in [{low:g}, {high:g}] for {law!r}")
+        return means, integer("n_arms", n_arms, 2)
+    if isinstance(means, RepeatingMeans) and n_arms is not None:
+        affordable(f"n_arms={shown(n_arms)}", 64.0 * integer("n_arms", n_arms, 2))
+        means = means.of(n_arms)
+    if isinstance(means, Mapping):
+        raise ValueError(f"means={shown(means)} must be a list of numbers or UniformMeans(low, high), not a table")
+    values = reals("means", means)
+    if values.ndim != 1 or len(values) < 2:
+        raise ValueError(f"means={shown(means)} must list at least two arm means")
+    if n_arms is not None and n_arms != len(values):
+        raise ValueError(f"n_arms={n_arms} but means lists {len(values)} arms; give one of them")
+    if not ((values >= low) & (values <= high) & np.isfinite(values)).all():
+        for k, mean in enumerate(values):
+            real(f"means[{k}]", float(mean), low, high, closed="both")
+    return values, len(values)
+
+
+def draw_locations(means: Array | UniformMeans, n_arms: int, permute: bool, rng: Streams) -> Array:
+    """Return ``(R, K)`` arm locations of every run: drawn or given, and shuffled if asked."""
+    u = rng.uniforms(0, (2, n_arms), INSTANCE)
+    if isinstance(means, UniformMeans):
+        locations = means.low + (means.high - means.low) * u[:, 0]
+    else:
+        locations = np.tile(means, (len(rng), 1))
+    return locations[np.arange(len(rng))[:, None], u[:, 1].argsort(1)] if permute else locations
 
 
 def moving_locations(start: Array, t: Array, drift: float, period: float) -> Array:

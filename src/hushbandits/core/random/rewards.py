@@ -7,18 +7,14 @@ that pull in the same round of the same run get the same random numbers whatever
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
 
 import numpy as np
 import scipy
 
-from hushbandits.core.random.names import INSTANCE
 from hushbandits.core.random.stable import stable_quantile
-from hushbandits.core.random.streams import Streams
-from hushbandits.core.utils import Array, Params, Registry, Spec, nearest
-from hushbandits.core.utils.validate import LARGEST_NUMBER, affordable, integer, real, reals, shown
+from hushbandits.core.utils import LARGEST_NUMBER, Array, real
 
 _TINY = 2.0**-54  # keeps the quantile of u = 0 finite
 WIDEST = LARGEST_NUMBER / 100  # of locations and widths: rewards stay below LARGEST_NUMBER
@@ -278,34 +274,6 @@ LAWS: dict[str, type[Law]] = {
     "stable": Stable,
     "constant": Constant,
 }
-_LAW = Registry(
-    "reward law", "a Law class", lambda cls: issubclass(cls, Law), {name: Spec(law) for name, law in LAWS.items()}
-)
-
-
-def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = "rewards") -> Law:
-    """Return the law that has this name, or a given law unchanged.
-
-    A name is one of `LAWS`, or ``"module:Class"`` of a user-defined law.  ``{"module:Class": {"sigma": 0.5}}`` has
-    parameters.
-
-    Examples
-    --------
-    >>> make_law("beta"), make_law({"hushbandits.core.random.rewards:Gaussian": {"sigma": 0.1}})
-    (Beta(concentration=4.0), Gaussian(sigma=0.1))
-    """
-    if isinstance(rewards, Law):
-        return rewards
-    given: Params = {}
-    if isinstance(rewards, Mapping) and len(rewards) == 1:
-        ((rewards, given),) = rewards.items()
-    if not isinstance(rewards, type) and (not isinstance(rewards, str) or (":" not in rewards and rewards not in LAWS)):
-        raise ValueError(f"{name}={shown(rewards)} is not a reward law{nearest(str(rewards), LAWS)}")
-    if not isinstance(given, Mapping):
-        raise ValueError(f"{name}={shown({rewards: given})} must be a law with a table of its parameters")
-    kind: type[Any] = Law
-    law: Law = _LAW.find(rewards).build(kind, f"reward law {shown(rewards)}", given)
-    return law
 
 
 @dataclass(frozen=True)
@@ -340,44 +308,3 @@ class RepeatingMeans(tuple[float, ...]):
     def of(self, n_arms: int) -> tuple[float, ...]:
         """Return the means of `n_arms` arms."""
         return (*self[:n_arms], *self[-1:] * (n_arms - len(self)))
-
-
-def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: Law) -> tuple[Array | UniformMeans, int]:
-    """Check `means` against `n_arms` and the law; return them with the number of arms.
-
-    Raises
-    ------
-    ValueError
-        Names the offending mean, or the two lengths that disagree.
-    """
-    low, high = law.locations
-    if isinstance(means, UniformMeans):
-        if n_arms is None:
-            raise ValueError("means=UniformMeans(...) needs n_arms")
-        if means.low < low or means.high > high:
-            raise ValueError(f"means={means!r} must stay in [{low:g}, {high:g}] for {law!r}")
-        return means, integer("n_arms", n_arms, 2)
-    if isinstance(means, RepeatingMeans) and n_arms is not None:
-        affordable(f"n_arms={shown(n_arms)}", 64.0 * integer("n_arms", n_arms, 2))
-        means = means.of(n_arms)
-    if isinstance(means, Mapping):
-        raise ValueError(f"means={shown(means)} must be a list of numbers or UniformMeans(low, high), not a table")
-    values = reals("means", means)
-    if values.ndim != 1 or len(values) < 2:
-        raise ValueError(f"means={shown(means)} must list at least two arm means")
-    if n_arms is not None and n_arms != len(values):
-        raise ValueError(f"n_arms={n_arms} but means lists {len(values)} arms; give one of them")
-    if not ((values >= low) & (values <= high) & np.isfinite(values)).all():
-        for k, mean in enumerate(values):
-            real(f"means[{k}]", float(mean), low, high, closed="both")
-    return values, len(values)
-
-
-def draw_locations(means: Array | UniformMeans, n_arms: int, permute: bool, rng: Streams) -> Array:
-    """Return ``(R, K)`` arm locations of every run: drawn or given, and shuffled if asked."""
-    u = rng.uniforms(0, (2, n_arms), INSTANCE)
-    if isinstance(means, UniformMeans):
-        locations = means.low + (means.high - means.low) * u[:, 0]
-    else:
-        locations = np.tile(means, (len(rng), 1))
-    return locations[np.arange(len(rng))[:, None], u[:, 1].argsort(1)] if permute else locations

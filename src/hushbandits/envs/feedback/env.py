@@ -10,9 +10,10 @@ import numpy as np
 
 from hushbandits.core import Action, Arms, Array, Env, Field, Fields, Message, Metric, Privatizer, Streams, Wrapper
 from hushbandits.core.payload import Payload
+from hushbandits.core.random.arms import make_law
 from hushbandits.core.random.names import REWARD
 from hushbandits.core.random.philox import CURSOR, PLACE, STEP, fill_in_turn
-from hushbandits.core.random.rewards import Law, UniformMeans, make_law
+from hushbandits.core.random.rewards import Law, UniformMeans
 from hushbandits.core.random.streams import LONGEST
 from hushbandits.core.rows import set_rows
 from hushbandits.core.utils import affordable, choice, count
@@ -29,6 +30,7 @@ _RAW_BITS = 64  # a reward that no wrapper encodes is sent as a double
 _COUNT = Field(dtype="i8", low=0)
 #: The fields of a block's report.
 _REPORT = {"reward": Field(), "n": Field(dtype="i8")}
+_USERS = Field()
 
 
 class Feedback(Env):
@@ -147,7 +149,7 @@ class Feedback(Env):
     @property
     def report(self) -> Fields:
         """Fields of a block's report: rewards (a `Cohort`), size and, if individuals can be read, ``users``."""
-        return {**_REPORT, "users": Field()} if self.simulate_users == "individual" else dict(_REPORT)
+        return {**_REPORT, "users": _USERS} if self.simulate_users == "individual" else dict(_REPORT)
 
     @property
     def actions(self) -> Fields:

@@ -72,6 +72,10 @@ class SealedBlocks(Channel):
         sealed = {k: f for k, f in fields.items() if k != "users"}
         return {**sealed, "reward": _CODE, "modulus": _CODE}
 
+    def inbox_fields(self, fields: Fields, env: World) -> Fields:
+        """Return `fields` unchanged: the server reads the sum as it reads a block's rewards."""
+        return fields
+
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         """Open the random stream, if this channel encodes rewards."""
         if self._encodes:

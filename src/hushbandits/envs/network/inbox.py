@@ -11,12 +11,12 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, Field, Fields, Inbox, affordable, as_array, checked
+from hushbandits.core import Array, Field, Fields, Inbox, affordable, as_array, checked, index_field
 from hushbandits.envs.network.bfs import Near
 from hushbandits.envs.network.reductions import gather, mix, tally, total, weighted
 
@@ -157,11 +157,6 @@ class Mail(NamedTuple):
         return cls(values, ring.sent, ring.held, slots.sender, slots.delay, slots.degree, slots.shell)
 
 
-@lru_cache
-def _anyone(agents: int) -> Field:
-    return Field(dtype="i8", low=0, high=agents - 1)
-
-
 class SlotInbox(Inbox):
     """The inbox of each agent at the end of a round.
 
@@ -206,7 +201,7 @@ class SlotInbox(Inbox):
 
     @staticmethod
     def _agents(what: str, agents: Array, runs: int, m: int) -> Array:
-        return checked(what, agents, _anyone(m), (runs,))
+        return checked(what, agents, index_field(m), (runs,))
 
     def _mail(self, fields: tuple[str, ...]) -> tuple[Mail, int]:
         # the ring's arrays of all agents, and the number of rounds posted: for compiled code alone

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core import Arms, Array, Env, Field, Fields, Inbox, Metric, Streams, Wrapper, locked
+from hushbandits.core import Arms, Array, Env, Field, Fields, Inbox, Metric, Streams, Wrapper, index_field, locked
 from hushbandits.core.payload import Payload
 from hushbandits.core.random.names import REWARD
 from hushbandits.core.random.rewards import Law, RepeatingMeans, UniformMeans
@@ -190,7 +190,7 @@ class Rounds(Env):
 
     @property
     def report(self) -> Fields:
-        return {"arm": Field(dtype="i8", low=0, high=self.n_arms - 1), "reward": Field()}
+        return {"arm": index_field(self.n_arms), "reward": Field()}
 
     def _offers(self, fields: Fields) -> Fields:
         """Return the fields that agents receive: those sent, and the sender."""

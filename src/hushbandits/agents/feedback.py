@@ -1,0 +1,271 @@
+"""Bases of feedback agents: a radius for one mechanism's noise, and successive elimination on blocks of users.
+
+`SuccessiveElimination` is algorithm 1 of Chowdhury & Zhou 2023 without batches and radius; `BatchedSE` adds the
+paper's batches and the radius of its lemma 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hushbandits.best_arm.successive import batch_radius, eliminate
+from hushbandits.core import Array, Inbox, Metric, Observation, Params, Requirements, Streams, Team, World, Wrapper
+from hushbandits.core.utils import divisor, flag, real
+from hushbandits.core.utils.validate import confidence_level
+
+
+class Calibrated(Team):
+    """Base of agents whose confidence radius holds for the noise of one mechanism with the same ε.
+
+    Parameters
+    ----------
+    epsilon : float, optional
+        ε of the env's mechanism; left out, the env's own.  The same ε sets the radius.
+    require_calibrated : bool
+        A radius is proven for the noise of certain mechanisms (`mechanisms`); with any other mechanism, the agent
+        would decide too late or too early, and raises an error.  False allows any mechanism; the metric
+        ``uncalibrated`` then marks the runs.
+
+    Raises
+    ------
+    ValueError
+        The env has no mechanism, one with another ε, or one that the radius was not made for.
+
+    Notes
+    -----
+    A user-defined mechanism may add noise to a block's sum whose tails are no heavier than those of a built-in one.
+    It then declares this by a class attribute, such as ``noise_as = "DiscreteLaplace"``.
+    """
+
+    setting = "feedback"
+    required_inbox = ("reward", "n")
+    metrics_spec: Mapping[str, Metric] = {
+        "uncalibrated": Metric("share of runs with a radius made for another mechanism", "rate"),
+    }
+    #: Parameters that agent and mechanism share, because they enter the radius.
+    shared: tuple[str, ...] = ("epsilon",)
+    _epsilon: float
+    _mechanism: Any
+    #: Mechanisms that the radius holds for, by class name or by ``noise_as``; empty: no statement.
+    mechanisms: ClassVar[tuple[str, ...]] = ()
+    #: Whether the radius remains valid if noise is calibrated to some of a block's users (``min_participants``).
+    counts_survivors: ClassVar[bool] = False
+    #: Parameters of the mechanism that the algorithm fixes.
+    fixed: ClassVar[Params] = {}
+    #: The protocol's wrappers, for an env that has none; the first is the mechanism.
+    wrappers: ClassVar[tuple[str, ...]] = ("DiscreteLaplace", "SecAgg")
+
+    def __init__(self, epsilon: float | None = None, *, require_calibrated: bool = True):
+        self.epsilon = epsilon if epsilon is None else divisor("epsilon", epsilon)
+        self.require_calibrated = flag("require_calibrated", require_calibrated)
+
+    def requirements(self, settings: dict[str, object]) -> Requirements:
+        """Require a mechanism with the agent's ε and p, by default the mechanism of the agent's paper."""
+        given = {name: getattr(self, name) for name in self.shared if getattr(self, name) is not None}
+        there = settings.get("mechanism", True)
+        if isinstance(there, str) and there and there not in self.wrappers and not self._fits(there):
+            self._uncalibrated(there)
+            return Requirements(env=given)  # the fixed parameters belong to another mechanism
+        given |= self.fixed
+        if there:
+            return Requirements(env=given)
+        mechanism, *secure = self.wrappers
+        kind = {name: value for name, value in given.items() if name == "shuffle"}  # both halves of a shuffle know it
+        return Requirements(wrappers=((mechanism, given), *((name, kind) for name in secure)))
+
+    def _fits(self, mechanism: str) -> bool:
+        return not self.mechanisms or mechanism in self.mechanisms
+
+    def _uncalibrated(self, noise: str) -> None:
+        if self.require_calibrated:
+            raise ValueError(
+                f"{self.name} has a radius for the noise of {' and '.join(self.mechanisms)}, not for that of {noise}; "
+                f"require_calibrated=False runs it anyway and marks the result"
+            )
+
+    def _validate_env(self, mechanism: Wrapper) -> bool:
+        if not self.mechanisms:
+            return True
+        noise = str(getattr(mechanism, "noise_as", "") or type(mechanism).__name__)
+        if not self._fits(noise):
+            self._uncalibrated(noise if noise == mechanism.name else f"{mechanism.name} ({noise})")
+            return False
+        fixed = (
+            self.fixed if self.counts_survivors else {**self.fixed, "min_participants": 1.0}
+        )  # below 1 there is more noise
+        for name, value in fixed.items():
+            if getattr(mechanism, name, value) != value:
+                self._uncalibrated(f"{mechanism.name} with {name}={getattr(mechanism, name)!r}")
+                return False
+        return True
+
+    def validate_env(self, env: World) -> None:
+        """Raise ``ValueError`` if the env's mechanism is missing, has other parameters, or does not fit the radius."""
+        mechanism = env.mechanism
+        if mechanism is None:
+            raise ValueError(f"{self.name} needs an env with a privacy mechanism, such as DistDP-v0")
+        for name in self.shared:
+            mine, its = getattr(self, name), getattr(mechanism, name, None)
+            if its is None:
+                raise ValueError(f"{self.name} needs a mechanism with {name}; {mechanism.name} has none")
+            if mine is not None and mine != its:
+                raise ValueError(f"{name}={mine!r} of {self.name} differs from {name}={its!r} of {mechanism.name}")
+            setattr(self, f"_{name}", its)
+        self._own_radius = self._validate_env(mechanism)
+        self._mechanism = mechanism
+
+    def _marks(self, runs: int) -> dict[str, Array]:
+        """Return the metric ``uncalibrated`` (runs,) if ``require_calibrated=False`` and the radius does not fit."""
+        return {} if self.require_calibrated else {"uncalibrated": np.full(runs, not self._own_radius)}
+
+
+class SuccessiveElimination(Calibrated):
+    """Base of agents that eliminate arms in phases: phase b gives every active arm a block of new users.
+
+    After a phase, arms are dropped and the data is forgotten.  The last arm is played to the end.  A subclass defines
+    the block length and the width of a phase.
+
+    Parameters
+    ----------
+    epsilon : float, optional
+        ε of the env's mechanism; left out, the env's own.  The same ε sets the width.
+    confidence : float or "1/T", optional
+        p; left out, the mechanism's.
+    require_calibrated : bool
+        As in `Calibrated`: False allows a mechanism that the width was not made for.
+
+    Raises
+    ------
+    ValueError
+        The env has no mechanism, one with another ε or p, or one that the radius was not made for.
+    """
+
+    metrics_spec: Mapping[str, Metric] = {
+        "covered": Metric("share of runs whose estimates stay within their radius", "rate"),
+    }
+    shared: tuple[str, ...] = ("epsilon", "confidence")
+    _confidence: float | str
+
+    def __init__(
+        self, epsilon: float | None = None, confidence: float | str | None = None, *, require_calibrated: bool = True
+    ):
+        super().__init__(epsilon, require_calibrated=require_calibrated)
+        self.confidence = confidence
+        if confidence is not None:
+            confidence_level(confidence, 2)
+
+    def length(self, m: int, b: int) -> float:
+        """Return the number of users per arm in phase b with m active arms."""
+        raise NotImplementedError(f"{type(self).__name__} must define length(m, b)")
+
+    def width(self, m: int, b: int, n: int) -> float:
+        """Return the half width of an arm's confidence interval from n users, in phase b with m active arms."""
+        raise NotImplementedError(f"{type(self).__name__} must define width(m, b, n)")
+
+    def validate_env(self, env: World) -> None:
+        super().validate_env(env)
+        self._p = confidence_level(self._confidence, env.horizon)
+
+    def reset(self, env: World, rng: Streams) -> None:
+        self.validate_env(env)  # `reset` may be called without `check_compatible`
+        shape = (len(rng), env.n_agents)
+        self._horizon = env.horizon
+        self._active = np.ones((*shape, env.n_arms), bool)
+        self._mean = np.zeros((*shape, env.n_arms))
+        # bounds on an arm's mean from all decisions so far; the true mean is unknown here
+        self._least, self._most = np.full((*shape, env.n_arms), -np.inf), np.full((*shape, env.n_arms), np.inf)
+        self._phase = np.ones(shape, np.int64)
+        self._arm = np.zeros(shape, np.int64)
+        self._n = np.full(shape, self._block(env.n_arms, 1), np.int64)
+        self._heard = np.full(shape, env.horizon, np.int64)  # fewest users behind a mean of this phase
+
+    def _block(self, m: int, b: int) -> int:
+        # The env cuts a block at the horizon.
+        return int(min(self.length(m, b), self._horizon)) if m > 1 else self._horizon
+
+    def estimate(self, r: int, i: int, k: int, total: float, n: int) -> float:
+        """Return the mean of arm k of agent i in run r from this phase's block of n users with sum `total`."""
+        return total / n
+
+    def interval(self, r: int, i: int, m: int, b: int) -> float:
+        """Return the half width in phase b with m active arms (run r, agent i): `width` at the shortest block."""
+        return self.width(m, b, int(self._heard[r, i]))
+
+    def act(self, obs: Observation) -> tuple[Array, Array]:
+        return self._arm, self._n
+
+    def receive(self, inbox: Inbox) -> None:
+        total, n = inbox.total("reward"), inbox.total("n")
+        for r, i in zip(*inbox.arrived[:, :, 0].nonzero(), strict=True):
+            active, k = self._active[r, i], self._arm[r, i]
+            self._mean[r, i, k] = self.estimate(r, i, k, total[r, i], n[r, i])
+            self._heard[r, i] = min(self._heard[r, i], n[r, i])
+            (later,) = active[k + 1 :].nonzero()
+            if len(later):
+                self._arm[r, i] = k + 1 + later[0]
+                continue
+            m, b = int(active.sum()), int(self._phase[r, i])
+            if m > 1:
+                width = self.interval(r, i, m, b)
+                self._least[r, i, active] = np.maximum(self._least[r, i], self._mean[r, i] - width)[active]
+                self._most[r, i, active] = np.minimum(self._most[r, i], self._mean[r, i] + width)[active]
+                m = eliminate(self._mean[r, i], active, width)
+            self._phase[r, i], self._heard[r, i] = b + 1, self._horizon
+            self._arm[r, i] = active.nonzero()[0][0]
+            self._n[r, i] = self._block(m, b + 1)
+
+    def metrics(self, env: World) -> dict[str, Array]:
+        """Return ``covered`` (R,): whether every estimate that decided was within its width of the true mean.
+
+        With ``require_calibrated=False`` also ``uncalibrated`` (R,): the width is not that of the mechanism's noise.
+        """
+        truth = env.means[:, None]
+        covered = np.all((self._least <= truth) & (truth <= self._most), axis=(1, 2))
+        return {"covered": covered, **self._marks(len(covered))}
+
+
+class BatchedSE(SuccessiveElimination):
+    """Base of algorithm 1 of Chowdhury & Zhou 2023: batches of ``l(b) = ⌈η^b⌉`` users, radius ``β(b)`` of lemma 2.
+
+    It drops arm a if ``μ̂_a + β(b) < max_a' (μ̂_a' − β(b))``, and uses this batch's data alone.
+
+    Parameters
+    ----------
+    batch_growth : float
+        η > 1: 2 in the paper, 4 in its authors' code.
+    """
+
+    #: ``l(1)``; by default η.
+    first: ClassVar[float | None] = None
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        confidence: float | str | None = None,
+        batch_growth: float = 2.0,
+        *,
+        require_calibrated: bool = True,
+    ):
+        super().__init__(epsilon, confidence, require_calibrated=require_calibrated)
+        self.batch_growth = real("batch_growth", batch_growth, 1)
+
+    def noise(self) -> tuple[float, float]:
+        """Return ``(σ, h)``: the noise on a sum is below ``σ√ln(2/p) + h ln(2/p)`` with probability 1 − p."""
+        raise NotImplementedError(f"{type(self).__name__} must define noise()")
+
+    def length(self, m: int, b: int) -> float:
+        if b * math.log2(self.batch_growth) > 60:
+            return math.inf
+        return math.ceil((self.first or self.batch_growth) * self.batch_growth ** (b - 1))
+
+    def width(self, m: int, b: int, n: int) -> float:
+        return batch_radius(m, b, self._p, n, *self.noise())
+
+    def _counted(self, m: int, b: int) -> tuple[int, int]:
+        """Return the number of users in a block of phase b, and the number to which the noise is calibrated."""
+        planned = self._block(m, b)
+        return planned, self._mechanism.sure(planned)

@@ -1,0 +1,43 @@
+"""`World`, the interface of envs for wrappers and teams."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from hushbandits.core.messages import Fields
+from hushbandits.core.random.rewards import Law
+from hushbandits.core.utils import Array
+
+
+class World:
+    """Base of `Env` and `EnvView`, which declares the attributes for sizes, time and fields.
+
+    What it does not declare is of any type: what one setting shows, and what has a class that is built upon this one.
+    """
+
+    if TYPE_CHECKING:
+        setting: ClassVar[str]
+        time_unit: ClassVar[str]
+        n_agents: int  # M
+        n_arms: int  # K
+        runs: int  # R
+        horizon: Any  # an int; None: exploration, until it is decided
+        law: Law  # family of the reward laws
+        fields: Fields  # what a team sends
+        sent_fields: Fields  # what reaches the transport
+        inbox_fields: Fields  # what a team may read
+        own_reward_fields: Fields  # fields of the agents' own rewards
+
+        @property
+        def t(self) -> Array: ...
+        @property
+        def running(self) -> Array: ...
+        @property
+        def active_agents(self) -> Array: ...
+        @property
+        def actions(self) -> Fields: ...
+        @property
+        def report(self) -> Fields: ...
+        @property
+        def reductions(self) -> tuple[str, ...]: ...
+        def __getattr__(self, name: str) -> Any: ...
