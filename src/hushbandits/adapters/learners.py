@@ -207,7 +207,7 @@ class Rows:
             return Turn(task.observe(), reward, ~live, ~live)
         over = before & ~live
         reward[~before] = 0.0  # frozen rows
-        reward[over] += task.final_reward()[over, None]
+        np.add(reward, task.final_reward()[:, None], out=reward, where=over[:, None])
         return Turn(task.observe(), reward, over, over & task.solved())
 
 

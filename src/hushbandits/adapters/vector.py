@@ -153,8 +153,8 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         done, solved = turn.over.repeat(self.n_agents), turn.solved.repeat(self.n_agents)
         facts: Info = {"metrics": self._metrics(ended, done), "_metrics": done}
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            final = {"final_obs": self._final(observation, done), "_final_obs": done.copy()}
-            facts = {**final, "final_info": facts, "_final_info": done.copy()}
+            final = {"final_obs": self._final(observation, done), "_final_obs": done}
+            facts = {**final, "final_info": facts, "_final_info": done}
             observation = self._rows.reset(rows=ended)
         else:
             self._over = turn.over.copy()
@@ -192,7 +192,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
             shape = (self.runs, self.n_agents, *value.shape[1 + own :])
             each = np.zeros(shape, value.dtype)
             each[ended] = value[ended] if own else value[ended][:, None]
-            facts[name], facts[f"_{name}"] = each.reshape(self.num_envs, *shape[2:]), done.copy()
+            facts[name], facts[f"_{name}"] = each.reshape(self.num_envs, *shape[2:]), done
         return facts
 
     def state(self) -> Array:

@@ -182,8 +182,8 @@ def checked_rows(rows: object, runs: int) -> Array:
     array = as_array(rows)
     if array.dtype == bool and array.shape == (runs,):
         array = np.flatnonzero(array)
-    known = array.ndim == 1 and array.dtype.kind in "iu" and 0 < len({*array.tolist()}) == len(array)
-    if not known or not ((array >= 0) & (array < runs)).all():
+    index = array.tolist() if array.ndim == 1 and array.dtype.kind in "iu" else []
+    if not 0 < len({*index}) == len(index) or min(index) < 0 or max(index) >= runs:
         raise ValueError(f"rows={rows!s:.60} must be different runs in 0..{runs - 1}, at least one, or {runs} bools")
     return array.astype(np.int64)
 

@@ -209,16 +209,25 @@ def only_arm(kept):
 
 
 @jit
+def size(sets, r):
+    """Return the number of arms in row r of sets of arms, ``(R, K)``."""
+    arms = 0
+    for k in range(sets.shape[1]):
+        arms += sets[r, k]
+    return arms
+
+
+@jit
 def judged(book, right, everyone):
-    """Return which runs are correct and which are inconclusive, each ``(R,)``.
+    """Return which runs are correct, which are inconclusive, and how many arms are left, each ``(R,)``.
 
     With the players' stop, the arm that each player holds decides.  Otherwise it is the arm that each agent holds by
     its own votes if `everyone` counts, or the arm that the coordinator holds.
     """
     runs = book.running.size
-    correct, inconclusive = np.ones(runs, np.bool_), np.zeros(runs, np.bool_)
+    correct, inconclusive, left = np.ones(runs, np.bool_), np.zeros(runs, np.bool_), np.zeros(runs, np.int64)
     for r in range(runs):
-        held = only_arm(book.active[r])
+        left[r], held = size(book.active, r), only_arm(book.active[r])
         for n in range(book.weights.size):
             if book.weights[n] > 0:
                 if book.stop == PLAYERS:
@@ -227,15 +236,15 @@ def judged(book, right, everyone):
                     held = only_arm(~book.sent[r, n])
                 correct[r] &= held >= 0 and right[r, held]
                 inconclusive[r] |= held < 0 and not book.running[r]
-    return correct, inconclusive
+    return correct, inconclusive, left
 
 
 @jit
-def decided(book):
-    """Return the runs that are decided or cannot change any more, ``(R,)``."""
-    found = np.zeros(book.running.size, np.bool_)
+def decided(stop, active, open_seats, cumulative):
+    """Return the runs that are decided, cannot change any more or have no agent left, ``(R,)``."""
+    found = np.zeros(len(active), np.bool_)
     for r in range(found.size):
-        found[r] = finished(book.stop, book.active[r].sum(), book.open_seats[r])
+        found[r] = cumulative[r, -1] == 0.0 or finished(stop, size(active, r), open_seats[r])
     return found
 
 
@@ -251,7 +260,7 @@ def pull_rows(pulls, gaps, turns, book):
         n, deserted = book.active_agents[r], False
         if book.stop == HORIZON:
             book.regret[r] += charge(pulls[r], gaps[r])
-        if book.leaves and not pulls[r].any():
+        if book.leaves and not size(pulls, r):
             deserted = not retire(book.weights, book.pool[r], book.cumulative[r], n)
         else:
             book.rounds[r] += 1
@@ -261,21 +270,23 @@ def pull_rows(pulls, gaps, turns, book):
 
 
 @jit
-def cast_rows(vote, who, book):
+def cast_rows(vote, who, running, sent):
     """Mark the votes of the active agents."""
     for r in range(who.size):
-        if book.running[r]:
-            cast(vote[r], book.sent[r, who[r]])
+        for k in range(vote.shape[1]):
+            sent[r, who[r], k] |= running[r] and vote[r, k]
 
 
 @jit
 def count_rows(vote, heard, who, book):
     """Count the votes that arrived, and charge messages for new ones."""
     for r in range(who.size):
-        if heard[r]:
-            ballot = book.counted[r, who[r]]
-            book.messages[r] += book.vote_cost * news(vote[r], ballot)
-            count(vote[r], ballot, book.votes[r], book.needed, book.active[r])
+        for k in range(vote.shape[1]):
+            if heard[r] and vote[r, k] and not book.counted[r, who[r], k]:
+                book.counted[r, who[r], k] = True
+                book.messages[r] += book.vote_cost
+                book.votes[r, k] += 1
+                book.active[r, k] &= book.votes[r, k] < book.needed
 
 
 @jit
@@ -300,6 +311,6 @@ def close_rows(who, read, book):
             seats = book.open_seats[r]
             if book.stop == PLAYERS:
                 n = who[r]
-                settle(book.sent[r, n], read[r], read[r].sum() == 1, n, book.holds[r], seats)
+                settle(book.sent[r, n], read[r], size(read, r) == 1, n, book.holds[r], seats)
             over = book.cumulative[r, -1] == 0.0 or (book.horizon >= 0 and book.rounds[r] >= book.horizon)
-            book.running[r] = not (over or finished(book.stop, book.active[r].sum(), seats))
+            book.running[r] = not (over or finished(book.stop, size(book.active, r), seats))

@@ -49,7 +49,7 @@ MEASURES: Mapping[str, Metric] = {
     "inconclusive": Metric("share of runs that are inconclusive", "rate"),
     "arms": Metric("arms left", "count"),
     "named": Metric("how often an observer of one agent names the best arm", "share"),
-    "named_most": Metric("how often an observer of the agent that told most names the best arm", "share"),
+    "named_most": Metric("how often an observer of the agent that voted most names the best arm", "share"),
     "regret": Metric("pseudo-regret of all agents", "amount"),
 }
 
@@ -57,16 +57,16 @@ MEASURES: Mapping[str, Metric] = {
 def measured(book: VoteState, right: Array, everyone: bool) -> dict[str, Array]:
     """Return the metrics of a vote, each ``(R,)``; `right` marks the correct arms, ``(R, K)``."""
     seen = book.counted if book.vote_cost > 0 else np.zeros_like(book.counted)  # free votes are not sent
-    correct, inconclusive = judged(book, right, everyone)
-    (named, most), acting = named_rows(seen, right), book.weights > 0
+    correct, inconclusive, left = judged(book, right, everyone)
+    named, most = named_rows(seen, right, book.weights)
     return {
         "rounds": book.rounds.copy(),
         "messages": book.messages.copy(),
         "correct": correct,
         "inconclusive": inconclusive,
-        "arms": book.active.sum(1),
-        "named": (named * acting).sum(1) / acting.sum(),
-        "named_most": (named * most).sum(1),
+        "arms": left,
+        "named": named.sum(1) / np.count_nonzero(book.weights),
+        "named_most": most.sum(1),
     }
 
 

@@ -294,7 +294,7 @@ class Exploration(Env):
         return {"vote": np.zeros((self.runs, 1, self.n_arms), bool), **reset}
 
     def _spoken(self, message: Message) -> None:
-        ballot.cast_rows(message["vote"][:, 0], self._who, self.book)
+        ballot.cast_rows(message["vote"][:, 0], self._who, self.book.running, self.book.sent)
 
     def _passing(self, message: Message) -> None:
         # The votes sent are those that pass the last wrapper that sees single votes.

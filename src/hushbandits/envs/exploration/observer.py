@@ -34,34 +34,38 @@ def naming_accuracy(ballots: Array, good: Array) -> Array:
 
 
 @jit
-def named_rows(ballots, good):
-    """Return `naming_accuracy` for an observer of each single agent, and weights of the most active agents.
+def named_rows(ballots, good, weights):
+    """Return `naming_accuracy` for an observer of each single agent, as parts of two means, each ``(R, N)``.
 
-    Both are ``(R, N)``.  The weights are equal over the agents with the most votes, and 0 elsewhere.
+    The first is 0 for agents of weight 0, who never act.  The second is divided by the number of agents with the most
+    votes, and 0 for all others.
 
     Parameters
     ----------
     ballots : (R, N, K) bool
     good : (R, K) bool
+    weights : (N,) float
     """
     runs, n, k = ballots.shape
-    named, placed = np.empty((runs, n)), np.zeros((runs, n))
-    answer = np.empty(n, np.int64)
+    named, most = np.empty((runs, n)), np.zeros((runs, n))
+    votes = np.empty(n, np.int64)
     for r in range(runs):
         all_right = good[r].sum()
-        most = alike = 0
+        top = alike = 0
         for m in range(n):
-            answer[m] = right = 0
+            votes[m] = right = 0
             for arm in range(k):
-                answer[m] += ballots[r, m, arm]
+                votes[m] += ballots[r, m, arm]
                 right += good[r, arm] and not ballots[r, m, arm]
-            named[r, m] = right / (k - answer[m]) if answer[m] < k else all_right / k
-            alike = alike + 1 if answer[m] == most else 1 if answer[m] > most else alike
-            most = max(most, answer[m])
+            named[r, m] = right / (k - votes[m]) if votes[m] < k else all_right / k
+            alike = alike + 1 if votes[m] == top else 1 if votes[m] > top else alike
+            top = max(top, votes[m])
         for m in range(n):
-            if answer[m] == most:
-                placed[r, m] = 1 / alike
-    return named, placed
+            if votes[m] == top:
+                most[r, m] = named[r, m] * (1 / alike)
+            if not weights[m] > 0:
+                named[r, m] = 0.0
+    return named, most
 
 
 def watch(ballots: Array, good: Array, c: int, rng: np.random.Generator, groups: int = 64) -> tuple[Array, Array]:

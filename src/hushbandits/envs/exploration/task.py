@@ -134,13 +134,9 @@ class ExplorationTask(VotePicture):
         return np.full(self._seats.shape, ((before.t - self.obs.t) / self.core.horizon)[:, None])
 
     def words(self, action: Array) -> Message | None:
-        core, seat = self.core, (self._runs[:, None], self.obs.active_agents)
-        vote = action[seat][..., -core.n_arms :].astype(bool) & self.obs.running[:, None, None]
-        if not vote.any():
-            return None
-        cast = (*seat, self.layout["own_votes"])
-        self.observations[cast] = np.maximum(self.observations[cast], vote)
-        return {**core.standard_report(), "vote": vote}
+        own = self.layout["own_votes"].start
+        vote = _votes(action, self.obs.active_agents, self.obs.running, self.observations, own, self.core.n_arms)
+        return {**self.core.standard_report(), "vote": vote} if vote.any() else None
 
     def heard(self, obs: Observation) -> None:
         """Add the published global set 𝒦 to the observation."""
@@ -153,7 +149,8 @@ class ExplorationTask(VotePicture):
 
     def solved(self) -> Array:
         """Return the runs that are decided or have no agent left to act."""
-        return decided(self.core.book) | self.core.deserted
+        book = self.core.book
+        return decided(book.stop, book.active, book.open_seats, book.cumulative)
 
     def show_turn(self, pull: bool, talk: bool) -> None:
         columns = self.layout["acts"].start, self.layout["speaks"].start
@@ -170,12 +167,25 @@ def _sets(vote, obs, active, own, arms):
     sets = np.zeros((runs, agents, 2 * arms), np.int8)
     for r in range(runs):
         for m in range(agents):
-            row = obs[r, m]
             for k in range(arms):
                 out = vote[r, m] == k
-                sets[r, m, k] = row[active + k] > 0 and row[own + k] == 0 and not out
+                sets[r, m, k] = obs[r, m, active + k] > 0 and obs[r, m, own + k] == 0 and not out
                 sets[r, m, arms + k] = out
     return sets
+
+
+@jit
+def _votes(action, who, running, obs, own, arms):
+    """Return the votes of the agents `who`, ``(R, A, K)``, and write them to the observations."""
+    runs, acting = who.shape
+    vote, first = np.zeros((runs, acting, arms), np.bool_), action.shape[2] - arms
+    for r in range(runs):
+        for a in range(acting):
+            for k in range(arms):
+                if running[r] and action[r, who[r, a], first + k] != 0:
+                    vote[r, a, k] = True
+                    obs[r, who[r, a], own + k] = 1.0
+    return vote
 
 
 @jit
@@ -185,13 +195,13 @@ def _votable(obs, active, own, speaks, arms):
     mask = np.zeros((runs, agents, arms + 1), np.bool_)
     for r in range(runs):
         for m in range(agents):
-            row, still = obs[r, m], 0
+            held = 0
             for k in range(arms):
-                still += row[active + k] > 0 and row[own + k] == 0
+                held += obs[r, m, active + k] > 0 and obs[r, m, own + k] == 0
             # An agent may not vote out the last arm that it holds.
-            if still > 1 and row[speaks] > 0:
+            if held > 1 and obs[r, m, speaks] > 0:
                 for k in range(arms):
-                    mask[r, m, k] = row[active + k] > 0 and row[own + k] == 0
+                    mask[r, m, k] = obs[r, m, active + k] > 0 and obs[r, m, own + k] == 0
             mask[r, m, arms] = True
     return mask
 
