@@ -260,7 +260,7 @@ def _known_settings(entry: Callable[..., object], given: Mapping[str, object], b
 
 
 def takes(id: AnyEnv, name: str) -> bool:
-    """Return whether an env has a parameter that its id does not fix."""
+    """Return whether an env has the parameter `name` and its id does not fix it."""
     spec = ENVS.find(id)
     return name in _env_parameters(spec) and name not in spec.defaults
 

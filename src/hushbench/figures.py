@@ -32,7 +32,7 @@ def profiles(setting: str, submissions: Sequence[Submission]) -> dict[str, str]:
 
 
 def pareto(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the Pareto front of (ε, score) by rising ε: no point with at most that ε has a higher score.
+    """Return the Pareto-optimal points (ε, score), sorted by ε.
 
     Examples
     --------

@@ -161,7 +161,7 @@ def _check(submission: Submission) -> None:
 
 
 def compare(said: object, again: object, where: str, word: str) -> None:
-    """Raise `Refuted` for the first value of `said` that differs from `again`; `word` introduces the latter."""
+    """Raise `Refuted` for the first value of `said` that differs from `again`; `word` names `again` in the message."""
     if isinstance(said, dict) and isinstance(again, dict):
         if odd := said.keys() ^ again.keys():
             raise Refuted(f"{where} {sorted(odd)!r} is missing or unexpected")

@@ -66,7 +66,7 @@ def verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | N
     compare(said, again.recomputed().data["tasks"], f"{path}:", "played again it is")
     numbers = sum(len(row) for _, values in played.values() for row in values.values())
     if not numbers:
-        raise ValueError(f"shard={shard!r} has no run: there are fewer batches than parts")
+        raise ValueError(f"shard={shard!r} selects no run: there are fewer than n batches; choose a smaller n in i/n")
     return shard, numbers
 
 

@@ -195,4 +195,4 @@ def test_the_command_prints_a_table_for_each_point(folder, capsys):
     assert text.count("12 pairs") == 1
     assert "the median of A minus that of B, of messages" in text
     assert main(["compare", str(folder), "--lines", "UCB1"]) == 2
-    assert "has no two configurations with runs" in capsys.readouterr().err
+    assert "two configurations have runs" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Pictures of a view, as text, array or window, and of a run of a team."""
+"""Draw an env as text, array or window, and play a team's run round by round so that it can be drawn."""
 
 from __future__ import annotations
 

@@ -45,8 +45,8 @@ class RowsVecEnv(VecEnv):
         task = rows.task
         if isinstance(task.action_space, spaces.Dict):
             raise ValueError(
-                f"Stable-Baselines3 takes no actions of several kinds, {task.action_space}: "
-                f"let extra_fields be of bits, and actions 'multidiscrete'"
+                f"Stable-Baselines3 accepts no Dict action space such as {task.action_space}: "
+                f"choose action_format='multidiscrete', and extra_fields of bits only"
             )
         self.rows, self.render_mode = rows, checked_mode(render_mode, ["rgb_array"])
         self._action = np.zeros(0)

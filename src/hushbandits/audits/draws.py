@@ -137,7 +137,7 @@ class Draws:
         yield self._say(check, 1.0, max(evidence - math.log(2), 0.0) / critical, "× critical", "any law", other=True)
 
     def _many(self, part: Array) -> bool:
-        """Return whether a part has many draws, and canaries of both values, if any: their bits are fair in it."""
+        """Return whether a part has at least 100 draws and, if there are canaries, canaries of both values."""
         return int(part.sum()) >= _LEAST and (not self.bits.any() or len(np.unique(self.bits[part])) > 1)
 
     # -- the law of a part ----------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ class Draws:
         return self._say(check, self.cost, found[0], "ε", power, least=least)
 
     def _features(self, learning: Array) -> dict[str, Array]:
-        """Return the features of a draw that an observer sees who knows all other rewards."""
+        """Return features of the draws, as seen by an observer who knows all other rewards."""
         seen = np.round(self.noise + self.moved, 11)  # rounding errors of sums of rewards reveal nothing
         found = {"by its law": self._uniform(seen), "as it is": seen}
         if self.alike:
@@ -305,7 +305,7 @@ def _guessed_off(n: int, wrong: float, level: float) -> float:
 
 
 def _cut(epsilon: float, delta: float, n: int, level: float) -> str:
-    """Describe which cut tails are detected: those that a neighbour's noise often exceeds."""
+    """Return as text the smallest tail probability at which a truncation of the noise is detected."""
     for hits in np.unique(np.geomspace(10, max(n, 11), 60).astype(int)).tolist():
         if epsilon_lower_bound(hits, 0, max(n, hits), delta, level) > epsilon:
             p = (hits + 1.3 * math.sqrt(hits)) / n * math.exp(-epsilon)

@@ -207,7 +207,7 @@ def guessed(bits: Array, features: dict[str, Array], level: float) -> tuple[int,
 
 
 def _cut(score: Array, bits: Array, level: float) -> tuple[float, float]:
-    """Return the largest bound (Hoeffding's) on the share of right guesses, and its threshold."""
+    """Return the largest lower bound (Hoeffding) on the share of correct guesses, and the threshold that attains it."""
     size = np.abs(score)
     if not size.any():
         return -math.inf, math.inf
@@ -291,7 +291,7 @@ def _users(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[s
 
 
 def _posts(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[str, Array]:
-    """Return each reward of each agent."""
+    """Play runs on a graph whose rewards are canaries; return the canaries' features and bits."""
     (rounds, agents), mine = _game(case), slice(1 if _apart(case) else None)
     bits = fair((rounds, n if _apart(case) else -(-n // (agents * rounds)), agents), seed, 8)
     staged = stage(case, rounds, agents, runs=bits.shape[1])

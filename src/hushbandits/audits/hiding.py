@@ -1,4 +1,4 @@
-"""Checks of secure functions: they hide the order of messages, their senders, and sums of too few."""
+"""Checks that secure functions hide the order of messages, their senders, and sums over too few senders."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _mechanism(case: Case) -> Iterator[Verdict]:
 
 
 def _held(case: Case, law: Profile, epsilon: float, delta: float, check: str) -> Verdict:
-    """Compare (ε, δ) with a law: by ε if δ is 0, up to rounding, else by the δ at this ε."""
+    """Compare a guaranteed (ε, δ) with the exact law: its ε if δ is 0, else its δ at this ε."""
     say = partial(Verdict, case.subject, f"white box, {check}", least=epsilon)
     if not delta:
         return say(epsilon, epsilon_at(law, _RESOLUTION))
@@ -335,7 +335,7 @@ def _releases(wrapper: PrivateMeans, it: Seen, x: Array, full: Array) -> Params:
 
 
 def _coins(wrapper: LocalBernoulli, it: Seen, x: Array, full: Array) -> Params:
-    """Return noise as uniforms, by the probabilities at the guaranteed ε."""
+    """Return the reported bits, and their law given each true reward at the guaranteed ε."""
     bits, lean = it.fields["reward"], math.exp(-wrapper.epsilon)
     chances = {0.0: lean / (1.0 + lean), 1.0: 1.0 / (1.0 + lean)}
     laws = ((value, OnGrid(np.array([1 - p, p]), 0, 0, 1)) for value, p in chances.items())

@@ -189,7 +189,7 @@ def block(kind: int, n: int, reward: ArrayLike) -> Array:
 
 
 def stage(case: Case, horizon: int, n_agents: int, runs: int = 1, **more: object) -> Case:
-    """Build a small env on a graph, with the part's wrappers between two recording wrappers; or as a team requires."""
+    """Build a small graph env with the case's wrappers between two recording wrappers, or the env that a team needs."""
     first, last = Tap(name="audit: earned"), Tap(name="audit: left")
     settings = {"n_agents": n_agents, "horizon": horizon, "means": [0.5, 0.5], "rewards": Prescribed(), **more}
     if case.team is not None:

@@ -111,7 +111,7 @@ def _grid(case: Case, n: int, runs: int = 400) -> Verdict:
 
 
 def on_graph(case: Case, horizons: Sequence[int] = (3, 16)) -> Iterator[Verdict]:
-    """Play the neighbours of every guarantee, and test everything that is posted and heard.
+    """For every guarantee, play two neighbouring sequences of rewards, and test all posts and received messages.
 
     Short runs show as much as possible; in longer ones unaccounted costs add up.  A guarantee about a run must cover
     agents that show their published own rewards (`Mirror`).  If a wrapper publishes other values than the rewards, all
@@ -189,7 +189,7 @@ def acted(team: Team, given: Array, seed: int, at: int = 0) -> dict[str, Array]:
 
 
 def chosen(team: Team, given: Array, seed: int, at: int = 0) -> dict[str, Array]:
-    """Return arm and votes of every round of a learner, both ``(T, R)``, NaN without pull, on rewards `given`.
+    """Return features of a learner's arms and votes on the rewards `given`; an arm is NaN in a round without a pull.
 
     `at`: the round whose arm is compared with later ones.
     """
@@ -278,7 +278,7 @@ UNSEEN = {
 
 @dataclass(frozen=True)
 class Check:
-    """One group of verdicts, computed on demand; `promises` names the classes that it checks, with their observers."""
+    """One group of verdicts, computed on demand; `promises` has the class and the observer of each guarantee."""
 
     subject: str
     what: str

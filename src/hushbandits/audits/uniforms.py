@@ -40,7 +40,7 @@ def scale_between(u: Array, level: float) -> tuple[float, float]:
 
 
 def factor(n: int, level: float) -> float:
-    """Return the factor by which Laplace noise must be too narrow for n draws to detect it, with 90 % power.
+    """Return the smallest factor by which Laplace noise can be too narrow so that n draws detect it with 90 % power.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def tails(u: Array) -> float:
 
 
 def share(hits: Array, mean: Array) -> float:
-    """Return the evidence of too many events, given n independent probabilities: Hoeffding's ``n KL(share ‖ mean)``."""
+    """Return ``n KL(share ‖ mean)`` (Hoeffding), the evidence that n events occur more often than `mean` implies."""
     if not hits.size:
         return 0.0
     found, p = float(hits.mean()), min(max(float(mean.mean()), 1e-300), 1.0)

@@ -102,7 +102,7 @@ def parts_of(task: RLTask) -> list[Seen]:
 
 
 def heads_of(space: Space) -> tuple[int, ...]:
-    """Return the number of choices of each part of an action; raise ``ValueError`` for other actions.
+    """Return the number of choices in each component of an action, or raise ``ValueError`` for a continuous one.
 
     Examples
     --------
@@ -155,7 +155,9 @@ class Network:
         self.policy = policy
         self.deterministic = policy.deterministic if deterministic is None else deterministic
         if policy.by_choice and policy.deterministic and not self.deterministic:
-            raise ValueError("deterministic=False: this policy takes the best choice and draws only its scores")
+            raise ValueError(
+                "deterministic=False: this policy always takes the choice with the largest score"
+            )
         self._layers = [(np.ascontiguousarray(weight.T), bias) for weight, bias in policy.layers]
 
     def reset(self, rng: Streams) -> None:

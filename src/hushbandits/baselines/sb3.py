@@ -96,7 +96,9 @@ class Trained(TaskTeam):
             return
         for known, here in zip_longest(policy.observation, parts_of(task)) if policy.observation else ():
             if known != here:
-                raise ValueError(f"{self.name} was trained to see {known}; here it sees {here} (name, numbers, bounds)")
+                raise ValueError(
+                    f"{self.name} was trained with the part {known}; here it is {here} (name, size, bounds)"
+                )
         if (reads, gives) != (wide, scores):
             raise ValueError(
                 f"{self.name} reads {reads} numbers and scores {gives} choices, but here are {wide} "

@@ -76,7 +76,7 @@ def of_model(given: BaseAlgorithm) -> Learned:
     )  # fmt: skip
     rows = getattr(getattr(given.get_env(), "unwrapped", None), "rows", None)
     if policy.by_choice and rows is None:
-        raise ValueError(f"only the env of a {kind} says what its choices are: set_env gives it one")
+        raise ValueError(f"a model with policy {kind} needs an env that defines its choices: call model.set_env(venv)")
     if rows is None or (not policy.by_choice and rows.task.observation_space != given.observation_space):
         return policy
     spec = rows.core.spec

@@ -45,7 +45,7 @@ def among(name: str, value: object, known: Collection[str]) -> str:
 
 
 def columns_of(experiment: Experiment, c: Configuration, alone: bool) -> Iterator[Params]:
-    """Return columns of the rows of a configuration, metric by metric."""
+    """Yield the values of a configuration as long-format tables, metric by metric, each a dict of columns."""
     head = {} if alone else {"experiment": experiment.name, "cell": c.cell.key, "agent": c.cell.line, **c.cell.point}
     for metric, run, time, value in c.data.long():
         yield {**head, "run": run, "metric": metric, "time": time, "value": value}

@@ -60,7 +60,7 @@ def fewest_pulls(local, pulls):
 
 @jit
 def pick(local, pulls, arms, rank):
-    """Return the remaining arm of a given rank, in index order, among the arms with the fewest pulls."""
+    """Mark in `arms` the remaining arm with this `rank` among the least pulled; return 1, or 0 if there is none."""
     fewest, _ = fewest_pulls(local, pulls)
     for k in range(local.size):
         if local[k] and pulls[k] == fewest:

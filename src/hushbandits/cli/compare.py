@@ -58,5 +58,7 @@ def compare(
             print_pairs(part.experiment.name, found)
             shown = True
     if not shown:
-        raise ValueError(f"{folder} has no two configurations with runs to compare at one point")
+        raise ValueError(
+            f"{folder} has no point of a sweep at which two configurations have runs"
+        )
     return 0

@@ -50,7 +50,7 @@ def evaluate(
     given = by_owner(game.set, ("env", "agent"))
     parameters = given["env"], given["agent"], game.wrappers
     if not agents:
-        raise ValueError(f"no agent is named: hushbandits evaluate {id} AGENT …, such as UCB1")
+        raise ValueError(f"name at least one agent, as in: hushbandits evaluate {id} UCB1")
     if twice := [agent for agent in agents if agents.count(agent) > 1]:
         raise ValueError(f"agents: {twice[0]} is named twice")
     # Check all names before the first agent plays.

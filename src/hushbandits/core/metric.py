@@ -51,7 +51,7 @@ class Metric:
 
     @classmethod
     def of(cls, name: str) -> Metric:
-        """Return the default for an undeclared metric: any number, labelled by its `name`."""
+        """Return the default for an undeclared metric: nature ``"measure"``, and a label made from its `name`."""
         return cls(name.replace("_", " ") or "?")
 
     @property

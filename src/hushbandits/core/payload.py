@@ -147,7 +147,7 @@ class Payload(dict[str, Any]):
 
     @classmethod
     def follows(cls, name: str, verb: str, fields: Fields, before: Collection[str]) -> None:
-        """Raise ``ValueError`` if wrapper `name` uses `verb` after wrappers with the operations `before`.
+        """Raise ``ValueError`` if wrapper `name` must not apply `verb` after wrappers with the operations `before`.
 
         `fields` are those that reach it.
         """

@@ -176,7 +176,7 @@ class RLTask(ABC):
         return None
 
     def final_reward(self) -> Array:
-        """Return the reward of all agents at the joint end, ``(R,)``."""
+        """Return the reward that every agent gets in addition when its run ends, ``(R,)``."""
         return np.zeros(self.core.runs)
 
     def solved(self) -> Array:

@@ -66,7 +66,7 @@ def _faster(one: Component, other: Component, at: str, origin: Origin = "paper")
 
 
 def _superlinear(where: str, at: Params = EVERYWHERE) -> list[Claim]:
-    """Return the claims on 1-Privacy, "on both problems"."""
+    """Return the claims that the rounds of the 1-Privacy baselines grow superlinearly in the number of agents."""
     return [
         Claim(
             f"{where} {use.name} grows superlinearly in N.", Slope("rounds", use, along="env.n_agents", at=at), above=1

@@ -38,7 +38,7 @@ def proposition_4_3(env: Params, agent: Params, x: Array) -> Array:
 
 
 def proposition_5_3(env: Params, agent: Params, x: Array) -> Array:
-    """Return the bound of Corrupted Elimination against N (with probability ½); NaN for the other agents."""
+    """Return proposition 5.3's bound on the rounds of Corrupted Elimination at each N; NaN for other agents."""
     if "eta" not in agent:
         return np.full(len(x), np.nan)
     gaps = _gaps(env)

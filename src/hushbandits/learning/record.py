@@ -181,7 +181,7 @@ def card(folder: str | Path, license: str | None = None) -> str:
 
 
 def _fields(policy: Learned, means: dict[str, float]) -> dict[str, str]:
-    """Return the metadata block for the hub: JSON, which is valid YAML."""
+    """Return the metadata fields of a Hugging Face model card; their values are valid YAML."""
     id = policy.env["type"]
     task = {"type": "reinforcement-learning", "name": "reinforcement-learning"}
     metrics = [{"type": "mean_reward" if k == "return" else k, "name": k, "value": x} for k, x in means.items()]

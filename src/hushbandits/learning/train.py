@@ -157,7 +157,7 @@ class _Training:
 
 
 def _command(asked: Card) -> str:
-    """Return the command that makes this policy, without its folder."""
+    """Return the `hushbandits train` command that trains this policy, without `--out`."""
     words = ["hushbandits", "train", asked["id"]]
     for name in ("algo", "steps", "seed", "runs", "evaluations", "held_out"):
         words += [f"--{name.replace('_', '-')}", str(asked[name])]

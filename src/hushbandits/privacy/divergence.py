@@ -167,7 +167,9 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
     variance = n * law.variance
     reach = math.ceil(chernoff(law, n, _LOST)) + further
     if reach > _WIDEST_SUM or further > 60 * math.sqrt(variance):  # too many points, or tilts; there nothing is hidden
-        raise NotImplementedError(f"{law!r} of n={n} is too wide to look at, or too narrow for {further}")
+        raise NotImplementedError(
+            f"n={n} draws of {law!r} sum to too wide a law, or too narrow for a sensitivity of {further}"
+        )
     x, m = np.arange(reach + 1), fft.next_fast_len(2 * reach + 1, True)
     out, best = np.full(reach + 1, -np.inf), np.full(reach + 1, np.inf)
     for tilt in np.arange(0.0, 30.0, min(5 / math.sqrt(variance), 0.5)).tolist():

@@ -66,7 +66,7 @@ class NoiseLaw:
 
     def pmf(self, x: Array) -> Array:
         """Return the probabilities of the integers `x`."""
-        raise NotImplementedError(f"{self!r} does not say its probabilities")
+        raise NotImplementedError(f"{self!r} must define pmf(x), the probabilities of integers x")
 
     def cdf(self, x: Array) -> Array:
         """Return the distribution function, for laws that are not on the integers."""
@@ -81,7 +81,7 @@ class NoiseLaw:
             if weight[np.abs(x) > reach].max() <= _NOTHING + weight.max():
                 return reach
             reach *= 2
-        raise NotImplementedError(f"{self!r} is too wide to look at")
+        raise NotImplementedError(f"{self!r} needs more than 16 million points")
 
     def _log_weight(self, x: Array, tilt: float) -> Array:
         with np.errstate(divide="ignore"):

@@ -71,7 +71,7 @@ class LocalBernoulli(LocalNoise):
 
 
 def local_mechanism(epsilon: float = 1.0, mechanism: str = "laplace", *, name: str | None = None) -> Wrapper:
-    """Return the mechanism between arms and agents: ``"laplace"`` or ``"bernoulli"``.
+    """Return the local-DP wrapper that randomizes rewards before agents see them: Laplace or Bernoulli.
 
     Parameters
     ----------

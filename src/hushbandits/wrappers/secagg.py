@@ -148,8 +148,8 @@ class SecAgg(Passage, SecureFunction):
     def room(self, what: str, n: int, most: int) -> None:
         """Raise ``ValueError`` if `most`, the largest possible sum of `n` messages from `what`, is 2⁶² or more."""
         if most >= _ROOM:
-            at = f"at quantization_levels={self.quantization_levels} and bound={self.bound:g}"
-            raise ValueError(f"{self.name}: {what} {n} adds up to {most:.3g} {at}; a smaller grid keeps it below 2^62")
+            at = f"quantization_levels={self.quantization_levels} and bound={self.bound:g}"
+            raise ValueError(f"{self.name}: with {at}, the sum over {what} {n} may reach {most:.3g}, beyond 2^62")
 
     def channel(self, env: World) -> Channel:
         return cast(Channel, env.message_class.sealed(self, env))

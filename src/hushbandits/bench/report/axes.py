@@ -80,7 +80,7 @@ class Panel:
 
     @property
     def bounds(self) -> tuple[str, ...]:
-        """Return the labels of the lines of theory."""
+        """Return the labels of the theoretical bounds drawn in this panel."""
         return tuple(dict.fromkeys(name for line in self.lines for name in line.bounds))
 
     @property

@@ -178,7 +178,7 @@ def _kinds(value: Value, left: bool) -> str:
 
 
 def _key(value: Value) -> float | None:
-    """Return the sort key of a cell: numbers by value, cells without one last, texts by themselves."""
+    """Return the sort key of a cell: its number, −1e308 if it has no finite number, ``None`` for a text."""
     if isinstance(value, str):
         return None
     first = value[0] if isinstance(value, tuple) else value

@@ -41,7 +41,7 @@ def prepare(
 
 
 def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> Sequence[int]:
-    """Return the times at which curves are sampled: so many points up to the horizon, or the given ones.
+    """Return the times at which curves are sampled: a number of log-spaced times up to the horizon, or the given times.
 
     ``None``: 50 if an episode lasts exactly `horizon`, else none (then a team may play the episode in one compiled
     call).

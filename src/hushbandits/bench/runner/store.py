@@ -84,7 +84,7 @@ class Store:
         try:
             stated = _read_json(file)
             if stated["format"] != _FORMAT:
-                raise ValueError(f"format {stated['format']} is not {_FORMAT}")
+                raise ValueError(f"format {stated['format']} cannot be read: this version reads format {_FORMAT}")
             return int(stated["seed"]), tuple(map(Experiment.from_dict, stated["experiments"]))
         except (FileNotFoundError, NotADirectoryError):
             return None

@@ -59,7 +59,7 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """Return line and point in words."""
+        """Return the legend entry and the swept values as text, such as ``"UCB1, agents = 4"``."""
         return ", ".join(filter(None, [self.line, place(self.point)]))
 
     @cached_property

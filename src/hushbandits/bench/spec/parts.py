@@ -80,8 +80,8 @@ def check(part: DataclassInstance, *but: str) -> None:
         try:
             found = thaw(msgspec.convert(plain(value), kind))
         except (TypeError, msgspec.ValidationError) as error:
-            why = f"one of {', '.join(map(repr, get_args(kind)))}" if get_origin(kind) is Literal else error
-            raise ValueError(f"{name}={shown(value)} is not allowed: {why}") from None
+            why = f"it must be one of {', '.join(map(repr, get_args(kind)))}" if get_origin(kind) is Literal else error
+            raise ValueError(f"{name}={shown(value)} is invalid: {why}") from None
         object.__setattr__(part, name, tuple(found) if isinstance(found, list) else found)
 
 
@@ -162,7 +162,9 @@ class Component(Part):
         """Return a copy with more parameters; ``ValueError`` if one is a field."""
         for key in params:
             if key in ("type", "label", "on"):  # a TOML file has these fields in the same table
-                raise ValueError(f"{self.name}.{key} is a field, no parameter; declare another line with {key} = …")
+                raise ValueError(
+                    f"{self.name}.{key} is a field, not a parameter: declare another component with {key} = …"
+                )
         made = copy(self)
         object.__setattr__(made, "params", {**self.params, **thaw(plain(params))})
         return made

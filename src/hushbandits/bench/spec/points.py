@@ -1,4 +1,4 @@
-"""Points that figures and claims look at; an invalid choice raises an error before anything runs."""
+"""Points of a sweep that figures and claims select; an invalid selection raises an error before anything runs."""
 
 from __future__ import annotations
 

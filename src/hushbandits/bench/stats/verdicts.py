@@ -159,7 +159,7 @@ def _rows(line: Configuration, effect: Effect) -> _Rows:
 
 
 def _strata(cells: Sequence[Cell], samples: Sequence[_Rows]) -> list[Stratum]:
-    """Return cells that share runs side by side, restricted to their common runs; others separately."""
+    """Group cells that share runs into one stratum, restricted to their common runs; other cells stand alone."""
     worlds: dict[str, list[int]] = {}
     for i, cell in enumerate(cells):
         worlds.setdefault(cell.shared_runs, []).append(i)

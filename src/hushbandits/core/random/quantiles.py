@@ -22,7 +22,7 @@ WORTH = 20_000
 
 @lru_cache(maxsize=1024)
 def _table(law: Smooth, location: float) -> Array | None:
-    """Return coefficients ``(2, octaves, pieces, degree + 1)``, or ``None`` if they miss the quantile."""
+    """Return the quantile's polynomials, ``(2, octaves, pieces, degree + 1)``, or ``None`` if their error is large."""
     at = np.array(location)
     ends = partial(law.quantile, location=at), partial(law.upper, location=at)
     octave = 2.0 ** -(np.arange(_OCTAVES) + 2.0)[:, None]

@@ -74,7 +74,7 @@ def _quotient(delta: float, beta: float) -> float:
 
 
 def check_confidence(delta: float, eta: float, n_agents: int) -> None:
-    """Raise ``ValueError`` unless ``δ ∈ [η^N, η²]``: at least two votes are needed, and N agents can reach δ.
+    """Raise ``ValueError`` unless ``δ ∈ [η^N, η²]``, so that between 2 and N votes eliminate an arm.
 
     Source: Féraud et al. 2019, algorithm 2.
 

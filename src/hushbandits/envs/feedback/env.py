@@ -211,7 +211,9 @@ class Feedback(Env):
         return {"reward": crowd, "n": self._n, "bits": self._raw, "sent": self._n > 0}
 
     def _said(self, message: Message) -> Message:
-        raise ValueError("message: in the feedback setting only users send messages; call talk() without one")
+        raise ValueError(
+            "message must be None in the feedback setting, in which only users send messages"
+        )
 
     def _checked(self, what: str, message: Message, fields: Fields) -> Message:
         """Return the checked message; its rewards are a `Cohort`, its other fields are arrays."""
@@ -261,7 +263,7 @@ class Feedback(Env):
 
     @property
     def gaps(self) -> Array:
-        """Current gaps between the best mean and each arm's mean, ``(R, K)`` (of the first server, if they move)."""
+        """Current gaps to the best mean, ``(R, K)``; if arms move, at the first server's time."""
         return self.arms.gap(self.served[:, 0])
 
     def _metrics(self) -> dict[str, Array]:

@@ -1,4 +1,4 @@
-"""Messages of blocks of users to a server: operations of wrappers, shuffles and sums."""
+"""Messages from blocks of users to a server, and the operations by which wrappers change, shuffle and sum them."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class Pooled(Cohort):
         return folded._with(_before=(*folded._before, lambda x, r, m, rng: function(x)))
 
     def inside(self) -> bool:
-        """Return whether the laws guarantee rewards in [0, 1]; False after any step or noise."""
+        """Return whether all rewards lie in [0, 1] by their laws; False after a function or noise was applied."""
         return not (self._before or self._noises) and all(_inside(part) for part in self._parts)
 
     def drop(self, rate: Array | float, rngs: Rngs) -> Pooled:
@@ -122,7 +122,7 @@ class Pooled(Cohort):
         return self._with(_parts=(*stay, _Part(sum(moved[1:], moved[0]), law, there)))
 
     def add(self, noise: Callable[[int], Noise], rngs: Rngs) -> Pooled:
-        """Add noise to the sum at the end, by the noise's law of sums."""
+        """Add noise to the sum when it is drawn, sampled from the law of the remaining users' total noise."""
         fits(self, noise)
         return self._with(_noises=(*self._noises, _Noises(noise, rngs)))
 

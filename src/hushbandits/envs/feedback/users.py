@@ -79,7 +79,7 @@ class Cohort(ABC):
         """Reduce every integer message mod `m`, ``(R, M)``; their sum is then correct mod `m` only."""
 
     def shuffle(self, rngs: Rngs) -> Cohort:
-        """Shuffle every block uniformly; a pool of like users has no order and stays as it is."""
+        """Shuffle the users of every block uniformly; pooled users have no order, so a pool is returned unchanged."""
         return self
 
     @abstractmethod

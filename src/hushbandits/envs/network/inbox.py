@@ -125,7 +125,7 @@ class Ring:
         self.depth = depth
 
     def post(self, message: dict[str, Array]) -> None:
-        """Add a round's posts; if a post was not sent, its sender's last state is kept."""
+        """Store a round's messages; where an agent sends none, keep its last values in fields declared `latest`."""
         before, self.t = self.t % self.depth, self.t + 1
         now = self.t % self.depth
         sent = message["sent"]

@@ -200,7 +200,7 @@ def _written(rules: Rules, turned: Turn, poster: Callable[..., None] | None) -> 
 
 
 def _ended(rules: Rules, hear_mixed: Callable[..., None], turned: Turn) -> Callable[..., None]:
-    """Return the end of a round, after its rewards, of agents whose rules write their posts."""
+    """Return the compiled end of a round, for agents whose rules write their posts: learn, post and receive."""
     learn, post, hear_ring = rules.learn, rules.post, _from_ring(rules, hear_mixed, turned)
     amend = _replaced if post is standard_report else _as_posted
 
