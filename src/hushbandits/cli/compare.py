@@ -58,7 +58,5 @@ def compare(
             print_pairs(part.experiment.name, found)
             shown = True
     if not shown:
-        raise ValueError(
-            f"{folder} has no point of a sweep at which two configurations have runs"
-        )
+        raise ValueError(f"{folder} has no point of a sweep at which two configurations have runs")
     return 0

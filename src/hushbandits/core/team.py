@@ -85,9 +85,7 @@ class EnvView(World):
                     return configured
             if name == "law" and type(value) not in LAWS.values():
                 own = type(value).__name__
-                raise AttributeError(
-                    f"a team cannot read the law of its env: {own} may contain the arms' parameters"
-                )
+                raise AttributeError(f"a team cannot read the law of its env: {own} may contain the arms' parameters")
             if isinstance(value, np.ndarray):
                 return handed(value)
             return MappingProxyType(value) if isinstance(value, dict) else value

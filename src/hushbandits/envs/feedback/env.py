@@ -211,9 +211,7 @@ class Feedback(Env):
         return {"reward": crowd, "n": self._n, "bits": self._raw, "sent": self._n > 0}
 
     def _said(self, message: Message) -> Message:
-        raise ValueError(
-            "message must be None in the feedback setting, in which only users send messages"
-        )
+        raise ValueError("message must be None in the feedback setting, in which only users send messages")
 
     def _checked(self, what: str, message: Message, fields: Fields) -> Message:
         """Return the checked message; its rewards are a `Cohort`, its other fields are arrays."""
