@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from homes import HOMES, WANDERERS
+from homes import HOMES, LOST, WANDERERS, Home
 from kinds import representatives, weekly_but
 from steps import alone_step, equal, step
 
@@ -13,6 +13,7 @@ FEW = {"n_agents": 5, "horizon": 9}
 #: Agents and votes that random actions break: user-defined fields, and a vote that the first message ends.
 DEAF = ("coop-UCB", "Central", "GosInE", "GosInE-async", "Resilient-UCB", "AdaP-TT", "Fed1-UCB", "Fed-MoM-UCB")
 MIXED = {name: home for name, home in HOMES.items() if name not in hb.list_agents() and home.agent not in DEAF}
+MIXED["contexts"] = Home("contextual:Contexts", "Random", FEW, {}, LOST)
 PLAYED = WANDERERS | MIXED
 #: One env of each class, and every wrapper.
 DAILY = [(f"Random in {env_id}",) for env_id in representatives(hb.list_envs())]

@@ -11,7 +11,6 @@ from hushbandits.core.random.arms import Arms
 from hushbandits.core.random.rewards import UniformMeans
 from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.core.rows import set_rows
-from hushbandits.envs.feedback.env import Feedback
 from hushbandits.envs.network import CoopNetwork
 
 RUNS = 4
@@ -90,35 +89,3 @@ def test_arms_start_afresh_row_by_row(rows):
     expected = [fresh.look(11, run=rows.index(r)) if r in rows else old.look(11, run=r) for r in range(RUNS)]
     for name in ("location", "mean", "gap"):
         np.testing.assert_array_equal(getattr(into.look(11), name), [getattr(one, name) for one in expected])
-
-
-@pytest.mark.parametrize("rows", [[1], [3, 0]])
-@pytest.mark.parametrize("users", ["aggregate", "individual"])
-def test_a_whole_env_goes_on_where_others_start(rows, users):
-    """With wrappers and their random streams: restarted rows equal a batch of their own, others are unaffected."""
-
-    def build(runs):
-        return Feedback(
-            means=UniformMeans(0.2, 0.8), n_arms=3, simulate_users=users, horizon=10_000, runs=runs,
-            wrappers=[hb.make_wrapper("Loss", rate=0.2), hb.make_wrapper("Huber", rate=0.1)],
-        )  # fmt: skip
-
-    def play(env, rounds):
-        got = []
-        for t in rounds:
-            env.pull((np.full((env.runs, 1), t % 3), np.full((env.runs, 1), 5 + t)))
-            got.append(env.communicate().inbox.total("reward")[:, 0])
-        return np.array(got)
-
-    batch, apart, twin = build(4), build(4), build(len(rows))
-    seeds = spawn_seeds(8, len(rows))
-    batch.reset(1)
-    apart.reset(1)
-    twin.reset(seeds)
-    np.testing.assert_array_equal(play(batch, range(4)), play(apart, range(4)))
-    batch.reset(seeds, rows)
-    mixed, alone, new = (play(env, range(4, 9)) for env in (batch, apart, twin))
-    alone[:, rows] = new
-    np.testing.assert_array_equal(mixed, alone)
-    np.testing.assert_array_equal(batch.metrics()["regret"][rows], twin.metrics()["regret"])
-    np.testing.assert_array_equal(batch.seeds[rows], seeds)

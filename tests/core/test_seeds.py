@@ -5,26 +5,16 @@ import pytest
 from refusals import rows
 
 import hushbandits as hb
-from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.core.random.names import REWARD
 from hushbandits.registry import assemble, takes
 
 NET = {"n_agents": 4, "n_arms": 3, "means": hb.UniformMeans(0.1, 0.9), "horizon": 30}
 
 
-def test_every_way_to_play_plays_the_same_run(tmp_path):
+def test_evaluate_plays_the_run_that_rollout_plays():
     team = hb.make_team("Multi-UCB")
     regret = hb.rollout(assemble("CoopNetwork-v0", team, runs=1, env=NET), team, 5)["regret"]
     assert hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=3, seed=5, env=NET).final("regret")[0] == regret[0]
-    mine = Experiment(
-        name="mine", env=Component("CoopNetwork-v0", **NET), agents=["Multi-UCB"], runs=2, metrics=("regret",)
-    )
-    assert hb.run(mine, tmp_path / "out", seed=5).results.final("regret")[0] == regret[0]
-    core, view = hb.make_batched("CoopNetwork-v0", **NET), hb.make("CoopNetwork-v0", **NET)
-    core.reset(5)
-    view.reset(seed=5)
-    np.testing.assert_array_equal(view.core.seeds, core.seeds)
-    np.testing.assert_array_equal(view.core.means, core.means)
 
 
 def seeds(id, **params):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from helpers import arms_pulled
 from scipy import stats
 from scipy.special import ndtri
 from twin_streams import Steps, generator
@@ -68,25 +67,6 @@ def test_specialists_are_shi_and_shens(agents, own, rest):
         assert factors[m].tolist() == pytest.approx(expected)
     np.testing.assert_allclose(specialists(agents, 23).mean(0), 1)
     np.testing.assert_array_equal(made(n_agents=agents, factors="specialists").arms.factors, specialists(agents, 3))
-
-
-def test_a_run_alone_and_one_that_starts_among_others_are_those_of_the_batch():
-    env, alone = made(spread=0.2), made(runs=1, spread=0.2)
-    seeds = spawn_seeds(9, 5)
-    env.reset(seeds[:3])
-    team = hb.make_team("Random")
-    arms_pulled(made(spread=0.2), team, seeds[:3])
-    env.pull(np.zeros((3, 2), int))
-    env.communicate()
-    env.reset(seeds[3:4], rows=[1])
-    alone.reset(seeds[3:4])
-    np.testing.assert_array_equal(env.arms.own[1], alone.arms.own[0])
-    np.testing.assert_array_equal(env.locations[1], alone.locations[0])
-    alone.reset(seeds[2:3])
-    np.testing.assert_array_equal(env.arms.own[2], alone.arms.own[0])
-    for k in range(3):
-        arm = np.full((3, 2), k)
-        np.testing.assert_array_equal(env.arms.pick(arm, 0)[0], env.arms.own[:, :, k])
 
 
 def test_bernoulli_agents_stay_within_their_law():

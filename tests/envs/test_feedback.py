@@ -27,18 +27,6 @@ def individuals(env, arm, n):
     return env.communicate().inbox
 
 
-@pytest.mark.parametrize("rewards", ["bernoulli", "clipped-gaussian", "beta"])
-def test_individual_rewards_of_a_run_alone_are_its_rows(rewards):
-    env = {"simulate_users": "individual", "rewards": rewards, "n_agents": 2}
-    feedback = "hushbandits.envs.feedback.env"
-    make = __import__(feedback, fromlist=["Feedback"]).Feedback
-    many = individuals(make(**env, runs=3), 1, 50)
-    one = individuals(make(**env, runs=1), 1, 50)
-    np.testing.assert_array_equal(one["users"][0], many["users"][0])
-    np.testing.assert_array_equal(one.total("reward")[0], many.total("reward")[0])
-    assert many["users"].shape == (3, 2, 1, 50)
-
-
 def test_a_mechanism_leaves_the_rewards_alone():
     # The same users' rewards with every protocol, and without one.
     from hushbandits.envs.feedback.env import Feedback

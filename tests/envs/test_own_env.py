@@ -4,19 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from kinds import each_once
-from steps import equal, step
 
 import hushbandits as hb
-from hushbandits.core.random.streams import spawn_seeds
-from hushbandits.registry import takes
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALL = {"n_agents": 4, "horizon": 24}
 IDS = ["own_env:Seasons", "own_env:Channels", "own_envs_here:Weather", "contextual:Contexts"]
-MOVING = {"drift": 0.01, "n_change_points": 2, "permute_arms": True, "n_arms": 3, "means": hb.UniformMeans(0.2, 0.8)}
 
 
 @pytest.fixture(autouse=True)
@@ -99,35 +93,6 @@ def test_teams_of_another_setting_are_refused(id):
     if "Seasons" not in id:
         with pytest.raises(ValueError, match="plays the network setting"):
             hb.evaluate(id, "Multi-UCB", runs=1, env=SMALL)
-
-
-@every_env
-@pytest.mark.parametrize("more", [{}, MOVING], ids=["still", "moving"])
-@settings(deadline=None, max_examples=5)
-@given(rows=st.sets(st.integers(0, 2), min_size=1, max_size=2).map(sorted), before=st.integers(1, 20))
-def test_rows_start_afresh_bit_for_bit(id, more, rows, before):
-    more = {name: value for name, value in more.items() if takes(id, name)}
-    env, other = (hb.make_batched(id, 3, wrappers=["Loss"], **SMALL, **more) for _ in range(2))
-    alone = [hb.make_batched(id, 1, wrappers=["Loss"], **SMALL, **more) for _ in rows]
-    env.reset(7)
-    other.reset(7)
-    for i in range(before):
-        step(env, [(i, r) for r in range(3)])
-        step(other, [(i, r) for r in range(3)])
-    seeds = spawn_seeds(99, len(rows))
-    assert env.reset(seeds, rows=rows).running.all()
-    for i, one in enumerate(alone):
-        one.reset(seeds[i : i + 1])
-    for i in range(5):
-        inbox = step(env, [(9, i)] * 3).inbox
-        for row, one in zip(rows, alone, strict=True):
-            own = step(one, [(9, i)]).inbox
-            np.testing.assert_array_equal(inbox["reward"][row], own["reward"][0])
-            equal(env.metrics(), row, one.metrics(), 0)
-        if other.running.any():
-            step(other, [(9, i)] * 3)
-            for r in set(range(3)) - set(rows):
-                equal(env.metrics(), r, other.metrics(), r)
 
 
 def test_drift_and_switches_come_with_every_env_of_rounds():

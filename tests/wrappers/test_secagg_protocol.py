@@ -3,20 +3,18 @@
 import copy
 import math
 import pickle
-from functools import partial
 
 import numpy as np
 import pytest
 from homes import EACH, FAST, NET, VOTE, Home
-from kinds import each_once, weekly_but
-from steps import equal
+from kinds import each_once
 
 import hushbandits as hb
 from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.samplers import polya_epsilon
 from hushbandits.secure.bonawitz import MEASURES, SecureSum
-from hushbandits.testing.games import check_rows, trace
+from hushbandits.testing.games import trace
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
@@ -30,7 +28,6 @@ SETTINGS = {
     "feedback": (Home(Feedback, "Random", EACH), (Loss(0.2),), {}),
     "mechanism": (Home("DistDP-v0", "Random", {**EACH, "n_agents": 2}), None, {}),
 }
-DROPOUTS = {"keys": 0.05, "shares": 0.05, "masked": 0.1, "unmask": 0.05}
 
 
 def built(setting, runs=1, **protocol):
@@ -56,33 +53,6 @@ def test_the_numbers_of_a_run_are_those_of_the_ideal_sum(setting, protocol):
     assert metrics["secagg_bytes_up"][0] > 0
     assert metrics["secagg_rounds"][0] > 0
     assert metrics["secagg_aborts"][0] == 0
-
-
-@pytest.mark.weekly
-@pytest.mark.parametrize("setting", weekly_but([("mechanism",)], *((name,) for name in SETTINGS)))
-def test_a_run_alone_is_its_row_and_its_keys_repeat(setting):
-    """Bytes and dropouts included; losses inside the protocol invalidate a mechanism's guarantee and ledger."""
-    build = partial(built, setting, protocol="bonawitz", threshold=1, dropouts=DROPOUTS)
-    seeds = spawn_seeds(3, 2)
-    batch = trace(*build(2), seeds)
-    assert batch["metrics"]["secagg_dropped_masked"].sum() > 0
-    check_rows(build, seeds)
-
-
-def test_some_runs_start_afresh():
-    envs = [built("feedback", runs, protocol="bonawitz")[0] for runs in (3, 1)]
-    for env, seeds in zip(envs, (spawn_seeds(1, 3), spawn_seeds(9, 1)), strict=True):
-        env.reset(seeds)
-        for _ in range(2):
-            env.pull((np.zeros((env.runs, 1), int), np.full((env.runs, 1), 6)))
-            env.communicate()
-    assert envs[0].metrics()["secagg_rounds"].tolist() == [8, 8, 8]
-    for env, rows in zip(envs, ([1], None), strict=True):
-        env.reset(spawn_seeds(5, 1), rows)
-        assert env.metrics()["secagg_rounds"].tolist() == ([8, 0, 8] if rows else [0])
-        env.pull((np.zeros((env.runs, 1), int), np.full((env.runs, 1), 6)))
-        env.communicate()
-    equal(envs[0].metrics(), 1, envs[1].metrics(), 0)
 
 
 def block(env, n, seed=0):
