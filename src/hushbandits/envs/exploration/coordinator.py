@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
 
-from hushbandits.core import Adjacency, Array, Guarantee, Inbox, Metric, Streams, handed
+from hushbandits.core import Array, Guarantee, Inbox, Metric, Streams, handed
+from hushbandits.core.guarantee import hides
 from hushbandits.core.random.names import RECOMMENDATION
 from hushbandits.envs.exploration.ballot import VoteState, judged
 from hushbandits.envs.exploration.observer import named_rows
@@ -74,22 +74,12 @@ def claimed(termination: str, vote_cost: int, eta: float, tolerance: float) -> t
     """Return (ε, η)-privacy as Féraud et al. claim it for their vote; empty for any other vote, or without one."""
     if termination == "coordinator" or vote_cost == 0:
         return ()
-    return (
-        Guarantee(
-            mechanism=f"arm selection at confidence 1 − η = {1 - eta:g}",
-            epsilon=math.inf,
-            delta=0.0,
-            adjacency=Adjacency(
-                "none: (ε, η)-privacy bounds how often an observer names an ε-optimal arm "
-                f"(ε = {tolerance:g}, η = {eta:g})",
-                "none",
-            ),
-            view="an observer of one player's messages who knows the algorithm",
-            assumptions=(
-                "as claimed by the paper: its proof bounds the observer's accuracy from below, and measured "
-                "accuracy exceeds the bound",
-                "no differential privacy",
-            ),
-            source="Féraud et al. 2019, theorem 1",
-        ),
+    words = f"how often an observer names an ε-optimal arm (ε = {tolerance:g}, η = {eta:g})"
+    refuted = "its proof bounds the observer's accuracy from below, and measured accuracy exceeds the bound"
+    return hides(
+        f"arm selection at confidence 1 − η = {1 - eta:g}",
+        f"none: (ε, η)-privacy bounds {words}",
+        "an observer of one player's messages who knows the algorithm",
+        (f"as claimed by the paper: {refuted}", "no differential privacy"),
+        "Féraud et al. 2019, theorem 1",
     )

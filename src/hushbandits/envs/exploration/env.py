@@ -17,7 +17,7 @@ from hushbandits.core.random.philox import CURSOR
 from hushbandits.core.random.rewards import Law, UniformMeans
 from hushbandits.core.random.streams import LONGEST, Uniforms
 from hushbandits.core.rows import set_rows
-from hushbandits.core.utils import choice, count, flag, real
+from hushbandits.core.utils import Params, choice, count, flag, real
 from hushbandits.envs.exploration import ballot, coordinator
 from hushbandits.envs.exploration.ballot import STOPS, Outcomes, VoteState
 from hushbandits.envs.exploration.coordinator import GlobalSet
@@ -153,17 +153,9 @@ class Exploration(Env):
         Fields | None = None, fields: Fields | None = None, runs: int = 1,
     ):  # fmt: skip
         self.horizon = None if horizon is None else count("horizon", horizon, 1, LONGEST)
+        move: Params = {"n_change_points": n_change_points, "horizon": self.horizon}
         #: The arms' locations.
-        self.arms = problem_arms(
-            problem,
-            means,
-            rewards,
-            n_arms,
-            drift,
-            permute=permute_arms,
-            n_change_points=n_change_points,
-            horizon=self.horizon,
-        )
+        self.arms = problem_arms(problem, means, rewards, n_arms, drift, permute=permute_arms, **move)
         self.law, n_arms = self.arms.law, self.arms.n_arms
         n_agents, runs = count("n_agents", n_agents, 1), count("runs", runs, 1)
         own = 32.0 * n_agents + float(runs) * (n_agents * (2.0 * n_arms + 24) + 64.0 * n_arms)

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -36,13 +37,11 @@ def problem_arms(
     rewards: str | Law | None,
     n_arms: int | None,
     drift: float | None,
-    permute: bool = True,
-    n_change_points: int = 0,
-    horizon: int | None = None,
+    **rest: Any,
 ) -> Arms:
     """Return a problem's arms, or user-defined ones; a problem's last mean is repeated for arms beyond its ten.
 
-    The arguments are those of `Exploration`; `permute`, `n_change_points` and `horizon` are of `Arms`.
+    The arguments are those of `Exploration`; `rest` goes to `Arms`.
 
     Examples
     --------
@@ -56,9 +55,7 @@ def problem_arms(
     if means is None:
         means = known.means
     law = known.rewards if rewards is None else rewards
-    return Arms(
-        means, law, n_arms=n_arms, permute=permute, drift=drift, n_change_points=n_change_points, horizon=horizon
-    )
+    return Arms(means, law, n_arms=n_arms, drift=drift, **rest)
 
 
 def vote_threshold(delta: float, beta: float) -> int:

@@ -82,33 +82,26 @@ class ExplorationTask(VotePicture):
         arm = np.where(action < k, action, k)
         return np.concatenate([arm[..., None], action[..., None] - k == np.arange(k)], -1)
 
-    def _open(self) -> Array:
-        """Return the arms of 𝒦 that an agent has not voted out, ``(R, M, K)``."""
-        return (self.observations[..., self.layout["active"]] > 0) & (
-            self.observations[..., self.layout["own_votes"]] == 0
-        )
+    def _part(self, name: str) -> Array:
+        return self.observations[..., self.layout[name]]
 
-    def _due(self) -> tuple[Array, Array]:
-        """Return whose arms and whose votes count in the next step, each ``(R, M, 1)``."""
-        acts, speaks = (self.observations[..., self.layout[flag]] > 0 for flag in ("acts", "speaks"))
-        return acts, speaks
+    def _pullable(self) -> Array:
+        """Return the arms of 𝒦 of the agents that act next, ``(R, M, K)``."""
+        return (self._part("active") > 0) & (self._part("acts") > 0)
 
     def _vote(self) -> Array:
         columns = (self.layout[part].start for part in ("active", "own_votes", "speaks"))
         return _votable(self.observations, *columns, self.core.n_arms)
 
     def _one(self) -> Array:
-        acts, speaks = self._due()
-        inside = self.observations[..., self.layout["active"]] > 0
-        return np.concatenate([inside & acts, self._vote()[..., :-1] & speaks, np.ones_like(acts)], -1)
+        return np.concatenate([self._pullable(), self._vote()], -1)
 
     def _bits(self) -> Array:
-        acts, speaks = self._due()
-        inside = self.observations[..., self.layout["active"]] > 0
-        pulls, votes = inside & acts, self._open() & speaks
+        pulls = self._pullable()
+        votes = (self._part("active") > 0) & (self._part("own_votes") == 0) & (self._part("speaks") > 0)
         bits = np.stack([np.ones_like(votes), votes], -1).reshape(*votes.shape[:2], -1)
         if self.core.one_arm_per_step:
-            return np.concatenate([pulls, np.ones_like(acts), bits], -1)
+            return np.concatenate([pulls, np.ones_like(votes[..., :1]), bits], -1)
         return np.concatenate([np.stack([np.ones_like(pulls), pulls], -1).reshape(bits.shape), bits], -1)
 
     # -- the round ------------------------------------------------------------------------------------------------

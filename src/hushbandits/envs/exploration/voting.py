@@ -48,13 +48,6 @@ class Player(NamedTuple):
     noise: Array
 
 
-class Loss(NamedTuple):
-    """Loss of votes: a vote is lost if its uniform is below `rate`; −1: none is lost."""
-
-    rate: float
-    cursors: Array  # (R, 10)
-
-
 class Rules(NamedTuple):
     """A routine's rules as loops: over all runs phase by phase, or over one run while its outcomes last.
 
@@ -62,8 +55,9 @@ class Rules(NamedTuple):
     ----------
     plan, learn, sync : compiled
         Rules of the active agents in a phase, for all runs.
-    episode : compiled ``(r, until, player, outcomes, draws, at, loss, book) → (at, reset)``
-        Play run r until `until` rounds; stop at the end of the outcomes, at a reset, or at the end of the run.
+    episode : compiled ``(r, until, player, outcomes, draws, at, rate, lost, book) → (at, reset)``
+        Play run r until `until` rounds; stop at the end of the outcomes, at a reset, or at the end of the run.  A vote
+        is lost if its uniform, by the cursors `lost`, is below `rate`; −1: none is lost.
     """
 
     plan: Callable[..., None]
@@ -104,13 +98,12 @@ def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Rules:
 
 def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[..., tuple[int, bool]]:
     @jit
-    def episode(r, until, player, outcomes, draws, at, loss, book):
+    def episode(r, until, player, outcomes, draws, at, rate, lost, book):
         # One pass of the loop is one activation, in the order of Exploration's phases: plan, pull, turn, learn, vote,
         # loss, count, settle, sync.
         # Rows are taken from the tuples outside the loop: inside it, each access costs a reference count.
         state, p, shared, noises, noise = player.state, player.params, player.shared, player.noises, player.noise[r]
         rewards, gaps, turns = outcomes.rewards, outcomes.gaps, outcomes.turns
-        rate, lost = loss.rate, loss.cursors
         weights, pool, cumulative = book.weights, book.pool[r], book.cumulative[r]
         sent, counted, votes, standing = book.sent[r], book.counted[r], book.votes[r], book.active[r]
         holds, open_seats = book.holds[r], book.open_seats[r]
@@ -287,13 +280,12 @@ class VotingTeam(Team):
         player = Player(
             self._state, self._p, self.shared, self._resets, env.one_arm_per_step, self._noises, self._noise
         )
-        loss = Loss(rate, lost)
         while env.book.running[r] and rounds[r] < goal:
             if outcomes is None or at == len(outcomes.turns):
                 # An activation is at most one round, so no outcome is left over at the goal.
                 ahead = max(1, min(_BLOCK, _AHEAD // k, max(_FIRST, 3 * int(rounds[r])), goal - int(rounds[r])))
                 at, outcomes, draws = 0, env.outcomes(r, ahead), self._draws.take(r, ahead)
-            at, reset = self._rules.episode(r, goal, player, outcomes, draws, at, loss, env.book)
+            at, reset = self._rules.episode(r, goal, player, outcomes, draws, at, rate, lost, env.book)
             if reset:
                 clear(env.book, r)
                 self._restart(r)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,8 +53,8 @@ class FeedbackTask(BlockPicture):
 
     def _codings(self) -> dict[str, Coding]:
         k, j = self.core.n_arms, int(self.core.horizon).bit_length()
-        several = Coding(spaces.MultiDiscrete([k, j]), self._as_is, self._pairs)
-        one = Coding(spaces.Discrete(k * j), self._divided, self._ones)
+        several = Coding(spaces.MultiDiscrete([k, j]), self._as_is, partial(self._mask, k + j, [0, k]))
+        one = Coding(spaces.Discrete(k * j), self._divided, partial(self._mask, k * j, 0))
         return {"discrete": one, "multidiscrete": several, "native": several}
 
     def _divided(self, action: Array) -> Array:
@@ -61,23 +62,11 @@ class FeedbackTask(BlockPicture):
         np.divmod(action, int(self.core.horizon).bit_length(), pair[..., 0], pair[..., 1])
         return pair
 
-    def _acting(self) -> Array:
-        """Return which servers still have users, ``(R, M)``."""
-        return self.observations[..., self.layout["acts"].start] > 0
-
-    def _ones(self) -> Array:
-        space = self.codings["discrete"].space
-        assert isinstance(space, spaces.Discrete)
-        acting = self._acting()
-        mask = np.empty((*acting.shape, space.n), bool)
-        mask[:] = acting[..., None]
-        mask[..., 0] = True
-        return mask
-
-    def _pairs(self) -> Array:
-        k, j = self.core.n_arms, int(self.core.horizon).bit_length()
-        mask = np.repeat(self._acting()[..., None], k + j, -1)
-        mask[..., [0, k]] = True
+    def _mask(self, width: int, always: int | list[int]) -> Array:
+        """Return ``(R, M, width)``: all choices of servers that still have users, and `always` these."""
+        mask = np.empty((*self._seats.shape, width), bool)
+        mask[:] = self.observations[..., self.layout["acts"]] > 0
+        mask[..., always] = True
         return mask
 
     def _start(self, rows: slice | Array) -> None:

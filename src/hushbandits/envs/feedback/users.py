@@ -244,13 +244,7 @@ class Sealed(Cohort):
     def _closed(self, *_: object, **__: object) -> NoReturn:
         raise ValueError(f"{self._by} hides individual messages: only their sum can be read")
 
-    map = _closed
-    drop = _closed
-    replace = _closed
-    add = _closed
-    encode = _closed
-    modulo = _closed
-    values = _closed
+    map = drop = replace = add = encode = modulo = values = _closed
 
     def total(self) -> Array:
         return self._total

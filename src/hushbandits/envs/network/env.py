@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import networkx as nx
@@ -150,25 +151,10 @@ class CoopNetwork(Rounds):
     def _stand(self, places: Places) -> None:
         self._places, self.slots, self._edges = places, places.slots, places.edges
 
-    @property
-    def adjacency(self) -> Array:
-        """Adjacency, ``(G, M, M)`` bool, with G = 1 (one graph for all runs) or R."""
-        return self._places.adjacency
-
-    @property
-    def distance(self) -> Array:
-        """Hop distances, ``(G, M, M)``."""
-        return self._places.distance
-
-    @property
-    def diameter(self) -> Array:
-        """Diameter of each graph, ``(G,)``."""
-        return self._places.diameter
-
-    @property
-    def root(self) -> Array:
-        """Root of each tree, ``(G,)``."""
-        return self._places.root
+    adjacency = property(attrgetter("_places.adjacency"), doc="Adjacency, ``(G, M, M)`` bool; G = 1 (all runs) or R.")
+    distance = property(attrgetter("_places.distance"), doc="Hop distances, ``(G, M, M)``.")
+    diameter = property(attrgetter("_places.diameter"), doc="Diameter of each graph, ``(G,)``.")
+    root = property(attrgetter("_places.root"), doc="Root of each tree, ``(G,)``.")
 
     @property
     def most_arrivals(self) -> int:

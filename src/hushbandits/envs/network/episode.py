@@ -21,10 +21,8 @@ from hushbandits.envs.network.rules import Books, Fates, Loops, Payment, Rules, 
 from hushbandits.envs.network.states import STATES, Changes
 
 #: Random numbers that do not depend on the arm, by law; `Bernoulli` compares them with the location, others add them.
-_SHIFTS: dict[type[Law], tuple[float, float]] = {
-    Gaussian: (-math.inf, math.inf), ClippedGaussian: (0.0, 1.0), Uniform: (-math.inf, math.inf),
-    Constant: (-math.inf, math.inf), Stable: (-math.inf, math.inf),
-}  # fmt: skip
+_SHIFTS: dict[type[Law], tuple[float, float]] = {ClippedGaussian: (0.0, 1.0)}
+_SHIFTS |= dict.fromkeys((Gaussian, Uniform, Constant, Stable), (-math.inf, math.inf))
 
 
 class NetworkTeam(Team):

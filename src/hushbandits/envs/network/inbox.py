@@ -18,7 +18,7 @@ import numpy as np
 
 from hushbandits.core import Array, Field, Fields, Inbox, affordable, as_array, checked, index_field
 from hushbandits.envs.network.bfs import Near
-from hushbandits.envs.network.reductions import gather, mix, tally, total, weighted
+from hushbandits.envs.network.reductions import gather, mix, tally, total
 
 
 class Slots:
@@ -296,14 +296,10 @@ class SlotInbox(Inbox):
         self._needs()
         ring, slots = self._ring, self._slots
         kind, values = ring.fields[field], ring.values[field]
-        flat = values.reshape(*ring.sent.shape, -1)
+        flat = (values if weight is None else values * ring.values[weight]).reshape(*ring.sent.shape, -1)
         out = np.zeros(flat.shape[1:], np.int64 if flat.dtype == bool else flat.dtype)  # True counts as 1
         mask = ring.held if kind.latest else ring.sent
-        if weight is None:
-            total(flat, mask, slots.sender, slots.shell, ring.t, out)
-        else:
-            factor = ring.values[weight].reshape(flat.shape)
-            weighted(flat, factor, mask, slots.sender, slots.shell, ring.t, out)
+        total(flat, mask, slots.sender, slots.shell, ring.t, out)
         return out.reshape(*ring.sent.shape[1:], *kind.shape)
 
     def mix(self, field: str, matrix: Array) -> Array:

@@ -71,27 +71,6 @@ def total(value, mask, receiver, shell, t, out):
 
 
 @jit
-def weighted(value, weight, mask, receiver, shell, t, out):
-    """Sum the product of two fields over all arrivals."""
-    depth, runs, agents = mask.shape
-    width = value.shape[3]
-    product = np.empty(width)
-    for r in range(runs):
-        g = r % receiver.shape[0]
-        for w in range(agents):
-            i = t % depth
-            for d in range(1, min(depth, shell.shape[2] - 1, t) + 1):
-                if mask[i, r, w]:
-                    for f in range(width):
-                        product[f] = value[i, r, w, f] * weight[i, r, w, f]
-                    for s in range(shell[g, w, d - 1], shell[g, w, d]):
-                        to = receiver[g, w, s]
-                        for f in range(width):
-                            out[r, to, f] += product[f]
-                i = i - 1 if i > 0 else depth - 1
-
-
-@jit
 def mix(value, sent, sender, degree, matrix, r, out):
     """Write ``Σ_w P_mw x_w`` over an agent and its neighbours to `out`, run r; a lost x_w counts as the agent's own.
 

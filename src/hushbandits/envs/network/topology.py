@@ -117,12 +117,10 @@ class Places:
         return locked(np.stack([matrix(graph) for graph in self.graphs]))
 
 
-def placed(
-    graph: str | nx.Graph, n_agents: int, max_hops: int | str | None, pace: int, routing: str, root: int | str
-) -> Places:
+def placed(graph: str | nx.Graph, n_agents: int, *rest: int | str | None) -> Places:
     """Return the topology of one graph, named or given; consecutive envs with equal parameters share it."""
-    place = _last if isinstance(graph, str) and n_agents <= _SMALL else _laid
-    return place(graph, n_agents, max_hops, pace, routing, root)
+    place: Callable[..., Places] = _last if isinstance(graph, str) and n_agents <= _SMALL else _laid
+    return place(graph, n_agents, *rest)
 
 
 def _laid(

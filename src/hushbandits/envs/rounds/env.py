@@ -19,7 +19,7 @@ from hushbandits.core.random.names import REWARD
 from hushbandits.core.random.rewards import Law, RepeatingMeans, UniformMeans
 from hushbandits.core.random.streams import LONGEST, Uniforms
 from hushbandits.core.rows import set_rows
-from hushbandits.core.utils import affordable, count
+from hushbandits.core.utils import Params, affordable, count
 from hushbandits.envs.rounds.reports import Reports
 from hushbandits.envs.rounds.task import ArmTask
 
@@ -167,16 +167,9 @@ class Rounds(Env):
         runs: int = 1,
     ):
         self.horizon = count("horizon", horizon, 1, LONGEST)
+        move: Params = {"drift": drift, "n_change_points": n_change_points, "horizon": self.horizon}
         #: The arms' locations.
-        self.arms = self.arms_class(
-            means,
-            rewards,
-            n_arms=n_arms,
-            permute=permute_arms,
-            drift=drift,
-            n_change_points=n_change_points,
-            horizon=self.horizon,
-        )
+        self.arms = self.arms_class(means, rewards, n_arms=n_arms, permute=permute_arms, **move)
         self.law = self.arms.law
         n_agents, runs, n_arms = count("n_agents", n_agents, 1), count("runs", runs, 1), self.arms.n_arms
         pulls = self.horizon * n_agents
