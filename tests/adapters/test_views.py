@@ -1,60 +1,15 @@
-"""The PettingZoo view passes PettingZoo's tests; `wrap`, the registry and rendering work on it."""
+"""`wrap` and the registry work on the PettingZoo view."""
 
 import runpy
 from pathlib import Path
 
 import pettingzoo
 import pytest
-from kinds import by_class, each_once
-from pettingzoo.test import parallel_api_test
-from pettingzoo.test.seed_test import check_environment_deterministic_parallel
 
 import hushbandits as hb
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.wrappers.huber import Huber
-from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.loss import Loss
-from hushbandits.wrappers.private_means import PrivateMeans
-from hushbandits.wrappers.secagg import SecAgg
-from hushbandits.wrappers.shuffle import Shuffle
-
-WRAPPED = {
-    "exploration": [(), (Loss(0.2),), (Loss(0.2), Shuffle(batch_window=6)), (SecAgg(batch_window=5),)],
-    "network": [(), (Huber(0.2), Loss(0.1), Shuffle()), (LocalLaplace(1.0), SecAgg(bound=64)), (PrivateMeans(),)],
-    "feedback": [(), (Huber(0.1), Loss(0.1, name="loss of ours"))],
-}
-
-
-def wrapped(env_id):
-    """Return compatible tuples of wrappers: an id with built-in wrappers takes none that need what those replace."""
-    env = hb.make_batched(env_id)
-    if env.wrappers and env.setting != "feedback":
-        return [(), (Loss(0.2, name="loss of ours"),)]
-    return [
-        ws for ws in WRAPPED[env.setting] if env.law.unit_interval or not any(isinstance(w, LocalLaplace) for w in ws)
-    ]
-
-
-EVERY = [(env_id, wrappers) for env_id in hb.list_envs() for wrappers in wrapped(env_id)]
-
-
-def by_name(value):
-    return "+".join(w.name for w in value) if isinstance(value, tuple) else str(value)
-
-
-# -- PettingZoo's own tests (warnings are errors here) ------------------------------------------------------------
-
-
-@each_once
-@pytest.mark.parametrize("two_phase", [False, True])
-@pytest.mark.parametrize(("env_id", "wrappers"), by_class(EVERY), ids=by_name)
-def test_pettingzoo_finds_nothing(env_id, wrappers, two_phase):
-    parallel_api_test(hb.make(env_id, wrappers=wrappers, two_phase=two_phase), num_cycles=150)
-    one, two = (hb.make(env_id, wrappers=wrappers, two_phase=two_phase) for _ in range(2))
-    check_environment_deterministic_parallel(one, two, 20)  # `parallel_seed_test`, whose cycles old releases fix
-
-
-# -- wrap, registry -----------------------------------------------------------------------------------------------
 
 
 def test_wrap_adds_behind_what_was_given_and_before_the_ids_own():

@@ -85,16 +85,6 @@ def test_an_epoch_never_looks_at_the_global_set():
         assert arms.all()
 
 
-def test_dp_mase_promises_epsilon_on_bounded_rewards_and_nothing_on_others():
-    team = hb.make_team("DP-MASE", epsilon=0.3)
-    (promise,) = team.guarantees(hb.make_batched("DPMASE-v0"))
-    assert (promise.epsilon, promise.delta, promise.assumptions[0]) == (0.3, 0.0, "rewards in [0, 1]")
-    (none,) = team.guarantees(hb.make_batched("DPMASE-v0", problem="P2"))
-    assert none.epsilon == np.inf
-    assert "no bound" in none.invalid_reason
-    assert hb.make_team("Corrupted-Elimination").guarantees(hb.make_batched("DPMASE-v0")) == ()
-
-
 @pytest.mark.parametrize(("xi", "rate"), [(0.0, "0"), (0.1, "0.1")])
 def test_corrupted_votes_promise_no_more_than_the_paper_claims(xi, rate):
     (claim,) = hb.make_batched("CorruptedElimination-v0", xi=xi).guarantees()

@@ -9,13 +9,13 @@ from refusals import rows
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.core.random.rewards import Bernoulli, Beta, ClippedGaussian
+from hushbandits.core.random.rewards import Beta
 from hushbandits.envs.feedback.pooled_users import Pooled
-from hushbandits.envs.feedback.users import BlockInbox, Individuals
+from hushbandits.envs.feedback.users import BlockInbox
 from hushbandits.privacy.plans import (
     distributed_pure,
 )
-from hushbandits.privacy.samplers import DiscreteGaussian, PolyaDifference
+from hushbandits.privacy.samplers import DiscreteGaussian
 from hushbandits.registry import assemble
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.secagg import SecAgg
@@ -25,22 +25,6 @@ def individuals(env, arm, n):
     env.reset(0)
     env.pull((np.full((env.runs, env.n_agents), arm), np.full((env.runs, env.n_agents), n)))
     return env.communicate().inbox
-
-
-def test_a_mechanism_leaves_the_rewards_alone():
-    # The same users' rewards with every protocol, and without one.
-    from hushbandits.envs.feedback.env import Feedback
-
-    env = Feedback(simulate_users="individual", runs=2)
-    private = hb.make_batched("DistDP-v0", runs=2, simulate_users="individual")
-    rows = []
-    for core in (env, private):
-        core.reset(3)
-        for _ in range(3):
-            core.pull((np.full((2, 1), 4), np.full((2, 1), 20)))
-            rows.append(core._report()["reward"].values())
-            core.communicate()
-    np.testing.assert_array_equal(rows[:3], rows[3:])
 
 
 # -- sums that wrap --------------------------------------------------------------------------------------------------
@@ -198,24 +182,6 @@ def test_a_pool_has_no_individuals():
         pool.drop(0.5, [np.random.default_rng(0)])
 
 
-def test_privacy_is_what_the_secure_function_makes_of_it():
-    (mechanism, secagg) = hb.make_batched("DistDP-v0", epsilon=0.3).guarantees()
-    assert mechanism.epsilon == 0.3
-    assert mechanism.delta == 0
-    assert "modular sums" in mechanism.view
-    assert "seeded noise is a simulation" in mechanism.assumptions
-    assert math.isinf(secagg.epsilon)
-    from hushbandits.envs.feedback.env import Feedback
-    from hushbandits.wrappers.distributed_dp import DiscreteLaplace
-
-    naked = Feedback(wrappers=[DiscreteLaplace(0.3)]).guarantees()[0]
-    assert math.isinf(naked.epsilon)
-    assert "is missing here" in naked.invalid_reason
-    central = hb.make_batched("CentralDP-v0", epsilon=0.7).guarantees()[0]
-    assert central.epsilon == 0.7
-    assert "a trusted server" in central.assumptions
-
-
 def test_agent_and_mechanism_agree_on_epsilon():
     either = [({"epsilon": 0.4}, {}), ({}, {"epsilon": 0.4})]
     one, other = (
@@ -224,28 +190,3 @@ def test_agent_and_mechanism_agree_on_epsilon():
         for team in [hb.make_team("Dist-DP-SE", **given)]
     )
     np.testing.assert_array_equal(one, other)
-
-
-# -- both forms of a crowd ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("law", [Bernoulli(), ClippedGaussian(), Beta(2.0)], ids=repr)
-def test_what_wrappers_do_to_users_means_the_same_in_both_forms(law):
-    # Mean and variance of 2,000 blocks each; the normal bound at 6 deviations keeps false alarms below 1e-8.
-    runs, n = 2000, 40
-    planned, location = np.full((runs, 1), n), np.full((runs, 1), 0.3)
-    sums = {}
-    for form in ("pool", "individuals"):
-        rng = np.random.default_rng(1)
-        rngs = [rng] * runs
-        if form == "pool":
-            crowd = Pooled(planned, law, location, cursors(runs))
-        else:
-            crowd = Individuals(law.quantile(rng.random((runs, 1, n)), location[:, :, None]), planned)
-        crowd = crowd.replace(0.25, Bernoulli(), 1.0, rngs).drop(0.2, rngs).map(lambda x: 1 - x)
-        crowd = crowd.encode(np.full((runs, 1), 7), rngs).add(lambda n: PolyaDifference(1 / n, 3.0), rngs)
-        sums[form] = crowd.total().ravel(), crowd.n.ravel()
-    for one, other in zip(*sums.values(), strict=True):
-        spread = math.sqrt((one.var() + other.var()) / runs)
-        assert abs(one.mean() - other.mean()) < 6 * spread
-        assert abs(one.var() / other.var() - 1) < 6 * math.sqrt(8 / runs)

@@ -19,6 +19,7 @@ from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.task import NetworkTask
 from hushbandits.testing import check_env
 from hushbandits.wrappers.huber import Huber
+from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.private_means import PrivateMeans
 from hushbandits.wrappers.secagg import SecAgg
@@ -43,17 +44,19 @@ SOUND = {
     "two phases, cut": ("CoopNetwork-v0", {**NET, "two_phase": True, "max_cycles": 5}, None),
     "contaminated": ("CoopNetwork-v0", {**NET, "wrappers": (Huber(0.5), Loss(0.3), Shuffle())}, None),
     "sealed": ("CoopNetwork-v0", {**NET, "wrappers": (Loss(0.3), SecAgg())}, None),
+    "noised, sealed": ("CoopNetwork-v0", {**NET, "wrappers": (LocalLaplace(1.0), SecAgg(bound=64))}, None),
     "private": ("CoopNetwork-v0", {**NET, "wrappers": (PrivateMeans(epsilon=1.0),)}, None),
     "extra_fields": ("CoopNetwork-v0", {**NET, "extra_fields": BITS}, None),
     "exploration": ("DPMASE-v0", {**VOTE, "horizon": 60}, seldom),
     "exploration, votes": ("DPMASE-v0", {**VOTE, "problem": "P2", "action_format": "discrete"}, None),
     "exploration, window": ("DPMASE-v0", {**VOTE, "horizon": 40, "wrappers": (Shuffle(batch_window=4),)}, seldom),
+    "exploration, sealed": ("DPMASE-v0", {**VOTE, "horizon": 40, "wrappers": (SecAgg(batch_window=5),)}, seldom),
     "slots": (
         "CoopNetwork-v0",
         {**NET, "observe_messages": True, "agent_id": True, "cost_coefficients": {"messages": 0.1}},
         None,
     ),
-    "each": ("DistDP-v0", {"horizon": 100, "simulate_users": "individual", "wrappers": (Loss(0.2),)}, None),
+    "each": ("DistDP-v0", {"horizon": 100, "simulate_users": "individual", "wrappers": (Huber(0.1), Loss(0.2))}, None),
     "oracle": ("DistDP-v0", {"horizon": 500, "reward_source": "oracle", "n_agents": 3}, None),
 }
 

@@ -1,11 +1,8 @@
 """`Shuffle` and `ShuffledSum` through mixes: the same messages, sums and counts; declarations."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from homes import EACH, FAST, NET, VOTE, Home
-from kinds import weekly_but
 
 import hushbandits as hb
 from hushbandits.core.random.streams import spawn_seeds
@@ -13,7 +10,7 @@ from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.envs.feedback.users import Individuals
 from hushbandits.secure.mixnet import MIXED, Batches
-from hushbandits.testing.games import check_rows, trace
+from hushbandits.testing.games import trace
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.shuffle import Shuffle
 
@@ -53,12 +50,6 @@ def test_all_numbers_but_the_order_are_those_of_the_ideal_shuffle(setting):
     np.testing.assert_equal({name: x for name, x in metrics.items() if name not in MIXED}, measured)
     assert metrics["mixnet_messages"][0] > 0
     assert metrics["mixnet_bytes"][0] > 3 * 48
-
-
-@pytest.mark.parametrize("setting", weekly_but([("network",)], *((name,) for name in SETTINGS)))
-def test_a_run_alone_is_its_row(setting):
-    build, seeds = partial(built, setting, protocol="mixnet", n_mixes=2), spawn_seeds(3, 2)
-    check_rows(build, seeds)
 
 
 class Named(Wrapper):
