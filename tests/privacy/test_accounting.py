@@ -13,8 +13,9 @@ import hushbandits as hb
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.divergence import ORDERS, concentrated_sum, pure_curve, skellam_curve, to_epsilon, zcdp_curve
 from hushbandits.privacy.ledger import Ledger, Spent
-from hushbandits.privacy.plans import binomial_delta, distributed_pure, extra_bits, shares_needed, shares_security
+from hushbandits.privacy.plans import binomial_delta, distributed_pure, extra_bits
 from hushbandits.privacy.samplers import DiscreteGaussian, Skellam
+from hushbandits.secure.split_and_mix import shares_needed, shares_security
 from hushbandits.wrappers.distributed_dp import DiscreteGaussian as Concentrated
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace as Pure
 from hushbandits.wrappers.distributed_dp import Skellam as Renyi

@@ -25,14 +25,15 @@ def test_accuracy_by_enumeration():
 def test_who_shown_most_shares_ties():
     ballots = np.zeros((1, 3, 4), bool)
     ballots[0, :2, :2] = True
-    assert named_rows(ballots, np.zeros((1, 4), bool))[1].tolist() == [[0.5, 0.5, 0.0]]
+    named, most = named_rows(ballots, np.ones((1, 4), bool), np.array([1.0, 0.0, 1.0]))
+    assert (named.tolist(), most.tolist()) == ([[1.0, 0.0, 1.0]], [[0.5, 0.5, 0.0]])
 
 
 def test_observers_of_single_agents_are_observers_of_one():
     rng = np.random.default_rng(0)
     ballots, good = rng.random((40, 5, 3)) < rng.random((40, 1, 1)), rng.random((40, 3)) < 0.5
     ballots[0], ballots[1] = True, False
-    named, _ = named_rows(ballots, good)
+    named, _ = named_rows(ballots, good, np.ones(5))
     np.testing.assert_array_equal(named, naming_accuracy(ballots[:, :, None], good[:, None]))
 
 

@@ -16,8 +16,9 @@ from hushbandits.envs.feedback.pooled_users import Pooled
 from hushbandits.envs.feedback.users import Individuals
 from hushbandits.privacy.laplace import discrete_laplaces
 from hushbandits.privacy.noise import NoiseLaw, chernoff
-from hushbandits.privacy.plans import distributed_pure, split_and_mix
+from hushbandits.privacy.plans import distributed_pure
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Laplace, PolyaDifference
+from hushbandits.secure.split_and_mix import split_and_mix
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.loss import Loss

@@ -1,8 +1,7 @@
-"""Parameters of a private block of n users: precision g, tail bound τ, modulus m, noise, and shuffled shares.
+"""Parameters of a private block of n users: precision g, tail bound τ, modulus m, and noise.
 
 One function per row of the table of Chowdhury & Zhou 2023 (algorithm 1; theorems 1 to 6).  `sure` of the n users, by
-default all, are sure to take part; noise is calibrated to them, so that losing the others costs no privacy.  Sums
-through a shuffler are split-and-mix shares, or noise bits of a binary sum.
+default all, are sure to take part; noise is calibrated to them, so that losing the others costs no privacy.
 """
 
 from __future__ import annotations
@@ -22,8 +21,6 @@ from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, Poly
 
 _SLACK = 1e-12  # a quotient within rounding of a whole number is that number: ⌈0.1·√900⌉ is 3
 _MAX_MODULUS = 1 << 62
-#: Fewest users whose shares hide anything.
-SMALLEST = 19
 _kept = lru_cache(maxsize=4096, typed=True)  # an env is built anew, and asks for the same plans; 1 is not 1.0
 
 
@@ -183,36 +180,7 @@ def local_pure(n: int, epsilon: float, p: float) -> Plan:
     return Plan(n, g, tail_quantile(noise, n, p), noise)
 
 
-# -- sums through a shuffler -------------------------------------------------------------------------------------------
-
-
-def shares_needed(n: int, m: int, security: int = 40) -> int:
-    """``k = ⌈2 + (2σ + log₂ m)/(log₂ n − log₂ e)⌉`` shares per user, for statistical distance 2^(−σ).
-
-    Source: Balle, Bell, Gascón & Nissim 2020; it needs n ≥ 19.
-    """
-    if n < SMALLEST:
-        raise ValueError(f"n={n}: split-and-mix needs blocks of at least {SMALLEST} users")
-    return math.ceil(2 + (2 * security + math.log2(m)) / (math.log2(n) - math.log2(math.e)))
-
-
-def shares_security(k: int, n: int, m: int) -> float:
-    """Return the security σ of k shares of each of n users: the inverse of `shares_needed`."""
-    return ((k - 2) * (math.log2(n) - math.log2(math.e)) - math.log2(m)) / 2
-
-
-def split_delta(epsilon: float, security: float) -> float:
-    """Return the δ that shares of this statistical `security` add to an ε-DP sum: ``(1 + e^ε) 2^(−σ)``."""
-    return min(1.0, (1 + math.exp(min(epsilon, 700))) * math.pow(2.0, -security))
-
-
-def split_and_mix(y: Array, k: int, m: int, rng: np.random.Generator) -> Array:
-    """Split every message into k uniform shares in ℤ_m that sum to it; return all shares in uniform order."""
-    shares = rng.integers(m, size=(len(y), k))
-    shares[:, -1] = y % m
-    for j in range(k - 1):
-        shares[:, -1] = (shares[:, -1] - shares[:, j]) % m
-    return rng.permutation(shares.ravel())
+# -- noise bits of a binary sum ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ class _Distributed(Mechanism):
 
     def _guarantee(self, mechanism: str) -> Guarantee:
         some = f"at least min_participants={self.min_participants:g} of a block's users"
-        present = "all planned users" if self.min_participants == 1.0 else some
+        present = "all planned users" if self.counts_on_all else some
         sure = (
             f"{present} take part and add their noise",
             "the secure function reveals the modular sum only",

@@ -41,12 +41,9 @@ class LocalBernoulli(LocalNoise):
         self.epsilon = divisor("epsilon", epsilon, _LARGEST, closed="high")
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
-        if "add" not in env.message_class.operations:
-            raise ValueError(
-                f"{self.name} needs rewards that can be noised one by one: {env.message_class.noun} cannot"
-            )
-        if not env.message_class.identified_senders:
-            raise ValueError(f"{self.name} replaces the rewards that agents see; users of this setting take part once")
+        payload = env.message_class
+        if "add" not in payload.operations or not payload.identified_senders:
+            raise ValueError(f"{self.name} needs agents who report rewards; messages in this env are {payload.noun}")
         return super().message_fields(fields, env)
 
     def own_reward_field(self, fields: Fields, env: World) -> Fields:
@@ -61,8 +58,7 @@ class LocalBernoulli(LocalNoise):
         return np.where(self._stream.next() < self.chance(np.clip(reward, 0.0, 1.0)), 1.0, 0.0)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        neighbours = "one reward replaced by any other in [0, 1]; an agent's rewards compose additively"
-        inputs = Adjacency(neighbours, "reward")
+        inputs = Adjacency("one reward replaced by any other in [0, 1]; an agent's rewards add up", "reward")
         rounded = "idealised floating point: the coin's chance is rounded to 53 bits"
         words = "rewards in [0, 1]", "the mechanism sits before the agent", rounded, SIMULATED
         text = f"a bit with P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1), ε = {self.epsilon:g}, for each reward"

@@ -96,18 +96,10 @@ class LocalLaplace(LocalNoise):
         super().__init__(name=name)
         self.epsilon = divisor("epsilon", epsilon)
         self.own_feedback = choice("own_feedback", own_feedback, ("true", "private"))
+        if quantization_levels is not None:  # 53 bits leave gaps in wider noise
+            most = min(1 << 30, int(_WIDEST * self.epsilon))
+            quantization_levels = integer(f"epsilon={epsilon!r}: quantization_levels", quantization_levels, 1, most)
         self.quantization_levels = quantization_levels
-        if quantization_levels is not None:
-            self.quantization_levels = integer("quantization_levels", quantization_levels, 1, 1 << 30)
-            most = int(_WIDEST * self.epsilon)
-            if self.quantization_levels > most:
-                said = f"{quantization_levels=} at {epsilon=}"
-                raise ValueError(f"{said} must be at most {most}: 53 bits leave gaps in wider noise")
-
-    def message_fields(self, fields: Fields, env: World) -> Fields:
-        if "modulus" in fields:
-            raise ValueError(f"{self.name} needs raw rewards, but a wrapper before it has encoded them already")
-        return super().message_fields(fields, env)
 
     def own_reward_field(self, fields: Fields, env: World) -> Fields:
         if not self._first(env) or "reward" not in fields:

@@ -6,6 +6,7 @@ from hushbandits.core import Fields, Guarantee, Payload, Streams, World, Wrapper
 from hushbandits.core.guarantee import hides
 from hushbandits.core.payload import Stream
 from hushbandits.core.utils import Array, probability, real
+from hushbandits.envs.exploration.coordinator import FROM_BELOW
 
 
 class Loss(Wrapper):
@@ -54,11 +55,7 @@ class VoteCorruption(Loss):
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         inputs = "none: (ε, η)-privacy bounds how often an observer names an agent's best arm"
-        assumptions = (
-            "as claimed by the paper: its proof bounds the observer's accuracy from below, and measured accuracy "
-            "exceeds the bound",
-            "seeded corruption is a simulation",
-        )
+        assumptions = FROM_BELOW, "seeded corruption is a simulation"
         text = f"each vote lost with probability {self.rate:g}"
         view, source = "an observer of one agent's messages who knows the algorithm", "Rio et al. 2023, proposition 5.1"
         return hides(text, inputs, view, assumptions, source)

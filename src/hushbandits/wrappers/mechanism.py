@@ -106,6 +106,8 @@ class Mechanism(Privatizer):
         self.confidence = confidence
         self._p = confidence_level(confidence, 2)
         self.min_participants = share_or_count("min_participants", min_participants)
+        #: Whether the noise counts on all planned users; a count of 1 user is not a share of 1.
+        self.counts_on_all = isinstance(self.min_participants, float) and self.min_participants == 1.0
         self.noise = choice("noise", noise, ("simulated", "exact"))
 
     def plan(self, n: int) -> Plan:
@@ -119,8 +121,6 @@ class Mechanism(Privatizer):
         if isinstance(self.confidence, str):  # "1/T"
             self._p = confidence_level(self.confidence, env.horizon)
         self._plans: dict[int, Plan] = {}
-        if "modulus" in fields:
-            raise ValueError(f"{self.name} needs raw rewards, but a wrapper before it has encoded them already")
         return {k: f for k, f in fields.items() if k != "users"}
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:

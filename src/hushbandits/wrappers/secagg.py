@@ -185,9 +185,7 @@ class SecAgg(Passage, SecureFunction):
         ``None``: the mechanism before it counts on all (``min_participants=1.0``), or there is none.
         """
         mechanism = next((w for w in env.wrappers if isinstance(w, Privatizer) or w.name == self.name), None)
-        if not isinstance(mechanism, Mechanism) or (
-            isinstance(mechanism.min_participants, float) and mechanism.min_participants == 1.0
-        ):
+        if not isinstance(mechanism, Mechanism) or mechanism.counts_on_all:
             return None
         return mechanism.sure
 

@@ -12,7 +12,8 @@ from functools import cached_property, partial
 from hushbandits.core import Adjacency, Fields, Guarantee, World, Wrapper, choice, integer, real
 from hushbandits.privacy import divergence, plans
 from hushbandits.privacy.ledger import Spent, polya_price
-from hushbandits.privacy.plans import SMALLEST, Plan, Release
+from hushbandits.privacy.plans import Plan, Release
+from hushbandits.secure.split_and_mix import SMALLEST, shares_needed, shares_security, split_delta
 from hushbandits.wrappers.mechanism import ALONE, Mechanism
 from hushbandits.wrappers.shuffled_sum import PROTOCOLS, ShuffledSum
 
@@ -94,7 +95,7 @@ class ShuffledNoise(Mechanism):
         self.security = integer("security", security, 1, 128)
         self.smallest = SMALLEST if shuffle == "split-and-mix" else 2  # smaller blocks have too few shares to hide
         self._share = self.epsilon / 2 if shuffle == "pure" else self.epsilon
-        split = 0.0 if shuffle == "pure" else plans.split_delta(self.epsilon, self.security)
+        split = 0.0 if shuffle == "pure" else split_delta(self.epsilon, self.security)
         self.delta = real("delta", delta, 0, 1) if bits else split
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
@@ -119,13 +120,13 @@ class ShuffledNoise(Mechanism):
         if self.shuffle == "pure":
             cost += 2 * (self.epsilon / 4)
             return Spent(cost, 0.0, divergence.pure_curve(cost))
-        delta = plans.split_delta(cost, self._secure(n, survivors))
+        delta = split_delta(cost, self._secure(n, survivors))
         return Spent(cost, delta, profile=partial(self.seen, n, survivors))
 
     def _secure(self, n: int, survivors: int) -> float:
         modulus = self.planned(n).modulus
-        shares = plans.shares_needed(max(SMALLEST, self.sure(n)), modulus, self.security)
-        return min(self.security, plans.shares_security(shares, survivors, modulus))
+        shares = shares_needed(max(SMALLEST, self.sure(n)), modulus, self.security)
+        return min(self.security, shares_security(shares, survivors, modulus))
 
     def seals(self, wrapper: Wrapper) -> bool:
         return isinstance(wrapper, ShuffledSum) and wrapper.shuffle == self.shuffle
@@ -154,7 +155,7 @@ class ShuffledNoise(Mechanism):
             source = "Chowdhury & Zhou 2023, theorem 3 (corrected)"
             secure = "an ideal (ε/4, 1/(2T))-relaxed secure aggregation"
         some = f"at least min_participants={self.min_participants:g}"
-        present = "all planned users" if self.min_participants == 1.0 else some
+        present = "all planned users" if self.counts_on_all else some
         text = f"Lap_ℤ on a block's sum as n Pólya shares: {total}, ε = {self.epsilon:g}"
         sure = secure, *shuffler, f"{present} take part", f"no user tells the server its own messages {ALONE}"
         return (self._promise(text, "the server alone: shuffled messages of blocks", source, sure),)

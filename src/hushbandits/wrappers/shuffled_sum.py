@@ -7,9 +7,10 @@ import numpy as np
 from hushbandits.core import Fields, Payload, Privatizer, SecureFunction, Streams, World, require, set_rows
 from hushbandits.core.random.names import SHARES
 from hushbandits.core.utils import Array, choice, integer
+from hushbandits.envs.feedback.payload import one_by_one
 from hushbandits.envs.feedback.users import Cohort, Individuals, blocks
-from hushbandits.privacy.plans import SMALLEST, shares_needed, split_and_mix
 from hushbandits.secure.arithmetic import secret_shares
+from hushbandits.secure.split_and_mix import SMALLEST, shares_needed, split_and_mix
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbandits.wrappers.shuffle import Mixed
 
@@ -75,10 +76,7 @@ class ShuffledSum(Mixed, SecureFunction):
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
         require(self.name, ("reward", "n", "modulus"), fields)
-        if self.protocol is not None and getattr(env, "simulate_users", "") != "individual":
-            raise ValueError(
-                f'{self.name} with protocol="mixnet" needs users one by one: give the env simulate_users="individual"'
-            )
+        one_by_one(self.name, self.protocol, env)
         before = next((w for w in env.wrappers if isinstance(w, Privatizer)), None)
         if not isinstance(before, Mechanism) or getattr(before, "shuffle", None) != self.shuffle:
             raise ValueError(f"shuffle={self.shuffle!r} of {self.name} does not fit the noise of {before!r}")

@@ -70,16 +70,19 @@ def measured(book: VoteState, right: Array, everyone: bool) -> dict[str, Array]:
     }
 
 
+#: An assumption of (ε, η)-privacy.
+FROM_BELOW = "as claimed by the paper, whose proof bounds accuracy from below; measured accuracy exceeds the bound"
+
+
 def claimed(termination: str, vote_cost: int, eta: float, tolerance: float) -> tuple[Guarantee, ...]:
     """Return (ε, η)-privacy as Féraud et al. claim it for their vote; empty for any other vote, or without one."""
     if termination == "coordinator" or vote_cost == 0:
         return ()
     words = f"how often an observer names an ε-optimal arm (ε = {tolerance:g}, η = {eta:g})"
-    refuted = "its proof bounds the observer's accuracy from below, and measured accuracy exceeds the bound"
     return hides(
         f"arm selection at confidence 1 − η = {1 - eta:g}",
         f"none: (ε, η)-privacy bounds {words}",
         "an observer of one player's messages who knows the algorithm",
-        (f"as claimed by the paper: {refuted}", "no differential privacy"),
+        (FROM_BELOW, "no differential privacy"),
         "Féraud et al. 2019, theorem 1",
     )

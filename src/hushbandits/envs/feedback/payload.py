@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from hushbandits.core import Array, Field, Fields, Inbox, Law, Streams, World, require, set_rows
-from hushbandits.core.payload import OPERATIONS, Channel, Gathering, Noise, Payload, Sealing, Shuffling
+from hushbandits.core.payload import OPERATIONS, Channel, Noise, Payload, Sealing, Shuffling
 from hushbandits.core.random.streams import Draws
 from hushbandits.envs.feedback.users import BlockInbox, Cohort, Individuals, Rngs, Sealed, blocks
 from hushbandits.privacy.ledger import Kinds
@@ -17,10 +17,11 @@ from hushbandits.privacy.ledger import Kinds
 _CODE = Field(dtype="i8")
 
 
-def _one_by_one(by: Gathering, env: World) -> None:
-    if by.protocol is not None and getattr(env, "simulate_users", "individual") != "individual":
+def one_by_one(name: str, protocol: str | None, env: World) -> None:
+    """Raise ``ValueError`` if wrapper `name` plays a `protocol`, and `env` does not simulate users one by one."""
+    if protocol is not None and getattr(env, "simulate_users", "individual") != "individual":
         raise ValueError(
-            f'{by.name} with protocol={by.protocol!r} needs individual users: give the env simulate_users="individual"'
+            f'{name} with protocol={protocol!r} needs individual users: give the env simulate_users="individual"'
         )
 
 
@@ -35,7 +36,7 @@ class ShuffledUsers(Channel):
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
         """Return `fields` unchanged."""
-        _one_by_one(self._by, env)
+        one_by_one(self._by.name, self._by.protocol, env)
         return fields
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
@@ -63,7 +64,7 @@ class SealedBlocks(Channel):
         """Return integer fields without individuals; this channel encodes raw rewards."""
         by = self._by
         require(by.name, ("reward", "n"), fields)
-        _one_by_one(by, env)
+        one_by_one(by.name, by.protocol, env)
         self._encodes = "modulus" not in fields  # no mechanism before it: raw rewards
         if self._encodes:
             by.room("a block of n users up to horizon", env.horizon, env.horizon * by.quantization_levels + 1)
