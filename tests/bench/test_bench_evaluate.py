@@ -73,26 +73,7 @@ def test_a_bar_names_the_work_on_a_terminal_alone(monkeypatch):
     assert sys.stderr.getvalue() == ""
 
 
-def test_a_team_may_ask_for_fewer_runs_at_once():
-    """Parts of a batch are played in turn; no number depends on it."""
-    sizes = []
-
-    class Few(hb.make_team("Multi-UCB").__class__):
-        def runs_at_once(self, env):
-            return 2
-
-        def reset(self, env, rng):
-            sizes.append(len(rng))
-            super().reset(env, rng)
-
-    env = {"n_agents": 3, "horizon": 20}
-    few, all_ = (
-        hb.evaluate("CoopNetwork-v0", team, runs=5, env=env, options=hb.RunOptions(checkpoints=4))
-        for team in (Few(), "Multi-UCB")
-    )
-    assert sizes == [2, 2, 1]
-    np.testing.assert_array_equal(few.final("regret"), all_.final("regret"))
-    np.testing.assert_array_equal(few.curve("regret")[1], all_.curve("regret")[1])
+def test_byzantine_ucb_asks_for_fewer_runs_of_more_agents():
     robust = hb.make_team("Byzantine-UCB")
     sizes = {m: robust.runs_at_once(hb.make_batched("ByzantineNetwork-v0", n_agents=m, horizon=1000)) for m in (4, 200)}
     assert sizes[200] == 1 < 25 < sizes[4]

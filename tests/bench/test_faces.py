@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import pickle
+import tomllib
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 from bench_helpers import small
 from matplotlib.figure import Figure as Canvas
-from refusals import rows
+from refusals import refused
 
 import hushbandits as hb
 from hushbandits.bench.run import run
@@ -65,29 +68,10 @@ def test_a_folder_is_selected_by_experiment_label_and_value(folder):
     assert np.array_equal(again.final("regret"), next(iter(runs.select("UCB1"))).final("regret"))
 
 
-@rows(
-    ("ask", "message"),
-    [
-        (lambda f: f.select(experiment="smal"), "'smal'.*small"),
-        (lambda f: f.select("UCB2"), "'UCB2'.*UCB1"),
-        (lambda f: f.select(at={"n_agents": 3}), r"'n_agents'.*env\.n_agents"),
-        (lambda f: f.select(at={"env.n_agents": 9}), r"env\.n_agents=9.*\[3, 4\]"),
-        (lambda f: f.select("DP-MASE", at={"env.n_agents": 3}), "'DP-MASE'"),
-        (lambda f: f.final("regret"), "7 configurations"),
-        (lambda f: f.select("UCB1").final("regret"), "2 configurations"),
-        (lambda f: f.select("DP-MASE").final("round"), "'round'.*rounds"),
-        (lambda f: f.select("DP-MASE").curve("rounds"), "'rounds'"),
-        (lambda f: f.plot("regret"), "2 experiments"),
-        (lambda f: f.select("UCB1").plot("regert"), "'regert'.*regret"),
-        (lambda f: f.select("UCB1").plot("regret", x="env.agents"), "x='env.agents'"),
-        (lambda f: f.select("UCB1").plot("regret", by="env.agents"), "by='env.agents'"),
-        (lambda f: f.select("UCB1").plot("regret", colour="red"), "'colour'"),
-        (lambda f: f.select("UCB1").plot("regret").save("x.nowhere"), "nowhere"),
-    ],
-)
-def test_what_is_not_there_is_named(folder, ask, message):
-    with pytest.raises(ValueError, match=message):
-        ask(hb.load_results(folder))
+def test_what_is_not_there_is_named(folder):
+    """The calls of the table, of the results `f` of the folder, are refused with the words beside them."""
+    table = tomllib.loads(Path(__file__).with_name("absent.toml").read_text())
+    refused(ValueError, {call: (partial(eval, call, {"f": hb.load_results(folder)}), *table[call]) for call in table})
 
 
 def test_both_draw_curves_runs_and_sweeps(folder, results, tmp_path):

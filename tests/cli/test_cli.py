@@ -115,18 +115,6 @@ above = 0
         shutil.rmtree(spec / "here")
 
 
-def test_a_new_agents_own_test_passes(spec, capsys):
-    assert main(["new", "agent", "very-bold"]) == 0
-    assert "test_very_bold.py" in capsys.readouterr().out
-    code = "import sys, pytest; sys.exit(pytest.main(['-q', '-W', 'error', '-p', 'no:cacheprovider', sys.argv[1]]))"
-    command = [sys.executable, "-c", code, "test_very_bold.py"]
-    done = subprocess.run(command, cwd=spec, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
-    assert "2 passed" in done.stdout
-    assert main(["new", "agent", "VeryBold"]) == 2
-    assert "very_bold.py exists already" in capsys.readouterr().err
-
-
 def test_a_failing_cell_exits_1(spec, capsys):
     (spec / "frail.py").write_text(
         "import hushbandits as hb\n"

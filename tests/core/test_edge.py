@@ -15,46 +15,15 @@ from hushbandits.wrappers.shuffle import Shuffle
 
 # -- messages -----------------------------------------------------------------------------------------------------
 
-ARM, REWARD = np.zeros((1, 5), int), np.zeros((1, 5))
+REWARD = np.zeros((1, 5))
 
 
-def but(array, value):
-    out = np.array(array, np.result_type(array, type(value)))
-    out[0, 3] = value
-    return out
-
-
-@rows(("message", "error"), [
-    ({"arm": but(ARM, 3), "reward": REWARD}, "'arm' of message holds 3 at run 0, agent 3; allowed are integers in 0"),
-    ({"arm": but(ARM, -1), "reward": REWARD}, "field 'arm' of message holds -1 at run 0, agent 3"),
-    ({"arm": but(ARM, 2**62), "reward": REWARD}, "field 'arm' of message holds 4611686018427387904"),
-    ({"arm": but(ARM, 1.7), "reward": REWARD}, r"must be integers of shape \(1, 5\), not float64 \(1, 5\)"),
-    ({"arm": ARM.astype(bool), "reward": REWARD}, "field 'arm' of message must be integers"),
-    ({"arm": ARM[0], "reward": REWARD}, r"must be integers of shape \(1, 5\), not int64 \(5,\)"),
-    ({"arm": None, "reward": REWARD}, "field 'arm' of message must be integers"),
-    ({"arm": ARM, "reward": but(REWARD, np.nan)}, "'reward' of message holds nan at run 0, agent 3; allowed are"),
-    ({"arm": ARM, "reward": but(REWARD, np.inf)}, "field 'reward' of message holds inf"),
-    ({"arm": ARM, "reward": but(REWARD, -1e300)}, r"holds -1e\+300 at .*; allowed are numbers in -1e\+100"),
-    ({"arm": ARM, "reward": but(REWARD, np.nan).astype("f4")}, "'reward' of message holds nan at run 0, agent 3"),
-    ({"arm": ARM, "reward": REWARD.astype(complex)}, "field 'reward' of message must be numbers"),
-    ({"arm": ARM, "reward": [[1], [2, 3]]}, "field 'reward' of message must be numbers of shape"),
-    ({"arm": ARM}, "message has no field 'reward'"),
-    ({"arm": ARM, "reward": REWARD, "rewrad": REWARD}, "a field 'rewrad' that nobody declared; did you mean reward"),
-    ({"arm": ARM, "reward": REWARD, "sent": ARM}, r"'sent' of message must be bools of shape \(1, 5\)"),
-])  # fmt: skip
 @rows("wrappers", [[], [Loss(0.5)], [Shuffle()], [SecAgg()]])
-def test_a_bad_message_is_one_sentence_and_nothing_happens(message, error, wrappers):
+def test_after_a_bad_message_the_same_phase_goes_on(wrappers):
     env, _ = at_talk(wrappers=wrappers)
-    with pytest.raises(ValueError, match=error) as caught:
-        env.communicate(message)
-    assert "\n" not in str(caught.value)
-    assert env.communicate().inbox is not None  # the same phase goes on
-
-
-def test_an_own_field_that_is_named_like_the_report_keeps_its_range():
-    env, _ = at_talk(fields={"arm": hb.Field(dtype="i8"), "reward": hb.Field()})
-    with pytest.raises(ValueError, match="field 'arm' of message holds 3"):
-        env.communicate({"arm": but(ARM, 3), "reward": REWARD})
+    with pytest.raises(ValueError, match="field 'arm' of message holds 3 at run 0, agent 3"):
+        env.communicate({"arm": [[0, 0, 0, 3, 0]], "reward": REWARD})
+    assert env.communicate().inbox is not None
 
 
 @pytest.mark.parametrize("wrappers", [[], [Loss(0.5)]], ids=["bare", "loss"])

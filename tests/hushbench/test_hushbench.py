@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,8 @@ from hushbench.submission import Submission, read, source
 from hushbench.tasks import absent, anchors, chosen, entry, settings, tasks
 
 ROOT = Path(__file__).parents[2]
+#: Changes of a submission, and the words of their refusals.
+ALTERED = tomllib.loads(Path(__file__).with_name("altered.toml").read_text())
 SERVER = re.search(r"```python\n(# own_server.py\n.*?)```", (ROOT / "docs/board.md").read_text(), re.S)[1]
 
 
@@ -115,18 +118,9 @@ def consistently(said):
     said |= Submission(said).recomputed().data
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        (halved, "users-plain cost says"),
-        (lambda said: said["scores"]["feedback"].update(iqm=0.99), "feedback iqm says 0.99"),
-        (lambda said: said["scores"]["feedback"].update(interval=[0.9, 1.0]), "feedback interval 0 says 0.9"),
-        (lambda said: said["tasks"]["users-plain"].update(cost=1.0), "users-plain cost says 1.0"),
-        (lambda said: said["tasks"]["users-plain"].update(epsilon=0.1), "users-plain epsilon says 0.1"),
-    ],
-)
+@pytest.mark.parametrize(("change", "says"), ALTERED["numbers"].items())
 def test_one_altered_number_is_refused_and_named(changed, change, says, capsys):
-    path = changed(change)
+    path = changed(lambda said: eval(change))
     assert main(["bench", "--verify", str(path), "--jobs", "1"]) == 1
     said = capsys.readouterr().err
     assert says in said
@@ -153,25 +147,10 @@ def test_a_part_without_runs_verifies_nothing(submitted, capsys):
     assert "shard='24/24'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        (lambda said: said.pop("seed"), "'seed'"),
-        (lambda said: said.update(seed=1), "seed=1"),
-        (lambda said: said["agent"].update(policy="evil:Class"), "policy='evil:Class'"),
-        (lambda said: said["agent"].update(label="ES-DistDP"), "label='ES-DistDP'"),
-        (lambda said: said["tasks"].pop("users-small"), "users-small"),
-        (lambda said: said["tasks"].update({"users-smal": {"values": {}}}), "users-smal"),
-        (lambda said: said["tasks"]["users-small"]["values"].pop("regret"), "regret"),
-        (lambda said: said["tasks"]["users-small"]["values"]["regret"].pop(), "23 of 24 runs"),
-        (lambda said: said["tasks"]["users-small"]["values"].update(regret=["x"] * 24), "'x'"),
-        (lambda said: said["tasks"]["users-small"]["values"].update(regret=[10**400] * 24), "too large"),
-        (lambda said: said.update(tasks=[]), "list"),
-    ],
-)
+@pytest.mark.parametrize(("change", "says"), ALTERED["files"].items())
 def test_a_file_that_is_none_is_refused(changed, change, says):
     with pytest.raises(ValueError, match=re.escape(says)):
-        read(changed(change))
+        read(changed(lambda said: eval(change)))
 
 
 def test_nothing_that_a_submission_names_is_imported(changed, here, capsys):
