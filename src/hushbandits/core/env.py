@@ -1,4 +1,4 @@
-"""`Env`, the base of all envs, which plays R runs at once in rounds of two phases."""
+"""`Env`, the base class of all envs, which plays R runs at once in rounds of two phases."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class Env(World, ABC):
         self.metrics_spec = gathered(self, *self.wrappers)
 
     def _fold(self) -> None:
-        """Compute the fields of messages, own rewards and inboxes after each wrapper."""
+        """Compute and store the fields of outgoing messages, own rewards and inboxes, wrapper by wrapper."""
         way = outward(self.wrappers, self.fields, self.message_class, self)
         self.sent_fields = way[-1]
         rewards = {"reward": _UNIT if self.law.unit_interval else Field()}
@@ -175,7 +175,7 @@ class Env(World, ABC):
 
     @classmethod
     def _show_parameters(cls) -> None:
-        """Show the parameters of `__init__` in help and signatures; `__new__` hides them otherwise."""
+        """Set ``__signature__`` to the parameters of `__init__`, which `__new__` would hide from `help`."""
         cls.__signature__ = inspect.Signature([*inspect.signature(cls.__init__).parameters.values()][1:])
 
     @cached_property
@@ -186,7 +186,7 @@ class Env(World, ABC):
     # -- how runs start ---------------------------------------------------------------------------------------
 
     def reset(self, seeds: int | Seeds = 0, rows: Sequence[int] | Array | None = None) -> Observation:
-        """Start all runs, or start some runs while the others go on.
+        """Start all runs, or restart the runs `rows` while the others go on.
 
         Parameters
         ----------
@@ -231,7 +231,7 @@ class Env(World, ABC):
         return self._seen()
 
     def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Observation:
-        """Return the agents' observation as read-only copies."""
+        """Return the observation of the acting agents, with read-only copies of `reward` and `inbox`."""
         own = None if reward is None else reward.copy()
         obs = Observation(self.t.copy(), self.running.copy(), self.active_agents.copy(), own, inbox)
         for value in (obs.t, obs.running, obs.active_agents, obs.reward):  # in every phase, so without `handed`
@@ -240,7 +240,7 @@ class Env(World, ABC):
         return obs
 
     def _refuse(self, phase: str) -> NoReturn:
-        """Raise ``RuntimeError``, because `phase` cannot be played now."""
+        """Raise ``RuntimeError``, which says why `phase` cannot be played now."""
         why = _REFUSED.get(self._phase, f"out of turn: this round's next phase is {self._phase}")
         raise RuntimeError(f"{phase} {why}")
 
@@ -265,12 +265,12 @@ class Env(World, ABC):
     @property
     @abstractmethod
     def t(self) -> Array:
-        """``(R,)`` rounds (users) so far."""
+        """Number of rounds (in feedback envs: users) played so far in each run, ``(R,)``."""
 
     @property
     @abstractmethod
     def running(self) -> Array:
-        """``(R,)`` bool."""
+        """``(R,)`` bool: which runs have not ended."""
 
     @property
     @abstractmethod
@@ -280,7 +280,7 @@ class Env(World, ABC):
     @property
     @abstractmethod
     def report(self) -> Fields:
-        """Fields of the standard report."""
+        """Fields of the standard report, the default message."""
 
     @property
     def actions(self) -> Fields:
@@ -288,29 +288,29 @@ class Env(World, ABC):
         return {"arm": index_field(self.n_arms)}
 
     def _offers(self, fields: Fields) -> Fields:
-        """Return the fields of an inbox before any wrapper, given the fields that reach the transport."""
+        """Return the fields of an inbox before any wrapper changes them; `fields` are those of the messages sent."""
         return fields
 
     @property
     def reductions(self) -> tuple[str, ...]:
-        """Return the names of the sums that an inbox offers besides its fields (a tally per arm)."""
+        """Return the names of the sums over an inbox, besides its fields, that agents can request (a tally per arm)."""
         return ()
 
     @abstractmethod
     def _pull(self, action: Any) -> Array:
-        """Play checked actions; return rewards."""
+        """Play phase 1 with a valid `action`, and return the rewards of the acting agents."""
 
     @abstractmethod
     def _report(self) -> Message:
-        """Return the standard report of this round."""
+        """Return the standard report of this round, ``(R, A, …)`` per field."""
 
     @abstractmethod
     def _transport(self, message: Payload) -> Inbox:
-        """Carry the messages; finish the round."""
+        """Carry the messages to their receivers, finish the round, and return the inbox."""
 
     @abstractmethod
     def _metrics(self) -> dict[str, Array]:
-        """Return the env's own metrics so far, each ``(R, …)``."""
+        """Return the metrics of the env without its wrappers, each ``(R, …)``."""
 
     def _check_action(self, action: object) -> Action:
         """Return the action as arrays, or raise ``ValueError``."""
@@ -332,7 +332,7 @@ class Env(World, ABC):
         return least[0] if len(least) == 1 else tuple(least)
 
     def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Action:
-        """Return a uniform arm for each agent, drawn from one generator per run."""
+        """Return a uniformly random arm for each acting agent, with one generator in `rngs` per run."""
         arms = np.stack([rng.integers(self.n_arms, size=self.active_agents.shape[1]) for rng in rngs])
         rest = [np.full_like(arms, block) for name in self.actions if name != "arm"]
         return (arms, *rest) if rest else arms
@@ -397,7 +397,7 @@ class Env(World, ABC):
         return {name: value for name, value in message.items() if name in (*self.fields, "sent")}
 
     def _said(self, message: Message) -> Message:
-        """Check the team's message, and add the rewards that its agents do not see."""
+        """Return the team's checked message, with the rewards added if its agents cannot see them."""
         if self._withheld and isinstance(message, Mapping):
             if "reward" in message:
                 raise ValueError("message has a field 'reward', which agents do not see here; leave it out")
@@ -409,7 +409,7 @@ class Env(World, ABC):
         return checked_message(what, message, fields, self.active_agents.shape)
 
     def _spoken(self, message: Message) -> None:
-        """Process the team's message before the wrappers do."""
+        """Process the team's checked message before it passes through the wrappers."""
 
     def admit(self, team: Team) -> None:
         """Raise ``ValueError`` if a run of `team` could never be decided or would never end."""
@@ -436,7 +436,7 @@ class Env(World, ABC):
         return self._infinite_cost[wrapper.name]
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return the guarantees of every wrapper, outermost first, and those of the env."""
+        """Return the guarantees of all wrappers, outermost first, followed by those of the env."""
         return (*(g for w in self.wrappers for g in w.guarantees(self)), *self.claimed_guarantees())
 
     def claimed_guarantees(self) -> tuple[Guarantee, ...]:

@@ -1,4 +1,4 @@
-"""Privacy guarantees that mechanisms claim, and the decision whether they hold in an env."""
+"""Privacy guarantees that mechanisms claim, and checks of whether they hold in an env."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _KNOWN = frozenset({"arm", "reward", "sender"})
 
 @dataclass(frozen=True)
 class Adjacency:
-    """The adjacency of a guarantee: which two inputs are neighbours.
+    """The definition of neighbouring inputs for a guarantee: what differs between the two.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Adjacency:
 
 @dataclass(frozen=True)
 class Run:
-    """The composition of a guarantee for one reward over all rewards of a participant in a run.
+    """How a guarantee for one reward composes over all rewards of a participant in a run.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def invalid(guarantee: Guarantee, reason: str) -> Guarantee:
 
 
 def hides(mechanism: str, inputs: str, view: str, assumptions: tuple[str, ...], source: str) -> tuple[Guarantee, ...]:
-    """Return the guarantee of a part that hides or drops messages and claims no ε."""
+    """Return a guarantee without ε, for a wrapper or team that only hides or drops messages."""
     return (Guarantee(mechanism, math.inf, 0.0, Adjacency(inputs, "none"), view, assumptions, source),)
 
 
@@ -165,12 +165,12 @@ class GuaranteeSource:
         return ships(getattr(type(self), hook, None))
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        """Return the claimed guarantees for rewards in [0, 1] where all assumptions hold; for subclasses."""
+        """Return the guarantees for rewards in [0, 1] that hold if all assumptions do; subclasses override this."""
         return ()
 
     @final
     def guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        """Return the claimed guarantees, as they hold in `env`; an invalid one has an `invalid_reason`.
+        """Return the claimed guarantees, each with an `invalid_reason` if it does not hold in `env`.
 
         An invalid one has no ε.  A claim of a user-defined class is that class's word: ``claimed_by`` and the
         assumptions name it.
@@ -200,7 +200,7 @@ class GuaranteeSource:
         return tuple(out)
 
     def invalid_reason(self, env: World, known: tuple[type, list[str]] | None = None) -> str:
-        """Return why no ε holds in `env`; ``""`` if none of its parts invalidates it."""
+        """Return why no guarantee holds in `env`; ``""`` if the env, its wrappers and this class invalidate none."""
         claimant, hooks = known or self._claimant()
         if hooks:
             name = type(self).__name__
@@ -220,12 +220,12 @@ class GuaranteeSource:
         return unaccounted(env, self)
 
     def _claimant(self) -> tuple[type, list[str]]:
-        """Return the class that defines `claimed_guarantees`, and the hooks that user-defined code overrides."""
+        """Return the class that defines `claimed_guarantees`, and the hooks of it that user-defined code overrides."""
         claimant = next(cls for cls in type(self).__mro__ if "claimed_guarantees" in vars(cls))
         return claimant, overridden(self, claimant, self.free_hooks)
 
     def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
-        """Return the claimed guarantees, which mechanisms first check in `env`."""
+        """Return the claimed guarantees; a `Mechanism` checks them in `env` first."""
         return self.claimed_guarantees(env)
 
 
@@ -262,17 +262,17 @@ def overridden(part: object, base: type, free: Iterable[str] = ()) -> list[str]:
 
 
 def _user_defined(part: object) -> tuple[type, ...]:
-    """Return the user-defined classes of an object, which precede its first built-in class."""
+    """Return the user-defined classes of an object, which precede its first built-in class in the MRO."""
     return tuple(takewhile(lambda cls: not ships(cls), type(part).__mro__))
 
 
 def declared(part: object) -> set[str]:
-    """Return the field names that user-defined classes of `part` declare free of rewards."""
+    """Return the names of fields that the user-defined classes of `part` declare independent of rewards."""
     return {name for cls in _user_defined(part) for name in vars(cls).get("reward_free_fields", ())}
 
 
 def unaccounted(env: World, but: object = None) -> str:
-    """Return why user-defined code may reveal rewards that no mechanism covers; ``""`` if it does not.
+    """Return why user-defined code may reveal rewards beyond a mechanism's output; ``""`` if it cannot.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ def _carrying(env: World) -> list[str]:
 
 
 def _fields(env: World) -> list[str]:
-    """Return the fields that a user-defined env adds to reports, inboxes or `agent_visible` and does not declare."""
+    """Return the undeclared fields that a user-defined env adds to reports, inboxes or `agent_visible`."""
     if not (own := _user_defined(env)):
         return []
     home: Any = type(env).__mro__[len(own)]
@@ -316,13 +316,13 @@ def _fields(env: World) -> list[str]:
 
 
 def spoken_beside(env: World) -> str:
-    """Return why extra fields of a message may reveal more than its report; ``""`` without extra fields."""
+    """Return why extra fields of messages may reveal more than the report does; ``""`` if there are none."""
     said = [name for name in env.fields if name not in env.report]
     return f"agents say {' and '.join(said)} themselves, and they know their exact rewards" if said else ""
 
 
 def declared_words(env: World, but: object = None) -> tuple[str, ...]:
-    """Return the unverified declarations of user-defined classes, as assumptions."""
+    """Return the assumptions that rest on unverified declarations of user-defined classes, as texts."""
     words, name, own = [], type(env).__name__, _user_defined(env)
     if own and (names := declared(env)):
         words.append(f"as claimed by {name}: nothing of rewards is in {' and '.join(sorted(names))}")

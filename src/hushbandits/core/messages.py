@@ -1,4 +1,4 @@
-"""Messages: their fields, the inbox of an agent, and the observation after a phase.
+"""Messages: the fields of a message, the inbox of an agent, and the observation after a phase.
 
 A message is a dict of arrays ``(R, A, …)``, one row per run and acting agent.  Its fields are declared, so
 that a missing field is refused when env and team are built, not in round 10,000.
@@ -74,7 +74,7 @@ class Field:
     range: tuple[float, float] = dataclasses.field(init=False, repr=False, compare=False)
 
     def sized(self, n_arms: int) -> Field:
-        """Return the field with its shape in an env of `n_arms` arms."""
+        """Return the field with shapes for an env of `n_arms` arms."""
         if not self.per_arm:
             return self
         return dataclasses.replace(self, shape=(n_arms, *self.shape), per_arm=False)
@@ -82,7 +82,7 @@ class Field:
 
 @lru_cache(maxsize=64)
 def _held(dtype: str) -> tuple[np.dtype[np.generic], float, float]:
-    """Return a dtype with its least and largest value; raise ``TypeError`` for a dtype that fields do not allow."""
+    """Return a field's dtype with its least and largest value; raise ``TypeError`` for any other dtype."""
     kind = np.dtype(dtype)
     if kind.kind in "iu":
         return kind, int(np.iinfo(kind).min), int(np.iinfo(kind).max)
@@ -97,7 +97,7 @@ Fields = Mapping[str, Field]
 
 @lru_cache(maxsize=64)
 def index_field(n: int) -> Field:
-    """Return the field of an index in 0..n − 1."""
+    """Return the field for an index in 0..n − 1."""
     return Field(dtype="i8", low=0, high=n - 1)
 
 
@@ -113,39 +113,39 @@ class Inbox(ABC):
     @property
     @abstractmethod
     def arrived(self) -> Array:
-        """``(R, A, S)`` bool: which slots hold a message."""
+        """``(R, A, S)`` bool: whether each slot holds a message."""
 
     @abstractmethod
     def __getitem__(self, field: str) -> Array:
-        """Gather `field`, ``(R, A, S, …)``; empty slots hold 0 (``sender``: −1)."""
+        """Return the values of `field` in every slot, ``(R, A, S, …)``; empty slots hold 0 (``sender``: −1)."""
 
     def total(self, field: str, weight: str | None = None) -> Array:
-        """Sum `field` (times `weight`) over the slots, ``(R, A, …)``."""
+        """Return the sum of `field` (times `weight`) over the slots, ``(R, A, …)``."""
         raise ValueError(f"this inbox has no totals of {field!r}; it offers: {', '.join(self.fields)}")
 
     def mix(self, field: str, matrix: Array) -> Array:
-        """Return one step of gossip on `field`, ``Σ_w P_mw x_w``, ``(R, A, …)``; P is `matrix`."""
+        """Return the average of `field` over neighbours, ``Σ_w P_mw x_w``, ``(R, A, …)``; P is `matrix`."""
         raise ValueError(f"this inbox has no averages of {field!r}; it offers: {', '.join(self.fields)}")
 
     #: Fields that agents see in place of their own rewards (`Wrapper.own_reward_field`): by field, (R, A, …).
     own: Mapping[str, Array] = {}
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
-        """Return the values of `field` that each agent received from one `sender` (R,) per run, and the mask."""
+        """Return the values of `field` from the agents `sender`, one (R,) per run, and which agents received them."""
         raise ValueError(f"this inbox does not identify senders; it offers: {', '.join(self.fields)}")
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
-        """Return the values of `field` that reached one `receiver` (R,) per run, ``(R, S, …)``, and the mask."""
+        """Return the values of `field` that reached the agents `receiver`, one (R,) per run, and the mask."""
         raise ValueError(f"this inbox does not identify receivers; it offers: {', '.join(self.fields)}")
 
     def tally(self) -> tuple[Array, Array]:
-        """Return pulls and reward sums per arm, each ``(R, A, K)``."""
+        """Return pull counts and reward sums per arm, each ``(R, A, K)``."""
         raise ValueError(f"this inbox has no tally per arm; it offers: {', '.join(self.fields)}")
 
 
 @dataclasses.dataclass(slots=True)
 class Observation:
-    """Observation of the acting agents of all runs.
+    """Observation of the acting agents of all runs after a phase.
 
     Parameters
     ----------

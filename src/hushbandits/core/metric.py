@@ -20,7 +20,7 @@ NATURES: Mapping[str, tuple[float, float]] = {
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric's label and nature.
+    """A metric's label, and the nature of its values (such as a rate, a count or a measure).
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ class Metric:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Least and largest value."""
+        """Least and largest possible value of the metric."""
         return NATURES[self.nature]
 
     def per_time(self) -> Metric:
-        """Return the metric of these values per unit of time, which is neither a rate nor a count."""
+        """Return the declaration of this metric divided by time, which is neither a rate nor a count."""
         return Metric(self.label, "measure" if math.isinf(self.bounds[0]) else "amount")

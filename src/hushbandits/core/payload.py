@@ -34,24 +34,24 @@ OPERATIONS = {
 
 
 class Noise(Protocol):
-    """Noise that every sender draws independently."""
+    """Noise distribution from which every sender draws independently."""
 
     @property
     def integer(self) -> bool:
-        """Return whether the noise is an integer, as encoded rewards require."""
+        """Return whether the noise takes integer values only, as encoded rewards require."""
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """Return the noise of `size` senders."""
+        """Return noise for `size` senders, ``(size,)``."""
 
     def total(self, rng: np.random.Generator, n: int) -> float:
-        """Return a draw from the law of the sum over `n` senders."""
+        """Return a sample of the total noise of `n` senders."""
 
 
 class PointNoise(Noise, Protocol):
-    """Noise that can also be computed from one uniform draw, as named senders require."""
+    """Noise that is a function of a uniform sample, so that each identified sender's noise is reproducible."""
 
     def onto(self, x: Array, u: Array) -> Array:
-        """Return `x` plus noise; the uniform draws `u` determine the noise."""
+        """Return `x` plus noise, which is a function of the uniform samples `u`."""
 
 
 class Channel(Protocol):
@@ -72,11 +72,11 @@ class Channel(Protocol):
         """Start R new runs, or the runs `rows` anew."""
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Return the message that leaves the senders' side."""
+        """Return the messages that leave the senders, after the channel."""
         return message
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """Return the inbox that the receivers see."""
+        """Return the inbox as receivers see it after the channel."""
         return inbox
 
 
@@ -94,14 +94,14 @@ class Gathering(Protocol):
 
 
 class Shuffling(Gathering, Protocol):
-    """Wrapper that shuffles messages."""
+    """Wrapper that shuffles messages, by an ideal function or a protocol."""
 
     def order(self, run: int, messages: Sequence[bytes]) -> Array:
-        """Return the permutation of the messages ``(n,)``, by the protocol."""
+        """Return the permutation ``(n,)`` that the protocol applies to the `messages`."""
 
 
 class Sealing(Gathering, Protocol):
-    """Wrapper that sums messages and hides the individual messages."""
+    """Wrapper that releases sums of messages and hides individual messages."""
 
     quantization_levels: int
     bound: float
@@ -110,7 +110,7 @@ class Sealing(Gathering, Protocol):
         """Raise ``ValueError`` unless the largest sum `most` of n messages is far below 2⁶³."""
 
     def add_up(self, run: int, vectors: Array, modulus: int, fewest: int = 2) -> tuple[Array, Array]:
-        """Sum as `Gathering.add_up` does, but release nothing if fewer than `fewest` rows are left."""
+        """Sum `vectors` as `Gathering.add_up` does, but release nothing if fewer than `fewest` rows are left."""
 
     def needed(self, env: World) -> Callable[[int], int] | None:
         """Return a function that maps n to the number of users needed to open the sum of a block of n, or ``None``."""
@@ -141,13 +141,13 @@ class Payload(dict[str, Any]):
 
     @classmethod
     def answers(cls, verb: str) -> None:
-        """Raise ``ValueError`` unless the payload supports the operation `verb`."""
+        """Raise ``ValueError`` unless the payload supports the operation `verb`, such as ``"drop"``."""
         if verb not in cls.operations:
             raise ValueError(f"{cls.noun} cannot be {OPERATIONS.get(verb, verb)}")
 
     @classmethod
     def follows(cls, name: str, verb: str, fields: Fields, before: Collection[str]) -> None:
-        """Raise ``ValueError`` if wrapper `name` must not apply `verb` after wrappers with the operations `before`.
+        """Raise ``ValueError`` if wrapper `name` must not apply `verb` after wrappers with the operations in `before`.
 
         `fields` are those that reach it.
         """
@@ -164,17 +164,17 @@ class Payload(dict[str, Any]):
         raise NotImplementedError(f"{cls.__name__} must define the random stream of {verb}")
 
     def with_fields(self, **changes: object) -> Self:
-        """Return a copy with some fields changed."""
+        """Return a copy of the payload with some fields replaced."""
         changed = type(self)(self)
         changed.update(changes)
         return changed
 
     def drop(self, rate: Array | float, stream: Stream) -> Self:
-        """Drop each message with probability `rate`: a number, or one per sender ``(R, A)``."""
+        """Drop each message with probability `rate`, a number or an array per sender ``(R, A)``."""
         self._missing("drop")
 
     def replace(self, rate: Array | float, law: Law, location: float, stream: Stream) -> Self:
-        """Replace each reward by a draw from `law` at `location` with probability `rate`."""
+        """Replace each reward with probability `rate` by a sample from `law` at `location`."""
         self._missing("replace")
 
     def map(self, function: Callable[[Array], Array]) -> Self:
@@ -186,7 +186,7 @@ class Payload(dict[str, Any]):
         return self.map(lambda x: np.clip(x, 0.0, 1.0))
 
     def add(self, noise: Callable[[int], Any], stream: Stream) -> Self:
-        """Add noise to every reward; ``noise(n)`` is the law for n planned senders."""
+        """Add noise to every reward; ``noise(n)`` is the distribution if `n` senders are planned."""
         self._missing("add")
 
     def encode(self, g: Array, stream: Stream) -> Self:

@@ -39,7 +39,7 @@ def rollout(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None
 
 
 def measured(env: Env, team: Team, finals: dict[str, Array]) -> dict[str, Array]:
-    """Return the final metrics of an env, and those of the team."""
+    """Return the final metrics `finals` of an env, together with those of the team."""
     if type(team).metrics is not Team.metrics:
         with revealed(env) as its:
             finals = {**finals, **copy.deepcopy(team).metrics(its)}
@@ -47,7 +47,7 @@ def measured(env: Env, team: Team, finals: dict[str, Array]) -> dict[str, Array]
 
 
 def begin(env: Env, team: Team, seed: int | Seeds) -> Observation:
-    """Start an env and a team that fit."""
+    """Reset an env and a compatible team with the seed, and return the first observation."""
     obs = env.reset(seed)
     team.reset(EnvView(env), Streams(env.seeds).below(agent(team.stream)))
     return obs
@@ -71,7 +71,7 @@ def record(
     metrics: Sequence[str] = (),
     step: Callable[[], None] | None = None,
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Play, and sample scalar metrics at checkpoints of the env's clock.
+    """Play every run to its end, and sample scalar metrics at checkpoints of the env's clock.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class _Curves:
         self.values = {name: np.full((env.runs, len(self.grid)), np.nan) for name in metrics}
 
     def look(self) -> None:
-        """Store the env's metrics for the checkpoints passed since the last call."""
+        """Store the env's metrics for all checkpoints that were passed since the last call."""
         env, grid, clock, now = self._env, self.grid, self._clock, self._env.t.astype(float)
         # Where no later step looks back at it, only a step that passes a checkpoint in some run costs anything.
         hit = (clock[:, None] < grid) & (grid <= now[:, None])

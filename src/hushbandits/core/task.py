@@ -35,7 +35,7 @@ Part = tuple[int, float, float]
 
 
 class Coding(NamedTuple):
-    """One encoding of actions.
+    """An encoding of an agent's actions: space, decoder and mask.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class RLTask(ABC):
 
     @classmethod
     def asked(cls, core: World, options: Params) -> RLTask:
-        """Build the task with `options`; raise ``ValueError`` for the first unknown option."""
+        """Return the task of `core` with `options`; raise ``ValueError`` for the first unknown option."""
         known = cls.takes()
         for name, value in options.items():
             if name not in known:
@@ -141,11 +141,11 @@ class RLTask(ABC):
 
     @abstractmethod
     def _parts(self) -> dict[str, Part]:
-        """Parts of an observation besides the shared ones."""
+        """Return the components of an observation that only this setting has, by name."""
 
     @abstractmethod
     def _codings(self) -> dict[str, Coding]:
-        """The ways to write an action, by name; the default first."""
+        """Return the available encodings of actions by name, the default first."""
 
     @abstractmethod
     def _start(self, rows: slice | Array) -> None:
@@ -157,22 +157,22 @@ class RLTask(ABC):
 
     @abstractmethod
     def pulled(self, obs: Observation) -> None:
-        """Process the observation of phase 1."""
+        """Update the statistics and observations after phase 1; `obs` is the core's observation."""
 
     def words(self, action: Stacked) -> Message | None:
-        """Return the message for a decoded action; ``None``: the standard report."""
+        """Return the message for a decoded action; ``None`` stands for the standard report."""
         return None
 
     @abstractmethod
     def heard(self, obs: Observation) -> None:
-        """Process the observation of phase 2."""
+        """Update the statistics and observations after phase 2; `obs` is the core's observation."""
 
     @abstractmethod
     def earned(self, before: Observation) -> Array:
-        """Return the reward of phase 1, ``(R, M)``, given the observation before it."""
+        """Return the reward of phase 1, ``(R, M)``; `before` is the observation before the phase."""
 
     def answered(self) -> Array | None:
-        """Return the reward of phase 2, ``(R, M)``, if there is one."""
+        """Return the reward of phase 2, ``(R, M)``; ``None`` if phase 2 gives no reward."""
         return None
 
     def final_reward(self) -> Array:
@@ -180,18 +180,18 @@ class RLTask(ABC):
         return np.zeros(self.core.runs)
 
     def solved(self) -> Array:
-        """Return which finished runs ended by themselves (termination), not at the horizon (truncation), ``(R,)``."""
+        """Return which ended runs are terminated, not truncated at the horizon, ``(R,)``."""
         return np.zeros(self.core.runs, bool)
 
     def say(self) -> list[str]:
-        """Return the lines of the text rendering."""
+        """Return the lines of the text that `render` shows."""
         best = int(self.core.means[0].argmax())
         return [
             f"pulls per arm {' '.join(f'{k}:{n:.0f}' for k, n in enumerate(self.pulls[0].sum(0)))}, best arm {best}"
         ]
 
     def draw(self, figure: Figure) -> None:
-        """Draw the run into a Matplotlib figure."""
+        """Draw the first run into a Matplotlib figure."""
         axes = figure.add_subplot()
         axes.bar(np.arange(self.core.n_arms), self.pulls[0].sum(0))
         axes.set_xlabel("arm")
@@ -205,7 +205,7 @@ class RLTask(ABC):
         self._billed = self._bill()
 
     def begin(self, obs: Observation, rows: Array | None = None) -> None:
-        """Reset all statistics, or those of the runs `rows`; `obs` is the observation at their start."""
+        """Reset the statistics of all runs, or of the runs `rows`, whose first observation is `obs`."""
         #: What the core answered last.
         self.obs = obs
         shape = obs.running.shape[0], self.core.n_agents
@@ -241,7 +241,7 @@ class RLTask(ABC):
         return self._charged(np.zeros(self._seats.shape) if answered is None else answered)
 
     def step(self, action: Stacked) -> Array:
-        """Play a round with one action, its arms and then its message; return the reward, ``(R, M)``."""
+        """Play a round with one action for both phases, and return the reward, ``(R, M)``."""
         own, before = self.decode(action), self.obs
         self.obs = self.core.pull(self.arms(own))
         self.pulled(self.obs)
@@ -253,32 +253,32 @@ class RLTask(ABC):
         return self._charged(earned) if self._costs else earned
 
     def _bill(self) -> dict[str, Array]:
-        """Return the metrics with a cost of each run so far."""
+        """Return the metrics that have a cost, by name, each ``(R,)``."""
         metrics = self.core.metrics() if self._costs else {}
         return {name: np.array(metrics[name], float) for name in self._costs}
 
     def _charged(self, reward: Array) -> Array:
-        """Return rewards ``(R, M)`` minus the costs since the last call."""
+        """Return `reward` ``(R, M)`` minus the costs incurred since the last call."""
         before, self._billed = self._billed, self._bill()
         for name, value in self._billed.items():
             reward = reward - self._costs[name] * (value - before[name])[:, None]
         return reward
 
     def sample_masks(self, run: int = 0) -> list[object]:
-        """Return each agent's mask in one run, as ``action_space.sample`` takes it."""
+        """Return each agent's action mask in the given run, in the form that ``action_space.sample`` takes."""
         if isinstance(self.action_space, spaces.Discrete):  # the usual case
             masks = self._every if self.mask == self._all else self.mask()[run].astype(np.int8)
             return list(map(np.ndarray.copy, masks))
         return [sample_mask(self.action_space, row) for row in self.mask()[run]]
 
     def observe(self, pull: bool = True, talk: bool = True) -> Array:
-        """Return a copy of the observations, ``(R, M, D)``, before a step that contains the given phases."""
+        """Return a copy of the observations, ``(R, M, D)``, before a step with the given phases."""
         if self._flagged != (pull, talk):  # most steps are like the one before
             self.show_turn(pull, talk)
         return self._seen()
 
     def squashes(self, part: str) -> bool:
-        """Return whether a part of an observation is shown as ``x/(1 + |x|)``."""
+        """Return whether the observation's component `part` is shown as ``x/(1 + |x|)``."""
         return self.layout[part].start in self._squashed
 
     def state(self) -> Array:
@@ -294,13 +294,13 @@ class RLTask(ABC):
     # -- for subclasses ---------------------------------------------------------------------------------------
 
     def show_turn(self, pull: bool, talk: bool) -> None:
-        """Write to the observations which agents act and which agents send in the next step."""
+        """Write to the observations which agents act (`pull`) and which agents send (`talk`) in the next step."""
         self._flagged = pull, talk
         self.observations[..., self.layout["acts"]] = pull
         self.observations[..., self.layout["speaks"]] = talk
 
     def unmasked(self, space: Space) -> Coding:
-        """Return the coding of an action that needs no decoding and no mask."""
+        """Return an encoding of actions in `space` that needs no decoding and masks nothing."""
         return Coding(space, self._as_is, self._all)
 
     def _as_is(self, action: Stacked) -> Stacked:
@@ -316,18 +316,18 @@ class RLTask(ABC):
         return field is not None and field.range[0] >= 0 and field.range[1] <= 1
 
     def show_time(self, clock: Array) -> None:
-        """Write the share of the horizon that has passed, by the clock of each run, ``(R,)``."""
+        """Write the elapsed share of the horizon to the observations, given each run's `clock`, ``(R,)``."""
         over = np.minimum(clock / (self.core.horizon or math.inf), 1.0)
         self.observations[..., self.layout["time"]] = over[:, None, None]
 
     def show_arms(self, whose: str, who: Array, pulls: Array, sums: Array) -> None:
-        """Write the means and widths of the agents `who`, ``(R, A)``."""
+        """Write means and widths of arms to the observations of the agents `who`, ``(R, A)``."""
         mean, width = self.layout[f"{whose}_mean"].start, self.layout[f"{whose}_width"].start
         show(who, pulls, sums, self.observations, mean, width)
 
 
 def _checked_costs(core: World, coefficients: Mapping[str, float] | None) -> dict[str, float]:
-    """Return each metric's cost per unit, or raise ``ValueError`` for a metric that is not counted here."""
+    """Return the cost per unit of each metric; raise ``ValueError`` for a metric that cannot have a cost here."""
     if not isinstance(coefficients, Mapping | None):
         raise ValueError(f"cost_coefficients={shown(coefficients)} must be a dict, such as {{'messages': 0.01}}")
     given, known = dict(coefficients or {}), [cost for cost in _PRICED if coefficients and cost in core.metrics_spec]
@@ -344,7 +344,7 @@ def _checked_costs(core: World, coefficients: Mapping[str, float] | None) -> dic
 
 @jit
 def squash(obs, columns):  # type: ignore[no-untyped-def]
-    """Write ``x/(1 + |x|)`` to some columns of observations."""
+    """Replace each value x in some columns of the observations by ``x/(1 + |x|)``."""
     for r in range(obs.shape[0]):
         for m in range(obs.shape[1]):
             for c in columns:
@@ -353,7 +353,7 @@ def squash(obs, columns):  # type: ignore[no-untyped-def]
 
 @jit
 def show(who, pulls, sums, obs, mean, width):  # type: ignore[no-untyped-def]
-    """Write ``sums/pulls`` from column `mean` on and ``1/√(1 + pulls)`` from column `width` on."""
+    """Write ``sums/pulls`` to `obs` from column `mean` on, and ``1/√(1 + pulls)`` from column `width` on."""
     for r in range(who.shape[0]):
         for m in who[r]:
             for k in range(pulls.shape[2]):

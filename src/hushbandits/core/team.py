@@ -1,4 +1,4 @@
-"""`Team`, the base of agent code, and `EnvView`, the part of an env that a team sees.
+"""`Team`, the base class of agents, and `EnvView`, the part of an env that a team can read.
 
 One team controls all agents of all runs.
 """
@@ -34,7 +34,7 @@ _ANSWERS = ("no_action", "random_action", "random_message", "standard_report")
 
 
 class EnvView(World):
-    """The public view of an env, as a team gets it in `Team.reset`.
+    """The public view of an env, which `Team.reset` receives.
 
     It shows sizes, horizon, declared fields, the law's family, the wrappers as configured, and what the setting
     declares as `Env.agent_visible` (a network its graph).  Arms' means, gaps, metrics, other agents' messages and
@@ -95,13 +95,13 @@ class EnvView(World):
 
 
 def view_of(env: World) -> EnvView:
-    """Return the view of an env; return a view unchanged."""
+    """Return the view of `env`; return a view unchanged."""
     return env if isinstance(env, EnvView) else EnvView(env)
 
 
 @contextmanager
 def revealed(env: World) -> Iterator[EnvView]:
-    """Yield the view of an env after its last round, which also shows the arms inside the block.
+    """Yield the view of an env after its last round, in which the arms can be read inside the ``with`` block.
 
     `Env.visible_after_episode` lists what it shows.
 
@@ -127,7 +127,7 @@ def revealed(env: World) -> Iterator[EnvView]:
 
 @dataclass(frozen=True)
 class Requirements:
-    """The parameters and wrappers that an agent needs of its env.
+    """The parameters and wrappers that an agent requires of its env.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class Requirements:
 
 
 class Team(GuaranteeSource):
-    """Base of all teams: `act`, `compose` and `receive` on ``(R, A, …)`` arrays.
+    """Base class of teams, whose methods `act`, `compose` and `receive` work on ``(R, A, …)`` arrays.
 
     Examples
     --------
@@ -180,18 +180,18 @@ class Team(GuaranteeSource):
 
     @property
     def stream(self) -> str:
-        """Return the name of its random streams: teams with the same name draw the same numbers."""
+        """Return the name of the team's random streams; teams with equal names use the same random numbers."""
         return self.name
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Return the agent's requirements; `settings` are env parameters that reveal nothing about arms."""
+        """Return the agent's requirements, given env parameters `settings` that reveal nothing about the arms."""
         return Requirements()
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` if the team cannot play in `env` (its view, before the start)."""
+        """Raise ``ValueError`` if the team cannot play in `env`, the view of an env before its start."""
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """Return the algorithm's own metrics after the last round, each ``(R, …)``.
+        """Return the team's own metrics after the last round, each ``(R, …)``; `env` is a view.
 
         `env` is the view of that game, and shows for the time of this call what the arms were
         (`Env.visible_after_episode`).  A copy of the team is asked, so that no later game can go by what it sees.
@@ -199,7 +199,7 @@ class Team(GuaranteeSource):
         return {}
 
     def runs_at_once(self, env: World) -> int | None:
-        """Return how many runs of `env` (its view) to play at once, so that a round's arrays fit the caches.
+        """Return how many runs of `env` (a view) to play at once, so that a round's arrays fit into the CPU caches.
 
         ``None``: any number.  No result depends on it; every part is played by a copy of the team as it was built.
         """
@@ -209,7 +209,7 @@ class Team(GuaranteeSource):
         return self.claimed_guarantees(view_of(env))
 
     def reset(self, env: World, rng: Streams) -> None:
-        """Start R new runs.
+        """Start new runs in `env` (a view), with the random streams `rng`.
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ class Team(GuaranteeSource):
         """
 
     def act(self, obs: Observation) -> Action:
-        """Choose the arms in phase 1: each field of an action is ``(R, A, …)``; `obs` names the acting agents."""
+        """Return the action of phase 1, each field ``(R, A, …)``; `obs` holds the acting agents."""
         raise NotImplementedError(f"{type(self).__name__} must define act(obs)")
 
     def compose(self, reward: Array) -> Message | None:
@@ -232,12 +232,12 @@ class Team(GuaranteeSource):
         return None
 
     def receive(self, inbox: Inbox) -> None:
-        """Process the messages that arrived: `inbox` has fields ``(R, A, S, …)`` and their sums."""
+        """Process the messages of phase 2: `inbox` has fields ``(R, A, S, …)`` and sums of them."""
 
     def episode(
         self, env: World, until: float = math.inf, stops: Sequence[float] = (), look: Callable[[], None] | None = None
     ) -> bool:
-        """Play all runs of `env` in compiled code, if it exists for this env; the results equal the phases bit by bit.
+        """Play all runs of `env` in compiled code, if possible; the results equal those of the phases bit by bit.
 
         Every run goes on until its clock has reached `until`, or to its end; the next call goes on from there, and so
         may the phases: what lies between is the env's and the team's state.  Where all clocks have reached the next of
@@ -249,7 +249,7 @@ class Team(GuaranteeSource):
 
 
 def check_compatible(env: World, team: Team) -> None:
-    """Raise ``ValueError`` unless a team can play in an env: setting, fields of messages and inboxes, and an end.
+    """Raise ``ValueError`` unless a team can play in an env: its setting, its fields, and an end of every run.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def check_compatible(env: World, team: Team) -> None:
 
 
 def _speaks(env: World, team: Team) -> None:
-    """Raise ``ValueError`` unless the team sends exactly the fields that the env expects."""
+    """Raise ``ValueError`` unless the fields that the team sends are exactly those that the env expects."""
     if team.fields is None and team.any_fields:
         return
     own, what, instead = team.fields, "its own fields", f"build the env with fields={team.name}.fields"

@@ -1,4 +1,4 @@
-"""Checks of input: arrays against their declared fields, and actions against spaces.
+"""Checks of input: arrays against declared fields, and actions against action spaces.
 
 Compiled code indexes with what it is given, so actions and a team's messages pass these functions in every round.  What
 wrappers and laws return does not: `hushbandits.testing.check_wrapper` and `check_env` look for their faults.
@@ -30,21 +30,21 @@ _FAST = (np.dtype("f8"), np.dtype("i8"))
 
 
 def locked(value: Array) -> Array:
-    """Return a read-only view for internal use: writing to it by mistake raises an error."""
+    """Return a read-only view of `value`, so that an accidental write raises an error."""
     view = value.view()
     view.setflags(write=False)
     return view
 
 
 def handed(value: Array) -> Array:
-    """Return a read-only copy that shares no memory with `value`."""
+    """Return a read-only copy of `value`, which shares no memory with `value`."""
     copy = value.copy()
     copy.setflags(write=False)
     return copy
 
 
 def as_array(value: object) -> Array:
-    """Return an array; ragged lists become an object array of shape ()."""
+    """Return `value` as an array; ragged lists become an object array of shape ()."""
     if type(value) is np.ndarray:
         return value
     try:
@@ -95,7 +95,7 @@ def checked(what: str, value: object, field: Field, lead: tuple[int, ...], messa
 
 @jit
 def inside(values, low, high):
-    """Return whether all numbers of a contiguous array lie in the closed range and none is NaN."""
+    """Return whether all numbers of a contiguous array lie in [low, high]; False if one is NaN."""
     outside = 0
     for i in range(values.size):  # in this form it is vectorised
         outside += 0 if (values[i] >= low) & (values[i] <= high) else 1  # NaN is outside
@@ -116,7 +116,7 @@ def _refuse(what: str, array: Array, low: float, high: float, kind: str, lead: i
 
 
 def checked_message(what: str, message: object, fields: Fields, lead: tuple[int, ...]) -> dict[str, Array]:
-    """Return a message's fields as new arrays of their declared form, with ``sent``, or raise ``ValueError``.
+    """Return a message as new arrays of the declared fields and ``sent``, or raise ``ValueError``.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def checked_message(what: str, message: object, fields: Fields, lead: tuple[int,
 
 
 def spoken_fields(report: Fields, extra_fields: Fields | None, fields: Fields | None, n_arms: int) -> Fields:
-    """Return the fields that a team sends: the default message with `extra_fields`, or `fields` instead.
+    """Return the fields that a team sends: `report` with `extra_fields`, or `fields` if given.
 
     Fields of K arms are declared with that axis, those of the standard report in its ranges.
     """
@@ -189,7 +189,7 @@ def checked_rows(rows: object, runs: int) -> Array:
 
 
 def checked_seeds(seeds: object, runs: int, world: str = "") -> Seeds:
-    """Return the seeds, one row per run; an int is expanded by `spawn_seeds` in `world`.
+    """Return the seeds as an array with a row per run; an int is expanded by `spawn_seeds` in `world`.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def checked_seeds(seeds: object, runs: int, world: str = "") -> Seeds:
 
 
 def choices(space: Space) -> int:
-    """Return C, the number of choices of an action: the sum over its discrete parts, two for a bit."""
+    """Return C, the number of choices of an action: the sum over its discrete components, two per bit."""
     if isinstance(space, spaces.Discrete):
         return int(space.n)
     if isinstance(space, spaces.MultiDiscrete):
@@ -224,7 +224,7 @@ def choices(space: Space) -> int:
 
 
 def sample_mask(space: Space, mask: Array) -> object:
-    """Return ``(C,)`` bools in the form that ``space.sample(mask)`` takes."""
+    """Return the mask ``(C,)`` in the form that ``space.sample(mask)`` takes."""
     if isinstance(space, spaces.MultiDiscrete):
         ends = np.cumsum(space.nvec)[:-1]
         return tuple(part.astype(np.int8) for part in np.split(mask, ends))
@@ -241,7 +241,7 @@ def sample_mask(space: Space, mask: Array) -> object:
 
 
 def fits(space: Space, action: Stacked) -> bool:
-    """Return whether all stacked actions lie in `space`, without converting any."""
+    """Return whether all actions of a stacked array lie in `space`, without conversion."""
     if isinstance(space, spaces.Discrete):
         return action.dtype.kind in "iu" and action.ndim == 1 and bool(inside(action, 0, space.n - 1))
     if isinstance(space, spaces.Dict):
@@ -257,14 +257,14 @@ def fits(space: Space, action: Stacked) -> bool:
 
 
 def shaped(action: Stacked, lead: tuple[int, int]) -> Stacked:
-    """Return the actions of R·M agents, one after the other, as ``(R, M, …)``."""
+    """Return the actions of R·M agents, ordered by run and agent, reshaped to ``(*lead, …)``."""
     if isinstance(action, dict):
         return {name: shaped(part, lead) for name, part in action.items()}
     return action.reshape(*lead, *action.shape[1:])
 
 
 def stacked(space: Space, values: Sequence[Stacked], names: Sequence[str], lead: tuple[int, int]) -> Stacked:
-    """Return the actions of R·M agents as ``(R, M, …)``, or raise ``ValueError`` for the first outside its space."""
+    """Return the actions of R·M agents as ``(*lead, …)``; raise ``ValueError`` for the first outside its space."""
     action = _at_once(space, values)
     if action is None:
         action = _at_once(space, [_spelled(space, name, value) for name, value in zip(names, values, strict=True)])
@@ -272,7 +272,7 @@ def stacked(space: Space, values: Sequence[Stacked], names: Sequence[str], lead:
 
 
 def _at_once(space: Space, values: Sequence[Stacked]) -> Stacked:
-    """Stack actions at once if all lie in the space, else return ``None``."""
+    """Return the stacked actions if all lie in `space` without conversion, else ``None``."""
     try:
         action: Stacked
         if isinstance(space, spaces.Dict):
@@ -285,7 +285,7 @@ def _at_once(space: Space, values: Sequence[Stacked]) -> Stacked:
 
 
 def _spelled(space: Space, name: str, value: Stacked) -> Stacked:
-    """Return an action of `name`, given as lists or floats, in the form of its space."""
+    """Return an action of agent `name` converted to its space; raise ``ValueError`` if it lies outside."""
     with warnings.catch_warnings(), contextlib.suppress(TypeError, ValueError, RuntimeError):
         warnings.simplefilter("ignore")  # Gymnasium warns about lists before it judges them
         if hasattr(value, "__array__") and not isinstance(value, np.generic):  # another library's

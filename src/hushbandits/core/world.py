@@ -1,4 +1,4 @@
-"""`World`, the interface of envs for wrappers and teams."""
+"""`World`, the common interface of `Env` and `EnvView` for wrappers and teams."""
 
 from __future__ import annotations
 

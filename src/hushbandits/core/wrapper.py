@@ -1,4 +1,4 @@
-"""Wrappers, which transform messages and inboxes and declare the fields of the results.
+"""Wrappers, which transform messages and inboxes and declare the fields of their output.
 
 An env folds these declarations in three directions: to the transport, back to the inbox, and to the agents.
 """
@@ -27,7 +27,7 @@ _PARTS = (*HOOKS, "poster", "posting", "relay", "channel", "add_up", "order", "d
 
 
 class Wrapper(GuaranteeSource):
-    """Base of all wrappers; the base itself changes nothing.
+    """Base class of all wrappers, which itself changes nothing.
 
     A wrapper is configured by its constructor and holds a run's state only after `reset`; an env works on
     its own copy, so one instance may be handed to several envs.  ``send`` acts on outgoing
@@ -80,15 +80,15 @@ class Wrapper(GuaranteeSource):
         self.name = name or type(self).__name__
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
-        """Return the fields of a message after this wrapper, given those before it, or raise ``ValueError``."""
+        """Return the fields of a message after this wrapper, given the `fields` before it; may raise ``ValueError``."""
         return fields
 
     def inbox_fields(self, fields: Fields, env: World) -> Fields:
-        """Return the fields of an inbox after this wrapper, given those before it."""
+        """Return the fields of an inbox after this wrapper, given the `fields` before it."""
         return fields
 
     def own_reward_field(self, fields: Fields, env: World) -> Fields:
-        """Return the fields of the agents' own rewards after this wrapper, given those before it.
+        """Return the fields of the agents' own rewards after this wrapper, given the `fields` before it.
 
         ``reward`` has the range of `alter_own_reward`.  Without it, agents do not see their rewards but the other
         fields: `stated` returns them, and agents find them in their inbox (``inbox.own``).
@@ -96,26 +96,26 @@ class Wrapper(GuaranteeSource):
         return fields
 
     def __call__(self, env: object) -> NoReturn:
-        """Raise ``TypeError``: a wrapper is not called with an env."""
+        """Raise ``TypeError``, because a wrapper is applied by `wrap` or `wrappers=`, not by a call."""
         raise TypeError(f"{self.name} is not a function: use hb.wrap(env, {self.name}(…)) or wrappers=[{self.name}(…)]")
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        """Start R new runs, or the runs `rows` while the others go on (`hushbandits.core.rows.set_rows`)."""
+        """Start all runs, or the runs `rows` while the others go on (`hushbandits.core.rows.set_rows`)."""
 
     def alter_own_reward(self, reward: Array, env: World) -> Array:
-        """Return the agents' own rewards (R, A) as they see them, within the range that `own_reward_field` declares."""
+        """Return the agents' own rewards (R, A) after this wrapper, in the range that `own_reward_field` declares."""
         return reward
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Return the message that leaves the senders' side."""
+        """Return the messages that leave the senders after this wrapper."""
         return message
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """Return the inbox that the receivers see."""
+        """Return the inbox that the receivers get after this wrapper."""
         return inbox
 
     def published(self, env: World) -> Mapping[str, Array]:
-        """Return the fields that `own_reward_field` adds to ``reward``, ``(R, A, …)``, at the end of a round."""
+        """Return the fields that `own_reward_field` adds to ``reward``, each ``(R, A, …)``, at the end of a round."""
         return {}
 
     def metrics(self, env: World) -> dict[str, Array]:
@@ -130,12 +130,12 @@ class Wrapper(GuaranteeSource):
 
     @property
     def noise_range(self) -> float:
-        """Return the largest change of a reward by the wrapper's noise."""
+        """Return the largest absolute noise that the wrapper adds to a reward."""
         return 0.0
 
     @property
     def ours(self) -> bool:
-        """Return whether all hooks are built in, or the class declares `preserves_guarantees`."""
+        """Return whether guarantees hold across this wrapper: built-in hooks, or declared `preserves_guarantees`."""
         if ships(type(self)) or self.declares:
             return True
         home = next(cls for cls in type(self).__mro__ if ships(cls))
@@ -182,21 +182,21 @@ class Wrapper(GuaranteeSource):
 
 
 class Privatizer(Wrapper):
-    """Base of wrappers with the local randomizer R and the analyzer A of a protocol."""
+    """Base class of wrappers with the local randomizer R and the analyzer A of a privacy protocol."""
 
     def sure(self, n: int) -> int:
-        """Return how many users of a block planned for `n` its noise is calibrated to; by default all."""
+        """Return to how many users the noise of a block planned for `n` users is calibrated; by default all."""
         return n
 
 
 class SecureFunction(Wrapper):
-    """Base of wrappers with the secure function S of a protocol, which sums messages and hides individual ones.
+    """Base class of wrappers with the secure function S of a protocol, which hides individual messages.
 
     A user-defined class that derives from this base must declare `preserves_guarantees`.
     """
 
     def fewest(self, n: int, env: World) -> int:
-        """Return the smallest number of messages whose sum is opened in a block of `n` users; 0: unknown."""
+        """Return the smallest number of messages whose sum is released in a block of `n` users; 0 if unknown."""
         return 0
 
     def needed(self, env: World) -> Callable[[int], int] | None:
@@ -207,12 +207,12 @@ class SecureFunction(Wrapper):
         return None
 
     def tolerates(self, n: int, colluders: int) -> bool:
-        """Return whether `colluders` of `n` users and the server together learn no more than the sum."""
+        """Return whether `colluders` of `n` users, together with the server, learn no more than the sum."""
         return True
 
 
 def distinct(wrappers: object) -> Sequence[Wrapper]:
-    """Return wrappers with distinct names, or raise ``ValueError``.
+    """Return `wrappers`; raise ``ValueError`` unless all are wrappers with distinct names.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def distinct(wrappers: object) -> Sequence[Wrapper]:
 
 
 def outward(wrappers: Sequence[Wrapper], fields: Fields, payload: type[Payload], env: World) -> list[Fields]:
-    """Return the fields of a message as it is sent and after each wrapper; the last ones reach the transport.
+    """Return a list with the fields of a message as the team sends it and after each wrapper.
 
     Raises
     ------
@@ -256,7 +256,7 @@ def outward(wrappers: Sequence[Wrapper], fields: Fields, payload: type[Payload],
 
 
 def folded(hook: str, wrappers: Iterable[Wrapper], fields: Fields, env: World) -> list[Fields]:
-    """Return `fields`, and the fields that a hook declares after each of the wrappers, in their order."""
+    """Return a list with `fields` and the fields that `hook` declares after each wrapper."""
     way = [fields]
     for wrapper in wrappers:
         way.append(declared_fields(wrapper, hook, getattr(wrapper, hook)(dict(way[-1]), env)))
@@ -264,7 +264,7 @@ def folded(hook: str, wrappers: Iterable[Wrapper], fields: Fields, env: World) -
 
 
 def require(what: str, needed: Iterable[str], fields: Collection[str]) -> None:
-    """Raise ``ValueError`` unless every needed field is among `fields`.
+    """Raise ``ValueError`` unless every name in `needed` is among `fields`.
 
     Examples
     --------
@@ -279,7 +279,7 @@ def require(what: str, needed: Iterable[str], fields: Collection[str]) -> None:
 
 
 def declared_fields(wrapper: Wrapper, hook: str, found: Fields) -> dict[str, Field]:
-    """Return the fields that a hook of a wrapper declares, or raise ``TypeError``.
+    """Return the fields `found` that a wrapper's hook declares, or raise ``TypeError`` if they are no dict of fields.
 
     Examples
     --------
@@ -308,7 +308,7 @@ def _check_class(wrapper: Wrapper) -> None:
 
 
 def added(hook: str, steps: Iterable[tuple[Wrapper, Fields, Fields]]) -> list[tuple[str, list[str]]]:
-    """Return the fields, and their `hook`, that user-defined wrappers do not declare free of rewards.
+    """Return, by wrapper, the fields that a user-defined `hook` adds without declaring them independent of rewards.
 
     `steps` are the wrappers, each with the fields before it and behind it.
     """
@@ -320,7 +320,7 @@ def added(hook: str, steps: Iterable[tuple[Wrapper, Fields, Fields]]) -> list[tu
 
 
 def gathered(*parts: object) -> dict[str, Metric]:
-    """Merge the `metrics_spec` of envs, wrappers and teams; later parts override earlier ones.
+    """Return the merged `metrics_spec` of envs, wrappers and teams; later ones override earlier ones.
 
     A subclass adds to what its bases declare, and may redeclare.
 

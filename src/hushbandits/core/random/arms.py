@@ -1,4 +1,4 @@
-"""The arms of R runs: their locations, their movement, and the regret of a pull."""
+"""The arms of R runs: their locations, their changes over time, and the regret of a pull."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LAW = Registry(
 
 
 def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = "rewards") -> Law:
-    """Return the law that has this name, or a given law unchanged.
+    """Return the reward law with this name; return a given law unchanged.
 
     A name is one of `LAWS`, or ``"module:Class"`` of a user-defined law.  ``{"module:Class": {"sigma": 0.5}}`` has
     parameters.
@@ -54,7 +54,7 @@ def _shipped(name: str) -> Law:
 
 
 def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: Law) -> tuple[Array | UniformMeans, int]:
-    """Check `means` against `n_arms` and the law; return them with the number of arms.
+    """Return `means` and the number of arms; raise ``ValueError`` if `means` do not fit `n_arms` or the law.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: L
 
 
 def draw_locations(means: Array | UniformMeans, n_arms: int, permute: bool, rng: Streams) -> Array:
-    """Return ``(R, K)`` arm locations of every run: drawn or given, and shuffled if asked."""
+    """Return ``(R, K)`` arm locations, drawn or given, for every run; shuffled within runs if `permute` is true."""
     u = rng.uniforms(0, (2, n_arms), INSTANCE)
     if isinstance(means, UniformMeans):
         locations = means.low + (means.high - means.low) * u[:, 0]
@@ -95,7 +95,7 @@ def draw_locations(means: Array | UniformMeans, n_arms: int, permute: bool, rng:
 
 
 def moving_locations(start: Array, t: Array, drift: float, period: float) -> Array:
-    """Return the locations of the arms after t rounds, ``(…, K)``.
+    """Return the locations after t rounds of arms that start at `start`, ``(…, K)``.
 
     All but the best fall by `drift` a round down to 0 (Féraud et al. 2019, problem 3); every `period` rounds the
     means move on by one arm, so that another arm is the best.
@@ -130,7 +130,7 @@ def moving_locations(start: Array, t: Array, drift: float, period: float) -> Arr
 
 
 class Standing(NamedTuple):
-    """Locations, means and gaps of arms, each ``(…, K)``."""
+    """Locations, means and gaps of arms in a round, each ``(…, K)``."""
 
     location: Array
     mean: Array
@@ -204,7 +204,7 @@ class Arms:
         self.tables: Law | None = None
 
     def expect(self, pulls: float) -> int:
-        """Decide by the number of pulls of a run whether tables replace the quantiles of a smooth law.
+        """Decide from the number of `pulls` per run whether tables replace the quantile function of a smooth law.
 
         Returns
         -------
@@ -216,21 +216,21 @@ class Arms:
         return TABLE * self.n_arms if self._looked_up else 0
 
     def fit(self) -> None:
-        """Make the tables at the arms' current locations."""
+        """Compute tables of the quantile function at the arms' current locations, if `expect` chose tables."""
         self.tables = tabled(self.law, self.locations) if self._looked_up else None
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the name of each arm in a picture."""
+        """Return the name of each arm, as pictures show it."""
         return tuple(map(str, range(self.n_arms)))
 
     @property
     def given(self) -> Array | None:
-        """``(K,)`` locations that all runs share up to their order; ``None`` if every run draws its own."""
+        """``(K,)`` locations that all runs share up to a permutation; ``None`` if every run draws its own."""
         return None if isinstance(self._source, UniformMeans) else self._source
 
     def reset(self, rng: Streams, rows: Array | None = None) -> None:
-        """Draw the arms of every run, or of the runs `rows` alone."""
+        """Draw the arms of all runs, or of the runs `rows` only."""
         fresh = self._stand(self._placed(rng))
         if rows is None:
             self._still, self._runs = fresh, np.arange(len(rng))[:, None]
@@ -241,7 +241,7 @@ class Arms:
         self.fit()
 
     def _placed(self, rng: Streams) -> Array:
-        """Return the locations of the arms, ``(n, K)``."""
+        """Return drawn or given locations for the n runs of `rng`, ``(n, K)``."""
         return draw_locations(self._source, self.n_arms, self.permute, rng)
 
     def _stand(self, location: Array) -> Standing:
@@ -253,7 +253,7 @@ class Arms:
         return moving_locations(start, t, self.drift, self._period)
 
     def _where(self, t: Array | int, run: int | None) -> Array:
-        """Return the locations of moving arms."""
+        """Return the locations of moving arms in round t, of all runs or of one."""
         start = self.locations if run is None else self.locations[run]
         if run is None:
             t = np.broadcast_to(t, (len(start),)) if np.ndim(t) == 0 else np.asarray(t)
@@ -261,7 +261,7 @@ class Arms:
         return self.move(start, np.minimum(t, self._last))
 
     def look(self, t: Array | int, run: int | None = None) -> Standing:
-        """Return locations, means and gaps in round t.
+        """Return locations, means and gaps of the arms in round t.
 
         Parameters
         ----------
@@ -283,7 +283,7 @@ class Arms:
         return self._where(t, run) if self.moving else self.look(t, run).location
 
     def means(self, t: Array | int, run: int | None = None) -> Array:
-        """Return the means in round t."""
+        """Return the means of the arms in round t."""
         return self.look(t, run).mean
 
     def gap(self, t: Array | int, run: int | None = None) -> Array:
@@ -291,7 +291,7 @@ class Arms:
         return self.look(t, run).gap
 
     def pick(self, arm: Array, t: Array | int) -> tuple[Array, Array]:
-        """Return location and gap of the pulled arms only, both ``(R, A)``.
+        """Return location and gap of the pulled arms in round t, both ``(R, A)``.
 
         Parameters
         ----------
@@ -307,7 +307,7 @@ class Arms:
         return np.take_along_axis(location, own, -1)[..., 0], np.take_along_axis(gap, own, -1)[..., 0]
 
     def stretch(self, t: Array | int) -> Array:
-        """Return the number of rounds, from round t on, in which the arms do not move."""
+        """Return for how many rounds from round t on the arms keep their locations."""
         t = np.asarray(t)
         if self.drift:
             return np.ones(t.shape, np.int64)

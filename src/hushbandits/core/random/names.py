@@ -1,4 +1,4 @@
-"""Names of random streams; these strings decide all random numbers and must never change."""
+"""Names of random streams; every random number depends on these strings, so they must never change."""
 
 #: Of an env.
 INSTANCE, REWARD, ACTIVATION, RECOMMENDATION = "instance", "reward", "activation", "recommendation"
@@ -12,10 +12,10 @@ TRAINED = "trained"
 
 
 def wrapper(name: str) -> str:
-    """Return the name of a wrapper's streams."""
+    """Return the name of the random streams of the wrapper `name`."""
     return f"wrapper/{name}"
 
 
 def agent(name: str) -> str:
-    """Return the name of a team's streams."""
+    """Return the name of the random streams of the team `name`."""
     return f"agent/{name}"

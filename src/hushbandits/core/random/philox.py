@@ -28,7 +28,7 @@ _ULP = 2.0**-53
 
 
 class _Philox:
-    """Returns the four words at counter (i, step, run, name) under key (k0, k1); compiled code inlines the rounds."""
+    """The Philox function, which returns the four words at counter (i, step, run, name) under key (k0, k1)."""
 
     def __call__(self, *words: SupportsInt) -> tuple[np.uint64, ...]:
         k0, k1, a, b, c, d = map(int, words)
@@ -90,26 +90,26 @@ def next_bits(cursors, r):
 
 @inlined
 def as_uniform(bits):
-    """Return 64 bits as a uniform on [0, 1): NumPy's ``random``."""
+    """Return 64 random bits as a uniform sample on [0, 1), as NumPy's ``random`` does."""
     return (bits >> _SPARE) * _ULP
 
 
 @inlined
 def uniform(cursors, r):
-    """Return the next uniform on [0, 1) of cursor r."""
+    """Return the next uniform sample on [0, 1) of cursor r."""
     return as_uniform(next_bits(cursors, r))
 
 
 @jit
 def fill(cursors, r, out):
-    """Write the next uniforms of cursor r to `out`, ``(n,)``."""
+    """Write the next uniform samples of cursor r to `out`, ``(n,)``."""
     for i in range(out.size):
         out[i] = uniform(cursors, r)
 
 
 @jit
 def fill_in_turn(cursors, sizes, out):
-    """Write the next ``sizes[r]`` uniforms of each cursor r to `out`, one cursor after the other."""
+    """Write the next ``sizes[r]`` uniform samples of each cursor r to `out`, cursor after cursor."""
     at = 0
     for r in range(len(sizes)):
         fill(cursors, r, out[at : at + sizes[r]])
@@ -118,7 +118,7 @@ def fill_in_turn(cursors, sizes, out):
 
 @jit
 def fill_ahead(seeds, name, steps, places, out):
-    """Write the next uniforms of each run to `out`, ``(count, R, n)``, from its current step and position on."""
+    """Write each run's next uniform samples, from its current step and position on, to `out`, ``(count, R, n)``."""
     count, runs, n = out.shape
     for r in range(runs):
         k0, k1, run, step = seeds[r, 0], seeds[r, 1], seeds[r, 2], steps[r]
@@ -139,7 +139,7 @@ def fill_ahead(seeds, name, steps, places, out):
 
 @jit
 def philox_rows(seeds, name, out):
-    """Derive keys from `seeds` and a name, and write them to the first two columns of `out`, ``(R, 3)``."""
+    """Derive a key for each run from `seeds` and a stream name, and write it to two columns of `out`, ``(R, 3)``."""
     for r in range(len(seeds)):
         k0, k1, run = seeds[r, 0], seeds[r, 1], seeds[r, 2]
         out[r, 0], out[r, 1], _, _ = philox(k0, k1, _ONE, np.uint64(0), run, name)

@@ -1,4 +1,4 @@
-"""Quantile functions as tables: polynomials on pieces that halve towards both ends of [0, 1]."""
+"""Tables of quantile functions: interpolating polynomials on pieces that halve towards both ends of [0, 1]."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORTH = 20_000
 
 @lru_cache(maxsize=1024)
 def _table(law: Smooth, location: float) -> Array | None:
-    """Return the quantile's polynomials, ``(2, octaves, pieces, degree + 1)``, or ``None`` if their error is large."""
+    """Return polynomials for quantiles, ``(2, octaves, pieces, degree + 1)``, or ``None`` if their error is large."""
     at = np.array(location)
     ends = partial(law.quantile, location=at), partial(law.upper, location=at)
     octave = 2.0 ** -(np.arange(_OCTAVES) + 2.0)[:, None]
@@ -44,7 +44,7 @@ def _table(law: Smooth, location: float) -> Array | None:
 
 @lru_cache(maxsize=2)
 def _tables(law: Smooth, locations: tuple[float, ...]) -> tuple[Array, Array]:
-    """Return the locations that have a table, in ascending order, and their tables."""
+    """Return those `locations` for which a table is accurate, and their tables."""
     found = {location: table for location in locations if (table := _table(law, location)) is not None}
     shape = 2, _OCTAVES, _PIECES, _DEGREE + 1
     return np.array(list(found)), np.array(list(found.values())).reshape(-1, *shape)
@@ -52,7 +52,7 @@ def _tables(law: Smooth, locations: tuple[float, ...]) -> tuple[Array, Array]:
 
 @jit
 def _look_up(u, location, levels, tables, low, high, out):
-    """Write quantiles to `out`, NaN where there is no table; return how many of these there are."""
+    """Write tabulated quantiles to `out`, NaN where there is no table; return the number of NaN."""
     missing = 0
     for i in range(u.size):
         v = min(u[i], 1.0 - u[i])
@@ -76,7 +76,9 @@ def _look_up(u, location, levels, tables, low, high, out):
 
 @dataclass(frozen=True)
 class Tabled(Law):
-    """A smooth law with tables of quantiles at fixed locations, exact to 5·10⁻¹¹.  Elsewhere it is the law itself.
+    """A smooth law whose quantile function is tabulated at fixed locations, exact to 5·10⁻¹¹.
+
+    Elsewhere it is the law itself.
 
     Parameters
     ----------
@@ -93,10 +95,10 @@ class Tabled(Law):
     fixed: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        """Check nothing, because `law` is checked already."""
+        """Skip the checks of the base class, because `law` has passed them already."""
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """Return the quantile by table, or by `law` where there is no table."""
+        """Return quantiles from the tables, or from `law` where there is no table."""
         u, location = np.broadcast_arrays(u, location)
         out = np.empty(u.shape)
         flat = np.ascontiguousarray(u).ravel(), np.ascontiguousarray(location).ravel()
@@ -108,5 +110,5 @@ class Tabled(Law):
 
 
 def tabled(law: Law, locations: Array) -> Law:
-    """Return a smooth law with tables at these locations, and any other law unchanged."""
+    """Return a smooth law with tables at `locations`; return any other law unchanged."""
     return Tabled(law, tuple(np.unique(locations).tolist())) if isinstance(law, Smooth) else law

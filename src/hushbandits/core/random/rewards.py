@@ -1,4 +1,4 @@
-"""Reward laws, each as a quantile function: one uniform in, one reward out.
+"""Reward laws, each defined by its quantile function, which turns one uniform sample into one reward.
 
 Every reward of the suite is ``law.quantile(u, location)`` of one uniform of the reward stream, so two agents
 that pull in the same round of the same run get the same random numbers whatever the law.
@@ -21,7 +21,7 @@ WIDEST = LARGEST_NUMBER / 100  # of locations and widths: rewards stay below LAR
 
 
 class Law(ABC):
-    """A family of reward laws, indexed by a location in the arm's own units."""
+    """A family of reward distributions, indexed by a location parameter."""
 
     #: Whether rewards lie in [0, 1] (what the privacy statements need).
     unit_interval = True
@@ -35,19 +35,19 @@ class Law(ABC):
 
     @property
     def drifts(self) -> bool:
-        """Whether a location is a level in [0, 1] that can drift, not an index."""
+        """Whether locations are numbers in [0, 1], which can drift, and not indices."""
         return self.unit_interval and self.locations == (0.0, 1.0)
 
     @abstractmethod
     def quantile(self, u: Array, location: Array) -> Array:
-        """Rewards at the uniforms `u` ∈ [0, 1), broadcast against `location`."""
+        """Return the rewards for uniform samples `u` ∈ [0, 1), broadcast against `location`."""
 
     def mean(self, location: Array) -> Array:
-        """Exact mean at each location."""
+        """Return the exact mean at each location."""
         return np.asarray(location, float)
 
     def shortfall(self, x: Array, location: float) -> Array | None:
-        """Return ``E (x − X)₊`` for x ∈ [0, 1], if rewards lie in [0, 1] and a formula exists."""
+        """Return ``E (x − X)₊`` for x ∈ [0, 1]; ``None`` without a formula, or if rewards may leave [0, 1]."""
         return None
 
     def rounding(self, location: float, g: int) -> Array | None:
@@ -63,7 +63,7 @@ class Law(ABC):
 
 
 class Smooth(Law):
-    """A law whose quantile function is smooth inside (0, 1), so that tables can replace it."""
+    """A reward law with a smooth quantile function on (0, 1), so that tables can replace it."""
 
     def upper(self, v: Array, location: Array) -> Array:
         """Return the quantile at ``1 − v`` without cancellation for small v."""
@@ -71,7 +71,7 @@ class Smooth(Law):
 
 
 class Unbounded(Law):
-    """A law without fixed bounds on rewards; no privacy guarantee covers it."""
+    """A law of unbounded rewards, for which no privacy guarantee holds."""
 
     unit_interval = False
     locations = (-WIDEST, WIDEST)
@@ -79,20 +79,20 @@ class Unbounded(Law):
 
 @dataclass(frozen=True)
 class Bernoulli(Law):
-    """Bernoulli law: 1 with probability p, else 0."""
+    """Bernoulli distribution: 1 with probability p, else 0."""
 
     def quantile(self, u: Array, location: Array) -> Array:
         """Return 1 where u < p, else 0."""
         return np.less(u, location).astype(float)
 
     def shortfall(self, x: Array, location: float) -> Array:
-        """Return (1 − p) x."""
+        """Return ``E (x − X)₊ = (1 − p) x``."""
         return (1 - location) * np.asarray(x)
 
 
 @dataclass(frozen=True)
 class Gaussian(Unbounded):
-    """Normal law with standard deviation σ; it is unbounded, so no privacy guarantee covers it.
+    """Normal distribution with standard deviation σ; rewards are unbounded, so no privacy guarantee holds.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Gaussian(Unbounded):
 
 @dataclass(frozen=True)
 class ClippedGaussian(Law):
-    """Normal law, clipped to [0, 1], with atoms at 0 and 1.
+    """Normal distribution clipped to [0, 1], with atoms at 0 and 1.
 
     Parameters
     ----------
@@ -130,14 +130,14 @@ class ClippedGaussian(Law):
         return location + self.sigma * (under - over)
 
     def shortfall(self, x: Array, location: float) -> Array:
-        """Return ``E (x − Z)₊ − E (−Z)₊`` for the unclipped Z."""
+        """Return ``E (x − Z)₊ − E (−Z)₊``, where Z is the reward before clipping."""
         ramp = self.sigma * _overshoot((location - np.asarray(x)) / self.sigma)
         return ramp - self.sigma * _overshoot(np.array(location / self.sigma))
 
 
 @dataclass(frozen=True)
 class TruncatedGaussian(Law):
-    """Normal law, conditioned on [0, 1].
+    """Normal distribution conditioned on [0, 1].
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class TruncatedGaussian(Law):
 
 @dataclass(frozen=True)
 class Beta(Smooth):
-    """Beta law with mean μ and concentration c, Beta(μc, (1 − μ)c).
+    """Beta distribution with mean μ and concentration c, Beta(μc, (1 − μ)c).
 
     Parameters
     ----------
@@ -174,11 +174,11 @@ class Beta(Smooth):
     concentration: float = 4.0
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """Return the inverse of the regularised incomplete beta function; a mean of 0 or 1 gives this constant."""
+        """Return the inverse of the regularized incomplete beta function; for a mean of 0 or 1, the mean."""
         return self._inverse(scipy.special.betaincinv, u, location)
 
     def upper(self, v: Array, location: Array) -> Array:
-        """Return the inverse of the complement of the regularised incomplete beta function."""
+        """Return the inverse of the complement of the regularized incomplete beta function."""
         return self._inverse(scipy.special.betainccinv, v, location)
 
     def _inverse(self, inverse: Callable[..., Array], u: Array, location: Array) -> Array:
@@ -188,7 +188,7 @@ class Beta(Smooth):
         return np.where(location <= 0, 0.0, np.where(location >= 1, 1.0, x))
 
     def shortfall(self, x: Array, location: float) -> Array:
-        """Return ``x I_x(a, b) − μ I_x(a + 1, b)``; a mean of 0 or 1 gives this constant."""
+        """Return ``x I_x(a, b) − μ I_x(a + 1, b)``, or its limit for a mean of 0 or 1."""
         x = np.asarray(x, float)
         if not 0 < location < 1:
             return np.maximum(x - location, 0.0)
@@ -199,7 +199,7 @@ class Beta(Smooth):
 
 @dataclass(frozen=True)
 class Uniform(Unbounded):
-    """Uniform law on an interval around its location.
+    """Uniform distribution on an interval centred at its location.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ class Uniform(Unbounded):
 
 @dataclass(frozen=True)
 class Constant(Unbounded):
-    """Law of a constant reward, the location (a worst-case contamination)."""
+    """Constant reward, equal to the location (a worst-case contamination)."""
 
     def quantile(self, u: Array, location: Array) -> Array:
         """Return the location for every u."""
@@ -225,7 +225,7 @@ class Constant(Unbounded):
 
 @dataclass(frozen=True)
 class Stable(Unbounded):
-    """Symmetric α-stable around its location, with characteristic function ``exp(−|st|^α)``: no variance.
+    """Symmetric α-stable distribution around its location: characteristic function ``exp(−|st|^α)``, no variance.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ class Stable(Unbounded):
         real("scale", self.scale, 0, WIDEST)
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """Return μ + s q(u)."""
+        """Return μ + s q(u), where q is the standard quantile function."""
         return location + self.scale * stable_quantile(u, self.alpha)
 
 
@@ -278,7 +278,7 @@ LAWS: dict[str, type[Law]] = {
 
 @dataclass(frozen=True)
 class UniformMeans:
-    """Arm means drawn afresh for every run, uniform on [low, high].
+    """Source of arm means that are drawn for every run, uniform on [low, high].
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ class UniformMeans:
 
 
 class RepeatingMeans(tuple[float, ...]):
-    """Default means of an env: K arms get the first K of them, and further arms repeat the last one.
+    """Default means of an env: the first K of them for K arms; further arms repeat the last one.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Compiled samplers of normal, gamma, binomial, Poisson and negative binomial laws.
+"""Compiled samplers of the normal, gamma, binomial, Poisson and negative binomial distributions.
 
 Draws are equal in law to NumPy's, not in number.
 
@@ -23,7 +23,7 @@ _TAIL, _AREA, _LAYER, _EIGHT = 3.6541528853610088, 0.00492867323399, np.uint64(2
 
 @jit
 def binomial(cursors, r, n, p):
-    """Return a draw of Bin(n, p): by inversion where n min(p, 1 − p) < 10, else by BTRS."""
+    """Return a sample of Bin(n, p): by inversion if n min(p, 1 − p) < 10, else by algorithm BTRS."""
     if p > 0.5:
         return n - binomial(cursors, r, n, 1.0 - p)
     if n * p < 10.0:
@@ -54,7 +54,7 @@ def binomial(cursors, r, n, p):
 
 @jit
 def poisson(cursors, r, rate):
-    """Return a draw of Poisson(rate): by inversion below 10, else by PTRS."""
+    """Return a sample of Poisson(rate): by inversion below rate 10, else by algorithm PTRS."""
     if rate < 10.0:
         left, k, mass = uniform(cursors, r), 0, math.exp(-rate)
         while left > mass and k < 1000:
@@ -94,7 +94,7 @@ _END = _layers()
 
 @inlined
 def _ziggurat(cursors, r):
-    """Return a standard normal draw and three unused random bits (Doornik 2005)."""
+    """Return a standard normal sample and three unused random bits (Doornik 2005)."""
     while True:
         bits = next_bits(cursors, r)
         i, spare, u = np.int64(bits & _LAYER), np.int64(bits >> _EIGHT) & 7, 2.0 * as_uniform(bits) - 1.0
@@ -110,13 +110,13 @@ def _ziggurat(cursors, r):
 
 @inlined
 def normal(cursors, r):
-    """Return a standard normal draw."""
+    """Return a standard normal sample from cursor r."""
     return _ziggurat(cursors, r)[0]
 
 
 @jit
 def _beyond(cursors, r):
-    """Return a draw of the normal's tail beyond the last layer (Marsaglia 1964)."""
+    """Return a sample of the normal tail beyond the ziggurat's last layer (Marsaglia 1964)."""
     while True:
         x = -math.log1p(-uniform(cursors, r)) / _TAIL
         if -2.0 * math.log1p(-uniform(cursors, r)) > x * x:
@@ -125,7 +125,7 @@ def _beyond(cursors, r):
 
 @jit
 def gamma(cursors, r, shape):
-    """Return a draw of Gamma(shape, 1): Marsaglia & Tsang 2000; below shape 1 by ``U^(1/shape)`` (their section 6)."""
+    """Return a sample of Gamma(shape, 1) (Marsaglia & Tsang 2000; section 6 for shapes below 1)."""
     boost = 1.0
     if shape < 1.0:
         boost = (1.0 - uniform(cursors, r)) ** (1.0 / shape)
@@ -149,7 +149,7 @@ def gamma(cursors, r, shape):
 
 @jit
 def negative_binomial(cursors, r, shape, p):
-    """Return a draw of NB(shape, p), the failures before `shape` successes: Poisson with a gamma rate.
+    """Return a sample of NB(shape, p), the failures before `shape` successes: Poisson with a gamma rate.
 
     Of shape 1 it is geometric, and drawn by inversion.
     """
@@ -160,7 +160,7 @@ def negative_binomial(cursors, r, shape, p):
 
 @jit
 def binomials(cursors, n, p, out):
-    """Write draws of Bin(n, p) to `out`, ``(R, C)``, with cursor r for row r."""
+    """Write samples of Bin(n, p) to `out`, ``(R, C)``; row r uses cursor r."""
     for r in range(n.shape[0]):
         for c in range(n.shape[1]):
             out[r, c] = binomial(cursors, r, n[r, c], p[r, c]) if n[r, c] > 0 else 0
@@ -168,7 +168,7 @@ def binomials(cursors, n, p, out):
 
 @jit
 def differences(cursors, a, p, out):
-    """Write differences of two draws of NB(a, p), or of Poisson(a) where p is NaN, to `out`, ``(R, C)``."""
+    """Write differences of two samples of NB(a, p), or of Poisson(a) where p is NaN, to `out`, ``(R, C)``."""
     for r in range(a.shape[0]):
         for c in range(a.shape[1]):
             out[r, c] = 0

@@ -22,7 +22,7 @@ _LONGEST = 1_000_000  # values of a list
 
 
 def plain(value: object) -> Any:
-    r"""Return `value` in a form that JSON can hold; equal values become equal texts.
+    r"""Return `value` in types that JSON can represent, so that equal values have equal JSON.
 
     A whole float becomes an int, an array a list, a reward law ``{"Gaussian": {"sigma": 0.5}}`` (a user-defined
     ``{"my_module:MyLaw": {…}}``, which only a run imports), a graph its sorted edges, a part of a declaration its
@@ -75,7 +75,7 @@ def plain(value: object) -> Any:
 
 
 def _written(kind: type) -> str:
-    """Return the name of a built-in class, or ``"module:Class"`` of a user-defined one that a worker can import."""
+    """Return the name of a built-in class, ``"module:Class"`` of an importable user-defined one, or ``""``."""
     if CLASSES.get(kind.__name__) is kind:
         return kind.__name__
     if kind.__module__ == "__main__" or "." in kind.__qualname__ or "<" in kind.__qualname__:
@@ -84,7 +84,7 @@ def _written(kind: type) -> str:
 
 
 def canonical(value: object) -> str:
-    """Return the canonical JSON of `value`: sorted keys, no spaces."""
+    """Return the canonical JSON of `value`, with sorted keys and no spaces."""
     return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -93,7 +93,7 @@ _ASIDE = ("wrappers", "extra_fields", "fields", "runs")
 
 
 def seed_text(env: Any, params: Params, paired: Collection[str] = (), group: str = "") -> str:
-    """Return the text of the parameters that determine rewards; envs with equal texts play equal runs.
+    """Return the text of all parameters that affect rewards; envs with equal texts play equal runs.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def seed_text(env: Any, params: Params, paired: Collection[str] = (), group: str
 
 
 def standing(value: object) -> object:
-    """Return a value in JSON's types; an object of another type becomes its name."""
+    """Return `value` in JSON's types; an object of any other type becomes its import path."""
     try:
         return plain(value)
     except TypeError:
@@ -136,5 +136,5 @@ def standing(value: object) -> object:
 
 
 def path_of(named: object) -> str:
-    """Return where a class or function is defined."""
+    """Return the import path ``"module:name"`` of a class or function."""
     return f"{getattr(named, '__module__', '')}:{getattr(named, '__qualname__', '')}"

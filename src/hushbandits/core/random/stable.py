@@ -1,4 +1,4 @@
-"""Quantiles of symmetric α-stable laws, whose moments of order α and beyond are infinite."""
+"""Quantiles of symmetric α-stable distributions, whose moments of order α and beyond are infinite."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEAST = 2.0**-54
 
 
 def stable_tail(x: Array, alpha: float) -> Array:
-    """``P(X > x)`` for x > 0 and characteristic function ``exp(−|t|^α)``, 1 < α < 2.
+    """Return ``P(X > x)`` for x > 0 and the characteristic function ``exp(−|t|^α)``, 1 < α < 2.
 
     ``(1/π) ∫₀^{π/2} exp(−x^{α/(α−1)} V(θ)) dθ`` with ``V(θ) = (cos θ / sin αθ)^{α/(α−1)} cos((α−1)θ)/cos θ``; the two
     ends, where the integrand may rise or fall in a sliver, by the logarithm of their distance.
@@ -53,7 +53,7 @@ def _inverse(alpha: float) -> CubicSpline:
 
 
 def stable_quantile(u: Array, alpha: float) -> Array:
-    """Return the quantile at u in [0, 1) by a spline; its tail probability has a relative error of 1e-6."""
+    """Return the quantile at u in [0, 1) from a spline, with a relative error of 1e-6 in the tail probability."""
     u = np.asarray(u, float)
     tail = np.maximum(np.minimum(u, 1.0 - u), _LEAST)
     size = np.sinh(_inverse(alpha)(np.log(tail)))

@@ -1,4 +1,4 @@
-"""Random streams of R runs: each number is a function of key, run, name and step.
+"""Random streams of R runs, in which each number is a function of key, run, name and step.
 
 A run alone therefore equals its row of a batch to the bit, and no draw moves another.
 """
@@ -27,7 +27,7 @@ _NAMES: dict[int, str] = {}
 
 @functools.lru_cache(maxsize=4096)
 def word(name: str) -> np.uint64:
-    """Return the 64-bit word of a stream's name.
+    """Return the 64-bit number that identifies the stream `name`.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def word(name: str) -> np.uint64:
 
 
 def spawn_seeds(seed: int, runs: int, first: int = 0, world: str = "") -> Seeds:
-    """Return the seeds of runs `first`, `first` + 1, … under a master seed.
+    """Return the seeds of `runs` runs, numbered from `first` on, under a master seed.
 
     Parameters
     ----------
@@ -99,26 +99,26 @@ class Streams:
         return len(self._seeds)
 
     def uniforms(self, step: int | Array, shape: tuple[int, ...] = (), part: str = "") -> Array:
-        """Return uniforms on [0, 1) at `step` (one, or one per run), ``(R, *shape)``."""
+        """Return uniform samples on [0, 1) at `step` (a number, or one per run), ``(R, *shape)``."""
         out = np.empty((1, len(self), math.prod(shape)))
         steps = np.full(len(self), step, np.uint64)
         fill_ahead(self._seeds, word(part), steps, np.zeros(len(self), np.uint64), out)
         return out.reshape(len(self), *shape)
 
     def reader(self, shape: tuple[int, ...] = (), part: str = "") -> Uniforms:
-        """Return a reader of uniforms: `shape` uniforms per run and step."""
+        """Return a reader that yields uniform samples of shape `shape` per run and step."""
         return Uniforms(self._seeds.copy(), part, shape)
 
     def generator(self, run: int, seat: int = 0, part: str = "") -> np.random.Generator:
-        """Return the NumPy generator of a run, or of agent `seat` in the run."""
+        """Return the NumPy generator of a run, or of the agent with index `seat` in the run."""
         return generator_at(np.array([*self._seeds[run], word(part), seat], np.uint64))
 
     def generators(self, part: str = "") -> list[np.random.Generator]:
-        """Return the generator of every run."""
+        """Return a list with the NumPy generator of each run."""
         return [self.generator(r, part=part) for r in range(len(self))]
 
     def cursors(self, each: int = 1, part: str = "") -> Array:
-        """Return cursors for compiled code, ``(R·each, 10)`` words, as `philox.uniform` reads them."""
+        """Return `each` cursors per run for compiled code, ``(R·each, 10)`` words, as `philox.uniform` reads them."""
         cursors = np.zeros((len(self), each, CURSOR), np.uint64)
         cursors[:, :, :3] = self._seeds[:, None]
         cursors[:, :, NAME] = word(part)
@@ -126,14 +126,14 @@ class Streams:
         return cursors.reshape(-1, CURSOR)
 
     def below(self, name: str) -> Streams:
-        """Return streams under new keys, from which no other stream can be opened."""
+        """Return streams under keys derived from `name`, which give no access to any other stream."""
         seeds = self._seeds.copy()
         philox_rows(self._seeds, word(name), seeds)
         return Streams(seeds)
 
 
 class Uniforms:
-    """Reads uniforms of R runs step by step.
+    """Reader of the uniform samples of R runs, step by step.
 
     Step t is row t of ``Generator(Philox(key=key, counter=[0, 2**64 - 1, run, name])).random((T, *shape))``: no word of
     a block goes unread.
@@ -172,13 +172,13 @@ class Uniforms:
         self._read[self._at :, rows] = fresh._ahead(len(self._read) - self._at)
 
     def _ahead(self, count: int) -> Array:
-        """Return the uniforms of the next `count` steps, ``(count, R, *shape)``."""
+        """Return uniform samples of the next `count` steps, ``(count, R, *shape)``, without advancing."""
         out = np.empty((count, len(self.seeds), self._width))
         fill_ahead(self.seeds, self.word, self._section, self.step * np.uint64(self._width), out)
         return out.reshape(count, len(self.seeds), *self._shape)
 
     def next(self) -> Array:
-        """Return the next step of every run, ``(R, *shape)``; valid until the next call."""
+        """Return the uniform samples of every run's next step, ``(R, *shape)``; valid until the next call."""
         if self._at == len(self._read):
             ahead = min(2 * len(self._read), _BLOCK // max(1, self._width * len(self.seeds)))
             self._read, self._at = self._ahead(max(1, ahead)), 0
@@ -188,14 +188,14 @@ class Uniforms:
         return row
 
     def rows(self, count: int) -> Array:
-        """Return the next `count` steps of every run, ``(count, R, *shape)``."""
+        """Return the uniform samples of every run's next `count` steps, ``(count, R, *shape)``."""
         rows = self._ahead(count)
         self.step += np.uint64(count)
         self._at = len(self._read)
         return rows
 
     def take(self, run: int, count: int) -> Array:
-        """Return the next `count` steps of one run, ``(count, *shape)``."""
+        """Return the uniform samples of the next `count` steps of one run, ``(count, *shape)``."""
         at, out = slice(run, run + 1), np.empty((1, 1, count * self._width))
         fill_ahead(self.seeds[at], self.word, self._section[at], self.step[at] * np.uint64(self._width), out)
         self.step[run] += np.uint64(count)
@@ -204,7 +204,7 @@ class Uniforms:
 
 
 class Draws(Sequence[np.random.Generator]):
-    """One stream per run for non-uniform draws: NumPy generators, and cursors for compiled samplers.
+    """Random streams of R runs for samples that need a variable number of uniforms.
 
     Parameters
     ----------
@@ -236,19 +236,19 @@ class Draws(Sequence[np.random.Generator]):
             self._made.pop(int(row), None)
 
     def binomials(self, n: Array, p: Array) -> Array:
-        """Return draws of Bin(n, p), each ``(R, C)``."""
+        """Return samples of Bin(n, p), ``(R, C)``."""
         out = np.empty(n.shape, np.int64)
         samplers.binomials(self.cursors, n, np.ascontiguousarray(p, float), out)
         return out
 
     def differences(self, a: Array, p: Array) -> Array:
-        """Return differences of two draws of NB(a, p), or of Poisson(a) where p is NaN, each ``(R, C)``."""
+        """Return differences of two samples of NB(a, p), or of Poisson(a) where p is NaN, ``(R, C)``."""
         out = np.empty(a.shape, np.int64)
         samplers.differences(self.cursors, a, p, out)
         return out
 
 
 def generator_at(cursor: Array, step: int | None = None) -> np.random.Generator:
-    """Return NumPy's generator at the start of a cursor's step, or of a given step."""
+    """Return a NumPy generator at the start of the cursor's step, or of the given `step`."""
     counter = np.array([0, cursor[STEP] if step is None else step, cursor[2], cursor[NAME]], np.uint64)
     return np.random.Generator(np.random.Philox(key=cursor[:2], counter=counter))

@@ -20,7 +20,7 @@ PART = re.compile(r"\.[0-9a-f]{16}\.part")
 
 @functools.cache
 def source_digest(folder: Path = ROOT, pattern: str = "**/*.py", words: tuple[bytes, ...] = (b"",)) -> str:
-    """Return the SHA-256 of the names and contents of those files in a folder that contain one of `words`."""
+    """Return the SHA-256 of names and contents of the files in `folder` that contain one of `words`."""
     digest = hashlib.sha256()
     for path in sorted(folder.glob(pattern)):
         text = path.read_bytes()
@@ -31,7 +31,7 @@ def source_digest(folder: Path = ROOT, pattern: str = "**/*.py", words: tuple[by
 
 @contextmanager
 def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
-    """Open a file that replaces `path` when the block ends without an error.
+    """Open a temporary file that replaces `path` when the block ends without an error.
 
     Concurrent writers do not collide: each has its own file until then, and the last one to end wins.
 

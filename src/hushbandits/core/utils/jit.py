@@ -1,4 +1,4 @@
-"""The decorator of compiled functions, which imports Numba at their first call."""
+"""Decorators of compiled functions, which import Numba at the first call."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Rule:
-    """A function that its first call compiles to machine code.
+    """A function that is compiled to machine code at its first call.
 
     Until then it costs nothing: Numba alone takes a third of a second to import.  Compiled code learns what a rule is
     by ``_numba_type_``, where Numba asks a global or a closed-over name for its type.
@@ -33,7 +33,7 @@ class Rule:
 
     @functools.cached_property
     def compiled(self) -> Any:
-        """Return Numba's dispatcher, or the function itself if Numba is switched off."""
+        """Return Numba's dispatcher of the function, or the function itself if Numba is switched off."""
         from hushbandits.core.utils.jit_cache import dispatcher
 
         self.__call__ = dispatcher(self.py_func, [*parts(self.py_func)], self.inline)
@@ -58,12 +58,12 @@ class Rule:
 
 
 def jit(function: Callable[..., object]) -> Rule:
-    """Compile `function` to machine code at its first call and keep the result on disk."""
+    """Return `function` as a rule that is compiled at its first call and cached on disk."""
     return Rule(function)
 
 
 def inlined(function: Callable[..., object]) -> Rule:
-    """Compile `function` inline into each compiled function that calls it."""
+    """Return `function` as a rule that is compiled inline into each compiled function that calls it."""
     return Rule(function, inline=True)
 
 
@@ -74,7 +74,7 @@ def ours(rule: object) -> bool:
 
 
 def parts(function: Callable[..., object]) -> Iterator[tuple[str, str, int]]:
-    """Yield module, name and line of a function and of each compiled function in its closure."""
+    """Yield module, name and line of a function and of each compiled function that it calls."""
     yield function.__module__, function.__qualname__, function.__code__.co_firstlineno
     for cell in function.__closure__ or ():
         held = cell.cell_contents

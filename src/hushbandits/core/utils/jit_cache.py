@@ -1,4 +1,4 @@
-"""Numba's cache on disk, in a folder named by the digest of the files that hold compiled functions.
+"""Numba's cache on disk, in a folder named by a digest of the source files with compiled functions.
 
 Numba looks for changes in the file of a function, not in those of the functions that it calls.  So the folder's name
 covers all files of the package that hold compiled functions or the named tuples which these take: after an edit of one,
@@ -35,7 +35,7 @@ _KEPT = 3  # folders
 
 @functools.cache
 def folder() -> str:
-    """Return the folder of compiled code, or ``""`` if none can be written; delete old folders."""
+    """Return the folder of the cache, or ``""`` if none is writable; delete outdated folders."""
     digest = source_digest(words=(b"@jit", b"@inlined", b"(NamedTuple)"))
     name = f"hushbandits-{digest[:15]}{int(numba.config.OPT)}"
     for place in (numba.config.CACHE_DIR or ROOT / "__pycache__", AppDirs("numba", appauthor=False).user_cache_dir):
@@ -52,14 +52,14 @@ def folder() -> str:
 
 @functools.cache
 def _stamp(module: str) -> str:
-    """Return the digest of the files in the folder of a third-party module."""
+    """Return the digest of the source files in the folder of a third-party module."""
     file = getattr(sys.modules.get(module), "__file__", None)
     known = module.partition(".")[0] in ("hushbandits", "numba", "numpy", *sys.stdlib_module_names - {"__main__"})
     return "" if known or file is None else source_digest(Path(file).parent, "*.py")
 
 
 def _tuples(kinds: Iterable[object]) -> Iterator[tuple[str, str]]:
-    """Yield the modules and names of the named tuples among these types."""
+    """Yield module and name of each named tuple among these types."""
     for kind in kinds:
         if cls := getattr(kind, "instance_class", None):
             yield cls.__module__, cls.__qualname__
@@ -67,7 +67,7 @@ def _tuples(kinds: Iterable[object]) -> Iterator[tuple[str, str]]:
 
 
 class _Cache(FunctionCache):
-    """Numba's cache, keyed by the function's `parts` and the named tuples among its arguments."""
+    """Numba's cache, with keys made from the function's `parts` and the named tuples among its arguments."""
 
     parts: Sequence[tuple[str, str, int]]
 
@@ -86,14 +86,14 @@ class _Cache(FunctionCache):
 
     @contextlib.contextmanager
     def _guard_against_spurious_io_errors(self) -> Iterator[None]:
-        """Ignore errors of reading or writing the cache on disk, such as a full disk."""
+        """Ignore errors of the file system when the cache is read or written, such as a full disk."""
         with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
             yield
 
 
 class _Dispatcher(CPUDispatcher):
     def compile(self, sig: object) -> object:
-        """Compile the function, and delay Ctrl-C until the end, because LLVM loses exceptions."""
+        """Compile the function for `sig`, and delay Ctrl-C until the end, because LLVM loses exceptions."""
         if threading.current_thread() is not threading.main_thread():
             return super().compile(sig)
         pressed: list[object] = []

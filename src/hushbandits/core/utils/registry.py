@@ -44,7 +44,7 @@ _NAMED = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 @dataclass(frozen=True)
 class Spec:
-    """The class or function behind a name, with default parameters.
+    """The class or function that a name stands for, with default parameters.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Spec:
     source: str = ""
 
     def load(self) -> Callable[..., Any]:
-        """Import and return the entry."""
+        """Import and return the class or function."""
         if not isinstance(self.entry, str):
             return self.entry
         if self.source:
@@ -77,7 +77,7 @@ class Spec:
         return loaded
 
     def parameters(self) -> Parameters:
-        """Return the keyword parameters."""
+        """Return the keyword parameters that a user can set."""
         own = _signature(self.load())
         if self.rest is None:
             return own
@@ -95,7 +95,7 @@ class Spec:
     def build(
         self, kind: type[_Made], what: str, given: Params, also: Params | None = None, further: Iterable[str] = ()
     ) -> _Made:
-        """Build the entry with `given` and its defaults.
+        """Build an instance with the parameters `given`; defaults fill in the rest.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class Spec:
 
 @functools.lru_cache(maxsize=256)
 def _signature(entry: Callable[..., object]) -> Parameters:
-    """Return the keyword parameters of a class or function, with those that it passes to its bases."""
+    """Return the keyword parameters of a class or function, inherited ones included."""
     bases = entry.__mro__[:-1] if isinstance(entry, type) else ()
     found: Parameters = {}
     for call in [vars(base)["__init__"] for base in bases if "__init__" in vars(base)] or [entry]:
@@ -148,7 +148,7 @@ def _signature(entry: Callable[..., object]) -> Parameters:
 
 
 def parameters(of: Spec | Callable[..., object]) -> Parameters:
-    """Return the keyword parameters, without ``name``.
+    """Return the keyword parameters of `of`, except ``name``.
 
     Examples
     --------
@@ -235,11 +235,11 @@ class Registry(Mapping[str, Spec]):
         return self.entries
 
     def own(self) -> dict[str, Spec]:
-        """Return the entries that were registered in this session."""
+        """Return the entries that user code registered in this session."""
         return {name: it for name, it in self.entries.items() if name not in self.builtin and not it.source}
 
     def register(self, name: str, spec: Spec) -> None:
-        """Add an entry.
+        """Add the entry `spec` under `name`.
 
         Raises
         ------
@@ -256,7 +256,7 @@ class Registry(Mapping[str, Spec]):
         self.entries[name] = spec
 
     def find(self, given: object) -> Spec:
-        """Return the entry of a registered name, of ``"module:Class"``, or of a class.
+        """Return the entry for a registered name, a ``"module:Class"`` path, or a class.
 
         Raises
         ------
@@ -284,7 +284,7 @@ def _home(entry: Entry) -> str:
 
 
 def points(group: str) -> list[tuple[str, str, str]]:
-    """Return name, value and package (with its version) of the entry points of a group, by package."""
+    """Return name, value, and package with version, of each entry point in a group, sorted by package."""
     found = {
         (p.name, p.value, f"{p.dist.name} {p.dist.version}" if p.dist else "")
         for p in entry_points(group=f"hushbandits.{group}")
@@ -299,7 +299,7 @@ SENT: dict[str, Callable[..., object]] = {}
 
 
 def imported(what: str, path: str) -> Callable[..., object]:
-    """Import and return ``"module:Class"``; a worker returns the class that its parent sent.
+    """Import and return ``"module:Class"``; in a worker process, return the class that the parent process sent.
 
     Raises
     ------
@@ -344,7 +344,7 @@ def reach(folder: str) -> None:
 
 
 def reached() -> list[str]:
-    """Return the folders that `reach` added, in the order of Python's import path."""
+    """Return the folders that `reach` put on Python's import path, in its order."""
     return [folder for folder in sys.path if folder in _reached]
 
 
@@ -355,7 +355,7 @@ def words(error: BaseException) -> str:
 
 @contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Turn the error of a missing package into an ``ImportError`` that names the extra to install.
+    """Turn an ``ImportError`` in the block into one that names the extra `name` to install.
 
     Parameters
     ----------
@@ -377,5 +377,5 @@ def extra(name: str) -> Iterator[None]:
 
 
 def ships(code: object) -> bool:
-    """Return whether a class or function belongs to this package; a ``partial`` does not."""
+    """Return whether a class or function belongs to this package; a ``functools.partial`` does not."""
     return str(getattr(code, "__module__", "")).partition(".")[0] == _PACKAGE

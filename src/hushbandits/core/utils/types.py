@@ -1,4 +1,4 @@
-"""Names for types that every module shares."""
+"""Type aliases that all modules share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of arguments and of the memory that they need."""
+"""Checks of arguments, and of the memory that they require."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LISTED = 40  # names that a sentence lists in full
 
 
 def shown(value: object) -> str:
-    """Return a short repr of a bad value, in one line, for an error message."""
+    """Return a short one-line repr of an invalid value, for an error message."""
     try:
         text = " ".join(repr(value).split())
     except ValueError:  # Python refuses to write more than 4300 digits
@@ -34,7 +34,7 @@ def shown(value: object) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return ``"; did you mean A or B?"`` for similar known names, or else a short list of all names.
+    """Return ``"; did you mean A or B?"`` for similar names in `known`, else a short list of all of them.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def an(noun: str) -> str:
-    """Return a noun with its article.
+    """Return a noun with its article "a" or "an".
 
     Examples
     --------
@@ -64,7 +64,7 @@ def an(noun: str) -> str:
 
 
 def choice(name: str, value: object, options: Collection[str]) -> str:
-    """Return `value` if it is one of `options`, else raise ``ValueError`` naming the nearest ones."""
+    """Return `value` if it is one of `options`, else raise ``ValueError`` with the most similar options."""
     if isinstance(value, str) and value in options:
         return str(value)
     raise ValueError(f"{name}={shown(value)} is not one of {', '.join(options)}")
@@ -86,7 +86,7 @@ def flag(name: str, value: object) -> bool:
 
 
 def real(name: str, value: object, low: float = -math.inf, high: float = math.inf, *, closed: str = "") -> float:
-    """Return `value` as a finite float in the interval, else raise ``ValueError``.
+    """Return `value` as a finite float between `low` and `high`, else raise ``ValueError``.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def divisor(name: str, value: object, high: float = math.inf, *, closed: str = "
 
 
 def confidence_level(confidence: object, horizon: int) -> float:
-    """Return the probability p: a number in (0, 1), or 1/T for ``"1/T"``, where T is the horizon."""
+    """Return a number `confidence` in (0, 1), or 1/`horizon` for ``"1/T"``; else raise ``ValueError``."""
     if isinstance(confidence, str) and confidence == "1/T":
         return 1.0 / max(horizon, 2)
     if isinstance(confidence, str):
@@ -144,7 +144,7 @@ def confidence_level(confidence: object, horizon: int) -> float:
 
 
 def _float(value: object) -> float:
-    """Return `value` as a float, or NaN if it is not a number or too large."""
+    """Return `value` as a float; NaN if it is no number or too large."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return math.nan
     try:
@@ -186,7 +186,7 @@ def integer(name: str, value: object, low: int, high: float = LARGEST) -> int:
 
 
 def count(name: str, value: object, low: int, high: int = MOST) -> int:
-    """Return `value` as an int in [low, high], or raise ``ValueError``; by default high is 2³¹.
+    """Return `value` as an int in [low, high], or raise ``ValueError``; by default `high` is 2³¹.
 
     Examples
     --------
@@ -229,7 +229,7 @@ LARGEST_NUMBER = 1e100
 
 
 def affordable(what: str, size: float) -> None:
-    """Raise ``ValueError`` if `size` bytes are more than the environment variable ``HUSHBANDITS_MEMORY`` allows.
+    """Raise ``ValueError`` if `size` bytes exceed the limit in the environment variable ``HUSHBANDITS_MEMORY``.
 
     It is in GiB, by default 8.
 
@@ -263,7 +263,7 @@ def affordable(what: str, size: float) -> None:
 
 
 def names_all(value: object, kind: type) -> bool:
-    """Return whether `value` maps names to instances of `kind`."""
+    """Return whether `value` is a dict from names to instances of `kind`."""
     if not isinstance(value, Mapping) or not all(map(isinstance, value, repeat(str))):
         return False
     return all(map(isinstance, value.values(), repeat(kind)))
