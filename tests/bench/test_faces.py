@@ -69,7 +69,7 @@ def test_a_folder_is_selected_by_experiment_label_and_value(folder):
 
 
 def test_what_is_not_there_is_named(folder):
-    """The calls of the table, of the results `f` of the folder, are refused with the words beside them."""
+    """Every call of the table is refused, and its error says the words beside it."""
     table = tomllib.loads(Path(__file__).with_name("absent.toml").read_text())
     refused(ValueError, {call: (partial(eval, call, {"f": hb.load_results(folder)}), *table[call]) for call in table})
 

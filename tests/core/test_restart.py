@@ -10,7 +10,7 @@ import hushbandits as hb
 from hushbandits.core.random.streams import spawn_seeds
 
 FEW = {"n_agents": 5, "horizon": 9}
-#: Agents and votes that random actions break: user-defined fields, and a vote that the first message ends.
+#: Agents whose homes cannot be played by random actions: user-defined fields, and a vote that the first message ends.
 DEAF = ("coop-UCB", "Central", "GosInE", "GosInE-async", "Resilient-UCB", "AdaP-TT", "Fed1-UCB", "Fed-MoM-UCB")
 MIXED = {name: home for name, home in HOMES.items() if name not in hb.list_agents() and home.agent not in DEAF}
 MIXED["contexts"] = Home("contextual:Contexts", "Random", FEW, {}, LOST)

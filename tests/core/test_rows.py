@@ -47,7 +47,7 @@ def test_all_rows_in_another_order_are_all_runs():
 
 
 class Counts(hb.Wrapper):
-    """A law that knows how to start all runs, but not a single one."""
+    """A wrapper whose reset can start all runs, but no single run."""
 
     def reset(self, env, rng):
         self.messages = np.zeros(len(rng), int)

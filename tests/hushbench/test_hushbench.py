@@ -83,7 +83,7 @@ def test_the_frozen_ends_are_nought_and_one_in_every_task():
 @pytest.mark.parametrize("name", [name for name, task in tasks().items() if task.level == "small"])
 @pytest.mark.parametrize("end", ["random", "best"])
 def test_who_is_a_frozen_end_costs_as_much_today(name, end, tmp_path):
-    """The anchors come from other random numbers; half of an interval is two standard errors, and seven are allowed."""
+    """The anchors come from other random numbers: the means may differ by seven standard errors."""
     said, task = anchors()["tasks"][name][end], tasks()[name]
     played = play(entry(said["agent"], {}), [task], tmp_path, hb.RunOptions(1))
     cost = task.costs(played[name][1])
@@ -113,7 +113,7 @@ def halved(said):
 
 
 def consistently(said):
-    """Compute all aggregates anew, as a skilled forger would."""
+    """Halve a number, and compute all aggregates anew, as a skilled forger would."""
     halved(said)
     said |= Submission(said).recomputed().data
 
