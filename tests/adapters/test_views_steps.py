@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers import build, own_streams
+from helpers import begin, build
 
 import hushbandits as hb
 from hushbandits.wrappers.huber import Huber
@@ -43,8 +43,7 @@ def slots(inbox):
 
 def script(env, team, seeds):
     """Play a batch by phases; keep row 0's actions, messages, rewards and inboxes while it runs."""
-    obs = env.reset(seeds)
-    team.reset(env, own_streams(env, team))
+    obs = begin(env, team, seeds)
     rounds = []
     while obs.running.any():
         live, action = bool(obs.running[0]), team.act(obs)

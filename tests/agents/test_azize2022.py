@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from halved import BareUCB, HalvedUCB
-from helpers import build, own_streams
+from helpers import begin, build
 from twins_azize import naive_adap
 
 import hushbandits as hb
@@ -25,8 +25,7 @@ MEANS = (0.75, 0.625, 0.5, 0.375, 0.25)
 def episodes(env, team, seed):
     """Return (arm, users) of every block of every run's first server."""
     found = [[] for _ in range(env.runs)]
-    obs = env.reset(seed)
-    team.reset(env, own_streams(env, team))
+    obs = begin(env, team, seed)
     while obs.running.any():
         live, (arm, _) = obs.running.copy(), team.act(obs)
         before = env.served.copy()
@@ -70,8 +69,7 @@ def test_every_server_goes_its_own_way(agent):
 
 def test_what_is_lost_whole_is_asked_for_again_and_survivors_count():
     env, team = build("CentralDP-v0", "AdaP-UCB", 1, {"means": (0.9, 0.1), "horizon": 100})
-    obs = env.reset(0)
-    team.reset(env, own_streams(env, team))
+    obs = begin(env, team, 0)
 
     def hears(n, total, arrived=True):
         arm, asked = (x.item() for x in team.act(obs))

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers import build, own_streams
+from helpers import begin, build
 from scipy import stats
 from twins_azize_top_two import naive_dp_se, naive_top_two
 
@@ -20,8 +20,7 @@ MEANS = (0.1, 0.85, 0.5, 0.3)
 
 def by_phases(env, team, seeds):
     """Return the arms of every run's rounds, −1 after the end."""
-    obs, found = env.reset(seeds), []
-    team.reset(env, own_streams(env, team))
+    obs, found = begin(env, team, seeds), []
     while obs.running.any():
         arms = team.act(obs)
         found.append(np.where(obs.running & arms[:, 0].any(1), arms[:, 0].argmax(1), -1))

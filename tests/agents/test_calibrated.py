@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import own_streams
+from helpers import begin
 from homes import ELSEWHERE
 from kinds import each_once
 
@@ -126,8 +126,7 @@ def test_more_noise_has_a_wider_radius():
         hb.make_batched("DistDP-v0", min_participants=0.7, horizon=1024, confidence=0.1),
         hb.make_team("Dist-DP-SE"),
     )
-    env.reset(0)
-    team.reset(env, own_streams(env, team))
+    begin(env, team, 0)
     noise = env.mechanism.planned(1024).noise
     drawn = [noise.total(np.random.default_rng(i), 1024) / env.mechanism.planned(1024).g for i in range(20_000)]
     room = 1024 * (team.width(2, 10, 1024) - batch_radius(2, 10, 0.1, 1024, np.sqrt(2), 0.0))

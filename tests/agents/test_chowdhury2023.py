@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers import build, own_streams
+from helpers import begin, build
 from paper_bounds import regret_bound
 from scipy import stats
 from twins_chowdhury import naive_binary, naive_central, naive_distributed
@@ -92,8 +92,7 @@ RADII = {
 def test_the_radius_is_the_table_s(case):
     env, constants, more = RADII[case]
     core, team = build(*case[:2], 1, {**env, "epsilon": 0.4, "confidence": 0.05})
-    core.reset(0)
-    team.reset(core, own_streams(core, team))
+    begin(core, team, 0)
     sigma, h = constants(0.4, 3.0)
     for m, b, n in ((10, 1, 2), (4, 5, 30), (2, 12, 4096)):
         log = math.log(2 * m * b * b / 0.05)
@@ -110,8 +109,7 @@ def test_batches_grow_by_any_base():
 
 def test_a_phase_counts_as_many_users_as_its_shortest_block():
     env, team = build("DistDP-v0", "Dist-DP-SE", 1, {"n_arms": 3, "horizon": 10_000})
-    env.reset(0)
-    team.reset(env, own_streams(env, team))
+    begin(env, team, 0)
     asked = []
     team.width = lambda m, b, n: asked.append((m, b, n)) or 1.0
     yes, no = np.array([[True]]), np.array([[False]])
@@ -131,8 +129,7 @@ def test_a_radius_counts_on_the_noise_of_all_who_may_be_left(min_participants):
     core, team = build(
         "DistDP-v0", "Dist-DP-SE", 1, {"epsilon": 0.4, "confidence": 0.05, "min_participants": min_participants}
     )
-    core.reset(0)
-    team.reset(core, own_streams(core, team))
+    begin(core, team, 0)
     for m, b in ((10, 4), (2, 9)):
         n = 2**b
         plan = distributed_pure(n, 0.4, 0.05 / (m * b * b), math.floor(min_participants * n))
@@ -166,8 +163,7 @@ def test_confidence_is_a_number_or_one_over_the_horizon(confidence):
 
 def test_shuffle_batches_start_at_32_and_small_blocks_are_refused():
     env, team = build("ShuffleDP-v0", "Shuffle-DP-SE", 1, {"horizon": 3000})
-    obs = env.reset(0)
-    team.reset(env, own_streams(env, team))
+    obs = begin(env, team, 0)
     assert team.act(obs)[1].tolist() == [[32]]
     assert [team.length(4, b) for b in (1, 2, 3)] == [32, 64, 128]
     env.pull((np.array([[0]]), np.array([[18]])))

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers import arms_pulled, build, own_streams
+from helpers import arms_pulled, begin, build
 from kinds import each_once, weekly_but
 from twins_network import MEANS, naive_byzantine_ucb, naive_private_ucb
 
@@ -140,8 +140,7 @@ ZETA = 10.584448464950801  # ζ(1.1)
 def test_the_ledger_follows_a_run():
     env = {"n_agents": 3, "horizon": 60, "means": MEANS, "graph": "path", "max_hops": 1}
     core, team = build("PrivateNetwork-v0", "Private-UCB", 2, {**env, "delta": math.exp(-4)}, {"epsilon": 0.5})
-    obs = core.reset(5)
-    team.reset(core, own_streams(core, team))
+    obs = begin(core, team, 5)
     due = set(release_counts(0.5, 1.1, 60).tolist())
     pulls, spent = np.zeros((2, 3, 3), int), [[[[] for _ in range(3)] for _ in range(3)] for _ in range(2)]
     while obs.running.any():

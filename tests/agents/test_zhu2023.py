@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import arms_pulled, build, own_streams
+from helpers import arms_pulled, begin, build
 from twins_zhu import naive_resilient
 
 import hushbandits as hb
@@ -55,8 +55,7 @@ def test_liars_say_the_largest_honest_count_and_others_speak_true():
         wrappers=[PrivateMeans(), lies := FalseMeans("swap", 0.25)],
     )  # fmt: skip
     team = hb.make_team("Random")
-    obs = env.reset(1)
-    team.reset(env, own_streams(env, team))
+    obs = begin(env, team, 1)
     liars = env.wrappers[1].byzantine
     assert liars.sum(1).tolist() == [2, 2, 2]
     for _ in range(50):

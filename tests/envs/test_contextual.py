@@ -5,12 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import own_streams
+from helpers import begin
 
 import hushbandits as hb
 from hushbandits.bench.spec.catalog import read_toml
 from hushbandits.cli.main import main
-from hushbandits.core.team import EnvView
 
 ENV = "contextual:Contexts"
 SMALL = {"n_agents": 3, "n_arms": 4, "n_features": 3, "horizon": 60}
@@ -41,8 +40,7 @@ class Naive:
 
 def played(env, team, seed=0):
     """Play by phases; yield features, arms, rewards and inbox of each round, and the env's θ."""
-    obs = env.reset(seed)
-    team.reset(EnvView(env), own_streams(env, team))
+    obs = begin(env, team, seed)
     while obs.running.any():
         features, arms = env.features.copy(), team.act(obs)
         obs = env.pull(arms)

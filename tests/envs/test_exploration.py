@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import twins_rio as twins
-from helpers import build, own_streams
+from helpers import begin, build
 from scipy import stats
 
 import hushbandits as hb
@@ -108,8 +108,7 @@ def test_a_zero_probability_agent_is_never_waited_for():
     # votes of 5 agents are needed, but only 4 can act: those leave, and the run ends
     env = hb.make_batched("DPMASE-v0", runs=3, n_agents=6, agent_distribution=[0.0, 0.0, 1, 1, 1, 1])
     team = hb.make_team("DP-MASE", epsilon=1.0)
-    env.reset(0)
-    team.reset(env, own_streams(env, team))
+    begin(env, team, 0)
     assert team.episode(env)
     assert env.metrics()["inconclusive"].all()
 

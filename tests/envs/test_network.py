@@ -3,7 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-from helpers import own_streams
+from helpers import begin
 from kinds import each_once
 from posts import posts_seen
 from scipy import stats
@@ -172,19 +172,16 @@ def test_laws_have_the_mean_they_claim_and_the_variance_of_their_name(name):
 
 def test_random_agents_pull_uniformly_and_vote_at_their_rate():
     env, team = hb.make_batched("CoopNetwork-v0", n_agents=9, horizon=300), hb.make_team("Random")
-    obs = env.reset(0)
-    team.reset(env, own_streams(env, team))
+    obs = begin(env, team, 0)
     counts = sum(np.bincount(team.act(obs).ravel(), minlength=10) for _ in range(300))
     assert stats.chisquare(counts).pvalue > 1e-6
     env, team = hb.make_batched("DPMASE-v0"), hb.make_team("Random", rate=0.2)
-    obs = env.reset(0)
-    team.reset(env, own_streams(env, team))
+    obs = begin(env, team, 0)
     assert team.act(obs).all()
     votes = sum(int(team.compose(np.zeros((1, 1, 10)))["vote"].sum()) for _ in range(300))
     assert stats.binomtest(votes, 3000, 0.2).pvalue > 1e-6
     env, team = hb.make_batched("DistDP-v0"), hb.make_team("Random", block=7)
-    obs = env.reset(0)
-    team.reset(env, own_streams(env, team))
+    obs = begin(env, team, 0)
     assert (team.act(obs)[1] == 7).all()
 
 

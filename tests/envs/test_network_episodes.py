@@ -6,15 +6,15 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers import own_streams
+from helpers import begin
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rounds import by_phases
 
 import hushbandits as hb
 from hushbandits.core.random.arms import Arms
 from hushbandits.core.random.rewards import Law
 from hushbandits.core.random.streams import Uniforms
-from hushbandits.core.team import EnvView
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.episode import NetworkTeam
@@ -104,18 +104,8 @@ def begun(agent, runs=2, wrappers=(), seed=0, env=None, make=ID):
     """Return an env and a team before their first round."""
     team = hb.make_team(agent) if isinstance(agent, str) else agent
     core = assemble(make, team, runs=runs, wrappers=wrappers, env={"means": [0.3, 0.7, 0.5], **(env or {})})
-    core.reset(seed)
-    team.reset(EnvView(core), own_streams(core, team))
+    begin(core, team, seed)
     return core, team
-
-
-def by_phases(core, team, until=math.inf):
-    """Play up to round `until`."""
-    obs = core._seen()
-    while obs.running.any() and core.t[0] < until:
-        obs = core.pull(team.act(obs))
-        obs = core.communicate(team.compose(obs.reward))
-        team.receive(obs.inbox)
 
 
 @st.composite
@@ -175,10 +165,10 @@ def take_turns(core, team, twin, other, stops):
     """One alternates between episodes and phases, the other uses the phases only."""
     for i, stop in enumerate([*sorted(stops), math.inf]):
         if i % 3 == 2:
-            by_phases(core, team, stop)
+            by_phases(core, team, stop - core.t[0])
         else:
             assert team.episode(core, stop)
-        by_phases(twin, other, stop)
+        by_phases(twin, other, stop - twin.t[0])
         equal(core, twin)
         equal(team, other)
         core, team = pickle.loads(pickle.dumps((core, team)))
@@ -293,8 +283,7 @@ def test_runs_out_of_step_and_half_a_round_go_by_the_phases():
     assert not team.episode(core)
     by_phases(core, team)
     assert not team.episode(core)
-    core.reset(0)
-    team.reset(EnvView(core), own_streams(core, team))
+    begin(core, team, 0)
     assert team.episode(core)
 
 

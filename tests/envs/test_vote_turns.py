@@ -6,9 +6,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from helpers import equal, own_streams
+from helpers import begin, equal, own_streams
 from homes import FEW, registered
 from kinds import representatives, weekly_but
+from rounds import by_phases
 
 import hushbandits as hb
 from hushbandits.agents.rio2023 import DPMASE
@@ -26,19 +27,8 @@ def game(agent, lost, **env):
     """Return an env and a team before their first round."""
     home = registered(agent)
     core, team = home._replace(env={**FEW, **env}, wrappers=(Loss(0.3),) if lost else ()).build(3)
-    core.reset(11)
-    team.reset(EnvView(core), own_streams(core, team))
+    begin(core, team, 11)
     return core, team
-
-
-def by_phase(core, team, rounds):
-    """Play at most so many rounds."""
-    obs = core._seen()
-    while obs.running.any() and rounds > 0:
-        obs = core.pull(team.act(obs))
-        obs = core.communicate(team.compose(obs.reward))
-        team.receive(obs.inbox)
-        rounds -= 1
 
 
 def state(core):
@@ -56,13 +46,13 @@ def test_episode_and_phases_take_turns(agent, lost):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # votes that can do nothing
         plain, mixed = game(agent, lost), game(agent, lost)
-    by_phase(*plain, 10**4)
+    by_phases(*plain)
     core, team = mixed
     assert team.episode(core, 40)
-    by_phase(core, team, 7)
+    by_phases(core, team, 7)
     core, team = pickle.loads(pickle.dumps((core, team)))
     assert team.episode(core, 41)  # some runs are already beyond this round
-    by_phase(core, team, 60)
+    by_phases(core, team, 60)
     assert team.episode(core, 150.5)
     assert team.episode(core)
     assert not core.running.any()
@@ -80,9 +70,8 @@ def test_a_row_that_starts_afresh_goes_on_in_compiled_code():
     _, late = game("DP-MASE", True)  # its agents know no run; run 1 is checked alone
     late.reset(EnvView(core), own_streams(core, late))
     assert late.episode(core)
-    alone.reset(fresh.repeat(3, 0))
-    single.reset(EnvView(alone), own_streams(alone, single))
-    by_phase(alone, single, 10**4)
+    begin(alone, single, fresh.repeat(3, 0))
+    by_phases(alone, single)
     for name, value in alone.metrics().items():
         assert value[1] == core.metrics()[name][1], name
 
@@ -136,8 +125,7 @@ def test_a_phase_that_fails_in_compiled_code_leads_out_by_reset():
     core, team = hb.make_batched("DPMASE-v0", n_agents=64, one_arm_per_step=True), hb.make_team("DP-MASE")
     routine = team.routine
     team.routine = lambda n_arms: routine(n_arms)._replace(several=False)
-    core.reset(0)
-    team.reset(EnvView(core), own_streams(core, team))
+    begin(core, team, 0)
     with pytest.raises(ValueError, match="one arm per activation"):
         team.episode(core)
     with pytest.raises(RuntimeError, match=r"call reset\(seeds\)"):

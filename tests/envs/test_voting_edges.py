@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from helpers import own_streams
+from helpers import begin
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kinds import each_once
@@ -202,8 +202,7 @@ def test_whatever_may_be_played_without_a_horizon_ends(agent, id, means, n_agent
             else:
                 core = hb.make_batched(id, 2, threshold=threshold or int(id == ID), wrappers=wrappers, **env)
             check_compatible(core, team)
-            core.reset(seed)
-            team.reset(core, own_streams(core, team))
+            begin(core, team, seed)
             assert team.episode(core, 3_000_000)
             assert not core.running.any()
             refused = ""

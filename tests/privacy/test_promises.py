@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers import own_streams
+from helpers import begin
 from kinds import each_once
 from refusals import rows
 from scipy import special
@@ -235,8 +235,7 @@ def arms_after(first, own, levels=None, epsilon=1.0, runs=10, n_agents=40):
     fixed = lambda self, u, location: np.full(u.shape, 0.5 if env._t[0] else first)  # noqa: E731
     env.law = type("Fixed", (type(env.law),), {"quantile": fixed})()
     team = hb.make_team("UCB1")
-    obs = env.reset(0)
-    team.reset(env, own_streams(env, team))
+    obs = begin(env, team, 0)
     shown = []
     while obs.running.any():
         arms = np.array(team.act(obs))

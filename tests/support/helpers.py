@@ -4,12 +4,20 @@ import numpy as np
 
 import hushbandits as hb
 from hushbandits.core import Streams, spawn_seeds
+from hushbandits.core.team import EnvView
 from hushbandits.registry import assemble, takes
 
 
 def own_streams(env, team):
     """Return the arguments with which a team starts."""
     return Streams(env.seeds).below(f"agent/{team.stream}")
+
+
+def begin(env, team, seeds):
+    """Start the runs of an env and its team; return the first observation."""
+    obs = env.reset(seeds)
+    team.reset(EnvView(env), own_streams(env, team))
+    return obs
 
 
 def cursors(runs, seed=3):
@@ -20,8 +28,7 @@ def cursors(runs, seed=3):
 def arms_pulled(env, team, seeds, look=lambda: None):
     """Play by phases; return the arms of every round, (R, T, M)."""
     hb.check_compatible(env, team)
-    obs, arms = env.reset(seeds), []
-    team.reset(env, own_streams(env, team))
+    obs, arms = begin(env, team, seeds), []
     while obs.running.any():
         arms.append(team.act(obs).copy())
         obs = env.pull(arms[-1])

@@ -1,9 +1,10 @@
 """Compiled rounds compared with the phases."""
 
-from helpers import own_streams
+import math
+
+from helpers import begin
 
 from hushbandits.core.rollout import record, rollout
-from hushbandits.core.team import EnvView
 from hushbandits.testing.games import same
 
 #: Checkpoints of a curve: early, adjacent, at the end of short runs, and far.
@@ -32,6 +33,15 @@ def check_compiled(build, runs=8, left=lambda team: None):
 def has_episode(build):
     """Return whether a run uses compiled rounds."""
     env, team = build(2)
-    env.reset(0)
-    team.reset(EnvView(env), own_streams(env, team))
+    begin(env, team, 0)
     return team.episode(env)
+
+
+def by_phases(core, team, rounds=math.inf):
+    """Play at most so many rounds by phases."""
+    obs = core._seen()
+    while obs.running.any() and rounds > 0:
+        obs = core.pull(team.act(obs))
+        obs = core.communicate(team.compose(obs.reward))
+        team.receive(obs.inbox)
+        rounds -= 1

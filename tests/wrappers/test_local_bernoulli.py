@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from graph_mutants import Timid
-from helpers import build, own_streams
+from helpers import begin, build
 from refusals import rows
 from scipy import stats
 
@@ -30,8 +30,7 @@ def test_the_coin_leans_as_it_is_said_to(epsilon, x):
 def test_agents_see_bits_and_regret_counts_the_arms():
     world = {"rewards": "beta", "epsilon": 2.0, "mechanism": "bernoulli", "n_agents": 4, "horizon": 30}
     env, team = build("LocalDPNetwork-v0", "QuACK-LDP-UCB-B", 2, world)
-    obs = env.reset(1)
-    team.reset(env, own_streams(env, team))
+    obs = begin(env, team, 1)
     for _ in range(30):
         arms = team.act(obs).copy()
         obs = env.pull(arms)
