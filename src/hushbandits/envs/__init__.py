@@ -1,1 +1,1 @@
-"""The three settings, a folder each: networks, private exploration and privatized feedback."""
+"""Envs of the three settings, one folder each: networks, private exploration and privatized feedback."""

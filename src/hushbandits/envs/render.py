@@ -1,4 +1,4 @@
-"""Shared code of the settings' pictures: a row per arm, colours of arms, and captions."""
+"""Shared code of all pictures: a row per arm, colours of arms, and captions."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _LISTED = 20  # arms up to which a line of text lists each
 
 
 class Picture(RLTask):
-    """Base of the tasks whose pictures have a row per arm."""
+    """Base class of pictures that have a row per arm."""
 
     @property
     def best(self) -> int:
-        """The arm with the smallest gap now."""
+        """Index of the arm with the smallest gap now."""
         gaps = getattr(self.core, "gaps", None)
         return int(self.core.means[0].argmax() if gaps is None else gaps[0].argmin())
 
     def listed(self, counts: Array) -> str:
-        """Return the counts by arm as text; of many arms, only the largest counts."""
+        """Return the counts by arm as text; of many arms, the largest counts only."""
         names, top = self.core.arms.names, np.arange(self.core.n_arms)
         if len(top) > _LISTED:
             top = np.sort(np.argsort(-counts, kind="stable")[:_LISTED])
@@ -44,7 +44,7 @@ class Picture(RLTask):
         return ", ".join(filter(None, stated))
 
     def bars(self, axes: Axes, counts: Array, colour: Sequence[object] | Array, title: str) -> None:
-        """Draw a bar per arm under a title."""
+        """Draw a bar of length `counts` for each arm, with a title."""
         drawn = axes.barh(np.arange(len(counts)), counts, color=colour, height=0.75)
         axes.bar_label(drawn, fmt=lambda n: f"{n:,.0f}" if n else "", fontsize=7, padding=3)
         axes.set_xlim(0, 1.2 * max(1.0, counts.max()))
@@ -54,7 +54,7 @@ class Picture(RLTask):
         axes.spines[["top", "right"]].set_visible(False)
 
     def rows(self, axes: Axes, stars: Sequence[int] | Array) -> None:
-        """Give each arm a row from the top: its name, its mean, and a star if it is one of `stars`."""
+        """Label one row per arm from the top: its name, its mean, and a star for the arms in `stars`."""
         core: World = self.core
         k, (noun, pays) = core.n_arms, core.arms.words
         axes.set_ylim(max(6, k) - 0.4, -0.6)
@@ -67,7 +67,7 @@ class Picture(RLTask):
 
 
 def colours(core: World) -> list[tuple[float, ...]]:
-    """Return a colour per arm: distinct colours up to ten arms, else darker for smaller gaps."""
+    """Return a colour per arm: distinct colours for up to ten arms, otherwise darker for smaller gaps."""
     from matplotlib import colormaps
     from matplotlib.colors import to_rgba
 
@@ -78,5 +78,5 @@ def colours(core: World) -> list[tuple[float, ...]]:
 
 
 def caption(figure: Figure, *sentences: str) -> None:
-    """Write a caption under a picture."""
+    """Write `sentences` as a caption below the figure."""
     figure.supxlabel(fill("; ".join(filter(None, sentences)), 118), fontsize=8, color="#4b5563")

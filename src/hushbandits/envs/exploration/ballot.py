@@ -1,4 +1,4 @@
-"""The state of a vote and its compiled rules: for one run in episodes, and for all runs in phases."""
+"""The state of a vote and the compiled rules that update it, for one run or for all runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COORDINATOR, PLAYERS, HORIZON = STOPS.values()
 
 
 class VoteState(NamedTuple):
-    """The state of R runs of voting among N agents over K arms."""
+    """The state of R runs in which N agents vote over K arms."""
 
     weights: Array  # (N,) P
     leaves: bool  # an idle agent leaves the pool
@@ -50,7 +50,7 @@ class Outcomes(NamedTuple):
 
 
 def open_votes(env: World, runs: int) -> VoteState:
-    """Return the state of a vote in `runs` runs, which `open_rows` fills in."""
+    """Return a `VoteState` for `runs` runs, whose values `open_rows` then sets."""
     weights, n, k = env.weights, env.n_agents, env.n_arms
     vote_cost, round_cost = env.costs
     return VoteState(
@@ -66,7 +66,7 @@ def open_votes(env: World, runs: int) -> VoteState:
 
 @jit
 def clear(book, r):
-    """Forget all votes of run r: every arm is in 𝒦 again, and every agent holds all arms."""
+    """Delete all votes of run r, so that 𝒦 contains every arm again."""
     book.active[r] = True
     book.sent[r] = False
     book.counted[r] = False
@@ -77,7 +77,7 @@ def clear(book, r):
 
 @jit
 def open_rows(rows, turns, book):
-    """Reset the state of the runs `rows`, and draw the first active agent from `turns`."""
+    """Reset the state of the runs `rows`, and draw their first active agents from the uniforms `turns`."""
     for i, r in enumerate(rows):
         book.running[r] = True
         book.rounds[r] = 0
@@ -92,7 +92,7 @@ def open_rows(rows, turns, book):
 
 @jit
 def accumulate(weights, pool, cumulative):
-    """Write running sums of the weights of agents in the pool, in index order."""
+    """Write the cumulative weights of the agents in the pool, in index order, to `cumulative`."""
     total = 0.0
     for n in range(weights.size):
         if pool[n]:
@@ -102,7 +102,7 @@ def accumulate(weights, pool, cumulative):
 
 @jit
 def draw_agent(cumulative, u):
-    """Return the first agent whose running weight exceeds ``u`` times the total: never one of weight 0."""
+    """Return the first agent whose cumulative weight exceeds ``u`` times the total, so no agent of weight 0."""
     target = u * cumulative[-1]
     low, high = 0, cumulative.size - 1
     guess = int(u * cumulative.size)  # correct for a uniform P while all agents are in the pool
@@ -127,7 +127,7 @@ def retire(weights, pool, cumulative, n):
 
 @jit
 def news(vote, ballots):
-    """Return how many of an agent's votes are not yet in its row of a bit matrix."""
+    """Return how many of an agent's votes, ``(K,)``, are not yet marked in its row `ballots`."""
     fresh = 0
     for k in range(vote.size):
         fresh += vote[k] and not ballots[k]
@@ -136,14 +136,14 @@ def news(vote, ballots):
 
 @jit
 def cast(vote, ballots):
-    """Mark an agent's votes in its row of a bit matrix."""
+    """Mark an agent's votes, ``(K,)``, in its row `ballots`."""
     for k in range(vote.size):
         ballots[k] |= vote[k]
 
 
 @jit
 def count(vote, ballots, votes, needed, active):
-    """Count an agent's new votes and remove arms with enough votes; return how many arms are left."""
+    """Count the new votes of an agent, remove arms with at least `needed` votes, and return how many arms are left."""
     left = 0
     for k in range(vote.size):
         if vote[k] and not ballots[k]:
@@ -167,7 +167,7 @@ def charge(arms, gaps):
 
 @jit
 def settle(ballot, active, alone, n, holds, open_seats):
-    """Store which arm agent n holds after its activation: 𝒦 without its own votes, or 𝒦 itself if it is one arm.
+    """Store the arm that agent n holds after its activation: the only arm in 𝒦 that it has not voted out, if any.
 
     `active` is 𝒦 as the agent read it (arms that its own votes have removed since make no difference).  `alone` is
     whether 𝒦 then was one arm (Féraud et al. 2019, algorithm 2, lines 4–19).
@@ -187,7 +187,7 @@ def settle(ballot, active, alone, n, holds, open_seats):
 
 @jit
 def finished(stop, left, open_seats):
-    """Return whether a run with |𝒦| = `left` is decided or cannot change any more."""
+    """Return whether a run with `left` arms in 𝒦 is decided or can no longer change."""
     if stop == COORDINATOR:
         return left <= 1
     if stop == PLAYERS:
@@ -210,7 +210,7 @@ def only_arm(kept):
 
 @jit
 def size(sets, r):
-    """Return the number of arms in row r of sets of arms, ``(R, K)``."""
+    """Return the number of arms in row r of `sets`, ``(R, K)``."""
     arms = 0
     for k in range(sets.shape[1]):
         arms += sets[r, k]
@@ -219,7 +219,7 @@ def size(sets, r):
 
 @jit
 def judged(book, right, everyone):
-    """Return which runs are correct, which are inconclusive, and how many arms are left, each ``(R,)``.
+    """Return whether each run is correct, whether it is inconclusive, and how many arms are left, each ``(R,)``.
 
     With the players' stop, the arm that each player holds decides.  Otherwise it is the arm that each agent holds by
     its own votes if `everyone` counts, or the arm that the coordinator holds.
@@ -241,7 +241,7 @@ def judged(book, right, everyone):
 
 @jit
 def decided(stop, active, open_seats, cumulative):
-    """Return the runs that are decided, cannot change any more or have no agent left, ``(R,)``."""
+    """Return which runs are decided, can no longer change or have no active agent, ``(R,)``."""
     found = np.zeros(len(active), np.bool_)
     for r in range(found.size):
         found[r] = cumulative[r, -1] == 0.0 or finished(stop, size(active, r), open_seats[r])
@@ -253,7 +253,7 @@ def decided(stop, active, open_seats, cumulative):
 
 @jit
 def pull_rows(pulls, gaps, turns, book):
-    """Count the activation of every live run, add its regret, retire idle agents, and draw the next agent."""
+    """Count the activation in every live run, add its regret, remove idle agents, and draw the next agent."""
     for r in range(turns.size):
         if not book.running[r]:
             continue
@@ -271,7 +271,7 @@ def pull_rows(pulls, gaps, turns, book):
 
 @jit
 def cast_rows(vote, who, running, sent):
-    """Mark the votes of the active agents."""
+    """Mark the votes of the active agents `who` in `sent`, in live runs."""
     for r in range(who.size):
         for k in range(vote.shape[1]):
             sent[r, who[r], k] |= running[r] and vote[r, k]
@@ -279,7 +279,7 @@ def cast_rows(vote, who, running, sent):
 
 @jit
 def count_rows(vote, heard, who, book):
-    """Count the votes that arrived, and charge messages for new ones."""
+    """Count the votes that reached the coordinator, and charge messages for new votes."""
     for r in range(who.size):
         for k in range(vote.shape[1]):
             if heard[r] and vote[r, k] and not book.counted[r, who[r], k]:
@@ -291,7 +291,7 @@ def count_rows(vote, heard, who, book):
 
 @jit
 def add_rows(vote, heard, who, left, sums, book):
-    """Add counts per arm that a wrapper releases, and charge each vote sent to it once."""
+    """Add vote counts per arm that a wrapper releases, and charge each vote sent to the wrapper once."""
     for r in range(who.size):
         if heard[r]:
             ballot = left[r, who[r]]
@@ -305,7 +305,7 @@ def add_rows(vote, heard, who, left, sums, book):
 
 @jit
 def close_rows(who, read, book):
-    """Store which arms the active agents hold, and end runs that are over or decided."""
+    """Store the arms that the active agents hold, and end runs that are decided or have reached the horizon."""
     for r in range(who.size):
         if book.running[r]:
             seats = book.open_seats[r]

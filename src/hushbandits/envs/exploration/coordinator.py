@@ -1,4 +1,4 @@
-"""The coordinator of private exploration, who counts votes and publishes the global set of arms."""
+"""The coordinator of private exploration, which counts votes and publishes the global set of arms."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class GlobalSet(Inbox):
 
 
 def recommend(book: VoteState, rng: Streams) -> Array:
-    """Return the arm left in 𝒦, or the arm with the fewest votes (ties at random), ``(R,)``."""
+    """Return the arm left in 𝒦, or else the arm with the fewest votes (ties at random), ``(R,)``."""
     out = np.empty(len(rng), np.int64)
     for r, u in enumerate(rng.uniforms(0, (), RECOMMENDATION)):
         left = np.flatnonzero(book.active[r] | ~book.active[r].any())

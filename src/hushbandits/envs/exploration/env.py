@@ -206,7 +206,7 @@ class Exploration(Env):
 
     @property
     def report(self) -> Fields:
-        """Fields of a message: a vote bit per arm, and a reset bit if resets are allowed."""
+        """Fields of a message: a vote bit per arm and, if resets are allowed, a reset bit."""
         reset = {"reset": Field((), "?")} if self.allow_vote_resets else {}
         return {"vote": Field((self.n_arms,), "?"), **reset}
 
@@ -215,7 +215,7 @@ class Exploration(Env):
         return {"arms": Field((self.n_arms,), "?")}
 
     def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Array:
-        """Return every arm in 𝒦, or one of them if an activation pulls one arm."""
+        """Return the action that pulls all arms in 𝒦, or one random arm of 𝒦 if an activation pulls one arm."""
         arms = self.book.active[:, None] & self.book.running[:, None, None]
         if self.one_arm_per_step:
             for row, rng in zip(arms[:, 0], rngs, strict=True):
@@ -225,7 +225,7 @@ class Exploration(Env):
         return arms
 
     def random_message(self, rngs: Sequence[np.random.Generator], rate: float = 0.01) -> dict[str, Array]:
-        """Return a vote against each arm with probability `rate`."""
+        """Return a message with a vote against each arm with probability `rate`."""
         vote = np.stack([rng.random((1, self.n_arms)) < rate for rng in rngs])
         return {**self._report(), "vote": vote}
 
@@ -322,18 +322,18 @@ class Exploration(Env):
 
     @property
     def upcoming(self) -> Array:
-        """Agent that acts in the next phase 1, ``(R,)``; between the phases `active_agents` is the agent that votes."""
+        """Agent that acts in the next phase 1, ``(R,)``; between the phases, `active_agents` is the voting agent."""
         return self.book.active_agents
 
     @property
     def deserted(self) -> Array:
-        """Runs in which no agent acts any more, ``(R,)`` bool."""
+        """Runs in which no agent can act any more, ``(R,)`` bool."""
         return self.book.cumulative[:, -1] == 0.0
 
     # -- for compiled episodes --------------------------------------------------------------------------------
 
     def vote_loss(self) -> tuple[float, Array] | None:
-        """Return rate (−1: no loss) and cursors of lost votes, or None if compiled code does not know a wrapper."""
+        """Return the loss rate of votes (−1: none) and its cursors; ``None`` if a wrapper cannot be compiled."""
         if self._phase not in ("pull", "over") or len(self.wrappers) > 1:
             return None
         if not self.wrappers:
@@ -345,13 +345,13 @@ class Exploration(Env):
 
     @contextmanager
     def played(self) -> Iterator[None]:
-        """Context in which compiled code plays; if it fails, only a reset restores the env."""
+        """Return a context manager for compiled play; if the block fails, the env must be reset."""
         self._phase = "broken"
         yield
         self._phase = "pull" if self.running.any() else "over"
 
     def outcomes(self, r: int, size: int) -> Outcomes:
-        """Return outcomes of the next `size` activations of run r; arms move only if each activation is a round."""
+        """Return the rewards, gaps and random numbers of the next `size` activations of run r."""
         stand = self.arms.look(np.arange(size) + self.book.rounds[r], run=r)
         uniforms = self._reward_stream.take(r, size)
         gaps = np.ascontiguousarray(np.atleast_2d(stand.gap))
@@ -370,16 +370,16 @@ class Exploration(Env):
 
     @property
     def right(self) -> Array:
-        """Arms that are now within `tolerance` of the best, ``(R, K)`` bool."""
+        """Arms that are now correct, that is, within `tolerance` of the best, ``(R, K)`` bool."""
         slack = 1e-12 if self.tolerance else 0.0  # of a difference of means that is rounded
         return self.arms.gap(self.book.rounds) <= self.tolerance + slack
 
     @property
     def correct(self) -> Array:
-        """Runs in which every deciding party now holds a correct arm, ``(R,)`` bool."""
+        """Runs in which the coordinator (or each agent, if agents decide) now holds a correct arm, ``(R,)`` bool."""
         return ballot.judged(self.book, self.right, self.termination_by == "everyone")[0]
 
     def _metrics(self) -> dict[str, Array]:
-        """Return the metrics of the vote, and ``regret`` if the run stops at the horizon, each ``(R,)``."""
+        """Return the metrics of the vote, and ``regret`` if `termination` is ``"horizon"``, each ``(R,)``."""
         regret = {"regret": self.book.regret.copy()} if self.termination == "horizon" else {}
         return {**coordinator.measured(self.book, self.right, self.termination_by == "everyone"), **regret}

@@ -1,4 +1,4 @@
-"""Votes for the coordinator: operations of wrappers, and windows that sum the votes of several agents."""
+"""Votes for the coordinator: operations of wrappers on votes, and windows that sum the votes of several agents."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class VoteWindow(Channel):
     _seen: Array
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
-        """Return the fields of the output: a sum of votes per arm."""
+        """Return the fields of the output: the number of votes per arm."""
         require(self._by.name, ("vote",), fields)
         return {"tally": Field((env.n_arms,), "i8", low=0, high=env.n_agents)}
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        """Begin with an empty window."""
+        """Start with empty windows in all runs, or in the runs `rows`."""
         n, m, k = len(rng), env.n_agents, env.n_arms
         set_rows(
             self, rows, _cast=np.zeros((n, m, k), bool), _cohort=np.zeros((n, m), bool),
@@ -59,7 +59,7 @@ class VoteWindow(Channel):
         self._runs = np.arange(env.runs)
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Add the round's votes to the window; return ``(R, 1, K)`` sums of windows that close, otherwise 0."""
+        """Add the round's votes to the window; return the sums ``(R, 1, K)`` of windows that close now, else 0."""
         seat = self._runs, env.active_agents[:, 0]
         vote = message["vote"][:, 0] & (message["sent"][:, 0] & env.running)[:, None]
         self._take(seat, vote & ~self._cast[seat])
@@ -94,7 +94,7 @@ class PlayedWindow(VoteWindow):
     _fresh: Array  # (R, N, K) votes that were cast and are in no sum yet
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        """Begin with an empty window."""
+        """Start with empty windows in all runs, or in the runs `rows`."""
         super().reset(env, rng, rows)
         set_rows(self, rows, _fresh=np.zeros((len(rng), env.n_agents, env.n_arms), bool))
 
@@ -112,7 +112,7 @@ class PlayedWindow(VoteWindow):
 
 
 class Votes(Payload):
-    """The active agent's votes: one bit per arm.
+    """Payload of the active agent's votes, one bit per arm.
 
     Examples
     --------
@@ -128,12 +128,12 @@ class Votes(Payload):
 
     @classmethod
     def stream(cls, verb: str, env: World, rng: Streams) -> Array:
-        """Return cursors that advance only for agents that vote."""
+        """Return cursors of random streams, one per run, which advance only in rounds with votes."""
         cls.answers(verb)
         return rng.cursors(part=verb)
 
     def drop(self, rate: Array | float, stream: Array) -> Self:
-        """Drop single votes, not whole ballots, with probability `rate`."""
+        """Drop each vote with probability `rate`, independently of the agent's other votes."""
         vote, u = self["vote"] & self["sent"][:, :, None], np.empty(self["vote"].shape[2])
         for r in np.flatnonzero(vote.any((1, 2))):  # only agents that vote can lose votes
             fill(stream, r, u)
@@ -142,7 +142,7 @@ class Votes(Payload):
 
     @classmethod
     def shuffled(cls, by: Gathering, env: World) -> Channel:
-        """Return the channel that sums the votes of a window per arm; one vote per agent keeps a sum at most N."""
+        """Return the channel that releases the number of votes per arm in each window."""
         return VoteWindow(by, env) if by.protocol is None else PlayedWindow(by, env)
 
     sealed = shuffled

@@ -1,4 +1,4 @@
-"""Problems of private exploration: arms, the agents' activation probabilities, and vote thresholds."""
+"""Problems of private exploration: arms, activation probabilities of the agents, and vote thresholds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hushbandits.core.utils import nearest
 
 @dataclass(frozen=True)
 class Problem:
-    """Arm means, reward law, and the drift of suboptimal means per round."""
+    """Arm means and reward law of a problem, and the decrease of suboptimal means per round."""
 
     means: RepeatingMeans
     rewards: str
@@ -39,7 +39,7 @@ def problem_arms(
     drift: float | None,
     **rest: Any,
 ) -> Arms:
-    """Return a problem's arms, or user-defined ones; a problem's last mean is repeated for arms beyond its ten.
+    """Return the arms of a named problem, or of user-defined `means`; arms beyond a problem's ten repeat its last mean.
 
     The arguments are those of `Exploration`; `rest` goes to `Arms`.
 

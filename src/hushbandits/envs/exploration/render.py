@@ -16,7 +16,7 @@ _BLANK, _PULLED, _GONE, _VOTE = np.array([[255, 255, 255], [176, 206, 236], [222
 
 
 class VotePicture(Picture):
-    """Draws each agent's votes, and beside them the votes per arm and the arms still in 𝒦."""
+    """Picture of each agent's votes, beside the number of votes per arm and the arms still in 𝒦."""
 
     @property
     def _judged(self) -> bool:
@@ -62,7 +62,7 @@ class VotePicture(Picture):
         )
 
     def _cast(self) -> Array:
-        """Return votes and pulls of every agent on every arm as colours, ``(N, K, 3)``."""
+        """Return the votes and pulls of every agent on every arm as colours, ``(N, K, 3)``."""
         core: World = self.core
         pulls = self.pulls[0]
         share = (pulls / max(1.0, pulls.max()))[:, :, None]

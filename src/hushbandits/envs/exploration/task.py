@@ -16,7 +16,7 @@ from hushbandits.envs.exploration.render import VotePicture
 
 
 class ExplorationTask(VotePicture):
-    """Task in which one agent at a time pulls arms and votes.
+    """Task in which one agent at a time pulls arms and votes against arms.
 
     The action space is ``Discrete(K + 1)``: the arm to vote out, or none (K); the agent pulls all arms of 𝒦 that it has
     not voted out.  If an activation is one arm, it is ``Discrete(2K + 1)``: pull arm k, vote out arm k − K, or nothing.
@@ -86,7 +86,7 @@ class ExplorationTask(VotePicture):
         return self.observations[..., self.layout[name]]
 
     def _pullable(self) -> Array:
-        """Return the arms of 𝒦 of the agents that act next, ``(R, M, K)``."""
+        """Return which arms of 𝒦 the next active agents may pull, ``(R, M, K)``."""
         return (self._part("active") > 0) & (self._part("acts") > 0)
 
     def _vote(self) -> Array:
@@ -111,19 +111,19 @@ class ExplorationTask(VotePicture):
         self.observations[rows, :, self.layout["active"]] = 1.0
 
     def arms(self, action: Array) -> Array:
-        """Return the acting agent's set of arms."""
+        """Return the set of arms that the active agent pulls."""
         core = self.core
         asked = action[self._runs[:, None], self.obs.active_agents, : -core.n_arms]
         return asked == np.arange(core.n_arms) if core.one_arm_per_step else asked.astype(bool)
 
     def pulled(self, obs: Observation) -> None:
-        """Add the rewards of the pulls to the observation."""
+        """Add the rewards of the pulls to the statistics and observations."""
         columns = [self.layout[part].start for part in ("own_mean", "own_width", "time")]
         over = obs.t / (self.core.horizon or math.inf)
         _count_set(obs.active_agents, obs.reward, over, self.pulls, self.sums, self.observations, *columns)
 
     def earned(self, before: Observation) -> Array:
-        """Return the cost of the round for every agent."""
+        """Return the cost of the round as a negative reward for every agent."""
         return np.full(self._seats.shape, ((before.t - self.obs.t) / self.core.horizon)[:, None])
 
     def words(self, action: Array) -> Message | None:
@@ -132,16 +132,16 @@ class ExplorationTask(VotePicture):
         return {**self.core.standard_report(), "vote": vote} if vote.any() else None
 
     def heard(self, obs: Observation) -> None:
-        """Add the published global set 𝒦 to the observation."""
+        """Write the published global set 𝒦 to the observations."""
         assert obs.inbox is not None
         self.observations[..., self.layout["active"]] = obs.inbox["active"][:, :, 0]
 
     def final_reward(self) -> Array:
-        """Return +1 if the best arm alone is left, otherwise −1."""
+        """Return +1 if only the best arm is left in 𝒦, otherwise −1, ``(R,)``."""
         return np.where(self.core.correct, 1.0, -1.0)
 
     def solved(self) -> Array:
-        """Return the runs that are decided or have no agent left to act."""
+        """Return which runs are decided or have no agent left to act, ``(R,)``."""
         book = self.core.book
         return decided(book.stop, book.active, book.open_seats, book.cumulative)
 
@@ -152,7 +152,7 @@ class ExplorationTask(VotePicture):
 
 @jit
 def _sets(vote, obs, active, own, arms):
-    """Return the arms that an agent pulls and votes out for a vote against one arm or none, ``(R, M, 2K)``.
+    """Return bits of the arms that agents pull and vote against, ``(R, M, 2K)``, for at most one vote each.
 
     It pulls the arms of 𝒦 that it has not voted out.
     """
@@ -183,7 +183,7 @@ def _votes(action, who, running, obs, own, arms):
 
 @jit
 def _votable(obs, active, own, speaks, arms):
-    """Return the arms that an agent may vote out, and a last entry for no vote, which is always allowed."""
+    """Return the mask of allowed votes, ``(R, M, K + 1)``; the last entry, for no vote, is always allowed."""
     runs, agents, _ = obs.shape
     mask = np.zeros((runs, agents, arms + 1), np.bool_)
     for r in range(runs):
@@ -201,7 +201,7 @@ def _votable(obs, active, own, speaks, arms):
 
 @jit
 def _show_due(who, due, obs, acts, speaks):
-    """Write that nobody acts or speaks next but `active_agents`, where that phase is due."""
+    """Write to the observations which agent acts and which agent votes next, if these phases are in the next step."""
     for r in range(who.shape[0]):
         for m in range(obs.shape[1]):
             obs[r, m, acts] = due[0] and who[r, 0] == m
@@ -210,7 +210,7 @@ def _show_due(who, due, obs, acts, speaks):
 
 @jit
 def _count_set(who, reward, over, pulls, sums, obs, mean, width, time):
-    """Add what the sets of arms that were pulled pay, and write what that changes; `over`: the share of time."""
+    """Add rewards to the statistics, and write means, widths and the elapsed share `over` of the horizon to `obs`."""
     for r in range(who.shape[0]):
         for m in range(obs.shape[1]):
             obs[r, m, time] = min(over[r], 1.0)

@@ -1,4 +1,4 @@
-"""Checks before a run that votes can decide it and that it ends."""
+"""Checks before a run that votes can decide the run and that the run ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HORIZON = "give the env a horizon, such as horizon=100_000"
 
 
 def check_loss(xi: float, wrappers: Sequence[Wrapper]) -> None:
-    """Raise ``ValueError`` unless votes are lost at the rate ξ that the threshold allows for.
+    """Raise ``ValueError`` unless the wrappers lose votes at the rate `xi` that the threshold allows for.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def check_loss(xi: float, wrappers: Sequence[Wrapper]) -> None:
 
 
 def _kept(wrappers: Sequence[Wrapper]) -> float:
-    """Return the share of votes that the wrappers do not lose."""
+    """Return the probability that a vote passes through all wrappers."""
     return float(np.prod([1 - w.drop_prob for w in wrappers if w.drop_prob is not None]))
 
 
@@ -42,7 +42,7 @@ def _voters(env: World) -> int:
 
 
 def check_end(env: World) -> None:
-    """Raise ``ValueError`` if stop, horizon and moving means contradict each other, or a run may never end."""
+    """Raise ``ValueError`` if termination, horizon and moving arms are incompatible, or if a run may never end."""
     if env.horizon is None and env.termination == "horizon":
         raise ValueError("termination='horizon' needs a horizon, such as horizon=100_000")
     if env.allow_vote_resets and env.termination != "horizon":

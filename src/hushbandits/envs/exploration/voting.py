@@ -1,4 +1,4 @@
-"""Teams that vote: the phases and the compiled episode follow the same scalar rules of one routine per agent.
+"""Teams that vote, whose phases and compiled episodes share one routine of scalar rules per agent.
 
 A `Routine` states what one agent does with its own samples.  `VotingTeam` plays it phase by phase.  If compiled code
 knows all wrappers, it can also play whole runs in one compiled loop.  The loop reads the same random streams in the
@@ -37,7 +37,7 @@ _Rule = Callable[..., int]
 
 
 class Player(NamedTuple):
-    """A routine's state and random streams, for all runs."""
+    """The state and random streams of a routine, for all runs."""
 
     state: State
     params: Array
@@ -49,7 +49,7 @@ class Player(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """A routine's rules as loops: over all runs phase by phase, or over one run while its outcomes last.
+    """Compiled loops of a routine's rules: over all runs phase by phase, or over one run for many activations.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Rules(NamedTuple):
 
 @lru_cache
 def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Rules:
-    """Compile the scalar rules of a routine into loops."""
+    """Return the rules of a routine, given by the scalar functions `plan`, `learn` and `sync`, as compiled loops."""
 
     @jit
     def plan_rows(state, live, who, p, active, draws, arms):
@@ -164,7 +164,7 @@ _AHEAD = 1 << 18  # most rewards drawn at once, K per activation
 
 
 class VotingTeam(Team):
-    """Base of the agents of private exploration.
+    """Base class of the agents of private exploration.
 
     A subclass sets `routine` (which may depend on K) and its `protocol`.
     """
@@ -182,7 +182,7 @@ class VotingTeam(Team):
         raise NotImplementedError(f"{type(self).__name__} must define routine(n_arms)")
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` if the routine needs resets, several arms or rewards in [0, 1] that env lacks."""
+        """Raise ``ValueError`` if `env` lacks what the routine needs: resets, several arms, or rewards in [0, 1]."""
         routine = self.routine(env.n_arms)
         if routine.resets and "reset" not in env.fields:
             raise ValueError(
@@ -212,7 +212,7 @@ class VotingTeam(Team):
         self._resets = "reset" in env.fields
 
     def act(self, obs: Observation) -> Array:
-        """Return the arms of each active agent's routine."""
+        """Return the arms that each active agent's routine pulls."""
         self._live, self._n = obs.running.copy(), obs.active_agents[:, 0].copy()
         if self.shared:
             self._n[:] = 0
@@ -220,7 +220,7 @@ class VotingTeam(Team):
         return self._arms[:, None]
 
     def compose(self, reward: Array) -> dict[str, Array] | None:
-        """Return the votes of agents whose phase ends."""
+        """Return the votes of the active agents whose routine completes a phase."""
         self._rules.learn(
             self._state, self._live, self._n, self._p, self._arms, np.array(reward[:, 0]), self._noises, self._noise,
             self._vote, self._ended,
@@ -231,7 +231,7 @@ class VotingTeam(Team):
         return {**message, "reset": (self._ended == RESETS)[:, None]} if self._resets else message
 
     def receive(self, inbox: Inbox) -> None:
-        """Store the global set, pass it to routines whose phase ended, and restart routines after a reset."""
+        """Store the global set, pass it to routines that completed a phase, and restart routines after a reset."""
         self._active[:] = inbox["active"][:, 0, 0]
         if self._ended.any():
             self._rules.sync(self._state, self._ended, self._n, self._p, self._active)
@@ -259,7 +259,7 @@ class VotingTeam(Team):
     def episode(
         self, env: World, until: float = math.inf, stops: Sequence[float] = (), look: Callable[[], None] | None = None
     ) -> bool:
-        """Play every run in compiled code, if the phases are built-in and votes are at most lost on their way."""
+        """Play every run in compiled code, if the three phases are built in and wrappers only drop votes."""
         loss = env.vote_loss()
         if loss is None or not all(map(self.ships, ("act", "compose", "receive"))):
             return False
@@ -274,7 +274,7 @@ class VotingTeam(Team):
         return True
 
     def _play(self, env: World, r: int, goal: int, rate: float, lost: Array) -> None:
-        """Play run r until round `goal`."""
+        """Play run r in compiled code up to round `goal`."""
         rounds, k = env.book.rounds, env.n_arms
         at, outcomes, draws = 0, None, np.empty((0, 0))
         player = Player(

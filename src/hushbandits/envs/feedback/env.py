@@ -148,7 +148,7 @@ class Feedback(Env):
 
     @property
     def report(self) -> Fields:
-        """Fields of a block's report: rewards (a `Cohort`), size and, if individuals can be read, ``users``."""
+        """Fields of a block's report: the rewards (a `Cohort`), the size and, if messages are individual, ``users``."""
         return {**_REPORT, "users": _USERS} if self.simulate_users == "individual" else dict(_REPORT)
 
     @property
@@ -161,7 +161,7 @@ class Feedback(Env):
 
     @property
     def mechanism(self) -> Privatizer | None:
-        """The wrapper that privatizes and decodes sums, or None."""
+        """The wrapper that privatizes rewards and decodes sums, or ``None``."""
         return next((w for w in self.wrappers if isinstance(w, Privatizer)), None)
 
     def _reset(self, rng: Streams, rows: Array | None = None) -> None:
@@ -214,7 +214,7 @@ class Feedback(Env):
         raise ValueError("message must be None in the feedback setting, in which only users send messages")
 
     def _checked(self, what: str, message: Message, fields: Fields) -> Message:
-        """Return the checked message; its rewards are a `Cohort`, its other fields are arrays."""
+        """Return the message if its rewards are a `Cohort` and its other fields valid; else raise ``ValueError``."""
         shape = self._who.shape
         crowd = message.get("reward") if isinstance(message, dict) else None
         if (
@@ -246,17 +246,17 @@ class Feedback(Env):
     )  # type: ignore[assignment]
 
     def no_action(self) -> tuple[Array, Array]:
-        """Return the action that replaces a missing one: arm 0 for one user."""
+        """Return the smallest action: arm 0 and a block of one user."""
         return np.zeros(self._who.shape, np.int64), np.ones(self._who.shape, np.int64)
 
     @property
     def locations(self) -> Array:
-        """Current arm locations, ``(R, K)`` (of the first server, if they move)."""
+        """Current arm locations, ``(R, K)``; if arms move, at the first server's time."""
         return self.arms.at(self.served[:, 0])
 
     @property
     def means(self) -> Array:
-        """Current arm means, ``(R, K)`` (of the first server, if they move)."""
+        """Current arm means, ``(R, K)``; if arms move, at the first server's time."""
         return self.arms.means(self.served[:, 0])
 
     @property
@@ -277,7 +277,7 @@ class Feedback(Env):
 
 @jit
 def _cut(arm, n, most, horizon, cursors, served, t, live):  # type: ignore[no-untyped-def]
-    """Cut blocks of n users at the horizon, and at `most` users; return their arms and sizes, each ``(R, M)``.
+    """Limit blocks of n users by the horizon and by `most`; return their arms and sizes, each ``(R, M)``.
 
     Each block has its own step of the random stream: the way its rewards are drawn does not change later blocks.
     """

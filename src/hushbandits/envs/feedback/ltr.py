@@ -30,7 +30,7 @@ _PAIR = re.compile(r"([+-]?[0-9]+):([+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[
 
 
 def read_svmlight(lines: Iterable[str], name: str = "file") -> tuple[Array, Array]:
-    """Read ``rel qid:q f:v f:v … # comment`` lines.
+    """Return the relevance labels and features of ``rel qid:q f:v f:v … # comment`` lines.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def read_svmlight(lines: Iterable[str], name: str = "file") -> tuple[Array, Arra
 
 
 def _pairs(words: Sequence[str], where: str) -> dict[int, float]:
-    """Return the values by feature from the words of a line behind its relevance."""
+    """Return a dict from feature to value, given the words of a line after its relevance."""
     if words and words[0].startswith("qid:"):
         if not words[0][4:].isdecimal():
             raise ValueError(f"{where}: {shown(words[0])} is not qid:number")
@@ -108,7 +108,7 @@ def _pairs(words: Sequence[str], where: str) -> dict[int, float]:
 
 
 def k_means(x: Array, k: int, seed: int = 0, rounds: int = 100) -> Array:
-    """Lloyd's algorithm from k-means++ seeds; return the cluster of every row, ``(N,)``.
+    """Return the cluster of every row, ``(N,)``, by Lloyd's algorithm from k-means++ seeds.
 
     A cluster that empties starts again at the row farthest from its own centre.
     """
@@ -146,7 +146,7 @@ def k_means(x: Array, k: int, seed: int = 0, rounds: int = 100) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Relevance(Law):
-    """Reward law of a cluster: relevance/4 of a random row of the cluster; the location is the cluster's index.
+    """Reward law of a cluster: relevance/4 of a random row; the location is the cluster's index.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class Relevance(Law):
         return np.arange(_LEVELS) / (_LEVELS - 1)
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """Return quantiles of the cluster's distribution."""
+        """Return quantiles of the reward of each cluster."""
         cumulative: Array = self._cumulative[np.asarray(location).astype(int)]  # type: ignore[attr-defined]
         return (np.asarray(u)[..., None] >= cumulative).sum(-1) / (_LEVELS - 1)
 
@@ -174,7 +174,7 @@ class Relevance(Law):
         return (self.shares @ self._values)[np.asarray(location).astype(int)]
 
     def shortfall(self, x: Array, location: float) -> Array:
-        """Return ``Σ_v P(v) (x − v)₊``."""
+        """Return ``E (x − X)₊ = Σ_v P(v) (x − v)₊``."""
         return np.maximum(np.asarray(x)[:, None] - self._values, 0.0) @ self.shares[int(location)]
 
 
@@ -211,7 +211,7 @@ def _shipped() -> tuple[Array, Array]:
 
 @lru_cache(maxsize=16)
 def clusters(path: Path | None, n_arms: int, seed: int, mark: tuple[int | str, ...] = ()) -> Relevance:
-    """Return the arms of a file: relevance shares of the k-means clusters of its unscaled features."""
+    """Return the reward law of the k-means clusters of a file's rows by their unscaled features."""
     relevance, features = _shipped() if path is None else _read(path, mark)
     own = k_means(features, n_arms, seed)
     counts = np.zeros((n_arms, _LEVELS))

@@ -18,7 +18,7 @@ _CODE = Field(dtype="i8")
 
 
 def one_by_one(name: str, protocol: str | None, env: World) -> None:
-    """Raise ``ValueError`` if wrapper `name` plays a `protocol`, and `env` does not simulate users one by one."""
+    """Raise ``ValueError`` if wrapper `name` plays a `protocol`, but `env` does not simulate individual users."""
     if protocol is not None and getattr(env, "simulate_users", "individual") != "individual":
         raise ValueError(
             f'{name} with protocol={protocol!r} needs individual users: give the env simulate_users="individual"'
@@ -40,7 +40,7 @@ class ShuffledUsers(Channel):
         return fields
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        """Open the random stream."""
+        """Open the random streams for the shuffle."""
         set_rows(self, rows, _rngs=rng.generators())
 
     def send(self, message: Payload, env: World) -> Payload:
@@ -52,7 +52,7 @@ class ShuffledUsers(Channel):
 
 
 class SealedBlocks(Channel):
-    """Channel that releases the sum mod m of a block's messages."""
+    """Channel that releases only the sum mod m of a block's messages."""
 
     cohort = "that are added up"
     _rngs: Draws
@@ -61,7 +61,7 @@ class SealedBlocks(Channel):
         self._by = by
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
-        """Return integer fields without individuals; this channel encodes raw rewards."""
+        """Return the fields of messages with integer rewards and without individual users."""
         by = self._by
         require(by.name, ("reward", "n"), fields)
         one_by_one(by.name, by.protocol, env)
@@ -74,16 +74,16 @@ class SealedBlocks(Channel):
         return {**sealed, "reward": _CODE, "modulus": _CODE}
 
     def inbox_fields(self, fields: Fields, env: World) -> Fields:
-        """Return `fields` unchanged: the server reads the sum as it reads a block's rewards."""
+        """Return `fields` unchanged, because the server reads a released sum as it reads a block's rewards."""
         return fields
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        """Open the random stream, if this channel encodes rewards."""
+        """Open the random streams, if this channel encodes rewards."""
         if self._encodes:
             set_rows(self, rows, _rngs=Draws(rng))
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Sum the messages of each block, unless too few users are left."""
+        """Return the sum of the messages of each block; 0 for blocks in which too few users are left."""
         by = self._by
         if self._encodes:
             crowd: Cohort = message["reward"]
@@ -110,7 +110,7 @@ class SealedBlocks(Channel):
         return message.with_fields(reward=Sealed(left, crowd.planned, total, self._by.name), sent=left > 0)
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """Decode sums that this channel encoded."""
+        """Return the inbox with decoded sums, if this channel encoded the rewards."""
         if not self._encodes:
             return inbox
         assert isinstance(inbox, BlockInbox)
@@ -122,7 +122,7 @@ def _bits(modulus: Array) -> Array:
 
 
 class Blocks(Payload):
-    """Messages of one block of users per server; each user reports once, and ``reward`` is a `Cohort`."""
+    """Payload of one block of users per server; each user reports once, and ``reward`` is a `Cohort`."""
 
     noun = "blocks of users"
     operations: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(
@@ -132,13 +132,13 @@ class Blocks(Payload):
 
     @classmethod
     def stream(cls, verb: str, env: World, rng: Streams) -> Draws:
-        """Return one generator per run, because the number of draws depends on the blocks."""
+        """Return one generator per run, because the number of random samples depends on the blocks."""
         cls.answers(verb)
         return Draws(rng, verb)
 
     @classmethod
     def follows(cls, name: str, verb: str, fields: Fields, before: Collection[str]) -> None:
-        """Check the order of wrappers: rewards change before they are encoded; pooled rewards are replaced first."""
+        """Raise ``ValueError`` if the operation `verb` of wrapper `name` must come before earlier wrappers."""
         if verb in ("map", "replace", "encode") and "modulus" in fields:
             raise ValueError(f"{name} needs raw rewards, but a wrapper before it has encoded them already")
         if verb == "replace" and "users" not in fields and (late := {"map", "add"} & {*before}):
@@ -149,11 +149,11 @@ class Blocks(Payload):
             )
 
     def drop(self, rate: Array | float, stream: Rngs) -> Self:
-        """Drop users with probability `rate`."""
+        """Drop each user with probability `rate`."""
         return self.with_fields(reward=self["reward"].drop(rate, stream))
 
     def replace(self, rate: Array | float, law: Law, location: float, stream: Rngs) -> Self:
-        """Replace users' rewards with probability `rate` by draws from `law`."""
+        """Replace each user's reward with probability `rate` by a sample from `law`."""
         return self.with_fields(reward=self["reward"].replace(rate, law, location, stream))
 
     def map(self, function: Callable[[Array], Array]) -> Self:
@@ -169,16 +169,16 @@ class Blocks(Payload):
         return self.with_fields(reward=self["reward"].add(noise, stream))
 
     def encode(self, g: Array, stream: Rngs) -> Self:
-        """Encode every user's reward in fixed point."""
+        """Encode every user's reward as an integer, with precision `g`."""
         return self.with_fields(reward=self["reward"].encode(g, stream))
 
     def modulo(self, m: Array) -> Self:
-        """Reduce every user's message mod m; the receiver must know m."""
+        """Reduce every user's message mod `m`, which the receiver must know."""
         return self.with_fields(reward=self["reward"].modulo(m), modulus=np.asarray(m))
 
     @classmethod
     def shuffled(cls, by: Shuffling, env: World) -> Channel:
-        """Return the channel that shuffles each block; a pool of like users has no order."""
+        """Return the channel that shuffles each block; a pool of identically distributed users has no order."""
         return ShuffledUsers(by)
 
     @classmethod

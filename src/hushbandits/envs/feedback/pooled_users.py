@@ -1,4 +1,4 @@
-"""Pools of like users: only the sum of their rewards is drawn."""
+"""Pools of users with identically distributed rewards, of which only the sum is sampled."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _running_sum(values, start):
 
 @dataclass(frozen=True)
 class _Part:
-    """A group of like users: their number per run and server, and the law of their rewards."""
+    """A group of users with the same reward law: their number per run and server, and the law."""
 
     n: Array
     law: Law
@@ -46,7 +46,7 @@ class _Noises:
 
 
 class Pooled(Cohort):
-    """A cohort of pools of like users; the first call of `total` draws their sum, the only draw.
+    """A cohort of pools of users, whose sum is sampled once, by the first call of `total`.
 
     Bernoulli rewards sum to a Binomial.  Encoded rewards of a law with a `rounding` are i.i.d. on {0..g}: one
     Multinomial.  Some sums have no such shortcut: raw sums of a continuous law, and rewards that are mapped or noised
@@ -96,23 +96,23 @@ class Pooled(Cohort):
         return crowd
 
     def map(self, function: Callable[[Array], Array]) -> Pooled:
-        """Append `function` to every user's pipeline."""
+        """Apply `function` to every user's reward when the sum is sampled."""
         not_encoded(self)
         folded = self._fold()
         return folded._with(_before=(*folded._before, lambda x, r, m, rng: function(x)))
 
     def inside(self) -> bool:
-        """Return whether all rewards lie in [0, 1] by their laws; False after a function or noise was applied."""
+        """Return whether the reward laws keep all rewards in [0, 1]; False after a function or noise was applied."""
         return not (self._before or self._noises) and all(_inside(part) for part in self._parts)
 
     def drop(self, rate: Array | float, rngs: Rngs) -> Pooled:
-        """Drop a Binomial number of users from every pool."""
+        """Drop a binomial number of users from every pool."""
         keep = 1.0 - np.broadcast_to(np.asarray(rate, float), self.planned.shape)
         parts = tuple(replace(part, n=_thin(part.n, keep, rngs)) for part in self._parts)
         return self._with(_parts=parts, n=sum(part.n for part in parts))
 
     def replace(self, rate: Array | float, law: Law, location: float, rngs: Rngs) -> Pooled:
-        """Move a Binomial number of users from every pool to a new pool with law `law`."""
+        """Move a binomial number of users from every pool to a new pool with reward law `law`."""
         if self._before or self._noises or self.encoded:
             raise ValueError("rewards are replaced before noise and encoding: put that wrapper first")
         rates = np.broadcast_to(np.asarray(rate, float), self.planned.shape)
@@ -122,12 +122,12 @@ class Pooled(Cohort):
         return self._with(_parts=(*stay, _Part(sum(moved[1:], moved[0]), law, there)))
 
     def add(self, noise: Callable[[int], Noise], rngs: Rngs) -> Pooled:
-        """Add noise to the sum when it is drawn, sampled from the law of the remaining users' total noise."""
+        """Add noise to the sum when it is sampled, from the distribution of the remaining users' total noise."""
         fits(self, noise)
         return self._with(_noises=(*self._noises, _Noises(noise, rngs)))
 
     def encode(self, g: Array, rngs: Rngs) -> Pooled:
-        """Encode rewards as integers when the sum is drawn."""
+        """Encode rewards as integers when the sum is sampled."""
         not_encoded(self)
         return self._fold()._with(_grid=g, _coins=rngs, encoded=True)
 
@@ -143,7 +143,7 @@ class Pooled(Cohort):
         return self._with(_before=(*self._before, *steps), _noises=())
 
     def total(self) -> Array:
-        """Return the sum; the first call draws it."""
+        """Return the sum of each block, which the first call samples."""
         if self._total is None:
             if self._before or not all(isinstance(part.law, Bernoulli) for part in self._parts):
                 self._total = self._sum_parts()
@@ -209,7 +209,7 @@ class Pooled(Cohort):
         return self._rounded[key][1]
 
     def values(self) -> Array:
-        """Raise ``ValueError``: a pool has no individuals."""
+        """Raise ``ValueError``, because a pool has no individual rewards."""
         raise ValueError('a pool has no individuals, only a sum; make the env with simulate_users="individual"')
 
 

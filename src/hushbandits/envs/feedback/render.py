@@ -16,10 +16,10 @@ _LOW, _HIGH = -0.05, 1.05  # rewards lie in [0, 1]; decoded means may not
 
 
 class BlockPicture(Picture):
-    """Draws the number of users per arm, and decoded means beside true means."""
+    """Picture of the number of users per arm, and of decoded means beside true means."""
 
     def _decoded(self) -> tuple[Array, Array]:
-        """Return users per arm and their decoded mean (NaN without users) over all servers, each ``(K,)``."""
+        """Return users and decoded mean reward (NaN without users) of each arm over all servers, both ``(K,)``."""
         users, total = self.pulls[0].sum(0), self.sums[0].sum(0)
         return users, np.where(users > 0, total / np.maximum(users, 1), np.nan)
 

@@ -63,7 +63,7 @@ class FeedbackTask(BlockPicture):
         return pair
 
     def _mask(self, width: int, always: int | list[int]) -> Array:
-        """Return ``(R, M, width)``: all choices of servers that still have users, and `always` these."""
+        """Return the mask ``(R, M, width)``: all choices for servers that have users left, else those in `always`."""
         mask = np.empty((*self._seats.shape, width), bool)
         mask[:] = self.observations[..., self.layout["acts"]] > 0
         mask[..., always] = True
@@ -76,20 +76,20 @@ class FeedbackTask(BlockPicture):
         self.observations[rows, :, self.layout["acts"]] = 1.0
 
     def arms(self, action: Array) -> tuple[Array, Array]:
-        """Return the arm and the number of users of each block."""
+        """Return the arm and the number of users of each server's block."""
         self.arm = np.ascontiguousarray(action[..., 0], np.int64)
         return self.arm, 1 << action[..., 1].astype(np.int64)
 
     def pulled(self, obs: Observation) -> None:
-        """Store how many users each server has had; they report later."""
+        """Store how many users each server has served; their rewards arrive in phase 2."""
         self._before, self._served = self._served, np.array(self.core.served)
 
     def earned(self, before: Observation) -> Array:
-        """Return zeros: users report in the second phase."""
+        """Return zeros, because users report their rewards in phase 2."""
         return np.zeros(self._seats.shape)
 
     def heard(self, obs: Observation) -> None:
-        """Add the users' reports to the observation."""
+        """Add the users' reports to the statistics and observations."""
         inbox = obs.inbox
         assert inbox is not None
         self._paid = np.empty(self._seats.shape)
@@ -100,14 +100,17 @@ class FeedbackTask(BlockPicture):
         )  # fmt: skip
 
     def answered(self) -> Array:
-        """Return each server's reward: the mean of its block times the block's share of the horizon."""
+        """Return each server's reward: the mean reward of its block times the block's share of the horizon."""
         if not self._oracle:
             return self._paid
         mean: Array = self.core.law.mean(self.core.arms.pick(self.arm, self._before)[0])
         return mean * ((self._served - self._before) / self.core.horizon)
 
     def show_turn(self, pull: bool, talk: bool) -> None:
-        """Mark the servers that act: those that still have users.  Servers never send messages."""
+        """Write to the observations which servers act, that is, which still have users.
+
+        Servers never send messages.
+        """
         self.observations[..., self.layout["acts"]] = (pull & (self._served < self.core.horizon))[..., None]
 
 
@@ -115,7 +118,7 @@ class FeedbackTask(BlockPicture):
 def _hear_blocks(  # type: ignore[no-untyped-def]
     arm, n, total, before, served, horizon, pulls, sums, paid, obs, mean, width, time
 ):
-    """Add each server's report to its totals and its observation, and compute its reward."""
+    """Add each server's decoded sum to its statistics and observation, and write its reward to `paid`."""
     for r in range(arm.shape[0]):
         for m in range(arm.shape[1]):
             k = arm[r, m]

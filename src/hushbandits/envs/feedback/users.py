@@ -21,13 +21,13 @@ Rngs = Sequence[np.random.Generator]
 
 
 def blocks(n: Array) -> list[tuple[int, int, int]]:
-    """Return run, server and size of every block that is not empty."""
+    """Return a list with run, server and size of every non-empty block."""
     at = n.nonzero()
     return list(zip(at[0].tolist(), at[1].tolist(), n[at].tolist(), strict=True))
 
 
 def round_at_random(x: Array, g: Array | int, coins: Array) -> Array:
-    """Return the fixed-point code ``⌊xg⌋ + Ber(xg − ⌊xg⌋)`` of clipped rewards; `coins` holds their uniforms."""
+    """Return ``⌊xg⌋ + Ber(xg − ⌊xg⌋)`` for rewards x clipped to [0, 1]; `coins` are uniform samples."""
     scaled = np.clip(x, 0.0, 1.0) * g
     whole = np.floor(scaled)
     return whole.astype(np.int64) + (coins < scaled - whole)
@@ -52,23 +52,23 @@ class Cohort(ABC):
 
     @abstractmethod
     def map(self, function: Callable[[Array], Array]) -> Cohort:
-        """Apply `function` to every user's reward (elementwise)."""
+        """Apply `function` elementwise to every user's reward."""
 
     def inside(self) -> bool:
-        """Return whether every reward is known to lie in [0, 1]."""
+        """Return whether all rewards certainly lie in [0, 1]."""
         return False
 
     @abstractmethod
     def drop(self, rate: Array | float, rngs: Rngs) -> Cohort:
-        """Drop every user with probability `rate`, a number or ``(R, M)``."""
+        """Drop each user with probability `rate`, a number or ``(R, M)``."""
 
     @abstractmethod
     def replace(self, rate: Array | float, law: Law, location: float, rngs: Rngs) -> Cohort:
-        """Replace every reward, with probability `rate`, by a draw from `law` at `location`."""
+        """Replace each reward with probability `rate` by a sample from `law` at `location`."""
 
     @abstractmethod
     def add(self, noise: Callable[[int], Noise], rngs: Rngs) -> Cohort:
-        """Add noise to every user's reward; ``noise(n)`` is the law for a block planned for n users."""
+        """Add noise to every user's reward; ``noise(n)`` is the distribution for a block planned for n users."""
 
     @abstractmethod
     def encode(self, g: Array, rngs: Rngs) -> Cohort:
@@ -84,14 +84,14 @@ class Cohort(ABC):
 
     @abstractmethod
     def total(self) -> Array:
-        """Return the sum over users, ``(R, M)``: int64 if encoded, else float64.  It is drawn once."""
+        """Return the sum over each block's users, ``(R, M)``: int64 if encoded, else float64.  It is drawn once."""
 
     @abstractmethod
     def values(self) -> Array:
         """Return individual rewards ``(R, M, U)``, NaN for lost users; raise ``ValueError`` if only sums exist."""
 
     def seal(self, total: Array, keep: Array, by: str) -> Sealed:
-        """Return a cohort that holds `total` alone, and 0 where `keep` is false."""
+        """Return a cohort with the sums `total` alone; where `keep` is false, the sum is 0 and no user is left."""
         return Sealed(np.where(keep, self.n, 0), self.planned, np.where(keep, total, 0), by)
 
 
@@ -138,7 +138,7 @@ class Individuals(Cohort):
         return np.arange(self._x.shape[2]) < self.planned[:, :, None]
 
     def _coins(self, rngs: Rngs) -> Array:
-        """Draw one uniform per planned user, block by block."""
+        """Return one uniform sample per planned user, block by block."""
         return np.concatenate([np.empty(0), *(rngs[r].random(n) for r, _, n in blocks(self.planned))])
 
     def map(self, function: Callable[[Array], Array]) -> Individuals:
@@ -149,14 +149,14 @@ class Individuals(Cohort):
         return not self.encoded and bool(((self._x >= 0.0) & (self._x <= 1.0)).all())
 
     def drop(self, rate: Array | float, rngs: Rngs) -> Individuals:
-        """Drop every user with probability `rate`, by one uniform per planned user."""
+        """Drop each user with probability `rate`, with one uniform sample per planned user."""
         rates = np.broadcast_to(rate, self.planned.shape)
         present = self._present.copy()
         present[self._asked] &= self._coins(rngs) >= np.repeat(rates, self.planned.ravel())
         return Individuals(self._x, self.planned, present, self._modulus)
 
     def replace(self, rate: Array | float, law: Law, location: float, rngs: Rngs) -> Individuals:
-        """Replace rewards by draws from `law`, by two uniforms per planned user."""
+        """Replace rewards by samples from `law`, with two uniform samples per planned user."""
         not_encoded(self)
         rates = np.broadcast_to(rate, self.planned.shape)
         x = self._x.copy()
@@ -166,7 +166,7 @@ class Individuals(Cohort):
         return Individuals(x, self.planned, self._present)
 
     def add(self, noise: Callable[[int], Noise], rngs: Rngs) -> Individuals:
-        """Add one draw of noise per planned user."""
+        """Add one noise sample per planned user."""
         fits(self, noise)
         x = self._x.copy()
         for r, m, n in blocks(self.planned):
@@ -174,7 +174,7 @@ class Individuals(Cohort):
         return Individuals(x, self.planned, self._present, self._modulus)
 
     def encode(self, g: Array, rngs: Rngs) -> Individuals:
-        """Encode every reward as an integer, by one uniform per planned user."""
+        """Encode every reward as an integer, with one uniform sample per planned user."""
         not_encoded(self)
         code, asked = np.zeros(self._x.shape, np.int64), self._asked
         code[asked] = round_at_random(self._x[asked], np.repeat(g, self.planned.ravel()), self._coins(rngs))
@@ -184,11 +184,11 @@ class Individuals(Cohort):
         return Individuals(self._x % m[:, :, None], self.planned, self._present, m)
 
     def messages(self, r: int, m: int) -> Array:
-        """Return the messages to server `m` of run `r`, ``(n,)``: the input of a secure function."""
+        """Return the messages of the remaining users to server `m` in run `r`, ``(n,)``."""
         return self._x[r, m, self._present[r, m]]
 
     def shuffle(self, rngs: Rngs) -> Individuals:
-        """Permute the planned users of each block, lost users included."""
+        """Permute the planned users of each block uniformly, lost users included."""
         x, present = self._x.copy(), self._present.copy()
         for r, m, n in blocks(self.planned):
             order = rngs[r].permutation(n)
@@ -196,7 +196,7 @@ class Individuals(Cohort):
         return Individuals(x, self.planned, present, self._modulus)
 
     def arranged(self, order: Callable[[int, Sequence[bytes]], Array]) -> Individuals:
-        """Return each block's messages in the order ``order(run, messages)``, without gaps for lost users."""
+        """Return a cohort with each block's messages in the order ``order(run, messages)``, lost users removed."""
         x, present = self._x.copy(), np.zeros_like(self._present)
         for r, m, n in blocks(self.n):
             messages = self.messages(r, m)
@@ -205,7 +205,7 @@ class Individuals(Cohort):
         return Individuals(x, self.planned, present, self._modulus)
 
     def total(self) -> Array:
-        """Return the sums in the users' order, reduced at each step if messages are reduced."""
+        """Return each block's sum, added in the users' order and, if messages are reduced, modulo m at each step."""
         out = np.zeros(self.planned.shape, self._x.dtype)
         if self._modulus is not None:
             _modular_sums(self._x, self._present, self._modulus, out)
@@ -219,7 +219,7 @@ class Individuals(Cohort):
 
 
 class Sealed(Cohort):
-    """A block that a secure function has summed.
+    """A cohort of which only the sums that a secure function released are left.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ class Sealed(Cohort):
 
 
 class BlockInbox(Inbox):
-    """A server's inbox: one slot with the sum of its block and the number of users in it.
+    """A server's inbox: one slot with the sum of its block and the number of users in the sum.
 
     Fields: ``reward`` (the sum; divide it by ``n`` for the mean), ``n``, and, unless a wrapper hides them, ``users``:
     the individual rewards ``(R, M, 1, U)``, NaN for lost users and padding.
@@ -278,7 +278,7 @@ class BlockInbox(Inbox):
 
     @property
     def arrived(self) -> Array:
-        """Whether a report arrived, ``(R, M, 1)``."""
+        """``(R, M, 1)`` bool: whether a report arrived."""
         return self._arrived[:, :, None]
 
     def __getitem__(self, field: str) -> Array:
@@ -295,7 +295,7 @@ class BlockInbox(Inbox):
         return self._slots[field]
 
     def decoded(self, total: Array) -> BlockInbox:
-        """Return this inbox with another sum, and without individuals."""
+        """Return a copy of the inbox with the sums `total` and without individual rewards."""
         inbox = object.__new__(BlockInbox)
         inbox._slots = {**self._slots, "reward": np.where(self._arrived, total, 0)}
         inbox._slots["reward"].setflags(write=False)
@@ -304,12 +304,12 @@ class BlockInbox(Inbox):
 
 
 def not_encoded(crowd: Cohort) -> None:
-    """Raise ``ValueError`` if rewards are already encoded as integers."""
+    """Raise ``ValueError`` if the rewards of `crowd` are already encoded as integers."""
     if crowd.encoded:
         raise ValueError("rewards have been encoded as integers already: put this wrapper before the encoding wrapper")
 
 
 def fits(crowd: Cohort, noise: Callable[[int], Noise]) -> None:
-    """Raise ``ValueError`` if `noise` is continuous and the rewards are encoded as integers."""
+    """Raise ``ValueError`` if `noise` is continuous and the rewards of `crowd` are encoded as integers."""
     if crowd.encoded and not noise(max(1, int(crowd.planned.max()))).integer:
         raise ValueError("rewards have been encoded as integers: only integer noise can be added to them")

@@ -1,4 +1,4 @@
-"""Breadth-first search in a sparse graph: which agents are within γ hops of each agent.
+"""Breadth-first search in a sparse graph, for the agents within γ hops of each agent.
 
 Its cost is the number of edges within γ − 1 hops of each agent, and its memory the number of pairs found.  So 10⁴
 agents on a cycle with γ = 2 take milliseconds, while the distances of all pairs take 800 MB.
@@ -16,7 +16,7 @@ from hushbandits.core import Array, affordable, jit
 
 
 class Links(NamedTuple):
-    """A graph: the neighbours of agent m are ``near[start[m] : start[m + 1]]``, ascending."""
+    """A sparse graph, in which ``near[start[m] : start[m + 1]]`` are the neighbours of agent m, ascending."""
 
     start: Array  # (M + 1,)
     near: Array  # (2E,)
@@ -36,7 +36,7 @@ class Links(NamedTuple):
 
 
 def links(matrix: Array | csr_array) -> Links:
-    """Return the graph of a dense or sparse adjacency, without self-loops."""
+    """Return the sparse graph of an adjacency matrix, without self-loops."""
     edges = csr_array(matrix).tocoo()
     u, v = edges.coords
     other = (u != v) & (edges.data > 0)
@@ -58,14 +58,14 @@ def connected(graph: Links) -> Links:
 
 
 class Near(NamedTuple):
-    """The agents that reach each agent: nearest first, then by index; padded with −1 and 0."""
+    """The agents that reach each agent: nearest first, then by index; empty slots hold sender −1 and hops 0."""
 
     sender: Array  # (M, S) int32
     hops: Array  # (M, S) int32
     degree: Array  # (M,)
 
     def padded(self, width: int) -> Near:
-        """Return the same with `width` slots."""
+        """Return a copy with `width` slots per agent."""
         more = ((0, 0), (0, width - self.sender.shape[1]))
         return Near(np.pad(self.sender, more, constant_values=-1), np.pad(self.hops, more), self.degree)
 
@@ -126,7 +126,7 @@ def reach(graph: Links, max_hops: int) -> Near:
 
 
 def tree_reach(graph: Links, root: int, max_hops: int) -> Near:
-    """Return the agents that reach each agent along a shortest-path tree to and from its root."""
+    """Return the agents that reach each agent along the edges of a shortest-path tree from `root`."""
     agents = len(graph.start) - 1
     hops = hops_from(graph, root)
     order = np.lexsort((np.arange(agents), hops))[1:]
@@ -139,7 +139,7 @@ def tree_reach(graph: Links, root: int, max_hops: int) -> Near:
 
 
 def hops_from(graph: Links, root: int | None = None) -> Array:
-    """Return the hop distances from `root` to all agents, (M,), or between all agents, (M, M)."""
+    """Return hop distances from `root` to all agents, ``(M,)``, or between all agents, ``(M, M)``."""
     far: Array = shortest_path(_sparse(graph), unweighted=True, directed=False, indices=root)
     return far.astype(np.int64)
 

@@ -15,7 +15,7 @@ _RANKED = tuple(tuple(0.5 + 0.1 * (j - i) for j in range(5)) for i in range(5))
 
 
 def condorcet_winner(preferences: Array) -> int:
-    """Return the Condorcet winner: the arm that wins against every other arm with probability above ½.
+    """Return the Condorcet winner, the arm that beats every other arm with probability above ½.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def condorcet_winner(preferences: Array) -> int:
 
 
 class DuelingArms(Arms):
-    """Pairs of A arms as K = A² arms: pair ``i·A + j`` pays 1 if i wins against j.
+    """Pairs of A arms as K = A² arms: pair ``i·A + j`` has reward 1 if arm i beats arm j.
 
     A pair costs ``(P(w beats i) + P(w beats j))/2 − ½`` with w the Condorcet winner: 0 for w against itself.
     """
@@ -41,16 +41,16 @@ class DuelingArms(Arms):
 
     @property
     def duellists(self) -> int:
-        """A, the number of arms that duel."""
+        """A, the number of arms that are compared in duels."""
         return round(self.n_arms**0.5)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the pairs, ``i-j`` for i against j."""
+        """The names of the pairs, ``i-j`` for arm i against arm j."""
         return tuple(f"{i}-{j}" for i in range(self.duellists) for j in range(self.duellists))
 
     def _placed(self, rng: Streams) -> Array:
-        """Shuffle the arms, if asked; the pairs follow."""
+        """Return the locations of the pairs, with the A arms shuffled if asked."""
         matrix = np.asarray(self.given).reshape(self.duellists, self.duellists)
         listed = np.arange(self.duellists, dtype=float)
         orders = draw_locations(listed, self.duellists, self.permute, rng).astype(np.int64)

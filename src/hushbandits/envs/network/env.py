@@ -23,7 +23,7 @@ from hushbandits.envs.rounds.env import Rounds
 
 
 class CoopNetwork(Rounds):
-    """M agents on a connected graph play one K-armed bandit, one pull each per round.
+    """M agents on a connected graph, who play one K-armed bandit, one pull each per round.
 
     A message travels one edge per round, at most γ hops.  Before its pull in round t, agent m thus has the messages of
     m′ up to round ``t − d(m, m′)``.
@@ -158,7 +158,7 @@ class CoopNetwork(Rounds):
 
     @property
     def most_arrivals(self) -> int:
-        """Largest number of messages that can reach an agent in a round."""
+        """The largest number of messages that can reach an agent in a round."""
         senders = self.n_agents - 1 if self._random_graph else int(self.slots.degree.max(initial=0))
         # If edges fail, posts of several rounds may arrive at once, over paths of different lengths.
         late = self.n_agents - 1 if self.max_hops is None or self._random_graph else int(self.slots.max_hops.max())
@@ -166,7 +166,7 @@ class CoopNetwork(Rounds):
 
     @property
     def reductions(self) -> tuple[str, ...]:
-        """Return the inbox's reductions: a tally; and a mix, if messages reach neighbours only, within the round."""
+        """Return the inbox's reductions: a tally and, if messages reach neighbours only, within the round, a mix."""
         near = self.slots.depth == 1 if not self._random_graph else self.max_hops == 1 and not self.hop_delay
         gossip = near and self.routing == "flood" and "sender" in self.inbox_fields and not self._lossy
         return (*super().reductions, *(("mix",) if gossip else ()))
@@ -206,7 +206,7 @@ class CoopNetwork(Rounds):
         return SlotInbox(self._ring, self.slots, self.n_arms)
 
     def crossings(self, run: int = 0) -> Array:
-        """Return the copies that crossed an edge to a new receiver in the last round of `run`.
+        """Return the messages that crossed an edge to a new receiver in the last round of `run`, ``(n, 5)``.
 
         The result is ``(n, 5)``: from, to, sender, round posted, arm reported (−1 if none).
         """
@@ -231,7 +231,7 @@ class CoopNetwork(Rounds):
     # -- for compiled rounds ----------------------------------------------------------------------------------
 
     def has_compiled_rounds(self, fields: Sequence[str], only_drops: bool = False, states: bool = False) -> bool:
-        """Return whether this class and its wrappers allow compiled rounds from here on.
+        """Return whether this class and its wrappers allow compiled rounds from the current round on.
 
         Parameters
         ----------
@@ -250,7 +250,7 @@ class CoopNetwork(Rounds):
         return same_round and same_fields and known and self._phase in ("pull", "over") and self._abreast
 
     def _played(self, rounds: int, arms: Array | None = None, rewards: Array | None = None) -> None:
-        """Record that compiled rounds are over, with the last round's arms and rewards unless `_pull` drew them."""
+        """Update the env after `rounds` compiled rounds; `arms` and `rewards` are those of the last round."""
         if arms is not None and rewards is not None:
             self._arm, self._reward = arms.copy(), locked(rewards)
             self.own_reward = self._reward
@@ -261,7 +261,7 @@ class CoopNetwork(Rounds):
 
 
 def _by_uniforms(wrapper: Wrapper, only_drops: bool) -> bool:
-    """Return whether a wrapper only drops reports or replaces their rewards, whatever their content."""
+    """Return whether `wrapper` only drops reports or replaces their rewards, independently of their content."""
     cls = type(wrapper)
     if wrapper.drop_prob is not None:
         return cls.alter_own_reward is Wrapper.alter_own_reward and cls.deliver is Wrapper.deliver
@@ -270,7 +270,7 @@ def _by_uniforms(wrapper: Wrapper, only_drops: bool) -> bool:
 
 
 def _posts_states(env: CoopNetwork) -> bool:
-    """Return whether exactly one wrapper turns reports into states, by a compiled rule with exact sums."""
+    """Return whether the only wrapper turns reports into states, by a compiled rule with exact sums."""
     if len(env.wrappers) != 1 or not env.law.unit_interval:
         return False
     wrapper = env.wrappers[0]

@@ -1,4 +1,4 @@
-"""Network agents defined by compiled rules, which play phase by phase or in compiled rounds.
+"""Network agents defined by compiled rules, which are played phase by phase or in compiled rounds.
 
 A `NetworkTeam` defines an agent by `Rules`.  The phases play one round at a time; an episode plays blocks of rounds in
 one loop.  An episode has no state of its own: it reads the env's random stream, and writes to its ring and the team's
@@ -26,7 +26,7 @@ _SHIFTS |= dict.fromkeys((Gaussian, Uniform, Constant, Stable), (-math.inf, math
 
 
 class NetworkTeam(Team):
-    """Base of the network agents that compiled rules define.
+    """Base class of network agents that are defined by compiled rules.
 
     A subclass defines `rules` and `begin`; it then plays by phases and in compiled rounds.  A subclass that overrides
     a phase but not the rules plays by phases.
@@ -47,11 +47,11 @@ class NetworkTeam(Team):
     made: Callable[..., Loops] = staticmethod(compiled)
 
     def begin(self, env: World, rng: Streams) -> tuple[object, ...]:
-        """Return the initial state of the runs of `rng` in `env`: a named tuple."""
+        """Return the initial state of the runs of `rng` in `env`, a named tuple."""
         raise NotImplementedError(f"{type(self).__name__} must define begin(env, rng)")
 
     def ahead(self) -> int:
-        """Return how many rounds the rules can play from here; 0 if the next one is played by phases."""
+        """Return how many rounds can be played in compiled code from now on; 0 if the next one needs phases."""
         return LONGEST
 
     def reset(self, env: World, rng: Streams) -> None:
@@ -67,7 +67,7 @@ class NetworkTeam(Team):
         return self._arm
 
     def compose(self, reward: Array) -> Message | None:
-        """Pass the own reward to the rules; return the message that they post."""
+        """Pass the agents' own rewards to the rules; return the message that the rules post."""
         rules = self.rules
         made = self.made(rules)
         if "reward" not in self.required_own_reward:  # own rewards are withheld
@@ -83,7 +83,7 @@ class NetworkTeam(Team):
         return {**said, "sent": np.full(reward.shape, self._t > self.quiet)}
 
     def receive(self, inbox: Inbox) -> None:
-        """Pass a tally or the ring to the rules; a team that reads single posts overrides `receive`.
+        """Pass a tally or the ring of posts to the rules; a team that reads single posts overrides `receive`.
 
         Raises
         ------
@@ -119,7 +119,7 @@ class NetworkTeam(Team):
     def episode(
         self, env: World, until: float = math.inf, stops: Sequence[float] = (), look: Callable[[], None] | None = None
     ) -> bool:
-        """Play every run in compiled code, if the env and its wrappers allow it."""
+        """Play every run in compiled code, if the env and its wrappers allow compiled rounds."""
         rules = self.rules if _ruled(self) else None
         if rules is None or not isinstance(env, CoopNetwork):
             return False
@@ -153,7 +153,7 @@ def _phase_of(env: CoopNetwork, team: Team) -> None:
 
 
 class _Desk:
-    """Data that compiled rounds keep from block to block, until a phase is played."""
+    """Data that compiled rounds reuse from block to block, until a phase is played."""
 
     def __init__(self, env: CoopNetwork, team: NetworkTeam, fields: tuple[str, ...]):
         rules, arms = team.rules, team._arm
@@ -173,7 +173,7 @@ class _Desk:
 
 
 def _by_blocks(env: CoopNetwork, team: NetworkTeam, desk: _Desk, most: int) -> None:
-    """Play a block of rounds at once, with compiled rewards."""
+    """Play a block of at most `most` rounds at once, with rewards computed in compiled code."""
     env._phase = "broken"  # until the rounds are over
     t, ring, books = int(env._t[0]), env._ring, desk.books
     uniforms = env._uniforms.rows(min(most, max(1, _BLOCK // max(env.n_arms, env.n_agents))))
@@ -193,7 +193,7 @@ def _payment(env: CoopNetwork, t: int, rounds: int) -> Payment:
 
 
 def _by_rounds(env: CoopNetwork, team: NetworkTeam, desk: _Desk, rounds: int) -> None:
-    """Play rounds one by one with rewards from the env, for any law and any arms."""
+    """Play `rounds` rounds one by one with rewards from the env, for any law and any arms."""
     env._phase = "broken"  # until the rounds are over
     books = desk.books
     for t in range(int(env._t[0]) + 1, int(env._t[0]) + rounds + 1):
@@ -208,14 +208,14 @@ _PHASES = ("act", "compose", "receive")
 
 
 def _ruled(team: NetworkTeam) -> bool:
-    """Return whether the rules and the phases of a team agree."""
+    """Return whether no subclass or instance overrides a phase without overriding the rules."""
     classes = [vars(cls) for cls in type(team).__mro__]
     first = {n: next((i for i, own in enumerate(classes) if n in own), math.inf) for n in ("rules", *_PHASES)}
     return not vars(team).keys() & first.keys() and first["rules"] <= min(first[name] for name in _PHASES)
 
 
 def _pays(env: CoopNetwork) -> bool:
-    """Return whether compiled code can compute the rewards."""
+    """Return whether compiled code can compute the rewards of `env`."""
     law = type(env.law)
     # The gaps of moving arms are computed for many rounds at once only if that needs no special function.
     plain = type(env.arms) is Arms and (law.mean is Law.mean or not env.arms.moving)
@@ -231,7 +231,7 @@ def _shifted(law: Law, u: Array) -> Array:
 
 
 def _fates(env: CoopNetwork, poster: Wrapper | None, rounds: int) -> Fates:
-    """Return what the wrappers do to posts of the next `rounds`, by sending marked posts through them."""
+    """Return how the wrappers change posts in the next `rounds` rounds, found by sending marked posts through them."""
     shape = env.active_agents.shape
     if not env.wrappers or poster is not None:
         posting = None if poster is None else poster.posting(rounds)

@@ -1,4 +1,4 @@
-"""Federated bandits: clients' means differ, and regret is measured by a global model."""
+"""Federated bandits, in which clients have different means and regret is measured by a global model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hushbandits.envs.network.env import CoopNetwork
 
 
 def specialists(agents: int, arms: int) -> Array:
-    """Return factors ``(M, K)`` of the experiments of Shi & Shen 2021: each arm pays well for one agent alone.
+    """Return factors ``(M, K)`` of Shi & Shen 2021, where each arm has high rewards for one agent only.
 
     The factor is ``M − (M − 1)/M`` for this agent and 1/M for all others, so that they average 1.  Agents get arms in
     turn, forth and back: of 5 agents and 10 arms, agent 0 has the first and the last.
@@ -107,7 +107,7 @@ class ClientArms(Arms):
         return values
 
     def reset(self, rng: Streams, rows: Array | None = None) -> None:
-        """Draw the global model, and every agent's means around it."""
+        """Draw the global model, and every agent's means around the global means."""
         super().reset(rng, rows)
         set_rows(self, rows, own=self._around(self.locations if rows is None else self.locations[rows], rng))
 

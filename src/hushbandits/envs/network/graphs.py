@@ -1,4 +1,4 @@
-"""Communication graphs: adjacency, hop distances, and the graph numbers of regret bounds.
+"""Communication graphs: adjacency, hop distances, and the graph parameters in regret bounds.
 
 Clique number, clique cover number and independence number are NP-hard: their functions return `Bounds`, which are exact
 on small graphs.
@@ -40,13 +40,13 @@ GRAPHS: dict[str, Callable[[int], nx.Graph]] = {
 
 
 def adjacency(graph: str | nx.Graph, n_agents: int) -> Array:
-    """Return the adjacency of a named or given undirected graph, ``(M, M)`` bool."""
+    """Return the adjacency of an undirected graph, named or given, ``(M, M)`` bool."""
     n_agents = count("n_agents", n_agents, 1)
     return graph_links(graph, n_agents, everyone=True).matrix
 
 
 def graph_links(graph: str | nx.Graph, n_agents: int, everyone: bool) -> Links:
-    """Return a named or given undirected graph by its edges; `everyone`: all pairs will be computed later."""
+    """Return a named or given undirected graph as `Links`; `everyone`: all distances will be computed later."""
     named = graph if isinstance(graph, str) else shown(graph)
     # networkx takes about 500 bytes for a node or an edge; a pair of agents takes at least 12
     pairs = 400.0 * (named == "complete") + 12.0 * everyone
@@ -70,7 +70,7 @@ def hop_distances(matrix: Array) -> Array:
 
 
 def connected_erdos_renyi(n_agents: int, p: float, rng: np.random.Generator, tries: int = 1000) -> Array:
-    """Return the adjacency of a connected draw of G(M, p), ``(M, M)``; disconnected draws are repeated.
+    """Return the adjacency of a connected G(M, p) graph, ``(M, M)``; disconnected samples are rejected.
 
     Raises
     ------
@@ -89,12 +89,12 @@ def connected_erdos_renyi(n_agents: int, p: float, rng: np.random.Generator, tri
 
 
 def graph_median(distance: Array) -> Array:
-    """Return the graph medians ``argmin_v Σ_w d(v, w)``, ``(G,)``, the lowest index on ties."""
+    """Return the graph medians ``argmin_v Σ_w d(v, w)``, ``(G,)``; the lowest index on ties."""
     return distance.sum(2).argmin(1)
 
 
 def shortest_path_tree(matrix: Array, distance: Array, root: int) -> Array:
-    """Return the adjacency of a shortest-path tree, ``(M, M)``: a parent is the lowest neighbour nearer to `root`."""
+    """Return the adjacency of a shortest-path tree, ``(M, M)``; parents are the lowest neighbours nearer to `root`."""
     nearer = matrix & (distance[root][None, :] == distance[root][:, None] - 1)
     tree = np.zeros_like(matrix)
     for w in range(len(matrix)):
@@ -104,13 +104,13 @@ def shortest_path_tree(matrix: Array, distance: Array, root: int) -> Array:
 
 
 def power_graph(distance: Array, max_hops: int) -> Array:
-    """Return the adjacency of 𝒢_γ, ``(M, M)``: an edge for each hop distance from 1 to γ."""
+    """Return the adjacency of 𝒢_γ, ``(M, M)``, which has an edge for each hop distance from 1 to γ."""
     return (distance > 0) & (distance <= max_hops)
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """A number known to lie in ``[low, high]``.
+    """A number that is known to lie in ``[low, high]``.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class Bounds:
 
 
 def independent_set(matrix: Array, weight: Array | None = None) -> list[int]:
-    """Return a greedy maximal independent set: heaviest vertex first (default: fewest neighbours), then lowest."""
+    """Return a greedy maximal independent set, which adds the heaviest vertex first (default: fewest neighbours)."""
     heavy = -matrix.sum(1) if weight is None else np.asarray(weight)
     left = np.ones(len(matrix), bool)
     chosen = []
@@ -141,7 +141,7 @@ def independent_set(matrix: Array, weight: Array | None = None) -> list[int]:
 
 
 def largest_independent_set(matrix: Array, weight: Array | None = None) -> list[int]:
-    """Return the largest independent set, by branch and bound; on ties the heaviest, then the first in index order.
+    """Return the largest independent set, by branch and bound; on ties the heaviest, then the first by index.
 
     The search may take exponential time.  With 64 vertices it took up to two seconds on cycles, grids, stars, trees,
     tori and random regular graphs; with 100 vertices up to minutes.
@@ -168,7 +168,7 @@ def largest_independent_set(matrix: Array, weight: Array | None = None) -> list[
 
 
 def clique_cover(matrix: Array) -> list[list[int]]:
-    """Return a partition of the vertices into cliques; their number is an upper bound on χ̄.
+    """Return a partition of the vertices into cliques, whose number is an upper bound on χ̄.
 
     It is the best of four greedy colourings of the complement (networkx: largest first, smallest last, saturation, and
     connected sequential).
@@ -201,7 +201,7 @@ def clique_number(matrix: Array) -> Bounds:
 
 
 def clique_cover_number(matrix: Array) -> Bounds:
-    """Return bounds on χ̄, the fewest cliques that cover the vertices.
+    """Return bounds on χ̄, the smallest number of cliques that cover the vertices.
 
     They are exact up to 24 vertices, by an optimal colouring of the complement.  Otherwise the independence number's
     lower bound and a greedy cover are the bounds.
@@ -215,7 +215,7 @@ def clique_cover_number(matrix: Array) -> Bounds:
 
 
 def _covers(matrix: Array, k: int) -> bool:
-    """Return whether k cliques cover all vertices, by search: each vertex joins a clique or opens a new one."""
+    """Return whether k cliques can cover all vertices, by exhaustive search."""
     order = np.argsort(matrix.sum(1), kind="stable").tolist()
 
     def place(i: int, cliques: list[list[int]]) -> bool:

@@ -1,4 +1,4 @@
-"""Inboxes of a network with delays: padded neighbour slots that read a ring of past posts.
+"""Inboxes of a network with delays: slots for the senders that reach an agent, which read a ring buffer of posts.
 
 Every agent posts once per round; the post of round s reaches hop distance d at the end of round s + d − 1.
 No post is copied on its way: the ring keeps the last rounds' posts, and a slot is (sender, delay).
@@ -62,7 +62,7 @@ class Slots:
 
     @cached_property
     def lag(self) -> Array:
-        """Rounds from one agent to another, ``(G, M, M)`` int; 0 if no message arrives."""
+        """Rounds that a message takes from one agent to another, ``(G, M, M)`` int; 0 if none arrives."""
         graphs, agents = self.degree.shape
         affordable(f"delays between all pairs of n_agents={agents}", 8.0 * graphs * agents**2)
         lag = np.zeros((graphs, agents, agents), np.int64)
@@ -73,12 +73,12 @@ class Slots:
 
     @staticmethod
     def size(agents: int, graphs: int, width: int, depth: int) -> float:
-        """Return the bytes that the slots take while they are built."""
+        """Return how many bytes building the slots needs."""
         return graphs * agents * (32.0 * width + 24.0 * (depth + 1))
 
 
 class Ring:
-    """The posts of the last rounds.
+    """Ring buffer of the posts of the last rounds.
 
     Parameters
     ----------
@@ -100,17 +100,17 @@ class Ring:
 
     @staticmethod
     def size(fields: Fields, depth: int, runs: int, agents: int) -> float:
-        """Return the bytes that a ring takes."""
+        """Return how many bytes a ring needs."""
         post = sum(math.prod(f.shape) * f.form.itemsize for f in fields.values()) + 2
         return float(max(1, depth)) * runs * agents * post
 
     def reset(self, rows: Array) -> None:
-        """Forget the posts of the runs `rows`; the round number continues."""
+        """Delete the posts of the runs `rows`; the round number continues."""
         for array in (self.sent, self.held, *self.values.values()):
             array[:, rows] = 0
 
     def deepen(self, depth: int) -> None:
-        """Keep more rounds from now on."""
+        """Keep the posts of the last `depth` rounds from now on, if the ring keeps fewer."""
         if depth <= self.depth:
             return
         posted = self.t - np.arange(self.depth)
@@ -140,7 +140,7 @@ class Ring:
 
 
 class Mail(NamedTuple):
-    """The posts of the last rounds, ``(depth, R, M, …)``, and the slots that read them (`Ring`, `Slots`)."""
+    """The arrays of a `Ring`, ``(depth, R, M, …)``, and of `Slots`, for compiled code."""
 
     values: tuple[Array, ...]  # one array per requested field
     sent: Array
@@ -152,7 +152,7 @@ class Mail(NamedTuple):
 
     @classmethod
     def of(cls, ring: Ring, slots: Slots, fields: tuple[str, ...]) -> Mail:
-        """Return a ring's arrays of these fields, which compiled code reads and writes."""
+        """Return the arrays of the given fields of a ring, and of the slots."""
         values = tuple(map(ring.values.__getitem__, fields))
         return cls(values, ring.sent, ring.held, slots.sender, slots.delay, slots.degree, slots.shell)
 
@@ -177,11 +177,11 @@ class SlotInbox(Inbox):
 
     @property
     def fields(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The names of the fields."""
+        """The names of the fields that can be read."""
         return self._fields
 
     def _hide_senders(self, order: Callable[[], Array]) -> SlotInbox:
-        """Return this inbox without ``sender``, its slots in the order ``(R, M, S)`` that `order` gives."""
+        """Return a copy without ``sender``, whose slots have the order ``(R, M, S)`` that `order` returns."""
         inbox = copy.copy(self)
         inbox._fields = tuple(f for f in self._fields if f != "sender")
         inbox._order = order
@@ -245,7 +245,7 @@ class SlotInbox(Inbox):
         return self._gathered(ring.values[field], ring.held if ring.fields[field].latest else ring.sent)
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
-        """Return each agent's latest arrival from one sender per run.
+        """Return the latest message of one `sender` per run that each agent has received, and the mask.
 
         Parameters
         ----------
@@ -267,7 +267,7 @@ class SlotInbox(Inbox):
         return self._ring.values[field][index], (lag > 0) & (posted >= 1) & self._ring.sent[index]
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
-        """Return the arrivals of one receiver per run: values ``(R, S, …)`` and the mask ``(R, S)``."""
+        """Return the messages that reached one `receiver` per run: values ``(R, S, …)`` and the mask ``(R, S)``."""
         self._needs_event(field)
         _, n, m = self._ring.sent.shape
         runs, receiver = np.arange(n), self._agents("receiver", receiver, n, m)
@@ -280,7 +280,7 @@ class SlotInbox(Inbox):
     # -- reduced --------------------------------------------------------------------------------------------
 
     def tally(self) -> tuple[Array, Array]:
-        """Return pulls and reward sums per arm of this round's arrivals, each ``(R, M, K)``."""
+        """Return pull counts and reward sums per arm of the messages that arrived in this round, each ``(R, M, K)``."""
         if not {"arm", "reward"} <= set(self._fields):
             return super().tally()
         self._needs()
@@ -290,7 +290,7 @@ class SlotInbox(Inbox):
         return out[..., 0], out[..., 1]
 
     def total(self, field: str, weight: str | None = None) -> Array:
-        """Return the sum of `field` (times `weight`, of the same shape) over the arrivals, ``(R, M, …)``."""
+        """Return the sum of `field` (times `weight`, of the same shape) over the slots, ``(R, M, …)``."""
         if field not in self._ring.values or not {field, weight or field} <= set(self._fields):
             return super().total(field)
         self._needs()
@@ -303,7 +303,7 @@ class SlotInbox(Inbox):
         return out.reshape(*ring.sent.shape[1:], *kind.shape)
 
     def mix(self, field: str, matrix: Array) -> Array:
-        """Return the average of a field with the neighbours', ``Σ_w P_mw x_w``, ``(R, M, …)``: one step of gossip.
+        """Return the average of a field over neighbours, ``Σ_w P_mw x_w``, ``(R, M, …)``: one step of gossip.
 
         Parameters
         ----------
@@ -335,7 +335,7 @@ class SlotInbox(Inbox):
 
 
 class TallyInbox(Inbox):
-    """An inbox with sums per arm alone: the output of secure aggregation over a round's arrivals.
+    """An inbox with sums per arm only, as secure aggregation releases them.
 
     Parameters
     ----------
@@ -353,7 +353,7 @@ class TallyInbox(Inbox):
 
     @property
     def arrived(self) -> Array:
-        """``(R, M, 1)`` bool: one slot, the sum."""
+        """``(R, M, 1)`` bool: the only slot is the sum."""
         return self._opened[:, :, None]
 
     def __getitem__(self, field: str) -> Array:

@@ -1,4 +1,4 @@
-"""Transport with failing edges and corrupting relays: copies of a post differ, so each is sent on hop by hop.
+"""Transport with failing edges and corrupting relays, which forwards each copy of a post hop by hop.
 
 An agent that receives a post for the first time, after fewer than γ hops, sends it on along each of its edges.  A copy
 is lost if its edge fails.  A post may thus arrive late, by a detour, or not at all.  Without failures and corruption
@@ -22,7 +22,7 @@ from hushbandits.envs.rounds.env import added_up, tallied
 
 
 class LossyTransport:
-    """The posts in flight, and the agents that have seen them.
+    """The posts in transit, and the agents that each post has reached.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class LossyTransport:
         self.lay(env)
 
     def lay(self, env: World) -> None:
-        """Lay out the edges; the random numbers of a graph's edges u < v are read in this order."""
+        """Number the edges u < v of each graph, in the order in which their random numbers are read."""
         graphs, m, _ = env.adjacency.shape
         self._max_hops = np.resize(env.slots.max_hops if env.max_hops is not None else m - 1, len(self.message_fields))
         self._near = np.full((graphs, m, max(1, int(env.adjacency.sum(2).max()))), -1)
@@ -71,7 +71,7 @@ class LossyTransport:
             near[u, slot], edge[u, slot] = v, (number + number.T)[u, v]
 
     def reset(self, rng: Streams, rows: Array) -> None:
-        """Forget the posts in flight in the runs `rows`."""
+        """Delete the posts in transit in the runs `rows`."""
         others = ~np.isin(self._front[:, 1], rows)
         self._front, self._copy = self._front[others], self._copy[others]
         for array in (self.message_fields, self.newest, *self.held.values()):
@@ -79,7 +79,7 @@ class LossyTransport:
         set_rows(self, rows, _rngs=rng.generators(EDGES))
 
     def carry(self, message: Payload) -> LossyInbox:
-        """Add a round's posts, and move every copy that is due by one hop."""
+        """Add a round's posts, forward every copy that is due by one hop, and return the inbox."""
         ring, runs = self.ring, len(self.message_fields)
         ring.post(message)
         self._seen[ring.t % ring.depth] = np.eye(self._seen.shape[3], dtype=bool)
@@ -110,7 +110,7 @@ class LossyTransport:
 
 
 class LossyInbox(SlotInbox):
-    """The inbox of lossy transport: slots hold arrivals, nearest first; a state lasts until a newer one arrives."""
+    """The inbox of lossy transport: slots hold messages, nearest first; a state lasts until a newer one arrives."""
 
     several = True
     mix = Inbox.mix  # copies arrive over many paths: a round has no average
@@ -142,12 +142,12 @@ class LossyInbox(SlotInbox):
                 value[r[newest], to[newest], who[newest]] = said[name][newest]
 
     def _crossings(self, run: int) -> Array:
-        """Return ``(n, 5)`` first receipts of a run: from, to, sender, round posted, arm reported (−1: none)."""
+        """Return the first receipts of a run, ``(n, 5)``: from, to, sender, round posted, arm reported (−1: none)."""
         return np.compress(self._crossed[:, 0] == run, self._crossed[:, 1:], axis=0)
 
     @property
     def arrived(self) -> Array:
-        """``(R, M, S)`` bool: arrivals of this round; for states, a slot per sender that ever reached the agent."""
+        """``(R, M, S)`` bool: messages of this round; for states, a slot per sender that ever reached the agent."""
         return self._arranged(self._shown("sender") >= 0)
 
     def _shown(self, field: str) -> Array:
@@ -162,7 +162,7 @@ class LossyInbox(SlotInbox):
         return self._arranged(self._shown(field)).copy()
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
-        """Return the same as `SlotInbox.of`; of several posts, the newest."""
+        """Return the newest post of one `sender` per run that each agent has received, and the mask."""
         self._needs_event(field)
         runs, m, _ = self._shape
         mine = self._sender == self._agents("sender", sender, runs, m)[:, None, None]
@@ -178,12 +178,12 @@ class LossyInbox(SlotInbox):
         return self._values[field][seat], self._sender[seat] >= 0
 
     def tally(self) -> tuple[Array, Array]:
-        """Return pulls and reward sums per arm of this round's arrivals, each ``(R, M, K)``."""
+        """Return pull counts and reward sums per arm of this round's messages, each ``(R, M, K)``."""
         self._needs("arm", "reward")
         return tallied(self._values["arm"], self._values["reward"], self._sender >= 0, self._n_arms)
 
     def total(self, field: str, weight: str | None = None) -> Array:
-        """Return the sum of `field` (times `weight`) over arrivals, or for a state over all senders ever heard."""
+        """Return the sum of `field` (times `weight`) over the slots: this round's messages, or all states."""
         if field == "sender" or not {field, weight or field} <= set(self._fields):
             return Inbox.total(self, field)
         self._needs()

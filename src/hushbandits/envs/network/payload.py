@@ -1,4 +1,4 @@
-"""Reports that travel over a graph, and channels that shuffle or sum each receiver's arrivals."""
+"""Reports that travel over a graph, and channels that shuffle or sum the messages of each receiver."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hushbandits.envs.rounds.reports import Reports
 
 
 class _Order:
-    """A random order of slots with empty ones last, computed at the first call.
+    """A random order of slots, with empty slots last, which is computed at the first call.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class _Order:
 
 
 class ShuffledSlots(Channel):
-    """Channel that shuffles each receiver's arrivals of a round uniformly and hides senders and delays."""
+    """Channel that shuffles each receiver's messages of a round uniformly and hides senders and delays."""
 
     cohort = "that reach one receiver in one round"
     _uniforms: Uniforms
@@ -52,7 +52,7 @@ class ShuffledSlots(Channel):
         self._by = by
 
     def inbox_fields(self, fields: Fields, env: World) -> Fields:
-        """Return `fields` without the sender."""
+        """Return `fields` without ``sender``."""
         return {name: field for name, field in fields.items() if name != "sender"}
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
@@ -60,7 +60,7 @@ class ShuffledSlots(Channel):
         set_rows(self, rows, _uniforms=rng.reader((env.n_agents, env.n_agents), ORDER), _rngs=rng.generators())
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """Hide senders and order."""
+        """Return the inbox without senders, its slots in random order."""
         if isinstance(inbox, TallyInbox):  # a sum has neither senders nor an order
             return inbox
         assert isinstance(inbox, SlotInbox)
@@ -76,7 +76,7 @@ class ShuffledSlots(Channel):
         return inbox._hide_senders(_Order(uniforms, inbox))
 
     def _mixed(self, inbox: SlotInbox) -> Array:
-        """Return the protocol's order of slots; ∞ for empty slots."""
+        """Return the position of each slot in the protocol's order, ``(R, M, S)``; ∞ for empty slots."""
         arrived, values = inbox.arrived, [inbox[name] for name in inbox.fields if name != "sender"]
         places = np.full(arrived.shape, np.inf)
         for r, i in np.argwhere(arrived.any(2)).tolist():
@@ -87,7 +87,7 @@ class ShuffledSlots(Channel):
 
 
 class SealedTallies(Channel):
-    """Channel that releases the sum mod m of the codes that reach a receiver in a round, one-hot in the arm."""
+    """Channel that releases the sum mod m of the encoded reports that reach a receiver in a round."""
 
     cohort = "of one arm, to one receiver in one round"
     #: Leakage of a protocol beyond that of the ideal sum.
@@ -116,11 +116,11 @@ class SealedTallies(Channel):
         return {"code": Field((2 * self._k,), "i8", low=0, high=self._modulus - 1)}
 
     def inbox_fields(self, fields: Fields, env: World) -> Fields:
-        """Return the fields of the inbox: sums per arm alone."""
+        """Return the fields of the inbox, which has sums per arm only."""
         return {"tally": Field((2, env.n_arms))}
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        """Check that enough agents reach each agent, also on random graphs."""
+        """Raise ``ValueError`` unless enough agents reach each agent, also on random graphs."""
         self._enough(env)
 
     def _enough(self, env: World) -> None:
@@ -133,7 +133,7 @@ class SealedTallies(Channel):
             )
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Encode rewards on the grid, one-hot in the arm."""
+        """Encode each reward as an integer at the position of its arm (one-hot), and its pull as 1."""
         by, arm, sent = self._by, message["arm"], message["sent"]
         reward = np.where(sent, message["reward"], 0.0)
         if not (np.abs(reward) <= by.bound).all():  # the message must not reveal the value
@@ -150,7 +150,7 @@ class SealedTallies(Channel):
         return Payload(code=code, sent=sent)
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """Open the sums of arms with enough reports."""
+        """Return the decoded sums of arms with enough reports."""
         m, by = self._modulus, self._by
         total = inbox.total("code") % m if by.protocol is None else self._play(inbox)
         # The minimum holds per arm: an arm with fewer contributions looks like an arm without any.
@@ -169,7 +169,7 @@ class SealedTallies(Channel):
 
 
 class GraphReports(Reports):
-    """Reports whose receivers have slots: wrappers can shuffle them, sum them, or change them at relays.
+    """Payload of reports on a graph, which wrappers can shuffle, sum per receiver, or change at relays.
 
     Examples
     --------
@@ -183,10 +183,10 @@ class GraphReports(Reports):
 
     @classmethod
     def shuffled(cls, by: Shuffling, env: World) -> Channel:
-        """Return the channel that shuffles each receiver's arrivals of a round and hides their senders."""
+        """Return the channel that shuffles each receiver's messages of a round and hides their senders."""
         return ShuffledSlots(by)
 
     @classmethod
     def sealed(cls, by: Sealing, env: World) -> Channel:
-        """Return the channel that releases pulls and reward sums per arm of each receiver's arrivals."""
+        """Return the channel that releases pull counts and reward sums per arm for each receiver."""
         return SealedTallies(by)

@@ -1,4 +1,4 @@
-"""Compiled reductions of inboxes: from the posts of the ring to each agent's arrivals.
+"""Compiled reductions of inboxes, which read posts from the ring buffer for each receiver.
 
 Distances are symmetric, so an agent's slots are its receivers as well.  Sums run over the senders in index order, and
 read a post once per hop distance.
@@ -13,7 +13,7 @@ from hushbandits.core import jit
 
 @jit
 def gather(value, mask, sender, delay, degree, t, out):
-    """Copy the arrivals into slots."""
+    """Copy the posts `value` that reach each agent in round t into the slots of `out`."""
     depth, runs, agents = mask.shape
     for r in range(runs):
         g = r % sender.shape[0]
@@ -30,7 +30,7 @@ def gather(value, mask, sender, delay, degree, t, out):
 
 @jit
 def tally(arm, reward, sent, receiver, shell, t, first, out):
-    """Add the arrivals of the runs `first`, `first` + 1, … to `out`, ``(n, M, K, 2)``.
+    """Add pull counts and reward sums of the runs `first`, `first` + 1, … to `out`, ``(n, M, K, 2)``.
 
     Pulls and sums are adjacent in memory, in one cache line.
     """
@@ -55,7 +55,7 @@ def tally(arm, reward, sent, receiver, shell, t, first, out):
 
 @jit
 def total(value, mask, receiver, shell, t, out):
-    """Sum a field over all arrivals."""
+    """Add the values of a field that reach each agent in round t to `out`."""
     depth, runs, agents = mask.shape
     for r in range(runs):
         g = r % receiver.shape[0]
@@ -72,7 +72,7 @@ def total(value, mask, receiver, shell, t, out):
 
 @jit
 def mix(value, sent, sender, degree, matrix, r, out):
-    """Write ``Σ_w P_mw x_w`` over an agent and its neighbours to `out`, run r; a lost x_w counts as the agent's own.
+    """Write ``Σ_w P_mw x_w`` over an agent and its neighbours to row r of `out`; a lost x_w is replaced by x_m.
 
     `value` and `out` are ``(R, M, F)``, `sent` is ``(R, M)``; slots hold neighbours alone.
     """

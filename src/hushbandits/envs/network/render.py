@@ -1,4 +1,4 @@
-"""Pictures of a network: the agents' arms, byzantine agents, and the reports of the last round on each edge."""
+"""Pictures of a network: the agents' arms, Byzantine agents, and the reports of the last round on each edge."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UNIT = 80.0  # points of a graph's radius
 
 
 def byzantine(core: World) -> Array:
-    """Return the agents whose reports some wrapper contaminates, ``(M,)`` bool."""
+    """Return which agents send contaminated reports, ``(M,)`` bool."""
     marked = np.zeros(core.n_agents, bool)
     for wrapper in core.wrappers:
         marked |= getattr(wrapper, "byzantine", np.zeros((1, core.n_agents), bool))[0]
@@ -32,7 +32,7 @@ def byzantine(core: World) -> Array:
 
 
 def arriving(core: World) -> tuple[Array, Array]:
-    """Return the copies on each edge in the last round, ``(M, M)`` from × to, and their commonest arm (−1: none)."""
+    """Return the messages per edge in the last round, ``(M, M)``, and their most frequent arm (−1: none)."""
     via, to, _, _, said = core.crossings().T
     count = np.zeros((core.n_agents, core.n_agents), np.int64)
     np.add.at(count, (via, to), 1)
@@ -44,10 +44,10 @@ def arriving(core: World) -> tuple[Array, Array]:
 
 
 class GraphPicture(Picture):
-    """Draws the graph and a bar per arm: agents are discs in the colour of their arm, reports are dots on edges."""
+    """Picture of the graph, with agents as discs in the colour of their arm, and a bar per arm."""
 
     def _on(self) -> Array:
-        """Return how many agents pulled each arm, ``(K,)``."""
+        """Return how many agents pulled each arm in the last round, ``(K,)``."""
         k = self.core.n_arms
         return np.zeros(k, np.int64) if self.arm is None else np.bincount(self.arm[0], minlength=k)
 
@@ -89,7 +89,7 @@ class GraphPicture(Picture):
         )
 
     def _graph(self, axes: Axes, bad: Array, shades: list[tuple[float, ...]]) -> str:
-        """Draw the graph; return the caption of its dots."""
+        """Draw the graph, and return a caption that explains the dots."""
         from matplotlib.collections import LineCollection
 
         core: World = self.core
@@ -125,7 +125,7 @@ class GraphPicture(Picture):
 
 
 def _diameter(place: Array) -> float:
-    """Return the diameter of a disc in points, so that neighbours do not overlap."""
+    """Return the diameter of a disc in points, so that discs of adjacent positions do not overlap."""
     apart = np.hypot(*(place[:, None] - place[None]).transpose(2, 0, 1))
     np.fill_diagonal(apart, 1.0)
     return float(np.clip(0.65 * _UNIT * np.quantile(apart.min(1), 0.25), 3.0, 18.0))

@@ -1,4 +1,4 @@
-"""Compiled rules of network agents, and the loops built from them: single phases, and blocks of rounds."""
+"""Compiled rules of network agents, and loops of these rules for single phases or blocks of rounds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hushbandits.envs.network.states import Posting, Turn, of_states
 
 @jit
 def standard_report(state, values, now, r, arms, rewards):
-    """Post the arms and rewards of run r."""
+    """Write the arms and rewards of run r to the posts of this round."""
     arm, reward = values
     for m in range(arms.shape[1]):
         arm[now, r, m], reward[now, r, m] = arms[r, m], rewards[r, m]
@@ -22,11 +22,11 @@ def standard_report(state, values, now, r, arms, rewards):
 
 @jit
 def nothing(state, r, heard, t):
-    """Ignore arrivals: the rule of agents without messages, or with mixing alone."""
+    """Ignore received messages: the `receive` rule of agents that send none or only average."""
 
 
 class Rules(NamedTuple):
-    """The rules of all agents of run r in a round; each rule gets the team's `state` as its first argument.
+    """The compiled functions that define all agents of a run; each takes the team's `state` first.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Rules(NamedTuple):
 
 
 class Books(NamedTuple):
-    """Results of a round besides its posts."""
+    """Results of a round except its posts."""
 
     arms: Array  # (R, M) the team's
     rewards: Array  # (R, M) of the last round
@@ -72,7 +72,7 @@ class Books(NamedTuple):
 
 
 class Fates(NamedTuple):
-    """Effects of wrappers on each post that do not depend on its content."""
+    """Effects of wrappers on posts that do not depend on the content of the posts."""
 
     kept: Array  # (rounds, R, M) bool whether it is sent, or (0, R, M): all are
     reward: Array  # (rounds, R, M) the new reward, NaN: unchanged; or (0, R, M): all unchanged
@@ -80,7 +80,7 @@ class Fates(NamedTuple):
 
 
 class Payment(NamedTuple):
-    """Reward of a pull from its random number: whether it is below the location, or their clipped sum."""
+    """How a pull's reward follows from its random number u: 1 if u is below the location, or their clipped sum."""
 
     location: Array  # (R, rounds, K), or (R, 1, K): all alike
     gap: Array
@@ -131,7 +131,7 @@ def _as_posted(values, now, r, fates, i):
 
 
 class Loops(NamedTuple):
-    """Loops built from rules."""
+    """Compiled or interpreted loops over agents' rules."""
 
     act: Callable[..., None]  # the phases: all runs
     learn: Callable[..., None]
@@ -144,12 +144,12 @@ class Loops(NamedTuple):
 
 @lru_cache
 def compiled(rules: Rules, poster: Callable[..., None] | None = None) -> Loops:
-    """Return compiled loops of compiled rules; `poster` posts states instead of the default message."""
+    """Return compiled loops of `rules`; `poster` posts states instead of the default message."""
     return _written(rules, jit, poster)
 
 
 def interpreted(rules: Rules, poster: Callable[..., None] | None = None) -> Loops:
-    """Return loops of rules in plain Python: only the phases can be played."""
+    """Return loops of `rules` in plain Python, with which only phases can be played."""
     return _written(rules, lambda rule: rule, poster)
 
 
@@ -230,7 +230,7 @@ def _mixed(hear: Callable[..., None], turned: Turn) -> Callable[..., None]:
 
 
 def _from_ring(rules: Rules, hear_mixed: Callable[..., None], turned: Turn) -> Callable[..., None]:
-    """Return the call of `receive` in compiled rounds."""
+    """Return the function that calls `receive` in compiled rounds."""
     hear = rules.receive
 
     @turned

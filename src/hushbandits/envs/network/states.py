@@ -22,7 +22,7 @@ STATES = ("mean", "count")
 
 
 class Posting(NamedTuple):
-    """A wrapper's data for turning default messages into states, in the rounds of a block."""
+    """A wrapper's data for turning default messages into states, in a block of rounds."""
 
     state: object  # its arrays, among them `mean` and `pulls`, (R, M, K)
     uniforms: Array  # (rounds, R, M)
@@ -30,7 +30,7 @@ class Posting(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Sums of the states that have reached each agent, and the changes in flight."""
+    """Sums of the states that have reached each agent, and the changes that are still in transit."""
 
     heard: Array  # (R, M, K, 2) counts, and means times counts
     arm: Array  # (depth, R, M) the arm in which a post differs from the previous one
@@ -38,7 +38,7 @@ class Changes(NamedTuple):
 
     @classmethod
     def of(cls, ring: Ring, slots: Slots, n_arms: int, published: Mapping[str, Array]) -> Changes:
-        """Return the sums and changes after the last round; `published` are the agents' own states."""
+        """Return the sums and changes after the last round; `published` has the agents' own states."""
         inbox = SlotInbox(ring, slots, n_arms)
         heard = np.stack([inbox.total("count"), inbox.total("mean", weight="count")], -1)
         if published:
@@ -57,7 +57,7 @@ def of_states(
     learn: Callable[..., None], post: Callable[..., None], hear: Callable[..., None], leave: Callable[..., None],
     turned: Turn,
 ) -> Callable[..., None]:  # fmt: skip
-    """Return the end of a round, after its rewards, of agents whose wrapper posts states by the rule `post`."""
+    """Return the compiled end of a round for agents whose wrapper posts states by the rule `post`."""
 
     @turned
     def posted(mail, changes, books, posting, i, r, t, now):

@@ -7,7 +7,7 @@ from hushbandits.envs.rounds.task import ArmTask
 
 
 class NetworkTask(GraphPicture, ArmTask):
-    """An `ArmTask` whose picture shows the graph.
+    """An `ArmTask` with a picture of the graph.
 
     Examples
     --------

@@ -22,7 +22,7 @@ _SMALL = 256  # agents up to which the last named graph is cached: some megabyte
 
 
 class Places:
-    """Graphs of M agents, and the paths of posts in them.
+    """Graphs of M agents, and the paths that posts take in them.
 
     Parameters
     ----------
@@ -84,12 +84,12 @@ class Places:
 
     @cached_property
     def adjacency(self) -> Array:
-        """Adjacency, ``(G, M, M)`` bool."""
+        """Adjacency of each graph, ``(G, M, M)`` bool."""
         return self._of_pairs(lambda graph: graph.matrix)
 
     @cached_property
     def distance(self) -> Array:
-        """Hop distances, ``(G, M, M)``."""
+        """Hop distances in each graph, ``(G, M, M)``."""
         return self._of_pairs(hops_from)
 
     @cached_property
@@ -99,13 +99,13 @@ class Places:
 
     @cached_property
     def root(self) -> Array:
-        """Root of each tree, ``(G,)``."""
+        """Root of the shortest-path tree of each graph, ``(G,)``."""
         median = self._root == "median"
         return locked(graph_median(self.distance) if median else np.full(len(self.graphs), int(self._root)))
 
     @cached_property
     def trees(self) -> tuple[Array, Array]:
-        """Edges of the trees, and hop distances along them, each ``(G, M, M)``."""
+        """Adjacency of the trees, and hop distances along them, each ``(G, M, M)``."""
         if self._routing == "flood":
             return self.adjacency, self.distance
         trees = [shortest_path_tree(*of) for of in zip(self.adjacency, self.distance, self.root, strict=True)]
@@ -118,7 +118,7 @@ class Places:
 
 
 def placed(graph: str | nx.Graph, n_agents: int, *rest: int | str | None) -> Places:
-    """Return the topology of one graph, named or given; consecutive envs with equal parameters share it."""
+    """Return the topology of one graph, named or given; consecutive envs with equal arguments share it."""
     place: Callable[..., Places] = _last if isinstance(graph, str) and n_agents <= _SMALL else _laid
     return place(graph, n_agents, *rest)
 

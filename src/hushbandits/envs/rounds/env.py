@@ -25,7 +25,7 @@ from hushbandits.envs.rounds.task import ArmTask
 
 
 class Everyone(Inbox):
-    """An inbox with the latest messages of all other agents: slot s of an agent is the s-th other agent.
+    """An inbox with the latest messages of all other agents, in which slot s belongs to the s-th other agent.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Everyone(Inbox):
 
     @property
     def arrived(self) -> Array:
-        """``(R, M, M − 1)`` bool: whether the slot's agent sent a message."""
+        """``(R, M, M − 1)`` bool: whether each slot's agent sent a message."""
         return self._message["sent"][:, self._sender]
 
     def __getitem__(self, field: str) -> Array:
@@ -58,7 +58,7 @@ class Everyone(Inbox):
         return np.where(arrived.reshape(*arrived.shape, *(1,) * (value.ndim - 3)), value, np.zeros((), value.dtype))
 
     def total(self, field: str, weight: str | None = None) -> Array:
-        """Return the sum of `field` (times `weight`) over the arrivals, in the senders' order."""
+        """Return the sum of `field` (times `weight`) over the slots, in the senders' order."""
         return added_up(self[field] if weight is None else self[field] * self[weight])
 
     def tally(self) -> tuple[Array, Array]:
@@ -68,7 +68,7 @@ class Everyone(Inbox):
 
 
 def added_up(value: Array) -> Array:
-    """Return the sum of ``(R, M, S, …)`` over its slots, in order; True counts as 1."""
+    """Return the sum of `value` ``(R, M, S, …)`` over its slots, in order; True counts as 1."""
     out = np.zeros((*value.shape[:2], *value.shape[3:]), np.int64 if value.dtype == bool else value.dtype)
     for s in range(value.shape[2]):
         out += value[:, :, s]
@@ -76,7 +76,7 @@ def added_up(value: Array) -> Array:
 
 
 def tallied(arm: Array, reward: Array, arrived: Array, n_arms: int) -> tuple[Array, Array]:
-    """Return pulls and reward sums per arm, each ``(R, M, K)``, of the arrivals in the slots ``(R, M, S)``."""
+    """Return pull counts and reward sums per arm, each ``(R, M, K)``, over the filled slots ``(R, M, S)``."""
     runs, agents, _ = shape = (*arrived.shape[:2], n_arms)
     seat = (np.arange(runs * agents).reshape(runs, agents, 1) * n_arms + arm)[arrived]
     pulls, sums = np.bincount(seat, minlength=math.prod(shape)), np.bincount(seat, reward[arrived], math.prod(shape))
@@ -84,7 +84,7 @@ def tallied(arm: Array, reward: Array, arrived: Array, n_arms: int) -> tuple[Arr
 
 
 class Rounds(Env):
-    """M agents play one K-armed bandit, one pull each per round, for T rounds.
+    """M agents that play one K-armed bandit, one pull each per round, for T rounds.
 
     A subclass may replace `arms_class` (how arms move), `_rewards` (the rewards of pulls), `_charge` (their regret),
     `_transport` (who receives which message) and `report`.  If it replaces one of the last two, it must declare
@@ -186,7 +186,7 @@ class Rounds(Env):
         return {"arm": index_field(self.n_arms), "reward": Field()}
 
     def _offers(self, fields: Fields) -> Fields:
-        """Return the fields that agents receive: those sent, and the sender."""
+        """Return the fields that agents receive: the fields sent, and ``sender``."""
         return {**fields, "sender": Field(dtype="i8")}
 
     @property
@@ -208,7 +208,7 @@ class Rounds(Env):
 
     @property
     def gaps(self) -> Array:
-        """Current gaps between the best mean and each arm's mean, ``(R, K)``."""
+        """Current gaps between the best arm's mean and each arm's mean, ``(R, K)``."""
         return self.arms.gap(self._t)
 
     # -- the round ------------------------------------------------------------------------------------------------
@@ -232,18 +232,18 @@ class Rounds(Env):
         return self._reward
 
     def _charge(self, arm: Array, gap: Array) -> Array:
-        """Return the regret of pulls, ``(R, M)``, from the gaps of their arms."""
+        """Return the regret of pulls, ``(R, M)``, given the pulled arms and their gaps."""
         return gap
 
     def _rewards(self, arm: Array, location: Array, u: Array) -> Array:
-        """Return the rewards of pulls, ``(R, M)``, from arms, their locations and one uniform each."""
+        """Return the rewards of pulls, ``(R, M)``, given arms, locations and one uniform sample each."""
         return (self.arms.tables or self.law).quantile(u, location)
 
     def _report(self) -> dict[str, Array]:
         return {"arm": self._arm, "reward": self.own_reward}
 
     def _counted(self, message: Payload) -> Payload:
-        """Count the round and its messages; runs that are over send none."""
+        """Count the round and its messages, and return the message with no posts in runs that are over."""
         if not self._abreast:
             message = message.with_fields(sent=message["sent"] & self._live[:, None])
         self._t = self._t + self._live

@@ -1,4 +1,4 @@
-"""One report per agent and round, and the operations of wrappers on it."""
+"""Payload of one report per agent and round, and the operations of wrappers on reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WIDTHS = {"drop": 1, "replace": 2, "add": 1}
 
 
 class Reports(Payload):
-    """One report per agent and round; a lost report reaches no receiver."""
+    """Payload of one report per agent and round; a lost report reaches no receiver."""
 
     noun = "reports"
     operations: ClassVar[Mapping[str, tuple[str, ...]]] = {
@@ -23,17 +23,17 @@ class Reports(Payload):
 
     @classmethod
     def stream(cls, verb: str, env: World, rng: Streams) -> Uniforms:
-        """Return uniforms, one row per round; their number does not depend on what is sent."""
+        """Return a reader of uniform samples, one row per round, whatever is sent."""
         cls.answers(verb)
         width = _WIDTHS[verb]
         return rng.reader((env.n_agents,) if width == 1 else (width, env.n_agents), verb)
 
     def drop(self, rate: Array | float, stream: Uniforms) -> Self:
-        """Drop reports with probability `rate`."""
+        """Drop each report with probability `rate`."""
         return self.with_fields(sent=self["sent"] & (stream.next() >= rate))
 
     def replace(self, rate: Array | float, law: Law, location: float, stream: Uniforms) -> Self:
-        """Replace the reward of a report with probability `rate` by a draw from `law`."""
+        """Replace the reward of each report with probability `rate` by a sample from `law`."""
         coin, u = np.moveaxis(stream.next(), 1, 0)
         hit, reward = coin < rate, np.array(self["reward"], float)
         reward[hit] = law.quantile(u[hit], np.array(location))

@@ -16,7 +16,7 @@ from hushbandits.core.utils import flag, jit
 
 
 class ArmTask(RLTask):
-    """Task in which every agent pulls one arm per round and reports it.
+    """Task in which every agent pulls one arm per round and reports the arm and its reward.
 
     The action space is ``Discrete(K)``.  The env's `extra_fields` declares fields that are sent beside the default
     message: if all are bits, the space is ``MultiDiscrete([K, 2, …])``; natively it is a ``Dict`` of ``arm`` and these
@@ -114,7 +114,7 @@ class ArmTask(RLTask):
         return action[..., 0]
 
     def _spoken(self, action: Array) -> dict[str, Array]:
-        """Return the parts of a flat action, the arm and the bits, by name."""
+        """Return the arm and the bits of a flat action, by name."""
         ends = np.cumsum([1, *(math.prod(field.shape) for field, _ in self._extra_fields.values())])
         said = (action[..., a:b] for a, b in pairwise(ends))
         return {"arm": action[..., 0], **dict(zip(self._extra_fields, said, strict=True))}
@@ -144,11 +144,11 @@ class ArmTask(RLTask):
         )  # fmt: skip
 
     def earned(self, before: Observation) -> Array:
-        """Return the rewards of the agents' own pulls, or zeros if own rewards are withheld."""
+        """Return the agents' own rewards, or zeros if they are withheld."""
         return np.zeros(self._seats.shape) if self.obs.reward is None else np.array(self.obs.reward)
 
     def answered(self) -> Array | None:
-        """Return the arm's known mean (0 if unknown) as the reward, if own rewards are withheld."""
+        """Return the pulled arm's estimated mean as the reward if own rewards are withheld, else ``None``."""
         if "reward" in self.core.own_reward_fields:
             return None
         assert self.arm is not None
@@ -156,7 +156,7 @@ class ArmTask(RLTask):
         return mean / np.maximum(count, 1.0)
 
     def words(self, action: Stacked) -> dict[str, Array] | None:
-        """Return the default message and the declared fields."""
+        """Return the default message with the extra fields of the action."""
         if not self._extra_fields:
             return None
         said = {
@@ -210,7 +210,7 @@ class ArmTask(RLTask):
 
 
 def extra_space(name: str, field: Field) -> Space:
-    """Return the space of one declared field: bits, or floats in [−1, 1].
+    """Return the action space of one extra field: bits, or floats in [−1, 1].
 
     Examples
     --------
@@ -228,7 +228,7 @@ def extra_space(name: str, field: Field) -> Space:
 
 @jit
 def _pull_one(arm, reward, t, horizon, pulls, sums, obs, mean, width, time):  # type: ignore[no-untyped-def]
-    """Add every agent's own pull, and update its observation: mean and width of the pulled arm, and the share of time.
+    """Add every agent's pull to the statistics, and write mean, width and elapsed time to its observation.
 
     The round that is being played counts as over.
     """
@@ -246,7 +246,7 @@ def _pull_one(arm, reward, t, horizon, pulls, sums, obs, mean, width, time):  # 
 
 @jit
 def _hear(pulls, sums, n, total, obs, mean, width):  # type: ignore[no-untyped-def]
-    """Add this round's tallies to those of before, and `show` what they come to."""
+    """Add this round's tallies to the totals, and write means and widths to the observations."""
     arms = n.shape[2]
     for r in range(n.shape[0]):
         for m in range(n.shape[1]):
