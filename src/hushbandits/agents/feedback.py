@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from hushbandits.best_arm.successive import batch_radius, eliminate
 from hushbandits.core import Array, Inbox, Metric, Observation, Params, Requirements, Streams, Team, World, Wrapper
 from hushbandits.core.utils import divisor, flag, real
 from hushbandits.core.utils.validate import confidence_level
+from hushbandits.core.wrapper import Privatizer
 
 
 class Calibrated(Team):
@@ -49,7 +50,7 @@ class Calibrated(Team):
     #: Parameters that agent and mechanism share, because they enter the radius.
     shared: tuple[str, ...] = ("epsilon",)
     _epsilon: float
-    _mechanism: Any
+    _mechanism: Privatizer
     #: Mechanisms that the radius holds for, by class name or by ``noise_as``; empty: no statement.
     mechanisms: ClassVar[tuple[str, ...]] = ()
     #: Whether the radius remains valid if noise is calibrated to some of a block's users (``min_participants``).

@@ -12,6 +12,7 @@ import numpy as np
 
 from hushbandits.agents.feedback import BatchedSE
 from hushbandits.core import Inbox, Params, Streams, World
+from hushbandits.wrappers.mechanism import Mechanism
 
 
 class VBSDPAE(BatchedSE):
@@ -24,13 +25,14 @@ class VBSDPAE(BatchedSE):
     """
 
     name = "VB-SDP-AE"
+    _mechanism: Mechanism
     mechanisms = ("BinarySum",)
     fixed: ClassVar[Params] = {"shuffle": "binary-sum"}
     wrappers = ("ShuffledNoise", "ShuffledSum")
 
     def validate_env(self, env: World) -> None:
         super().validate_env(env)
-        self._horizon, self._mechanism = env.horizon, env.mechanism
+        self._horizon = env.horizon
         if self._mechanism.planned(self._block(env.n_arms, 1)).noise is None:
             raise ValueError(
                 f"{self.name} needs a mechanism whose users add noise; users of {self._mechanism.name} add none"
@@ -47,7 +49,9 @@ class VBSDPAE(BatchedSE):
             seat = r, i, self._arm[r, i]
             self._sums[seat] += total[r, i]
             self._users[seat] += n[r, i]
-            self._variance[seat] += n[r, i] * self._mechanism.planned(int(self._n[r, i])).noise.variance
+            noise = self._mechanism.planned(int(self._n[r, i])).noise
+            assert noise is not None
+            self._variance[seat] += n[r, i] * noise.variance
         super().receive(inbox)
 
     def estimate(self, r: int, i: int, k: int, total: float, n: int) -> float:
