@@ -171,11 +171,7 @@ class Env(World, ABC):
 
     def __init_subclass__(cls, **rest: object) -> None:
         super().__init_subclass__(**rest)
-        cls._show_parameters()
-
-    @classmethod
-    def _show_parameters(cls) -> None:
-        """Set ``__signature__`` to the parameters of `__init__`, which `__new__` would hide from `help`."""
+        # Help and signatures show the parameters of `__init__`; `__new__` hides them otherwise.
         cls.__signature__ = inspect.Signature([*inspect.signature(cls.__init__).parameters.values()][1:])
 
     @cached_property
@@ -450,4 +446,4 @@ class Env(World, ABC):
         return self.rl_task.asked(self, options)
 
 
-Env._show_parameters()
+Env.__init_subclass__()

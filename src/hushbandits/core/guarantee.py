@@ -250,12 +250,8 @@ def overridden(part: object, base: type, free: Iterable[str] = ()) -> list[str]:
     >>> overridden(Silent(0.1), Loss), overridden(Loss(0.1), Loss)
     (['send'], [])
     """
-    names: list[str] = []
-    for cls in type(part).__mro__:
-        if cls is base:
-            break
-        if not ships(cls):
-            names += vars(cls)
+    above = type(part).__mro__[: type(part).__mro__.index(base)]
+    names = [name for cls in above if not ships(cls) for name in vars(cls)]
     names += [name for name, value in vars(part).items() if callable(value) and not ships(value)]
     left = dict.fromkeys(name for name in names if not name.startswith("__") and hasattr(base, name))
     return [name for name in left if name not in _HARMLESS and name not in free]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,9 +43,7 @@ def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = 
         raise ValueError(f"{name}={shown(rewards)} is not a reward law{nearest(str(rewards), LAWS)}")
     if not isinstance(given, Mapping):
         raise ValueError(f"{name}={shown({rewards: given})} must be a law with a table of its parameters")
-    kind: type[Any] = Law
-    law: Law = _LAW.find(rewards).build(kind, f"reward law {shown(rewards)}", given)
-    return law
+    return _LAW.find(rewards).build(Law, f"reward law {shown(rewards)}", given)  # type: ignore[type-abstract]
 
 
 @functools.cache
@@ -71,8 +69,6 @@ def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: L
     if isinstance(means, RepeatingMeans) and n_arms is not None:
         affordable(f"n_arms={shown(n_arms)}", 64.0 * integer("n_arms", n_arms, 2))
         means = means.of(n_arms)
-    if isinstance(means, Mapping):
-        raise ValueError(f"means={shown(means)} must be a list of numbers or UniformMeans(low, high), not a table")
     values = reals("means", means)
     if values.ndim != 1 or len(values) < 2:
         raise ValueError(f"means={shown(means)} must list at least two arm means")

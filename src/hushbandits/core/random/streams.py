@@ -171,11 +171,12 @@ class Uniforms:
         self.seeds[rows], self.step[rows] = fresh.seeds, fresh.step
         self._read[self._at :, rows] = fresh._ahead(len(self._read) - self._at)
 
-    def _ahead(self, count: int) -> Array:
-        """Return uniform samples of the next `count` steps, ``(count, R, *shape)``, without advancing."""
-        out = np.empty((count, len(self.seeds), self._width))
-        fill_ahead(self.seeds, self.word, self._section, self.step * np.uint64(self._width), out)
-        return out.reshape(count, len(self.seeds), *self._shape)
+    def _ahead(self, count: int, at: slice = slice(None)) -> Array:
+        """Return uniform samples of the next `count` steps of the runs `at`, ``(count, R, *shape)``, without advancing."""
+        seeds = self.seeds[at]
+        out = np.empty((count, len(seeds), self._width))
+        fill_ahead(seeds, self.word, self._section[at], self.step[at] * np.uint64(self._width), out)
+        return out.reshape(count, len(seeds), *self._shape)
 
     def next(self) -> Array:
         """Return the uniform samples of every run's next step, ``(R, *shape)``; valid until the next call."""
@@ -196,11 +197,10 @@ class Uniforms:
 
     def take(self, run: int, count: int) -> Array:
         """Return the uniform samples of the next `count` steps of one run, ``(count, *shape)``."""
-        at, out = slice(run, run + 1), np.empty((1, 1, count * self._width))
-        fill_ahead(self.seeds[at], self.word, self._section[at], self.step[at] * np.uint64(self._width), out)
+        rows = self._ahead(count, slice(run, run + 1))[:, 0]
         self.step[run] += np.uint64(count)
         self._at = len(self._read)
-        return out.reshape(count, *self._shape)
+        return rows
 
 
 class Draws(Sequence[np.random.Generator]):
