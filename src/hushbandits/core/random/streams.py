@@ -172,7 +172,7 @@ class Uniforms:
         self._read[self._at :, rows] = fresh._ahead(len(self._read) - self._at)
 
     def _ahead(self, count: int, at: slice = slice(None)) -> Array:
-        """Return uniform samples of the next `count` steps of the runs `at`, ``(count, R, *shape)``, without advancing."""
+        """Return samples of the next `count` steps of the runs `at`, ``(count, R, *shape)``, without advancing."""
         seeds = self.seeds[at]
         out = np.empty((count, len(seeds), self._width))
         fill_ahead(seeds, self.word, self._section[at], self.step[at] * np.uint64(self._width), out)
