@@ -1,4 +1,4 @@
-"""hushbandits: multi-agent bandits with private, delayed and corrupted feedback.
+"""Multi-agent bandits with private, delayed and corrupted feedback.
 
 Three settings (private exploration, cooperation over a delayed graph, privatized feedback) with wrappers for
 secure aggregation, shuffling, local noise, contamination and loss, and the papers' algorithms as reference agents.

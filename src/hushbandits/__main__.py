@@ -1,4 +1,4 @@
-"""``python -m hushbandits``."""
+"""Entry point of ``python -m hushbandits``, the command line."""
 
 import sys
 

@@ -26,12 +26,12 @@ _DRAWN = {"means": UniformMeans()}
 
 
 def _at(entry: str, *wrappers: str, **defaults: object) -> Spec:
-    """Return the entry of a class of this package, with an env's wrappers and changed defaults."""
+    """Return the registry entry of a built-in class, with an env's wrappers and other defaults."""
     return Spec(f"hushbandits.{entry}", defaults, wrappers)
 
 
 def _in(module: str, *names: str) -> dict[str, Spec]:
-    """Return the entries of one module's classes, which are named without hyphens: ``DPSE`` is DP-SE."""
+    """Return the entries of the classes in `module`, whose names lack the hyphens of their ids: ``DPSE`` is DP-SE."""
     return {name: _at(f"{module}:{name.replace('-', '')}") for name in names}
 
 

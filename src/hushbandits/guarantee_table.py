@@ -1,4 +1,4 @@
-"""The privacy report, a table with the guarantees of an env and a team."""
+"""The privacy report, a table with the guarantees of an env and an agent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DELTA = 1e-6
 
 @dataclass(frozen=True)
 class Line:
-    """One row of the table: a guarantee with its observer and its scope.
+    """One row of the report: a guarantee with its observer and its scope.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Line:
     run_pure: float = math.inf
 
     def texts(self) -> tuple[str, ...]:
-        """Return the row as texts, one for each of `HEADS`."""
+        """Return the row as a tuple of texts, one for each column of `HEADS`."""
         event = _spent(self.epsilon, self.delta) if math.isfinite(self.epsilon) else "no ε"
         bound = _spent(self.run_epsilon, self.run_delta) if math.isfinite(self.run_epsilon) else "no bound"
         if self.run_epsilon < self.run_pure < math.inf:
@@ -115,7 +115,7 @@ class PrivacyReport:
         return len(self.lines)
 
     def bound(self) -> tuple[float, float] | None:
-        """Return ε of one reward and ε of a participant's whole run, composed over all rows (``inf``: no bound).
+        """Return ε of one reward and ε of a participant's whole run, over all rows (``inf``: no bound).
 
         Of several bounds by one mechanism the smallest holds; of several mechanisms each tells of a reward, and the
         largest is what is returned.  A promise about one message by itself bounds neither.  ``None``: nobody promises
@@ -140,7 +140,7 @@ class PrivacyReport:
         return max(one for one, _ in by.values()), max(run for _, run in by.values())
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a ``pandas.DataFrame`` with one row per line and one column per field."""
+        """Return a ``pandas.DataFrame`` with one row per guarantee and one column per field of `Line`."""
         import pandas as pd
 
         return pd.DataFrame(list(self.lines))
@@ -168,7 +168,7 @@ def privacy_report(
     env: AnyEnv | Env | object, agent: AnyAgent | Team | None = None, *,
     agent_kwargs: Params | None = None, wrappers: Sequence[AnyWrapper] = (), delta: float = DELTA, **kwargs: object,
 ) -> PrivacyReport:  # fmt: skip
-    """Return the privacy guarantees of an agent in an env, with their observers and assumptions.
+    """Return a report of the privacy guarantees of an agent in an env, with their observers and assumptions.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def privacy_report(
 
 
 def protection(env: Env, team: Team | None = None, delta: float = DELTA) -> PrivacyReport:
-    """Return the table of a built env and a compatible team; `delta` as in `privacy_report`."""
+    """Return the report for a built env and a compatible team; `delta` as in `privacy_report`."""
     real("delta", delta, 0, 1, closed="low")
     lines: list[Line] = []
     for wrapper in env.wrappers:
@@ -281,7 +281,7 @@ def _lines(by: str, guarantees: Sequence[Guarantee], delta: float) -> list[Line]
 
 
 def _composed(g: Guarantee, times: int, delta: float) -> float:
-    """Return ε at δ of repeated uses, by the law of the noise; ``inf``: unknown, or a third-party claim."""
+    """Return ε at δ of `times` uses, from the noise distribution; ``inf`` if unknown or claimed by third-party code."""
     # A user-defined class may claim another ε than the law that it took over.
     if g.exact is None or math.isinf(g.epsilon) or delta < RESOLVED or g.claimed_by:
         return math.inf
@@ -289,7 +289,7 @@ def _composed(g: Guarantee, times: int, delta: float) -> float:
 
 
 def _counts(g: Guarantee, beside: Sequence[Guarantee]) -> str:
-    """Return whether a guarantee counts among those of the same mechanism, in words."""
+    """Return a text that says whether a guarantee counts among those of the same mechanism."""
     if math.isinf(g.epsilon):
         if not g.invalid_reason:
             return "no ε is claimed: it hides or drops messages; a line with an ε says what the rest tells"
@@ -303,7 +303,7 @@ def _counts(g: Guarantee, beside: Sequence[Guarantee]) -> str:
 
 
 def _over_run(g: Guarantee, delta: float) -> tuple[float, float, float, str]:
-    """Return ε and δ of all rewards of a participant over the run, ε with δ = 0, and the participant."""
+    """Return ε and δ of all rewards of a participant in a run, the ε for δ = 0, and the participant."""
     if math.isinf(g.epsilon):
         return math.inf, 0.0, math.inf, ""
     if g.run is None:

@@ -72,7 +72,7 @@ _TABLES = (ENVS, AGENTS, WRAPPERS)
 
 
 def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **defaults: object) -> None:
-    """Add an env, here and as ``hushbandits/<id>`` in the registries of PettingZoo and (for `make_vec`) Gymnasium.
+    """Register an env, also as ``hushbandits/<id>`` with PettingZoo and (for `make_vec`) Gymnasium.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **
 
 
 def register_agent(name: str, entry: Entry, /, **defaults: object) -> None:
-    """Add an agent.
+    """Register an agent.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def register_agent(name: str, entry: Entry, /, **defaults: object) -> None:
 
 
 def register_wrapper(name: str, entry: Entry, /, **defaults: object) -> None:
-    """Add a wrapper.
+    """Register a wrapper.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def register_wrapper(name: str, entry: Entry, /, **defaults: object) -> None:
 
 
 def title(given: AnyEnv | AnyAgent | AnyWrapper | Team) -> str:
-    """Return the name of an entry, or of its class."""
+    """Return the name of an env, agent or wrapper, or else the name of its class."""
     if isinstance(given, str):
         return given
     return given.name if isinstance(given, (Team, Wrapper)) else str(getattr(given, "__name__", type(given).__name__))
@@ -178,7 +178,7 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
 
 
 def _agent(agent: AnyAgent) -> Spec:
-    """Return the entry of an agent, given its name, class or function, or a trained model."""
+    """Return the registry entry of an agent, given its name, class or function, or a trained model."""
     if hasattr(agent, "predict") and not isinstance(agent, type):
         return Spec(_TRAINED, {"source": agent})
     if isinstance(agent, str) and agent.startswith("sb3:"):
@@ -189,7 +189,7 @@ def _agent(agent: AnyAgent) -> Spec:
 
 
 def make_wrapper(wrapper: str | type[Wrapper], /, **kwargs: object) -> Wrapper:
-    """Build a wrapper; errors as `make_team`.
+    """Build a wrapper; raise the same errors as `make_team`.
 
     Parameters
     ----------
@@ -207,25 +207,25 @@ def make_wrapper(wrapper: str | type[Wrapper], /, **kwargs: object) -> Wrapper:
 
 
 def known_wrappers(wrappers: Sequence[AnyWrapper]) -> tuple[Wrapper, ...]:
-    """Return wrappers as instances, and build names and classes with their defaults."""
+    """Return `wrappers` as instances, with those given by name or class built from their defaults."""
     if not isinstance(wrappers, (list, tuple)):
         raise ValueError(f"wrappers={shown(wrappers)} must be a list of wrappers, such as [Huber(0.05)] or ['Loss']")
     return tuple(w if isinstance(w, Wrapper) else make_wrapper(w) for w in wrappers)
 
 
 def _brought(spec: Spec) -> _Brought:
-    """Return the wrappers that belong to an env's id, each with its parameters."""
+    """Return the entries and parameters of the wrappers that belong to an env's id."""
     found = {name: WRAPPERS.find(name) for name in spec.wrappers}
     return {name: (its, [*parameters(its)]) for name, its in found.items()}
 
 
 def _taken(brought: _Brought) -> list[str]:
-    """Return the parameters of the wrappers that belong to an env's id."""
+    """Return the names of all parameters of the wrappers in `brought`."""
     return [p for _, names in brought.values() for p in names]
 
 
 def make_batched(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), **kwargs: object) -> Env:
-    """Build the array core of an env.
+    """Build the array core of an env, an `Env` that plays `runs` runs at once.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def make_batched(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper]
 
 
 def _known_settings(entry: Callable[..., object], given: Mapping[str, object], brought: Iterable[str]) -> Params:
-    """Return the parameters in `given` that a team may know before it is built."""
+    """Return those parameters in `given` that a team may know before it is built."""
     known = {*SHOWN, *getattr(entry, "agent_visible", ()), *getattr(entry, "agent_visible_params", ()), *brought}
     return {name: value for name, value in given.items() if name in known}
 
@@ -320,7 +320,7 @@ def assemble(
 
 
 def _mechanism(brought: _Brought, wrappers: Sequence[Wrapper]) -> str:
-    """Return the name of the noise of the env's mechanism, or ``""`` without a mechanism."""
+    """Return the name of the noise of the env's privacy mechanism, or ``""`` without a mechanism."""
     for name, (its, _) in brought.items():
         entry = its.load()
         return str(getattr(entry, "noise_as", "") or (entry.__name__ if isinstance(entry, type) else name))
@@ -329,12 +329,12 @@ def _mechanism(brought: _Brought, wrappers: Sequence[Wrapper]) -> str:
 
 
 def _env_parameters(spec: Spec) -> list[str]:
-    """Return the parameters of an entry, those of an env's wrappers included."""
+    """Return the names of an env's parameters, including those of its id's wrappers."""
     return [*parameters(spec), *_taken(_brought(spec))]
 
 
 def owners(parameter: str) -> dict[str, list[str]]:
-    """Return the built-in envs, agents and wrappers that take a parameter, by kind.
+    """Return the names of the built-in envs, agents and wrappers that take a parameter, by kind.
 
     Examples
     --------
@@ -347,12 +347,12 @@ def owners(parameter: str) -> dict[str, list[str]]:
 
 
 def own_entries() -> list[dict[str, Spec]]:
-    """Return the entries registered in this session; workers `adopt` them."""
+    """Return the entries that user code registered in this session, which worker processes `adopt`."""
     return [table.own() for table in _TABLES]
 
 
 def adopt(entries: Sequence[Mapping[str, Spec]]) -> None:
-    """Register the parent's entries in a worker."""
+    """Register the parent process's `entries` in a worker process."""
     for table, own in zip(_TABLES, entries, strict=True):
         table.entries |= own
 

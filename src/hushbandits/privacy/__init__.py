@@ -1,1 +1,1 @@
-"""Samplers and accounting of privacy mechanisms: pure functions that know no env."""
+"""Samplers and accounting of privacy mechanisms: functions that are independent of envs."""

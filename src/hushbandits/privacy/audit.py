@@ -1,4 +1,4 @@
-"""Lower bounds on ε from runs, which refute guarantees.
+"""Lower bounds on ε from runs on neighbouring inputs, which can refute guarantees.
 
 A black-box check bounds ε from runs on neighbouring inputs.  A check of one run counts an observer's right guesses of
 many users' bits.  Every statistical test holds at its level for any number of runs.
@@ -23,7 +23,7 @@ _LARGEST = 60.0, 60.0, 1e-4
 def epsilon_lower_bound(
     hits: int, others: int, samples: int, delta: float, level: float, other_samples: int | None = None
 ) -> float:
-    """Return the ε that two counts of one event refute, each of `samples` runs, on neighbouring inputs.
+    """Return a lower bound on ε from how often an event occurs in `samples` runs on each of two neighbouring inputs.
 
     (ε, δ)-DP has ``p ≤ e^ε q + δ``.  With Clopper–Pearson bounds at level/2 each, ε is at least
     ``ln((p_lo − δ)/q_hi)`` except with probability `level`.  `other_samples`: runs on the other input, if their number
@@ -37,7 +37,7 @@ def epsilon_lower_bound(
 
 @dataclass(frozen=True)
 class Event:
-    """Event that a feature is ≤, ≥ or = a value; it is more likely on the second input if `swap` is true."""
+    """Event that a feature is ≤, ≥ or = a value, and the input on which it is more likely."""
 
     feature: int
     kind: str
@@ -47,7 +47,7 @@ class Event:
     promised: float
 
     def refuted(self, innocent: Array, guilty: Array, delta: float, level: float) -> float:
-        """Return the ε that other runs refute by this event, given their features (F, N) and (F, N′)."""
+        """Return the lower bound on ε that other runs give for this event, given their features (F, N) and (F, N′)."""
         sides = (innocent, guilty)[:: -1 if self.swap else 1]
         at = np.array([self.value])
         hits, others = (int(_hits(x[self.feature], self.kind, at)[0]) for x in sides)
@@ -55,7 +55,7 @@ class Event:
 
 
 def _quick_bounds(counts: Sequence[Array], samples: Sequence[int], delta: float, z: float) -> Array:
-    """Return `epsilon_lower_bound` with Wilson's intervals, which may choose an event but not refute."""
+    """Return `epsilon_lower_bound` with Wilson's intervals, which may select an event but prove no bound."""
 
     def bound(count: Array, n: int, sign: int) -> Array:
         p = count / n
@@ -68,7 +68,7 @@ def _quick_bounds(counts: Sequence[Array], samples: Sequence[int], delta: float,
 
 
 def best_event(innocent: Array, guilty: Array, delta: float, level: float) -> Event | None:
-    """Return the event that separates two neighbouring inputs best, by Wilson's bound, or ``None``.
+    """Return the event that best separates two neighbouring inputs, by Wilson's bound, or ``None``.
 
     The events ``≤ t``, ``≥ t`` and, for features with few values, ``= t`` are tried in both directions.  `innocent` and
     `guilty` are F features of the runs on the two inputs, (F, N) and (F, N′).
@@ -103,7 +103,7 @@ def _hits(x: Array, kind: str, at: Array) -> Array:
 
 
 def smallest_refuted(epsilon: float, delta: float, samples: int, level: float, power: float = 0.9) -> float:
-    """Return the smallest true ε at which `samples` runs per input refute the claim with probability `power`.
+    """Return the smallest true ε at which `samples` runs per input refute (ε, δ) with probability `power`.
 
     It is computed for a mechanism like Laplace noise, whose best event has probability ½ on one input and ``e^(−ε)/2``
     on the other.  It is infinite if no true ε is refuted, since the claim is large for the number of runs.
@@ -119,7 +119,7 @@ def smallest_refuted(epsilon: float, delta: float, samples: int, level: float, p
 
 
 def critical_share(mean: float, n: int, level: float) -> float:
-    """Return the share that n independent events of this mean probability exceed with probability ≤ `level`.
+    """Return the share that n independent events of mean probability `mean` exceed with probability ≤ `level`.
 
     Source: Hoeffding's bound ``e^(−n KL(share ‖ mean))``, which also holds for events of different probabilities.
     """
@@ -134,7 +134,7 @@ def critical_share(mean: float, n: int, level: float) -> float:
 def one_run_p_value(
     correct: int, guesses: int, epsilon: float, delta: float = 0.0, canaries: int | None = None
 ) -> float:
-    """Return the p-value of (ε, δ)-DP for an observer of one run, who guesses fair bits, the inputs of canaries.
+    """Return the p-value of (ε, δ)-DP, given how many inputs of canaries an observer of one run guesses correctly.
 
     Under ε-DP a guess is right with probability at most ``q = e^ε/(1 + e^ε)``, given all others, so the number of right
     ones is at most ``W``, binomial; the observer may abstain for any reason.  δ adds ``2mδ·max_i P(v > W ≥ v − i)/i``
@@ -158,7 +158,7 @@ def one_run_p_value(
 
 
 def one_run_bound(correct: int, guesses: int, delta: float, level: float, canaries: int | None = None) -> float:
-    """Return the ε that right guesses of one run refute at this level; arguments as in `one_run_p_value`."""
+    """Return the ε that the correct guesses of one run refute at this level; arguments as in `one_run_p_value`."""
 
     def refuted(epsilon: float) -> bool:
         return one_run_p_value(correct, guesses, epsilon, delta, canaries) < level
@@ -167,7 +167,7 @@ def one_run_bound(correct: int, guesses: int, delta: float, level: float, canari
 
 
 def one_run_least(epsilon: float, delta: float, canaries: int, level: float, power: float = 0.9) -> float:
-    """Return the smallest true ε at which `canaries` of one run refute the claim with probability `power`.
+    """Return the smallest true ε at which `canaries` of one run refute (ε, δ) with probability `power`.
 
     It is computed for messages with Laplace noise, whose observer guesses if a message lies outside of the two rewards.
     That holds for a share of ``(1 + e^(−ε))/2``, and such a guess is right with probability ``e^ε/(1 + e^ε)``.  It is

@@ -1,4 +1,4 @@
-"""Privacy profiles and Rényi curves of noise laws, and their composition.
+"""Privacy profiles and Rényi curves of noise distributions, and their composition.
 
 A *profile* maps an array of ε ≥ 0 to the smallest δ for which a mechanism is (ε, δ)-DP: the larger hockey-stick
 divergence of its two neighbours.  It says all that there is to say about one use; `composed_epsilon` says what k uses
@@ -30,7 +30,7 @@ ORDERS = tuple(sorted({*range(2, 129), *(int(x) for x in np.geomspace(128, 1 << 
 def until(
     holds: Callable[[float], bool], high: float, most: float, within: float, share: float = 0.0
 ) -> tuple[float, float]:
-    """Bisect a condition that holds at 0: return the last known point where it holds, and the first where it fails.
+    """Return by bisection the last known point where a condition holds and the first where it fails; it holds at 0.
 
     From `high` on places double, up to `most`, beyond which the second one is ∞; then the interval is halved until it
     is no longer than `within`, or than this share of its upper end.
@@ -141,7 +141,7 @@ def binomial_profile(trials: int, q: float) -> Profile:
 
 @lru_cache(maxsize=256)
 def law_profile(law: NoiseLaw, n: int, sensitivity: int) -> Profile:
-    """Return the profile of the sum of n draws of `law`, which is all that a modular sum reveals of the noise.
+    """Return the profile of the sum of n samples of `law`, which also bounds that of the sum mod m.
 
     By its own `NoiseLaw.profile`, its `NoiseLaw.line`, or its transforms.
 
@@ -158,7 +158,7 @@ def law_profile(law: NoiseLaw, n: int, sensitivity: int) -> Profile:
 
 
 def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
-    """Return log probabilities of a sum of n symmetric draws, on a range that misses ≤ 1e-15, widened by `further`.
+    """Return log probabilities of a sum of n symmetric samples, on a range that misses ≤ 1e-15, plus `further`.
 
     A transform's absolute error hides the tails; tilted by e^(tx) they are where the mass is:
     ``P(x) = M(t)^n e^(−tx) P_t(x)``, with t such that the tilted mean walks outwards, at most five deviations a step.
@@ -185,18 +185,18 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
 
 
 def worst_profile(profiles: Sequence[Profile]) -> Profile:
-    """Return the pointwise largest δ; composed, it bounds any mixture of the mechanisms in any order."""
+    """Return the pointwise maximum of `profiles`; its composition bounds any mixture of the mechanisms."""
     return lambda x: np.max([profile(x) for profile in profiles], axis=0)
 
 
 @lru_cache(maxsize=256)
 def delta_at(profile: Profile, epsilon: float) -> float:
-    """Return the smallest δ at ε."""
+    """Return the smallest δ at ε, from a privacy profile."""
     return float(profile(np.array([epsilon]))[0])
 
 
 def epsilon_at(profile: Profile, delta: float) -> float:
-    """Return the smallest ε at δ; infinite if there is none."""
+    """Return the smallest ε at δ, from a privacy profile; infinite if there is none."""
     return until(lambda x: bool(profile(np.array([x]))[0] > delta), 1.0, 1e5, 1e-14, 1e-12)[1]
 
 
@@ -227,7 +227,7 @@ def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
 
 
 def smallest_epsilon(circle: Array, start: float, first: int, step: float, never: float, delta: float) -> float:
-    """Return ε at δ of a privacy loss that is infinite with probability `never`.
+    """Return ε at δ, given the distribution of a privacy loss that is infinite with probability `never`.
 
     Entry j of `circle`, up to whole turns, has the probability of ``start + j·step``; the smallest j is `first`.
     """
@@ -256,7 +256,7 @@ def coins_epsilon(epsilon: float, times: int, delta: float) -> float:
 
 
 def _dots(profile: Profile, top: float, step: float) -> tuple[Array, Array, float]:
-    """Return losses, their probabilities and that of an infinite loss, which have `profile` at every loss."""
+    """Return losses, their probabilities and that of an infinite loss, whose privacy profile is `profile`."""
     half = max(1, math.ceil(top / step))
     x = np.arange(-half, half + 1) * step
     above = profile(x[half:])
@@ -267,7 +267,7 @@ def _dots(profile: Profile, top: float, step: float) -> tuple[Array, Array, floa
 
 
 def _window(x: Array, p: Array, infinite: float, times: int) -> tuple[float, float]:
-    """Return low end and width of the range of all but 1e-15 of the sum of `times` losses (Chernoff's bound)."""
+    """Return lower end and width of a range that holds the sum of `times` losses except with probability 1e-15."""
     p = np.maximum(p, 0.0)
     mean = float((x * p).sum() / p.sum())
     ends, t = [], np.geomspace(1e-4, 1e4, 81)
@@ -282,7 +282,7 @@ def _window(x: Array, p: Array, infinite: float, times: int) -> tuple[float, flo
 
 
 def pure_curve(epsilon: float) -> Curve:
-    """Return the Rényi curve of ε-DP, tight for randomized response.
+    """Return the Rényi curve of ε-DP, which is tight for randomized response.
 
     ``ε(α) = ln[(sinh αε − sinh((α−1)ε))/sinh ε]/(α − 1)``.
     """
@@ -316,7 +316,7 @@ def zcdp_curve(rho: float) -> Curve:
 
 
 def concentrated_sum(n: int, sigma2: float, sensitivity: float) -> float:
-    """Return ρ of a sum of n discrete Gaussian draws of variance parameter σ_u² each.
+    """Return ρ of a sum of n discrete Gaussian samples, each with variance parameter σ_u² (`sigma2`).
 
     ``ρ = ½ε̄²``, ``ε̄ = min{√(ε² + ξ/2), ε + ξ}``, ``ε = Δ/(√n σ_u)``, ``ξ = 10 Σ_{k<n} e^(−2π²σ_u² k/(k+1))``
     (Kairouz, Liu & Steinke 2021, proposition 13; Chowdhury & Zhou 2023, lemma 4).

@@ -1,4 +1,4 @@
-"""Laplace noise from uniforms, the release schedule of private means, and the composition of releases.
+"""Laplace noise from uniform samples, the release schedule of private means, and the composition of releases.
 
 The release counts are those of Dubey & Pentland 2020.  Costs are closed forms, or privacy losses on a grid, composed by
 their transforms.
@@ -49,7 +49,7 @@ def laplaces(u: Array, scale: Array | float) -> Array:
 
 
 def discrete_laplaces(u: Array, b: float) -> Array:
-    """Lap_ℤ(b) at uniforms in [0, 1), as int64: ``P(x) = (1−a)/(1+a) a^|x|``, ``a = e^(−1/b)``.
+    """Return the Lap_ℤ(b) quantiles at u ∈ [0, 1), as int64: ``P(x) = (1−a)/(1+a) a^|x|``, ``a = e^(−1/b)``.
 
     The smallest x with F(x) ≥ u; ``F(x) = a^(−x)/(1+a)`` below 0, ``1 − a^(x+1)/(1+a)`` from 0 on.  A double's 53 bits
     cut the law off beyond about 36b.
@@ -63,7 +63,7 @@ def discrete_laplaces(u: Array, b: float) -> Array:
 
 @dataclass(frozen=True)
 class RewardNoise:
-    """Laplace noise on a reward: in doubles, or discrete in units of 1/grid."""
+    """Laplace noise on a reward, continuous or discrete in units of 1/grid."""
 
     law: samplers.Laplace | samplers.DiscreteLaplace
     grid: int = 1
@@ -131,7 +131,7 @@ def _grouped(costs: Array) -> tuple[Array, Array]:
 
 
 def _transform(costs: Array, times: Array, step: float, size: int) -> Array:
-    """Return the Fourier transform of the sum of all losses on a circle of `size` steps."""
+    """Return the Fourier transform of the total privacy loss, on a circle of `size` steps."""
     top = max(1, math.ceil(costs[0] / step - 1e-9))
     nodes = np.unique(np.append(0, np.rint(np.geomspace(1, top, _NODES)).astype(np.int64)))
     below = np.clip(np.searchsorted(nodes * step, costs, "right") - 1, 0, len(nodes) - 2)
@@ -144,7 +144,7 @@ def _transform(costs: Array, times: Array, step: float, size: int) -> Array:
 
 @jit
 def _loss(m, step, theta):
-    """``E e^(−iθL)`` of the loss L, in steps, of a Laplace release with ε = m·step.
+    """Return ``E e^(−iθL)`` for the privacy loss L, in steps, of a Laplace release with ε = m·step.
 
     ``P(j) = tanh(step/4) e^((j − m)step/2)`` within ±m; ``1/(1 + e^(−step/2))`` at m, and e^(−ε) times that at −m.
     """
@@ -196,7 +196,7 @@ def _releases(epsilon, v, horizon, out):
 
 
 def release_counts(epsilon: float, v: float, horizon: int) -> Array:
-    """Return the pull counts W₁ < W₂ < … ≤ horizon at which a mean is released.
+    """Return the pull counts W₁ < W₂ < … ≤ `horizon` at which an arm's mean is released.
 
     ``W_{n+1} = min{x > W_n : Σ_{i=W_n+1}^{x} i^(−v/2) ≥ x^(−v/2)/ε}``: about every 1/ε pulls, W₁ ≤ ⌈1/ε⌉.
     """
@@ -206,7 +206,7 @@ def release_counts(epsilon: float, v: float, horizon: int) -> Array:
 
 @lru_cache(maxsize=256)
 def composed_releases(epsilon: float, v: float, horizon: int, times: int, delta: float) -> float:
-    """Return the ε at δ of `times` rewards, each in all releases of an arm."""
+    """Return ε at δ of `times` rewards, each of which enters all releases of an arm's mean."""
     return composed_laplaces(release_counts(epsilon, v, horizon).astype(float) ** (-v / 2), delta, times)
 
 
@@ -222,7 +222,7 @@ def compose_releases(pure: Array, squares: Array, delta: float) -> Array:
 
 
 def lemma(epsilon: float, v: float, t: Array | float, delta: float) -> Array:
-    """Return the paper's ε′ after t rounds: ``min(ε t^(1−v/2)/(1−v/2), 2εζ(v) + √(2εζ(v) ln(1/δ′)))``.
+    """Return the lemma's ε′ after t rounds: ``min(ε t^(1−v/2)/(1−v/2), 2εζ(v) + √(2εζ(v) ln(1/δ′)))``.
 
     The first branch bounds ``Σ W_n^(−v/2)``: by the schedule, each release costs at most ε times its interval's sum.
     A receiver d hops away stands at t − d.

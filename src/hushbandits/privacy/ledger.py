@@ -1,4 +1,4 @@
-"""The ledger of a mechanism: the blocks of each run and the privacy cost of their users."""
+"""The ledger of a mechanism, with the blocks of each run and their users' privacy costs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SMALL = 1 << 12
 
 
 class Kinds:
-    """A row of numbers for each size of a block.
+    """A table with a row of numbers for each block size.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Kinds:
         self._table: Array = np.empty((0, 0), dtype)
 
     def by_size(self, sizes: Array) -> Array:
-        """Return the numbers of sizes ≥ 0, ``(width, …)``."""
+        """Return the table rows of block `sizes` ≥ 0 as columns, ``(width, …)``."""
         columns: Array = np.empty((self._table.shape[1], sizes.size), self._table.dtype)
         if not _look_up(sizes.reshape(-1), self._rows, self._table, columns):
             kinds = sizes.ravel().tolist()
@@ -60,7 +60,7 @@ class Kinds:
 
 @jit
 def _look_up(sizes, rows, table, columns):  # type: ignore[no-untyped-def]
-    """Write the row of each size to a column; return whether all sizes are known."""
+    """Write the table row of each size to a column of `columns`; return whether all sizes are known."""
     for i in range(sizes.size):
         if sizes[i] >= rows.size or rows[sizes[i]] < 0:
             return False
@@ -70,7 +70,7 @@ def _look_up(sizes, rows, table, columns):  # type: ignore[no-untyped-def]
 
 
 class Noises:
-    """The noise laws of blocks by their number of planned users (`Payload.add`).
+    """The noise distributions of blocks, by their number of planned users (`Payload.add`).
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Noises:
         return 1.0, half.share, np.nan if half.p is None else half.p
 
     def pair(self, planned: Array, left: Array) -> tuple[Array, Array, Array]:
-        """Return the blocks whose noise is a difference of two draws, and its parameters.
+        """Return which blocks have the difference of two samples as noise, and the samples' parameters.
 
         All are ``(R, M)``, for the `left` users of blocks that were planned for `planned`; elsewhere they are 0.
         """
@@ -106,7 +106,7 @@ class Noises:
 
 @jit
 def _charge(n, survivors, rows, table, worst, worst_delta):  # type: ignore[no-untyped-def]
-    """Raise the costs of runs to those of complete blocks; return whether all blocks are complete."""
+    """Raise the maximal costs of runs by their complete blocks; return whether all blocks are complete."""
     for r in range(n.shape[0]):
         for m in range(n.shape[1]):
             size = survivors[r, m]
@@ -138,13 +138,13 @@ class Spent:
     profile: Callable[[], Profile | None] | None = field(default=None, compare=False)
 
     def exact(self) -> Profile:
-        """Return the block's profile, or the profile of any (ε, δ)-DP release."""
+        """Return the privacy profile of the block, or that of any (ε, δ)-DP release if it is unknown."""
         known = self.profile() if self.profile is not None else None
         return known if known is not None else divergence.pure_profile(self.epsilon, self.delta)
 
 
 def polya_price(plan: Plan, epsilon: float, survivors: int) -> Spent:
-    """Return ε if enough users survive, else the larger ε of the remaining noise."""
+    """Return the block's cost for Pólya noise: ε, or a larger ε of the remaining noise if too few users survive."""
     law = plan.noise
     assert isinstance(law, samplers.PolyaDifference)
     left = survivors * law.r
@@ -153,7 +153,7 @@ def polya_price(plan: Plan, epsilon: float, survivors: int) -> Spent:
 
 
 class Ledger:
-    """The blocks of one mechanism, by run, and their privacy costs.
+    """The blocks of one mechanism in each run, and their privacy costs.
 
     A user takes part once, so blocks compose in parallel: every user has spent at most (`worst`, `worst_delta`), each
     the largest of all blocks.
@@ -187,7 +187,7 @@ class Ledger:
         self.worst[rows] = self.worst_delta[rows] = 0.0
 
     def spent(self, n: int, survivors: int) -> Spent:
-        """Return `price`, computed once per kind of block."""
+        """Return `price` of a block planned for n users, of whom `survivors` are left; computed once."""
         if (known := self._prices.get((n, survivors))) is None:
             known = self._prices[n, survivors] = self.price(n, survivors)
         return known
@@ -219,7 +219,7 @@ class Ledger:
         np.maximum(self.worst_delta, dearest[1], out=self.worst_delta)
 
     def _count(self) -> None:
-        """Count the blocks of the log."""
+        """Add the blocks in the log to the counts."""
         for entry, (n, survivors) in enumerate(self._log):
             at = np.nonzero((survivors > 0) & (self._since <= entry)[:, None])
             for r, *kind in zip(*(each.tolist() for each in (*at, n[at], survivors[at])), strict=True):
@@ -228,12 +228,12 @@ class Ledger:
         self._since[:] = 0
 
     def _used(self, run: int) -> Counter[tuple[int, int, int]]:
-        """Return how often a run used each kind of block, by server."""
+        """Return how often a run had each kind of block: server, planned users and survivors."""
         self._count()
         return self._uses[run]
 
     def rows(self, run: int) -> list[dict[str, object]]:
-        """Return a row per server and kind of block: users, parameters, (ε, δ), and the number of blocks."""
+        """Return a dict per server and kind of block: users, parameters, (ε, δ), and the number of blocks."""
         out = []
         for (server, n, survivors), blocks in sorted(self._used(run).items()):
             spent = self.spent(n, survivors)

@@ -1,4 +1,4 @@
-"""Noise laws: sampling, exact probabilities, and privacy profiles.
+"""Noise distributions: sampling, exact probabilities, and privacy profiles.
 
 Sampler, sums, probabilities, transforms and tails of one law stand in one class.  Mechanisms, audits and agents ask it,
 so that a new noise is one class: all the rest follows from `NoiseLaw.pmf` alone.
@@ -28,19 +28,19 @@ _WIDEST = 1 << 24
 
 
 class Half(NamedTuple):
-    """One of two draws whose difference is the noise of n users: Poisson(n·share), or NB(n·share, p)."""
+    """Distribution of two samples whose difference is the noise of n users: Poisson(n·share) or NB(n·share, p)."""
 
     share: float
     p: float | None = None
 
     def draw(self, rng: np.random.Generator, n: int, size: int | None = None) -> Array:
-        """Return one draw, or ``(size,)`` draws."""
+        """Return one sample for n users, or ``(size,)`` samples."""
         a = n * self.share
         return np.asarray(rng.poisson(a, size) if self.p is None else rng.negative_binomial(a, self.p, size))
 
 
 class NoiseLaw:
-    """Base of noise laws on the integers, symmetric around the mean; a subclass defines `pmf`.
+    """Base class of noise distributions on the integers, symmetric around the mean; a subclass defines `pmf`.
 
     Where a closed form is better than the default it overrides that face.  A law is compared and hashed by its
     parameters (a frozen dataclass), for what is worked out of it is kept.  `draw` and `total` are fast, seeded and work
@@ -69,11 +69,11 @@ class NoiseLaw:
         raise NotImplementedError(f"{self!r} must define pmf(x), the probabilities of integers x")
 
     def cdf(self, x: Array) -> Array:
-        """Return the distribution function, for laws that are not on the integers."""
+        """Return the distribution function at `x`, for continuous noise."""
         raise NotImplementedError(f"{self!r} does not say its distribution function")
 
     def far(self, tilt: float = 0.0) -> int:
-        """Return an integer beyond which ``P(x)e^(tilt·x)`` is negligible, on either side."""
+        """Return an integer n such that ``P(x)e^(tilt·x)`` is negligible for ``|x| > n``."""
         reach = 8
         while reach < _WIDEST:
             x = np.arange(-2 * reach, 2 * reach + 1)
@@ -88,34 +88,34 @@ class NoiseLaw:
             return np.log(self.pmf(x)) + tilt * x
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """Draw one value per user, ``(size,)``."""
+        """Return one noise sample per user, ``(size,)``."""
         if self.half is not None:
             return self.half.draw(rng, 1, size) - self.half.draw(rng, 1, size)
         x, p = _table(self)
         return x[np.minimum(np.searchsorted(np.cumsum(p), rng.random(size), "right"), len(x) - 1)]
 
     def total(self, rng: np.random.Generator, n: int) -> float:
-        """Draw the sum over `n` users, in chunks if the law is not closed under addition."""
+        """Return a sample of the total noise of `n` users, added up if the family is not closed under addition."""
         if self.half is not None:
             return int(self.half.draw(rng, n) - self.half.draw(rng, n)) if n else 0
         return sum(int(self.draw(rng, min(_CHUNK, n - start)).sum()) for start in range(0, n, _CHUNK))
 
     def exactly(self) -> float:
-        """Draw one value from the operating system's entropy, without rounding; ``ValueError`` if not supported."""
+        """Return a sample from the operating system's entropy, without rounding; raise if there is no exact sampler."""
         raise ValueError(f"{self!r} has no exact sampler")
 
     def exact_total(self, n: int) -> float:
-        """Draw the sum over `n` users, as `exactly`."""
+        """Return a sample of the total noise of `n` users, from the operating system's entropy."""
         return sum(self.exactly() for _ in range(n))
 
     @property
     def variance(self) -> float:
-        """Return the variance of one value."""
+        """Return the variance of one user's noise."""
         x, p = _table(self)
         return float((p * x**2).sum())
 
     def log_mgf(self, t: float) -> float:
-        """Return ``ln E e^{tX}`` for ``0 ≤ t < t_max``, or an upper bound."""
+        """Return ``ln E e^{tX}``, or an upper bound, for ``0 ≤ t < t_max``."""
         reach = self.far(t)
         return float(np.logaddexp.reduce(self._log_weight(np.arange(-reach, reach + 1), t)))
 
@@ -125,7 +125,7 @@ class NoiseLaw:
         return (np.cos(np.multiply.outer(np.ravel(theta), x)) @ p).reshape(np.shape(theta))
 
     def wrapped_pmf(self, n: int, m: int) -> Array:
-        """Return the law mod m of the sum over n users, ``(m,)``, from its transform (`cf` if overridden)."""
+        """Return the probabilities mod m of the total noise of n users, ``(m,)``, from its characteristic function."""
         if type(self).cf is not NoiseLaw.cf:
             power = self.cf(2 * np.pi * np.arange(m // 2 + 1) / m) ** n
         else:
@@ -134,11 +134,11 @@ class NoiseLaw:
         return np.fft.irfft(power, m)
 
     def line(self, n: int) -> Array | None:
-        """Return the probabilities of 0, 1, … of the sum over n users; ``None`` if it may be negative."""
+        """Return the probabilities of 0, 1, … of the total noise of n users; ``None`` if it may be negative."""
         return None
 
     def tilted(self, n: int, m: int, t: float) -> tuple[float, float, Array]:
-        """Tilt the sum over n users by ``e^(tx)``: return mean, ``n ln M(t)``, and ``E e^(−iθS)`` at ``θ = 2πj/m``.
+        """Return mean, ``n ln M(t)`` and ``E e^(−iθS)`` at ``θ = 2πj/m`` of n users' total noise, tilted by ``e^(tx)``.
 
         The mean is ∞ where so large a tilt says nothing: of tails that would wrap on the circle.
         """
@@ -156,16 +156,16 @@ class NoiseLaw:
         return n * mean, n * (math.log(total) + top), power
 
     def profile(self, n: int, shift: int) -> Profile | None:
-        """Return the profile of the sum over n users at sensitivity `shift`; ``None``: no closed form."""
+        """Return the profile of the total noise of n users at sensitivity `shift`; ``None`` without a closed form."""
         return None
 
     def curve(self, n: int, shift: int) -> Curve | None:
-        """Return the Rényi curve of the sum over n users at sensitivity `shift`; ``None``: none is known."""
+        """Return the Rényi curve of the total noise of n users at sensitivity `shift`; ``None`` if unknown."""
         return None
 
 
 def halved(noise: object) -> Half | None:
-    """Return the `NoiseLaw.half` of noise whose sums are drawn by it; else ``None``."""
+    """Return `NoiseLaw.half` of noise whose sums are sampled as differences; else ``None``."""
     return noise.half if isinstance(noise, NoiseLaw) and type(noise).total is NoiseLaw.total else None
 
 
@@ -179,7 +179,7 @@ def _table(law: NoiseLaw) -> tuple[Array, Array]:
 
 
 def chernoff(law: NoiseLaw, n: int, p: float) -> float:
-    """Return τ with ``P(|X₁ + … + X_n| > τ) ≤ p``: ``min_t (n ln E e^{tX} + ln(2/p))/t``."""
+    """Return Chernoff's τ with ``P(|X₁ + … + X_n| > τ) ≤ p``: ``min_t (n ln E e^{tX} + ln(2/p))/t``."""
     target = math.log(2 / p)
 
     def bound(log_t: float) -> float:  # unimodal
@@ -192,7 +192,7 @@ def chernoff(law: NoiseLaw, n: int, p: float) -> float:
 
 
 def tail_quantile(law: NoiseLaw, n: int, p: float) -> int:
-    """Return the smallest τ with ``P(|X₁ + … + X_n| > τ) ≤ p``, for a law on the integers.
+    """Return the smallest τ with ``P(|X₁ + … + X_n| > τ) ≤ p``, for a distribution on the integers.
 
     The sum is wrapped on a circle so long that what wraps is below 1e-15 (`chernoff`); there
     ``P(|S| ≤ τ) = (1/N) Σ_j cf(θ_j)^n sin((2τ+1)θ_j/2)/sin(θ_j/2)``, ``θ_j = 2πj/N``.

@@ -26,7 +26,7 @@ _kept = lru_cache(maxsize=4096, typed=True)  # an env is built anew, and asks fo
 
 @dataclass(frozen=True)
 class Plan:
-    """Parameters of one block.
+    """Parameters of one block: users, precision, tail bound and noise.
 
     Parameters
     ----------
@@ -53,22 +53,22 @@ class Plan:
 
     @cached_property
     def modulus(self) -> int:
-        """``m = ng + 2τ + 1``."""
+        """Modulus of the sum, ``m = ng + 2τ + 1``."""
         return self.n * self.g + 2 * self.tau + 1
 
     @cached_property
     def bits(self) -> int:
-        """``⌈log₂ m⌉``, a message's length."""
+        """Length of a message in bits, ``⌈log₂ m⌉``."""
         return (self.modulus - 1).bit_length()
 
     def decode(self, y: int, survivors: int) -> float:
-        """The analyzer A: ``z = (ŷ − m)/g`` if ``ŷ > sg + τ`` (an underflow of the modular sum), else ``ŷ/g``."""
+        """Return the analyzer's ``z = (ŷ − m)/g`` if ``ŷ > sg + τ`` (the modular sum was negative), else ``ŷ/g``."""
         return ((y - self.modulus) if y > survivors * self.g + self.tau else y) / self.g
 
 
 @jit
 def decode(y, left, g, tau, modulus, z):
-    """Reduce and decode every block with survivors, as `Plan.decode`; all arrays ``(R, M)``."""
+    """Decode the sums of all blocks with survivors into `z`, as `Plan.decode`; all arrays are ``(R, M)``."""
     for r in range(y.shape[0]):
         for m in range(y.shape[1]):
             if left[r, m] > 0:
@@ -79,7 +79,7 @@ def decode(y, left, g, tau, modulus, z):
 
 @dataclass(frozen=True)
 class Release:
-    """An observer's view of a block: a noisy sum, and further leakage.
+    """What an observer learns from a block: a noisy sum, and further leakage.
 
     Parameters
     ----------
@@ -125,23 +125,23 @@ def _on_top(noise: Profile, epsilon: float, far: float, x: Array) -> Array:
 
 
 def ceiling(x: float) -> int:
-    """Return ``⌈x⌉``, but x itself where it is a whole number up to rounding."""
+    """Return ``⌈x⌉``, or the nearest integer if x equals it up to rounding."""
     return math.ceil(x * (1 - _SLACK))
 
 
 def precision(n: int, epsilon: float, scale: float = 1.0) -> int:
-    """Return ``g = ⌈sε√n⌉``."""
+    """Return the precision ``g = ⌈sε√n⌉``."""
     return ceiling(scale * epsilon * math.sqrt(n))
 
 
 def _plan(n: int, g: int, sure: int, noise: NoiseLaw, tau: float, p: float) -> Plan:
-    """Return a plan with the paper's τ, or the 1 − p quantile of noise that is calibrated to fewer users."""
+    """Return a plan with τ as in the paper, or the 1 − p quantile of the noise if it is calibrated to fewer users."""
     return Plan(n, g, ceiling(tau) if sure == n else tail_quantile(noise, n, p), noise)
 
 
 @_kept
 def distributed_pure(n: int, epsilon: float, p: float, sure: int | None = None) -> Plan:
-    """Theorem 1: ``γ⁺ − γ⁻``, each Pólya(1/n, e^(−ε/g)); ``g = ⌈ε√n⌉``, ``τ = ⌈(g/ε) ln(2/p)⌉``.
+    """Return theorem 1's plan: ``γ⁺ − γ⁻``, each Pólya(1/n, e^(−ε/g)); ``g = ⌈ε√n⌉``, ``τ = ⌈(g/ε) ln(2/p)⌉``.
 
     The users' noise sums to Lap_ℤ(g/ε).  With t = `sure` users it is Pólya(1/t, ·), and τ the 1 − p quantile of
     what n of them sum to.
@@ -152,7 +152,7 @@ def distributed_pure(n: int, epsilon: float, p: float, sure: int | None = None) 
 
 @_kept
 def distributed_renyi(n: int, epsilon: float, p: float, scale: float, sure: int | None = None) -> Plan:
-    """Theorem 2: Skellam(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(2g/ε)√ln(2/p) + √2 ln(2/p)⌉``."""
+    """Return theorem 2's plan: Skellam(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(2g/ε)√ln(2/p) + √2 ln(2/p)⌉``."""
     g, t, log = precision(n, epsilon, scale), sure or n, math.log(2 / p)
     tau = 2 * g / epsilon * math.sqrt(log) + math.sqrt(2) * log
     return _plan(n, g, t, Skellam(g * g / (t * epsilon**2)), tau, p)
@@ -160,7 +160,7 @@ def distributed_renyi(n: int, epsilon: float, p: float, scale: float, sure: int 
 
 @_kept
 def distributed_concentrated(n: int, epsilon: float, p: float, scale: float, sure: int | None = None) -> Plan:
-    """Theorem 4: discrete Gaussian N_ℤ(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(g/ε)√(2 ln(2/p))⌉``."""
+    """Return theorem 4's plan: discrete Gaussian N_ℤ(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(g/ε)√(2 ln(2/p))⌉``."""
     g, t = precision(n, epsilon, scale), sure or n
     tau = g / epsilon * math.sqrt(2 * math.log(2 / p))
     return _plan(n, g, t, DiscreteGaussian(g * g / (t * epsilon**2)), tau, p)
@@ -168,13 +168,13 @@ def distributed_concentrated(n: int, epsilon: float, p: float, scale: float, sur
 
 @_kept
 def central_pure(n: int, epsilon: float, p: float) -> Plan:
-    """Theorem 5: users add nothing, the analyzer adds Lap_ℤ(g/ε); g and τ as `distributed_pure`."""
+    """Return theorem 5's plan: users add no noise, the analyzer adds Lap_ℤ(g/ε); g and τ as `distributed_pure`."""
     return replace(distributed_pure(n, epsilon, p), noise=None)
 
 
 @_kept
 def local_pure(n: int, epsilon: float, p: float) -> Plan:
-    """Theorem 6: every user adds Lap_ℤ(g/ε); ``g = ⌈ε√n⌉``, τ the 1 − p quantile of the sum (computed)."""
+    """Return theorem 6's plan: every user adds Lap_ℤ(g/ε); ``g = ⌈ε√n⌉``, τ is the sum's 1 − p quantile."""
     g = precision(n, epsilon)
     noise = DiscreteLaplace(g / epsilon)
     return Plan(n, g, tail_quantile(noise, n, p), noise)
@@ -185,7 +185,7 @@ def local_pure(n: int, epsilon: float, p: float) -> Plan:
 
 @dataclass(frozen=True)
 class ExtraBits(NoiseLaw):
-    """k extra bits of probability q beside a user's own: noise whose mean the analyzer subtracts."""
+    """Noise of k extra bits per user, each 1 with probability q, whose mean the analyzer subtracts."""
 
     k: int
     q: float

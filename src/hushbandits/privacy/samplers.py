@@ -1,4 +1,4 @@
-"""Noise laws of the protocols, seeded or exact; `privacy.noise` defines their interface.
+"""Noise distributions of the protocols, seeded or exact, with the interface of `privacy.noise`.
 
 Exact samplers see integers alone, no floating point between coin flips and noise.  Uniform integers are the operating
 system's, which no seed repeats; parameters are the exact rationals that the given doubles are.  Sources: Canonne,
@@ -30,7 +30,7 @@ _GRID = 1 << 40
 
 
 def bernoulli_exp(a: int, b: int) -> bool:
-    """Toss a coin of probability ``e^(−a/b)`` (algorithm 1)."""
+    """Return True with probability ``e^(−a/b)`` (algorithm 1)."""
     while a > b:
         if not bernoulli_exp(1, 1):
             return False
@@ -39,7 +39,7 @@ def bernoulli_exp(a: int, b: int) -> bool:
 
 
 def discrete_laplace(a: int, b: int) -> int:
-    """Draw from Lap_ℤ of scale a/b (algorithm 2)."""
+    """Return a sample of Lap_ℤ with scale a/b (algorithm 2)."""
     while True:
         u = randbelow(a)
         if not bernoulli_exp(u, a):
@@ -78,7 +78,7 @@ def _poisson(a: int, b: int) -> int:
 
 @dataclass(frozen=True)
 class Exact:
-    """A noise law with exact draws, which do not depend on a seed."""
+    """A noise distribution that is sampled exactly, from entropy instead of a seed."""
 
     law: NoiseLaw
 
@@ -87,15 +87,15 @@ class Exact:
 
     @property
     def integer(self) -> bool:
-        """Return whether the law is on the integers."""
+        """Return whether the noise takes integer values."""
         return self.law.integer
 
     def draw(self, rng: object, size: int) -> Array:
-        """Draw one value per user, ``(size,)``; `rng` is ignored."""
+        """Return one noise sample per user, ``(size,)``; `rng` is ignored."""
         return np.array([self.law.exactly() for _ in range(size)], np.int64 if self.integer else float)
 
     def total(self, rng: object, n: int) -> float:
-        """Draw the sum over n users; `rng` is ignored."""
+        """Return a sample of the total noise of n users; `rng` is ignored."""
         return self.law.exact_total(n) if n else 0
 
 
@@ -103,7 +103,7 @@ class Exact:
 
 
 class Positive(NoiseLaw):
-    """Base of laws with positive parameters."""
+    """Base class of distributions with positive parameters."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -112,7 +112,7 @@ class Positive(NoiseLaw):
 
 @dataclass(frozen=True)
 class PolyaDifference(Positive):
-    """``γ⁺ − γ⁻`` of two Pólya(r, β) draws with ``β = e^(−1/b)``; n = 1/r of them sum to the discrete Laplace law.
+    """``γ⁺ − γ⁻`` of two Pólya(r, β) samples with ``β = e^(−1/b)``; n = 1/r of them sum to the discrete Laplace law.
 
     ``Pólya(r, β): P(x) = Γ(x+r)/(x! Γ(r)) β^x (1−β)^r``, NumPy's ``negative_binomial(r, 1 − β)``.
 
@@ -133,7 +133,7 @@ class PolyaDifference(Positive):
 
     @cached_property
     def half(self) -> Half:  # type: ignore[override]
-        """A Pólya draw."""
+        """The Pólya distribution of each of the two samples."""
         return Half(self.r, self._p)
 
     @property
@@ -141,12 +141,12 @@ class PolyaDifference(Positive):
         return 1 / self.b
 
     def log_mgf(self, t: float) -> float:
-        """``r [2 ln(1−β) − ln(1−βe^t) − ln(1−βe^{−t})]``."""
+        """Return ``r [2 ln(1−β) − ln(1−βe^t) − ln(1−βe^{−t})]``."""
         up, down = -math.expm1(t - 1 / self.b), -math.expm1(-t - 1 / self.b)
         return self.r * (2 * math.log(self._p) - math.log(up) - math.log(down))
 
     def cf(self, theta: Array) -> Array:
-        """``[(1−β)²/(1 − 2β cos θ + β²)]^r``."""
+        """Return ``[(1−β)²/(1 − 2β cos θ + β²)]^r``."""
         p = self._p
         return (p * p / (p * p + 4 * (1 - p) * np.sin(np.asarray(theta) / 2) ** 2)) ** self.r
 
@@ -155,7 +155,7 @@ class PolyaDifference(Positive):
         return 2 * self.r * (1 - self._p) / self._p**2
 
     def exactly(self) -> int:
-        """Draw the difference of two Pólya draws, for ``r ≤ 1``; a double near 1/n is taken as 1/n."""
+        """Return an exact difference of two Pólya samples, for ``r ≤ 1``; a double near 1/n is taken as 1/n."""
         if self.r > 1:
             raise ValueError(f"r={self.r:g}: the exact Pólya sampler needs r ≤ 1")
         return _polya(*self._ratios) - _polya(*self._ratios)
@@ -166,11 +166,11 @@ class PolyaDifference(Positive):
         return Fraction(self.r).limit_denominator(1 << 40).as_integer_ratio(), bottom, top
 
     def exact_total(self, n: int) -> float:
-        """Draw one discrete Laplace if n shares make one, else n draws."""
+        """Return an exact sample of total noise: one discrete Laplace if n shares make one, else a sum of n samples."""
         return DiscreteLaplace(self.b).exactly() if round(1 / self.r) == n else super().exact_total(n)
 
     def profile(self, n: int, shift: int) -> Profile:
-        """Return the discrete Laplace profile from shape 1 on: more noise can only hide more.
+        """Return the discrete Laplace profile if the total shape is at least 1, as an upper bound.
 
         Below it the law is not log-concave, and only its largest likelihood ratio is used (`polya_epsilon`).
         """
@@ -180,7 +180,7 @@ class PolyaDifference(Positive):
 
 
 class DiscreteLaplace(PolyaDifference):
-    """``P(x) = (1−β)/(1+β) β^|x|``, ``β = e^(−1/b)``: the difference of two geometric draws."""
+    """``P(x) = (1−β)/(1+β) β^|x|``, ``β = e^(−1/b)``: the difference of two geometric samples."""
 
     def __init__(self, b: float):
         super().__init__(1.0, b)
@@ -222,7 +222,7 @@ class TruncatedGeometric(Positive):
 
 
 def polya_epsilon(shape: float, b: float, g: int) -> float:
-    """Return ε of a difference of two Pólya(shape, e^(−1/b)) draws on an integer sum of sensitivity g.
+    """Return ε of a difference of two Pólya(shape, e^(−1/b)) samples on an integer sum of sensitivity g.
 
     Shape 1 is the discrete Laplace law, g/b.  Below it (users dropped out, and their share of the noise with them)
     the law peaks at 0, and ``P(0)/P(g)`` is the worst ratio; above it g/b bounds all ratios.
@@ -250,21 +250,21 @@ def polya_epsilon(shape: float, b: float, g: int) -> float:
 
 @dataclass(frozen=True)
 class Skellam(Positive):
-    """Difference of two Poisson(σ²/2) draws; closed under addition."""
+    """Difference of two Poisson(σ²/2) samples; the family is closed under addition."""
 
     sigma2: float
 
     @cached_property
     def half(self) -> Half:  # type: ignore[override]
-        """A Poisson draw."""
+        """The Poisson distribution of each of the two samples."""
         return Half(self.sigma2 / 2)
 
     def log_mgf(self, t: float) -> float:
-        """``σ² (cosh t − 1)``."""
+        """Return ``σ² (cosh t − 1)``."""
         return 2 * self.sigma2 * math.sinh(t / 2) ** 2
 
     def cf(self, theta: Array) -> Array:
-        """``exp(σ² (cos θ − 1))``."""
+        """Return ``exp(σ² (cos θ − 1))``."""
         return np.exp(-2 * self.sigma2 * np.sin(np.asarray(theta) / 2) ** 2)
 
     @property
@@ -272,7 +272,7 @@ class Skellam(Positive):
         return self.sigma2
 
     def pmf(self, x: Array) -> Array:
-        """``e^(−σ²) I_|x|(σ²)``."""
+        """Return ``e^(−σ²) I_|x|(σ²)``."""
         return special.ive(np.abs(x), self.sigma2)
 
     def exactly(self) -> int:
@@ -286,13 +286,13 @@ class Skellam(Positive):
         return up - down, n * self.log_mgf(t), power
 
     def curve(self, n: int, shift: int) -> Curve:
-        """Agarwal, Kairouz & Liu 2021, theorem 3.5."""
+        """Return the Rényi curve of Agarwal, Kairouz & Liu 2021, theorem 3.5."""
         return divergence.skellam_curve(n * self.sigma2, shift)
 
 
 @dataclass(frozen=True)
 class DiscreteGaussian(Positive):
-    """``P(x) ∝ e^(−x²/2σ²)`` on the integers; its sums are not discrete Gaussian, they are added up.
+    """``P(x) ∝ e^(−x²/2σ²)`` on the integers; sums of samples are not discrete Gaussian.
 
     Source: Canonne, Kamath & Steinke 2020, algorithm 3.
     """
@@ -300,7 +300,7 @@ class DiscreteGaussian(Positive):
     sigma2: float
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """Draw by rejection sampling; the proposals have the discrete Laplace law of scale ⌊σ⌋ + 1."""
+        """Return samples by rejection from the discrete Laplace distribution of scale ⌊σ⌋ + 1."""
         t = math.floor(math.sqrt(self.sigma2)) + 1
         out = np.empty(0, np.int64)
         while len(out) < size:
@@ -319,7 +319,7 @@ class DiscreteGaussian(Positive):
                 return y
 
     def far(self, tilt: float = 0.0) -> int:
-        """Twelve deviations, from where a tilt puts the middle."""
+        """Return twelve standard deviations beyond the mode of the tilted distribution."""
         return math.ceil(12 * math.sqrt(self.sigma2) + tilt * self.sigma2) + 12
 
     def log_mgf(self, t: float) -> float:
@@ -332,13 +332,13 @@ class DiscreteGaussian(Positive):
         return np.exp(-(np.asarray(x, float) ** 2) / (2 * self.sigma2)) / norm
 
     def curve(self, n: int, shift: int) -> Curve:
-        """Return the curve of the sum, which is close to a discrete Gaussian (`divergence.concentrated_sum`)."""
+        """Return the Rényi curve of the sum, which is close to a discrete Gaussian (`divergence.concentrated_sum`)."""
         return divergence.zcdp_curve(divergence.concentrated_sum(n, self.sigma2, shift))
 
 
 @dataclass(frozen=True)
 class Laplace(Positive):
-    """The continuous law with density ``e^(−|x|/b)/2b``."""
+    """The continuous distribution with density ``e^(−|x|/b)/2b``."""
 
     b: float
     integer = False
@@ -347,7 +347,7 @@ class Laplace(Positive):
         return rng.laplace(0.0, self.b, size)
 
     def total(self, rng: np.random.Generator, n: int) -> float:
-        """Draw the difference of two Gamma(n) draws."""
+        """Return a sample of the total noise of n users: the difference of two Gamma(n) samples."""
         return self.b * (rng.standard_gamma(n) - rng.standard_gamma(n)) if n else 0.0
 
     @property
@@ -358,7 +358,7 @@ class Laplace(Positive):
         return stats.laplace.cdf(x, scale=self.b)
 
     def exactly(self) -> float:
-        """Draw from Lap_ℤ on a grid of 2^(−40), which is ε-private for the same scale."""
+        """Return a sample of Lap_ℤ on a grid of 2^(−40), which is ε-private for the same scale."""
         return discrete_laplace(*(self.b * _GRID).as_integer_ratio()) / _GRID
 
     def profile(self, n: int, shift: int) -> Profile | None:

@@ -1,4 +1,4 @@
-"""A trusted server's noise on the sums of blocks."""
+"""Central DP, in which a trusted server adds noise to the sums of blocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hushbandits.wrappers.mechanism import Standalone
 
 
 class CentralLaplace(Standalone):
-    """Central DP: users send clipped rewards, and the analyzer adds one Laplace draw to a block's sum.
+    """Central DP: users send clipped rewards, and the analyzer adds one Laplace sample to a block's sum.
 
     Continuous: ``Lap(1/ε)`` on Σx, that is ``Lap(1/(εn))`` on the mean (Sajed & Sheffet 2019).  Discrete: rewards
     are encoded at precision ``g = ⌈ε√n⌉`` and Lap_ℤ(g/ε) is added mod m (Chowdhury & Zhou 2023, theorem 5).
@@ -33,7 +33,7 @@ class CentralLaplace(Standalone):
     hidden_by = "server"
 
     def added(self, n: int) -> NoiseLaw:
-        """Return the law of the server's noise on the sum of a block planned for `n` users."""
+        """Return the distribution of the server's noise on the sum of a block planned for `n` users."""
         if not self.discrete:
             return samplers.Laplace(1 / self.epsilon)
         return samplers.DiscreteLaplace(self.planned(n).g / self.epsilon)

@@ -1,4 +1,4 @@
-"""Distributed DP: all users of a block add noise together, without a trusted server.
+"""Distributed DP, in which all users of a block add noise jointly, without a trusted server.
 
 Algorithm 1 of Chowdhury & Zhou 2023: `send` is the local randomizer R, `deliver` the analyzer A; the secure function S
 between them is a separate wrapper.
@@ -20,7 +20,7 @@ from hushbandits.wrappers.mechanism import ALONE, SIZES, Mechanism
 
 
 class _Distributed(Mechanism):
-    """Base of the distributed mechanisms, whose guarantee relies on a secure function after them."""
+    """Base class of the distributed mechanisms, whose guarantee relies on a secure function after them."""
 
     source = ""
 
@@ -36,7 +36,7 @@ class _Distributed(Mechanism):
 
 
 class DiscreteLaplace(_Distributed):
-    """Distributed pure DP: every user adds a difference of Pólya draws, and the sum is discrete Laplace.
+    """Distributed pure DP: every user adds a difference of Pólya samples, and the sum is discrete Laplace.
 
     For n users: ``g = ⌈ε√n⌉``, ``η = γ⁺ − γ⁻`` with γ ~ Pólya(1/n, e^(−ε/g)), ``τ = ⌈(g/ε) ln(2/p)⌉``,
     ``m = ng + 2τ + 1``.  Source: Chowdhury & Zhou 2023, theorem 1.
@@ -57,7 +57,7 @@ class DiscreteLaplace(_Distributed):
         return plans.distributed_pure(n, self.epsilon, self._p, self.sure(n))
 
     def price(self, n: int, survivors: int) -> Spent:
-        """Return ε, or a larger one if fewer than t_min survive and leave less noise."""
+        """Return the block's cost: ε, or a larger value if fewer than t_min users survive and leave less noise."""
         return polya_price(self.planned(n), self.epsilon, survivors)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
@@ -103,7 +103,7 @@ class Skellam(_Distributed):
         return Spent(divergence.to_epsilon(curve, self.delta), self.delta, curve, partial(self.seen, n, survivors))
 
     def _together(self, horizon: int, times: int, delta: float) -> float:
-        """Return ε at δ of `times` blocks, the largest over the tested sizes and their Gaussian limit."""
+        """Return ε at δ of `times` blocks, the maximum over the checked sizes and their Gaussian limit."""
         sizes = sorted({*range(2, 9), *SIZES, horizon})
         laws = [self.seen(n, self.sure(n)) for n in sizes if 2 <= n <= max(horizon, 2)]
         known = [law for law in laws if law is not None]
@@ -121,7 +121,7 @@ class Skellam(_Distributed):
         return self._converted(text, divergence.skellam_curve((g / self.epsilon) ** 2, g), env)
 
     def _converted(self, text: str, curve: Curve, env: World) -> tuple[Guarantee, ...]:
-        """Return the claim at the given δ, from an upper bound on all blocks' Rényi curves."""
+        """Return the claim at the mechanism's δ, given an upper bound on the Rényi curves of all blocks."""
         epsilon = divergence.to_epsilon(curve, self.delta)
         return (replace(self._guarantee(text), epsilon=epsilon, exact=partial(self._together, int(env.horizon))),)
 
@@ -145,7 +145,7 @@ class DiscreteGaussian(Skellam):
         return plans.distributed_concentrated(n, self.epsilon, self._p, self.scale, self.sure(n))
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        """Return (ε, δ) at the given δ, from an upper bound ρ on all blocks.
+        """Return the claim at the mechanism's δ, from an upper bound on ρ of all blocks.
 
         ξ grows with n and falls with σ²: it is taken at the horizon and at σ² = s², below which rounding g up never
         leaves it.

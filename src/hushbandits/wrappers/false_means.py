@@ -14,7 +14,7 @@ from hushbandits.wrappers.huber import drawn
 
 
 def swapped(means: Array) -> Array:
-    """Return means ``(R, K)`` in which the second best arm looks best, and the best one like the third.
+    """Return means ``(R, K)`` in which the second-best arm looks best, and the best arm like the third.
 
     The second best gets the best one's mean, the best one the third one's; of two arms both change places.
 
@@ -31,7 +31,7 @@ def swapped(means: Array) -> Array:
 
 
 class FalseMeans(Wrapper):
-    """Wrapper in which Byzantine agents report false means and the largest honest count per arm.
+    """Wrapper by which Byzantine agents report false means, and for each arm the largest honest count.
 
     It replaces the fields ``mean`` and ``count`` of what a Byzantine agent sends.  The first two readings are the
     attack on `Resilient-UCB` in the experiments of Zhu et al. 2023, and leave as it is what the agent learns by itself.

@@ -1,4 +1,4 @@
-"""Huber contamination: rewards in messages are replaced at random."""
+"""Huber contamination, in which rewards in messages are replaced at random."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hushbandits.core.random.rewards import Uniform
 
 
 def drawn(rngs: list[np.random.Generator], n: int, fraction: float) -> Array:
-    """Draw which of n agents are byzantine, (R, n): the given fraction, rounded down."""
+    """Return which of n agents are Byzantine in each run, ``(R, n)``: `fraction` of them, rounded down."""
     out = np.zeros((len(rngs), n), bool)
     for row, rng in zip(out, rngs, strict=True):
         row[rng.permutation(n)[: math.floor(fraction * n)]] = True
@@ -22,7 +22,7 @@ def drawn(rngs: list[np.random.Generator], n: int, fraction: float) -> Array:
 
 
 class Huber(Wrapper):
-    """ϵ-contamination of *reported* rewards; an agent's own statistics stay clean.
+    """ϵ-contamination of *reported* rewards; an agent's own statistics stay uncontaminated.
 
     With probability `rate` the reward in a byzantine agent's message is replaced by a draw from a fixed law Q.  Source:
     Dubey & Pentland 2020, section 4; Huber 1964.
@@ -77,7 +77,7 @@ class Huber(Wrapper):
         return message.replace(self._rate, self.law, self.location, self._stream)
 
     def relay(self, run: int, relay: Array) -> tuple[Array, Array]:
-        """Return whether each copy that an agent in `relay` forwards is changed, and its new value, each ``(n,)``."""
+        """Return whether each copy forwarded by an agent in `relay` is changed, and its new value, each ``(n,)``."""
         coin, u = self._relays[run].random((len(relay), 2)).T
         hit = self.byzantine[run, relay] & (coin < self.rate)
         drawn = np.zeros(len(relay))

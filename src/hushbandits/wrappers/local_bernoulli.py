@@ -1,4 +1,4 @@
-"""Randomized response: a random bit replaces each reward."""
+"""Randomized response, in which a random bit replaces each reward."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class LocalBernoulli(LocalNoise):
         return {**fields, "reward": Field(low=0.0, high=1.0)} if "reward" in fields else fields
 
     def chance(self, reward: Array) -> Array:
-        """Return ``P(1 | x)`` for each `reward` x, of any shape."""
+        """Return ``P(1 | x)`` for each reward x, in the shape of `reward`."""
         lean = math.exp(-self.epsilon)
         return (reward * (1.0 - lean) + lean) / (1.0 + lean)
 

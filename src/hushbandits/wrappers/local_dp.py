@@ -1,4 +1,4 @@
-"""Local DP: each user adds its own noise and trusts no one."""
+"""Local DP in the feedback setting, in which each user adds noise that alone protects the reward."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hushbandits.wrappers.mechanism import Standalone
 
 
 class LocalDiscreteLaplace(Standalone):
-    """Local DP: every user adds Lap_ℤ(g/ε) to its encoded reward, and the noise adds up in the sum.
+    """Local DP: every user adds Lap_ℤ(g/ε) to the encoded reward, and the sum has the noise of all users.
 
     ``g = ⌈ε√n⌉``; τ is the 1 − p quantile of the sum of n draws, computed (the paper leaves a constant unnamed).
     Source: Chowdhury & Zhou 2023, theorem 6.
@@ -30,7 +30,7 @@ class LocalDiscreteLaplace(Standalone):
 
 
 class LocalTruncated(LocalDiscreteLaplace):
-    """Every user adds noise of at most B: `LocalDiscreteLaplace` without its tails, (ε, δ)-DP by itself.
+    """Local (ε, δ)-DP: every user adds discrete Laplace noise that is truncated at B.
 
     ``g = ⌈ε√n⌉``, scale g/ε, and B the smallest whose last g values have probability at most δ.  Source: Geng, Ding,
     Guo & Kumar 2020 cut off the Laplace law; on the integers, with B computed from δ, it is our own.

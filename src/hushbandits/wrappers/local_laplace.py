@@ -20,14 +20,14 @@ _WIDEST = 1 << 24
 
 
 def reports(env: World) -> Run | None:
-    """Return how guarantees for one reward compose if an agent reports one in every round."""
+    """Return how a guarantee for one reward composes if an agent reports a reward in every round."""
     times = int(env.horizon or 0)
     return Run(times, f"all rewards of an agent: its {times:,} reports add up") if times else None
 
 
 @lru_cache(maxsize=256)
 def _together(epsilon: float, quantization_levels: int | None, times: int, delta: float) -> float:
-    """Return ε at δ of `times` reports."""
+    """Return ε at δ of `times` reports with Laplace noise."""
     if quantization_levels is None:
         return composed_laplaces(np.array([epsilon]), delta, times)
     return divergence.composed_epsilon(
@@ -36,7 +36,7 @@ def _together(epsilon: float, quantization_levels: int | None, times: int, delta
 
 
 class LocalNoise(Wrapper):
-    """Base of noise on each single reward in [0, 1]."""
+    """Base class of wrappers that add noise to each single reward in [0, 1]."""
 
     _stream: Stream
 
@@ -50,7 +50,7 @@ class LocalNoise(Wrapper):
 
 
 class LocalLaplace(LocalNoise):
-    """Each report's reward gets its own ``Lap(1/ε)``: ε-local differential privacy per report.
+    """Each reported reward gets independent ``Lap(1/ε)`` noise: ε-local differential privacy per report.
 
     **What is covered.**  A noised reward by itself is ε-private.  On a graph an agent also shows which arms it plays.
     With ``own_feedback="private"`` the agents themselves see only the noised rewards that they report, so arms are
@@ -107,12 +107,12 @@ class LocalLaplace(LocalNoise):
         return {**fields, "reward": Field(low=-self.noise_range, high=1.0 + self.noise_range)}
 
     def _first(self, env: World) -> bool:
-        """Return whether noise is added before the agent sees the reward, so that all messages depend on it alone."""
+        """Return whether agents see only noisy rewards, so that all messages depend on these alone."""
         return self.own_feedback == "private" and env.message_class.identified_senders
 
     @property
     def noise_range(self) -> float:
-        """Return the largest absolute noise on a reward; the smallest or the largest uniform draw gives it."""
+        """Return the largest absolute noise on a reward, at the smallest or the largest uniform sample."""
         ends = self._noise.onto(np.zeros(2), np.array([0.0, 1.0 - 2.0**-53]))
         return float(np.abs(ends).max())
 

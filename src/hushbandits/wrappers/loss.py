@@ -1,4 +1,4 @@
-"""Wrappers that lose messages or votes."""
+"""Wrappers that drop messages or votes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hushbandits.envs.exploration.coordinator import FROM_BELOW
 
 
 class Loss(Wrapper):
-    """Drop each message at its source with probability `rate`, independently.
+    """Wrapper that drops each message independently at its source with probability `rate`.
 
     A lost message reaches no receiver, and is never resent; a receiver of states (published means) uses the last one
     that it received.  Exploration loses single votes, not ballots; network one agent's report of one round; feedback

@@ -1,4 +1,4 @@
-"""Base of the feedback setting's privacy protocols: encode, add noise, reduce, decode, and claim guarantees.
+"""Base classes of the feedback setting's privacy mechanisms, which encode, add noise, reduce and decode.
 
 What holds where some noise is missing, of users who dropped out or who collude, is decided here as well.
 """
@@ -41,7 +41,7 @@ _SMALL, _NEAR = 32, 64
 
 
 class Mechanism(Privatizer):
-    """Base of the protocols: ``y = (x̂ + η) mod m`` at each user, ``z ≈ Σ x`` at the server.
+    """Base class of mechanisms: ``y = (x̂ + η) mod m`` at each user, ``z ≈ Σ x`` at the server.
 
     A subclass plans a block (`plan`), states its guarantee where all is well (`claimed_guarantees`), and what a block
     really cost (`price`); the `ledger` of a run keeps count.  What holds is decided here, for all of them: a claim is
@@ -134,7 +134,7 @@ class Mechanism(Privatizer):
         self.ledger = Ledger(self.price if protected else _unprotected, self._details, len(rng))
 
     def infinite_cost(self, env: World) -> bool:
-        """Return whether the guarantee fails even if no user is lost; the ledger prices blocks that lose users."""
+        """Return whether the guarantee fails in `env` even if every planned user takes part."""
         return bool(self.invalid_reason(env)) or not math.isfinite(self._calibrated(env)[0].epsilon)
 
     def price(self, n: int, survivors: int) -> Spent:
@@ -155,12 +155,12 @@ class Mechanism(Privatizer):
         return {"g": plan.g, "noise": repr(plan.noise)}
 
     def sure(self, n: int) -> int:
-        """Return how many users of a block planned for `n` its noise is calibrated to."""
+        """Return to how many users of a block planned for `n` users the noise is calibrated."""
         few = self.min_participants
         return min(n, few if isinstance(few, int) else max(1, math.floor(few * n)))
 
     def colluders(self, n: int) -> int:
-        """Return the largest number of users of a block of `n` who collude with the server."""
+        """Return the largest number of users of a block of `n` who may collude with the server."""
         return n - plans.ceiling(self.honest * n)
 
     def planned(self, n: int) -> Plan:
@@ -180,7 +180,7 @@ class Mechanism(Privatizer):
         return Exact(law) if self.noise == "exact" else law
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Apply the local randomizer R (lines 18–22): encode, add noise, reduce mod m."""
+        """Apply the local randomizer R (lines 18–22): encode rewards, add noise, reduce mod m."""
         self._sizes = message["reward"].planned
         self._blocks = self._numbers.by_size(self._sizes)
         g, _, modulus, bits = self._blocks
@@ -195,7 +195,7 @@ class Mechanism(Privatizer):
         return self._law(law)
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """Apply the analyzer A (lines 26–31); the number of survivors is public."""
+        """Apply the analyzer A (lines 26–31), which knows the number of survivors."""
         assert isinstance(inbox, BlockInbox)
         y, n = inbox.total("reward").astype(np.int64, copy=False), inbox.total("n")
         z = np.zeros(y.shape)
@@ -211,11 +211,11 @@ class Mechanism(Privatizer):
     # -- what it promises, and what of that holds ---------------------------------------------------------------------
 
     def seals(self, wrapper: Wrapper) -> bool:
-        """Return whether `wrapper`, after this mechanism, is a secure function that the guarantee can rely on."""
+        """Return whether the guarantee can rely on `wrapper`, after this mechanism, as a secure function."""
         return isinstance(wrapper, SecureFunction)
 
     def release(self, n: int, survivors: int) -> Release | None:
-        """Return the release of a block planned for `n` users with these `survivors`; ``None``: no noise.
+        """Return what an observer learns from a block with `survivors` of `n` planned users; ``None`` without noise.
 
         By default the survivors' noise on a sum of sensitivity g, or a user's own where that alone hides it.
         """
@@ -225,7 +225,7 @@ class Mechanism(Privatizer):
         return Release(plan.noise, 1 if self.hidden_by == "noise" else survivors, survivors, plan.g, plan.modulus)
 
     def seen(self, n: int, survivors: int) -> Profile | None:
-        """Return the exact privacy profile of a block planned for `n` users with these `survivors`; or ``None``."""
+        """Return the exact privacy profile of a block with `survivors` of `n` planned users; ``None`` if unknown."""
         release = self.release(n, survivors)
         try:
             return divergence.pure_profile(np.inf) if release is None else plans.profile_of(release)
@@ -233,12 +233,12 @@ class Mechanism(Privatizer):
             return None
 
     def _promise(self, mechanism: str, view: str, source: str, assumptions: tuple[str, ...] = ()) -> Guarantee:
-        """Return the claim: (ε, δ) for one user's reward."""
+        """Return the claimed guarantee: (ε, δ) for one user's reward."""
         words = assumptions if self.noise == "exact" else (*assumptions, "idealised floating point", SIMULATED)
         return Guarantee(mechanism, self.epsilon, self.delta, ONE_USER, view, words, source, run=ONCE)
 
     def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
-        """Return the claims, checked against the noise law, the secure function and users who drop out."""
+        """Return the claims, checked against the noise, the secure function and users who may drop out."""
         claims = self._calibrated(env)
         if self.hidden_by != "sum":
             return claims
@@ -262,7 +262,7 @@ class Mechanism(Privatizer):
         return claims
 
     def _by_law(self, claim: Guarantee, horizon: int) -> Guarantee:
-        """Return a claim, checked against the noise law at blocks of all `SIZES` up to the horizon."""
+        """Return the claim, checked against the exact noise distribution at block sizes in `SIZES`."""
         for n in SIZES:
             if n < self.smallest or n > max(horizon, self.smallest):
                 continue
@@ -279,7 +279,7 @@ class Mechanism(Privatizer):
         return claim
 
     def _lost(self, env: World, secure: SecureFunction | None) -> str:
-        """Return why fewer users may be left than the noise is calibrated to; ``""`` if none may be lost."""
+        """Return why fewer users may be left than the noise is calibrated to; ``""`` if none can be lost."""
         before = env.wrappers if secure is None else env.wrappers[: env.wrappers.index(secure)]
         losing = {w.name: lost for w in before if w.name != self.name and (lost := w.max_drop_fraction) > 0}
         if secure is not None:
@@ -299,7 +299,7 @@ class Mechanism(Privatizer):
         )
 
     def _weighed(self, env: World, claims: tuple[Guarantee, ...], secure: SecureFunction) -> tuple[Guarantee, ...]:
-        """Return the claims adjusted for users who drop out inside the secure function, and for colluders."""
+        """Return the claims, adjusted for colluders and for users who drop out inside the secure function."""
         drops = secure.max_drop_fraction > 0
         if not (drops or self.honest < 1):
             return claims
@@ -345,7 +345,7 @@ class Mechanism(Privatizer):
         return replace(against, epsilon=epsilon, delta=delta)
 
     def _worst(self, sizes: list[int], left: Callable[[int], int]) -> tuple[float, float, int]:
-        """Return the largest ε and δ of blocks with the noise of ``left(n)`` users, and the size with this ε."""
+        """Return the largest ε and δ of blocks with the noise of ``left(n)`` users, and the size with the largest ε."""
         worst, most, where = 0.0, 0.0, sizes[0]
         for size in sizes:
             # Shares of whole users vary from size to size: the smallest nearby.
@@ -369,7 +369,7 @@ class Mechanism(Privatizer):
 
 
 class Standalone(Mechanism):
-    """Base of mechanisms whose guarantee relies on one user's own noise or a trusted server's."""
+    """Base class of mechanisms whose guarantee relies on one user's noise, or on a trusted server's."""
 
     def __init__(
         self, epsilon: float = 1.0, confidence: float | str = 0.1, *, noise: str = "simulated", name: str | None = None

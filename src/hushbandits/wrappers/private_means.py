@@ -1,4 +1,4 @@
-"""Private means replace rewards in messages: algorithm 1 of Dubey & Pentland 2020."""
+"""Private means in place of rewards in messages: algorithm 1 of Dubey & Pentland 2020."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class PrivateMeans(Wrapper):
                 by_run[rows] = 0.0
 
     def _schedule(self, env: World) -> tuple[Array, Array, float, bool]:
-        """Return per count whether a mean is released and its noise scale; then the grid, and `clips`."""
+        """Return by pull count whether a mean is released and its noise scale, then the grid, and `clips`."""
         horizon = int(env.horizon)
         affordable(f"horizon={horizon} of {self.name}", 100.0 * horizon)
         due = np.zeros(horizon + 1, bool)
@@ -163,7 +163,7 @@ class PrivateMeans(Wrapper):
         return due, scale, 2.0 ** min(_FINEST, 52 - math.frexp(most)[1]), env.law.unit_interval
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Count the pull; release where the count is due (alg. 1, lines 3–13)."""
+        """Count each agent's pull, and release a new private mean where the count is due (algorithm 1)."""
         # one uniform per agent and round, released or not: the random stream never shifts
         _post_all(self._own, message["arm"], message["reward"], self._stream.next())
         kept = {name: value for name, value in message.items() if name not in ("arm", "reward")}

@@ -1,4 +1,4 @@
-"""Secure aggregation: messages are summed between senders and receivers.
+"""Secure aggregation, which releases only sums of messages.
 
 Its bases are those of all secure functions: ideal, or a cryptographic protocol whose parties all play in this process.
 """
@@ -21,7 +21,7 @@ _ROOM = 1 << 62  # sums of residues are reduced after they are added
 
 
 class Played(Wrapper):
-    """Base of secure functions, which are ideal or play a cryptographic `protocol`."""
+    """Base class of secure functions, which are ideal or play a cryptographic `protocol`."""
 
     protocol: str | None = None
     _play: Batches | Cohorts  # with a protocol: its parties
@@ -35,11 +35,11 @@ class Played(Wrapper):
 
 
 class Passage(Played):
-    """Base of secure functions that use one channel for messages and inboxes."""
+    """Base class of secure functions that use one channel for messages and inboxes."""
 
     @abstractmethod
     def channel(self, env: World) -> Channel:
-        """Return a fresh channel of the env's setting."""
+        """Return a new channel for the env's setting."""
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
         self._channel = self.channel(env)
@@ -155,7 +155,7 @@ class SecAgg(Passage, SecureFunction):
         return cast(Channel, env.message_class.sealed(self, env))
 
     def add_up(self, run: int, vectors: Array, modulus: int, fewest: int = 2) -> tuple[Array, Array]:
-        """Add a cohort up by the protocol.
+        """Return the sum of `vectors` mod m by the protocol, and the mask of the rows in it.
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class SecAgg(Passage, SecureFunction):
         return 0.0 if self.protocol is None else float(self._how.loses)
 
     def needed(self, env: World) -> Callable[[int], int] | None:
-        """Return a function: how many users of a block of n its sum needs, those to whom the noise is calibrated.
+        """Return a function that maps n to the number of users needed for the sum of a block of n.
 
         ``None``: the mechanism before it counts on all (``min_participants=1.0``), or there is none.
         """

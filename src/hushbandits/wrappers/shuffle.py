@@ -1,4 +1,4 @@
-"""A shuffler between senders and receivers."""
+"""Shuffle, a shuffler between senders and receivers, and its base class."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hushbandits.wrappers.secagg import Passage, Played
 
 
 class Mixed(Played):
-    """Base of shufflers: an ideal one, or a cascade of mixes with ``protocol="mixnet"``.
+    """Base class of shufflers: an ideal one, or a mix cascade with ``protocol="mixnet"``.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Mixed(Played):
 
     @property
     def shuffler(self) -> tuple[str, ...]:
-        """Return the trust assumptions of its users."""
+        """Return the trust assumptions that users of the shuffler make."""
         return ("an honest shuffler",) if self.protocol is None else mixed_words(self.n_mixes, self.insecure_seed)
 
 
@@ -110,7 +110,7 @@ class Shuffle(Mixed, Passage):
         return cast(Channel, env.message_class.shuffled(self, env))
 
     def order(self, run: int, messages: Sequence[bytes]) -> Array:
-        """Send a batch through the mixes.
+        """Send `messages` through the mixes, and return their permutation.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class Shuffle(Mixed, Passage):
         return self._play.order(run, messages)
 
     def add_up(self, run: int, vectors: Array, modulus: int) -> tuple[Array, Array]:
-        """Count votes behind the mixes.
+        """Send votes through the mixes, and return their sum and the mask of the rows in it.
 
         Parameters
         ----------

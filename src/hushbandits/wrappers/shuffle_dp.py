@@ -1,4 +1,4 @@
-"""Noise for a shuffler, which all users of a block add jointly.
+"""Shuffle-model noise, which all users of a block add jointly.
 
 Three protocols send it: split-and-mix (Balle et al. 2020), theorem 3 of Chowdhury & Zhou 2023, and a binary sum
 (Tenenbaum et al. 2021).
@@ -20,7 +20,7 @@ from hushbandits.wrappers.shuffled_sum import PROTOCOLS, ShuffledSum
 
 @dataclass(frozen=True)
 class _Bits(Plan):
-    """A block of the binary-sum protocol."""
+    """Parameters of a block of the binary-sum protocol."""
 
     noise: plans.ExtraBits
     wraps = False
@@ -38,7 +38,7 @@ class _Bits(Plan):
 
 
 class ShuffledNoise(Mechanism):
-    """Mechanism in which every user adds noise by one of three protocols; a shuffler then mixes the messages.
+    """Mechanism in which every user adds noise by one of three protocols, and a shuffler mixes the messages.
 
     ``split-and-mix``: Pólya noise as in `DiscreteLaplace`, with the full ε; (ε, δ) with ``δ = (1 + e^ε) 2^(−σ)``.
     ``pure``: the same with ``ε′ = ε/2`` (the printed theorem keeps e^(−ε/g) and would spend 1.5 ε), ε/4 twice in the
@@ -110,7 +110,7 @@ class ShuffledNoise(Mechanism):
         return plans.distributed_pure(n, self._share, self._p, self.sure(n))
 
     def price(self, n: int, survivors: int) -> Spent:
-        """Return the cost of the remaining noise plus that of the shuffled sum; of noise bits, ε and their exact δ."""
+        """Return the cost of a block: that of the remaining noise plus that of the shuffled sum."""
         bits = self.planned(n).noise
         if isinstance(bits, plans.ExtraBits):
             lost = survivors < n

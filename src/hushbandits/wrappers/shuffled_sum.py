@@ -1,4 +1,4 @@
-"""The sum that a server computes from shuffled messages of a block."""
+"""Sums that a server computes from shuffled messages of a block."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROTOCOLS = ("split-and-mix", "pure", "binary-sum")
 
 
 class ShuffledSum(Mixed, SecureFunction):
-    """A server sums shuffled messages, which hide the senders and more.
+    """Secure function in which a server sums shuffled messages, which hide their senders.
 
     ``split-and-mix``: k uniform shares per message, ``k = ⌈2 + (2σ + log₂ m)/(log₂ n − log₂ e)⌉`` for the n users that
     the mechanism is sure of (`min_participants`), each counted in ``bits``; where fewer than 19 are left the block is
