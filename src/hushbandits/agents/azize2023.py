@@ -46,17 +46,11 @@ class Identifier(VotingTeam):
         return Requirements(env={**vote, **end, **alone})
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        return (
-            Guarantee(
-                mechanism="Laplace(1/(εn)) on an arm's mean of the n rewards of a phase; no reward is in two phases",
-                epsilon=self.epsilon,
-                delta=0.0,
-                adjacency=Adjacency("one reward of a learner replaced by any other in [0, 1]", "reward"),
-                view="an observer of all actions, the stopping time and the recommendation",
-                assumptions=("rewards in [0, 1]", "idealised floating point", "seeded noise is a simulation"),
-                source=self.source,
-            ),
-        )
+        text = "Laplace(1/(εn)) on an arm's mean of the n rewards of a phase; no reward is in two phases"
+        inputs = Adjacency("one reward of a learner replaced by any other in [0, 1]", "reward")
+        view = "an observer of all actions, the stopping time and the recommendation"
+        words = "rewards in [0, 1]", "idealised floating point", "seeded noise is a simulation"
+        return (Guarantee(text, self.epsilon, 0.0, inputs, view, words, self.source),)
 
 
 class AdaPTT(Identifier):

@@ -45,17 +45,10 @@ class DPMASE(VotingTeam):
         return Requirements(env={**vote, "vote_rule": ">", "inactive_agents": "drop"})
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        return (
-            Guarantee(
-                mechanism="Laplace(1/(εR)) on an arm's mean of the R rewards of an epoch",
-                epsilon=self.epsilon,
-                delta=0.0,
-                adjacency=Adjacency("one reward of one agent on one arm replaced", "reward"),
-                view="an observer of all votes",
-                assumptions=("rewards in [0, 1]", "idealised floating point", "seeded noise is a simulation"),
-                source="Rio et al. 2023, proposition 4.1",
-            ),
-        )
+        text = "Laplace(1/(εR)) on an arm's mean of the R rewards of an epoch"
+        inputs, view = Adjacency("one reward of one agent on one arm replaced", "reward"), "an observer of all votes"
+        words = "rewards in [0, 1]", "idealised floating point", "seeded noise is a simulation"
+        return (Guarantee(text, self.epsilon, 0.0, inputs, view, words, "Rio et al. 2023, proposition 4.1"),)
 
     def routine(self, n_arms: int) -> Routine:
         return private_elimination(n_arms, self.epsilon, self.beta)

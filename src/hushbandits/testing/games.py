@@ -92,10 +92,7 @@ def difference(one: object, two: object) -> str | None:
     a, b = np.asarray(one), np.asarray(two)
     if (a.dtype, a.shape) != (b.dtype, b.shape):
         return f"the type: {a.dtype} {a.shape} and {b.dtype} {b.shape}"
-    equal = a == b
-    if np.all(equal):
-        return None
-    unequal = np.argwhere(~(equal | ((a != a) & (b != b))))
+    unequal = np.argwhere(~((a == b) | ((a != a) & (b != b))))
     if not len(unequal):
         return None
     index = tuple(unequal[0].tolist())
