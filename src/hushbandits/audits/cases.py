@@ -89,7 +89,7 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        """Return ``FAILS``, ``other law``, ``not tested`` (no power), or ``passes``."""
+        """Return the verdict as text: ``FAILS``, ``other law``, ``not tested`` (no power), or ``passes``."""
         slack = self.claimed if self.unit.startswith("δ") else max(1.0, self.claimed)  # a δ may be tiny
         if self.measured > self.claimed + 1e-9 * slack:
             return "other law" if self.other else "FAILS"
@@ -103,7 +103,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Budget:
-    """Amount of computation of an audit.
+    """Sizes of an audit: its level, seed, numbers of runs and values of ε.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Case:
-    """A part with a guarantee, in a suitable env, and the amount of its checks.
+    """A part with a guarantee, an env in which it is audited, and the `Budget` of its checks.
 
     ``make(epsilon=…)`` returns a new team (or ``None``) and env; `claim`: index of the guarantee, by default the first.
     """
@@ -143,7 +143,7 @@ class Case:
 
     @property
     def promises(self) -> tuple[Guarantee, ...]:
-        """Return the finite claims of the part, also those that its base class does not preserve."""
+        """Return the finite guarantees that the part claims, even if they are invalid in this env."""
         return tuple(g for g in self.owner.claimed_guarantees(self.env) if math.isfinite(g.epsilon))
 
     @property
@@ -168,7 +168,7 @@ class Case:
         return replace(self, env=env, owner=owner)
 
     def over(self, *epsilons: float) -> Iterator[Case]:
-        """Return the case at each of these ε, with envs reset; if it has no such parameter, once as it is."""
+        """Yield the case, rebuilt and reset, for each of these ε; a part without an ε yields one case."""
         for epsilon in epsilons if self.make else (self.promise.epsilon,):
             team, env = self.make(epsilon=epsilon) if self.make else (self.team, self.env)
             env.reset(0)
@@ -180,7 +180,7 @@ Found = list[Case | Verdict]
 
 
 def everything() -> list[str]:
-    """Return the cases of registered names that guarantee or hide something, with those that cannot be audited."""
+    """Return the names of all registered parts that claim a guarantee or hide messages, or that cannot be audited."""
     brought = {wrapper for spec in ENVS.values() for wrapper in spec.wrappers}  # they are audited with their env
     names = [(name, kind) for kind, (table, _) in _KINDS.items() for name in sorted(table)]
     return [name for name, kind in names if hider(name) or (name not in brought and _of(name, kind))]
@@ -205,7 +205,7 @@ def named(name: str) -> Found:
 
 
 def hider(name: str) -> tuple[Callable[..., Wrapper], str] | None:
-    """Return the constructor of a secure function and the name of its kind; ``None`` for any other name."""
+    """Return the constructor and the kind of the secure function `name`, or ``None`` for any other name."""
     for kind, base in (("SecAgg", SecAgg), ("Shuffle", Shuffle)):
         if name == kind or (":" in name and issubclass(_imported(name), base)):
             return partial(make_wrapper, name), kind
@@ -224,7 +224,7 @@ def _imported(path: str) -> type:
 
 
 def _needed(entry: Callable[..., object], given: Params) -> list[str]:
-    """Return the names of missing required arguments."""
+    """Return the names of the required arguments of `entry` that `given` lacks."""
     return [name for name, p in parameters(entry).items() if p.default is p.empty and name not in given]
 
 
@@ -252,7 +252,7 @@ def _of(name: str, kind: type) -> Found:
 
 
 def _cases(subject: str, make: Callable[..., tuple[Team | None, Env]], at: bool) -> Found:
-    """Return the cases of all guarantees of what `make` builds, at ε = 1 if it has an ε."""
+    """Return a case per guarantee of the part that `make` builds, at ε = 1 if `make` takes an ε."""
     team, env = make(epsilon=1.0) if at else make()
     owners = env.wrappers if team is None else [team]
     return [case for owner in owners if (case := Case(subject, owner, env, make if at else None)).promises]
@@ -303,7 +303,7 @@ def _wrapper(name: str, entry: Callable[..., object], subject: str, given: Param
 
 
 def fits(build: Callable[..., Env], wrapper: Wrapper) -> bool:
-    """Return whether the built env accepts the wrapper."""
+    """Return whether the env that `build` makes accepts the wrapper."""
     try:
         build(wrappers=[wrapper])
     except ValueError:
@@ -312,7 +312,7 @@ def fits(build: Callable[..., Env], wrapper: Wrapper) -> bool:
 
 
 def _behind(wrapper: Wrapper) -> list[Wrapper]:
-    """Return the secure function on which a wrapper's guarantee relies."""
+    """Return the secure function that a wrapper's guarantee requires after it."""
     if not isinstance(wrapper, Mechanism) or wrapper.hidden_by != "sum":
         return []
     sums: list[Wrapper] = [SecAgg(), *(ShuffledSum(p, getattr(wrapper, "security", 40)) for p in PROTOCOLS)]

@@ -1,4 +1,4 @@
-"""Tests of drawn noise, on blocks and graphs: which ε the draws refute, and whether they have their planned law.
+"""Tests of drawn noise on blocks and graphs: the ε that the draws refute, and whether they have their planned law.
 
 Every draw has a canary: a reward that takes one of two values by a fair bit.  So the same draws show which ε they
 refute, for any law, and whether the noise is as planned: uniform under its law, and independent between draws.  Only
@@ -115,7 +115,7 @@ class Draws:
         return u
 
     def verdicts(self) -> Iterator[Verdict]:
-        """Test the draws against the guarantee and against their law."""
+        """Yield the verdicts on the guarantee and on the law of the draws."""
         if not self.there.any():
             yield self._say(self.where, 1, 0, "× critical", untested="no noise was seen whose law is known")
             return
@@ -143,7 +143,7 @@ class Draws:
     # -- the law of a part ----------------------------------------------------------------------------------------
 
     def _odd(self, part: Array) -> float:
-        """Return the evidence against the law of the noise in this part."""
+        """Return the evidence, in nats, against the planned law of this part's noise."""
         u = self.u[part]
         if self.coins:
             return uniforms.distance(u)
@@ -151,7 +151,7 @@ class Draws:
         return max(*found, uniforms.share(self.silent[part], self.at_zero[part])) - math.log(5)
 
     def _atoms(self, u: Array, part: Array) -> float:
-        """Return the evidence of repeated values, or of multiples of a number."""
+        """Return the evidence that the noise repeats values, or takes multiples of a number too often."""
         if self.alike:
             return uniforms.repeats(u, self.alike)
         found = max(uniforms.share(hits[part], rate[part]) for hits, rate in self._multiples)
@@ -160,7 +160,7 @@ class Draws:
     # -- refuted ε --------------------------------------------------------------------------------------------------
 
     def _fit(self, u: Array, part: Array) -> bool:
-        """Return whether uniforms have their law in each coarse group and for each reward, within chance."""
+        """Return whether the uniforms `u` of a part, of each group in it and of each reward have the uniform law."""
         beside = [*(at for _, at in self.coarse), self.bits, ~self.bits]
         groups = [part, *(both for group in beside if (both := part & group).any())]
         return max(uniforms.distance(u[group]) for group in groups) < math.log(_DOUBT * len(groups))
@@ -191,7 +191,7 @@ class Draws:
         return self._say(check, claim, worst, "ε", power, least=least)
 
     def _scale(self, kinds: list[tuple[str, Array]]) -> Verdict:
-        """Return the ε refuted by noise of the planned kind that is too narrow: a factor of 1/c corresponds to cε.
+        """Return the ε that too narrow noise implies: noise of the planned kind, narrower by a factor c, has cε.
 
         With canaries, their bits must be guessed more often than planned noise allows, for any postprocessing.  Pools
         of users have none: there only the fit counts.
@@ -211,7 +211,7 @@ class Draws:
         return self._say(check, self.cost, worst, "ε", power, least=self.cost * off)
 
     def _fitted(self, part: Array, times: float, level: float) -> float:
-        """Return the least factor by which the noise is too narrow; 0 if it has no scale or none fits the draws."""
+        """Return a lower bound of the factor by which the noise is too narrow; 0 if no scaled law fits the draws."""
         if any(law(times) is None for at, law in self.parts if (at & part).any()):
             return 0.0
         low, high, u = 1.0, min(2 * times, _NARROWEST), self.u
@@ -222,7 +222,7 @@ class Draws:
         return high * uniforms.scale_between(u[part], level)[1] if self._fit(u, part) else 0.0
 
     def _events(self, pair: tuple[float, str, Array]) -> Verdict:
-        """Return the ε that an event of one or two draws refutes; a third of the runs chooses it, the rest test it."""
+        """Return the ε that an event of one or two draws refutes; a third of the runs selects it, the rest test it."""
         delta, level, runs = self.promise.delta, self.level / 2, self.noise.shape[1]
         learning = np.broadcast_to((np.arange(runs) < max(runs // 3, 1))[:, None], self.noise.shape)
         parts = [("", self.there), *((f", {words}", part) for words, part in self.coarse)]
@@ -260,7 +260,7 @@ class Draws:
     # -- two draws -----------------------------------------------------------------------------------------------
 
     def _pair(self) -> tuple[float, str, Array]:
-        """Return the evidence that two draws are one, in words too, with the index of the other draw (NaN: none)."""
+        """Return the evidence that two draws share randomness, its description, and each draw's partner (−1: none)."""
         b, r, a = self.u.shape
         evidence, (later, on, i, j) = uniforms.at_any_distance(self.u)
         self._tried = math.log(2.0 * b * r * a * a)
@@ -270,7 +270,7 @@ class Draws:
         return evidence, f"{later} later, {on} runs on, seats {i} and {j}", np.where(mine, other, -1)
 
     def _together(self, other: Array) -> dict[str, Array]:
-        """Return the features of two draws that an observer sees who knows the second one's reward."""
+        """Return features of pairs of draws for an observer who knows the reward of the second draw."""
         mine, where = other[0] >= 0, tuple(np.maximum(other, 0))
         if self.coins:
             both = 4 * self.noise + 2 * self.noise[where] + self.bits[where]
@@ -285,7 +285,7 @@ class Draws:
         }
 
     def _later(self) -> Verdict:
-        """Test whether noise depends on later rewards: on the uniforms that these come from."""
+        """Test whether the noise depends on later rewards, by the uniforms from which these are drawn."""
         assert self.rewards is not None
         (b, r, a), (c, _, d) = self.u.shape, self.rewards.shape
         mine, theirs = (x.transpose(0, 2, 1).reshape(-1, r) for x in (self.u, self.rewards))
@@ -296,7 +296,7 @@ class Draws:
 
 
 def _guessed_off(n: int, wrong: float, level: float) -> float:
-    """Return the factor by which Laplace noise must be too narrow for n guesses to detect it."""
+    """Return the smallest factor by which Laplace noise can be too narrow so that n guesses detect it."""
     times = np.geomspace(1.0, _NARROWEST, 1000)
     seen = 0.5 * (2 * wrong) ** times
     far = n * (special.rel_entr(seen, wrong) + special.rel_entr(1 - seen, 1 - wrong))

@@ -1,4 +1,4 @@
-"""Distinguish neighbouring inputs: features of releases, and the ε that an event of them refutes.
+"""Tests that distinguish neighbouring inputs by events of released features, and bound ε from below.
 
 The bounds come from many runs, or from one run with many canaries, each with a fair bit for its reward; an observer
 guesses as many of the bits as it likes (Steinke, Nasr & Jagielski 2023).  `_apart` decides from the declarations of a
@@ -35,7 +35,7 @@ def refuted(
     parts: Sequence[tuple[str, Array | bool]] = (("", True),),
     together: bool = False,
 ) -> tuple[float, str]:
-    """Return the ε that an event of the features refutes, and the event in words; ``""`` if nothing varies.
+    """Return the ε that an event of the features refutes, and the event as text; ``""`` if no feature varies.
 
     All arrays have one shape.  Events are thresholds and values of single features, in all draws or in a part.  The
     draws with `learning` choose the event; all others test it once.
@@ -72,14 +72,14 @@ def refuted(
 
 
 def telling(features: dict[str, Array]) -> dict[str, Array]:
-    """Return the features that vary, without duplicates; a missing value counts as a number."""
+    """Return the features that vary, without duplicates; missing values are replaced by a number."""
     known = {k: np.where(np.isnan(v), _NOTHING, v) for k, v in features.items()}
     once = {v.tobytes(): k for k, v in reversed(known.items()) if v.size and np.ptp(v)}
     return {k: known[k] for k in reversed(once.values())}
 
 
 def ratios(values: Array, bits: Array, learn: Array, use: Array, bins: int = 8) -> Array:
-    """Return log likelihood ratios of some draws, feature by feature, and their sum last: ``(F + 1, ·)``.
+    """Return log-likelihood ratios of the draws `use` by each feature, and their sum in the last row, ``(F + 1, ·)``.
 
     Other draws give the ratios, in so many bins; a ratio within chance counts as 1.
     """
@@ -101,7 +101,7 @@ _Measure = Callable[[dict[str, Array]], tuple[float, str]]
 
 @dataclass(frozen=True)
 class Change:
-    """Difference of two neighbouring inputs: one reward, or `every` one of a participant."""
+    """Difference between two neighbouring inputs: one changed reward, or all rewards of a participant (`every`)."""
 
     words: str
     values: tuple[float, float] = (0.0, 1.0)
@@ -109,7 +109,7 @@ class Change:
 
 
 def neighbours(promise: Guarantee) -> Iterator[Change]:
-    """Yield the changes that the adjacency allows.
+    """Yield the changes between neighbouring inputs that the guarantee's adjacency allows.
 
     A participant with one reward per run appears once; participants come back unless a guarantee excludes it.
     """
@@ -121,7 +121,7 @@ def neighbours(promise: Guarantee) -> Iterator[Change]:
 
 
 def features(views: dict[str, Array], differences: bool = True) -> dict[str, Array]:
-    """Return coordinates of releases ``(T, N, …)``, their changes in time, and neighbours' differences: ``(N,)``."""
+    """Return features ``(N,)`` of releases ``(T, N, …)``: coordinates, changes in time, and neighbours' differences."""
     found = {}
     for name, value in views.items():
         x = value.reshape(*value.shape[:2], -1)
@@ -137,7 +137,7 @@ def features(views: dict[str, Array], differences: bool = True) -> dict[str, Arr
 def judged(
     case: Case, check: str, least: float, play: _Play, measure: _Measure, why: str = "", refusing: bool = False
 ) -> Verdict:
-    """Play, and measure the ε that features refute, unless nothing can be refuted: then report `why`.
+    """Play and return a verdict on the ε that the features refute; if the check has no power, report `why`.
 
     `least`: the smallest true ε that is refuted.  `refusing`: whether the part may reject the rewards.
     """
@@ -158,7 +158,7 @@ def judged(
 def apart(
     case: Case, check: str, bits: Array, play: _Play, groups: Array | None = None, refusing: bool = False
 ) -> Verdict:
-    """Bound ε from below by an event: `bits` say which of two neighbouring inputs each run had.
+    """Return a verdict: a lower bound on ε by an event that tells the runs with bit 0 from those with bit 1.
 
     `groups`: conditions of the runs.
     """
@@ -188,7 +188,7 @@ _BITS = "bits"
 
 
 def guessed(bits: Array, features: dict[str, Array], level: float) -> tuple[int, int, int]:
-    """Guess half of the canaries after training on the other half; return the numbers of canaries, guesses and hits.
+    """Guess half of the canaries after training on the others; return their number, the guesses and the hits.
 
     Training gives the likelihood ratios of every feature and of all together, chooses one of them, and a threshold
     for guessing at all.  It reveals the bits of that half; (ε, δ)-privacy of the other half is independent of them.
@@ -219,7 +219,7 @@ def _cut(score: Array, bits: Array, level: float) -> tuple[float, float]:
 
 
 def one_run(case: Case) -> Iterator[Verdict]:
-    """Bound ε from below by right guesses of many canaries, if the declarations make them independent.
+    """Bound ε from below by correct guesses of many canaries in one run, if the part's draws are independent.
 
     For a wrapper in the feedback setting a user of each block is a canary; on a graph each reward of each agent.  If
     a guarantee is about a single message, and no declaration says that messages have separate random numbers, each
@@ -248,7 +248,7 @@ def _bound(features: dict[str, Array], level: float, delta: float) -> tuple[floa
 
 
 def _unfit(case: Case) -> str:
-    """Return why no reward can be a canary among others; ``""`` if some can."""
+    """Return why no single reward can be a canary, or ``""``."""
     promise = case.promise
     if case.watched == "actions":
         return "an agent's actions tell of all rewards so far together, and of none by itself"
@@ -259,7 +259,7 @@ def _unfit(case: Case) -> str:
 
 
 def _apart(case: Case) -> bool:
-    """Return whether every canary needs a separate run: messages with a guarantee each may share random numbers.
+    """Return whether each canary needs a run of its own, because messages may share random numbers.
 
     A part that declares `preserves_guarantees` draws separate random numbers for each message.
     """
@@ -267,12 +267,12 @@ def _apart(case: Case) -> bool:
 
 
 def _game(case: Case) -> tuple[int, int]:
-    """Return numbers of rounds and agents of a run on a graph."""
+    """Return the numbers of rounds and of agents of a run on a graph."""
     return (1, 2) if _apart(case) else (_ROUNDS, _AGENTS)
 
 
 def _played(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[str, Array]:
-    """Play so many canaries in as few runs as possible."""
+    """Play runs with `n` canaries that take one of two `values`; return the canaries' features and bits."""
     play = _posts if case.watched == "agents" else _users
     sizes = [_MOST] * (n // _MOST) + [n % _MOST] * bool(n % _MOST)
     games = [play(case, size, values, seed + 1000 * i) for i, size in enumerate(sizes)]
@@ -280,7 +280,7 @@ def _played(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[
 
 
 def _users(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[str, Array]:
-    """Return one user of each block, the last of as few as are opened; the others have reward 0."""
+    """Play blocks whose last user is a canary and whose other rewards are 0; return the canaries' features."""
     size = 1 if getattr(case.owner, "hidden_by", "noise") == "noise" else case.owner.smallest
     runs = n if _apart(case) else min(n, _RUNS)
     bits = fair((n // runs, runs, 1), seed, 8)
@@ -302,7 +302,7 @@ def _posts(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[s
 
 
 def _windows(bits: Array, views: dict[str, Array]) -> dict[str, Array]:
-    """Return each canary's features: values of its agent and the agent beside it, in its round and the one before."""
+    """Return each canary's features: the values of its agent and the next agent, in its round and the round before."""
     found = {}
     for name, value in views.items():
         x = value.reshape(*value.shape[:3], -1)

@@ -1,4 +1,4 @@
-"""Checks of noise against its law: guarantees by exact computation, drawn noise by tests.
+"""Checks of noise against its law: exact computation for guarantees, statistical tests for drawn noise.
 
 Drawn noise comes from blocks of users and from agents on a graph.  Every block has a canary among its users, and on
 a graph every reward is one.  Noise is compared with the planned law of the survivors (`planned_law`), so that blocks
@@ -40,7 +40,7 @@ _RESOLUTION = 1e-12  # rounding error of a δ
 
 
 def _mechanism(case: Case) -> Iterator[Verdict]:
-    """Run all exact checks of a mechanism on blocks, at every ε of the grid."""
+    """Yield all exact checks of a mechanism on blocks, at each ε of the budget's grid."""
     for made in case.over(*case.budget.grid):
         mechanism, epsilon = made.owner, made.promise.epsilon
         least, most = mechanism.smallest, 256 if case.make is None or epsilon == 1 else 64
@@ -65,7 +65,7 @@ def _held(case: Case, law: Profile, epsilon: float, delta: float, check: str) ->
 
 
 def white_box(case: Case, n: int, survivors: int) -> Iterator[Verdict]:
-    """Audit the law of a block's noise: n users are planned, and some of them take part.
+    """Check the exact law of a block's noise, for n planned users of whom `survivors` take part.
 
     The checks cover the guarantee (for the number of survivors that the mechanism assumes), the cost of the block, and
     the observer's view that the mechanism declares (`Mechanism.seen`).
@@ -86,7 +86,7 @@ def white_box(case: Case, n: int, survivors: int) -> Iterator[Verdict]:
 
 
 def every_size(case: Case, sizes: Sequence[int]) -> Iterator[Verdict]:
-    """Check the guarantee by the noise law of a block of each size, with as few survivors as the mechanism assumes."""
+    """Check the guarantee by the exact noise law of each block size, with as few users as the mechanism assumes."""
     promise, sure = case.promise, case.owner.sure
     laws = {n: Mechanism.seen(case.owner, n, max(sure(n), case.owner.smallest)) for n in sizes}
     known = {n: law for n, law in laws.items() if law is not None}
@@ -100,7 +100,7 @@ def every_size(case: Case, sizes: Sequence[int]) -> Iterator[Verdict]:
 
 
 def _composed(case: Case, mixture: Sequence[tuple[int, int]]) -> Iterator[Verdict]:
-    """Compare the ledger, per δ and of any one block, with users of all blocks (planned, survivors) of a mixture."""
+    """Check the ledger's composed ε at several δ against the exact law, for users of all blocks of a mixture."""
     releases = [case.owner.release(n, s) for n, s in mixture]
     laws = [law for n, s in mixture if (law := Mechanism.seen(case.owner, n, s)) is not None]
     if None in releases or len(laws) < len(mixture):
@@ -125,7 +125,7 @@ def _composed(case: Case, mixture: Sequence[tuple[int, int]]) -> Iterator[Verdic
 
 
 def _coins_by_law(case: Case) -> Iterator[Verdict]:
-    """Compare the guarantee with the largest ratio of the probabilities of any two rewards, for either coin side."""
+    """Check the guarantee of randomized response against the largest ratio of the probabilities of one bit."""
     promise, p = case.promise, case.owner.chance(np.linspace(0.0, 1.0, 1001))
     with np.errstate(divide="ignore"):
         found = max(float(np.ptp(np.log(side))) for side in (p, 1.0 - p))
@@ -134,7 +134,7 @@ def _coins_by_law(case: Case) -> Iterator[Verdict]:
 
 
 def _releases_by_law(case: Case) -> Iterator[Verdict]:
-    """Check all releases of a run whose first reward of an arm differs, by their exact laws; for several horizons."""
+    """Check the releases of a run by their exact laws, if an arm's first reward changes, for several horizons."""
     for horizon in _HORIZONS:
         counts = release_counts(case.owner.epsilon, case.owner.release_exponent, horizon).astype(float)
         costs = counts ** (-case.owner.release_exponent / 2)  # a shift of 1/n, in units of n^(v/2 − 1)
@@ -167,7 +167,7 @@ _AGENTS, _ROUNDS, _RUNS, _LONG = 5, 6, 9, 1500
 
 
 def drawn_on_blocks(case: Case) -> Iterator[Verdict]:
-    """Run all checks at ε = 1 (or the part's ε), and shorter ones at the others of the grid."""
+    """Yield all checks of noise drawn on blocks, at the ε of the budget."""
     grid, full, largest, runs = case.budget.grid, case.budget.full, case.budget.largest, max(3, case.budget.runs)
     for made in case.over(*full):
         if made.owner.noise == "exact":  # integer arithmetic only, user by user: slow
@@ -180,7 +180,7 @@ def drawn_on_blocks(case: Case) -> Iterator[Verdict]:
 
 
 def long_run(case: Case, largest: int, runs: int, every: int = 1) -> Iterator[Verdict]:
-    """Play every block size up to `largest` (or each `every`-th), eight blocks each, in random orders."""
+    """Play blocks of every size up to `largest` (or every `every`-th size), eight of each, in random order."""
     rng = np.random.default_rng([case.budget.seed, 1])
     of = rng.permutation(np.arange(case.owner.smallest, largest + 1))[::every]
     sizes = np.concatenate([np.repeat(rng.permutation(of), _AGAIN // 2) for _ in range(2)]).tolist()
@@ -188,7 +188,7 @@ def long_run(case: Case, largest: int, runs: int, every: int = 1) -> Iterator[Ve
 
 
 def _more_runs(case: Case, largest: int, runs: int) -> Iterator[Verdict]:
-    """Play runs in which users are lost, many short ones on the env's rewards to their end, and pools of users.
+    """Play further runs: with lost users, many short runs to their end, and pooled users.
 
     Short runs begin with equal blocks.  A dependence of the first noise on the random numbers of rewards blurs later,
     since the number of values that a draw takes from a generator varies.
@@ -206,7 +206,7 @@ def _more_runs(case: Case, largest: int, runs: int) -> Iterator[Verdict]:
 
 
 def drawn(case: Case, what: str, sizes: Sequence[int], runs: int, turn: int = 0, how: str = "") -> Iterator[Verdict]:
-    """Play blocks of the given sizes in this order; test their noise against its law, and the canaries' views.
+    """Play blocks of the given sizes in this order, and test their noise and the canaries' features.
 
     A canary has reward 0 or another one, among a background.  If the noise is no integer, the reward in every fourth
     block may lie off the grid.  `turn`: index of several such runs, each with separate seeds.  `how`: as in `seen`; or
@@ -271,7 +271,7 @@ def _groups(it: Seen, sizes: Array, own: bool, third: Array) -> dict[str, Array]
 
 
 def _decoded(it: Seen, mechanism: Mechanism, sizes: Sequence[int], subject: str, where: str) -> Verdict:
-    """Check the range of decoded sums: at most τ above all rewards, and less than m below that."""
+    """Check the range of decoded sums: at most τ above the sum of all rewards, and less than m below it."""
     wrong = 0
     for b, n in enumerate(sizes):
         plan = mechanism.planned(n)
@@ -285,7 +285,7 @@ def _decoded(it: Seen, mechanism: Mechanism, sizes: Sequence[int], subject: str,
 
 
 def drawn_on_graph(case: Case) -> Iterator[Verdict]:
-    """Play long runs on fixed rewards, and short ones to their end on the env's rewards."""
+    """Check noise on a graph, by long runs on fixed rewards and short runs on the env's rewards."""
     rng, means = np.random.default_rng([case.budget.seed, 9]), [0.5] * 3
     fine = not isinstance(case.owner, LocalBernoulli) and getattr(case.owner, "quantization_levels", None) is None
     full = np.where(fine & (rng.random((_LONG, 1, 1)) < 0.25), _BETWEEN, 1.0)
@@ -323,7 +323,7 @@ def _reports(wrapper: LocalLaplace, it: Seen, x: Array, full: Array) -> Params:
 
 
 def _releases(wrapper: PrivateMeans, it: Seen, x: Array, full: Array) -> Params:
-    """Return the noise of every released mean, in units of its scale; the number of pulls decides what is released."""
+    """Return the noise of every released mean in units of its scale; pull counts decide which means are released."""
     mine = it.arms[..., None] == np.arange(it.fields["mean"].shape[-1])
     n, sums = np.cumsum(mine, 0), np.cumsum(mine * x[..., None], 0)
     count, total, mean = (np.take_along_axis(v, it.arms[..., None], 3)[..., 0] for v in (n, sums, it.fields["mean"]))

@@ -1,4 +1,4 @@
-"""Planned laws of noise, in cells and on grids, and what several draws reveal together."""
+"""Planned laws of noise, on grids or continuous, and the joint privacy loss of several draws."""
 
 from __future__ import annotations
 
@@ -44,36 +44,36 @@ class OnGrid:
     alike = 0.0
 
     def steps(self, noise: Array) -> Array:
-        """Return noise in grid steps, 0 where nobody adds any; NaN where the law has no such value."""
+        """Return noise in steps of the grid: 0 where no user adds noise, NaN where the law has no such value."""
         steps = noise * self.per + self.mean
         whole = np.rint(steps)
         k = (whole - self.first) % self.modulus if self.modulus else whole - self.first
         return np.where((np.abs(steps - whole) < 1e-6) & (k >= 0) & (k < len(self.pmf)), k + self.first, np.nan)
 
     def uniform(self, noise: Array, stream: Array) -> Array:
-        """Return noise as uniforms, ``F(k − 1) + u·p(k)``; an impossible value gives 1."""
+        """Return uniforms ``F(k − 1) + u·p(k)`` of the noise k; a value of probability 0 gives 1."""
         k = self.steps(noise) - self.first
         at = np.nan_to_num(k).astype(np.int64)
         below = np.append(0.0, np.cumsum(self.pmf))
         return np.where(np.isnan(k), 1.0, np.minimum(below[at] + stream * self.pmf[at], 1.0))
 
     def silent(self, noise: Array) -> Array:
-        """Return which draws equal those without any noise."""
+        """Return which draws equal the noiseless value, bool."""
         return self.steps(noise) == 0
 
     @property
     def at_zero(self) -> float:
-        """Return the probability that nobody adds noise, or that it cancels."""
+        """Return the probability that the noise is 0."""
         return float(self.pmf[-self.first]) if 0 <= -self.first < len(self.pmf) else 0.0
 
     def known(self, far: Array) -> Array:
-        """Return the best chance of guessing which of two sums so far apart is true: half of Σ max of both laws."""
+        """Return the best probability of guessing which of two sums with distance `far` is true."""
         steps, where = np.unique(np.rint(far * self.per).astype(np.int64), return_inverse=True)
         both = [np.maximum(np.pad(self.pmf, (k, 0)), np.pad(self.pmf, (0, k))).sum() for k in steps.tolist()]
         return np.minimum(np.array(both)[where.reshape(far.shape)] / 2, 1.0)
 
     def multiples(self, number: int) -> float:
-        """Return the probability of a multiple of a number of steps."""
+        """Return the probability that the noise is a multiple of `number` steps."""
         return float(self.pmf[-self.first % number :: number].sum())
 
 
@@ -89,11 +89,11 @@ class Continuous:
 
     @property
     def alike(self) -> float:
-        """Return the distance of two uniforms below which chance cannot explain it: a few rounding errors of a sum."""
+        """Return the distance below which two uniforms count as equal: some rounding errors of a sum."""
         return 1e-13 * max(1.0, 4.0 / self.scale)
 
     def uniform(self, noise: Array, stream: Array) -> Array:
-        """Return noise as uniforms, ``F(x)``."""
+        """Return the uniforms ``F(x)`` of the noise."""
         return self.cdf(noise)
 
     def silent(self, noise: Array) -> Array:
@@ -101,7 +101,7 @@ class Continuous:
         return np.abs(noise) < 1e-12
 
     def known(self, far: Array) -> Array:
-        """Return the best probability of guessing which of two sums so far apart is true, for a unimodal law."""
+        """Return the best probability of guessing which of two sums with distance `far` is true, for a unimodal law."""
         return self.cdf(far / 2)
 
 
@@ -109,7 +109,7 @@ PlannedLaw = OnGrid | Continuous
 
 
 def narrowed(law: NoiseLaw, times: float) -> NoiseLaw | None:
-    """Return the same kind of law, so many times narrower; ``None`` if it has no scale."""
+    """Return a law of the same kind that is `times` narrower, or ``None`` if it has no scale."""
     if times == 1.0:
         return law
     powers = {"b": 1, "sigma2": 2}
@@ -121,7 +121,7 @@ def narrowed(law: NoiseLaw, times: float) -> NoiseLaw | None:
 
 
 def planned_law(mechanism: Mechanism, n: int, survivors: int, times: float = 1.0) -> PlannedLaw | None:
-    """Return the planned law of a block's decoded sum around the truth; ``None`` if it is not known.
+    """Return the planned law of the error of a block's decoded sum, or ``None`` if it is unknown.
 
     `times`: for noise that is so many times narrower than planned; ``None`` if it has no scale.
     """
@@ -147,7 +147,7 @@ def planned_law(mechanism: Mechanism, n: int, survivors: int, times: float = 1.0
 
 
 def log_pair(law: NoiseLaw, draws: int, shift: int) -> tuple[Array, Array]:
-    """Return log probabilities of two views, each of so many draws, whose sums lie `shift` apart.
+    """Return the log probabilities of the sum of `draws` draws, and of this sum moved by `shift`.
 
     Points are left out, or lifted to 1e-12 of the largest, only where a divergence becomes smaller (or larger by
     1e-9 at most): a refutation stays valid.
@@ -173,7 +173,7 @@ def _on_circle(law: NoiseLaw, draws: int, m: int) -> Array:
 
 
 def composed_delta(pairs: Sequence[tuple[Array, Array]], epsilon: float, step: float = 2e-4) -> float:
-    """Return δ at ε of several views together, given a pair of laws (in logarithms) each; never too large.
+    """Return an upper bound of δ at ε of several releases together, given a pair of log laws for each.
 
     Losses ``ln p/q`` are rounded down to a grid and their laws convolved, so that a refutation is valid.
 

@@ -32,20 +32,20 @@ HEARD = 3
 
 
 class Prescribed(Law):
-    """A reward law with given values that ignores its random numbers: `now`, or what this returns."""
+    """Reward law that returns prescribed values, and ignores its random numbers."""
 
     now: ArrayLike | Callable[[], ArrayLike] = 0.0
 
     def __post_init__(self) -> None: ...
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """Return `now`, broadcast to the shape of u."""
+        """Return the prescribed values, broadcast to the shape of `u`."""
         now = self.now() if callable(self.now) else self.now
         return np.broadcast_to(np.asarray(now, float), np.shape(u)).copy()
 
 
 class Tap(Wrapper):
-    """Wrapper that keeps the last messages, users' messages if visible, and agents' own rewards."""
+    """Wrapper that records the last messages (users' messages if they are visible) and the agents' own rewards."""
 
     message: dict[str, Array]
     users: Array | None
@@ -66,7 +66,7 @@ class Tap(Wrapper):
 
 @dataclass(frozen=True)
 class Round:
-    """One round of all runs.
+    """Record of one round of all runs.
 
     `given` are the published own rewards of agents (``None``: withheld), `said` the team's messages (``None``: the
     default message), `acting` the active agents, ``(R, A)``.
@@ -81,7 +81,7 @@ class Round:
 
 
 def rounds(env: Env, team: Team, seed: int | Seeds = 0, given: Sequence[ArrayLike] | None = None) -> Iterator[Round]:
-    """Reset, and play rounds until every run ends, or no more rewards are given.
+    """Yield the rounds of a game until every run ends, or until the rewards `given` are used up.
 
     `given`: rewards of each round, for envs with the law `Prescribed`.
     """
@@ -103,7 +103,7 @@ def rounds(env: Env, team: Team, seed: int | Seeds = 0, given: Sequence[ArrayLik
 
 
 class Script(Team):
-    """Agent with fixed actions: ``plays(t, shape, n_arms)`` is the action of round t."""
+    """Agent with prescribed actions: ``plays(t, shape, n_arms)`` returns the action of round t."""
 
     required_own_reward = ()
 
@@ -124,7 +124,7 @@ def around() -> Team:
 
 
 class Mirror(Team):
-    """Agent whose arms show its published own rewards: a guarantee about a run must cover it.
+    """Agent whose arms reveal its published own rewards, which a guarantee about a run must cover.
 
     Its next arm is 1 if the last own reward, or the mean of all published ones, is above ½.
     """
@@ -148,7 +148,7 @@ class Mirror(Team):
 
 @dataclass(frozen=True)
 class Seen:
-    """Record of a run, each array ``(T, R, M, …)`` with T blocks or rounds.
+    """Record of a run: arrays ``(T, R, M, …)`` of T blocks or rounds.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def _tap(env: Env, name: str) -> Tap:
 
 
 def shown(case: Case, team: Team, seed: int, given: Sequence[Array] | None = None) -> Seen:
-    """Play the env of `stage`, and record messages, inboxes and own rewards."""
+    """Play the env of `stage` on the rewards `given`, and return the recorded messages, inboxes and own rewards."""
     rows, earned, arms = [], [], []
     for played in rounds(case.env, team, seed, given):
         first, message = _tap(case.env, "earned"), _tap(case.env, "left").message
@@ -223,7 +223,7 @@ def shown(case: Case, team: Team, seed: int, given: Sequence[Array] | None = Non
 
 
 def seen(env: Env, blocks: Sequence[int | Array], runs: int, seed: int = 0, how: str = "", servers: int = 1) -> Seen:
-    """Play blocks of users through the wrappers of an env, and record what an observer sees.
+    """Play blocks of users through the wrappers of an env, and return the record of what an observer sees.
 
     Blocks are rewards ``(n,)``, the same in all runs, or ``(R, M, n)``; or sizes alone, where users draw 0 or 1 by the
     env's random numbers.  `how`: 3 in 10 users are lost ``"before"`` the mechanism, or ``"behind"`` it; or they are
@@ -261,13 +261,13 @@ def seen(env: Env, blocks: Sequence[int | Array], runs: int, seed: int = 0, how:
 
 
 def _stacked(rows: list[dict[str, Array]]) -> dict[str, Array]:
-    """Return each field of all blocks or rounds that have it, as numbers."""
+    """Return each field that all blocks or rounds have, stacked as numbers."""
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: np.array([row[name] for row in rows if name in row], float) for name in names}
 
 
 def _planted(env: Env, how: str, **settings: object) -> Feedback:
-    """Build the env with wrappers that record users' rewards, the messages to a secure function, and its output."""
+    """Build the env with wrappers that record users' rewards, and input and output of the secure function."""
     wrappers, kind = env.wrappers, type(env)
     own = issubclass(kind, Feedback) and kind._report is not Feedback._report
     build = cast(Callable[..., Feedback], kind if own else Feedback)

@@ -1,4 +1,4 @@
-"""The audit: the checks of every guarantee, and black-box checks.
+"""The audit: all checks of every guarantee, exact and by black-box tests.
 
 Black-box checks bound ε from below by runs on neighbouring inputs: blocks of users, agents on a graph, actions and
 votes.  They rely on no declaration of the mechanism.
@@ -43,7 +43,7 @@ _SHORT = (0.0, 1.0, 3.0, -1.5)
 
 
 def on_blocks(case: Case) -> Iterator[Verdict]:
-    """Check a mechanism on large and small blocks, and with lost users; and guarantees of other parts."""
+    """Yield the checks of a mechanism on large and small blocks and with lost users, and of other parts on blocks."""
     if not isinstance(case.owner, Mechanism):
         for change in neighbours(case.promise):
             yield black_box(case, change, 1, _ENDS[:1])
@@ -66,7 +66,7 @@ def on_blocks(case: Case) -> Iterator[Verdict]:
 def black_box(
     case: Case, change: Change, n: int = 64, where: Sequence[int] = _ONE, how: str = "", share: int = 1
 ) -> Verdict:
-    """Run a protocol on neighbouring blocks of n users and bound its ε from below, independent of its claims.
+    """Play a protocol on neighbouring blocks of n users, and bound its ε from below without use of its claims.
 
     The budget's samples (over `share`) are runs per input: 1,500 detect a mechanism that is two times off at ε = 1,
     40,000 at ε = .1.  `where`: backgrounds, which share the runs.  `how`: where users are lost.
@@ -96,7 +96,7 @@ def black_box(
 
 
 def _grid(case: Case, n: int, runs: int = 400) -> Verdict:
-    """Check how many decoded sums lie off the grid of 1/g of an integer-coded protocol."""
+    """Check that the decoded sums of an integer-coded protocol are multiples of 1/g."""
     it = seen(case.env, [block(kind, n, reward) for kind in (2, 5, 8) for reward in (0.0, 1.0)], runs)
     plan = it.env.mechanism.planned(n)
     steps = (it.fields["reward"] + n * getattr(plan.noise, "mean", 0.0)) * plan.g
@@ -140,7 +140,7 @@ def _posted(case: Case, given: Array, seed: int) -> dict[str, Array]:
 
 
 def _sequences(promise: Guarantee) -> Iterator[tuple[str, Change, int, int | slice]]:
-    """Yield the neighbours that the adjacency allows: words, the agent, and the rounds of the changed rewards."""
+    """Yield the neighbouring inputs that the adjacency allows: a description, the agent, and the changed rounds."""
     within, beyond = neighbours(promise)
     whole = promise.adjacency.replaced == "participant"
     when = slice(None) if whole else 0
@@ -152,7 +152,7 @@ def _sequences(promise: Guarantee) -> Iterator[tuple[str, Change, int, int | sli
 
 
 def promised(case: Case) -> Iterator[Case]:
-    """Yield each finite claim of a part, for one reward; and then for all rewards of a participant in the run."""
+    """Yield each finite claim of a part, first for one reward, then for all rewards of a participant in a run."""
     yield from (replace(case, claim=g) for g in case.promises)
     for g in case.promises:
         if g.run is not None and not g.single_release and g.adjacency.replaced != "participant":
@@ -165,12 +165,12 @@ def promised(case: Case) -> Iterator[Case]:
 
 
 def places(horizon: int) -> list[int]:
-    """Return the places of changed rewards: one in every phase of an agent with doubling phases."""
+    """Return the rounds of changed rewards: one in each phase of an agent whose phases double."""
     return [0, 1, *(5 * 2**k // 2 for k in range(16) if 5 * 2**k // 2 < 0.75 * horizon)]
 
 
 def acted(team: Team, given: Array, seed: int, at: int = 0) -> dict[str, Array]:
-    """Return arm and length of each block of a server, both ``(T, R)``, NaN after the end, on rewards `given`.
+    """Return arm and length of each block of a server that gets the rewards `given`, ``(T, R)``, NaN after the end.
 
     `at`: the user whose block's arm is compared with later ones.
     """
@@ -198,7 +198,7 @@ def chosen(team: Team, given: Array, seed: int, at: int = 0) -> dict[str, Array]
 
 
 def _learned(team: Team, given: Array, seed: int, **settings: object) -> tuple[Array, Array]:
-    """Return arm and votes, as a number, of every round of a learner on rewards `given` ``(T, R, K)``."""
+    """Return the arm and the votes (as one number) of each round of a learner on the rewards `given` ``(T, R, K)``."""
     horizon, runs, k = given.shape
     settings |= {"means": [0.5] * k, "rewards": Prescribed(), "horizon": horizon}
     env = assemble("DPMASE-v0", team, runs=runs, env=settings)
@@ -212,7 +212,7 @@ def _learned(team: Team, given: Array, seed: int, **settings: object) -> tuple[A
 
 
 def _compared(arms: Array, has: Array) -> dict[str, Array]:
-    """Return the arms, and which equal the arm of the changed reward (`has` gives its place)."""
+    """Return the arms, and whether each equals the arm of the changed reward."""
     known = np.nan_to_num(arms)
     later = np.cumsum(has, 0) - has > 0
     same = np.where(later & ~np.isnan(arms), arms == np.where(has, known, 0).sum(0), np.nan)
@@ -227,7 +227,7 @@ def actions(case: Case) -> Iterator[Verdict]:
 
 
 def _arms(case: Case) -> Iterator[Verdict]:
-    """Change a reward in one phase after the other, in two backgrounds.
+    """Bound ε by the arms of an agent, with one changed reward in each phase, in two backgrounds.
 
     The observer sees the arms, the lengths of blocks, the votes, and which later arms equal that of the changed
     reward.  An agent that plays in its own env gets rewards in [0, 1] only.
@@ -244,7 +244,7 @@ def _arms(case: Case) -> Iterator[Verdict]:
 
 
 def _votes(case: Case) -> Iterator[Verdict]:
-    """Check what a vote reveals of a reward of an agent's first epoch, at several distances from the rule's threshold.
+    """Check what a vote reveals about a reward in an agent's first epoch, at several distances from the threshold.
 
     This applies to DP-MASE, and to agents with its schedule: R(1) activations, then a vote.  All arms but one have
     reward 0.  That one has one reward more or less, near the point where the noiseless rule is so many noise scales

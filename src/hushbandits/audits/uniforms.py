@@ -1,4 +1,4 @@
-"""Evidence against uniforms: against their law, of repeated values, and of dependent draws.
+"""Evidence, in nats, that draws are not independent uniforms: their law, repeated values, and dependence.
 
 Each evidence is a bound on −ln of a probability.
 """
@@ -16,25 +16,25 @@ _SEEN = 14.0  # expected draws in a tail above which an empty tail is unlikely
 
 
 def distance(u: Array) -> float:
-    """Return the evidence of Kolmogorov's distance from the uniform law (Massart's constant)."""
+    """Return the evidence of the Kolmogorov distance between `u` and the uniform law (Massart's inequality)."""
     u, n = np.sort(u, axis=None), u.size
     far = max((np.arange(1, n + 1) / n - u).max(initial=0.0), (u - np.arange(n) / n).max(initial=0.0))
     return max(0.0, 2 * n * float(far) ** 2 - math.log(2))
 
 
 def _width(u: Array) -> float:
-    """Return ``Σ −ln(2 min(u, 1 − u))``, a Gamma(n) draw: for Laplace noise, the sum of its sizes in scales."""
+    """Return ``Σ −ln(2 min(u, 1 − u))``, a Gamma(n) variable; for Laplace noise, Σ |noise|/scale."""
     return float(-np.log(2 * np.clip(np.minimum(u, 1 - u), 1e-300, 0.5)).sum())
 
 
 def scale(u: Array) -> float:
-    """Return the evidence of noise that is too narrow or too wide."""
+    """Return the evidence that the noise is too narrow or too wide."""
     tails = stats.gamma.logcdf(_width(u), u.size), stats.gamma.logsf(_width(u), u.size)
     return max(0.0, -min(tails) - math.log(2)) if u.size else 0.0
 
 
 def scale_between(u: Array, level: float) -> tuple[float, float]:
-    """Return the factor by which noise is too narrow, as if it were Laplace, and its lower bound at this level."""
+    """Return the factor by which noise is narrower than Laplace noise, and its lower bound at this level."""
     width = max(_width(u), 1e-300)
     return u.size / width, float(stats.gamma.ppf(level, u.size)) / width
 
@@ -53,7 +53,7 @@ def factor(n: int, level: float) -> float:
 
 
 def tails(u: Array) -> float:
-    """Return the evidence of too few or too many draws beyond 2^−3, 2^−4, … on either side."""
+    """Return the evidence that too few or too many draws lie beyond 2^−3, 2^−4, … at either end."""
     depths = 2.0 ** -np.arange(3, max(4, math.floor(math.log2(max(u.size, 1) / _SEEN)) + 1))
     best = 0.0
     for x in (u, 1 - u):
@@ -74,7 +74,7 @@ def share(hits: Array, mean: Array) -> float:
 
 
 def repeats(u: Array, alike: float) -> float:
-    """Return the evidence of close pairs (within `alike`): Markov's bound for one pair, the second moment for more."""
+    """Return the evidence of too many pairs within the distance `alike`, by Markov's bound or the second moment."""
     gaps = np.diff(np.sort(u, axis=None)) <= alike
     pairs, expected = int(gaps.sum()), u.size**2 * alike
     if not pairs:
@@ -83,7 +83,7 @@ def repeats(u: Array, alike: float) -> float:
 
 
 def _unlikely(turns: list[Array], plain: list[Array], n: Array) -> Array:
-    """Return the largest evidence among such sums of n products.
+    """Return the largest evidence among sums of n products.
 
     ``cos 2π(u′ ± u)`` of independent u are independent of one another, with ``E e^(λ cos) = I₀(λ) ≤ e^(λ²/4)``.
     Given all before it, ``(2u − 1)x`` has ``E e^(λ·) ≤ e^(λ²x²/6)``; and Σx², of mean n/3, stays below `spent` except
@@ -104,7 +104,7 @@ def _forms(u: Array) -> list[Array]:
 
 
 def at_any_distance(u: Array) -> tuple[float, tuple[int, int, int, int]]:
-    """Return the largest evidence of products of two of ``(B, R, A)`` draws, summed over all pairs at one distance.
+    """Return the largest evidence of correlation between draws ``(B, R, A)`` at a fixed distance.
 
     The result includes the distance in rows and in runs, and the two seats.
     """
@@ -131,7 +131,7 @@ def at_any_distance(u: Array) -> tuple[float, tuple[int, int, int, int]]:
 
 
 def at_places(u: Array, other: Array, pairs: Array) -> tuple[float, tuple[int, int]]:
-    """Return the evidence of products of two places, ``(P, R)`` and ``(Q, R)``, over runs; `pairs` ``(P, Q)`` count."""
+    """Return the largest evidence of correlation, over runs, between places of ``(P, R)`` and ``(Q, R)`` draws."""
     left, right = _forms(u), _forms(other)
     turns = [left[0] @ x.T for x in right[:2]]
     found = _unlikely(turns, [x @ y.T for x in left[2:] for y in right[2:]], np.array(u.shape[1]))
