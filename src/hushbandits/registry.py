@@ -291,7 +291,9 @@ def assemble(
     if team is not None:
         setting = getattr(entry, "setting", team.setting)
         if team.setting and setting != team.setting:
-            raise ValueError(f"{team.name} plays the {team.setting} setting; {title(env_id)} is {setting}")
+            raise ValueError(
+                f"{team.name} plays the {team.setting} setting, but {title(env_id)} has the {setting} setting"
+            )
         known = _known_settings(entry, {**spec.defaults, **given}, taken)
         protocol = team.requirements({**known, "mechanism": _mechanism(brought, made)})
         implied = dict(protocol.env)

@@ -99,7 +99,7 @@ def test_every_agent_plays_to_the_end_or_is_refused_at_the_door(env_id, everybod
     played = 0
     for agent in list_agents() if everybody else sorted(representatives(list_agents())):
         if make_team(agent).setting not in ("", setting):
-            with pytest.raises(ValueError, match=f"setting; .* is {setting}$"):
+            with pytest.raises(ValueError, match=f"setting, but .* has the {setting} setting$"):
                 assemble(env_id, make_team(agent), runs=1)
             continue
         for step in (None, lambda: None):
@@ -155,11 +155,11 @@ class Declared(hb.Team):
 def test_a_team_says_what_it_declares_and_agents_of_ones_own_what_is_asked():
     core = make_batched("CoopNetwork-v0", n_agents=2, horizon=2, extra_fields=WORD)
     with pytest.raises(
-        ValueError, match=r"^Silent sends the standard report \(arm int64, reward float64\), the env expe"
+        ValueError, match=r"^Silent sends the standard report \(arm int64, reward float64\), but the env expe"
     ):
         check_compatible(core, hb.PerAgent(Silent))
     with pytest.raises(
-        ValueError, match=r"^Declared sends its own fields \(word float64\), the env expects arm int64, "
+        ValueError, match=r"^Declared sends its own fields \(word float64\), but the env expects arm int64, "
     ):
         check_compatible(core, Declared())
     rollout(core, hb.PerAgent(Speaking))

@@ -223,5 +223,5 @@ def test_laws_with_parameters(own):
         def quantile(self, u, location):
             return u
 
-    with pytest.raises(ValueError, match="cannot stand in an experiment"):
+    with pytest.raises(ValueError, match="cannot be a value in an experiment"):
         Component("CoopNetwork-v0", rewards=Local())

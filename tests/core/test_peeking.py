@@ -39,7 +39,7 @@ def test_an_inbox_is_over_with_its_round(loss):
     assert kept["reward"].shape[:2] == (1, 5)
     env.communicate()
     for read in (lambda: kept["reward"], lambda: kept.arrived, kept.tally, lambda: kept.total("reward")):
-        with pytest.raises(RuntimeError, match="inbox is that of round 1, but it is round 2"):
+        with pytest.raises(RuntimeError, match="inbox is of round 1, but the env is in round 2"):
             read()
 
 
@@ -55,7 +55,7 @@ def test_a_team_fits_a_face_that_hides_what_random_numbers_decided(env_id):
     env.reset(0)
     face = EnvView(env)
     for name in HIDDEN:
-        with pytest.raises(AttributeError, match=f"a team does not see '{name}' of its env; it sees: "):
+        with pytest.raises(AttributeError, match=f"a team cannot read '{name}' of its env; it can read: "):
             getattr(face, name)
     for name in dir(face):
         if name == "law" and env_id == "LTR-v0":

@@ -148,7 +148,7 @@ def test_a_team_of_ones_own_may_say_that_its_votes_end_every_run():
     refused = [(hb.make_team("Random", rate=0.0), {}, ()), (hb.make_team("Random"), {"termination_by": "everyone"}, ()),
                (hb.make_team("Random"), {"threshold": 6}, ()), (hb.make_team("Random"), {}, (Loss(1.0),))]  # fmt: skip
     for team, more, wrappers in refused:
-        with pytest.raises(ValueError, match="Random may play for ever"):
+        with pytest.raises(ValueError, match="Random may never end"):
             rollout(hb.make_batched("DPMASE-v0", wrappers=wrappers, **env, **more), team)
 
 
@@ -162,7 +162,7 @@ def test_two_best_arms_need_a_horizon_or_a_precision():
     env = {"means": [0.6, 0.6, 0.1], "n_agents": 64}
     for agent in ("DP-MASE", "Central", "Independent", "Corrupted-Elimination"):
         id = "CorruptedElimination-v0" if agent.startswith("Corrupted") else "DPMASE-v0"
-        with pytest.raises(ValueError, match=rf"{agent} may never separate two best arms: .*horizon"):
+        with pytest.raises(ValueError, match=rf"{agent} may never end, because two arms have the best mean: .*horizon"):
             hb.evaluate(id, agent, runs=1, env=env)
         hb.evaluate(id, agent, runs=1, env={**env, "horizon": 100})
     assert hb.evaluate(ID, "Decentralized-SER3", runs=1, env=env).final("correct").all()

@@ -96,7 +96,7 @@ PLANTED = [
     (team("Floating", act=lambda self, obs: Sound.act(self, obs) * 1.0), r"Floating.act, round 1: .*not float64"),
     (team("Beyond", act=lambda self, obs: Sound.act(self, obs) + self.k), r"Beyond.act, round 1: .*0\.\."),
     (team("Raises", receive=gone), "Raises.receive, round 1: KeyError: 'gone'"),
-    (BadStart, "BadStart.reset: AttributeError: a team does not see 'means'"),
+    (BadStart, "BadStart.reset: AttributeError: a team cannot read 'means'"),
     (
         team("BadWord", compose=lambda self, reward: {"arm": np.zeros(reward.shape), "reward": reward}),
         "BadWord.compose, round 1: .*arm",

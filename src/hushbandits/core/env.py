@@ -31,7 +31,7 @@ _UNIT = Field(low=0.0, high=1.0)
 _REFUSED = {
     "new": "before the start: call reset(seeds) first",
     "over": "after the end: every run has finished; call reset(seeds)",
-    "broken": "after a phase that failed on its way: call reset(seeds)",
+    "broken": "after a phase that raised an error: call reset(seeds)",
 }
 
 

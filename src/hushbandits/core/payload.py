@@ -155,7 +155,7 @@ class Payload(dict[str, Any]):
     @classmethod
     def _missing(cls, verb: str) -> NoReturn:
         cls.answers(verb)
-        raise NotImplementedError(f"{cls.__name__} lists {verb} in operations and must define it")
+        raise NotImplementedError(f"{cls.__name__} lists {verb!r} in operations, so it must define the method {verb}")
 
     @classmethod
     def stream(cls, verb: str, env: World, rng: Streams) -> Stream:

@@ -94,7 +94,8 @@ class RLTask(ABC):
         self.core = core
         if not self.speaks and (beside := [name for name in core.fields if name not in core.report]):
             raise ValueError(
-                f"extra_fields={beside[0]!r}: a learner of the {core.setting} setting sends its standard report only"
+                f"extra_fields={beside[0]!r} is not allowed: learners of the {core.setting} setting send the standard "
+                f"report only"
             )
         self.codings = self._codings()
         #: Of an action its space, its form here, and ``(R, M, C)`` bool: which of its choices count in the next round.
@@ -111,8 +112,8 @@ class RLTask(ABC):
         for name, value in options.items():
             if name not in known:
                 raise ValueError(
-                    f"{name}={shown(value)}: a learner of the {core.setting} setting has {', '.join(known)} "
-                    f"(rewards= is the law)"
+                    f"{name}={shown(value)} is not an option for learners in the {core.setting} setting, which are: "
+                    f"{', '.join(known)} (rewards= is the reward law)"
                 )
         return cls(core, **options)
 
@@ -337,7 +338,8 @@ def _checked_costs(core: World, coefficients: Mapping[str, float] | None) -> dic
         for wrapper in core.wrappers:
             if name in wrapper.privacy_cost_metrics and name in gathered(wrapper) and core.infinite_cost(wrapper):
                 raise ValueError(
-                    f"cost_coefficients: {name!r} counts nothing, as {wrapper.name} guarantees nothing here"
+                    f"cost_coefficients: omit {name!r}, which is infinite because no guarantee of {wrapper.name} holds "
+                    f"in this env"
                 )
     return {name: real(f"cost_coefficients[{name!r}]", value, 0, closed="low") for name, value in given.items()}
 

@@ -53,7 +53,7 @@ class EnvView(World):
     >>> view.metrics
     Traceback (most recent call last):
         ...
-    AttributeError: a team does not see 'metrics' of its env; it sees: actions, adjacency, ...
+    AttributeError: a team cannot read 'metrics' of its env; it can read: actions, adjacency, ...
     """
 
     def __init__(self, env: World):
@@ -77,7 +77,7 @@ class EnvView(World):
                 return getattr(self._env, name)
             if name not in self._shown:
                 raise AttributeError(
-                    f"a team does not see {name!r} of its env; it sees: {', '.join(sorted(self._shown))}"
+                    f"a team cannot read {name!r} of its env; it can read: {', '.join(sorted(self._shown))}"
                 )
             value = self._env.configured if name == "wrappers" else getattr(self._env, name)
             for mine, configured in zip(self._env.wrappers, self._env.configured, strict=True):
@@ -263,7 +263,7 @@ def check_compatible(env: World, team: Team) -> None:
             f"env={shown(env)} must be a built env (make_batched), team={shown(team)} a built Team (make_team)"
         )
     if team.setting and team.setting != env.setting:
-        raise ValueError(f"{team.name} plays the {team.setting} setting; this env is {env.setting}")
+        raise ValueError(f"{team.name} plays the {team.setting} setting, but this env has the {env.setting} setting")
     _speaks(env, team)
     require(f"the inbox of {team.name}", team.required_inbox, sorted({*env.inbox_fields, *env.reductions}))
     if missing := [name for name in team.required_own_reward if name not in env.own_reward_fields]:
@@ -273,7 +273,7 @@ def check_compatible(env: World, team: Team) -> None:
         )
     if not team.ships("episode"):
         raise ValueError(
-            f"{team.name} defines episode(env), which is allowed for built-in teams only: it plays the env's side, too"
+            f"{team.name} must not define episode(env), as only built-in teams may play the env's part in episode"
         )
     team.validate_env(EnvView(env))
     env.admit(team)
@@ -290,7 +290,7 @@ def _speaks(env: World, team: Team) -> None:
     said = {name: field.sized(env.n_arms) if field.per_arm else field for name, field in own.items()}
     if said != dict(env.fields):
         raise ValueError(
-            f"{team.name} sends {what} ({_listed(said)}), the env expects {_listed(env.fields)}; {instead}"
+            f"{team.name} sends {what} ({_listed(said)}), but the env expects {_listed(env.fields)}; {instead}"
         )
 
 

@@ -135,7 +135,7 @@ def checked_message(what: str, message: object, fields: Fields, lead: tuple[int,
             raise ValueError(f"{what} has no field {name!r}; it has: {', '.join(map(str, message)) or 'nothing'}")
     for name in message:
         if name not in fields and name != "sent":
-            raise ValueError(f"{what} has a field {name!r} that nobody declared{nearest(str(name), fields)}")
+            raise ValueError(f"{what} has an undeclared field {name!r}{nearest(str(name), fields)}")
     out = {}
     for name, field in fields.items():
         out[name] = checked(name, message[name], field, lead, what)
@@ -151,7 +151,9 @@ def spoken_fields(report: Fields, extra_fields: Fields | None, fields: Fields | 
     Fields of K arms are declared with that axis, those of the standard report in its ranges.
     """
     if extra_fields is not None and fields is not None:
-        raise ValueError("extra_fields= extends the standard report and fields= replaces it: give one of them")
+        raise ValueError(
+            "give extra_fields=, which extends the standard report, or fields=, which replaces it, but not both"
+        )
     what, given = ("fields", fields) if extra_fields is None else ("extra_fields", extra_fields)
     if given is None:
         return report
@@ -162,9 +164,7 @@ def spoken_fields(report: Fields, extra_fields: Fields | None, fields: Fields | 
         if name in ("sent", "sender"):
             raise ValueError(f"{what}[{name!r}]={field!r} must have another name: every message has a {name}")
         if extra_fields is not None and name in report:
-            raise ValueError(
-                f"extra_fields={name!r} is a field of the standard report; extra_fields= names further ones"
-            )
+            raise ValueError(f"extra_fields={name!r} is already a field of the standard report; choose another name")
         found[name] = field.sized(n_arms)
         own = report.get(name, field).sized(n_arms)
         if (own.shape, own.form) != (found[name].shape, found[name].form):

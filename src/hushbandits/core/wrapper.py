@@ -97,7 +97,7 @@ class Wrapper(GuaranteeSource):
 
     def __call__(self, env: object) -> NoReturn:
         """Raise ``TypeError``, because a wrapper is applied by `wrap` or `wrappers=`, not by a call."""
-        raise TypeError(f"{self.name} is not a function: use hb.wrap(env, {self.name}(…)) or wrappers=[{self.name}(…)]")
+        raise TypeError(f"{self.name} is not callable: use hb.wrap(env, {self.name}(…)) or wrappers=[{self.name}(…)]")
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         """Start all runs, or the runs `rows` while the others go on (`hushbandits.core.rows.set_rows`)."""

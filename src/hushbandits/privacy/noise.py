@@ -70,7 +70,7 @@ class NoiseLaw:
 
     def cdf(self, x: Array) -> Array:
         """Return the distribution function at `x`, for continuous noise."""
-        raise NotImplementedError(f"{self!r} does not say its distribution function")
+        raise NotImplementedError(f"{self!r} must define cdf(x), its distribution function")
 
     def far(self, tilt: float = 0.0) -> int:
         """Return an integer n such that ``P(x)e^(tilt·x)`` is negligible for ``|x| > n``."""
@@ -81,7 +81,9 @@ class NoiseLaw:
             if weight[np.abs(x) > reach].max() <= _NOTHING + weight.max():
                 return reach
             reach *= 2
-        raise NotImplementedError(f"{self!r} needs more than 16 million points")
+        raise NotImplementedError(
+            f"{self!r} has relevant probabilities beyond ±16 million, where they are not computed"
+        )
 
     def _log_weight(self, x: Array, tilt: float) -> Array:
         with np.errstate(divide="ignore"):

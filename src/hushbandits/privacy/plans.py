@@ -244,5 +244,7 @@ def extra_bits(n: int, epsilon: float, delta: float, calibrate: str = "paper") -
         return _bits_for(n, printed)
     tau = until(short, printed, 2.0**50, 0.0, 1e-4)[1]
     if math.isinf(tau):
-        raise ValueError(f"epsilon={epsilon:g}, delta={delta:g}: no number of noise bits hides a bit among n={n}")
+        raise ValueError(
+            f"epsilon={epsilon:g}, delta={delta:g}: no number of noise bits gives (ε, δ)-DP in a block of n={n} users"
+        )
     return _bits_for(n, tau)

@@ -157,7 +157,7 @@ class PolyaDifference(Positive):
     def exactly(self) -> int:
         """Return an exact difference of two Pólya samples, for ``r ≤ 1``; a double near 1/n is taken as 1/n."""
         if self.r > 1:
-            raise ValueError(f"r={self.r:g}: the exact Pólya sampler needs r ≤ 1")
+            raise ValueError(f"r={self.r:g}: the exact Pólya sampler requires r ≤ 1")
         return _polya(*self._ratios) - _polya(*self._ratios)
 
     @cached_property

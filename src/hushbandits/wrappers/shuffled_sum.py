@@ -72,16 +72,18 @@ class ShuffledSum(Mixed, SecureFunction):
         self.security = integer("security", security, 1, 128)
         self.min_cohort = integer("min_cohort", min_cohort, 2)
         if protocol is not None and shuffle != "split-and-mix":
-            raise ValueError(f"shuffle={shuffle!r}: with protocol={protocol!r} allowed is 'split-and-mix'")
+            raise ValueError(f"shuffle={shuffle!r} must be 'split-and-mix' with protocol={protocol!r}")
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
         require(self.name, ("reward", "n", "modulus"), fields)
         one_by_one(self.name, self.protocol, env)
         before = next((w for w in env.wrappers if isinstance(w, Privatizer)), None)
         if not isinstance(before, Mechanism) or getattr(before, "shuffle", None) != self.shuffle:
-            raise ValueError(f"shuffle={self.shuffle!r} of {self.name} does not fit the noise of {before!r}")
+            raise ValueError(
+                f"shuffle={self.shuffle!r} of {self.name} must equal shuffle of the mechanism, which is {before!r}"
+            )
         if self.shuffle == "split-and-mix" and getattr(before, "security", None) != self.security:
-            raise ValueError(f"security={self.security} of {self.name} differs from that of {before!r}")
+            raise ValueError(f"security={self.security} of {self.name} must equal security of {before!r}")
         self._mechanism = before
         self._wrong = 1 / (2 * env.horizon) if self.shuffle == "pure" else 0.0
         return {k: f for k, f in fields.items() if k != "users"}

@@ -41,7 +41,7 @@ def plain(value: object) -> Any:
     >>> plain("\x1b[2J")
     Traceback (most recent call last):
         ...
-    TypeError: '\x1b[2J' cannot stand in an experiment: a text has no control characters
+    TypeError: '\x1b[2J' cannot be a value in an experiment: a text has no control characters
     """
     why = "use numbers, strings, lists, reward laws or networkx graphs"
     if isinstance(value, str):
@@ -71,7 +71,7 @@ def plain(value: object) -> Any:
         return value.to_dict()
     if isinstance(value, (UniformMeans, Law)) and is_dataclass(value) and (name := _written(type(value))):
         return {name: {f.name: plain(getattr(value, f.name)) for f in fields(value)}}
-    raise TypeError(f"{shown(value)} cannot stand in an experiment: {why}")
+    raise TypeError(f"{shown(value)} cannot be a value in an experiment: {why}")
 
 
 def _written(kind: type) -> str:

@@ -122,7 +122,7 @@ class Spec:
         unknown = next((name for name in given if name not in known), None)
         try:
             if unknown in self.defaults:
-                raise TypeError(f"{unknown} is set for good")
+                raise TypeError(f"{unknown} is fixed by the name")
             made = entry(**{**self.defaults, **given, **(also or {})})
         except TypeError as error:
             if unknown is None:

@@ -126,11 +126,11 @@ def divisor(name: str, value: object, high: float = math.inf, *, closed: str = "
     >>> divisor("epsilon", 5e-324)
     Traceback (most recent call last):
         ...
-    ValueError: epsilon=5e-324 is too small to divide by; the least is 1e-09
+    ValueError: epsilon=5e-324 is too small to divide by; it must be at least 1e-09
     """
     number = real(name, value, 0, high, closed=closed)
     if number < _LEAST:
-        raise ValueError(f"{name}={shown(value)} is too small to divide by; the least is {_LEAST:g}")
+        raise ValueError(f"{name}={shown(value)} is too small to divide by; it must be at least {_LEAST:g}")
     return number
 
 

@@ -36,7 +36,7 @@ class VoteWindow(Channel):
         self.batch_window = integer("batch_window", by.batch_window, 2)
         self.min_cohort = integer("min_cohort", by.min_cohort, 2)
         if env.n_agents < self.min_cohort:
-            raise ValueError(f"min_cohort={by.min_cohort} needs as many agents; n_agents={env.n_agents}")
+            raise ValueError(f"min_cohort={by.min_cohort} must be at most n_agents={env.n_agents}")
 
     cohort = "that are added up"
     _cast: Array

@@ -85,14 +85,14 @@ def check_confidence(delta: float, eta: float, n_agents: int) -> None:
     """
     quotient = _quotient(delta, eta)
     if quotient * (1 + 1e-12) < 2:
-        hint = f"that takes eta ≥ {math.sqrt(delta):.6g} here"
+        hint = f"choose eta ≥ {math.sqrt(delta):.6g}"
     elif quotient > n_agents * (1 + 1e-12):
-        hint = f"that takes n_agents ≥ {math.ceil(quotient * (1 - 1e-12))} here"
+        hint = f"choose n_agents ≥ {math.ceil(quotient * (1 - 1e-12))}"
     else:
         return
     raise ValueError(
         f"delta={delta:g} must lie in [η^N, η²] = [{eta**n_agents:.6g}, {eta**2:.6g}] for eta={eta:g} and "
-        f"n_agents={n_agents}; {hint}, and require_confidence=False runs it anyway"
+        f"n_agents={n_agents}; {hint}; or skip this check with require_confidence=False"
     )
 
 

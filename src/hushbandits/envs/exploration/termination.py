@@ -65,7 +65,7 @@ def admit(env: World, team: Team) -> None:
     if not isinstance(team, VotingTeam):
         counts = env.termination_by == "coordinator" and not short and _kept(env.wrappers) > 0
         if env.horizon is None and not (team.decides_runs and counts):
-            raise ValueError(f"{team.name} may play for ever, as this env has no horizon: {_HORIZON}")
+            raise ValueError(f"{team.name} may never end, because this env has no horizon: {_HORIZON}")
         return
     if short:
         sentence = f"{team.name} needs {env.votes_needed} votes to remove an arm, and {voters} agents act"
@@ -81,11 +81,11 @@ def admit(env: World, team: Team) -> None:
     )
     if not (certain or leave or settle):
         raise ValueError(
-            f"{team.name} may wait for ever with termination={env.termination!r}, "
+            f"{team.name} may never end with termination={env.termination!r}, "
             f"inactive_agents={env.inactive_agents!r}, {env.votes_needed} votes needed "
             f"and {len(env.wrappers)} wrappers: {_HORIZON}"
         )
     if not team.plays_on and env.arms.given is not None:
         second, best = np.sort(env.law.mean(env.arms.given))[-2:]
         if second == best:
-            raise ValueError(f"{team.name} may never separate two best arms: {_HORIZON}")
+            raise ValueError(f"{team.name} may never end, because two arms have the best mean: {_HORIZON}")

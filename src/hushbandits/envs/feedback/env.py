@@ -183,7 +183,9 @@ class Feedback(Env):
         arm, n = super()._check_action(action)
         if n.min() < 1 and (bad := (n < 1) & (self.served < self.horizon)).any():  # without users: ignored
             r, m = np.argwhere(bad)[0]
-            raise ValueError(f"action's n={n[r, m]} must be a block of at least one user (server {m} of run {r})")
+            raise ValueError(
+                f"action's n={n[r, m]} of server {m} in run {r} must be at least 1, the number of users in a block"
+            )
         return arm, n
 
     def _pull(self, action: tuple[Array, Array]) -> Array:

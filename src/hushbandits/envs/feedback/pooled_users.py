@@ -90,7 +90,7 @@ class Pooled(Cohort):
 
     def _with(self, **changes: object) -> Pooled:
         if self._total is not None:
-            raise RuntimeError("the sum of this cohort has been drawn; its users can no longer change")
+            raise RuntimeError("the sum of this cohort has been drawn already; its rewards can no longer change")
         crowd = object.__new__(Pooled)
         crowd.__dict__.update(self.__dict__, **changes)
         return crowd
@@ -114,7 +114,9 @@ class Pooled(Cohort):
     def replace(self, rate: Array | float, law: Law, location: float, rngs: Rngs) -> Pooled:
         """Move a binomial number of users from every pool to a new pool with reward law `law`."""
         if self._before or self._noises or self.encoded:
-            raise ValueError("rewards are replaced before noise and encoding: put that wrapper first")
+            raise ValueError(
+                "rewards must be replaced before noise or encoding: put the wrapper that replaces them first"
+            )
         rates = np.broadcast_to(np.asarray(rate, float), self.planned.shape)
         moved = [_thin(part.n, rates, rngs) for part in self._parts]
         stay = [replace(part, n=part.n - gone) for part, gone in zip(self._parts, moved, strict=True)]

@@ -106,7 +106,7 @@ class NetworkTeam(Team):
             self.made(rules).mixed(self.state, *inbox._mail(rules.fields), self._t)
         elif rules.takes == "mix":
             raise ValueError(
-                f"{self.name} averages posts of the network's ring, but {type(inbox).__name__} does not give access"
+                f"{self.name} needs an inbox that reads the network's ring of posts, not {type(inbox).__name__}"
             )
         else:
             raise NotImplementedError(f"{type(self).__name__} must define receive(inbox)")

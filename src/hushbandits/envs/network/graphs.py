@@ -60,7 +60,7 @@ def graph_links(graph: str | nx.Graph, n_agents: int, everyone: bool) -> Links:
     elif isinstance(graph, str) and graph in GRAPHS:
         found = GRAPHS[graph](n_agents)
     else:
-        raise ValueError(f"graph={shown(graph)} is no graph{nearest(str(graph), [*GRAPHS, 'erdos-renyi'])}")
+        raise ValueError(f"graph={shown(graph)} is not a known graph{nearest(str(graph), [*GRAPHS, 'erdos-renyi'])}")
     return links(nx.to_scipy_sparse_array(found, weight=None))
 
 

@@ -129,7 +129,7 @@ class SealedTallies(Channel):
         if (degree < least).any():
             m = int(np.argwhere(degree < least)[0][1])
             raise ValueError(
-                f"min_cohort={least} leaves agent {m} with nothing: only {int(degree[:, m].min())} others reach it"
+                f"min_cohort={least} is too large for agent {m}, which only {int(degree[:, m].min())} agents reach"
             )
 
     def send(self, message: Payload, env: World) -> Payload:
