@@ -79,7 +79,7 @@ def _front(task: str, points: dict[str, tuple[float, float]]) -> dict[str, str]:
 
 
 def _image(canvas: Figure, stated: str) -> dict[str, str]:
-    """Return the source of an ``<img>`` of a figure with its legend, and a description; the bytes are reproducible."""
+    """Return the source of an ``<img>`` of a figure with its legend, and its alternative text."""
     canvas.legend(loc="outside lower center", ncols=2, frameon=False)
     out = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": stated}):

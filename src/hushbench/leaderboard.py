@@ -18,7 +18,7 @@ SUMMARY = ("task", "runs", "cost", "score", "95 % of the cost, or of the score")
 def summary(
     asked: Sequence[Task], admitted: Mapping[str, Row], values: Mapping[str, Mapping[str, Array]]
 ) -> list[list[str]]:
-    """Return rows under `SUMMARY`: each requested task, then each setting that has all its runs."""
+    """Return the rows of the summary table: each requested task, then each setting with all its runs."""
     found = []
     refused = {name: row["refused"] for name, row in admitted.items() if "refused" in row}
     costs = {task.name: task.costs(values[task.name]) for task in asked if values.get(task.name)}
@@ -60,13 +60,13 @@ def write(submissions: Sequence[Submission], path: Path) -> None:
 
 
 def ranked(setting: str, submissions: Sequence[Submission]) -> list[Submission]:
-    """Return the submissions to a setting, the best first."""
+    """Return the submissions to a setting, sorted from best to worst."""
     own = [one for one in submissions if setting in one.standings]
     return sorted(own, key=lambda one: (-one.standings[setting].iqm, one.agent.called))
 
 
 def row(setting: str, one: Submission) -> list[str]:
-    """Return the row of a submission in a setting, under `HEADS`."""
+    """Return a submission's row in the table of a setting, with the columns `HEADS`."""
     end, own = one.standings[setting], chosen([setting])
     spent = [one.epsilon(task.name) for task in own if task.name in one.values]
     worst = [_worst([None if x is None else x[i] for x in spent]) for i in (0, 1)]
@@ -75,7 +75,7 @@ def row(setting: str, one: Submission) -> list[str]:
 
 
 def _worst(spent: Sequence[float | None]) -> str:
-    """Return the largest privacy cost; in words if there is none, no bound, or no value for some tasks."""
+    """Return the largest ε of a submission, or a text if there is no ε, no bound, or no value for some tasks."""
     known = [x for x in spent if x is not None]
     if not known:
         return "–"

@@ -1,4 +1,4 @@
-"""Play the tasks: which agent can play which, one results folder for each agent, and its rows."""
+"""Play the tasks: compatibility of agents and tasks, and one results folder per agent."""
 
 import math
 import re
@@ -10,11 +10,11 @@ from hushbench.tasks import SEED, Array, Row, Task
 
 
 class PlayError(RuntimeError):
-    """Raised if an agent fails in some of its runs; all others are saved."""
+    """Raised if an agent fails in some of its runs; all other runs are saved."""
 
 
 def admit(agent: hb.Component, tasks: Sequence[Task]) -> dict[str, Row]:
-    """Build an agent with the env of each task, to see which tasks it can play; nothing is played.
+    """Return which tasks an agent can play, by building it with the env of each; nothing is played.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def admit(agent: hb.Component, tasks: Sequence[Task]) -> dict[str, Row]:
 
 
 def plain(x: float | None) -> float | str | None:
-    """Return a number in the form of a submission.
+    """Return a number as submissions store it.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def plain(x: float | None) -> float | str | None:
 
 
 def folder(out: Path, agent: hb.Component, names: Sequence[str] = ()) -> Path:
-    """Return the folder of an agent's rows: one for each choice of tasks, so that an added agent plays alone.
+    """Return the folder of an agent's rows, one per selection of tasks.
 
     Examples
     --------

@@ -30,7 +30,7 @@ def scaled(costs: Array, random: float, best: float) -> Array:
 
 @dataclass(frozen=True)
 class Standing:
-    """An agent's scores in a setting.
+    """Scores of an agent in a setting.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Standing:
 
 
 def of(task: Task, costs: Mapping[str, Array]) -> Array:
-    """Return the scores of a task's runs, ``(runs,)``; `costs` has the costs of played tasks."""
+    """Return the scores of a task's runs, ``(runs,)``, given the costs of the played tasks."""
     if task.name not in costs:
         return np.zeros(task.runs)
     ends = anchors()["tasks"][task.name]
@@ -60,13 +60,13 @@ def of(task: Task, costs: Mapping[str, Array]) -> Array:
 
 
 def standing(tasks: Sequence[Task], costs: Mapping[str, Array]) -> Standing:
-    """Return an agent's scores in a setting from all its `tasks`; `costs` as in `of`."""
+    """Return an agent's scores in a setting from the costs of all its `tasks`."""
     found = {task.name: of(task, costs) for task in tasks}
     return Standing(found, *aggregate(list(found.values())))
 
 
 def aggregate(strata: Sequence[Array]) -> tuple[float, tuple[float, float]]:
-    """Return the interquartile mean over all runs, with its interval: the runs of each task are resampled separately.
+    """Return the interquartile mean over all runs and its interval, with runs resampled within each task.
 
     Examples
     --------

@@ -28,7 +28,7 @@ class Refuted(ValueError):
 
 @dataclass(frozen=True)
 class Submission:
-    """Results of an agent, with their provenance.
+    """Results of an agent, with their provenance, as written to a file.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Submission:
 
     @cached_property
     def values(self) -> dict[str, dict[str, Array]]:
-        """Return the rows, ``(runs,)`` each, by played task and metric."""
+        """Return the rows by played task and metric, each ``(runs,)``."""
         played = {name: row["values"] for name, row in self.data["tasks"].items() if "refused" not in row}
         return {name: {m: np.array(x, float) for m, x in values.items()} for name, values in played.items()}
 
@@ -89,7 +89,7 @@ class Submission:
         return found
 
     def recomputed(self) -> Submission:
-        """Return the submission with everything that follows from its rows: costs, measured ε, and scores."""
+        """Return the submission with everything recomputed from its rows: costs, measured ε, and scores."""
         rows, costs = dict(self.data["tasks"]), self.costs()
         for name, values in self.values.items():
             one, run = self.epsilon(name) or (None, None)
@@ -103,7 +103,7 @@ class Submission:
 def make(
     agent: hb.Component, rows: Mapping[str, Row], values: Mapping[str, Mapping[str, Array]], command: str
 ) -> Submission:
-    """Return the submission of an admitted agent with `rows`; ``ValueError`` if runs are missing."""
+    """Return the submission of an admitted agent with these rows, or raise ``ValueError`` if runs are missing."""
     versions = {"python": platform.python_version(), "numpy": np.__version__, "hushbandits": hb.__version__}
     header = {"benchmark": NAME, "agent": agent.to_dict(), "source": source(agent), "command": command}
     played = {name: row if "refused" in row else {**row, "values": values[name]} for name, row in rows.items()}
@@ -111,13 +111,13 @@ def make(
 
 
 def source(agent: hb.Component) -> str:
-    """Return a digest of the source files of a user-defined agent; empty for a built-in one."""
+    """Return a digest of the source files of a user-defined agent; ``""`` for a built-in one."""
     task = next(iter(tasks().values()))
     return hb.source_digests([task.experiment(hb.Component(agent.name, **agent.params))]).get(agent.name, "")
 
 
 def write(submission: Submission, path: Path) -> None:
-    """Write the submission, a line for each field and each task; equal runs give equal rows."""
+    """Write the submission, one line per field and per task; equal runs give equal rows."""
     encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
     rows = {name: encode(row) for name, row in submission.data["tasks"].items()}
     fields = {key: _lines(rows) if key == "tasks" else encode(value) for key, value in submission.data.items()}
@@ -149,7 +149,7 @@ def read(path: Path) -> Submission:
 
 
 def _check(submission: Submission) -> None:
-    """Raise ``ValueError`` if benchmark, seed or agent are not allowed, or if the label is not the agent's."""
+    """Raise ``ValueError`` if benchmark, seed or agent are invalid, or if the label is not the agent's."""
     data, agent = submission.data, submission.agent
     if data["benchmark"] != NAME or data["seed"] != SEED:
         raise ValueError(f"benchmark={data['benchmark']!r}, seed={data['seed']!r} must be {NAME!r}, {SEED}")

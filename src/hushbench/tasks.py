@@ -58,7 +58,7 @@ class Task:
         return ("rounds", "correct") if self.metric == "rounds" else (self.metric,)
 
     def costs(self, values: Mapping[str, Array]) -> Array:
-        """Return the cost of each run, ``(runs,)``: its regret, or its rounds (the maximum if it ends wrong).
+        """Return the cost of each run, ``(runs,)``: its regret, or its rounds (the maximum if the decision is wrong).
 
         Examples
         --------
@@ -109,7 +109,7 @@ def settings() -> list[str]:
 
 
 def chosen(names: Sequence[str]) -> list[Task]:
-    """Return the tasks of these names or settings; without names, all.
+    """Return the tasks with these names or of these settings; by default all.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""The harness: experiments, runs, rows, statistics, plots, report."""
+"""The benchmark harness: experiments, runs, rows of results, statistics, plots and report pages."""

@@ -51,14 +51,14 @@ class Comparable(Protocol):
     """An object with configurations to compare: `Results`."""
 
     def ends(self, metric: str) -> list[Configuration]:
-        """Return the configurations that have a metric."""
+        """Return the configurations that have this metric at the end of a run."""
 
 
 def compare(
     *lines: Comparable, metric: str = "regret", names: Sequence[str] | None = None, statistic: str = "mean",
     level: float = 0.95, seed: int = 0,
 ) -> Comparison:  # fmt: skip
-    """Compare all pairs of configurations: A − B.
+    """Compare all pairs of configurations; effects are A − B.
 
     Runs that share seeds are compared run by run, all others as independent samples; the table names the method.
 

@@ -1,4 +1,4 @@
-"""Evaluate an agent in one call."""
+"""Evaluate an agent with one function call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of an experiment that results hold: configurations, their rows, and a requested figure."""
+"""A selection of an experiment's results: configurations, their rows, and the figure that a caller asks for."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def among(name: str, value: object, known: Collection[str]) -> str:
 
 
 def columns_of(experiment: Experiment, c: Configuration, alone: bool) -> Iterator[Params]:
-    """Yield the values of a configuration as long-format tables, metric by metric, each a dict of columns."""
+    """Yield the values of a configuration as long-format tables, one dict of columns per metric."""
     head = {} if alone else {"experiment": experiment.name, "cell": c.cell.key, "agent": c.cell.line, **c.cell.point}
     for metric, run, time, value in c.data.long():
         yield {**head, "run": run, "metric": metric, "time": time, "value": value}
 
 
 def figure_of(part: Part, metric: str | None, asked: Params) -> Figure:
-    """Return the requested figure: along the swept parameter, else over time if there is a curve, else over runs."""
+    """Return the figure of `metric` along the swept parameter, else over time if there is a curve, else over runs."""
     sweep = part.sweep
     finals = list(dict.fromkeys(name for c in part.configurations for name in c.metrics()))
     curves = list(dict.fromkeys(name for c in part.configurations for name in c.data.curves))

@@ -1,4 +1,4 @@
-"""Run the experiments behind a paper's claims, judge the claims, and write the verdicts into the page."""
+"""Run the experiments behind a paper's claims, judge the claims, and write the verdicts to the reproduction page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ROW = re.compile(r"^\| \**([a-z ]+?)\** \| (.*) \|$", re.M)
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Verdicts on one experiment, and its failures."""
+    """Verdicts on the claims of one experiment, and its failed batches."""
 
     paper: str
     experiment: Experiment
@@ -39,7 +39,7 @@ class Reproduction:
 
 
 def papers(names: Sequence[str] = ()) -> list[str]:
-    """Return the modules of experiments that make claims, or those named by `names`.
+    """Return the modules of experiments that make claims, or those whose names are in `names`.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def reproduce(
 
 
 def in_words(verdict: Verdict) -> str:
-    """Return the effect nearest to failing, with its interval and the claimed region.
+    """Return as text the finding nearest to failing: the effect, its interval and the claimed region.
 
     Example: ``ratio of medians 1.96 [1.94, 1.98], claimed > 1.5, at agents = 256 (worst of 3)``.
     """
@@ -88,7 +88,7 @@ def in_words(verdict: Verdict) -> str:
 
 
 def said(found: Sequence[Reproduction]) -> list[str]:
-    """Return a line per paper, and a total: verdicts on its claims, on our readings and on own additions."""
+    """Return one line per paper and a total: verdicts on its claims, our readings and our own additions."""
     by = {
         paper: tally((v.claim.origin, v.verdict) for r in found if r.paper == paper for v in r.verdicts)
         for paper in dict.fromkeys(r.paper for r in found)
@@ -115,7 +115,7 @@ def _row(found: Reproduction, verdict: Verdict) -> str:
 
 
 def _place(source: str, experiment: str) -> str:
-    """Return the place in the paper: a source without the paper's name, which the section's title has.
+    """Return the place in the paper, without the paper's name, which the section's title contains.
 
     Examples
     --------
@@ -127,17 +127,17 @@ def _place(source: str, experiment: str) -> str:
 
 
 def rows(section: str) -> list[tuple[str, list[str]]]:
-    """Return each claim's verdict in a section of the page, with the cells beside it."""
+    """Return one row per claim of a section of the page: its verdict and the other cells."""
     return [(verdict, cells.split(" | ")) for verdict, cells in _ROW.findall(section) if verdict in VERDICTS]
 
 
 def _tally(section: str) -> dict[Origin, Counter[str]]:
-    """Count the verdicts of a section's tables by origin."""
+    """Return the counts of verdicts in a section's tables, by origin of the claim."""
     return tally((origin, verdict) for verdict, cells in rows(section) for origin in ORIGINS if origin == cells[-2])
 
 
 def write(path: Path, found: Sequence[Reproduction], commands: dict[str, str], quick: bool) -> list[str]:
-    """Write the papers' sections into the page, each in place of its older one.
+    """Write the sections of these papers to the page; each replaces its older section.
 
     A quick run never replaces the section of a full run.
 

@@ -145,7 +145,7 @@ class Results:
 
     @property
     def labels(self) -> list[str]:
-        """Return the labels of the configurations, without duplicates."""
+        """Return the labels of the configurations, each once."""
         return list(dict.fromkeys(c.label for c in self.configurations))
 
     @property
@@ -156,7 +156,7 @@ class Results:
     def select(
         self, label: str | Sequence[str] | None = None, *, experiment: str | None = None, at: Params | None = None
     ) -> Results:
-        """Return a part: configurations by label, experiment by name, and points of a sweep by value.
+        """Return the selected results: configurations by label, experiments by name, points of a sweep by value.
 
         Parameters
         ----------
@@ -266,7 +266,7 @@ class Results:
         return compare(self, metric=metric, **how)
 
     def ends(self, metric: str) -> list[Configuration]:
-        """Return all configurations under unique labels; each must have the metric, with one number per run."""
+        """Return the configurations by unique label; each must have the metric, with one number per run."""
         for c in self.configurations:
             if metric not in c.metrics():
                 has = ", ".join(c.metrics()) or "no runs"
@@ -339,7 +339,7 @@ class Results:
 
 
 def spent(finals: Mapping[str, Array]) -> tuple[str, ...]:
-    """Return in words the ε measured in the runs, if it was measured.
+    """Return as text the ε measured in the runs; ``""`` if no run measured it.
 
     Examples
     --------

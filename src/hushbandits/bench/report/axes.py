@@ -40,7 +40,7 @@ _DASHES = ("-", (0.0, (5.0, 1.2, 1.0, 1.2)), (0.0, (2.5, 1.2)))
 
 @dataclass(frozen=True)
 class Panel:
-    """Content of one panel.
+    """Content of one panel of a figure.
 
     Parameters
     ----------
@@ -64,18 +64,18 @@ class Panel:
 
     @property
     def measure(self) -> Metric:
-        """Return the quantity shown."""
+        """Return the metric on the y-axis."""
         return self.lines[0].lines[0].metrics_spec[self.figure.y]
 
     @property
     def over(self) -> Metric | None:
-        """Return the quantity along x, if that is a metric."""
+        """Return the metric on the x-axis, or ``None`` if x is not a metric."""
         line = self.lines[0].lines[0]
         return None if self.figure.x in ("time", "runs", *line.cell.point) else line.metrics_spec[self.figure.x]
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return the categories along x if x has no order, those of all lines; points are then not joined."""
+        """Return the category labels of an unordered x-axis, on which points are not joined."""
         return tuple(dict.fromkeys(x for line in self.lines for x in line.x if isinstance(x, str)))
 
     @property
@@ -85,7 +85,7 @@ class Panel:
 
     @property
     def caption(self) -> str:
-        """Describe line, band and marks in words."""
+        """Return the caption of line, band and markers."""
         figure, rate = self.figure, self.measure.rate
         if figure.x == "runs":
             return f"share of {self.runs} runs up to x; mark: median"
@@ -119,7 +119,7 @@ class Panel:
 
     @property
     def axes(self) -> tuple[object, ...]:
-        """Return a key that is equal for panels with the same axes: the same quantities on the same scales."""
+        """Return a key that is equal for panels with the same quantities on the same scales."""
         return self.figure.x, self.figure.y, self.figure.per_time, self.figure.log, self.words
 
 
@@ -129,7 +129,7 @@ def panels(
     trusted: Collection[str] | None = None,
     wanted: Figure | None = None,
 ) -> list[Panel]:
-    """Return the panels of an experiment's lines that are not empty.
+    """Return the non-empty panels of an experiment's figures.
 
     `trusted`: theory functions that may be called; default: those of the built-in experiments.  `wanted`: the figures
     to draw; default: those of the experiment.
@@ -156,7 +156,7 @@ def style(i: int) -> Params:
 
 
 def draw(axes: Axes, panel: Panel, places: dict[str, int]) -> None:
-    """Draw a panel; `places` maps each label to its style."""
+    """Draw a panel; `places` maps each label to its style index."""
     figure, lines, words = panel.figure, panel.lines, panel.words
     for i, line in enumerate(lines):
         how = style(places[line.label])
@@ -189,12 +189,12 @@ def draw(axes: Axes, panel: Panel, places: dict[str, int]) -> None:
 
 
 def _lengths(at: Array, low: Array, high: Array) -> Array:
-    """Return the lengths of error bars below and above; an unbounded one is not drawn."""
+    """Return the lengths of error bars below and above the points `at`; unbounded bars get length 0."""
     return np.nan_to_num(np.abs(np.stack([at - low, high - at])), posinf=0)
 
 
 def finish(axes: Axes, panel: Panel) -> None:
-    """Set the limits and ticks of an axis, once all panels that share it are drawn."""
+    """Set the limits and ticks of an axis after all panels that share it are drawn."""
     figure, labels = panel.figure, [wrapped(short(word), 18) for word in panel.words]
     if labels:
         axes.set_xticks(range(len(labels)), labels)
@@ -213,7 +213,7 @@ def finish(axes: Axes, panel: Panel) -> None:
 
 
 def _number(axis: Axis, log: bool, swept: Collection[float] = ()) -> None:
-    """Set the ticks of an axis: the few swept values of a logarithmic axis, or round numbers."""
+    """Set the ticks of an axis: the swept values on a logarithmic axis, else round numbers."""
     low, high = axis.get_view_interval()
     if log and len(swept) in range(1, 11):
         axis.set_major_locator(ticker.FixedLocator(sorted(swept)))
@@ -245,7 +245,7 @@ def plain(value: float, _: float | None = None) -> str:
 
 
 def short(text: str, most: int = 80) -> str:
-    """Return the text on one line, cut to `most` letters.
+    """Return the text on one line, cut to `most` characters.
 
     Examples
     --------
@@ -257,5 +257,5 @@ def short(text: str, most: int = 80) -> str:
 
 
 def wrapped(text: str, letters: int) -> str:
-    """Return the text wrapped to `letters` letters, with no break inside an equation or before a per cent sign."""
+    """Return the text wrapped to `letters` characters, without breaks inside equations or before per cent signs."""
     return fill(text.replace(" = ", "\u00a0=\u00a0").replace(" %", "\u00a0%"), letters)

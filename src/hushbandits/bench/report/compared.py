@@ -1,4 +1,4 @@
-"""A comparison in words: the rows of its table, and explanations."""
+"""Text form of a comparison: the rows of its table, and notes that explain them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["heads", "notes", "rows"]
 
 
 def heads(level: float = 0.95) -> tuple[str, ...]:
-    """Return the heads of the table's columns."""
+    """Return the column names of the comparison table."""
     span = f"{100 * level:g} %"
     return "A", "B", "runs", "A − B", f"{span} of A − B", "P(A > B)", f"{span} of P", "p", "p (Holm)"
 
 
 def rows(compared: Compared) -> list[tuple[str, ...]]:
-    """Return one row of texts per pair, under `heads`."""
+    """Return the table's rows as texts, one row per pair of configurations, in the order of `heads`."""
     found: list[tuple[str, ...]] = []
     for pair in compared.pairs:
         runs = f"{pair.runs[0]} pairs" if pair.paired else f"{pair.runs[0]} + {pair.runs[1]}"
@@ -35,7 +35,7 @@ def _p(p: float) -> str:
 
 
 def _apart(lines: Sequence[Configuration]) -> list[str]:
-    """Say in which parameters the envs of lines differ, as far as they are known."""
+    """Return as text the known parameters in which the envs of these lines differ."""
     known = [line.faced for line in lines if line.faced]
     values = {key: dict.fromkeys(faced.get(key, "by default") for faced in known) for faced in known for key in faced}
     stated = [f"{key} ({'; '.join(some)})" for key, some in values.items() if len(some) > 1]
@@ -43,7 +43,7 @@ def _apart(lines: Sequence[Configuration]) -> list[str]:
 
 
 def notes(compared: Compared | Sequence[Compared]) -> list[str]:
-    """Explain the columns and the sign of a difference, once for several comparisons of one metric."""
+    """Return notes on the columns and on the sign of a difference, once for all comparisons of a metric."""
     several = [compared] if isinstance(compared, Compared) else list(compared)
     first, pairs = several[0], [pair for one in several for pair in one.pairs]
     less = smaller_is_better(first.metric)

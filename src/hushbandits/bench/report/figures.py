@@ -91,7 +91,7 @@ def pictures(
 def inline(
     lines: Sequence[Configuration], experiment: Experiment, trusted: Collection[str] | None = None
 ) -> dict[str, str]:
-    """Return an experiment's figure as ``<svg>`` by page layout: wide and narrow.
+    """Return an experiment's figure as ``<svg>`` for a wide and for a narrow page.
 
     No other figure has the same ids.  The result is empty if there is nothing to draw.
     """
@@ -157,7 +157,7 @@ def compose(shown: Sequence[Panel], title: str = "", *, columns: int = 3, width:
 
 
 def keys(shown: Sequence[Panel]) -> dict[str, Line2D]:
-    """Return the legend entries of all panels: lines, and theory in the colour of its line if it has only one."""
+    """Return the legend entries of all panels; a theory curve has the colour of its line if the line has only one."""
     places = _places(shown)
     found = {short(label): Line2D([], [], **style(i)) for label, i in places.items()}
     bounded: dict[str, set[int]] = {}
@@ -183,25 +183,25 @@ def _legend(picture: Picture, entries: Mapping[str, Line2D], caption: str) -> Le
 
 
 def _caption(shown: Sequence[Panel]) -> str:
-    """Explain lines and bands; once, if all panels share the explanation."""
+    """Return the caption of lines and bands, once if all panels share it."""
     return ". ".join(dict.fromkeys(panel.caption for panel in shown))
 
 
 def _places(shown: Sequence[Panel]) -> dict[str, int]:
-    """Return one style index per label, the same in all panels."""
+    """Return the style index of each label, the same in all panels."""
     return {label: i for i, label in enumerate(dict.fromkeys(line.label for p in shown for line in p.lines))}
 
 
 @contextmanager
 def _styled(more: Mapping[str, object] | None = None) -> Iterator[None]:
-    """Draw with the style sheet, without a warning for each letter that the font lacks."""
+    """Apply the style sheet inside the block, without warnings about missing glyphs."""
     with warnings.catch_warnings(), matplotlib.rc_context(dict(more or {}), _SHEET):
         warnings.filterwarnings("ignore", "Glyph|constrained_layout not applied", UserWarning)
         yield
 
 
 def _grid(picture: Picture, shown: Sequence[Panel], columns: int, letters: int) -> None:
-    """Draw panels row by row; panels with the same quantities share axes, labelled at the edge only."""
+    """Draw the panels row by row; panels of equal quantities share axes, with labels only at the edge."""
     rows, places = math.ceil(len(shown) / columns), _places(shown)
     alike = len({panel.axes for panel in shown}) == 1
     grid = picture.subplots(rows, columns, sharex=alike, sharey=alike, squeeze=False).ravel()
@@ -221,7 +221,7 @@ def _grid(picture: Picture, shown: Sequence[Panel], columns: int, letters: int) 
 
 
 def _embedded(text: str, stated: str) -> str:
-    """Return the ``<svg>`` for a page, with only the ids that are referenced."""
+    """Return the ``<svg>`` for a page, with only those ids that it refers to."""
     head = re.search(r'<svg .*?viewBox="(\S+ \S+ (\S+) [^"]+)".*?</metadata>', text, re.S)
     assert head is not None
     most = f"max-width: {1.6 * float(head[2]):.0f}px"  # keep letters at most as large as the page's

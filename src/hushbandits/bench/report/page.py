@@ -98,7 +98,7 @@ def _section(store: Store, experiment: Experiment, gone: dict[str, str], trusted
 
 
 def guarantees(store: Store, experiment: Experiment, along: Sequence[str] = ()) -> list[tuple[str, ...]]:
-    """Return the guarantees of every line, without duplicates: the line's name and a text per head.
+    """Return the guarantees of every configuration, without duplicates: its label, then one text per column.
 
     Lines have the names of a figure `along` these parameters.
     """

@@ -1,4 +1,4 @@
-"""Numbers of a figure: one series per line of an experiment."""
+"""Data series of a figure, one per configuration or line of an experiment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LOG = logging.getLogger("hushbandits")
 
 @dataclass(frozen=True)
 class Series:
-    """One line of a figure: centre and band over x, with runs and theory.
+    """One line of a figure: its x values, centres, band, runs and theory values.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def panelled(experiment: Experiment, figure: Figure) -> list[Figure]:
 
 
 def series(lines: Sequence[Configuration], figure: Figure, trusted: Collection[str] = ()) -> list[Series]:
-    """Return the series of a figure for the lines of an experiment, in order; lines without runs are left out.
+    """Return the series of a figure in the order of the experiment's lines; lines without runs are left out.
 
     Only theory functions in `trusted` are called: `figure` may come from an untrusted folder.
     """
@@ -126,7 +126,7 @@ def _law(figure: Figure, label: str, line: Configuration, _: Collection[str]) ->
 def _points(
     figure: Figure, label: str, lines: Sequence[Configuration], trusted: Collection[str], numeric: bool
 ) -> Series:
-    """Return a point for every cell, in the order of the sweep: over the swept parameter or another metric."""
+    """Return one point per cell, in the order of the sweep, against the swept parameter or another metric."""
     front = figure.x not in lines[0].cell.point
     lines = [line for line in lines if len(line.final(figure.y)) and (not front or len(line.final(figure.x)))]
     x: Any = np.empty(0)
@@ -149,7 +149,7 @@ def _points(
 
 
 def _summaries(columns: Iterable[Array], figure: Figure, measure: Metric) -> tuple[Array, Array, Array]:
-    """Return centres, low and high ends of columns of runs."""
+    """Return centre, lower and upper end of each column of runs."""
     found = []
     for values in columns:
         one = summary(values, measure.per_time() if figure.per_time else measure, figure.center)
@@ -164,7 +164,7 @@ def _summaries(columns: Iterable[Array], figure: Figure, measure: Metric) -> tup
 def _theory(
     figure: Figure, cells: Sequence[Cell], parts: Sequence[Array], trusted: Collection[str]
 ) -> dict[str, Array]:
-    """Return the theory at the x of each cell: NaN where a formula is not defined."""
+    """Return the theory value at the x of each cell, NaN where the formula is not defined."""
     found = {
         name: np.concatenate([_called(path, cell, x) for cell, x in zip(cells, parts, strict=True)])
         for name, path in figure.bounds.items()
@@ -184,5 +184,5 @@ def _called(path: str, cell: Cell, x: Array) -> Array:
 
 @cache
 def _warn(path: str, where: str, why: str) -> None:
-    """Warn once about a line of theory, however many figures show it."""
+    """Warn once per theory function and figure that the function is not drawn, and why."""
     _LOG.warning("%s is not drawn for %s: %s", path, where, why)

@@ -1,4 +1,4 @@
-"""The final table: means, medians and their intervals, cell by cell."""
+"""Summary tables: means, medians and their intervals, one row per cell and metric."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ class Row:
 
     @property
     def numbers(self) -> tuple[float | Interval | None, ...]:
-        """Return mean and median, each with its interval."""
+        """Return mean and median, each with its interval, as texts."""
         return self.mean, self.mean_interval, self.median, self.median_interval
 
 
 def columns(swept: Iterable[str]) -> list[str]:
-    """Return the heads of the table's columns: agent, point of the sweep, and the fields of a `Row`."""
+    """Return the column names of the summary table: agent, swept parameters, and the fields of a `Row`."""
     return ["agent", *map(symbol, swept), "metric", "runs", "mean", "95 % of the mean", "median", "95 % of the median"]
 
 
 def summaries(lines: Iterable[Configuration], metrics: Sequence[str] = ()) -> Iterator[Row]:
-    """Summarise every line that has runs, metric by metric; default: all of its metrics."""
+    """Yield a `Row` for each line with runs and each metric; by default all metrics of a line."""
     for line in lines:
         for name in metrics or line.metrics():
             x, kind = line.final(name), line.metrics_spec[name]

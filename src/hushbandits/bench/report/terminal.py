@@ -1,4 +1,4 @@
-"""Texts of a run folder on a terminal: control characters are shown, not executed."""
+"""Terminal output of a results folder's texts: control characters are replaced, so that they have no effect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["escape", "print_table", "printable"]
 
 
 def printable(text: object) -> str:
-    """Return a text with control characters replaced by their numbers, so that the terminal only shows it.
+    """Return a text in which control characters are replaced by their code points.
 
     Line ends and tabs stay; escapes, other controls, bidirectional marks and lone surrogates do not.
     """

@@ -1,4 +1,4 @@
-"""The unit of work: one batch of runs of one agent in one env, and its result."""
+"""The unit of work: one batch of runs of one agent in one env, and its results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def prepare(
     params: Params,
     wrappers: Sequence[AnyWrapper],
 ) -> tuple[Env, Team]:
-    """Build env and team and connect them; any invalid input raises here."""
+    """Build a compatible env and team; invalid input raises here."""
     team = agent if isinstance(agent, Team) else make_team(agent, **params)
     built = assemble(env, team, runs=runs, env=env_params, wrappers=wrappers)
     check_compatible(built, team)
@@ -86,7 +86,7 @@ def log_checkpoints(horizon: int, points: int = 50) -> tuple[int, ...]:
 
 
 def numbers_of(env: Env, team: Team) -> list[str]:
-    """Return the names of metrics with one number per run for `team` in `env`; both are reset, but do not play."""
+    """Return the names of metrics that give one number per run for `team` in `env`; both are reset but do not play."""
     begin(env, team, 0)
     return [name for name, value in measured(env, team, env.metrics()).items() if value.ndim == 1]
 
@@ -160,7 +160,7 @@ class Batch:
 
     @classmethod
     def of(cls, cell: Cell, seed: int, runs: Sequence[int]) -> Batch:
-        """Return the task for some runs of a cell."""
+        """Return the batch of these runs of a cell."""
         return cls(
             cell.key, cell.label, cell.env.name, cell.agent.name, cell.wrappers, cell.env.params, cell.agent.params,
             cell.checkpoints, cell.seed_text, seed, tuple(runs),
@@ -175,7 +175,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Failed:
-    """Error of a task: the traceback, and the exception itself if it was raised in this process."""
+    """Error of a batch: its traceback, and the exception itself if this process raised it."""
 
     error: str
     raised: BaseException | None = field(default=None, compare=False, repr=False)
@@ -185,7 +185,7 @@ Reply = Played | Failed
 
 
 def attempted(play: Callable[[], Played]) -> Reply:
-    """Play a task; return an error instead of raising it, so that the other tasks continue."""
+    """Return what `play` returns, or its error as `Failed`, so that other batches continue."""
     try:
         return play()
     except RunError:

@@ -1,4 +1,4 @@
-"""Checks before anything runs: memory, and compatibility of envs, wrappers and agents."""
+"""Checks before an experiment runs: memory, and compatibility of envs, wrappers and agents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CELL, _RUN, _POINT = 8_000, 200, 100
 
 
 class Instance(NamedTuple):
-    """Declarations of the env, agent and wrappers of a cell.
+    """The metrics and other declarations of a cell's env, agent and wrappers.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Instance(NamedTuple):
 
 
 class Instances:
-    """Instances of the cells of some experiments, built on first use.
+    """The `Instance` of each cell of some experiments, built on first use.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Instances:
         self._kinds: dict[tuple[str, ...], Instance] = {}
 
     def of(self, cell: Cell) -> Instance:
-        """Return the declarations of a cell.
+        """Return the `Instance` of a cell.
 
         Raises
         ------
@@ -115,7 +115,7 @@ def joined(experiment: str, instances: Iterable[Instance]) -> dict[str, Metric]:
 
 
 def afford_points(checkpoints: int | Sequence[int] | None, runs: int) -> None:
-    """Raise ``ValueError`` if the curves of so many checkpoints and runs take too much memory."""
+    """Raise ``ValueError`` if curves with this number of checkpoints and runs need too much memory."""
     if isinstance(checkpoints, Sized) and not isinstance(checkpoints, str):
         points = len(checkpoints)
     else:
@@ -134,7 +134,7 @@ def afford(experiment: Experiment) -> None:
 def check(
     experiments: Sequence[Experiment], *, skip_invalid: bool = False, instances: Instances | None = None
 ) -> dict[str, str]:
-    """Build every env with every team; for a large sweep, every line at each single value.
+    """Build every env with every agent; in a large sweep, each line at each single value of a parameter.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def check(
 def _met(
     experiment: Experiment, skip_invalid: bool, instances: Instances
 ) -> tuple[dict[tuple[str, str], Instance], dict[str, str]]:
-    """Build all cells; return metrics by env and agent, and the reasons why cells are invalid, by key."""
+    """Return the metrics by env and agent, and the reasons why cells are invalid, by key."""
     met: dict[tuple[str, str], Instance] = {}
     invalid: dict[str, str] = {}
     errors: list[ValueError | TypeError] = []
@@ -203,7 +203,7 @@ def _met(
 def _had(
     experiment: str, what: str, name: str, by: Mapping[tuple[str, str], frozenset[str]], swept: Collection[str] = ()
 ) -> None:
-    """Raise ``ValueError`` unless all envs and agents have a metric."""
+    """Raise ``ValueError`` unless all envs and agents have the metric `name`."""
     lacking = [who for who, names in by.items() if name not in names]
     having = [who for who in by if who not in lacking]
     if lacking and not having:
@@ -217,7 +217,7 @@ def _had(
 
 
 def _telling(experiment: Experiment) -> list[Cell]:
-    """Return all cells, or, if they are very many, those that show a line with a value for the first time."""
+    """Return all cells; in a very large sweep, only the first cell that shows each line with each value."""
     cells = experiment.cells()
     if len(cells) <= 500:
         return cells

@@ -21,7 +21,7 @@ __all__ = ["Configuration", "configurations", "noted", "recorded"]
 
 @dataclass(frozen=True, eq=False)
 class Configuration:
-    """One agent in one env, with its runs.
+    """The runs of one agent in one env, at one point of a sweep.
 
     Parameters
     ----------
@@ -56,14 +56,14 @@ class Configuration:
 
     @cached_property
     def world(self) -> tuple[int, str] | None:
-        """Return master seed and seed text: if these are equal, run r of two configurations has the same seed."""
+        """Return master seed and seed text; run r of two configurations has the same seed if these are equal."""
         if self.seed_source is not None or self.seed is None:
             return self.seed_source
         return self.seed, self.cell.shared_runs
 
     @cached_property
     def faced(self) -> dict[str, str]:
-        """Return the env's name and given parameters in words; empty if they are unknown."""
+        """Return as text the env's name and given parameters; ``""`` if they are unknown."""
         if self.env is None:
             return {}
         name, params = self.env
@@ -87,7 +87,7 @@ class Configuration:
 
 
 def configurations(store: Store, experiment: Experiment, cells: Iterable[Cell] | None = None) -> list[Configuration]:
-    """Load the configurations of an experiment from a folder, at each point of its sweep, or those of some cells."""
+    """Return the configurations of an experiment, loaded from a folder, for all cells or for `cells`."""
     return [
         Configuration(
             cell, cell.line, partial(store.rows.runs, cell.key, experiment.runs), store.metrics_spec(cell), store.seed,
@@ -98,7 +98,7 @@ def configurations(store: Store, experiment: Experiment, cells: Iterable[Cell] |
 
 
 class _Row(NamedTuple):
-    """A row of a table of guarantees, under ``HEADS``."""
+    """Row of a table of guarantees, with the columns ``HEADS``."""
 
     cells: tuple[str, ...]
 
@@ -107,13 +107,13 @@ class _Row(NamedTuple):
 
 
 def noted(store: Store) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """Return the stored tables of a folder, a text per head in each row, by the key of a cell."""
+    """Return the stored tables of guarantees of a folder, by the key of a cell, each row a list of texts."""
     stated = [session.get("privacy", {}) for session in store.sessions()]
     return {key: tuple(map(tuple, rows)) for tables in stated for key, rows in tables.items()}
 
 
 def recorded(store: Store) -> dict[str, PrivacyReport]:
-    """Return the same tables as `PrivacyReport` objects."""
+    """Return the stored tables of guarantees as `PrivacyReport` objects."""
     return {
         key: PrivacyReport(f"{cell.env.name} with {cell.label}", tuple(map(_Row, rows)))  # type: ignore[arg-type]
         for key, rows in noted(store).items()

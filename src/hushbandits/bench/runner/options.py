@@ -17,7 +17,7 @@ BACKENDS = {"serial": "", "loky": "", "dask": "distributed"}
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Options of `run` and `evaluate`; none of them changes a number.
+    """Options of `run` and `evaluate` that change no number of the results.
 
     Parameters
     ----------
@@ -67,12 +67,12 @@ class RunOptions:
             raise ValueError(f"backend={self.backend!r} needs {package}: pip install 'hushbandits[{self.backend}]'")
 
     def serial(self, tasks: int) -> bool:
-        """Return whether this process plays so many tasks itself."""
+        """Return whether this process plays all `tasks` itself, without workers."""
         return self.backend == "serial" or (self.backend is None and min(workers(self.jobs), tasks) <= 1)
 
 
 def workers(jobs: int) -> int:
-    """Return the number of processes for `jobs`.
+    """Return the number of worker processes for the option `jobs`.
 
     Examples
     --------

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def answers(tasks: Sequence[Batch], options: RunOptions, bar: Bar) -> Iterator[tuple[Batch, Reply]]:
-    """Play tasks, and yield each with its rows or its error, as it finishes.
+    """Play batches, and yield each with its rows or its error when it finishes.
 
     If a worker dies, the interrupted batches are played last, one at a time; a batch whose worker dies again fails.
 
@@ -56,7 +56,7 @@ def answers(tasks: Sequence[Batch], options: RunOptions, bar: Bar) -> Iterator[t
 
 
 def _played(waiting: deque[Batch], context: bytes, bar: Bar) -> Generator[tuple[Batch, Reply], None, list[Batch]]:
-    """Play waiting tasks until they are done or the pool breaks; return the tasks that were lost."""
+    """Play the waiting batches until they are done or the pool breaks; return the lost batches."""
     with extra("bench"):
         import joblib
         from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
@@ -86,7 +86,7 @@ def _played(waiting: deque[Batch], context: bytes, bar: Bar) -> Generator[tuple[
 
 @contextlib.contextmanager
 def _backend(options: RunOptions) -> Iterator[None]:
-    """Choose joblib's backend."""
+    """Select joblib's backend for these options inside the block."""
     with extra("bench"):
         import joblib
         from joblib.externals.loky import get_reusable_executor
@@ -110,7 +110,7 @@ def _backend(options: RunOptions) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _ctrl_c_blocked() -> Iterator[None]:
-    """Block Ctrl-C in processes that are started meanwhile; this process still handles it."""
+    """Block Ctrl-C in processes that start inside the block; this process still handles it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -142,7 +142,7 @@ def _client(options: RunOptions) -> Client:
 
 
 def _begin(parent: int) -> None:
-    """Ignore Ctrl-C, which the parent handles, and exit with the parent."""
+    """Make a worker ignore Ctrl-C, which the parent handles, and exit when the parent exits."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -154,7 +154,7 @@ def _begin(parent: int) -> None:
 
 
 def _work(context: bytes, number: int, load: bytes) -> tuple[int, Reply]:
-    """Play one task; return an error instead of raising it."""
+    """Play one batch in a worker; return an error instead of raising it."""
 
     def play() -> Played:
         _enter(context)
@@ -169,7 +169,7 @@ _entered = b""
 
 
 def _enter(context: bytes) -> None:
-    """Change to the parent's folder and load its classes, once per call."""
+    """Change a worker to the parent's folder and load the parent's classes, once per call."""
     global _entered
     if context == _entered:
         return

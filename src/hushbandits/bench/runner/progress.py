@@ -51,5 +51,5 @@ class Bar:
         self._bar.update(self._task, description=what)
 
     def advance(self, runs: int) -> None:
-        """Count finished runs."""
+        """Advance the bar by finished runs."""
         self._bar.advance(self._task, runs)

@@ -25,7 +25,7 @@ _META = b"hushbandits"
 
 @dataclass(frozen=True)
 class Runs:
-    """Values of some runs of one cell.
+    """Numbers of some runs of one cell: final metrics and curves.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Runs:
 
     @classmethod
     def of(cls, numbers: Sequence[int], finals: Mapping[str, Array], curves: Mapping[str, Array], times: Array) -> Runs:
-        """Return the runs of a played batch; metrics with more than one number per run are left out."""
+        """Return the runs of a played batch, without metrics that give several numbers per run."""
         ends = {name: np.asarray(values, float) for name, values in sorted(finals.items()) if values.ndim == 1}
         ticks, order = np.unique(np.asarray(times, float), return_index=True)
         tables = sorted(curves.items()) if len(ticks) else ()
@@ -51,7 +51,7 @@ class Runs:
         return cls(np.asarray(numbers, np.int64), ends, along)
 
     def long(self) -> list[tuple[str, Array, Array, Array]]:
-        """Return the rows, metric by metric: name, runs, times (NaN: at the end) and values, a number per run each."""
+        """Return the rows, metric by metric: name, run numbers, times (NaN: at the end) and values."""
         runs, nan = self.numbers, np.full(len(self.numbers), np.nan)
         ends = [(name, runs, nan, np.asarray(x, float)) for name, x in self.finals.items() if np.ndim(x) == 1]
         return ends + [
@@ -61,7 +61,7 @@ class Runs:
 
 
 class Columns(NamedTuple):
-    """Rows in the order of a file: cell by cell, finals first, metric by metric, run by run.
+    """Rows of a file as columns, sorted by cell, finals before curves, metric and run.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Columns(NamedTuple):
 
     @classmethod
     def of(cls, cells: Sequence[tuple[str, str, Runs]]) -> Columns:
-        """Return the rows of some cells, given as key, label and runs."""
+        """Return the rows of some cells, each given as key, label and runs."""
         whose = {key: label for key, label, _ in cells}
         place = {key: i for i, key in enumerate(whose)}
         parts = [(place[key], *part) for key, _, runs in cells for part in runs.long()]
@@ -96,7 +96,7 @@ class Columns(NamedTuple):
 
 
 class Rows:
-    """Rows of many cells; each run of a cell counts once.
+    """Rows of many cells, in which each run of a cell occurs once.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class Rows:
         return Columns(cells, sorted(self._names), *(each[order] for each in (cell, metric, run, time, values)))
 
     def runs(self, key: str, most: float = np.inf) -> Runs:
-        """Return the runs of a cell with numbers below `most`."""
+        """Return the runs of a cell whose numbers are below `most`."""
         if key not in self:
             return Runs(np.empty(0, np.int64))
         at = self._at[key]

@@ -46,7 +46,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Played:
-    """Outcome of a call.
+    """Outcome of `play`: the store, the number of played runs, and the failures.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Played:
 def play(
     experiments: Sequence[Experiment], out: Path | str, seed: int, shard: str | None, options: RunOptions
 ) -> Played:
-    """Play the missing runs of a folder; parameters, results and errors are those of `hushbandits.run`."""
+    """Play the missing runs of a folder; parameters, results and errors as in `hushbandits.run`."""
     part = parse_shard(shard or "1/1")
     seed = integer("seed", seed, 0, float("inf"))
     reach(os.getcwd())
@@ -109,7 +109,7 @@ def _versions() -> dict[str, str]:
 
 
 def _note(store: Store, own: dict[str, str], instances: Instances, shard: str | None, options: RunOptions) -> None:
-    """Write the session: versions, machine, command, digests of the user's files, guarantees of the first cells."""
+    """Write the session file: versions, machine, command, digests of user files, guarantees of the first cells."""
     shown = (cell for e in store.experiments for cell in e.cells()[: instances.MOST] if cell.key not in store.skipped)
     about: Params = {
         **_versions(),
@@ -127,7 +127,7 @@ def _note(store: Store, own: dict[str, str], instances: Instances, shard: str | 
 def _refuse_edits(
     store: Store, own: dict[str, str], plays: bool, options: RunOptions, notify: Callable[..., object]
 ) -> None:
-    """Raise ``StoreError`` if a user's file changed since rows were made; only warn if there is nothing to play."""
+    """Raise ``StoreError`` if a user file changed since rows were written; only warn if no run is missing."""
     noted = {name: digest for session in store.sessions() for name, digest in session.get("own", {}).items()}
     edited = {name for name, digest in own.items() if noted.get(name, digest) != digest}
     played = (cell for cell in store.cells.values() if edited and cell.key in store.rows)
@@ -141,7 +141,7 @@ def _refuse_edits(
 
 
 def _written(store: Store, replies: Iterable[tuple[Batch, Reply]], instances: Instances, bar: Bar) -> list[Failure]:
-    """Write the result of every task; return the failures."""
+    """Write the result of every batch; return the failures."""
     failures = []
     try:
         for task, reply in replies:

@@ -1,4 +1,4 @@
-"""User modules and data files named by cells: their digests, and the transfer of classes to workers."""
+"""User modules and data files that cells name: their digests, and the transfer of classes to workers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def used(*values: object) -> set[str]:
-    """Return all names of envs, agents and wrappers, and all words in their parameters.
+    """Return all names of envs, agents and wrappers, and all strings in their parameters.
 
     Examples
     --------
@@ -46,13 +46,13 @@ def used(*values: object) -> set[str]:
 
 
 def _entry(name: str) -> object:
-    """Return the object registered under a name, or the name."""
+    """Return the object registered under a name, or the name itself."""
     tables = (table for table in (ENVS, AGENTS, WRAPPERS, POLICIES) if name in table)
     return next((table[name].entry for table in tables), name)
 
 
 def _home(entry: object) -> str:
-    """Return the user's top-level module of ``"module:Class"`` or of an object; empty if there is none."""
+    """Return the top-level user module of an entry; ``""`` if the entry is not user-defined."""
     module = entry.partition(":")[0] * (":" in entry) if isinstance(entry, str) else getattr(entry, "__module__", "")
     top, *rest = module.split(".")
     foreign = top in (_PACKAGE, "__main__") or top in sys.stdlib_module_names
@@ -60,7 +60,7 @@ def _home(entry: object) -> str:
 
 
 def source_digests(experiments: Sequence[Experiment]) -> dict[str, str]:
-    """Return a digest of each user module and data file, by the name that cells use.
+    """Return a digest of each user module and data file, by its name in the cells.
 
     The digest of a module covers its file and the files of its folder that it imports; that of a package covers all of
     its files.  Nothing is imported.
@@ -81,7 +81,7 @@ def source_digests(experiments: Sequence[Experiment]) -> dict[str, str]:
 
 
 def _data(name: str) -> list[Path]:
-    """Return the data file, or the files of a trained policy, that a word names; else nothing."""
+    """Return the files that a string names: a data file, or the files of a trained policy; else none."""
     # "grid" is a graph even if a file of that name exists.
     if name.startswith("sb3:") or {"/", ".", os.sep} & set(name):
         with contextlib.suppress(OSError, ValueError, RuntimeError):
@@ -94,7 +94,7 @@ def _data(name: str) -> list[Path]:
 
 
 def _sources(module: str) -> list[Path]:
-    """Return the files of a top-level module, imported or not, and those that it imports from its folder."""
+    """Return the source files of a top-level module and of the modules that it imports from its folder."""
     spec = None
     with contextlib.suppress(ImportError, ValueError):
         spec = importlib.util.find_spec(module)
@@ -114,7 +114,7 @@ def _installed(file: Path) -> bool:
 
 @contextlib.contextmanager
 def sent(tasks: Sequence[Batch]) -> Iterator[bytes]:
-    """Pickle the classes that tasks name, and the user's registrations; inside the block user modules go by value.
+    """Yield the pickled classes and registrations that the batches need; inside the block they are sent by value.
 
     A user's module is sent in its current state, with the modules of its folder that it imports.  A worker imports no
     user file, so none can be out of date.

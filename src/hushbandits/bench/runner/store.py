@@ -25,7 +25,7 @@ _SECONDS = 0.5
 
 
 class Measures(dict[str, Metric]):
-    """Specifications of metrics by name; an undeclared metric has its built-in specification, or may be any number.
+    """Specifications of metrics by name; undeclared metrics have the built-in specification, or the default one.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Measures(dict[str, Metric]):
 
 
 class Store:
-    """Results folder.
+    """Results folder, with its declaration, rows, failures and sessions.
 
     Every file is written atomically under a name that describes it, and its content does not depend on the writer.
     Several processes may write to one folder; to merge folders of one declaration and seed, copy their files.
@@ -94,7 +94,7 @@ class Store:
             ) from None
 
     def declares(self) -> bool:
-        """Return whether the file in the folder holds this exact declaration, with titles, figures and claims."""
+        """Return whether the folder's file holds exactly this declaration, with titles, figures and claims."""
         stated = self._declared() or (0, ())
         return canonical(_plain(stated[1])) == canonical(_plain(self.experiments))
 
@@ -150,11 +150,11 @@ class Store:
         return {k: why for session in self.sessions() for k, why in session.get("skipped", {}).items()} | self.skipped
 
     def failures(self) -> list[Params]:
-        """Return cell, label, runs, seed and error of every failed batch that was not played since."""
+        """Return cell, label, runs, seed and error of every failed batch that has not been played since."""
         return [stated for stated in self._json("failures") if stated["cell"] in self.cells]
 
     def sessions(self) -> list[Params]:
-        """Return the sessions that made rows (time and machine), in order of time."""
+        """Return the sessions that wrote rows, with time and machine, in order of time."""
         return self._json("sessions")
 
     def _json(self, folder: str) -> list[Params]:
@@ -185,12 +185,12 @@ class Store:
                 left.unlink(missing_ok=True)
 
     def note(self, started: str, about: Params) -> None:
-        """Write the session, which records where the next rows are made."""
+        """Write the session file, which records the machine and versions of the rows that follow."""
         name = f"{time.time_ns()}-{secrets.token_hex(4)}.json"
         self._write(Path("sessions", name), _text({"started": started, **about}))
 
     def add(self, cell: Cell, runs: Runs, measures: Mapping[str, Metric]) -> None:
-        """Add a batch of consecutive runs; small batches are written together, at the next `flush` at the latest."""
+        """Add a batch of consecutive runs; small batches wait and are written together, at the latest by `flush`."""
         if any(self._measures.get(name, m) != m for name, m in measures.items()):
             self.flush()  # a file has one specification per metric
         self._waiting.append((cell, runs))
@@ -199,7 +199,7 @@ class Store:
             self.flush()
 
     def flush(self) -> None:
-        """Write the waiting batches into one file; delete files of shorter batches within it, and its failures."""
+        """Write the waiting batches to one file; delete files of shorter batches inside it, and its failure files."""
         waiting, self._waiting, self._flushed = self._waiting, [], time.monotonic()
         measures, self._measures = self._measures, {}
         spans = [(cell.key[:16], int(runs.numbers[0]), int(runs.numbers[-1])) for cell, runs in waiting]
@@ -214,7 +214,7 @@ class Store:
                     old.unlink(missing_ok=True)
 
     def fail(self, cell: Cell, runs: Sequence[int], error: str) -> None:
-        """Write the error of a batch."""
+        """Write a failure file with the error of a batch."""
         stated = {"cell": cell.key, "label": cell.label, "runs": [runs[0], runs[-1]], "seed": self.seed, "error": error}
         self._write(Path("failures", f"{cell.key[:16]}-{runs[0]}-{runs[-1]}.json"), _text(stated))
 
@@ -261,7 +261,7 @@ def _text(stated: Params) -> bytes:
 
 
 def _read_json(path: Path) -> Params:
-    """Read a file that `_text` wrote; ``ValueError`` if its content has changed."""
+    """Read a JSON file written by `_text`, or raise ``ValueError`` if its content has changed."""
     stated = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(stated, dict) or stated.pop("digest", "") != _stamp(stated):
         raise ValueError("its content does not match its digest")
@@ -273,7 +273,7 @@ def _stamp(stated: Params) -> str:
 
 
 def _difference(there: tuple[int, Sequence[Experiment]], asked: tuple[int, Sequence[Experiment]]) -> str:
-    """Return how the runs of two declarations differ; ``""`` if they do not.
+    """Return as text how the runs of two declarations differ; ``""`` if they are equal.
 
     Titles, labels, figures and claims may differ.  Without claims, the number of runs may differ too: run r depends on
     r alone.
@@ -295,6 +295,6 @@ def _difference(there: tuple[int, Sequence[Experiment]], asked: tuple[int, Seque
 
 
 def left_behind(folder: Path) -> list[Path]:
-    """Return the files that killed writers left in a folder: partial files, unchanged for a day."""
+    """Return partial files that killed processes left in a folder and that are unchanged for a day."""
     found = [path for path in folder.glob(".*.part") if PART.fullmatch(path.name) and not path.is_symlink()]
     return [path for path in found if path.is_file() and time.time() - path.stat().st_mtime > 86_400.0]

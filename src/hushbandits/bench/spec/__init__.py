@@ -1,1 +1,1 @@
-"""Declare: experiments, claims and figures as data."""
+"""Experiments, claims and figures, declared as data."""

@@ -1,4 +1,4 @@
-"""Content hashes for the keys of cells, and the inverse of plain values."""
+"""Content hashes for the keys of cells, and the inverse of `plain`."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def digest(value: object) -> str:
 
 
 def world(env: str | type, params: Params, paired: Collection[str] = (), seed_group: str = "") -> str:
-    """Return the env part of a cell's key, as text.
+    """Return as text the env part of a cell's key, which determines the seeds.
 
     Parameters
     ----------

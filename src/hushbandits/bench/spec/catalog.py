@@ -48,7 +48,7 @@ def plugged() -> dict[str, tuple[str, str]]:
 
 @cache
 def _brought(name: str) -> tuple[Experiment, ...]:
-    """Return the plug-in experiments that `name` selects: its name, or one that begins with it and a hyphen."""
+    """Return the plug-in experiments named `name`, or whose names begin with `name` and a hyphen."""
     prefix = max((known for known in plugged() if f"{name}-".startswith(f"{known}-")), key=len, default=None)
     if prefix is None:
         return ()
@@ -114,7 +114,7 @@ def read_toml(path: Path) -> tuple[Experiment, ...]:
 
 @cache
 def reasons(module: str) -> dict[str, str]:
-    """Return known reasons why claims of a module do not hold, by a part of the claim's sentence."""
+    """Return the known reasons why claims of a module do not hold, by a part of the claim's sentence."""
     (folder,) = importlib.import_module(EXPERIMENTS).__path__
     text = Path(folder, "reasons.toml").read_text(encoding="utf-8")
     return dict(tomllib.loads(text).get(module, {}))
@@ -130,7 +130,7 @@ def family(name: str) -> int:
 
 
 def bounds(experiments: Iterable[Experiment] | None = None) -> frozenset[str]:
-    """Return the ``"module:function"`` of theory lines that may be called: of `experiments`, by default the built-in.
+    """Return the functions ``"module:function"`` that figures of `experiments` (default: built-in) may call.
 
     Pass only experiments that you declared, never those of a results folder.
 

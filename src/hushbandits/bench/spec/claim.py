@@ -1,4 +1,4 @@
-"""Claims: sentences of a paper as data, each with an effect, a number computed from cells.
+"""Claims of papers as data: a sentence, an effect computed from cells, and the claimed region.
 
 `hushbandits.bench.stats.procedures` estimates an effect and its interval; `hushbandits.bench.stats.verdicts` judges a
 claim.
@@ -33,7 +33,7 @@ def line(agent: Component | str, **env: object) -> Params:
 
 @dataclass(frozen=True)
 class Effect(Part):
-    """Base class of all effects.
+    """Base of all effects: a number computed from the runs of one or more lines.
 
     Parameters
     ----------
@@ -90,18 +90,18 @@ class Effect(Part):
 
     @property
     def words(self) -> str:
-        """Return the effect in words, such as ``ratio of medians``."""
+        """Return the effect as text, such as ``ratio of medians``."""
         return f"{self.kind} of {self.statistic}s"
 
     def naming(self, line: Callable[[Line], Line]) -> Self:
-        """Return a copy with other names for its lines."""
+        """Return a copy of the effect in which `line` renames the lines."""
         named: Params = dict(zip(("of", "over"), map(line, self.lines), strict=False))
         return replace(self, **named)
 
 
 @dataclass(frozen=True)
 class Value(Effect):
-    """The statistic itself."""
+    """Effect of one line: the statistic itself."""
 
     kind = "value"
 
@@ -112,7 +112,7 @@ class Value(Effect):
 
 @dataclass(frozen=True)
 class Difference(Effect):
-    """`of` minus `over`; other fields as in `Effect`."""
+    """Difference of two lines: the statistic of `of` minus that of `over`."""
 
     over: Line
     kind = "difference"
@@ -120,7 +120,7 @@ class Difference(Effect):
 
 @dataclass(frozen=True)
 class Ratio(Effect):
-    """`of` divided by `over`; other fields as in `Effect`."""
+    """Ratio of two lines: the statistic of `of` divided by that of `over`."""
 
     over: Line
     kind = "ratio"
@@ -144,7 +144,7 @@ class Slope(Effect):
 
     @property
     def words(self) -> str:
-        """Return the effect in words, with the logarithm."""
+        """Return the effect as text, with the logarithm."""
         of = self.statistic if self.over is None else f"ratio of {self.statistic}s"
         return f"slope of log {of}"
 
@@ -160,7 +160,7 @@ ORIGINS: Mapping[Origin, str] = {"paper": "the paper's", "reading": "our reading
 
 @dataclass(frozen=True)
 class Claim(Part):
-    """An effect, and the region in which a paper places it.
+    """A claim: an effect, and the region in which the paper places it.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ class Claim(Part):
 
     @classmethod
     def from_dict(cls, table: Params) -> Claim:
-        """Inverse of `to_dict`; a field of another effect, or a missing field, raises ``ValueError``."""
+        """Return the claim that `to_dict` wrote; unknown or missing fields raise ``ValueError``."""
         own = [f.name for f in fields(cls)]
         of_effects = [f.name for kind in EFFECTS.values() for f in fields(kind)]
         given = {"effect": "value", **checked_table("claim", table, own + of_effects, ("sentence", "metric", "of"))}

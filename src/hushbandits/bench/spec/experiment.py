@@ -22,7 +22,7 @@ __all__ = ["Cell", "Component", "Experiment", "Figure"]
 
 @dataclass(frozen=True)
 class Cell:
-    """One agent in one env: the unit whose runs are repeated.
+    """One agent in one env at one point of a sweep, whose runs are repeated.
 
     Its `key` identifies the env and agent, not the position in the experiment; `world` is the env part of the key.
     """
@@ -71,11 +71,11 @@ class Cell:
 
     @property
     def shared_runs(self) -> str:
-        """Return a text that is equal for cells with shared runs; it does not import a user-defined env class."""
+        """Return a text that is equal for cells with equal runs, without importing a user-defined env class."""
         return self.world if ":" in self.home.name else self.seed_text
 
     def seeds(self, seed: int, first: int, runs: int) -> Seeds:
-        """Return the seeds of the runs `first` to `last` of this cell."""
+        """Return the seeds of the runs numbered from `first` on."""
         return spawn_seeds(seed, runs, first, self.seed_text)
 
 
@@ -216,13 +216,13 @@ class Experiment(Part):
         return self.wrappers if isinstance(self.wrappers, Mapping) else {"": self.wrappers}
 
     def _reached(self) -> list[tuple[Component, tuple[str, ...]]]:
-        """Return env, agents and wrappers, each with the sweep prefixes that apply to it."""
+        """Return env, agents and wrappers, each with the prefixes of swept parameters that apply to it."""
         wrappers = [w for uses in self._choices().values() for w in uses]
         agents = [(a, ("agent", a.name)) for a in self.agents]
         return [(self.env, ("env",)), *agents, *((w, (w.name,)) for w in wrappers)]
 
     def _line_of(self, line: Line) -> Line:
-        """Return the line of a claim, by its label or by a matching mapping."""
+        """Return the line that a claim names, by label or by a matching mapping."""
         if isinstance(line, Mapping) and "agent" in line:
             return {**line, "agent": self._line_of(line["agent"])}
         if not isinstance(line, Component):
@@ -286,7 +286,7 @@ class Experiment(Part):
     # -- variations -------------------------------------------------------------------------------------------
 
     def overriding(self, changes: Params) -> Experiment:
-        """Return the experiment with other values.
+        """Return the experiment with changed values.
 
         Parameters
         ----------
@@ -307,11 +307,11 @@ class Experiment(Part):
         return replace(self, **own, env=env, agents=agents, wrappers=wrappers, sweep=sweep, varied=varied)
 
     def quickly(self) -> Experiment:
-        """Return the small version for ``--quick``: the overrides of `quick`, else at most 5 runs."""
+        """Return the small version for ``--quick``: with the overrides in `quick`, else with at most 5 runs."""
         return self.overriding(self.quick or {"runs": min(self.runs, 5)})
 
     def joined_by(self, agents: Iterable[Component | str]) -> Experiment:
-        """Return the experiment with more `agents`."""
+        """Return the experiment with additional agents."""
         return replace(self, agents=(*self.agents, *Component.several("agents", tuple(agents))))
 
 
@@ -326,7 +326,7 @@ def _aimed(use: Component, point: Params, *prefixes: str) -> Component:
 
 
 def _labels(agents: Sequence[Component]) -> list[str]:
-    """Return labels of the agents: the given one, else the name and the parameters that differ among equal names."""
+    """Return the agents' labels: the given label, else the name with the parameters that differ among equal names."""
     labels = []
     for agent in agents:
         # An agent outside the range of its guarantees is marked in every label.

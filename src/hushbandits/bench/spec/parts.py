@@ -41,14 +41,14 @@ class Part:
 
     @classmethod
     def from_dict(cls, table: Params) -> Self:
-        """Inverse of `to_dict`; unknown names in `table` raise ``ValueError`` with the nearest valid ones."""
+        """Return the part that a TOML table describes; unknown names raise ``ValueError`` with the nearest names."""
         own = [f for f in fields(cls) if f.compare]  # type: ignore[arg-type]
         needed = [f.name for f in own if f.default is MISSING and f.default_factory is MISSING]
         return cls(**checked_table(cls.__name__.lower(), table, [f.name for f in own], needed))
 
     @classmethod
     def read(cls, key: str, given: Any) -> Self:
-        """Return `given` if it is such a part, else build the part from it; `key` is its place, for messages."""
+        """Return `given`, or the part built from it; `key` is its place in error messages."""
         try:
             return given if isinstance(given, cls) else cls.from_dict(given)
         except ValueError as error:
@@ -56,7 +56,7 @@ class Part:
 
     @classmethod
     def several(cls, key: str, given: object) -> tuple[Self, ...]:
-        """Return a list of such parts, built where necessary; `key` is its place, for messages."""
+        """Return a list of parts, built where necessary; `key` is their place in error messages."""
         if not isinstance(given, (list, tuple)):
             raise ValueError(f"{key}={shown(given)} must be a list")
         return tuple(cls.read(f"{key}[{i}]", part) for i, part in enumerate(given))
@@ -68,7 +68,7 @@ def _annotations(kind: type) -> Params:
 
 
 def check(part: DataclassInstance, *but: str) -> None:
-    """Convert the fields of a dataclass, except those in `but`, with msgspec by their annotations.
+    """Convert the fields of a dataclass by their annotations with msgspec, except the fields in `but`.
 
     Raises
     ------
@@ -176,7 +176,7 @@ class Component(Part):
 
     @classmethod
     def from_dict(cls, table: Params | str) -> Component:
-        """Inverse of `to_dict`: `table` is a table, or a name without parameters; else ``ValueError``."""
+        """Return the component that a table or a name describes; anything else raises ``ValueError``."""
         given = {"type": table} if isinstance(table, str) else table
         if not isinstance(given, Mapping) or "type" not in given:
             raise ValueError(

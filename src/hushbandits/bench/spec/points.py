@@ -16,7 +16,7 @@ __all__ = ["check_claims", "check_declared", "picked", "points"]
 
 
 def points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]]:
-    """Return the points of a claim: a name for each, and the cells of the effect in order.
+    """Return the points that a claim is judged at: a name for each, and the cells of the effect in order.
 
     Cells are ordered line by line; those of a slope point by point within a line.
     """
@@ -62,7 +62,7 @@ def check_claims(experiment: Experiment, measures: Mapping[str, Metric] | None =
 
 
 def check_declared(experiment: Experiment) -> None:
-    """Raise ``ValueError`` if a figure picks a parameter that is not swept.
+    """Raise ``ValueError`` if a figure selects a parameter that is not swept.
 
     In a variation (``--quick``, ``--set``), figures and claims may pick values that no longer exist.
     """
@@ -75,7 +75,7 @@ def check_declared(experiment: Experiment) -> None:
 def picked(
     what: str, at: Mapping[str, Sequence[object]], sweep: Mapping[str, Sequence[object]], varied: bool = False
 ) -> None:
-    """Raise ``ValueError`` if `at` picks a parameter that is not swept, or (unless `varied`) an unknown value.
+    """Raise ``ValueError`` if `at` selects a parameter that is not swept or, unless `varied`, an unknown value.
 
     Examples
     --------

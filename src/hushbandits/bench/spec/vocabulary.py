@@ -1,4 +1,4 @@
-"""Symbols and words of parameters in tables and plots, one line each; metrics are declared where they are measured.
+"""Symbols and names of parameters in tables and plots.
 
 A parameter that is missing here appears under its name.
 """
@@ -46,7 +46,7 @@ def shipped() -> Mapping[str, Metric]:
 
 
 def agree(metrics: Mapping[str, Array], measures: Mapping[str, Metric]) -> None:
-    """Raise ``ValueError`` where a metric that is declared a rate holds something else than 0 and 1 (or NaN).
+    """Raise ``ValueError`` if a metric that is declared a rate has a value other than 0, 1 and NaN.
 
     A rate's interval would be wrong then, not merely wide; the other natures only bound what is shown.
 
@@ -76,12 +76,12 @@ _MORE = frozenset({"correct", "covered"})
 
 
 def smaller_is_better(name: str) -> bool | None:
-    """Return whether less or more of a metric is better; ``None`` if that is unknown."""
+    """Return whether smaller values of a metric are better; ``None`` if that is unknown."""
     return True if name in _LESS else False if name in _MORE else None
 
 
 def symbol(parameter: str) -> str:
-    """Return the symbol of a parameter, with or without prefix, as written beside a value.
+    """Return the symbol of a parameter, given with or without prefix.
 
     Examples
     --------
@@ -92,12 +92,12 @@ def symbol(parameter: str) -> str:
 
 
 def words(parameter: str) -> str:
-    """Return the words for a parameter along an axis."""
+    """Return the axis label of a parameter."""
     return _parameter(parameter)[1]
 
 
 def place(point: Params) -> str:
-    """Return a point of a sweep in words.
+    """Return a point of a sweep as text.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def place(point: Params) -> str:
 
 
 def short(value: object) -> str:
-    """Return a value as written in labels."""
+    """Return a value as it is written in labels."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

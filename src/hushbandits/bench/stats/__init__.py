@@ -277,7 +277,7 @@ def holm(p_values: Sequence[float]) -> Array:
 
 @dataclass(frozen=True)
 class Summary:
-    """Centre of the runs of one cell, with its interval.
+    """Centre and interval of one metric over the runs of a cell.
 
     Parameters
     ----------
@@ -308,12 +308,12 @@ INTERVALS: Mapping[str, tuple[str, Callable[[Array, float], Interval]]] = {
 
 
 def statistic_of(measure: Metric, statistic: str) -> str:
-    """Return the statistic used for a metric: ``rate`` for values of 0 and 1."""
+    """Return the statistic of a metric: ``rate`` for values of 0 and 1, else the given statistic."""
     return "rate" if measure.rate else statistic
 
 
 def shown_interval(interval: Interval, measure: Metric, values: Array) -> Interval:
-    """Return the part of an interval in which the metric can lie; all of it if a run lies outside the metric's range.
+    """Return an interval clipped to the metric's range, or the whole interval if a run lies outside the range.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Closed-form intervals, at any level, of effects that combine several lines.
+"""Closed-form intervals of effects that combine several lines, at any level.
 
 Verdicts on many claims need tail probabilities of one in thousands.  There Student's t is wrong for skewed runs, and
 a bootstrap of a few thousand resamples has no resolution.  Two families of intervals remain valid:
@@ -32,7 +32,7 @@ UNBOUNDED: Interval = (-math.inf, math.inf)
 
 @dataclass(frozen=True)
 class Stratum:
-    """Runs that faced the same arms, graphs and rewards; different strata are independent.
+    """Runs of several cells that share seeds; different strata are independent.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def fewest_runs(level: float) -> int:
 
 
 def _reach(t: float, bend: float, shift: float) -> tuple[float, float]:
-    """Return how many standard errors the interval extends down and up.
+    """Return how many standard errors the interval extends below and above the estimate.
 
     Solves ``T + kT² + k²T³/3 + c = ±t`` for the studentised effect T (Hall 1992: for a mean k = λ/3, c = λ/6 with
     λ the skewness of the estimate).  Beyond ``|k|t = 3/8`` the solution would turn back: k (and c with it) stays
@@ -100,7 +100,7 @@ def _interval(
     bends: Callable[[float], tuple[float, float]],
     estimate: float | None = None,
 ) -> Interval:
-    """Compute `skewed_t`; `bends` adds the curvature of the effect to (k, c), given its standard error."""
+    """Return the interval of `skewed_t`; `bends` adds the effect's curvature to (k, c), given its standard error."""
     if min(len(s.values) for s in strata) < fewest_runs(level):
         return UNBOUNDED
     runs = [s.values @ weights[list(s.columns)] for s in strata]

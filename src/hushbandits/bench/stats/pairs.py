@@ -100,7 +100,7 @@ def against(
     lines: Sequence[Configuration], metric: str, statistic: str = "mean", level: float = 0.95, seed: int = 0,
     where: str = "", most: int | None = None,
 ) -> Compared:  # fmt: skip
-    """Compare all pairs of lines, or the first `most` pairs.
+    """Compare all pairs of lines, or only the first `most` pairs.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def _pair(a: Configuration, b: Configuration, metric: str, rate: bool, statistic
 
 
 def _matched(a: Configuration, b: Configuration, metric: str) -> tuple[Array, Array, bool]:
-    """Return the comparable values of both lines, and whether they are paired."""
+    """Return the values of both lines, and whether they are paired by run."""
     known = [~np.isnan(line.final(metric)) for line in (a, b)]
     (one, x), (two, y) = ((c.runs()[k], c.final(metric)[k]) for c, k in zip((a, b), known, strict=True))
     shared, i, j = np.intersect1d(one, two, return_indices=True)
@@ -187,7 +187,7 @@ def _improvement_interval(won: Array, paired: bool, level: float, seed: int) -> 
 
 
 def _counts(indices: Array, n: int) -> Array:
-    """Return how often each of n runs occurs in each resample (a column), ``(B, n)``."""
+    """Return how often each of n runs occurs in each resample, a column of `indices`, ``(B, n)``."""
     resamples = indices.shape[1]
     flat = indices.astype(np.int64) + n * np.arange(resamples)
     return np.bincount(flat.ravel(), minlength=n * resamples).reshape(resamples, n).astype(float)
@@ -221,7 +221,7 @@ def swapped(x: Array, y: Array, statistic: str = "mean", seed: int = 0) -> float
 def comparisons(
     lines: Iterable[Configuration], metric: str = "", statistic: str = "mean", most: int | None = 30
 ) -> list[Compared]:
-    """Compare lines at each point of a sweep; points with fewer than two lines that have runs are skipped.
+    """Return comparisons at each point of a sweep where at least two lines have runs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Choice of intervals: one table maps statistic and effect to a procedure, before any run.
+"""Choice of the interval procedure: one table maps statistic and effect to a procedure, before any run.
 
 `PROCEDURES` is that table; ``docs/statistics.md`` describes it.
 """
@@ -60,7 +60,7 @@ def logs(box: Array, weights: Array) -> Interval:
 
 
 def combined(extremes: _Extremes, intervals: Sequence[Interval], weights: Array) -> Interval:
-    """Return the extremes of an effect over the box of its lines' intervals.
+    """Return the extremes of an effect if each line's value lies in its interval.
 
     With each at level ``1 − α/k`` for k lines, the effect's level is ``1 − α`` for any dependence (Bonferroni).
 
@@ -106,7 +106,7 @@ PROCEDURES: Mapping[tuple[str, type[Effect]], Procedure] = {
 
 
 def procedure(effect: Effect, measure: Metric) -> Procedure:
-    """Return the procedure for the interval of `effect` of a metric with the specification `measure`."""
+    """Return the procedure for the interval of `effect` of a metric."""
     found = PROCEDURES.get((statistic_of(measure, effect.statistic), type(effect)))
     if found is None:
         raise ValueError(f"{effect.words} of {effect.metric!r}: the metric is a rate; use Value or Difference")
@@ -129,7 +129,7 @@ def contrast(effect: Effect, cells: Sequence[Cell]) -> Array | None:
 
 
 def estimate(effect: Effect, measure: Metric, strata: Sequence[Stratum], weights: Array) -> float:
-    """Return the effect in these runs, computed from the statistics of its lines."""
+    """Return the estimate of an effect from the statistics of its lines."""
     centre = STATISTICS["mean" if measure.rate else effect.statistic]
     values = np.empty(len(weights))
     for s in strata:

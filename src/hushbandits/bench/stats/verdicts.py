@@ -41,7 +41,7 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class Finding:
-    """An effect with its interval, at one point of the sweep."""
+    """The estimate and interval of an effect at one point of a sweep."""
 
     where: str
     effect: float
@@ -63,18 +63,18 @@ class Verdict:
 
     @property
     def effect(self) -> str:
-        """Return the effect in words, such as ``ratio of medians``."""
+        """Return the effect as text, such as ``ratio of medians``."""
         of = self.claim.effect
         return ("rate" if isinstance(of, Value) else f"{of.kind} of rates") if self.rate else of.words
 
     @property
     def worst(self) -> Finding | None:
-        """Return the finding that contradicts the claim most, or is nearest to doing so."""
+        """Return the finding that contradicts the claim most, or else is nearest to doing so."""
         return min(self.findings, key=lambda f: _margin(self.claim, f.interval), default=None)
 
     @property
     def region(self) -> str:
-        """Return the claimed region in signs."""
+        """Return the claimed region as text, such as ``< 0.5``."""
         low, high = self.claim.above, self.claim.below
         if low is None:
             return f"< {high:g}"
@@ -98,7 +98,7 @@ def judge(lines: Sequence[Configuration], experiment: Experiment, claims: int | 
 
 
 def _judged(lines: Sequence[Configuration], experiment: Experiment, claim: Claim, m: int) -> Verdict:
-    """Judge one of m claims."""
+    """Return the verdict on one of m claims that are judged together."""
     places, effect = points(experiment, claim), claim.effect
     by = {line.cell.key: line for line in lines}
     measure = lines[0].metrics_spec[effect.metric]
@@ -126,12 +126,12 @@ def _judged(lines: Sequence[Configuration], experiment: Experiment, claim: Claim
 
 
 def together(experiment: Experiment) -> int:
-    """Return m, the number of all claims of the paper that an experiment belongs to; they are judged together."""
+    """Return m, the number of claims of the experiment's paper, which are judged together."""
     return max(family(experiment.name), len(experiment.claims))
 
 
 def _margin(claim: Claim, interval: Interval) -> float:
-    """Return how far inside the region the interval ends; negative if it contains an end or lies outside."""
+    """Return the distance by which the interval lies inside the region; negative if it does not."""
     low, high = interval
     if math.isnan(low) or math.isnan(high):
         return -math.inf
@@ -178,7 +178,7 @@ VERDICTS = {"holds": "hold", "does not hold": "do not hold", "undecided": "undec
 
 
 def counted(verdicts: Mapping[str, int]) -> str:
-    """Return in words how many claims got each verdict; a dash if there are none.
+    """Return as text how many claims got each verdict; a dash without claims.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def counted(verdicts: Mapping[str, int]) -> str:
 
 
 def tally(found: Iterable[tuple[Origin, str]]) -> dict[Origin, Counter[str]]:
-    """Count pairs of a claim's origin and its verdict, by origin; all three origins are keys.
+    """Return the numbers of claims by origin and verdict; all three origins are keys.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def tally(found: Iterable[tuple[Origin, str]]) -> dict[Origin, Counter[str]]:
 
 
 def sentence(by: Mapping[Origin, Mapping[str, int]]) -> str:
-    """Return the counts of `tally` in words, origin by origin; empty if there are none.
+    """Return the counts of `tally` as text, origin by origin; ``""`` without claims.
 
     Examples
     --------
