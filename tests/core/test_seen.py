@@ -129,5 +129,5 @@ def test_an_episode_is_for_what_ships():
         def episode(self, env, until=np.inf):
             return False
 
-    with pytest.raises(ValueError, match=r"Fast defines episode\(env\)"):
+    with pytest.raises(ValueError, match=r"Fast must not define episode\(env\)"):
         check_compatible(hb.make_batched("CoopNetwork-v0", **ROUNDS), Fast())
