@@ -73,7 +73,7 @@ class TorchRows(EnvBase):
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         waits = tensordict.get("_step", None)
         if waits is not None and (~waits.reshape(-1).cpu().numpy() & self.rows.task.obs.running).any():
-            raise ValueError("_step: a run may only wait when it is done, all others step together")
+            raise ValueError("_step must be True for every run that is not done")
         over = ~self.rows.task.obs.running
         turn = self.rows.step(self._read(tensordict["agents", "action"]))
         turn.observation[over] = self._seen[over]

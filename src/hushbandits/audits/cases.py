@@ -274,7 +274,9 @@ def home(team: Team) -> Env:
         return assemble(_HOMES[team.setting], team, runs=1)
     if isinstance(team, VotingTeam):
         return make_batched("DPMASE-v0")
-    raise NotImplementedError(f"{team.name}: an audit needs a team in feedback, on a graph, or that votes by a Routine")
+    raise NotImplementedError(
+        f"{team.name}: an audit needs a team of feedback or network, or one that votes by a Routine"
+    )
 
 
 def _agent(name: str, entry: Callable[..., object], subject: str, given: Params) -> Found:

@@ -46,7 +46,7 @@ def partition(distance: Array, max_hops: int, how: str = "largest") -> tuple[Arr
     """
     if how == "largest" and len(distance) > LARGEST:
         raise ValueError(
-            f"partition='largest' is searched for among up to {LARGEST} agents, not n_agents={len(distance)}; "
+            f"partition='largest' is possible for up to {LARGEST} agents, not n_agents={len(distance)}; "
             f"use partition='greedy'"
         )
     near = graphs.power_graph(distance, max_hops)

@@ -40,7 +40,7 @@ class Part:
 def among(name: str, value: object, known: Collection[str]) -> str:
     """Return `value` if it is a known name, else raise ``ValueError`` with the nearest ones."""
     if value not in list(known):
-        raise ValueError(f"{name}={shown(value)} is not among these{nearest(str(value), known)}")
+        raise ValueError(f"{name}={shown(value)} is unknown{nearest(str(value), known)}")
     return str(value)
 
 

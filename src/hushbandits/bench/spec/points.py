@@ -82,14 +82,14 @@ def picked(
     >>> picked("a figure", {"env.max_hops": [3]}, {"env.max_hops": (1, 2)})
     Traceback (most recent call last):
         ...
-    ValueError: a figure picks env.max_hops=3, which the sweep does not take: [1, 2]
+    ValueError: a figure picks env.max_hops=3, which is not in the sweep: [1, 2]
     """
     for key, values in at.items():
         if key not in sweep:
-            raise ValueError(f"{what} picks values of {shown(key)}, which is not swept{nearest(key, sweep)}")
+            raise ValueError(f"{what} selects values of {shown(key)}, which is not swept{nearest(key, sweep)}")
         known = [canonical(v) for v in sweep[key]]
         for value in values:
             if canonical(value) not in known and not varied:
                 raise ValueError(
-                    f"{what} picks {key}={shown(value)}, which the sweep does not take: {shown(list(sweep[key]))}"
+                    f"{what} picks {key}={shown(value)}, which is not in the sweep: {shown(list(sweep[key]))}"
                 )
