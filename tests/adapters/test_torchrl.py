@@ -124,7 +124,7 @@ def test_only_what_is_asked_for_starts_anew():
     assert after["agents", "observation"][[0, 2]].equal(last[[0, 2]])
     waiting = env.rand_action(state)
     waiting["_step"] = torch.tensor([[False], [False], [True]])
-    with pytest.raises(ValueError, match="a run must be True for every run when it is done"):
+    with pytest.raises(ValueError, match="_step must be True for every run"):
         env.step(waiting)
 
 
