@@ -23,7 +23,7 @@ def audit(
     thorough: bool = False,
     verbose: bool = False,
 ) -> int:
-    """Audit privacy guarantees: exact laws, the drawn noise, and runs on neighbouring inputs.
+    """Check privacy guarantees against exact laws, drawn noise, and runs on neighbouring inputs.
 
     The exit code is 1 if a guarantee is refuted, or something cannot be built. docs/privacy-audits.md says what each
     check can and cannot detect. Examples:
@@ -62,7 +62,7 @@ def audit(
 
 
 def _lines(names: Sequence[str], budget: Budget, verbose: bool) -> Iterator[tuple[str, bool]]:
-    """Run the audit; yield lines, and whether each reports a failure.
+    """Run the audit, and yield its lines, each with whether it reports a failure.
 
     `verbose`: print every verdict with its power, instead of the closest one of each group.
     """
@@ -84,7 +84,7 @@ def _lines(names: Sequence[str], budget: Budget, verbose: bool) -> Iterator[tupl
 
 
 def _of(check: Check, found: Sequence[Verdict], verbose: bool) -> Iterator[tuple[str, bool]]:
-    """Yield the lines of one check: all, or the failed and untested ones with the closest of the rest."""
+    """Yield the lines of one check: all of them, or the failed, untested and closest ones."""
     by = {word: [v for v in found if v.word == word] for word in ("FAILS", "other law", "not tested", "passes")}
     for v in found if verbose else [*by["FAILS"], *by["other law"][:1]]:
         values = f"measured {v.measured:.4g}, claimed {v.claimed:.4g}"

@@ -74,7 +74,7 @@ _WORDS = {"none": None, "null": None, "true": True, "false": False}
 
 
 def assignment(text: str, option: str = "--set") -> tuple[str, object]:
-    """Split ``key=value``; the value is a literal of TOML or Python, ``none``, ``True`` or ``False``, else a string."""
+    """Return key and value of ``key=value``; the value is a TOML or Python literal, ``none``, or else a string."""
     key, equals, value = map(str.strip, text.partition("="))
     if not equals or not key:
         raise ValueError(f"{option} {shown(text)} must read KEY=VALUE, such as env.n_agents=128")
@@ -99,7 +99,7 @@ def assignment(text: str, option: str = "--set") -> tuple[str, object]:
 
 
 def assignments(option: str, texts: Sequence[str]) -> dict[str, object]:
-    """Read several ``key=value`` of an option; a repeated key raises ``ValueError``.
+    """Return the keys and values of an option's texts ``key=value``; a repeated key raises ``ValueError``.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def assignments(option: str, texts: Sequence[str]) -> dict[str, object]:
 
 
 def by_owner(texts: Sequence[str], owners: Iterable[str]) -> dict[str, dict[str, object]]:
-    """Read ``--set`` options: the parameters of each owner, by its name.
+    """Return the parameters of ``--set`` options by owner, such as ``env`` or ``agent``.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def make_console(stderr: bool = False) -> Console:
 
 
 def print_pairs(name: str, found: Sequence[Compared]) -> None:
-    """Print comparisons of one metric, a table each, with an explanation of their columns."""
+    """Print comparisons of one metric, one table each, with notes on their columns."""
     from hushbandits.bench.report.compared import heads, notes, rows
     from hushbandits.bench.report.terminal import escape, print_table
 

@@ -1,4 +1,4 @@
-"""Parse docstrings of envs, agents and wrappers: the first words, and the parameters."""
+"""Parser of the docstrings of envs, agents and wrappers: summaries and parameters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["parts", "said_of_parameters", "settings"]
 
 
 def parts(it: Callable[..., object]) -> dict[str, str]:
-    """Return the parts of a docstring: the text before the sections under "", then each section by its title."""
+    """Return the parts of a docstring: the text before the first section under ``""``, then each section by title."""
     found = re.split(r"^(\w[\w ]*)\n-{3,}\n", inspect.cleandoc(it.__doc__ or ""), flags=re.M)
     return {"": found[0].strip()} | dict(zip(found[1::2], found[2::2], strict=True))
 

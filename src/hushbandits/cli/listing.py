@@ -23,7 +23,7 @@ _KINDS = (*_TABLES, "experiments")
 def list_(
     what: Annotated[Positional[str], arg(metavar="envs|agents|policies|wrappers|experiments|NAME")] = "all",
 ) -> int:
-    """List all names with a line about each, or explain one.
+    """List all names, each with one line of description, or explain one name.
 
     Such as:
 
@@ -59,14 +59,14 @@ def list_(
 
 
 def _named(table: Registry) -> Iterator[tuple[str, str]]:
-    """Return each name of a table with a line about it."""
+    """Yield each name of a table with one line of description."""
     for name, spec in sorted(table.items()):
         inside = f" ({', '.join(spec.wrappers)})" if spec.wrappers else ""
         yield name, f"of {spec.source}" if spec.source else spec.about() + inside
 
 
 def _experiments() -> Iterator[tuple[str, str]]:
-    """Return each module of experiments and, indented, its experiments."""
+    """Yield each module of experiments and, indented, its experiments."""
     for module, (line, declared) in modules().items():
         yield module, line
         yield from ((f"  {e.name}", e.title) for e in declared)
@@ -74,7 +74,7 @@ def _experiments() -> Iterator[tuple[str, str]]:
 
 
 def _declared(what: str) -> tuple[Experiment, ...]:
-    """Return the experiments of a name; none if the name is unknown."""
+    """Return the experiments that the name `what` selects, or none."""
     shipped = (what in (module, *(e.name for e in declared)) for module, (_, declared) in modules().items())
     return find(what) if any(shipped) or what.partition("-")[0] in plugged() else ()
 

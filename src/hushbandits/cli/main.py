@@ -117,7 +117,7 @@ def _obey(name: str, args: Sequence[str]) -> int:
 
 
 def _meant(function: Callable[..., int], option: str, value: str) -> str:
-    """Return a hint for an unknown option, as the end of a sentence."""
+    """Return a hint to the option that was probably meant, as the end of a sentence."""
     from hushbandits.registry import owners
 
     if not option.startswith("--"):
@@ -133,7 +133,7 @@ def _meant(function: Callable[..., int], option: str, value: str) -> str:
 
 @contextmanager
 def _warnings_are_notes() -> Iterator[None]:
-    """Print each warning once, as a line on stderr."""
+    """Print each warning once, as one line on stderr."""
     said: set[str] = set()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
@@ -148,7 +148,7 @@ def _warnings_are_notes() -> Iterator[None]:
 
 
 def _let_go() -> None:
-    """Flush standard output; if its pipe is closed, prevent a second attempt at exit."""
+    """Flush standard output; if its pipe is closed, avoid a second error at exit."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -156,7 +156,7 @@ def _let_go() -> None:
 
 
 def _reported(error: Exception) -> int:
-    """Print the error in one line and return the exit code."""
+    """Print an error in one line, and return the exit code of the command."""
     if os.environ.get("HUSHBANDITS_TRACEBACK"):
         traceback.print_exception(error)
     foreseen = isinstance(error, (StoreError, RunError, ValueError, TypeError, ImportError))

@@ -59,7 +59,7 @@ def new(
 
 
 def _refuse(name: str, title: str, module: str, *written: Path) -> None:
-    """Raise ``ValueError`` if the name cannot name a class or module, or if a file exists already."""
+    """Raise ``ValueError`` if the name is no valid class or module name, or if a file exists already."""
     if not re.fullmatch(r"[A-Za-z][\w -]*", name) or not title.isidentifier():
         raise ValueError(f"name={shown(name)} must be a name for a class, such as Bold")
     for word in (module, title):

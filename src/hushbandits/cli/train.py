@@ -105,7 +105,7 @@ def train(
 
 
 def _show(stated: Params) -> None:
-    """Print the held-out returns beside those of uniform play."""
+    """Print the returns on held-out episodes, beside those of a uniform policy."""
     training = stated["training"]
     names = list(training["curve"][-1]["metrics"])
     rows, points = [], [(f"{point['steps']:,} steps", point) for point in training["curve"]]

@@ -1,1 +1,1 @@
-"""Experiments, a module per paper: those in its `EXPERIMENTS` have names."""
+"""Experiments of the papers, one module per paper; each module lists its experiments in `EXPERIMENTS`."""

@@ -1,4 +1,4 @@
-"""Papers' words as numbers: regions of claims, the same in every declaration.
+"""Regions of claims for recurring phrases of the papers, such as "much less".
 
 The table is in ``docs/statistics.md``, "Words in numbers".  It was fixed before the runs; no verdict changes it.
 `WORDS` maps each word to its region; a word has one reading in all papers, the same up and down.
@@ -62,7 +62,7 @@ WORDS: Final[Mapping[str, tuple[Region, ...]]] = MappingProxyType(
 
 
 def about(number: float) -> Region:
-    """Return the region of a number that the paper says its curves have: `MATCHES`, times that number.
+    """Return the region of a claim for a number that the paper reads off a curve: `MATCHES` times this number.
 
     Examples
     --------

@@ -27,7 +27,7 @@ LTR_DP = Component("DP-SE")
 
 
 def dist_rdp(scale: float = 10.0, on: str | None = "DistRDP-v0") -> Component:
-    """Return Dist-RDP-SE at a scale s."""
+    """Return the component Dist-RDP-SE with scale s = `scale`."""
     return Component("Dist-RDP-SE", label=f"Dist-RDP-SE s = {scale:g}", on=on, scale=scale)
 
 
@@ -36,7 +36,7 @@ CONCENTRATED = Component("Dist-CDP-SE", on="DistCDP-v0", scale=10.0)
 
 
 def models(epsilon: float) -> list[Component]:
-    """Return the lines of every trust model at one ε."""
+    """Return the components of all trust models at one ε."""
     named: dict[str, tuple[str | None, Params]] = {
         "CDP-SE": ("CentralDP-v0", {}),
         "LDP-SE": ("LocalDP-v0", {}),

@@ -54,14 +54,14 @@ def _median(bound: Callable[..., Array], env: Params, t: Array, epsilon: float) 
 
 
 def private_bound(env: Params, agent: Params, x: Array) -> Array:
-    """Return the bound of Private-UCB (the agents with a v) against time."""
+    """Return the theorem's bound for Private-UCB against time; NaN for other agents."""
     if "release_exponent" not in agent:
         return np.full(len(x), np.nan)
     return _median(theory.private_regret, env, x, agent["epsilon"])
 
 
 def byzantine_bound(env: Params, agent: Params, x: Array) -> Array:
-    """Return the bound of Byzantine-UCB with the trimmed mean against time; NaN where it is infinite."""
+    """Return the theorem's bound for Byzantine-UCB with the trimmed mean against time; NaN if it is infinite."""
     if agent.get("mean") != "trimmed":
         return np.full(len(x), np.nan)
     line = _median(theory.byzantine_regret, env, x, agent["epsilon"])
@@ -88,7 +88,7 @@ BETA = {"env.rewards": ["beta"]}
 
 
 def _by_law(sentence: str, of: Component, over: Component, region: Params, others: Params = TAILED) -> list[Claim]:
-    """Return the paper's claim, on Bernoulli arms, and ours, on `others`."""
+    """Return the paper's claim, on Bernoulli arms, and our additional claim on the laws `others`."""
     return [
         Claim(f"{sentence}, on Bernoulli arms.", Ratio("regret", of, over, at=BERNOULLI), **region),
         Claim(f"{sentence}, on {' and '.join(others['env.rewards'])} arms.", Ratio("regret", of, over, at=others),

@@ -37,12 +37,12 @@ AGENTS = [make(r) for make in (decentralized, lambda r: baseline(0, r), lambda r
 
 
 def corollary_1(env: Params, agent: Params, x: Array) -> Array:
-    """Return the bound of Decentralized Median Elimination against N; NaN for agents without a vote."""
+    """Return corollary 1's bound on the rounds of Decentralized Median Elimination at each N; NaN for other agents."""
     return _dashed(theory.median_samples(10, ETA, EPSILON), env, agent, x)
 
 
 def corollary_2(env: Params, agent: Params, x: Array) -> Array:
-    """Return the bound of Decentralized SE and SER3 (theorem 3) against N; NaN for agents without a vote."""
+    """Return corollary 2's (theorem 3's) bound on the rounds of Decentralized SE (SER3) at each N; NaN otherwise."""
     means = PROBLEMS[env.get("problem", "P1")].means
     gaps = [max(means) - mean for mean in means]
     return _dashed(theory.elimination_samples(gaps, ETA, EPSILON), env, agent, x)
@@ -56,7 +56,7 @@ def _dashed(own: int, env: Params, agent: Params, x: Array) -> Array:
 
 
 def theorem_1(env: Params, agent: Params, x: Array) -> Array:
-    """Return the bound on messages of Decentralized Elimination, MK − 1; NaN for agents without a vote."""
+    """Return theorem 1's bound MK − 1 on the messages of Decentralized Elimination; NaN for agents without a vote."""
     return np.full(len(x), theory.message_bound(DELTA, ETA, 10) if "eta" in agent else np.nan)
 
 

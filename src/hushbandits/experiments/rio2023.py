@@ -28,7 +28,7 @@ def _gaps(env: Params) -> list[float]:
 
 
 def proposition_4_3(env: Params, agent: Params, x: Array) -> Array:
-    """Return the bound of DP-MASE against N; NaN for the other agents."""
+    """Return proposition 4.3's bound on the rounds of DP-MASE at each N; NaN for other agents."""
     if "epsilon" not in agent:
         return np.full(len(x), np.nan)
     beta, delta = agent.get("beta", 0.5), agent.get("delta", 0.05)
@@ -69,7 +69,7 @@ BASELINES = CENTRAL, INDEPENDENT = Component("Central", delta=0.05), Component("
 
 
 def _epsilon_claims() -> list[Claim]:
-    """Return claims on the cost of ε: by the figure's statistic, the mean at every N, then by a reading of our own."""
+    """Return the claims on the cost of ε: by the mean at every N, as in the figure, and by our reading."""
     own: Params = {"statistic": "median", "at": {"env.n_agents": [n for n in AGENTS if n >= 256]}}
     small, large = DP_LINES[:2], DP_LINES[1:]
     cost, stable = "There is a significant increase from ε = .1 to .05", "From ε = .25 to .1 they are relatively stable"
