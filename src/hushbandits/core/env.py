@@ -36,7 +36,7 @@ _REFUSED = {
 
 
 class Env(World, ABC):
-    """Base of all envs, which starts runs, checks input, plays the two phases and calls the wrappers.
+    """Base class of all envs, which starts runs, checks input, plays the two phases and calls the wrappers.
 
     A setting fills in `report`, `_reset`, `_pull`, `_report`, `_transport` and `_metrics`, and declares what
     wrappers may do to its messages (`message_class`) and the task for learners (`rl_task`).

@@ -150,7 +150,7 @@ def hides(mechanism: str, inputs: str, view: str, assumptions: tuple[str, ...], 
 
 
 class GuaranteeSource:
-    """Base of wrappers and teams, whose method `guarantees` decides which claimed guarantees hold."""
+    """Base class of wrappers and teams, whose method `guarantees` decides which claimed guarantees hold."""
 
     #: Hooks that a subclass may define without touching what its base claims.
     free_hooks: ClassVar[tuple[str, ...]] = ()

@@ -39,7 +39,7 @@ def rollout(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None
 
 
 def measured(env: Env, team: Team, finals: dict[str, Array]) -> dict[str, Array]:
-    """Return the final metrics `finals` of an env, together with those of the team."""
+    """Return `finals`, the final metrics of an env, together with the metrics of the team."""
     if type(team).metrics is not Team.metrics:
         with revealed(env) as its:
             finals = {**finals, **copy.deepcopy(team).metrics(its)}

@@ -10,7 +10,7 @@ from hushbandits.core.utils import Array
 
 
 class World:
-    """Base of `Env` and `EnvView`, which declares the attributes for sizes, time and fields.
+    """Base class of `Env` and `EnvView`, which declares attributes for sizes, time and fields.
 
     What it does not declare is of any type: what one setting shows, and what has a class that is built upon this one.
     """

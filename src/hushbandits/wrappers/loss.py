@@ -37,7 +37,7 @@ class Loss(Wrapper):
 
 
 class VoteCorruption(Loss):
-    """Drop each vote at its source with probability ξ: the corruption mask of Rio et al. 2023, algorithm 3.
+    """Wrapper that drops each vote with probability ξ: the corruption mask of Rio et al. 2023, algorithm 3.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def _post_all(own, arms, rewards, uniforms):
 
 
 class PrivateMeans(Wrapper):
-    """Replace the standard report by ``⟨v̂, n⟩``, per arm a private mean and the pull count (Dubey & Pentland 2020).
+    """Wrapper that replaces reports by ``⟨v̂, n⟩``, per arm a private mean and the pull count (Dubey & Pentland 2020).
 
     The source keeps exact sums; when an arm's count n reaches a release count (`release_counts`) it publishes
     ``v̂ = s/n + Lap(n^(v/2−1))`` and carries that value on until the next release.  Before the first release

@@ -51,7 +51,7 @@ class Law(ABC):
         return None
 
     def rounding(self, location: float, g: int) -> Array | None:
-        """``(g + 1,)`` law of ``⌊Xg⌋ + Ber(Xg − ⌊Xg⌋)``: ``P(j) = E (1 − |Xg − j|)₊``; ``None`` without a formula."""
+        """Return ``P(⌊Xg⌋ + Ber(Xg − ⌊Xg⌋) = j) = E (1 − |Xg − j|)₊``, ``(g + 1,)``; ``None`` without a formula."""
         under = self.shortfall(np.arange(g + 1) / g, location)
         if under is None:
             return None

@@ -32,7 +32,7 @@ class GlobalSet(Inbox):
 
 
 def recommend(book: VoteState, rng: Streams) -> Array:
-    """Return the arm left in 𝒦, or else the arm with the fewest votes (ties at random), ``(R,)``."""
+    """Return the only arm left in 𝒦, or else the arm with the fewest votes (ties at random), ``(R,)``."""
     out = np.empty(len(rng), np.int64)
     for r, u in enumerate(rng.uniforms(0, (), RECOMMENDATION)):
         left = np.flatnonzero(book.active[r] | ~book.active[r].any())

@@ -360,7 +360,7 @@ class Exploration(Env):
     # -- the end ------------------------------------------------------------------------------------------------
 
     def recommendation(self) -> Array:
-        """Return the arm left in 𝒦, or the arm with the fewest votes (ties at random), ``(R,)``."""
+        """Return the only arm left in 𝒦, or else the arm with the fewest votes (ties at random), ``(R,)``."""
         self._begun("recommendation")
         return coordinator.recommend(self.book, Streams(self.seeds))
 
