@@ -158,9 +158,7 @@ class GuaranteeSource:
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         if "guarantees" in vars(cls):
-            raise TypeError(
-                f"{cls.__name__} must override claimed_guarantees(env), not guarantees(env), which is final"
-            )
+            raise TypeError(f"{cls.__name__} must define claimed_guarantees(env), not guarantees(env)")
 
     def ships(self, hook: str) -> bool:
         """Return whether a hook is built-in code; a ``partial`` is not."""

@@ -94,8 +94,7 @@ class RLTask(ABC):
         self.core = core
         if not self.speaks and (beside := [name for name in core.fields if name not in core.report]):
             raise ValueError(
-                f"extra_fields={beside[0]!r} is not allowed: learners of the {core.setting} setting send the standard "
-                f"report only"
+                f"extra_fields={beside[0]!r}: learners of the {core.setting} setting send the standard report only"
             )
         self.codings = self._codings()
         #: Of an action its space, its form here, and ``(R, M, C)`` bool: which of its choices count in the next round.
@@ -338,8 +337,7 @@ def _checked_costs(core: World, coefficients: Mapping[str, float] | None) -> dic
         for wrapper in core.wrappers:
             if name in wrapper.privacy_cost_metrics and name in gathered(wrapper) and core.infinite_cost(wrapper):
                 raise ValueError(
-                    f"cost_coefficients: omit {name!r}, which is infinite because no guarantee of {wrapper.name} holds "
-                    f"in this env"
+                    f"cost_coefficients: {name!r} is infinite here, as no guarantee of {wrapper.name} holds"
                 )
     return {name: real(f"cost_coefficients[{name!r}]", value, 0, closed="low") for name, value in given.items()}
 

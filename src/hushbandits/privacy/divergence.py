@@ -168,8 +168,7 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
     reach = math.ceil(chernoff(law, n, _LOST)) + further
     if reach > _WIDEST_SUM or further > 60 * math.sqrt(variance):  # too many points, or tilts; there nothing is hidden
         raise NotImplementedError(
-            f"the sum of n={n} samples of {law!r} extends beyond ±{_WIDEST_SUM:,}, "
-            f"or its standard deviation is below 1/60 of the sensitivity {further}"
+            f"the sum of n={n} samples of {law!r} is too wide, or too narrow for the sensitivity {further}"
         )
     x, m = np.arange(reach + 1), fft.next_fast_len(2 * reach + 1, True)
     out, best = np.full(reach + 1, -np.inf), np.full(reach + 1, np.inf)

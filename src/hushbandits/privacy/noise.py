@@ -81,9 +81,7 @@ class NoiseLaw:
             if weight[np.abs(x) > reach].max() <= _NOTHING + weight.max():
                 return reach
             reach *= 2
-        raise NotImplementedError(
-            f"{self!r} has relevant probabilities beyond ±16 million, where they are not computed"
-        )
+        raise NotImplementedError(f"{self!r} needs probabilities beyond ±16 million")
 
     def _log_weight(self, x: Array, tilt: float) -> Array:
         with np.errstate(divide="ignore"):

@@ -244,7 +244,5 @@ def extra_bits(n: int, epsilon: float, delta: float, calibrate: str = "paper") -
         return _bits_for(n, printed)
     tau = until(short, printed, 2.0**50, 0.0, 1e-4)[1]
     if math.isinf(tau):
-        raise ValueError(
-            f"epsilon={epsilon:g}, delta={delta:g}: no number of noise bits gives (ε, δ)-DP in a block of n={n} users"
-        )
+        raise ValueError(f"epsilon={epsilon:g}, delta={delta:g}: no number of noise bits gives (ε, δ)-DP for n={n}")
     return _bits_for(n, tau)

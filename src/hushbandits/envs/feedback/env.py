@@ -183,9 +183,7 @@ class Feedback(Env):
         arm, n = super()._check_action(action)
         if n.min() < 1 and (bad := (n < 1) & (self.served < self.horizon)).any():  # without users: ignored
             r, m = np.argwhere(bad)[0]
-            raise ValueError(
-                f"action's n={n[r, m]} of server {m} in run {r} must be at least 1, the number of users in a block"
-            )
+            raise ValueError(f"action's n={n[r, m]} of server {m} in run {r} must be at least 1 user")
         return arm, n
 
     def _pull(self, action: tuple[Array, Array]) -> Array:

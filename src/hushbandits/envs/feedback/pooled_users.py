@@ -114,9 +114,7 @@ class Pooled(Cohort):
     def replace(self, rate: Array | float, law: Law, location: float, rngs: Rngs) -> Pooled:
         """Move a binomial number of users from every pool to a new pool with reward law `law`."""
         if self._before or self._noises or self.encoded:
-            raise ValueError(
-                "rewards must be replaced before noise or encoding: put the wrapper that replaces them first"
-            )
+            raise ValueError("rewards are replaced before noise or encoding: put this wrapper first")
         rates = np.broadcast_to(np.asarray(rate, float), self.planned.shape)
         moved = [_thin(part.n, rates, rngs) for part in self._parts]
         stay = [replace(part, n=part.n - gone) for part, gone in zip(self._parts, moved, strict=True)]

@@ -129,9 +129,7 @@ class CoopNetwork(Rounds):
         self.routing = choice("routing", routing, ("flood", "tree"))
         self._root = root if isinstance(root, str) and root == "median" else integer("root", root, 0, n_agents - 1)
         if self.routing == "tree" and self.edge_failure_prob:
-            raise ValueError(
-                f"edge_failure_prob={edge_failure_prob!r} needs routing='flood', because trees have single paths"
-            )
+            raise ValueError(f"edge_failure_prob={edge_failure_prob!r} needs routing='flood'")
         self._random_graph = isinstance(graph, str) and graph == "erdos-renyi"
         runs = count("runs", runs, 1)
         if self._random_graph:
