@@ -54,7 +54,7 @@ class Submission:
 
     @property
     def tasks(self) -> list[Task]:
-        """Return its tasks, in the order of the benchmark."""
+        """Return the tasks of the submission, in the order of the benchmark."""
         return [task for name, task in tasks().items() if name in self.data["tasks"]]
 
     def epsilon(self, task: str) -> tuple[float, float] | None:

@@ -131,7 +131,7 @@ class Budget:
 class Case:
     """A part with a guarantee, an env in which it is audited, and the `Budget` of its checks.
 
-    ``make(epsilon=…)`` returns a new team (or ``None``) and env; `claim`: index of the guarantee, by default the first.
+    ``make(epsilon=…)`` returns a new team (or ``None``) and env; `claim`: the guarantee to check, by default the first.
     """
 
     subject: str
@@ -158,7 +158,7 @@ class Case:
 
     @property
     def watched(self) -> str:
-        """Return what is observed: ``"users"`` of blocks, ``"agents"`` on a graph, or an agent's ``"actions"``."""
+        """Return who is observed: ``"users"`` of blocks, ``"agents"`` on a graph, or an agent's ``"actions"``."""
         acts = self.team is not None and self.env.setting != "network"
         return "actions" if acts else "agents" if self.env.message_class.identified_senders else "users"
 
@@ -252,7 +252,7 @@ def _of(name: str, kind: type) -> Found:
 
 
 def _cases(subject: str, make: Callable[..., tuple[Team | None, Env]], at: bool) -> Found:
-    """Return a case per guarantee of the part that `make` builds, at ε = 1 if `make` takes an ε."""
+    """Return a case for the team, or else each wrapper, that claims a finite guarantee; `at`: build them at ε = 1."""
     team, env = make(epsilon=1.0) if at else make()
     owners = env.wrappers if team is None else [team]
     return [case for owner in owners if (case := Case(subject, owner, env, make if at else None)).promises]

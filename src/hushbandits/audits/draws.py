@@ -191,7 +191,7 @@ class Draws:
         return self._say(check, claim, worst, "ε", power, least=least)
 
     def _scale(self, kinds: list[tuple[str, Array]]) -> Verdict:
-        """Return the ε that too narrow noise implies: noise of the planned kind, narrower by a factor c, has cε.
+        """Return a verdict on the ε that too narrow noise implies: noise narrower by a factor c has cε.
 
         With canaries, their bits must be guessed more often than planned noise allows, for any postprocessing.  Pools
         of users have none: there only the fit counts.
@@ -222,7 +222,7 @@ class Draws:
         return high * uniforms.scale_between(u[part], level)[1] if self._fit(u, part) else 0.0
 
     def _events(self, pair: tuple[float, str, Array]) -> Verdict:
-        """Return the ε that an event of one or two draws refutes; a third of the runs selects it, the rest test it."""
+        """Return a verdict on the ε that an event of one or two draws refutes; a third of the runs selects it."""
         delta, level, runs = self.promise.delta, self.level / 2, self.noise.shape[1]
         learning = np.broadcast_to((np.arange(runs) < max(runs // 3, 1))[:, None], self.noise.shape)
         parts = [("", self.there), *((f", {words}", part) for words, part in self.coarse)]

@@ -51,7 +51,7 @@ def _uniform(check: str, places: Array, subject: str, level: float) -> Verdict:
 
 
 def _group(runs: int, n: int, wrappers: list[Wrapper]) -> Env:
-    """Build an env in which all agents receive all messages, with recorded rewards."""
+    """Build an env in which all agents receive all messages, with prescribed rewards."""
     settings = {"n_agents": n, "graph": "complete", "means": [0.5, 0.5], "rewards": Prescribed(), "horizon": 12}
     return make_batched("CoopNetwork-v0", runs, wrappers=wrappers, **settings)
 

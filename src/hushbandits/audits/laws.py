@@ -271,7 +271,7 @@ def _groups(it: Seen, sizes: Array, own: bool, third: Array) -> dict[str, Array]
 
 
 def _decoded(it: Seen, mechanism: Mechanism, sizes: Sequence[int], subject: str, where: str) -> Verdict:
-    """Check the range of decoded sums: at most τ above the sum of all rewards, and less than m below it."""
+    """Check that decoded sums are at most τ above the number of users left, and less than m below that."""
     wrong = 0
     for b, n in enumerate(sizes):
         plan = mechanism.planned(n)

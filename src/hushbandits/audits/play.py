@@ -178,7 +178,7 @@ class Seen:
 
 
 def place(kind: int, n: int) -> int:
-    """Return the index of the user with the changed reward."""
+    """Return the index of the changed user among `n`: the first, middle or last, by `kind` modulo 3."""
     return (0, n // 2, n - 1)[kind % 3]
 
 

@@ -212,7 +212,7 @@ def _learned(team: Team, given: Array, seed: int, **settings: object) -> tuple[A
 
 
 def _compared(arms: Array, has: Array) -> dict[str, Array]:
-    """Return the arms, and whether each equals the arm of the changed reward."""
+    """Return the arms, whether each later arm equals that of the changed reward, and how many do."""
     known = np.nan_to_num(arms)
     later = np.cumsum(has, 0) - has > 0
     same = np.where(later & ~np.isnan(arms), arms == np.where(has, known, 0).sum(0), np.nan)

@@ -104,7 +104,7 @@ def _forms(u: Array) -> list[Array]:
 
 
 def at_any_distance(u: Array) -> tuple[float, tuple[int, int, int, int]]:
-    """Return the largest evidence of correlation between draws ``(B, R, A)`` at a fixed distance.
+    """Return the largest evidence, over all distances, of correlation between draws ``(B, R, A)``.
 
     The result includes the distance in rows and in runs, and the two seats.
     """

@@ -54,7 +54,7 @@ def _median(bound: Callable[..., Array], env: Params, t: Array, epsilon: float) 
 
 
 def private_bound(env: Params, agent: Params, x: Array) -> Array:
-    """Return the theorem's bound for Private-UCB against time; NaN for other agents."""
+    """Return the theorem's bound for Private-UCB against time; NaN for agents without `release_exponent`."""
     if "release_exponent" not in agent:
         return np.full(len(x), np.nan)
     return _median(theory.private_regret, env, x, agent["epsilon"])

@@ -42,14 +42,14 @@ def _bound(graph: str, n_agents: int, rounds: Array) -> Array:
 
 
 def theorem_1(env: Params, agent: Params, x: Array) -> Array:
-    """Return theorem 1's bound for QuACK-UCB against time; NaN for other agents."""
+    """Return theorem 1's bound for QuACK-UCB against time; NaN for agents without `sigma`."""
     if "sigma" not in agent:
         return np.full(len(x), np.nan)
     return _bound(env["graph"], env["n_agents"], x)
 
 
 def theorem_1_sizes(env: Params, agent: Params, x: Array) -> Array:
-    """Return theorem 1's bound for QuACK-UCB at the horizon against M; NaN for other agents."""
+    """Return theorem 1's bound for QuACK-UCB at the horizon against M; NaN for agents without `sigma`."""
     if "sigma" not in agent:
         return np.full(len(x), np.nan)
     return np.array([_bound(env["graph"], int(m), env["horizon"]) for m in x])

@@ -126,7 +126,7 @@ def _law(figure: Figure, label: str, line: Configuration, _: Collection[str]) ->
 def _points(
     figure: Figure, label: str, lines: Sequence[Configuration], trusted: Collection[str], numeric: bool
 ) -> Series:
-    """Return one point per cell, in the order of the sweep, against the swept parameter or another metric."""
+    """Return a series of one point per cell, in sweep order, against the swept parameter or another metric."""
     front = figure.x not in lines[0].cell.point
     lines = [line for line in lines if len(line.final(figure.y)) and (not front or len(line.final(figure.x)))]
     x: Any = np.empty(0)
@@ -164,7 +164,7 @@ def _summaries(columns: Iterable[Array], figure: Figure, measure: Metric) -> tup
 def _theory(
     figure: Figure, cells: Sequence[Cell], parts: Sequence[Array], trusted: Collection[str]
 ) -> dict[str, Array]:
-    """Return the theory value at the x of each cell, NaN where the formula is not defined."""
+    """Return the values of each trusted formula at the x of each cell, without formulas that are NaN everywhere."""
     found = {
         name: np.concatenate([_called(path, cell, x) for cell, x in zip(cells, parts, strict=True)])
         for name, path in figure.bounds.items()

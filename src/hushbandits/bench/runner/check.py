@@ -134,7 +134,7 @@ def afford(experiment: Experiment) -> None:
 def check(
     experiments: Sequence[Experiment], *, skip_invalid: bool = False, instances: Instances | None = None
 ) -> dict[str, str]:
-    """Build every env with every agent; in a large sweep, each line at each single value of a parameter.
+    """Check the names, figures, claims and metrics of experiments, and build their envs with their agents.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Options of a run that change no number: processes, progress, and tolerance of invalid cells."""
+"""Options of a run: processes, progress, checkpoints, and tolerance of invalid cells."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BACKENDS = {"serial": "", "loky": "", "dask": "distributed"}
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Options of `run` and `evaluate` that change no number of the results.
+    """Options of `run` and `evaluate`: they change no metric at the end of a run.
 
     Parameters
     ----------
