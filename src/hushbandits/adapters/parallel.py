@@ -148,7 +148,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         if fixed := [name for name in asked if name in ("runs", "wrappers")]:
             raise ValueError(f"options={shown(asked)} of reset: {fixed[0]} is fixed; make another env")
         if core.spec is None:
-            raise ValueError(f"options={shown(asked)} of reset: only an env built by make can change them")
+            raise ValueError(f"options={shown(asked)} of reset: only an env built by hb.make can change its parameters")
         id, kwargs, wrappers = core.spec
         other = make_batched(id, wrappers=wrappers, **{**kwargs, **asked})
         its = other.task(**self.options)

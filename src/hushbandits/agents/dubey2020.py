@@ -240,7 +240,7 @@ class ByzantineUCB(NetworkTeam):
         self.state = self.state._replace(samples=self._samples.state)
 
     def receive(self, inbox: Inbox) -> None:
-        """Add the own reward, then the arrivals (lines 14–28)."""
+        """Add each agent's own reward and the received rewards to its samples (lines 14–28)."""
         own = self.state.own_arm[..., None], self.state.own_reward[..., None]
         arm, reward = (np.concatenate([x, inbox[name]], 2) for x, name in zip(own, ("arm", "reward"), strict=True))
         self._samples.add(arm, reward, np.concatenate([np.ones((*arm.shape[:2], 1), bool), inbox.arrived], 2))

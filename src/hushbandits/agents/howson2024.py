@@ -168,7 +168,7 @@ class QuACK(PolicyTeam):
         self.routing = choice("routing", routing, ("flood", "tree"))
         self.elect_leader = flag("elect_leader", elect_leader)
         if self.elect_leader and self.leader is not None:
-            raise ValueError(f"leader={leader!r} is known before the run: elect_leader=True finds the graph median")
+            raise ValueError(f"leader={leader!r} and elect_leader=True exclude each other: give one of them")
 
     @property
     def name(self) -> str:

@@ -57,7 +57,7 @@ def _group(runs: int, n: int, wrappers: list[Wrapper]) -> Env:
 
 
 def _cohorts(make: Callable[..., Wrapper], subject: str, runs: int, seed: int) -> Iterator[Verdict]:
-    """Check that no sum of fewer than `min_cohort` users of a block, or arrivals of a round, is opened."""
+    """Check that no sum over fewer than `min_cohort` users of a block, or messages of a round, is released."""
     least = 5
     env = Feedback(simulate_users="individual", wrappers=[make(min_cohort=least)])
     fields = seen(env, [np.ones(8)] * 20, runs, seed, "before").fields

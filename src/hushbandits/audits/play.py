@@ -205,7 +205,7 @@ def _tap(env: Env, name: str) -> Tap:
 
 
 def shown(case: Case, team: Team, seed: int, given: Sequence[Array] | None = None) -> Seen:
-    """Play the env of `stage` on the rewards `given`, and return the recorded messages, inboxes and own rewards."""
+    """Play the env of the case on the rewards `given`, and return the recorded messages, inboxes and own rewards."""
     rows, earned, arms = [], [], []
     for played in rounds(case.env, team, seed, given):
         first, message = _tap(case.env, "earned"), _tap(case.env, "left").message

@@ -227,7 +227,7 @@ def actions(case: Case) -> Iterator[Verdict]:
 
 
 def _arms(case: Case) -> Iterator[Verdict]:
-    """Bound ε by the arms of an agent, with one changed reward in each phase, in two backgrounds.
+    """Bound ε from below by an agent's arms: one reward changes, in each phase in turn, in two backgrounds.
 
     The observer sees the arms, the lengths of blocks, the votes, and which later arms equal that of the changed
     reward.  An agent that plays in its own env gets rewards in [0, 1] only.

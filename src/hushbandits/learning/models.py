@@ -147,7 +147,7 @@ class Gradient:
         self.model.save(file)
 
     def restore(self, path: Path, steps: int) -> None:
-        """Continue from the weights and optimizer of a checkpoint, with other episodes."""
+        """Continue from the weights and optimizer of a checkpoint; new episodes have other seeds."""
         self.model.set_parameters(str(path), device="cpu")
         self.model.num_timesteps = steps
         self.model.set_random_seed(mixed(self._seed, steps))

@@ -56,7 +56,7 @@ class Configuration:
 
     @cached_property
     def world(self) -> tuple[int, str] | None:
-        """Return master seed and seed text; run r of two configurations has the same seed if these are equal."""
+        """Return the master seed and the seed text; if both agree, run r of two configurations has the same seed."""
         if self.seed_source is not None or self.seed is None:
             return self.seed_source
         return self.seed, self.cell.shared_runs

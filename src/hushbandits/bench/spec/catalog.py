@@ -48,7 +48,7 @@ def plugged() -> dict[str, tuple[str, str]]:
 
 @cache
 def _brought(name: str) -> tuple[Experiment, ...]:
-    """Return the plug-in experiments named `name`, or whose names begin with `name` and a hyphen."""
+    """Return all experiments of the plug-in whose name is `name`, or its longest prefix before a hyphen."""
     prefix = max((known for known in plugged() if f"{name}-".startswith(f"{known}-")), key=len, default=None)
     if prefix is None:
         return ()

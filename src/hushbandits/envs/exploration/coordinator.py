@@ -75,7 +75,7 @@ FROM_BELOW = "as claimed by the paper, whose proof bounds accuracy from below; m
 
 
 def claimed(termination: str, vote_cost: int, eta: float, tolerance: float) -> tuple[Guarantee, ...]:
-    """Return (ε, η)-privacy as Féraud et al. claim it for their vote; empty for any other vote, or without one."""
+    """Return Féraud et al.'s claim of (ε, η)-privacy; empty if the coordinator ends runs or votes cost 0."""
     if termination == "coordinator" or vote_cost == 0:
         return ()
     words = f"how often an observer names an ε-optimal arm (ε = {tolerance:g}, η = {eta:g})"

@@ -322,7 +322,7 @@ class Exploration(Env):
 
     @property
     def upcoming(self) -> Array:
-        """Agent that acts in the next phase 1, ``(R,)``; between the phases, `active_agents` is the voting agent."""
+        """Agent that acts in the next phase 1, ``(R,)``; before phase 2, `active_agents` is who just pulled."""
         return self.book.active_agents
 
     @property

@@ -156,7 +156,7 @@ class Individuals(Cohort):
         return Individuals(self._x, self.planned, present, self._modulus)
 
     def replace(self, rate: Array | float, law: Law, location: float, rngs: Rngs) -> Individuals:
-        """Replace rewards by samples from `law`, with two uniform samples per planned user."""
+        """Replace each reward with probability `rate` by a sample from `law`; each planned user takes two uniforms."""
         not_encoded(self)
         rates = np.broadcast_to(rate, self.planned.shape)
         x = self._x.copy()
