@@ -186,13 +186,12 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         return final
 
     def _metrics(self, ended: Array, done: Array) -> Info:
-        facts: Info = {}
+        facts, at = {}, np.flatnonzero(done)
         for name, value in self.core.metrics().items():
-            own = value.shape[1:] == (self.n_agents,)
-            shape = (self.runs, self.n_agents, *value.shape[1 + own :])
-            each = np.zeros(shape, value.dtype)
-            each[ended] = value[ended] if own else value[ended][:, None]
-            facts[name], facts[f"_{name}"] = each.reshape(self.num_envs, *shape[2:]), done
+            own, last = value.shape[1:] == (self.n_agents,), value[ended]
+            facts[name] = np.zeros((self.num_envs, *value.shape[1 + own :]), value.dtype)
+            facts[name][at] = last.reshape(len(at), *last.shape[2:]) if own else last.repeat(self.n_agents, 0)
+            facts[f"_{name}"] = done
         return facts
 
     def state(self) -> Array:
