@@ -213,6 +213,11 @@ def test_no_folder_at_all_costs_nothing(tmp_path):
     assert said(play(tmp_path, code, XDG_CACHE_HOME=str(tmp_path / "cache"))) == ["True"]
 
 
+def home(place, name):
+    """Return the file that holds a name imported from `place`: the file itself if the name is that of a module."""
+    return place / f"{name}.py" if (place / f"{name}.py").is_file() else place.with_suffix(".py")
+
+
 def test_what_rules_take_from_other_files_is_in_files_that_the_folders_name_covers():
     """The digest covers files with compiled functions or named tuples; a constant elsewhere would go unnoticed."""
     root = Path(hb.__file__).parent
@@ -221,7 +226,7 @@ def test_what_rules_take_from_other_files_is_in_files_that_the_folders_name_cove
     for path, text in sources.items():
         tree = ast.parse(text)
         homes = {
-            name.asname or name.name: root.joinpath(*node.module.split(".")[1:]).with_suffix(".py")
+            name.asname or name.name: home(root.joinpath(*node.module.split(".")[1:]), name.name)
             for node in ast.walk(tree)
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hushbandits.")
             for name in node.names

@@ -18,19 +18,7 @@ from hushbandits.best_arm.routine import RESETS, Routine, State
 from hushbandits.core import LONGEST, Array, Inbox, Observation, Streams, Team, World, jit
 from hushbandits.core.random.names import DRAWS, NOISE
 from hushbandits.core.random.philox import fill, uniform
-from hushbandits.envs.exploration.ballot import (
-    HORIZON,
-    PLAYERS,
-    cast,
-    charge,
-    clear,
-    count,
-    draw_agent,
-    finished,
-    news,
-    retire,
-    settle,
-)
+from hushbandits.envs.exploration import ballot
 from hushbandits.policies.start import check_unit_rewards
 
 _Rule = Callable[..., int]
@@ -121,36 +109,36 @@ def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[.
             if player.single and pulled > 1:
                 raise ValueError("action must be one arm per activation, or none: one_arm_per_step=True")
             if pulled == 0 and leaves:
-                deserted = not retire(weights, pool, cumulative, n)
+                deserted = not ballot.retire(weights, pool, cumulative, n)
             else:
                 rounds += 1
                 messages += round_cost
             if not deserted:
-                then = draw_agent(cumulative, turns[at])
+                then = ballot.draw_agent(cumulative, turns[at])
             if pulled > 0:
-                if stop == HORIZON:
-                    regret += charge(arms, gaps[at % gaps.shape[0]])
+                if stop == ballot.HORIZON:
+                    regret += ballot.charge(arms, gaps[at % gaps.shape[0]])
                 ended = int(learn(state, r, seat, p, arms, rewards[at], noise, vote))
             at += 1
             if ended > 0:
                 fill(noises, r, noise)
                 if vote.any():
-                    cast(vote, sent[n])
+                    ballot.cast(vote, sent[n])
                     if rate >= 0.0:
                         for k in range(n_arms):
                             arrives = uniform(lost, r) >= rate
                             vote[k] = vote[k] and arrives
-                    messages += vote_cost * news(vote, counted[n])
-                    left = count(vote, counted[n], votes, needed, standing)
+                    messages += vote_cost * ballot.news(vote, counted[n])
+                    left = ballot.count(vote, counted[n], votes, needed, standing)
                     vote[:] = False
-            if stop == PLAYERS:
-                settle(sent[n], standing, alone, n, holds, open_seats)
+            if stop == ballot.PLAYERS:
+                ballot.settle(sent[n], standing, alone, n, holds, open_seats)
             if ended > 0:
                 sync(state, r, seat, p, standing)
             if ended == RESETS and player.resets:
                 messages += vote_cost
                 reset = True
-            live = not (deserted or (horizon >= 0 and rounds >= horizon) or finished(stop, left, open_seats))
+            live = not (deserted or (horizon >= 0 and rounds >= horizon) or ballot.finished(stop, left, open_seats))
             n = then
         book.active_agents[r] = n
         book.rounds[r], book.messages[r], book.regret[r], book.running[r] = rounds, messages, regret, live
@@ -287,5 +275,5 @@ class VotingTeam(Team):
                 at, outcomes, draws = 0, env.outcomes(r, ahead), self._draws.take(r, ahead)
             at, reset = self._rules.episode(r, goal, player, outcomes, draws, at, rate, lost, env.book)
             if reset:
-                clear(env.book, r)
+                ballot.clear(env.book, r)
                 self._restart(r)
