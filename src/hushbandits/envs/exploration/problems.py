@@ -122,8 +122,8 @@ def agent_weights(distribution: str | Sequence[float], n_agents: int) -> Array:
         elif shares:
             weights = _two_groups(int(shares[1]), int(shares[2]), n_agents)
         else:
-            known = ["uniform", "power", "50/80"]
-            raise ValueError(f"agent_distribution={distribution!r} is unknown{nearest(kind, known)}")
+            meant = nearest(kind, ["uniform", "power", "50/80"])
+            raise ValueError(f"agent_distribution={distribution!r} is unknown{meant}")
     else:
         weights = reals("agent_distribution", distribution)
         if weights.shape != (n_agents,):

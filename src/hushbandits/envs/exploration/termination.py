@@ -75,10 +75,8 @@ def admit(env: World, team: Team) -> None:
     if env.horizon is not None:
         return
     certain = env.votes_needed == 1 and not env.wrappers
-    leave, settle = (
-        env.inactive_agents == "drop" and not team.plays_on,
-        env.termination == "players" and not team.shared,
-    )
+    leave = env.inactive_agents == "drop" and not team.plays_on
+    settle = env.termination == "players" and not team.shared
     if not (certain or leave or settle):
         raise ValueError(
             f"{team.name} may never end with termination={env.termination!r}, "
