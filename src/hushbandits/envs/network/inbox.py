@@ -166,6 +166,7 @@ class SlotInbox(Inbox):
 
     #: Whether several posts of one sender may arrive at once.
     several: ClassVar[bool] = False
+    _drawn: Array | None = None  # what `_order` returns, once a slot is read
 
     def __init__(self, ring: Ring, slots: Slots, n_arms: int):
         self._ring, self._slots, self._n_arms = ring, slots, n_arms
@@ -184,7 +185,7 @@ class SlotInbox(Inbox):
         """Return a copy without ``sender``, whose slots have the order ``(R, M, S)`` that `order` returns."""
         inbox = copy.copy(self)
         inbox._fields = tuple(f for f in self._fields if f != "sender")
-        inbox._order = order
+        inbox._order, inbox._drawn = order, None
         return inbox
 
     def _needs(self, *fields: str) -> None:
@@ -213,7 +214,9 @@ class SlotInbox(Inbox):
     def _arranged(self, value: Array) -> Array:
         if self._order is None:
             return value
-        order = self._order()
+        if self._drawn is None:
+            self._drawn = self._order()
+        order = self._drawn
         return np.take_along_axis(value, order.reshape(*order.shape, *(1,) * (value.ndim - 3)), 2)
 
     def _gathered(self, values: Array, mask: Array, empty: int = 0) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -15,30 +16,11 @@ from hushbandits.envs.network.inbox import SlotInbox, TallyInbox
 from hushbandits.envs.rounds.reports import Reports
 
 
-class _Order:
-    """A random order of slots, with empty slots last, which is computed at the first call.
-
-    Parameters
-    ----------
-    keys : (R, M, S) array
-        Random keys by slot, or, with an inbox, by sender.
-    inbox : SlotInbox, optional
-        The inbox whose senders the keys belong to.
-    """
-
-    def __init__(self, keys: Array, inbox: SlotInbox | None = None):
-        self._keys, self._inbox = keys, inbox
-        self._drawn: Array | None = None
-
-    def __call__(self) -> Array:
-        if self._drawn is None:
-            keys, inbox = self._keys, self._inbox
-            if inbox is not None:
-                sender = inbox._slots.sender
-                by_slot = np.take_along_axis(keys, np.broadcast_to(sender, (len(keys), *sender.shape[1:])), 2)
-                keys = np.where(inbox.arrived, by_slot, np.inf)
-            self._drawn = np.argsort(keys, axis=2)
-        return self._drawn
+def _by_sender(keys: Array, inbox: SlotInbox) -> Array:
+    """Return the order of an inbox's slots by random keys of their senders, ``(R, M, S)``, with empty slots last."""
+    sender = inbox._slots.sender
+    by_slot = np.take_along_axis(keys, np.broadcast_to(sender, (len(keys), *sender.shape[1:])), 2)
+    return np.argsort(np.where(inbox.arrived, by_slot, np.inf), axis=2)
 
 
 class ShuffledSlots(Channel):
@@ -65,15 +47,15 @@ class ShuffledSlots(Channel):
             return inbox
         assert isinstance(inbox, SlotInbox)
         if self._by.protocol is not None:
-            return inbox._hide_senders(_Order(self._mixed(inbox)))
+            return inbox._hide_senders(partial(np.argsort, self._mixed(inbox), axis=2))
         if inbox.several:  # keys by arrival
             arrived = inbox.arrived
             keys = np.full(arrived.shape, np.inf)
             for key, mine, rng in zip(keys, arrived, self._rngs, strict=True):
                 key[mine] = rng.random(mine.sum())
-            return inbox._hide_senders(_Order(keys))
+            return inbox._hide_senders(partial(np.argsort, keys, axis=2))
         uniforms = self._uniforms.next()  # (R, M, M): a receiver's key for each possible sender, whatever the batch
-        return inbox._hide_senders(_Order(uniforms, inbox))
+        return inbox._hide_senders(partial(_by_sender, uniforms, inbox))  # for those who read slots
 
     def _mixed(self, inbox: SlotInbox) -> Array:
         """Return the position of each slot in the protocol's order, ``(R, M, S)``; ∞ for empty slots."""
@@ -143,11 +125,8 @@ class SealedTallies(Channel):
                 f"give it a larger bound"
             )
         hot = np.arange(self._k) == arm[..., None]
-        code = (
-            np.concatenate([hot, hot * np.rint(reward * by.quantization_levels)[..., None].astype(np.int64)], 2)
-            % self._modulus
-        )
-        return Payload(code=code, sent=sent)
+        steps = np.rint(reward * by.quantization_levels)[..., None].astype(np.int64)
+        return Payload(code=np.concatenate([hot, hot * steps], 2) % self._modulus, sent=sent)
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         """Return the decoded sums of arms with enough reports."""
