@@ -115,14 +115,14 @@ class Ring:
             return
         posted = self.t - np.arange(self.depth)
         old, new = posted % self.depth, posted % depth
-        for name, array in (*self.values.items(), ("sent", self.sent), ("held", self.held)):
-            deep = np.zeros((depth, *array.shape[1:]), array.dtype)
-            deep[new] = array[old]
-            if name in self.values:
-                self.values[name] = deep
-            else:
-                setattr(self, name, deep)
-        self.depth = depth
+
+        def deep(array: Array) -> Array:
+            out = np.zeros((depth, *array.shape[1:]), array.dtype)
+            out[new] = array[old]
+            return out
+
+        self.values = {name: deep(array) for name, array in self.values.items()}
+        self.sent, self.held, self.depth = deep(self.sent), deep(self.held), depth
 
     def post(self, message: dict[str, Array]) -> None:
         """Store a round's messages; where an agent sends none, keep its last values in fields declared `latest`."""
