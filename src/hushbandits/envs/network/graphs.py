@@ -96,10 +96,8 @@ def graph_median(distance: Array) -> Array:
 def shortest_path_tree(matrix: Array, distance: Array, root: int) -> Array:
     """Return the adjacency of a shortest-path tree, ``(M, M)``; parents are the lowest neighbours nearer to `root`."""
     nearer = matrix & (distance[root][None, :] == distance[root][:, None] - 1)
-    tree = np.zeros_like(matrix)
-    for w in range(len(matrix)):
-        if w != root:
-            tree[w, nearer[w].argmax()] = True
+    tree, others = np.zeros_like(matrix), np.delete(np.arange(len(matrix)), root)
+    tree[others, nearer[others].argmax(1)] = True
     return tree | tree.T
 
 
