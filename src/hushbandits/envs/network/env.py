@@ -274,9 +274,8 @@ def _posts_states(env: CoopNetwork) -> bool:
     if len(env.wrappers) != 1 or not env.law.unit_interval:
         return False
     wrapper = env.wrappers[0]
-    return wrapper.poster is not None and all(
-        map(wrapper.ships, ("reset", "send", "deliver", "alter_own_reward", "published"))
-    )
+    hooks = "reset", "send", "deliver", "alter_own_reward", "published"
+    return wrapper.poster is not None and all(map(wrapper.ships, hooks))
 
 
 #: Attributes of `CoopNetwork` that determine a round; a subclass that changes one of them plays by phases.
