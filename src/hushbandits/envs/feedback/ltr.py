@@ -21,6 +21,7 @@ from hushbandits.envs.feedback.env import Feedback
 
 _LOG = logging.getLogger("hushbandits")
 _LEVELS = 5  # relevance 0..4
+_REWARDS = np.arange(_LEVELS) / (_LEVELS - 1)
 #: The largest feature of a file; MSLR has 136, Yahoo's set 700.
 FEATURES = 100_000
 _MOST = 2**30  # values of a file in memory, 4 GiB
@@ -112,15 +113,10 @@ def k_means(x: Array, k: int, seed: int = 0, rounds: int = 100) -> Array:
 
     A cluster that empties starts again at the row farthest from its own centre.
     """
-    distinct = len(np.unique(x, axis=0))
-    integer("n_arms", k, 2, distinct)
+    integer("n_arms", k, 2, len(np.unique(x, axis=0)))
     rng = np.random.default_rng(seed)
     x = x.astype(float)
     norms = (x**2).sum(1)
-
-    def distance(centre: Array) -> Array:
-        return np.maximum(norms[:, None] - 2 * x @ centre.T + (centre**2).sum(1), 0.0)
-
     chosen = [int(rng.integers(len(x)))]
     nearest = ((x - x[chosen[0]]) ** 2).sum(1)  # exact, so that equal rows have distance 0
     while len(chosen) < k:
@@ -129,7 +125,7 @@ def k_means(x: Array, k: int, seed: int = 0, rounds: int = 100) -> Array:
     centre = x[chosen]
     own = np.full(len(x), -1)
     for _ in range(rounds):
-        to = distance(centre)
+        to = np.maximum(norms[:, None] - 2 * x @ centre.T + (centre**2).sum(1), 0.0)  # squared distances
         before, own = own, to.argmin(1)
         spare = np.argsort(-to[np.arange(len(x)), own], kind="stable").tolist()
         for empty in np.setdiff1d(np.arange(k), own):
@@ -160,10 +156,6 @@ class Relevance(Law):
         object.__setattr__(self, "locations", (0.0, float(len(self.shares) - 1)))
         object.__setattr__(self, "_cumulative", np.cumsum(self.shares, 1)[:, :-1])
 
-    @property
-    def _values(self) -> Array:
-        return np.arange(_LEVELS) / (_LEVELS - 1)
-
     def quantile(self, u: Array, location: Array) -> Array:
         """Return quantiles of the reward of each cluster."""
         cumulative: Array = self._cumulative[np.asarray(location).astype(int)]  # type: ignore[attr-defined]
@@ -171,11 +163,11 @@ class Relevance(Law):
 
     def mean(self, location: Array) -> Array:
         """Return the exact mean reward of each cluster."""
-        return (self.shares @ self._values)[np.asarray(location).astype(int)]
+        return (self.shares @ _REWARDS)[np.asarray(location).astype(int)]
 
     def shortfall(self, x: Array, location: float) -> Array:
         """Return ``E (x − X)₊ = Σ_v P(v) (x − v)₊``."""
-        return np.maximum(np.asarray(x)[:, None] - self._values, 0.0) @ self.shares[int(location)]
+        return np.maximum(np.asarray(x)[:, None] - _REWARDS, 0.0) @ self.shares[int(location)]
 
 
 def _mark(path: Path) -> tuple[int | str, ...]:
