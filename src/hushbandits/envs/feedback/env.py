@@ -30,7 +30,6 @@ _RAW_BITS = 64  # a reward that no wrapper encodes is sent as a double
 _COUNT = Field(dtype="i8", low=0)
 #: The fields of a block's report.
 _REPORT = {"reward": Field(), "n": Field(dtype="i8")}
-_USERS = Field()
 
 
 class Feedback(Env):
@@ -96,8 +95,7 @@ class Feedback(Env):
     }
     message_class = Blocks
     seed_fields: ClassVar[Mapping[str, str]] = {
-        **{name: name for name in ("n_agents", "n_arms", "means", "rewards", "horizon", "permute_arms")},
-        "n_change_points": "n_change_points",
+        name: name for name in ("n_agents", "n_arms", "means", "rewards", "horizon", "permute_arms", "n_change_points")
     }
     interpolate_metrics = True
     agent_visible = ("mechanism", "simulate_users", "served")
@@ -149,7 +147,7 @@ class Feedback(Env):
     @property
     def report(self) -> Fields:
         """Fields of a block's report: the rewards (a `Cohort`), the size and, if messages are individual, ``users``."""
-        return {**_REPORT, "users": _USERS} if self.simulate_users == "individual" else dict(_REPORT)
+        return {**_REPORT, "users": Field()} if self.simulate_users == "individual" else dict(_REPORT)
 
     @property
     def actions(self) -> Fields:
@@ -238,12 +236,8 @@ class Feedback(Env):
 
     # attrgetter is fast: every phase reads these.
     t: Array = property(attrgetter("_t"), doc="``(R,)`` users per server so far (mean over servers, rounded down).")  # type: ignore[assignment]
-    running: Array = property(
-        attrgetter("_live"), doc="``(R,)`` bool: runs in which some server has had fewer than T users."
-    )  # type: ignore[assignment]
-    active_agents: Array = property(
-        attrgetter("_who"), doc="``(R, M)``: all servers; those without users left are ignored."
-    )  # type: ignore[assignment]
+    running: Array = property(attrgetter("_live"), doc="``(R,)`` bool: runs in which some server has users left.")  # type: ignore[assignment]
+    active_agents: Array = property(attrgetter("_who"), doc="``(R, M)``: all servers, with or without users left.")  # type: ignore[assignment]
 
     def no_action(self) -> tuple[Array, Array]:
         """Return the smallest action: arm 0 and a block of one user."""
