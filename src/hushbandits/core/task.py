@@ -97,10 +97,9 @@ class RLTask(ABC):
                 f"extra_fields={beside[0]!r}: learners of the {core.setting} setting send the standard report only"
             )
         self.codings = self._codings()
+        coding = choice("action_format", action_format or next(iter(self.codings)), self.codings)
         #: Of an action its space, its form here, and ``(R, M, C)`` bool: which of its choices count in the next round.
-        self.action_space, self.decode, self.mask = self.codings[
-            choice("action_format", action_format or next(iter(self.codings)), self.codings)
-        ]
+        self.action_space, self.decode, self.mask = self.codings[coding]
         self._costs = _checked_costs(core, cost_coefficients)
         self._lay_out(flag("agent_id", agent_id), flag("squash_unbounded", squash_unbounded))
 
@@ -139,9 +138,9 @@ class RLTask(ABC):
 
     # -- what a setting is ------------------------------------------------------------------------------------
 
-    @abstractmethod
     def _parts(self) -> dict[str, Part]:
         """Return the components of an observation that only this setting has, by name."""
+        return {}
 
     @abstractmethod
     def _codings(self) -> dict[str, Coding]:
@@ -185,10 +184,8 @@ class RLTask(ABC):
 
     def say(self) -> list[str]:
         """Return the lines of the text that `render` shows."""
-        best = int(self.core.means[0].argmax())
-        return [
-            f"pulls per arm {' '.join(f'{k}:{n:.0f}' for k, n in enumerate(self.pulls[0].sum(0)))}, best arm {best}"
-        ]
+        pulls = " ".join(f"{k}:{n:.0f}" for k, n in enumerate(self.pulls[0].sum(0)))
+        return [f"pulls per arm {pulls}, best arm {int(self.core.means[0].argmax())}"]
 
     def draw(self, figure: Figure) -> None:
         """Draw the first run into a Matplotlib figure."""
@@ -334,11 +331,9 @@ def _checked_costs(core: World, coefficients: Mapping[str, float] | None) -> dic
     for name in given:
         if name not in known:
             raise ValueError(f"cost_coefficients={shown(given)}: {shown(name)} must be one of {', '.join(known)}")
-        for wrapper in core.wrappers:
-            if name in wrapper.privacy_cost_metrics and name in gathered(wrapper) and core.infinite_cost(wrapper):
-                raise ValueError(
-                    f"cost_coefficients: {name!r} is infinite here, as no guarantee of {wrapper.name} holds"
-                )
+        for w in core.wrappers:
+            if name in w.privacy_cost_metrics and name in gathered(w) and core.infinite_cost(w):
+                raise ValueError(f"cost_coefficients: {name!r} is infinite here, as no guarantee of {w.name} holds")
     return {name: real(f"cost_coefficients[{name!r}]", value, 0, closed="low") for name, value in given.items()}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core import Array, Coding, Observation, Part, World, choice, jit
+from hushbandits.core import Array, Coding, Observation, World, choice, jit
 from hushbandits.core.task import WIDE
 from hushbandits.envs.feedback.render import BlockPicture
 
@@ -47,9 +47,6 @@ class FeedbackTask(BlockPicture):
     @property
     def _plain(self) -> bool:
         return False  # decoded rewards are noisy
-
-    def _parts(self) -> dict[str, Part]:
-        return {}
 
     def _codings(self) -> dict[str, Coding]:
         k, j = self.core.n_arms, int(self.core.horizon).bit_length()
