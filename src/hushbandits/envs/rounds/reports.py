@@ -9,9 +9,6 @@ import numpy as np
 
 from hushbandits.core import Array, Law, Payload, PointNoise, Streams, Uniforms, World
 
-#: Uniforms that an operation reads per agent and round.
-_WIDTHS = {"drop": 1, "replace": 2, "add": 1}
-
 
 class Reports(Payload):
     """Payload of one report per agent and round; a lost report reaches no receiver."""
@@ -25,8 +22,7 @@ class Reports(Payload):
     def stream(cls, verb: str, env: World, rng: Streams) -> Uniforms:
         """Return a reader of uniform samples, one row per round, whatever is sent."""
         cls.answers(verb)
-        width = _WIDTHS[verb]
-        return rng.reader((env.n_agents,) if width == 1 else (width, env.n_agents), verb)
+        return rng.reader((2, env.n_agents) if verb == "replace" else (env.n_agents,), verb)
 
     def drop(self, rate: Array | float, stream: Uniforms) -> Self:
         """Drop each report with probability `rate`."""
