@@ -57,9 +57,7 @@ class ArmTask(RLTask):
         #: Whether the inbox holds single rewards, each counted once, or states: means and counts of every agent.
         self._events = "tally" in offered
         self._states = {"mean", "count"} <= offered
-        self._slotted: dict[str, Field] = {}
-        if flag("observe_messages", observe_messages):
-            self._slotted = self._slots_of(core)
+        self._slotted: dict[str, Field] = self._slots_of(core) if flag("observe_messages", observe_messages) else {}
         super().__init__(core, **options)
 
     def _slots_of(self, core: World) -> dict[str, Field]:
@@ -180,8 +178,7 @@ class ArmTask(RLTask):
             self._heard_n, self._heard_s = inbox.total("count"), inbox.total("mean", "count")
             self.show_arms("heard", self._seats, self._heard_n, self._heard_s)
         for name in self._extra_fields:
-            total = inbox.total(name) / max(1, self.core.n_agents - 1)
-            self._put(f"heard_{name}", total)
+            self._put(f"heard_{name}", inbox.total(name) / max(1, self.core.n_agents - 1))
         if self._slotted:
             self._show_slots(inbox)
 
