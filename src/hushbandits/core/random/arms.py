@@ -188,7 +188,7 @@ class Arms:
         self.permute = flag("permute_arms", permute)
         self.drift = real("drift", drift, 0, closed="low")
         self.n_change_points = count("n_change_points", n_change_points, 0)
-        if self.drift and not self.law.drifts:
+        if self.drift and not (self.law.unit_interval and self.law.locations == (0.0, 1.0)):  # indices cannot drift
             raise ValueError(f"drift={drift!r} needs a reward law whose means lie in [0, 1], not {self.law!r}")
         if self.n_change_points and horizon is None:
             raise ValueError(f"n_change_points={n_change_points!r} needs a horizon, such as horizon=100_000")
@@ -211,10 +211,6 @@ class Arms:
         self._looked_up = still and pulls >= WORTH * self.n_arms
         return TABLE * self.n_arms if self._looked_up else 0
 
-    def fit(self) -> None:
-        """Compute tables of the quantile function at the arms' current locations, if `expect` chose tables."""
-        self.tables = tabled(self.law, self.locations) if self._looked_up else None
-
     @property
     def names(self) -> tuple[str, ...]:
         """Return the name of each arm, as pictures show it."""
@@ -234,7 +230,7 @@ class Arms:
             for value, new in zip(self._still, fresh, strict=True):
                 value[rows] = new
         self.locations = self._still.location
-        self.fit()
+        self.tables = tabled(self.law, self.locations) if self._looked_up else None
 
     def _placed(self, rng: Streams) -> Array:
         """Return drawn or given locations for the n runs of `rng`, ``(n, K)``."""

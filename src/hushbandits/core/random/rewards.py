@@ -33,11 +33,6 @@ class Law(ABC):
         for field in fields(self):
             real(field.name, getattr(self, field.name), 0, WIDEST)
 
-    @property
-    def drifts(self) -> bool:
-        """Whether locations are numbers in [0, 1], which can drift, and not indices."""
-        return self.unit_interval and self.locations == (0.0, 1.0)
-
     @abstractmethod
     def quantile(self, u: Array, location: Array) -> Array:
         """Return the rewards for uniform samples `u` ∈ [0, 1), broadcast against `location`."""
