@@ -295,7 +295,5 @@ def _speaks(env: World, team: Team) -> None:
 
 
 def _listed(fields: Fields) -> str:
-    forms = (
-        f"{name} {field.form}{list(field.shape) or ''}{' latest' * field.latest}" for name, field in fields.items()
-    )
+    forms = (f"{name} {f.form}{list(f.shape) or ''}{' latest' * f.latest}" for name, f in fields.items())
     return ", ".join(forms) or "nothing"

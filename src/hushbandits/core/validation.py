@@ -233,10 +233,8 @@ def sample_mask(space: Space, mask: Array) -> object:
         return np.where(zero & one, 2, one).astype(np.int8).T  # Gymnasium's 2: either
     if isinstance(space, spaces.Dict):
         ends = np.cumsum([choices(part) for part in space.values()])[:-1]
-        return {
-            name: sample_mask(part, row) if len(row) else None
-            for (name, part), row in zip(space.items(), np.split(mask, ends), strict=True)
-        }
+        parts = zip(space.items(), np.split(mask, ends), strict=True)
+        return {name: sample_mask(part, row) if len(row) else None for (name, part), row in parts}
     return mask.astype(np.int8)
 
 

@@ -124,9 +124,7 @@ class Wrapper(GuaranteeSource):
 
     def infinite_cost(self, env: World) -> bool:
         """Return whether all run-level guarantees are invalid in `env`; its `privacy_cost_metrics` are then ∞."""
-        return not any(
-            math.isfinite(promise.epsilon) and not promise.single_release for promise in self.guarantees(env)
-        )
+        return not any(math.isfinite(g.epsilon) and not g.single_release for g in self.guarantees(env))
 
     @property
     def noise_range(self) -> float:

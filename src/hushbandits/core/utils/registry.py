@@ -285,10 +285,8 @@ def _home(entry: Entry) -> str:
 
 def points(group: str) -> list[tuple[str, str, str]]:
     """Return name, value, and package with version, of each entry point in a group, sorted by package."""
-    found = {
-        (p.name, p.value, f"{p.dist.name} {p.dist.version}" if p.dist else "")
-        for p in entry_points(group=f"hushbandits.{group}")
-    }
+    known = entry_points(group=f"hushbandits.{group}")
+    found = {(p.name, p.value, f"{p.dist.name} {p.dist.version}" if p.dist else "") for p in known}
     return sorted(found, key=lambda point: (point[2], point[0]))
 
 
