@@ -30,9 +30,8 @@ def _together(epsilon: float, quantization_levels: int | None, times: int, delta
     """Return ε at δ of `times` reports with Laplace noise."""
     if quantization_levels is None:
         return composed_laplaces(np.array([epsilon]), delta, times)
-    return divergence.composed_epsilon(
-        divergence.discrete_laplace_profile(quantization_levels / epsilon, quantization_levels), times, delta
-    )
+    profile = divergence.discrete_laplace_profile(quantization_levels / epsilon, quantization_levels)
+    return divergence.composed_epsilon(profile, times, delta)
 
 
 class LocalNoise(Wrapper):
