@@ -35,14 +35,10 @@ class _Part:
     location: Array
 
 
+#: Noise by the planned size of a block, and what it is drawn from.
+_Added = tuple[Callable[[int], Noise], Rngs]
 #: One step of a user's pipeline: ``(x, r, m, rng) → x``.
 _Step = Callable[[Array, int, int, np.random.Generator], Array]
-
-
-@dataclass(frozen=True)
-class _Noises:
-    noise: Callable[[int], Noise]
-    rngs: Rngs
 
 
 class Pooled(Cohort):
@@ -85,7 +81,7 @@ class Pooled(Cohort):
         self._before: tuple[_Step, ...] = ()  # steps applied to a reward before it is encoded
         self._grid: Array | None = None
         self._coins: Rngs = ()
-        self._noises: tuple[_Noises, ...] = ()  # added at the end: a sum of noises is the noise of the sum
+        self._noises: tuple[_Added, ...] = ()  # added at the end: a sum of noises is the noise of the sum
         self._total: Array | None = None
 
     def _with(self, **changes: object) -> Pooled:
@@ -124,7 +120,7 @@ class Pooled(Cohort):
     def add(self, noise: Callable[[int], Noise], rngs: Rngs) -> Pooled:
         """Add noise to the sum when it is sampled, from the distribution of the remaining users' total noise."""
         fits(self, noise)
-        return self._with(_noises=(*self._noises, _Noises(noise, rngs)))
+        return self._with(_noises=(*self._noises, (noise, rngs)))
 
     def encode(self, g: Array, rngs: Rngs) -> Pooled:
         """Encode rewards as integers when the sum is sampled."""
@@ -139,7 +135,7 @@ class Pooled(Cohort):
         # Noise before another step is no longer a summand: it becomes a step of every user's pipeline.
         if not self._noises:
             return self
-        steps = tuple(_noise_step(noises, self.planned) for noises in self._noises)
+        steps = tuple(_noise_step(noise, rngs, self.planned) for noise, rngs in self._noises)
         return self._with(_before=(*self._before, *steps), _noises=())
 
     def total(self) -> Array:
@@ -149,8 +145,8 @@ class Pooled(Cohort):
                 self._total = self._sum_parts()
             else:
                 self._total = self._sum_binomials()
-            for noises in self._noises:
-                self._add_noise(noises, self._total)
+            for noise, rngs in self._noises:
+                self._add_noise(noise, rngs, self._total)
         return self._total
 
     def _sum_binomials(self) -> Array:
@@ -172,14 +168,14 @@ class Pooled(Cohort):
                     total[r, m] += self._part_sum(n[r][m], law, location[r][m], r, m, rng)
         return total
 
-    def _add_noise(self, noises: _Noises, total: Array) -> None:
+    def _add_noise(self, noise: Callable[[int], Noise], rngs: Rngs, total: Array) -> None:
         rest = self.n
-        if isinstance(noises.noise, Noises) and isinstance(noises.rngs, Draws):
-            known, *pair = noises.noise.pair(self.planned, self.n)
-            total += noises.rngs.differences(*pair)
+        if isinstance(noise, Noises) and isinstance(rngs, Draws):
+            known, *pair = noise.pair(self.planned, self.n)
+            total += rngs.differences(*pair)
             rest = self.n * ~known
         for r, m, left in blocks(rest):
-            total[r, m] += noises.noise(int(self.planned[r, m])).total(noises.rngs[r], left)
+            total[r, m] += noise(int(self.planned[r, m])).total(rngs[r], left)
 
     def _part_sum(self, n: int, law: Law, location: float, r: int, m: int, rng: np.random.Generator) -> float:
         g = None if self._grid is None else int(self._grid[r, m])
@@ -229,5 +225,5 @@ def _thin(n: Array, rate: Array, rngs: Rngs) -> Array:
     return out
 
 
-def _noise_step(noises: _Noises, planned: Array) -> _Step:
-    return lambda x, r, m, rng: x + noises.noise(int(planned[r, m])).draw(noises.rngs[r], len(x))
+def _noise_step(noise: Callable[[int], Noise], rngs: Rngs, planned: Array) -> _Step:
+    return lambda x, r, m, rng: x + noise(int(planned[r, m])).draw(rngs[r], len(x))
