@@ -261,12 +261,8 @@ class Feedback(Env):
     def _metrics(self) -> dict[str, Array]:
         """Return ``regret``, ``users``, ``bits`` and ``bits_per_user``, each ``(R,)``."""
         users, bits = self.served.sum(1), self._bits.sum(1)
-        return {
-            "regret": self._regret.sum(1),
-            "users": users,
-            "bits": bits,
-            "bits_per_user": bits / np.maximum(users, 1),
-        }
+        each = bits / np.maximum(users, 1)
+        return {"regret": self._regret.sum(1), "users": users, "bits": bits, "bits_per_user": each}
 
 
 @jit
