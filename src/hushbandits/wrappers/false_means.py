@@ -104,14 +104,10 @@ class FalseMeans(Wrapper):
         lies = self.byzantine[:, :, None]
         most = np.where(lies, 0.0, message["count"]).max(1, keepdims=True)
         means = 0.0 if self.attack == "zero" else swapped(env.means)[:, None]
-        return message.with_fields(
-            mean=np.where(lies, means, message["mean"]), count=np.where(lies, most, message["count"])
-        )
+        mean, count = np.where(lies, means, message["mean"]), np.where(lies, most, message["count"])
+        return message.with_fields(mean=mean, count=count)
 
     def metrics(self, env: World) -> dict[str, Array]:
         regret: Array = env.agent_regret
-        shares = np.where(self.byzantine, 0.0, regret)
-        return {
-            "honest_regret": shares.sum(1) / (~self.byzantine).sum(1),
-            "honest_most": np.where(self.byzantine, -np.inf, regret).max(1),
-        }
+        mean = np.where(self.byzantine, 0.0, regret).sum(1) / (~self.byzantine).sum(1)
+        return {"honest_regret": mean, "honest_most": np.where(self.byzantine, -np.inf, regret).max(1)}
