@@ -8,7 +8,7 @@ arrays.  Phases and episodes may thus alternate at any round.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -92,7 +92,10 @@ class NetworkTeam(Team):
         """
         rules = self.rules
         if rules.takes == "states":
-            self._heed(inbox.total("count"), inbox.total("mean", weight="count"), inbox.own)
+            count, total, own = inbox.total("count"), inbox.total("mean", weight="count"), inbox.own
+            if own:
+                count, total = own["count"] + count, own["count"] * own["mean"] + total
+            self.made(rules).tallied(self.state, np.stack([count, total], -1), self._t)
         elif self._t <= self.quiet:
             return
         elif rules.takes == "tally":
@@ -110,11 +113,6 @@ class NetworkTeam(Team):
             )
         else:
             raise NotImplementedError(f"{type(self).__name__} must define receive(inbox)")
-
-    def _heed(self, count: Array, total: Array, own: Mapping[str, Array]) -> None:
-        if own:
-            count, total = own["count"] + count, own["count"] * own["mean"] + total
-        self.made(self.rules).tallied(self.state, np.stack([count, total], -1), self._t)
 
     def episode(
         self, env: World, until: float = math.inf, stops: Sequence[float] = (), look: Callable[[], None] | None = None
