@@ -265,9 +265,8 @@ class VotingTeam(Team):
         """Play run r in compiled code up to round `goal`."""
         rounds, k = env.book.rounds, env.n_arms
         at, outcomes, draws = 0, None, np.empty((0, 0))
-        player = Player(
-            self._state, self._p, self.shared, self._resets, env.one_arm_per_step, self._noises, self._noise
-        )
+        single = env.one_arm_per_step
+        player = Player(self._state, self._p, self.shared, self._resets, single, self._noises, self._noise)
         while env.book.running[r] and rounds[r] < goal:
             if outcomes is None or at == len(outcomes.turns):
                 # An activation is at most one round, so no outcome is left over at the goal.
