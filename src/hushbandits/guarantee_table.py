@@ -188,7 +188,7 @@ def privacy_report(
 
     Returns
     -------
-    Protection
+    PrivacyReport
 
     Raises
     ------

@@ -1,1 +1,4 @@
-"""Adapters of the array core to other libraries, the only code with dicts by agent."""
+"""Adapters of the array core to PettingZoo, Gymnasium, Stable-Baselines3 and TorchRL.
+
+Only these modules use dicts keyed by agent.
+"""

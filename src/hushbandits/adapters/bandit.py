@@ -1,4 +1,4 @@
-"""A single-agent Gymnasium env, a network of one agent: ``hushbandits/Bandit-v0``."""
+"""The single-agent Gymnasium env ``hushbandits/Bandit-v0``: a cooperative network with one agent."""
 
 from __future__ import annotations
 
@@ -54,18 +54,18 @@ class BanditEnv(gymnasium.Env[Array, object]):
         self.action_space = self._view.action_space(_AGENT)
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Array, Info]:
-        """Start an episode, by default the next one in the sequence of the last seed."""
+        """Start an episode, the first under `seed` or else the next one; return observation and info."""
         observations, infos = self._view.reset(seed, options)
         super().reset(seed=None if seed is None else int(seed))
         return observations[_AGENT], infos[_AGENT]
 
     def step(self, action: object) -> tuple[Array, float, bool, bool, Info]:
-        """Pull an arm."""
+        """Pull the arm of `action`; return observation, reward, terminated, truncated and info."""
         seen, paid, ends, cuts, infos = self._view.step({_AGENT: action})
         return seen[_AGENT], paid[_AGENT], ends[_AGENT], cuts[_AGENT], infos[_AGENT]
 
     def render(self) -> str | Array | None:
-        """Return a text or an ``(H, W, 3)`` picture."""
+        """Return the env as text (``ansi``) or as an ``(H, W, 3)`` uint8 picture (``rgb_array``)."""
         return self._view.render()
 
 
@@ -76,5 +76,5 @@ def make_bandits(
     render_mode: str | None = None,
     **kwargs: object,
 ) -> VectorView:
-    """Build many bandits at once: ``gymnasium.make_vec("hushbandits/Bandit-v0", num_envs=…)``."""
+    """Build a Gymnasium vector env of `num_envs` single-agent bandits, ``hushbandits/Bandit-v0``."""
     return make_vec(_ID, num_envs, autoreset=autoreset, render_mode=render_mode, **_alone(kwargs))

@@ -1,4 +1,4 @@
-"""Code shared by all adapters, which builds learners' envs and seeds their episodes."""
+"""Code shared by the adapters, which builds envs for learners and seeds their episodes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TASKS = (
 def learners_core(
     id: AnyEnv, runs: int, wrappers: Sequence[AnyWrapper], extra_fields: Mapping[str, Field] | None, given: Params
 ) -> Env:
-    """Build the array core of a learner's env, with a default horizon if `given` has none.
+    """Build the array core of a learner's env from `given`; an env without a horizon gets `HORIZON` rounds.
 
     Arms are shuffled in every run, so that none is the best by its index.
 
@@ -48,7 +48,7 @@ def learners_core(
 
 
 def task_options(id: AnyEnv, given: Params) -> tuple[Info, Info]:
-    """Split keywords into options of an env's task for learners and parameters of the env.
+    """Split `given` into the options of the env's RL task and the parameters of the env; return both.
 
     ``TypeError``: an option of a user-defined task is also a parameter of the env.
 
@@ -67,28 +67,28 @@ def task_options(id: AnyEnv, given: Params) -> tuple[Info, Info]:
 
 
 def of_run(metrics: Mapping[str, Array], run: int) -> Info:
-    """Return one run's metrics: plain numbers, and arrays ``(M,)`` for per-agent ones."""
+    """Return the metrics of `run`: a number each, or an array ``(M,)`` for a per-agent metric."""
     return {name: value[run].item() if value.ndim == 1 else value[run].copy() for name, value in metrics.items()}
 
 
 def checked_mode(mode: str | None, modes: Collection[str]) -> str | None:
-    """Return the render mode, or raise ``ValueError`` if it is not one of `modes`."""
+    """Return `mode`; raise ``ValueError`` unless it is ``None`` or one of `modes`."""
     return None if mode is None else choice("render_mode", mode, modes)
 
 
 def begun(already: bool, what: str) -> None:
-    """Raise ``RuntimeError`` if no episode has begun."""
+    """Raise ``RuntimeError`` that names the call `what` unless an episode has begun (`already`)."""
     if not already:
         raise RuntimeError(f"{what} before the start of an episode: call reset() first")
 
 
 def spelled(core: Env) -> str:
-    """Return the name of an env in other libraries."""
+    """Return the env's name for other libraries: ``hushbandits/ID``, or ``hushbandits`` if it has no id."""
     return "hushbandits" if core.spec is None else f"hushbandits/{title(core.spec[0])}"
 
 
 class Episodes:
-    """The seeds of the episodes of R runs of a core.
+    """The seeds of the successive episodes of R runs of an array core.
 
     The first episode of row i under a seed s is run i of ``core.reset(s)``; its e-th one after it is run i + e·2³²,
     whatever the other rows do.
@@ -128,7 +128,7 @@ class Episodes:
         return spawn_seeds(self._seed, len(self._played), world=core.seed_text)
 
     def following(self, rows: Sequence[int] | Array, core: Env) -> Seeds:
-        """Return the seeds of the next episodes of some rows."""
+        """Return the seeds of the next episodes of the runs `rows`, ``(len(rows), 3)``."""
         assert self._seed is not None
         index = np.asarray(rows)
         self._played[index] += 1
@@ -138,7 +138,7 @@ class Episodes:
 
 
 class Rows:
-    """Base of vector views, with R runs of a task that start their episodes independently.
+    """R runs of an env's RL task, which a vector view plays and whose episodes start independently.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class Rows:
         self.begun = False
 
     def reset(self, seed: int | None = None, rows: Array | None = None) -> Array:
-        """Start the episodes of all runs, or of `rows`; return observations ``(R, M, D)``."""
+        """Start the next episodes of all runs, or of the runs `rows`; return observations ``(R, M, D)``."""
         if rows is None or len(rows) == self.runs:
             self.task.reset(self._episodes.start(seed, self.core))
         else:
@@ -166,7 +166,7 @@ class Rows:
         return self.task.observe()
 
     def read(self, actions: Stacked) -> Stacked:
-        """Return the actions of all sub-envs, in the order of runs and then agents, as ``(R, M, …)`` arrays.
+        """Return `actions`, one for each of R·M sub-envs, as arrays ``(R, M, …)``, checked against the action space.
 
         Raises
         ------
@@ -195,11 +195,11 @@ class Rows:
         return array.copy()
 
     def metrics(self, run: int) -> Info:
-        """Return the metrics of one run so far."""
+        """Return the metrics of `run` so far: a number each, or an array ``(M,)`` for a per-agent metric."""
         return of_run(self.core.metrics(), run)
 
     def step(self, action: Stacked) -> Turn:
-        """Play a round; runs that are over wait for `reset`."""
+        """Play a round with `action` and return its `Turn`; runs that are over earn 0 until `reset`."""
         task, before = self.task, self.task.obs.running
         reward = task.step(action)
         live = task.obs.running
@@ -212,7 +212,7 @@ class Rows:
 
 
 class Turn(NamedTuple):
-    """The result of a round, with observations, rewards, and the runs that are over or terminated."""
+    """The result of a round: observations, rewards, which runs ended in it, and which of these terminated."""
 
     observation: Array
     reward: Array

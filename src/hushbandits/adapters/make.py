@@ -1,4 +1,4 @@
-"""Functions that build an env for each library, or rebuild one with more wrappers."""
+"""Functions that build an env for each supported library, and `wrap`, which adds wrappers to an env."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def make(
     wrappers : sequence of Wrapper, of their names or classes
         Outermost first; an id's own protocol sits behind them.
     two_phase : bool
-        1 or 2.
+        Whether each phase of a round is a step; by default a step is a round.
     render_mode : str, optional
         ``"ansi"``, ``"rgb_array"`` or ``"human"``.
     extra_fields : mapping of str to Field, optional
@@ -185,7 +185,7 @@ def make_sb3(
     id: AnyEnv, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (),
     extra_fields: Mapping[str, Field] | None = None, render_mode: str | None = None, **kwargs: object,
 ) -> RowsVecEnv:  # fmt: skip
-    """Build a ``VecEnv`` of Stable-Baselines3, in which all agents of `runs` runs play one policy.
+    """Build a ``VecEnv`` of Stable-Baselines3, in which every agent of each of `runs` runs is a sub-env.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def make_torchrl(
     id: AnyEnv, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (),
     extra_fields: Mapping[str, Field] | None = None, device: torch.device | str = "cpu", **kwargs: object,
 ) -> TorchRows:  # fmt: skip
-    """Build a TorchRL env of R runs, which start their next episodes one by one.
+    """Build a batched TorchRL env of `runs` runs, whose episodes start independently.
 
     Its batch is [R].  All agents are one group, ``"agents"``: ``("agents", "observation")`` [R, M, D],
     ``("agents", "action")`` [R, M, …] (categories, never one-hot; of ``action_format="native"`` it may have parts),
@@ -273,7 +273,7 @@ def _rows(
     extra_fields: Mapping[str, Field] | None,
     given: Info,
 ) -> Rows:
-    """Return the runs of a vector view, built from the arguments of its `maker`."""
+    """Return the `Rows` of a vector view; errors name `maker`, the function that the user called."""
     for name in ("num_envs", "n_envs"):
         if name in given:
             raise TypeError(
@@ -285,7 +285,7 @@ def _rows(
 
 
 def _spec(id: AnyEnv, **given: object) -> EnvSpec | None:
-    """Return the Gymnasium spec of a vector view, if its id is registered."""
+    """Return the Gymnasium spec of a vector view of `id`, or ``None`` if Gymnasium does not know `id`."""
     known = gymnasium.registry.get(f"hushbandits/{id}") if isinstance(id, str) else None
     if known is None:
         return None
@@ -294,7 +294,7 @@ def _spec(id: AnyEnv, **given: object) -> EnvSpec | None:
 
 
 def wrap(env: Wrapped, *wrappers: AnyWrapper) -> Wrapped:
-    """Return a new env with more wrappers.
+    """Return a new env built like `env`, with `wrappers` after the wrappers that `env` was built with.
 
     They go behind the wrappers that `env` was made with, next on a message's way, and before an id's own protocol:
     ``wrap(make(id), A, B)`` is ``make(id, wrappers=[A, B])`` is ``wrap(wrap(make(id), A), B)``.  `env` itself is

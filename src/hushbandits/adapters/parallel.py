@@ -23,7 +23,7 @@ Infos = dict[str, dict[str, object]]
 
 
 class ParallelView(ParallelEnv[str, Array, object]):
-    """One run of an array core, agents as ``agent_0``, ``agent_1``, … (built by `make`).
+    """A PettingZoo parallel env of one run of an array core, with agents ``agent_0``, ``agent_1``, ….
 
     A *merged* step (``two_phase=False``) is a round of the core with one action: its arms are pulled, then its message
     is sent, which was chosen before the reward was seen.  ``two_phase=True`` makes pull and talk separate steps, so
@@ -35,7 +35,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
     core : Env
         An array core of one run, with a horizon.
     two_phase : bool
-        1: a step is a round, whose message was chosen with the pull; 2: pull and talk are steps of their own.
+        False: a step is a round, whose message is chosen with the pull.  True: each phase of a round is a step.
     render_mode : str, optional
         ``"ansi"``, ``"rgb_array"`` or ``"human"``.
     max_cycles : int, optional
@@ -43,7 +43,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
     metrics_in_info : bool
         Whether every info has the run's metrics so far; otherwise only the last infos have them.
     **options
-        The task's own, such as ``actions`` (see `RLTask` and the settings' tasks).
+        The task's own, such as ``action_format`` (see `RLTask` and the settings' tasks).
 
     Attributes
     ----------
@@ -97,17 +97,17 @@ class ParallelView(ParallelEnv[str, Array, object]):
     # -- spaces -----------------------------------------------------------------------------------------------
 
     def observation_space(self, agent: str) -> Space:
-        """Return this agent's own space, the same object at each call."""
+        """Return the observation space of `agent`, the same object at each call."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> Space:
-        """Return this agent's own space, the same object at each call."""
+        """Return the action space of `agent`, the same object at each call."""
         return self.action_spaces[agent]
 
     # -- the episode --------------------------------------------------------------------------------------------
 
     def reset(self, seed: int | None = None, options: Params | None = None) -> tuple[dict[str, Array], Infos]:
-        """Start an episode.
+        """Start an episode; return observations and infos, both dicts by agent.
 
         Parameters
         ----------
@@ -131,11 +131,11 @@ class ParallelView(ParallelEnv[str, Array, object]):
         return self._returned()
 
     def repeat(self, seeds: Seeds) -> None:
-        """Play the run with these seeds, ``(1, 3)``, in every episode that begins without a seed."""
+        """Replay the run with the seeds `seeds`, ``(1, 3)``, in every episode that begins without a seed."""
         self._episodes = Episodes(1, seeds)
 
     def _take(self, options: Params | None) -> None:
-        """Apply the options of an episode."""
+        """Use a core with the parameters `options` for one episode, or the original core if there are none."""
         if not isinstance(options, Mapping | None):
             raise TypeError(f"options={shown(options)} of reset must be a dict of the env's parameters, or None")
         # PettingZoo's own tests say {"options": 1}.
@@ -214,7 +214,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         return reward[0], not live and bool(task.solved()[0])
 
     def _returned(self) -> tuple[dict[str, Array], Infos]:
-        """Return the observations, and the infos with action masks, labels and metrics.
+        """Return observations and infos, both dicts by agent; in mode ``human``, also render.
 
         Observations are copies, for a row would lead to everybody's; at the end they are as if it went on, so that a
         value can be told of them.
@@ -242,11 +242,11 @@ class ParallelView(ParallelEnv[str, Array, object]):
         return own
 
     def metrics(self) -> dict[str, float | Array]:
-        """Return the core's metrics so far: plain numbers, and arrays ``(M,)`` for per-agent ones."""
+        """Return the metrics of the run so far: a number each, or an array ``(M,)`` for a per-agent metric."""
         return of_run(self.core.metrics(), 0)
 
     def privacy(self, agent: AnyAgent | Team | None = None, *, delta: float = DELTA) -> PrivacyReport:
-        """Return the privacy guarantees of the env (`hushbandits.privacy_report`)."""
+        """Return the privacy report of the env, played by `agent`, at `delta` (`hushbandits.privacy_report`)."""
         return privacy_report(self.core, agent, delta=delta)
 
     def render(self) -> str | Array | None:

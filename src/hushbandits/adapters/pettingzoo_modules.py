@@ -1,4 +1,4 @@
-"""Modules in PettingZoo's form for every built-in id, as ``hushbandits.dpmase_v0.parallel_env(…)``."""
+"""A PettingZoo-style module for every built-in id, as used in ``hushbandits.dpmase_v0.parallel_env(…)``."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _OFFERED = ["env", "parallel_env", "raw_env"]
 
 
 def module_name(id: str) -> str:
-    """Return the name of an id's module."""
+    """Return the module name of `id`, such as ``dpmase_v0`` for ``DPMASE-v0``."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", id)
     return re.sub(r"\W", "_", words).lower().replace("__", "_")
 
 
 class _Named(ModuleType):
-    """The module of an id, which imports the views at the first use of one of its functions."""
+    """The module of an id, which imports `make` and `make_aec` when one of its functions is first used."""
 
     def __getattr__(self, name: str) -> object:
         if name not in _OFFERED:
@@ -53,7 +53,7 @@ def put_modules(package: ModuleType, ids: list[str]) -> None:
 
 
 def of_gymnasium(env_id: str, num_envs: int = 1, **kwargs: Any) -> VectorView:
-    """Build a vector env for ``gymnasium.make_vec``, with as many runs as `num_envs` agents need.
+    """Build a vector env of `num_envs` sub-envs for ``gymnasium.make_vec``: ``num_envs / M`` runs of M agents.
 
     Raises
     ------

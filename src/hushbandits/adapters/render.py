@@ -21,7 +21,7 @@ _FACTS = 3  # metrics that a title has room for
 
 
 def title(env: Env, name: str, over: bool = False) -> str:
-    """Return two lines about the first run of an env, the name and the time with costs."""
+    """Return `name` and a second line with time, metrics and, if `over`, the outcome of the env's first run."""
     of = "" if env.horizon is None else f" of {env.horizon:,}"
     facts = [f"{env.time_unit} {int(env.t[0]):,}{of}"]
     metrics = {key: float(value[0]) for key, value in env.metrics().items() if value.ndim == 1}
@@ -39,12 +39,12 @@ def _short(value: float) -> str:
 
 
 def frame(task: RLTask, title: str, mode: str) -> str | Array:
-    """Return a few lines (``ansi``), or an ``(H, W, 3)`` uint8 picture."""
+    """Return the task under `title` as text if `mode` is ``ansi``, else as an ``(H, W, 3)`` uint8 picture."""
     return "\n".join([title.replace("\n", " · "), *task.say()]) if mode == "ansi" else picture(task, title)
 
 
 def picture(task: RLTask, title: str) -> Array:
-    """Return ``(H, W, 3)`` uint8."""
+    """Return a picture of the task under `title`, ``(H, W, 3)`` uint8."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -63,7 +63,7 @@ def has_windows() -> bool:
 
 
 def show(task: RLTask, title: str, window: Figure | None = None) -> Figure:
-    """Draw into `window`, or open a new window, and return it."""
+    """Draw the task under `title` into `window`, or into a new window if it is ``None``; return the window."""
     from matplotlib import pyplot as plt
 
     if window is None:
@@ -77,14 +77,14 @@ def show(task: RLTask, title: str, window: Figure | None = None) -> Figure:
 
 
 def draw(task: RLTask, title: str, figure: Figure) -> None:
-    """Clear a figure and draw the picture into it."""
+    """Clear `figure`, and draw the task under `title` into it."""
     figure.clear()
     task.draw(figure)
     figure.suptitle(title, fontsize=10)
 
 
 def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[RLTask]:
-    """Play one run phase by phase; yield its task at the start and after every round.
+    """Play one run of `team` phase by phase; yield the env's RL task at the start and after every round.
 
     The task only observes: the run is the one that `hushbandits.rollout` plays.  The core has one run.
     """

@@ -30,7 +30,7 @@ class RowsVecEnv(VecEnv):
     An episode that ends starts the run's next one in the same step; the infos of its agents then hold
     ``terminal_observation``, ``TimeLimit.truncated`` (the horizon came first: a learner bootstraps there) and the
     run's ``metrics``, said to each of its agents.  After ``seed(s)`` the next `reset` plays the runs that
-    ``make_batched(id, num_envs).reset(s)`` plays; without one, the stream of episodes goes on.
+    ``make_batched(id, runs).reset(s)`` plays; without one, the stream of episodes goes on.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class RowsVecEnv(VecEnv):
         """Do nothing, because no resource is open."""
 
     def get_images(self) -> Sequence[Array | None]:
-        """Return one picture, of the first run."""
+        """Return a list with one picture, that of the first run."""
         import hushbandits.adapters.render as render
 
         return [render.picture(self.rows.task, f"round {int(self.rows.core.t[0]):,}")]
@@ -120,11 +120,11 @@ class RowsVecEnv(VecEnv):
     # -- sub-envs by name -----------------------------------------------------------------------------------------
 
     def action_masks(self) -> list[Array]:
-        """Return the action mask of every sub-env, ``(C,)`` bool."""
+        """Return a list of the action masks of all sub-envs, each ``(C,)`` bool."""
         return list(self._flat(self.rows.task.mask()))
 
     def get_attr(self, attr_name: str, indices: _Indices = None) -> list[object]:
-        """Return an attribute of some sub-envs: masks, spaces, ``render_mode``."""
+        """Return the attribute `attr_name`, one of `_READABLE`, once for each of the sub-envs `indices`."""
         if attr_name not in _READABLE:
             raise AttributeError(f"a sub-env has no attribute {attr_name!r}; it has {', '.join(_READABLE)}")
         return [getattr(self, attr_name) for _ in self._get_indices(indices)]
@@ -134,7 +134,7 @@ class RowsVecEnv(VecEnv):
         raise AttributeError(f"{attr_name}={shown(value)} cannot be set: sub-envs are rows of one array; make another")
 
     def env_method(self, method_name: str, *args: object, indices: _Indices = None, **kwargs: object) -> list[Array]:
-        """Call ``action_masks`` of some sub-envs; they have no other method."""
+        """Return the action masks of the sub-envs `indices`; raise ``AttributeError`` for any other method name."""
         if method_name != "action_masks":
             raise AttributeError(f"a sub-env has no method {method_name!r}; it has action_masks")
         masks = self.action_masks()

@@ -113,7 +113,7 @@ def _flat(action: torch.Tensor) -> Array:
 
 
 def _spec(space: Space, lead: tuple[int, int], device: torch.device) -> TensorSpec:
-    """Return TorchRL's spec of a space, for each of R·M agents."""
+    """Return the TorchRL spec of `space` for R·M agents, with leading shape `lead` (R, M)."""
     shape = (*lead, *(space.shape or ()))
     if isinstance(space, spaces.Discrete):
         return Categorical(int(space.n), shape=shape, device=device)

@@ -19,7 +19,7 @@ _MODES = {
 
 
 class VectorView(VectorEnv[Array, Stacked, Array]):
-    """R runs of M agents as R·M sub-envs under parameter sharing (built by `make_vec`).
+    """A Gymnasium vector env of R runs of M agents, in which each agent is a sub-env (built by `make_vec`).
 
     Sub-env ``i = r·M + m`` is agent m of run r, so ``num_envs`` is R·M, and ``x.reshape(env.runs, env.n_agents, …)``
     is run by run.  All agents of a run start and end together.  A step is a round; the horizon of a network or of
@@ -74,7 +74,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
     # -- the episodes -------------------------------------------------------------------------------------------
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Array, Info]:
-        """Start episodes.
+        """Start episodes of all runs, or of those in ``reset_mask``; return the observations and infos of all.
 
         Parameters
         ----------

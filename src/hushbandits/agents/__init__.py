@@ -1,1 +1,1 @@
-"""Reference agents, one file per paper."""
+"""Reference agents, one module per paper, and the base classes of agents."""

@@ -62,7 +62,7 @@ class AdaP(Calibrated):
         self.alpha = real("alpha", alpha, 0)
 
     def index(self, mean: Array, n: Array, s: Array) -> Array:
-        """Return the indices of noised means of `n` users each, all ``(R, M, K)``, at times s ``(R, M, 1)``."""
+        """Return each arm's index at times s ``(R, M, 1)``, from noised means of `n` users each, all ``(R, M, K)``."""
         raise NotImplementedError(f"{type(self).__name__} must define index(mean, n, s)")
 
     def reset(self, env: World, rng: Streams) -> None:
@@ -102,7 +102,7 @@ class AdaP(Calibrated):
         return {"noised_means": self._noised.copy(), **self._marks(len(self._n))}
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        """Return the mechanism's guarantees, which also hold for the actions."""
+        """Return the mechanism's claims, restated for the agent's actions; none without a mechanism."""
         mechanism = getattr(env, "mechanism", None)
         if mechanism is None:
             return ()
@@ -118,7 +118,7 @@ class AdaP(Calibrated):
         )
 
     def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
-        """Return the claimed guarantees that hold for the env's mechanism."""
+        """Return the claimed guarantees, marked invalid if a guarantee of the env's mechanism is invalid."""
         held, mechanism = super()._borne_out(env), getattr(env, "mechanism", None)
         for standing in () if mechanism is None else mechanism.guarantees(env):
             words, known = standing.claimed_by, standing.assumptions

@@ -13,7 +13,7 @@ from hushbandits.envs.exploration.voting import VotingTeam
 
 
 class Identifier(VotingTeam):
-    """Base of learners that identify the best arm privately, alone and with one pull per round.
+    """Base of agents that identify the best arm privately, each from its own rewards, with one pull per round.
 
     When a learner stops, it votes out all arms except the one that it recommends, and the run is over.  There is one
     learner, N = 1, unless the env sets another number; then each uses its own rewards, and the first to stop decides.
@@ -39,7 +39,7 @@ class Identifier(VotingTeam):
         self.delta = real("delta", delta, 0, 1)
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require an env in which one vote decides, by default with one learner."""
+        """Require that one vote removes an arm and that a round has one pull; by default also a single learner."""
         vote = {"threshold": 1, "vote_rule": ">=", "one_arm_per_step": True}
         end = {"inactive_agents": "keep", "termination": "coordinator"}
         alone = {} if "n_agents" in settings else {"n_agents": 1}

@@ -137,14 +137,14 @@ class GosInE(Team):
             self._schedule(np.ones((runs, agents), bool), self._drawn(range(runs))[..., 1])
 
     def _drawn(self, runs: Iterable[int]) -> Array:
-        """Return two uniforms per agent, ``(R, M, 2)``, for the choice of a neighbour and the next phase's length."""
+        """Return two uniforms for every agent of the runs `runs`, ``(R, M, 2)``, and 0 for all other runs."""
         u = np.zeros((*self._arm.shape, 2))
         for r in runs:
             u[r] = self._rngs[r].random(u.shape[1:])
         return u
 
     def _schedule(self, due: Array, u: Array) -> None:
-        """Set the ends of the phases j of the agents that are `due`, from uniforms `u` (R, M)."""
+        """Set the round in which phase j of each agent in `due` ends; uniforms `u` (R, M) matter only with `slack`."""
         length = self._j**3 - (self._j - 1) ** 3
         if self.slack is not None:
             more = np.ceil((1 + self.slack) * length).astype(np.int64) - length

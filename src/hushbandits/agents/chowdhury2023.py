@@ -20,7 +20,7 @@ from hushbandits.privacy.samplers import DiscreteLaplace, PolyaDifference
 
 @lru_cache(maxsize=4096)
 def _surplus_tail(n: int, sure: int, epsilon: float, p: float) -> float:
-    """Return the noise that n users exceed with probability p, if `sure` users suffice for privacy."""
+    """Return a bound that n users' noise, calibrated to `sure` users, exceeds with probability at most p."""
     g = precision(n, epsilon)
     return tail_quantile(PolyaDifference(1 / sure, g / epsilon), n, p) / g
 
@@ -45,7 +45,7 @@ class DistDPSE(BatchedSE):
     counts_survivors = True
 
     def noise(self) -> tuple[float, float]:
-        """Return (σ, h) of the rounding and of Lap_ℤ(g/ε)."""
+        """Return (σ, h) of the bound on the rounding error and the noise Lap_ℤ(g/ε)."""
         return math.sqrt(2) / self._epsilon, 1 / self._epsilon
 
     def width(self, m: int, b: int, n: int) -> float:
@@ -91,7 +91,7 @@ class DistRDPSE(BatchedSE):
         self.scale = scale if scale is None else real("scale", scale, 1, closed="low")
 
     def noise(self) -> tuple[float, float]:
-        """Return (σ, h) of the rounding at precision ⌈sε√n⌉ and of Skellam noise (proposition 1)."""
+        """Return (σ, h) of the bound on the rounding error at precision ⌈sε√n⌉ and Skellam noise (proposition 1)."""
         s, epsilon = self._scale, self._epsilon
         return 2 / epsilon + math.sqrt(2) / (s * epsilon), 1 / (s * epsilon)
 
@@ -111,13 +111,13 @@ class DistCDPSE(DistRDPSE):
     wrappers = ("DiscreteGaussian", "SecAgg")
 
     def noise(self) -> tuple[float, float]:
-        """Return (σ, h) of the rounding and of a sub-Gaussian sum."""
+        """Return (σ, h) of the bound on the rounding error and sub-Gaussian noise."""
         s, epsilon = self._scale, self._epsilon
         return (math.sqrt(2) + math.sqrt(2) / s) / epsilon, 0.0
 
 
 class CDPSE(DistDPSE):
-    """CDP-SE: pure DP with a trusted server and discrete noise (theorem 5); the radius of `DistDPSE`."""
+    """CDP-SE: pure DP with a trusted server and discrete noise (theorem 5), with the radius of `DistDPSE`."""
 
     name = "CDP-SE"
     mechanisms = ("CentralLaplace",)
@@ -145,7 +145,7 @@ class LDPSE(BatchedSE):
     wrappers = ("LocalDiscreteLaplace",)
 
     def noise(self) -> tuple[float, float]:
-        """Return (σ, h) of the rounding alone."""
+        """Return (σ, h) of the bound on the rounding error alone; `width` adds the noise."""
         return math.sqrt(2) / self._epsilon, 0.0
 
     def width(self, m: int, b: int, n: int) -> float:
@@ -154,7 +154,7 @@ class LDPSE(BatchedSE):
 
 
 class ShuffleDPSE(BatchedSE):
-    """Shuffle-DP-SE: `DistDPSE` through a shuffler; batches start at 32 users, as split-and-mix needs 19.
+    """Shuffle-DP-SE: `DistDPSE` through a shuffler; the first batch has 32 users, as split-and-mix needs at least 19.
 
     Parameters
     ----------

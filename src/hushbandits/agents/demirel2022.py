@@ -26,13 +26,13 @@ _GROWTHS: dict[str, Callable[[Array], Array]] = {"linear": lambda p: 10 * p, "do
 
 
 def _shares(fraction: float, mapping: str) -> tuple[float, float]:
-    """Return a(λ), and e = (a − λ)/a, which is above ½."""
+    """Return a(λ) of `mapping` at λ = `fraction`, and ``e = (a − λ)/a``, which is above ½."""
     a = MAPPINGS[mapping](fraction)
     return a, (a - fraction) / a
 
 
 def clients_needed(n_arms: int, horizon: int, fraction: float, mapping: str, failure: float = 1e-3) -> int:
-    """Return ``M = ⌈4 ln(KT/δ)/(ln 2 · (4e − 1) a)⌉``: clients for a failure probability of at most δ.
+    """Return ``M = ⌈4 ln(KT/δ)/(ln 2 · (4e − 1) a)⌉``, the clients needed for failure probability δ (`failure`).
 
     Examples
     --------
@@ -55,7 +55,7 @@ def group_size(clients: int, fraction: float, mapping: str) -> int:
 
 
 def tolerance(clients: int, fraction: float, mapping: str, sigma_c: float) -> float:
-    """Return ``ω = 8σ_c √(ln 2 · (4e − 1)/(B(2e − 1)))``; phases can end only if β is larger.
+    """Return ``ω = 8σ_c √(ln 2 · (4e − 1)/(B(2e − 1)))``; if several arms are left, phases end only if β > ω.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def tolerance(clients: int, fraction: float, mapping: str, sigma_c: float) -> fl
 
 @jit
 def _medians(due: Array, table: Array, size: int, estimate: Array) -> None:
-    """Write the medians of the averages over groups of `size` clients; the last group takes the remaining clients."""
+    """Write the median of the averages over groups of `size` clients to `estimate`; the last group takes the rest."""
     runs, agents, arms = estimate.shape
     groups = agents // size
     total, heard, found = np.empty(groups), np.empty(groups), np.empty(groups)
@@ -171,7 +171,7 @@ class FedMoMUCB(Federated):
         self.failure = failure if failure is None else real("failure", failure, 0, 1)
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require a complete graph, and with `failure` the number of clients that it needs.
+        """Require a complete graph and, if `failure` is set, `clients_needed` clients.
 
         Raises
         ------

@@ -103,7 +103,7 @@ class PrivateUCB(NetworkTeam):
 
     @property
     def rules(self) -> Rules:  # type: ignore[override]
-        """The compiled rules, which use own rewards if the env returns them to the agents."""
+        """The compiled rules; they use the agents' exact rewards only if `own_feedback` is ``"true"``."""
         return _EXACT if self.own_feedback == "true" else _NOISED
 
     def begin(self, env: World, rng: Streams) -> _Private:
@@ -209,7 +209,7 @@ class ByzantineUCB(NetworkTeam):
 
     @property
     def rules(self) -> Rules:  # type: ignore[override]
-        """The compiled rules of the agent's estimator."""
+        """The compiled rules of algorithm 3 with the agent's estimator."""
         return _byzantine(kind(self.mean).rules)
 
     def runs_at_once(self, env: World) -> int | None:
@@ -219,7 +219,7 @@ class ByzantineUCB(NetworkTeam):
         return max(1, 2**20 // (env.n_agents * env.n_arms * values))
 
     def begin(self, env: World, rng: Streams) -> _Robust:
-        """Return a state without samples."""
+        """Return the initial state of all agents, without samples."""
         shape = (len(rng), env.n_agents, env.n_arms)
         values = env.slots.degree[np.arange(shape[0]) % len(env.slots.degree)] + 1  # (R, M) of a round, at most
         each, horizon = int(values.max()), int(env.horizon)
@@ -231,7 +231,7 @@ class ByzantineUCB(NetworkTeam):
         return _Robust(self._samples.state, np.zeros(shape), np.zeros(shape), *own, *room, self.sigma, self.epsilon)
 
     def ahead(self) -> int:
-        """Return the number of rounds for which the sample buffers have room."""
+        """Enlarge the sample buffers, and return the number of rounds that fit in them."""
         self._samples.reserve(self._room)
         self._refresh()
         return self._ahead

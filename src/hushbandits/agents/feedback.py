@@ -1,4 +1,4 @@
-"""Bases of feedback agents: a radius for one mechanism's noise, and successive elimination on blocks of users.
+"""Base classes of feedback agents: a radius for one mechanism's noise, and successive elimination on blocks of users.
 
 `SuccessiveElimination` is algorithm 1 of Chowdhury & Zhou 2023 without batches and radius; `BatchedSE` adds the
 paper's batches and the radius of its lemma 2.
@@ -65,7 +65,7 @@ class Calibrated(Team):
         self.require_calibrated = flag("require_calibrated", require_calibrated)
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require a mechanism with the agent's ε and p, by default the mechanism of the agent's paper."""
+        """Require a mechanism with the agent's values of `shared`, by default the mechanism of the agent's paper."""
         given = {name: getattr(self, name) for name in self.shared if getattr(self, name) is not None}
         there = settings.get("mechanism", True)
         if isinstance(there, str) and there and there not in self.wrappers and not self._fits(there):
@@ -105,7 +105,10 @@ class Calibrated(Team):
         return True
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` if the env's mechanism is missing, has other parameters, or does not fit the radius."""
+        """Raise ``ValueError`` if the env's mechanism is missing or has other parameters.
+
+        With `require_calibrated`, raise it also for noise that the radius is not made for.
+        """
         mechanism = env.mechanism
         if mechanism is None:
             raise ValueError(f"{self.name} needs an env with a privacy mechanism, such as DistDP-v0")
@@ -120,7 +123,7 @@ class Calibrated(Team):
         self._mechanism = mechanism
 
     def _marks(self, runs: int) -> dict[str, Array]:
-        """Return the metric ``uncalibrated`` (runs,) if ``require_calibrated=False`` and the radius does not fit."""
+        """Return ``uncalibrated`` (runs,), whether the radius does not fit; empty if ``require_calibrated=True``."""
         return {} if self.require_calibrated else {"uncalibrated": np.full(runs, not self._own_radius)}
 
 
@@ -220,7 +223,7 @@ class SuccessiveElimination(Calibrated):
             self._n[r, i] = self._block(m, b + 1)
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """Return ``covered`` (R,): whether every estimate that decided was within its width of the true mean.
+        """Return ``covered`` (R,): whether all estimates used to eliminate arms were within their width of the truth.
 
         With ``require_calibrated=False`` also ``uncalibrated`` (R,): the width is not that of the mechanism's noise.
         """

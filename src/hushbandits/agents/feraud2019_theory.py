@@ -17,7 +17,7 @@ from hushbandits.envs.exploration.problems import vote_threshold
 
 
 def failure(delta: float, eta: float) -> float:
-    """Return ``η^⌊ln δ/ln η⌋``, the failure probability of M fixed players (theorem 1).
+    """Return ``η^⌊ln δ/ln η⌋``, the probability that all of M fixed players fail (theorem 1).
 
     It lies *above* δ, because M is rounded down; and any M of N players can outvote an arm, not M fixed ones.
     """

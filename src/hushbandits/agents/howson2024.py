@@ -179,7 +179,7 @@ class QuACK(PolicyTeam):
         return Requirements(env={**super().requirements(settings).env, **(tree if self.routing == "tree" else {})})
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` if no agent can lead or π cannot play; for random graphs `reset` raises it."""
+        """Raise ``ValueError`` if the leader is invalid or π cannot play; `reset` checks random graphs."""
         if self.leader is not None and self.leader >= env.n_agents:
             raise ValueError(f"leader={self.leader} must be an agent: 0..{env.n_agents - 1}")
         if self.elect_leader and (pause := 3 * env.n_agents) >= env.horizon:
@@ -233,7 +233,7 @@ class QuACK(PolicyTeam):
         return found
 
     def act(self, obs: Observation) -> Array:
-        """Return π's arm for leaders, and the last instruction, or else a uniform arm, for followers."""
+        """Return each agent's arm: π's arm for leaders, the last instruction or else a uniform arm for followers."""
         guess(self._rngs, self._n_arms, self._informed, self._arm)
         self._t = int(obs.t[0]) + 1
         return self._arm if self._looks else super().act(obs)
@@ -271,7 +271,7 @@ class QuACK(PolicyTeam):
         self.state = own._replace(queue=queue, head=np.zeros_like(own.head))
 
     def ahead(self) -> int:
-        """Return how many rounds compiled code may play; 0 while an agent does not know its leader."""
+        """Return how many rounds compiled code may play: 0 if π is user-defined or an agent has no instruction yet."""
         if not (self._informed.all() and self._ships):
             return 0
         return int(self.state.queue.shape[2] - self.state.size.max()) // self._slots if self._slots else LONGEST

@@ -18,10 +18,13 @@ def ucb_regret(gaps: Array, plays: Array, sigma: float = 0.5) -> Array:
 
 
 def reach(distance: Array) -> int:
-    """Return ``Σ_w d(v, w)`` of the graph median v."""
+    """Return ``min_v Σ_w d(v, w)``, the sum of the distances from the graph median, given all distances."""
     return int(np.asarray(distance).sum(1).min())
 
 
 def quack_regret(alone: Array, gaps: Array, way: int) -> Array:
-    """Return the bound ``S_π(Mn) + 3 Σ_w d(v, w) Σ_a Δ_a`` on QuACK's regret (theorem 1), with S `alone`, Σ d `way`."""
+    """Return the bound ``S_π(Mn) + 3 Σ_w d(v, w) Σ_a Δ_a`` on QuACK's regret (theorem 1).
+
+    `alone` is ``S_π(Mn)``, `gaps` are the Δ_a, and `way` is ``Σ_w d(v, w)``.
+    """
     return np.asarray(alone, float) + 3.0 * way * float(np.sum(gaps))

@@ -1,4 +1,4 @@
-"""Teams with a learner's observations and actions, such as `FromFunction` of a function of observations."""
+"""Teams that act on a learner's observations, such as `FromFunction`, which a function controls."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TaskTeam(Team):
         self.two_phase = flag("two_phase", two_phase)
 
     def look(self, its: EnvView) -> RLTask:
-        """Return the task of an env (`its` view); raise ``ValueError`` if the env has no suitable one."""
+        """Return the RL task of the env with view `its`; raise ``ValueError`` if the env has no suitable task."""
         raise NotImplementedError(f"{type(self).__name__} must define look(its)")
 
     def begin(self, rng: Streams) -> None:
@@ -47,15 +47,15 @@ class TaskTeam(Team):
         raise NotImplementedError(f"{type(self).__name__} must define begin(rng)")
 
     def choose(self, task: RLTask, pull: bool, talk: bool) -> Stacked:
-        """Return all agents' actions in the next step of `task`, ``(R, M, …)``, which has the given phases."""
+        """Return all agents' actions ``(R, M, …)`` in the next step of `task`: a pull, a talk, or both."""
         raise NotImplementedError(f"{type(self).__name__} must define choose(task, pull, talk)")
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` if `env` has no task, or its task does not accept these options."""
+        """Raise ``ValueError`` if `env` has no task, or if its task does not accept the team's options."""
         self.look(view_of(env))
 
     def looking(self, its: EnvView, options: Params) -> RLTask:
-        """Return the task of an env (`its` view) with `options`; raise ``ValueError`` if the env lacks one."""
+        """Return the task of the env with view `its`, with `options`; raise ``ValueError`` without task or horizon."""
         if its.horizon is None:
             raise ValueError(f"{self.name} needs the length of a run: give the env a horizon")
         if its.rl_task is None:
@@ -64,7 +64,7 @@ class TaskTeam(Team):
         return task
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """Return the metric that contains the number of phases per step."""
+        """Return ``two_phase`` (R,): whether the team chooses pull and message in two steps."""
         return {"two_phase": np.full(env.runs, self.two_phase)}
 
     def reset(self, env: World, rng: Streams) -> None:
@@ -74,7 +74,7 @@ class TaskTeam(Team):
         self.begin(rng)
 
     def act(self, obs: Observation) -> Action:
-        """Choose arms, and with one phase also the message."""
+        """Return the pulls that `choose` selects; without `two_phase`, the same call selects the messages."""
         task = self._task
         if not self._begun:
             task.begin(obs)
@@ -127,7 +127,7 @@ class FromFunction(TaskTeam):
     task : mapping, optional
         Options of the task, as for `hb.make`: ``{"action_format": "multidiscrete", "agent_id": True}``.
     two_phase : bool
-        1 or 2, as for `hb.make`.
+        As for `hb.make`.
     name : str, optional
         Name of the team and of its random stream; default: the function's name.
 
@@ -166,14 +166,14 @@ class FromFunction(TaskTeam):
         self.name = str(name or getattr(function, "__name__", type(function).__name__))
 
     def look(self, its: EnvView) -> RLTask:
-        """Return the env's task with the given options; raise ``ValueError`` if the env has no such task."""
+        """Return the env's task with the team's options; raise ``ValueError`` if the env has no such task."""
         try:
             return self.looking(its, self._options)
         except TypeError as error:
             raise ValueError(f"{self.name} cannot observe this env: {error}") from None
 
     def begin(self, rng: Streams) -> None:
-        """Open a generator per run if the function draws, and call the function's `reset`."""
+        """Open one generator per run if the function takes `rngs`, and call the function's `reset` if it has one."""
         self._rngs = rng.generators() if "rngs" in self._wants else []
         if callable(reset := getattr(self._function, "reset", None)):
             reset()
@@ -197,7 +197,7 @@ class FromFunction(TaskTeam):
         return {name: spread(value) for name, value in asked.items()} if isinstance(asked, dict) else spread(asked)
 
     def _read(self, space: Space, answer: object, lead: tuple[int, ...]) -> Stacked:
-        """Return the function's answer as stacked actions of `space`, ``(R, A, …)``."""
+        """Return the function's `answer` as actions in `space`, ``(R, A, …)``, or else raise ``ValueError``."""
         if isinstance(space, spaces.Dict):
             if not isinstance(answer, Mapping) or set(answer) != set(space):
                 raise ValueError(f"{self.name} must return a dict of {', '.join(space)}, not {shown(answer)}")

@@ -16,7 +16,7 @@ from hushbandits.core.world import World
 
 
 class Unlearning(ValueError):
-    """Raised for an agent that receives neither rewards nor messages and does not declare ``blind = True``."""
+    """Error for an agent that receives neither rewards nor messages and does not declare ``blind = True``."""
 
 
 class PerAgent(Team):
@@ -101,7 +101,7 @@ class PerAgent(Team):
         _learning(self._seats[0][0])
 
     def _acting(self, hook: str) -> list[tuple[int, int]]:
-        """Return the runs and rows of all agents that act in this round and have the hook."""
+        """Return run and index in ``active_agents`` of each agent that acts in this round and has the method `hook`."""
         runs = [r for r in range(len(self._who)) if self._face.running[r]]
         return [(r, a) for r in runs for a, m in enumerate(self._who[r]) if hasattr(self._seats[r][m], hook)]
 
@@ -109,14 +109,14 @@ class PerAgent(Team):
         return f"agent {self._who[r, a]} of {self.name} in round {int(self._t[r]) + 1} of run {r}"
 
     def _asked(self, r: int, a: int, hook: str, stated: object, hint: str = "") -> object:
-        """Return what a hook of an agent returns, or raise ``RuntimeError`` with the agent, round and run."""
+        """Return the result of an agent's method `hook`; if it raises, raise ``RuntimeError`` that names the agent."""
         try:
             return getattr(self._seats[r][self._who[r, a]], hook)(stated)
         except Exception as error:
             raise RuntimeError(f"{self._name_of(r, a)}: {hook} raised {words(error)}{hint}") from error
 
     def act(self, obs: Observation) -> Action:
-        """Ask every acting agent for its action."""
+        """Return the actions of all agents that act, each from the agent's `act`."""
         self._who, self._t = obs.active_agents.copy(), obs.t.copy()
         action, fields = self._face.no_action(), self._face.actions
         parts: tuple[Array, ...] = action if isinstance(action, tuple) else (action,)
@@ -132,7 +132,7 @@ class PerAgent(Team):
         return action
 
     def compose(self, reward: Array) -> dict[str, Array] | None:
-        """Collect the agents' messages."""
+        """Return the agents' messages by field, or ``None`` if all agents send the default message."""
         asked = {(r, a): self._asked(r, a, "compose", reward[r, a].copy()) for r, a in self._acting("compose")}
         said = {seat: own for seat, own in asked.items() if own is not None}
         if self.fields is None and not said:
@@ -155,7 +155,7 @@ class PerAgent(Team):
         return message
 
     def receive(self, inbox: Inbox) -> None:
-        """Hand every agent its own messages."""
+        """Call `receive` of every acting agent with the messages that arrived for it."""
         listening = self._acting("receive")
         if not listening:
             return
@@ -180,7 +180,7 @@ def _learning(agent: object) -> None:
 
 
 def _an(field: Field) -> str:
-    """Return a description of one value of an action's field."""
+    """Return a description of the valid values of an action's `field`, such as ``an integer in 0..9``."""
     low, high = field.range
     if field.form.kind == "b":
         return f"{field.shape[0]} bools" if field.shape else "a bool"

@@ -53,7 +53,7 @@ class PolicyTeam(NetworkTeam):
         return self.around(self.policy.choose, self.policy.update, lambda rule: rule)
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require a mechanism with the policy's ε."""
+        """Require that the env's ``LocalMechanism``, if it has one, has the policy's ε."""
         return Requirements(env=given_to(self.policy, settings))
 
     def learners(self, env: World, rng: Streams, each: int, plays: int) -> NamedTuple:

@@ -49,7 +49,7 @@ def first_below(radius: Callable[[int], float], bound: float) -> int:
 
 
 def most_likely(weights: Sequence[float], m: int) -> float:
-    """Return p*, the activation probability of the m-th most likely agent, or of the least likely one."""
+    """Return p*, the m-th largest of the activation probabilities `weights`, or the smallest if there are fewer."""
     return sorted(weights, reverse=True)[min(max(m, 1), len(weights)) - 1]
 
 
@@ -74,7 +74,7 @@ def mase_confidence(
 
 
 def corrupted_failure(delta: float, eta_xi: float, xi: float, alpha: int = 0) -> float:
-    """Return ``(1 − I_ξ(α + 1, M)) η_ξ^(M+α)`` with ``M = ⌊ln δ/ln η_ξ⌋`` (proposition 5.2 at a given α).
+    """Return ``(1 − I_ξ(α + 1, M)) η_ξ^(M+α)``, ``M = ⌊ln δ/ln η_ξ⌋``: the term of proposition 5.2 at α = `alpha`.
 
     The proposition takes the minimum over all α ∈ ℕ.  But the expression falls to 0 as α grows, which no failure
     probability does: the proof multiplies by the chance of M + α wrong eliminations, which a failure does not need.
@@ -86,7 +86,7 @@ def corrupted_failure(delta: float, eta_xi: float, xi: float, alpha: int = 0) ->
 
 
 def failure_by_count(n_agents: int, local_failure: float, votes_needed: int) -> float:
-    """Return ``P[Bin(N, p) ≥ votes needed]``: any M of the N agents can vote out the best arm.
+    """Return ``P[Bin(N, p) ≥ votes_needed]``, the probability that any M of N agents vote out the best arm.
 
     Independence of the agents proves this bound; it is above the papers' ``p^M``.
     """

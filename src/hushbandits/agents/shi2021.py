@@ -19,7 +19,7 @@ from hushbandits.core.utils import Message
 
 
 class Books(NamedTuple):
-    """The state of all clients, ``(R, M)`` or ``(R, M, K)``."""
+    """The state of all clients, in arrays ``(R, M)`` or ``(R, M, K)``: samples, remaining arms and phases."""
 
     n: Array  # pulls of each arm
     s: Array  # sums of their rewards
@@ -54,7 +54,7 @@ def _learn(books: Books, arms: Array, rewards: Array, due: Array) -> None:
 
 @jit
 def _table(due: Array, sender: Array, mean: Array, count: Array, own: Array, table: Array) -> None:
-    """Fill ``table[r, m, c, k]`` with client c's mean of arm k, as far as client m knows it, if m is due."""
+    """Fill ``table[r, m, c, k]`` with client c's mean of arm k as known to client m, for every client m that is due."""
     runs, agents, slots = sender.shape
     for r in range(runs):
         for m in range(agents):
@@ -86,7 +86,7 @@ def _averages(due: Array, table: Array, estimate: Array, heard: Array) -> None:
 
 
 def best_left(values: Array, books: Books) -> Array:
-    """Return the largest value over the remaining arms, ``(R, M, 1)``."""
+    """Return the largest of `values` over the remaining arms, ``(R, M, 1)``."""
     ordered = np.take_along_axis(values, books.order, 2)
     left = np.arange(values.shape[2]) < books.left[..., None]
     best: Array = np.where(left, ordered, -np.inf).max(2, keepdims=True)
@@ -95,7 +95,7 @@ def best_left(values: Array, books: Books) -> Array:
 
 @jit
 def _proceed(due: Array, kept: Array, over: Array, books: Books, each: Array) -> None:
-    """Begin the next phase of the due clients, with `each` pulls of every remaining arm."""
+    """Drop the arms outside `kept` for all due clients, and begin their next phase with `each` pulls per arm."""
     for r in range(due.shape[0]):
         for m in range(due.shape[1]):
             if not due[r, m]:
@@ -212,7 +212,7 @@ class Federated(Team):
 
 
 class Fed1UCB(Federated):
-    """Fed1-UCB: learns the average model of a fixed set of clients (Shi & Shen 2021).
+    """Fed1-UCB, which finds the best arm of the average model of a fixed set of clients (Shi & Shen 2021).
 
     In every phase a client pulls each remaining arm f times.  After F pulls of each, the server knows the average
     ``μ̂_k`` over M clients up to ``B = √(4σ² ln T/(M F))``, and drops k if ``μ̂_k + B < max μ̂ − B``.

@@ -1,1 +1,1 @@
-"""The baselines that the papers compare with."""
+"""Baselines: algorithms that the papers compare with, algorithms of this package, and trained policies."""

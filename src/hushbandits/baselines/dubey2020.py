@@ -11,7 +11,7 @@ from hushbandits.policies.ucb import UCB1
 
 @jit
 def pool(own, r, heard, t):
-    """Add the received reports to ``own.n`` and ``own.s``, row by row."""
+    """Add the received counts and reward sums `heard` to ``own.n`` and ``own.s`` of the agents of run r."""
     first = r * heard.shape[0]
     for m in range(heard.shape[0]):
         for k in range(heard.shape[1]):

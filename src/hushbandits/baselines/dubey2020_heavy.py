@@ -21,7 +21,7 @@ PARTITIONS, LARGEST = ("largest", "greedy"), 64
 
 
 def partition(distance: Array, max_hops: int, how: str = "largest") -> tuple[Array, Array]:
-    """Return the leaders in ascending order and the index of each agent's leader, from all distances and γ.
+    """Return the leaders, in ascending order, and for each agent the position of its leader in this array.
 
     The leaders are an independent set of 𝒢_γ to which nobody can be added; everyone else has one within γ hops, and
     follows the nearest, the lowest index on ties.
@@ -186,7 +186,7 @@ class CMPUCB(NetworkTeam):
         return Requirements(env={"max_hops": max_hops_of(graph, agents, self.leaders, self.partition)})
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` if a leader's messages cannot arrive or π cannot play; `reset` checks random graphs."""
+        """Raise ``ValueError`` if no valid leaders exist or robust UCB cannot start; `reset` checks random graphs."""
         if hasattr(env, "slots"):
             self._partitions(env)
         tried(self.policy, env, env.n_agents * env.horizon, heard=True)

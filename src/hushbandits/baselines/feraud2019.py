@@ -38,7 +38,7 @@ class OnePrivacy(ArmSelection):
     role = "1-Privacy"
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require that votes are not sent, so that they remove no arm and cost nothing."""
+        """Require that votes remove no arm and cost nothing."""
         return _ask(self, termination_by="everyone", termination="players" if self.phi is None else "horizon")
 
     def validate_env(self, env: World) -> None:

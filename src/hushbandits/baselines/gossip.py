@@ -1,4 +1,4 @@
-"""Gossip, and the base of agents that average their sums with their neighbours' sums."""
+"""The gossip matrix, and the base of agents that average their sums with their neighbours' sums."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _post(own, values, now, r, arms, rewards):
 
 
 def gossip(choose: Callable[..., None], learn: Callable[..., None], heard: Callable[..., None] = nothing) -> Rules:
-    """Return the rules of an agent that averages ``state.sums`` with its neighbours'.
+    """Return the rules of agents that average ``state.sums`` with their neighbours' sums.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ _NEAR = 1e-9  # how much of itself, or of one pull, a constant may lie above the
 
 
 def smallest_exploration(matrix: Array) -> Array:
-    """Return ``ε_c^k = Σ_{s≥1} Σ_j max(0, M (Pˢ)²_kj − (Pˢ)_kj)``, agent k's smallest valid constant.
+    """Return ``ε_c^k = Σ_{s≥1} Σ_j max(0, M (Pˢ)²_kj − (Pˢ)_kj)``, agent k's smallest valid exploration constant.
 
     A pull of agent j that has been mixed s times stands in ŝ_k with weight ``(Pˢ)_kj``, and in n̂_k as well.  So
     ``Var ŝ_k ≤ σ² Σ (Pˢ)²_kj``, and that this is at most ``σ² (n̂_k + ε_c^k)/M`` for every sequence of pulls is what is
@@ -51,7 +51,7 @@ def smallest_exploration(matrix: Array) -> Array:
 
 
 def published_exploration(matrix: Array) -> Array:
-    """Return ``ε_c^k = M Σ_{p≥2} Σ_{j≥1} |λ_p λ_j| / (1 − |λ_p λ_j|) a_pj(k)`` of each agent k.
+    """Return the paper's constant ``ε_c^k = M Σ_{p≥2} Σ_{j≥1} |λ_p λ_j| / (1 − |λ_p λ_j|) a_pj(k)`` of each agent k.
 
     With u = u_p^k u_j^k and ν± the sums of the positive and negative ``u_p^d u_j^d`` over d: ``a = uν⁺`` where
     λ_pλ_j ≥ 0 and u ≥ 0, ``uν⁻`` where λ_pλ_j ≥ 0 and u ≤ 0, else ``|u| max(ν⁺, |ν⁻|)``.
@@ -76,7 +76,7 @@ def published_exploration(matrix: Array) -> Array:
 
 
 def _settled(values: Array, vectors: Array) -> Array:
-    """Return eigenvectors with signs that do not depend on the machine."""
+    """Return eigenvectors that do not depend on the machine, also for repeated eigenvalues."""
     settled = np.empty_like(vectors)
     for start, stop in pairwise([0, *(np.flatnonzero(-np.diff(values) >= 1e-9) + 1), len(values)]):  # equal values
         space, found = vectors[:, start:stop], start

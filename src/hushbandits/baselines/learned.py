@@ -51,7 +51,7 @@ class Learned:
     observation : sequence of Seen
         The parts of what it was shown; empty: not known.
     two_phase : bool
-        Of the game that it was trained in: 1, a round is one step; 2, a phase is.
+        Whether each phase of a round was a step in training.
     card : mapping
         All of ``card.json``.
 
@@ -92,7 +92,7 @@ class Learned:
 
 
 def parts_of(task: RLTask) -> list[Seen]:
-    """Return the parts of an agent's observation in a task, which an env must share with a policy."""
+    """Return name, size, lower and upper bound of each part of an agent's observation in `task`."""
     low, high = task.observation_space.low, task.observation_space.high
 
     def bound(values: Array) -> float | None:
@@ -119,7 +119,7 @@ def heads_of(space: Space) -> tuple[int, ...]:
 
 
 def read(folder: str | Path) -> Learned:
-    """Read a policy from its folder, without running code; raise ``ValueError`` if a part is missing."""
+    """Read a policy from `folder`, without running code; raise ``ValueError`` if a file is missing or invalid."""
     if not isinstance(folder, str | Path):
         raise ValueError(f"folder={shown(folder)} must be a path")
     path = Path(folder).expanduser()
@@ -134,13 +134,13 @@ def read(folder: str | Path) -> Learned:
 
 
 def learned(card: Params, weights: Mapping[str, Array]) -> Learned:
-    """Return the policy that a card describes."""
+    """Return the policy that `card` describes, with the weights `weights`."""
     said = {part.name: card[part.name] for part in fields(Learned) if part.name not in ("weights", "card")}
     return Learned(**said, weights=weights, card=card)
 
 
 class Network:
-    """A policy that plays R runs.
+    """A player that chooses the actions of a trained policy in R runs.
 
     Every run is one product of matrices of its own, whose shape does not depend on the others.
 
@@ -159,7 +159,7 @@ class Network:
         self._layers = [(np.ascontiguousarray(weight.T), bias) for weight, bias in policy.layers]
 
     def reset(self, rng: Streams) -> None:
-        """Start the runs of `rng`."""
+        """Start R new runs, which draw from `rng`."""
         self._rng = rng
         self._reader: Uniforms | None = None
 
@@ -204,7 +204,7 @@ class Network:
 
 
 def drawn(scores: Array, uniforms: Array) -> Array:
-    """Draw choices from the softmax of `scores`, ``(…, C)``, with one uniform number per draw."""
+    """Return choices drawn from the softmax of `scores`, ``(…, C)``, with one uniform number per draw."""
     total = np.cumsum(np.exp(scores - scores.max(-1, keepdims=True)), -1)
     # Below the last value, however it was rounded: what cannot be taken is not.
     at = np.minimum(uniforms * total[..., -1], np.nextafter(total[..., -1], 0.0))

@@ -45,5 +45,5 @@ class Independent(_Compared):
     """
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require that votes are not sent, so that they remove no arm and cost nothing."""
+        """Require that votes remove no arm and cost nothing."""
         return Requirements(env={"termination_by": "everyone", "inactive_agents": "drop", "vote_cost": 0})

@@ -37,8 +37,8 @@ class Trained(TaskTeam):
         Take the likeliest action instead of drawing one; default: as it was trained to be played (a DQN takes the
         best one, all others draw).
     two_phase : bool, optional
-        1: arms and message of a round are chosen at once; 2: the message after the own reward was seen.  Default: as
-        it was trained.  The metric ``two_phase`` says which.
+        False: the team chooses arms and message of a round at once.  True: it chooses the message after it has seen
+        its own reward.  Default: as it was trained.  The metric ``two_phase`` reports it.
     task : mapping, optional
         Options of the task, as for `hb.make`, under which a zip or a model was trained: ``{"agent_id": True}``.  A
         folder knows them; so does a model that still has its env from `hb.make_sb3`.
@@ -112,7 +112,7 @@ class Trained(TaskTeam):
             raise ValueError(f"{self.name} cannot see this env as it was trained to: {error}") from None
 
     def begin(self, rng: Streams) -> None:
-        """Open the random streams of every run."""
+        """Start R new runs of the policy, which draw from `rng`."""
         self._player.reset(rng)
 
     def choose(self, task: RLTask, pull: bool, talk: bool) -> Array:

@@ -33,7 +33,7 @@ def _refused(what: str) -> ValueError:
 
 
 def network(state: Mapping[str, Tensor]) -> dict[str, Array]:
-    """Return the weights of a policy's ``state_dict`` by the names of a `Learned`.
+    """Return the weights in a policy's ``state_dict`` under the names that `Learned` uses.
 
     ``ValueError``: the network is not one of the library's own.
     """
@@ -89,7 +89,7 @@ def of_model(given: BaseAlgorithm) -> Learned:
 
 
 def of_zip(path: Path, activation: str | None, masked: bool) -> Learned:
-    """Return a `Learned` with the weights that a model's ``save`` wrote; no code of the file is run.
+    """Return a `Learned` with the weights in the zip file `path` of a saved model; no code of the file is run.
 
     The library unpickles what else is in it, the spaces and the activation among them, so these are said by others.
     """

@@ -58,7 +58,7 @@ class VBSDPAE(BatchedSE):
         return float(self._sums[r, i, k] / self._users[r, i, k])
 
     def interval(self, r: int, i: int, m: int, b: int) -> float:
-        """Return the radius of the active arm with the least data."""
+        """Return one radius for all active arms, from the fewest users and the largest noise variance among them."""
         active = self._active[r, i]
         users, variance = self._users[r, i, active].min(), self._variance[r, i, active].max()
         tail = math.log(4 * m * b * b / self._p)

@@ -29,7 +29,7 @@ ROUTINES: dict[str, Callable[..., Routine]] = {
 def identify(
     routine: Routine, pull: Callable[[int], float], n_arms: int, *, seed: int = 0, limit: int | None = None
 ) -> tuple[int, int]:
-    """Run one routine alone until it has eliminated all arms but one.
+    """Run `routine` alone until one arm is left; return this arm and the number of pulls.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ def epochs(runs: int, n: int, k: int, due: int = 0) -> Epochs:
 
 @jit
 def plan_all(state, r, n, p, active, arms, uniforms):
-    """Pull every remaining arm, or no arm if at most one remains."""
+    """Mark all remaining arms in `arms`, or no arm if at most one remains; return the number of marked arms."""
     local = state.local[r, n]
     size = local.sum()
     if size <= 1:
@@ -88,7 +88,7 @@ def _learn(state, r, n, p, arms, reward, uniforms, vote):
 
 @jit
 def drop_outsiders(state, r, n, p, active):
-    """Eliminate the arms that are no longer in 𝒦."""
+    """Remove the arms that are not in 𝒦 (`active`) from the remaining arms of agent n."""
     local = state.local[r, n]
     local &= active
 

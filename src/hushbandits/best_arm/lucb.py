@@ -1,4 +1,4 @@
-"""Arm selection by explore-then-commit: LUCB, KL-LUCB and UGapEc.
+"""Arm selection by confidence bounds on the best arm and a challenger: LUCB, KL-LUCB and UGapEc.
 
 They play the empirically best arm and its strongest challenger until the gap between them is known to be small
 enough; then all arms but the best are given up at once.
@@ -154,12 +154,12 @@ def lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
 
 
 def kl_lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """Return LUCB with bounds ``N·kl(μ̂, q) ≤ kl_level`` (Kaufmann & Kalyanakrishnan 2013, algorithm 2 with m = 1)."""
+    """Return KL-LUCB: LUCB with KL confidence bounds (Kaufmann & Kalyanakrishnan 2013, algorithm 2 with m = 1)."""
     return Routine(_state, (eta, epsilon, 1.0), _plan_pair, _learn_pair, unit_interval=True)
 
 
 def ugapec(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """Return UGapEc, which plays J or its challenger, the one of larger radius, until ``B_J < ε``.
+    """Return UGapEc, which plays ``J = argmin B`` or its challenger, the one with the larger radius, until ``B_J < ε``.
 
     Source: Gabillon et al. 2012, figures 1 and 2 with m = 1.
     """

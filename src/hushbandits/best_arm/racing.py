@@ -126,7 +126,7 @@ def ser4(n_arms: int, eta: float, epsilon: float, phi: float = 1e-4, alone: bool
 
 
 def kl_racing(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """Return KL-Racing, which eliminates the worst arm if its upper bound is within ε of the best lower bound.
+    """Return KL-Racing: the worst arm is eliminated if its upper bound is less than ε above the best arm's lower bound.
 
     Source: Kaufmann & Kalyanakrishnan 2013, algorithm 1 with m = 1, where the best can be accepted only once the
     worst can be given up, and the worst comes first.

@@ -1,4 +1,4 @@
-"""Interface of best-arm routines, with three compiled scalar rules on one agent's samples."""
+"""Interface of best-arm routines: three compiled rules, `plan`, `learn` and `sync`, on one agent's samples."""
 
 from __future__ import annotations
 

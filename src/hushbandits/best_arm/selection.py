@@ -15,7 +15,7 @@ from hushbandits.core import Array, jit
 
 
 class Samples(NamedTuple):
-    """A player's samples and the state of its routine."""
+    """The samples and routine states of all players, in arrays ``(R, N)`` or ``(R, N, K)``."""
 
     local: Array  # (R, N, K) 𝒦_n
     sums: Array  # (R, N, K) rewards
@@ -73,7 +73,10 @@ def pick(local, pulls, arms, rank):
 
 @jit
 def settle(local, pulls, active, arms):
-    """Read 𝒦, and choose the last arm or an arm without pulls.  Return the number of chosen arms; −1: none yet."""
+    """Read 𝒦, and mark in `arms` the last remaining arm or an arm without pulls, if there is one.
+
+    Return the number of chosen arms; −1: none yet.
+    """
     size = read(local, active)
     if size == 0:
         return 0
@@ -107,7 +110,7 @@ def best_mean(local, sums, pulls):
 
 @jit
 def keep_only(local, best, vote):
-    """Vote out all remaining arms but one."""
+    """Vote out all remaining arms except `best`, and remove them from `local`."""
     for k in range(local.size):
         if local[k] and k != best:
             local[k] = False

@@ -14,7 +14,7 @@ from hushbandits.privacy.laplace import laplace
 
 
 class TopTwo(NamedTuple):
-    """An agent's samples, in separate phases per arm."""
+    """The samples of all agents, in separate phases per arm."""
 
     local: Array  # (R, N, K) 𝒦_n: all arms until it stops
     mean: Array  # (R, N, K) μ̃, of the last phase
@@ -32,7 +32,10 @@ def _begin(runs: int, n: int, k: int) -> TopTwo:
 
 @jit
 def top_two_threshold(b: float, j: float, epsilon: float, delta: float) -> float:
-    """``c = ln(1/δ) + ln(1 + ln s_b) + ln(1 + ln s_j) + (1/s_b + 1/s_j) ln²(1/δ)/ε²``; s: pulls of the last phases."""
+    """Return AdaP-TT's threshold ``ln(1/δ) + ln(1 + ln s_b) + ln(1 + ln s_j) + (1/s_b + 1/s_j) ln²(1/δ)/ε²``.
+
+    `b` and `j` are s_b and s_j, the numbers of pulls of two arms in their last phases.
+    """
     log = -math.log(delta)
     return log + math.log(1.0 + math.log(b)) + math.log(1.0 + math.log(j)) + (1.0 / b + 1.0 / j) * (log / epsilon) ** 2
 
@@ -113,7 +116,7 @@ def _learn(state, r, n, p, arms, reward, uniforms, vote):
 
 
 def top_two(epsilon: float, delta: float, beta: float) -> Routine:
-    """Return AdaP-TT: it pulls the leader with probability β, otherwise the challenger, and noises an arm's mean.
+    """Return AdaP-TT, which pulls the leader with probability β and otherwise the challenger, by noised means.
 
     Source: Azize, Jourdan, Al Marjani & Basu 2023, AdaP-TT, with the empirical threshold (`top_two_threshold`).
     """

@@ -1,4 +1,4 @@
-"""Means of contaminated or heavy-tailed samples.
+"""Robust estimators of the mean of contaminated or heavy-tailed samples.
 
 Each estimator is a frozen dataclass: ``estimator(x, delta)`` is its value on one sample in the order of its arrival.
 What it promises holds with probability 1 − δ each; where it is undefined (too few samples for that δ), it is the
@@ -35,7 +35,7 @@ class Estimator:
         return first, second
 
     def __call__(self, x: Array, delta: float) -> float:
-        """Estimate the mean of the law behind the sample `x` (n,), n ≥ 1, at confidence 1 − `delta`."""
+        """Return an estimate of the mean of the law behind the sample `x` (n,), n ≥ 1, at confidence 1 − `delta`."""
         x = np.ascontiguousarray(x, float)
         if x.ndim != 1 or not x.size:
             raise ValueError(f"x must be one sample of at least one value, not an array of shape {x.shape}")
@@ -117,7 +117,7 @@ class MedianOfMeans(Estimator):
 
 @dataclass(frozen=True)
 class Catoni(Estimator):
-    """The root θ of ``Σ ψ(α(X_i − θ)) = 0``, ``ψ(z) = sgn(z) ln(1 + |z| + z²/2)``.
+    """Catoni's estimator: the root θ of ``Σ ψ(α(X_i − θ)) = 0``, ``ψ(z) = sgn(z) ln(1 + |z| + z²/2)``.
 
     ``α = √(2 ln(1/δ) / (n (v + 2 v ln(1/δ)/(n − 2 ln(1/δ)))))``; for ``n ≤ 2 ln(1/δ)``, where α is undefined, the
     median.  ``|μ̂ − μ| ≤ 2√(v ln(1/δ)/n)`` for ``n ≥ 4 ln(1/δ)``.  Breakdown point 1/n, but an outlier moves it only by
@@ -139,7 +139,7 @@ class Catoni(Estimator):
 
 @dataclass(frozen=True)
 class TruncatedMean(Estimator):
-    """``(1/n) Σ_s X_s 1{|X_s| ≤ (u s / ln(1/δ))^(1/(1+e))}``, where s counts the samples in order.
+    """The truncated mean ``(1/n) Σ_s X_s 1{|X_s| ≤ (u s / ln(1/δ))^(1/(1+e))}``, where s counts the samples in order.
 
     ``|μ̂ − μ| ≤ 4 u^(1/(1+e)) (ln(1/δ)/n)^(e/(1+e))``.  No sample drives it beyond all bounds, but a bad one below its
     threshold moves it by up to that threshold over n: it is made for heavy tails, not for contamination.  Source:
@@ -174,7 +174,7 @@ ESTIMATORS: dict[str, type[Estimator]] = {
 
 
 def make_estimator(mean: str | Estimator, epsilon: float = 0.0) -> Estimator:
-    """Return the estimator that has this name, or a given estimator unchanged."""
+    """Return `mean` if it is an `Estimator`, else the estimator of this name; trimming estimators get `epsilon`."""
     if isinstance(mean, Estimator):
         return mean
     if mean not in ESTIMATORS:

@@ -23,13 +23,13 @@ def kept_points(n: int, log_inverse_delta: float, epsilon: float) -> int:
 
 @jit
 def clipped_points(n: int, log_inverse_delta: float, epsilon: float) -> int:
-    """Return ``⌈ε N⌉`` with ``ε = 8η + 12 ln(4/δ)/N``: the number of points clipped at each end."""
+    """Return ``⌈8ηN + 12 ln(4/δ)⌉`` with η = `epsilon`: the number of points clipped at each end."""
     return math.ceil(8.0 * epsilon * n + 12.0 * (log_inverse_delta + math.log(4.0)))
 
 
 @jit
 def add(high: float, low: float, x: float) -> tuple[float, float]:
-    """Add x to the double-double ``high + low`` (Knuth's two-sum), so that sums do not depend on the order."""
+    """Return ``high + low + x`` as a double-double (Knuth's two-sum), so that sums do not depend on the order."""
     total = high + x
     part = total - high
     return total, low + ((high - (total - part)) + (x - part))
@@ -45,7 +45,7 @@ def _mean(x):
 
 @jit
 def shortest_window(y, n, q, gap):
-    """Return the ends of the shortest window of q among n order statistics without the middle `gap`."""
+    """Return the ends of the shortest interval with q of n order statistics; `y` lacks the `gap` middle ones."""
     best, length, off = 0, math.inf, 0
     for i in range(n - q + 1):
         reach = y[q - 1 + i - gap] - y[i]
@@ -134,7 +134,7 @@ def _truncated(x, log_inverse_delta, moment, excess):
 
 @jit
 def evaluate(kind, x, log_inverse_delta, a, b):
-    """Evaluate the estimator of this `kind`, with parameters a and b, on one sample."""
+    """Return the value of the estimator `kind`, with parameters a and b, on the sample `x`."""
     if kind == 0:
         return _mean(x)
     if kind == 1:

@@ -38,7 +38,7 @@ class Rules(NamedTuple):
 
 
 class Samples:
-    """Samples ``S^m_k`` of all runs, agents and arms, and their means.
+    """Base of classes that store the samples of all runs, agents and arms and estimate their means.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Samples:
         _loops(self.rules)[0](self.state, arm, reward, arrived)
 
     def estimates(self, log_inverse_delta: float, out: Array) -> None:
-        """Write the means at confidence δ to `out` ``(R, M, K)``; entries without a sample stay unchanged."""
+        """Write the means at confidence 1 − δ to `out` ``(R, M, K)``; entries without a sample stay unchanged."""
         _loops(self.rules)[1](self.state, log_inverse_delta, out, np.empty(self.shape))
 
 
@@ -208,14 +208,14 @@ class Tails(Samples):
 
 
 def kind(estimator: Estimator) -> type[Samples]:
-    """Return the class of samples for an estimator."""
+    """Return the subclass of `Samples` that stores samples for `estimator`."""
     if isinstance(estimator, Mean):
         return Sums
     return Tails if isinstance(estimator, Trimming) else Log
 
 
 def follow(estimator: Estimator, shape: tuple[int, int, int], most: int | Array, log_inverse_delta: float) -> Samples:
-    """Return the samples for an estimator; the parameters are those of `Tails`."""
+    """Return empty `Samples` of shape `shape` for `estimator`; `most` and `log_inverse_delta` are as in `Tails`."""
     made = kind(estimator)
     if made is Tails:
         return Tails(estimator, shape, most, log_inverse_delta)
@@ -249,7 +249,7 @@ class _Lists:
         self._used = 0
 
     def reserve(self, need: Array) -> None:
-        """Reserve memory for `need` values in every list; a list without enough memory doubles it."""
+        """Reserve memory for ``need[i]`` values in each list i; if list i is short, its memory at least doubles."""
         short = need > self._room
         if not short.any():
             return

@@ -11,7 +11,7 @@ from hushbandits.estimators.rules import add, clipped_points, kept_points, short
 
 
 class Ends(NamedTuple):
-    """The samples of all runs, agents and arms.
+    """The state of `Tails`: sums and sorted tails of the samples of all runs, agents and arms.
 
     Y holds all of N values up to 2B, then the B lowest and the B highest; X what lies beyond the inner ends of those.
     """
@@ -197,7 +197,7 @@ def _beyond(x, low, high, clips):
 
 @jit
 def trim(own, r, log_inverse_delta, out, counts):
-    """Write the trimmed (or clipped) means of run r and the sizes of its samples.
+    """Write the trimmed or clipped means of run r to `out`, and the sizes of its samples to `counts`.
 
     `memo` holds, per arm, n and the cut of the last estimate, what the X beyond its interval take from their sum and
     number, the middle of the interval, and the estimate.  The cut (how many points are left out) fixes 𝒵 as long as the

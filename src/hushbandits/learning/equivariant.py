@@ -51,13 +51,13 @@ class Described(VecEnvWrapper):
         return super().seed(seed)
 
     def reset(self) -> Array:
-        """Reset all episodes; return ``(R·M, C, F)``."""
+        """Reset all episodes; return the features of all choices, ``(R·M, C, F)``."""
         seen = self.venv.reset()
         assert isinstance(seen, np.ndarray)
         return self._described(seen)
 
     def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, object]]]:
-        """Play a step, and replace observations, also final ones, by features."""
+        """Play a step; return features of choices in place of observations, also in ``terminal_observation``."""
         seen, reward, over, infos = self.venv.step_wait()
         assert isinstance(seen, np.ndarray)
         for info in infos:
@@ -83,7 +83,7 @@ def _head(latent_dim: int) -> nn.Module:
 
 
 class _Nets(nn.Module):
-    """Feature extractor, from each choice for its score and from all choices for the value."""
+    """Two networks: one on each choice, for its score, and one pooled over all choices, for the value."""
 
     def __init__(self, shape: tuple[int, int], widths: list[int], activation: type[nn.Module]):
         super().__init__()

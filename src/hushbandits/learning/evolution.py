@@ -32,7 +32,7 @@ _STARTS = {
 
 
 class Evolution:
-    """CMA-ES (Hansen & Ostermeier 2001) on the weights of a policy, whose candidates play the same episodes.
+    """CMA-ES (Hansen & Ostermeier 2001) on a policy's weights; the candidates of a generation play the same episodes.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Evolution:
         )  # fmt: skip
 
     def restore(self, path: Path, steps: int) -> None:
-        """Continue from a checkpoint, with other candidates than an uninterrupted search."""
+        """Continue the search from the checkpoint `path`, with other candidates than an uninterrupted search."""
         search, self.steps = self._search, steps
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stated:
             search.mean, search.sigma = stated["mean"], float(stated["sigma"])

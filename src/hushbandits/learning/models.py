@@ -1,4 +1,4 @@
-"""Training with Stable-Baselines3, with defaults of its algorithms and logging."""
+"""Training with Stable-Baselines3: changed defaults of its algorithms, and loggers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Algorithm(NamedTuple):
-    """An algorithm, with its class, its equivariant policy and changed defaults."""
+    """A Stable-Baselines3 algorithm: its module and class, its equivariant policy, and its changed defaults."""
 
     module: str
     cls: str
@@ -44,7 +44,7 @@ MODELS = {
 
 
 def build(algo: str, venv: VecEnv, hyper: Params, seed: int) -> BaseAlgorithm:
-    """Build a model.
+    """Build a Stable-Baselines3 model of the algorithm `algo` on `venv`, with the hyperparameters `hyper`.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def build(algo: str, venv: VecEnv, hyper: Params, seed: int) -> BaseAlgorithm:
 
 
 def widths_of(layers: object) -> list[int]:
-    """Return the widths of hidden layers, or raise ``ValueError``."""
+    """Return the widths of hidden layers in `layers`; raise ``ValueError`` unless it is a list of integers ≥ 1."""
     if not isinstance(layers, list | tuple):
         raise ValueError(f"algo.net_arch={shown(layers)} must be a list of widths, such as [64, 64]")
     return [integer("algo.net_arch", width, 1) for width in layers]
@@ -110,7 +110,7 @@ class Gradient:
         return self.model.num_timesteps
 
     def network(self) -> tuple[dict[str, Array], str]:
-        """Return the weights and the activation."""
+        """Return the model's weights and the name of its activation."""
         return weights_of(self.model)
 
     def learn(self, steps: int, updated: Callable[[], None], notify: Callable[[int], None]) -> None:
@@ -147,7 +147,7 @@ class Gradient:
         self.model.save(file)
 
     def restore(self, path: Path, steps: int) -> None:
-        """Continue from the weights and optimizer of a checkpoint; new episodes have other seeds."""
+        """Continue from the weights and optimizer in `path`, with other episodes than an uninterrupted training."""
         self.model.set_parameters(str(path), device="cpu")
         self.model.num_timesteps = steps
         self.model.set_random_seed(mixed(self._seed, steps))
@@ -161,7 +161,7 @@ class Gradient:
 
 
 def mixed(seed: int, part: int) -> int:
-    """Return the seed of one part of a training."""
+    """Return the seed of part `part` of a training with seed `seed`."""
     return int(np.random.SeedSequence([seed, part]).generate_state(1)[0])
 
 
@@ -170,7 +170,9 @@ LOGGERS = {"tensorboard": "torch.utils.tensorboard", "mlflow": "mlflow", "wandb"
 
 
 def logs_of(kind: str, folder: Path, asked: Mapping[str, object]) -> Logger:
-    """Return a Stable-Baselines3 ``Logger`` for a service, which starts a run at the first number.
+    """Return a Stable-Baselines3 ``Logger`` that writes to the service `kind`.
+
+    MLflow and Weights & Biases start their run at the first number.
 
     Parameters
     ----------
@@ -204,7 +206,7 @@ def logs_of(kind: str, folder: Path, asked: Mapping[str, object]) -> Logger:
         run: Any = None
 
         def write(self, key_values: Mapping[str, object], key_excluded: object, step: int = 0) -> None:
-            """Write one row of numbers."""
+            """Write the numbers in `key_values` at step `step`."""
             numbers = {name: float(value) for name, value in key_values.items() if isinstance(value, Real)}
             if kind == "wandb":
                 self.run = self.run or module.init(project="hushbandits", name=own, config={**asked})

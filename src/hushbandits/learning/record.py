@@ -1,4 +1,4 @@
-"""Records of a training, with returns of its policy, the files of its folder and a model card."""
+"""Records of a training: scores of its policy, the files of its folder, and a model card."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TEMPLATE = files("hushbandits") / "data" / "templates" / "model_card.txt"
 
 
 def score(player: Network, rows: Rows, seed: int) -> Score:
-    """Play one episode in every run; return the mean return and the means of the env's metrics.
+    """Play one episode of `player` in every run; return mean and standard error of the return, and mean metrics.
 
     ``se`` is the return's standard error.  Runs and actions are those of ``play(core, team, seed)``.
     """
@@ -47,7 +47,7 @@ def score(player: Network, rows: Rows, seed: int) -> Score:
 
 
 def uniform(rows: Rows, seed: int) -> Score:
-    """Play uniform choices, and return the mean return and the means of the metrics.
+    """Return mean and standard error of the return of uniform choices, and the mean metrics of ``Random``.
 
     Its metrics are those of the agent ``Random``, which follows the env's random policy.
     """
@@ -59,7 +59,7 @@ def uniform(rows: Rows, seed: int) -> Score:
 
 
 def earned(rows: Rows, seed: int, choose: Callable[[], Array]) -> Array:
-    """Play one episode in every run; return the mean return of an agent, ``(R,)``."""
+    """Play one episode in every run, with actions of `choose`; return the mean return of the agents, ``(R,)``."""
     rows.reset(seed)
     returns = np.zeros(rows.runs)
     going = np.ones(rows.runs, bool)
@@ -86,7 +86,7 @@ def versions(algo: str) -> dict[str, str]:
 def save(
     out: Path, card: Card, weights: Mapping[str, Array], name: str, checkpoint: Callable[[IO[bytes]], None]
 ) -> None:
-    """Write a policy with its checkpoint, or without one if the training is complete."""
+    """Write a policy to the folder `out`, with a checkpoint unless the training is complete."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         _write(out / WEIGHTS, lambda file: np.savez(file, **weights))  # type: ignore[arg-type]
@@ -105,7 +105,7 @@ def _write(path: Path, content: Callable[[IO[bytes]], object]) -> None:
 
 
 def begun(out: Path, asked: Mapping[str, object], resume: bool) -> Card | None:
-    """Return the card of a training to continue; ``None`` if the folder is free for a new one.
+    """Return the card of the training in `out` to continue, or ``None`` if a new training can start there.
 
     Raises
     ------

@@ -41,7 +41,7 @@ def train(
     Parameters
     ----------
     env, task, hyper : mapping
-        Parameters of the env, of the learning task (``actions``, ``agent_id``, …), and of the algorithm.
+        Parameters of the env, of the learning task (``action_format``, ``agent_id``, …), and of the algorithm.
     wrappers : sequence of Use or str
         Wrappers of messages, outermost first.
     logger : str, optional
@@ -120,7 +120,7 @@ class _Training:
         }  # fmt: skip
 
     def play(self, before: Card | None) -> Card:
-        """Train to the end, from the current state of the folder."""
+        """Train to the end, from the start or from the stopped training with card `before`; return the card."""
         training = self.card["training"]
         if before is None:
             training["random"] = uniform(self.rows, HELD_OUT + self.asked["seed"])

@@ -23,7 +23,7 @@ class _Rewards(NamedTuple):
 
 @jit
 def _sampled_mean(state, r, k, m):
-    """Return the mean of m of the arm's rewards, drawn without replacement (Knuth's selection sampling)."""
+    """Return the mean of m rewards of arm k, drawn without replacement (Knuth's selection sampling)."""
     left, wanted, total, i = state.n[r, k], m, 0.0, state.first[r, k]
     while wanted > 0:
         if left <= wanted or uniform(state.cursors, r) * left < wanted:

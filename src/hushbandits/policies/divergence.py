@@ -1,4 +1,4 @@
-"""Policies by the Bernoulli divergence: KL-UCB and IMED."""
+"""Policies whose indices use the Bernoulli divergence: KL-UCB and IMED."""
 
 from __future__ import annotations
 

@@ -16,13 +16,13 @@ __all__ = ["below", "beta", "gamma", "largest_beta", "normal", "uniform"]
 
 @jit
 def below(cursors, r, n):
-    """Draw uniformly from 0..n − 1 as ⌊n·u⌋; the relative error of each probability is at most n/2⁵³."""
+    """Return a uniform draw from 0..n − 1, ⌊n·u⌋; the relative error of each probability is at most n/2⁵³."""
     return min(int(uniform(cursors, r) * n), n - 1)
 
 
 @jit
 def beta(cursors, r, a, b):
-    """Draw from Beta(a, b) as ``G_a / (G_a + G_b)``."""
+    """Return a draw from Beta(a, b), ``G_a / (G_a + G_b)`` with two gamma draws."""
     x, y = gamma(cursors, r, a), gamma(cursors, r, b)
     return x / (x + y) if x + y > 0.0 else (1.0 if uniform(cursors, r) * (a + b) < a else 0.0)
 
@@ -43,7 +43,7 @@ def _exponent(a, b, x):
 
 @jit
 def _beyond(cursors, r, a, b, x, chance):
-    """Draw X from Beta(a, b) given X > x with probability ``P(X > x) / chance``, or else return x.
+    """Return a draw of X from Beta(a, b) given X > x with probability ``P(X > x) / chance``, and otherwise x.
 
     A Beta density with a, b ≥ 1 is log-concave: beyond x it lies below the exponential that touches it there.  The
     exponential's mass is at most a quarter of ``chance = e^(−q)`` wherever q ≥ 3.
@@ -65,7 +65,7 @@ def _beyond(cursors, r, a, b, x, chance):
 
 @jit
 def largest_beta(cursors, r, wins, losses, prior):
-    """Draw the index of the largest of K draws from ``Beta(wins_k + prior, losses_k + prior)``.
+    """Return the index of the largest of K draws from ``Beta(wins_k + prior, losses_k + prior)``.
 
     The arm with the largest mean and the arms near it are drawn.  One uniform decides whether any far arm can exceed
     them; usually none does, and none is drawn.

@@ -172,7 +172,7 @@ def _commit(state, r):
 
 
 class ExploreThenCommit(Policy):
-    """Explore-then-commit: each arm m times in turn, then the best empirical mean (lowest index on ties).
+    """Explore-then-commit: each arm m times in turn, then the best empirical mean (the lowest arm on ties).
 
     Source: Lattimore & Szepesvári 2020, algorithm 1; the default m: Slivkins 2019, theorem 1.5.
 

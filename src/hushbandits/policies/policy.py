@@ -46,7 +46,7 @@ class Tuned(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """The state of policies that draw, with one parameter."""
+    """The state of randomized policies with one parameter."""
 
     n: Array  # (L, K)
     s: Array  # (L, K)
@@ -127,13 +127,13 @@ def argmax(x, r):
 
 @jit
 def log_clock(state, r):
-    """Return ``ln t`` for play t."""
+    """Return ``ln t`` for the next play t of learner r."""
     return math.log(state.t[r] + 1.0)
 
 
 @jit
 def nothing_shared(state, r):
-    """Return 0, the exploration level of an index without one."""
+    """Return 0, for indices that use no exploration level."""
     return 0.0
 
 
@@ -163,7 +163,7 @@ def by_index(index: Callable[..., float], level: Callable[..., float] = log_cloc
 
 @jit
 def add(state, r, arm, reward):
-    """Count a play and its reward, as most index policies do."""
+    """Add a play of `arm` and its `reward` to the counts, sums and clock of learner r."""
     state.n[r, arm] += 1.0
     state.s[r, arm] += reward
     state.t[r] += 1

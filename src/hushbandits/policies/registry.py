@@ -49,7 +49,7 @@ def list_policies() -> list[str]:
 
 
 def make_policy(policy: AnyPolicy, /, **params: object) -> Policy:
-    """Build a policy.
+    """Return a policy built from a name or class with `params`, or `policy` itself if it is built already.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def _whole(policy: Policy) -> Policy:
 
 
 def given_to(policy: Policy, settings: Mapping[str, object]) -> dict[str, object]:
-    """Return the parameters that a policy shares with the mechanism of a ``LocalDPNetwork-v0``.
+    """Return the parameters that `policy` shares with a ``LocalMechanism`` in `settings`; empty for other mechanisms.
 
     Examples
     --------

@@ -18,7 +18,7 @@ def _ucb1_index(state, r, k, log_t):
 
 
 class UCB1(Policy):
-    """Index ``μ̂_k + √(2 ln t / n_k)`` before play t; each arm once first, the lowest index on ties.
+    """UCB1, with index ``μ̂_k + √(2 ln t / n_k)`` before play t; each arm once first, the lowest arm on ties.
 
     For rewards in [0, 1].  Source: Auer, Cesa-Bianchi & Fischer 2002, "Finite-time Analysis of the Multiarmed Bandit
     Problem", figure 1.
@@ -53,7 +53,7 @@ def _raise(state, r, arm, reward):
 
 
 class UCB(Policy):
-    """Index ``μ̂_k + σ√(2 ln(1/δ) / n_k)``; each arm once first, the lowest index on ties.
+    """UCB, with index ``μ̂_k + σ√(2 ln(1/δ) / n_k)``; each arm once first, the lowest arm on ties.
 
     Source: Lattimore & Szepesvári 2020, "Bandit Algorithms", algorithm 3.
 
@@ -94,7 +94,7 @@ def _moss(state, r, arm, reward):
 
 
 class MOSS(Policy):
-    """Index ``μ̂_k + √(max(ln(n/(K n_k)), 0) / n_k)`` over n plays in all; each arm once first.
+    """MOSS, with index ``μ̂_k + √(max(ln(n/(K n_k)), 0) / n_k)`` for n plays in all; each arm once first.
 
     For rewards in [0, 1]; regret at most ``49 √(nK)``.  Source: Audibert & Bubeck 2009, "Minimax Policies for
     Adversarial and Stochastic Bandits", figure 1 and theorem 5.
@@ -139,7 +139,7 @@ def _add_square(state, r, arm, reward):
 
 
 class UCBV(Policy):
-    """Index ``μ̂_k + √(2 V_k ℰ_t / n_k) + 3bℰ_t/n_k`` with ``ℰ_t = ζ ln t`` and V the empirical variance.
+    """UCB-V, with index ``μ̂_k + √(2 V_k ℰ_t / n_k) + 3bℰ_t/n_k``, ``ℰ_t = ζ ln t``, V_k the empirical variance.
 
     Source: Audibert, Munos & Szepesvári 2009, "Exploration–exploitation tradeoff using variance estimates in
     multi-armed bandits", equation 2 with c = 1.

@@ -68,7 +68,7 @@ def _quick_bounds(counts: Sequence[Array], samples: Sequence[int], delta: float,
 
 
 def best_event(innocent: Array, guilty: Array, delta: float, level: float) -> Event | None:
-    """Return the event that best separates two neighbouring inputs, by Wilson's bound, or ``None``.
+    """Return the event with the largest ε bound (Wilson) between two neighbouring inputs; ``None`` if no bound is > 0.
 
     The events ``≤ t``, ``≥ t`` and, for features with few values, ``= t`` are tried in both directions.  `innocent` and
     `guilty` are F features of the runs on the two inputs, (F, N) and (F, N′).

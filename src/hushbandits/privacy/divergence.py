@@ -30,7 +30,9 @@ ORDERS = tuple(sorted({*range(2, 129), *(int(x) for x in np.geomspace(128, 1 << 
 def until(
     holds: Callable[[float], bool], high: float, most: float, within: float, share: float = 0.0
 ) -> tuple[float, float]:
-    """Return by bisection the last known point where a condition holds and the first where it fails; it holds at 0.
+    """Return by bisection a point where `holds` is true and a larger one where it is false, or ∞.
+
+    `holds` must be true at 0.
 
     From `high` on places double, up to `most`, beyond which the second one is ∞; then the interval is halved until it
     is no longer than `within`, or than this share of its upper end.
@@ -158,7 +160,7 @@ def law_profile(law: NoiseLaw, n: int, sensitivity: int) -> Profile:
 
 
 def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
-    """Return log probabilities of a sum of n symmetric samples, on a range that misses ≤ 1e-15, plus `further`.
+    """Return log probabilities of the sum of n samples of `law`, `further` steps beyond all but 1e-15 of the mass.
 
     A transform's absolute error hides the tails; tilted by e^(tx) they are where the mass is:
     ``P(x) = M(t)^n e^(−tx) P_t(x)``, with t such that the tilted mean walks outwards, at most five deviations a step.
@@ -256,7 +258,7 @@ def coins_epsilon(epsilon: float, times: int, delta: float) -> float:
 
 
 def _dots(profile: Profile, top: float, step: float) -> tuple[Array, Array, float]:
-    """Return losses, their probabilities and that of an infinite loss, whose privacy profile is `profile`."""
+    """Return losses, their probabilities and that of an infinite loss, whose divergence is at least `profile`."""
     half = max(1, math.ceil(top / step))
     x = np.arange(-half, half + 1) * step
     above = profile(x[half:])
@@ -267,7 +269,7 @@ def _dots(profile: Profile, top: float, step: float) -> tuple[Array, Array, floa
 
 
 def _window(x: Array, p: Array, infinite: float, times: int) -> tuple[float, float]:
-    """Return lower end and width of a range that holds the sum of `times` losses except with probability 1e-15."""
+    """Return lower end and width of a range that contains the sum of `times` losses except with probability 1e-15."""
     p = np.maximum(p, 0.0)
     mean = float((x * p).sum() / p.sum())
     ends, t = [], np.geomspace(1e-4, 1e4, 81)

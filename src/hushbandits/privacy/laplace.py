@@ -41,7 +41,7 @@ def _fill(u, scale, out):
 
 
 def laplaces(u: Array, scale: Array | float) -> Array:
-    """Apply `laplace` to arrays of any shape."""
+    """Return `laplace` of every number in `u`, in the shape of `u`; `scale` is broadcast."""
     u = np.asarray(u, float)
     out = np.empty(u.size)
     _fill(u.ravel(), np.broadcast_to(np.asarray(scale, float), u.shape).ravel(), out)
@@ -222,7 +222,7 @@ def compose_releases(pure: Array, squares: Array, delta: float) -> Array:
 
 
 def lemma(epsilon: float, v: float, t: Array | float, delta: float) -> Array:
-    """Return the lemma's ε′ after t rounds: ``min(ε t^(1−v/2)/(1−v/2), 2εζ(v) + √(2εζ(v) ln(1/δ′)))``.
+    """Return ε′ of the privacy lemma after t rounds: ``min(ε t^(1−v/2)/(1−v/2), 2εζ(v) + √(2εζ(v) ln(1/δ′)))``.
 
     The first branch bounds ``Σ W_n^(−v/2)``: by the schedule, each release costs at most ε times its interval's sum.
     A receiver d hops away stands at t − d.

@@ -106,7 +106,7 @@ class Noises:
 
 @jit
 def _charge(n, survivors, rows, table, worst, worst_delta):  # type: ignore[no-untyped-def]
-    """Raise the maximal costs of runs by their complete blocks; return whether all blocks are complete."""
+    """Update the largest ε and δ of each run by its blocks; return ``False`` at an incomplete or unknown block."""
     for r in range(n.shape[0]):
         for m in range(n.shape[1]):
             size = survivors[r, m]
@@ -138,7 +138,7 @@ class Spent:
     profile: Callable[[], Profile | None] | None = field(default=None, compare=False)
 
     def exact(self) -> Profile:
-        """Return the privacy profile of the block, or that of any (ε, δ)-DP release if it is unknown."""
+        """Return the block's exact privacy profile if it is known, else the profile of a general (ε, δ)-DP release."""
         known = self.profile() if self.profile is not None else None
         return known if known is not None else divergence.pure_profile(self.epsilon, self.delta)
 

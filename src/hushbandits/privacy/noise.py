@@ -165,7 +165,7 @@ class NoiseLaw:
 
 
 def halved(noise: object) -> Half | None:
-    """Return `NoiseLaw.half` of noise whose sums are sampled as differences; else ``None``."""
+    """Return ``noise.half`` if `noise` samples totals as differences of two samples, else ``None``."""
     return noise.half if isinstance(noise, NoiseLaw) and type(noise).total is NoiseLaw.total else None
 
 

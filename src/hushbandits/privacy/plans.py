@@ -68,7 +68,7 @@ class Plan:
 
 @jit
 def decode(y, left, g, tau, modulus, z):
-    """Decode the sums of all blocks with survivors into `z`, as `Plan.decode`; all arrays are ``(R, M)``."""
+    """Write the decoded sums of all blocks with survivors to `z`, as `Plan.decode` does; all arrays are ``(R, M)``."""
     for r in range(y.shape[0]):
         for m in range(y.shape[1]):
             if left[r, m] > 0:
@@ -135,7 +135,7 @@ def precision(n: int, epsilon: float, scale: float = 1.0) -> int:
 
 
 def _plan(n: int, g: int, sure: int, noise: NoiseLaw, tau: float, p: float) -> Plan:
-    """Return a plan with τ as in the paper, or the 1 − p quantile of the noise if it is calibrated to fewer users."""
+    """Return a plan with tail bound `tau` if `sure` is n, else with the 1 − p quantile of the noise."""
     return Plan(n, g, ceiling(tau) if sure == n else tail_quantile(noise, n, p), noise)
 
 

@@ -170,7 +170,7 @@ class PolyaDifference(Positive):
         return DiscreteLaplace(self.b).exactly() if round(1 / self.r) == n else super().exact_total(n)
 
     def profile(self, n: int, shift: int) -> Profile:
-        """Return the discrete Laplace profile if the total shape is at least 1, as an upper bound.
+        """Return an upper bound: the discrete Laplace profile if ``nr ≥ 1``, else the pure profile of `polya_epsilon`.
 
         Below it the law is not log-concave, and only its largest likelihood ratio is used (`polya_epsilon`).
         """
@@ -319,7 +319,7 @@ class DiscreteGaussian(Positive):
                 return y
 
     def far(self, tilt: float = 0.0) -> int:
-        """Return twelve standard deviations beyond the mode of the tilted distribution."""
+        """Return a point at least twelve standard deviations beyond the mode of the tilted distribution."""
         return math.ceil(12 * math.sqrt(self.sigma2) + tilt * self.sigma2) + 12
 
     def log_mgf(self, t: float) -> float:
@@ -358,7 +358,7 @@ class Laplace(Positive):
         return stats.laplace.cdf(x, scale=self.b)
 
     def exactly(self) -> float:
-        """Return a sample of Lap_ℤ on a grid of 2^(−40), which is ε-private for the same scale."""
+        """Return a discrete Laplace sample of scale b, on the grid of multiples of 2^(−40)."""
         return discrete_laplace(*(self.b * _GRID).as_integer_ratio()) / _GRID
 
     def profile(self, n: int, shift: int) -> Profile | None:

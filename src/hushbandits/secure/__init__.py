@@ -1,1 +1,1 @@
-"""Cryptographic protocols for modular sums: parties that exchange bytes, and know no env (extra `secagg`)."""
+"""Cryptographic protocols for modular sums and for mixing messages, independent of envs (extra `secagg`)."""

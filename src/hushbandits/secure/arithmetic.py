@@ -60,7 +60,7 @@ def total(rows: Array, modulus: int) -> Array:
 
 
 def masked(rows: Array, keys: Sequence[bytes], negative: Sequence[bool], modulus: int) -> Array:
-    """Return ``Σ rows ± masks mod modulus``: a mask is subtracted where `negative` is true."""
+    """Return ``Σ rows ± masks mod modulus``, one mask from each key; masks marked in `negative` are subtracted."""
     m, masks = np.uint64(modulus), expand(keys, rows.shape[1], modulus)
     signed = np.where(np.array(negative)[:, None], (m - masks) % m, masks)
     return total(np.concatenate([rows, signed]), modulus)
@@ -124,7 +124,7 @@ def _weights(points: tuple[int, ...], prime: int) -> tuple[int, ...]:
 
 
 def recover(shares: Mapping[int, int], prime: int = PRIME) -> bytes | None:
-    """Return the secret of these shares, by index, or ``None`` if a share is false.
+    """Return the 32-byte secret that `shares`, by index, interpolate; ``None`` if the result exceeds 32 bytes.
 
     Examples
     --------

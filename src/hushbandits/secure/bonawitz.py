@@ -157,7 +157,7 @@ class SecureSum:
         self._sums = 0
 
     def sum(self, vectors: Array, dropouts: Mapping[str, Collection[int]] | None = None) -> Outcome:
-        """Return the sum of the rows of `vectors`, or the reason for an abort.
+        """Return the `Outcome` of one secure sum: the sum of the rows of `vectors`, or the reason for an abort.
 
         Parameters
         ----------
@@ -263,7 +263,7 @@ class Protocol:
 
     @property
     def loses(self) -> bool:
-        """Return whether users' vectors may be missing in a sum."""
+        """Return whether users' vectors may be missing from a sum."""
         return any(self.dropouts.get(stage, 0.0) > 0 for stage in STAGES[:3])
 
     @property
@@ -304,7 +304,7 @@ class Protocol:
         return agreed(n, self.neighbours, self.threshold, self.malicious)[1]
 
     def tolerates(self, n: int, colluders: int) -> bool:
-        """Return whether `colluders` of `n` users and the server together learn only the sum.
+        """Return whether `colluders` of `n` users and the server learn only the sum; always true with `neighbours`.
 
         On a graph it depends on whose neighbours they are, and `assumptions` say so.
         """
@@ -314,7 +314,7 @@ class Protocol:
         return colluders < (2 * t - n if self.malicious else t)
 
     def sum(self, modulus: int, seed: int | None, fewest: int = 2) -> SecureSum:
-        """Return the secure sum of one cohort, which needs at least `fewest` vectors to open."""
+        """Return a new `SecureSum` for one cohort, which opens only sums of at least `fewest` vectors."""
         return SecureSum(modulus, self.neighbours, self.threshold, self.malicious, max(self.fewest, fewest), seed)
 
 
@@ -343,7 +343,7 @@ class Cohorts:
         )  # fmt: skip
 
     def add_up(self, run: int, vectors: Array, modulus: int, fewest: int = 2) -> tuple[Array, Array]:
-        """Add a cohort's vectors up.
+        """Return the secure sum of a cohort's `vectors` in run `run`, and the mask of the rows in this sum.
 
         Parameters
         ----------

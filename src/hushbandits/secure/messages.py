@@ -28,7 +28,7 @@ HEADER, DIGEST = _FORM.size, 16
 
 
 class Kind(IntEnum):
-    """The kinds of messages, in the order of the rounds; even ones come from the server."""
+    """The kinds of messages, in the order of the rounds; the server sends the kinds with even numbers."""
 
     KEYS = 1
     ROSTER = 2
@@ -73,7 +73,7 @@ class Abort(Exception):
 
 
 def pack(kind: Kind, session: bytes, sender: int, body: bytes) -> bytes:
-    """Return a message as bytes."""
+    """Return a message with header, `body` and digest, as bytes."""
     head = _FORM.pack(b"HS", _VERSION, kind, session, sender, len(body))
     return head + body + hashlib.sha256(head + body).digest()[:DIGEST]
 
@@ -108,7 +108,7 @@ def rows(items: Iterable[tuple[int, bytes]]) -> bytes:
 
 
 def parse_rows(body: bytes, width: int, fault: Fault = Fault.FORMAT) -> dict[int, bytes]:
-    """Return the rows of a body by name, or raise `Abort` with this fault if the length is wrong."""
+    """Return the rows of `body` by name; raise `Abort` if its length is wrong (`fault`) or names do not ascend."""
     step = 4 + width
     if len(body) % step:
         raise Abort(fault, f"{len(body)} bytes of rows; allowed are multiples of {step}")
@@ -125,7 +125,7 @@ def lists(count: int, survivors: Iterable[int], dropped: Iterable[int]) -> bytes
 
 
 def parse_lists(body: bytes) -> tuple[int, list[int], list[int]]:
-    """Return the number of survivors, and survivors and dropped users by name, or raise `Abort`."""
+    """Return the number of survivors and two lists, survivors and dropped users; raise `Abort` if malformed."""
     numbers = np.frombuffer(body, ">u4").tolist() if len(body) % 4 == 0 else []
     if len(numbers) < 2 or numbers[1] > len(numbers) - 2:
         raise Abort(Fault.FORMAT, f"{len(body)} bytes hold no two lists")
@@ -161,7 +161,7 @@ def vector(x: Array, modulus: int) -> bytes:
 
 
 def parse_vector(body: bytes, length: int, modulus: int) -> Array:
-    """Return `length` residues, or raise `Abort`."""
+    """Return the `length` residues in `body`; raise `Abort` if `body` is not a valid vector of residues."""
     if len(body) != packed(length, modulus):
         raise Abort(Fault.VALUE, f"{len(body)} bytes; allowed are {packed(length, modulus)}")
     width = _bits(modulus)

@@ -48,7 +48,7 @@ def _layer(secret: bytes, session: bytes, ephemeral: bytes, hop: bytes) -> bytes
 
 
 def onion(message: bytes, size: int, hops: Sequence[bytes], session: bytes, draw: Callable[[int], bytes]) -> bytes:
-    """Encrypt a message in one layer per hop; the outermost layer is for the first hop.
+    """Return `message` encrypted in one layer per hop; the outermost layer is for the first hop.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class Mixnet:
         return session, [Hop(session, i, seed) for i in range(self.hops)]
 
     def shuffle(self, messages: Sequence[bytes]) -> list[bytes]:
-        """Return the messages in an order that does not depend on them.
+        """Return the messages in the uniform order in which they leave the mixes.
 
         Parameters
         ----------
@@ -216,7 +216,7 @@ class Batches:
         set_rows(self, rows, _keys=keys, _messages=np.zeros(n, np.int64), _bytes=np.zeros(n))
 
     def shuffle(self, run: int, messages: Sequence[bytes]) -> list[bytes]:
-        """Return a batch in the order after the mixes."""
+        """Send `messages` through new mixes, and return them in the order in which they leave."""
         seed = int.from_bytes(self._keys[run].bytes(16), "big") if self._insecure else None
         net = Mixnet(self._hops, seed)
         self._messages[run] += len(messages)
@@ -224,7 +224,7 @@ class Batches:
         return net.shuffle(messages)
 
     def order(self, run: int, messages: Sequence[bytes]) -> Array:
-        """Return the order of messages after the mixes, ``(n,)``; equal messages may be exchanged."""
+        """Return the permutation in which messages leave the mixes, ``(n,)``; equal messages may be exchanged."""
         where: dict[bytes, list[int]] = {}
         for i, message in enumerate(messages):
             where.setdefault(message, []).append(i)

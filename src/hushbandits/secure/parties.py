@@ -89,12 +89,12 @@ class Parameters:
 
     @property
     def longest(self) -> int:
-        """Byte length of the longest body in any round."""
+        """Upper bound on the byte length of a body in any round."""
         k = min(self.neighbours + 1, self.n - 1)
         return max(packed(self.length, self.modulus), k * (self.key_width + _WIDEST)) + 2 * primitives.KEY
 
     def bound(self, purpose: bytes, *names: int) -> bytes:
-        """Return the context of a key or a signature: its purpose, the session and its users, in any order."""
+        """Return the context of a key or signature: its purpose, the digest of all parameters and sorted user names."""
         return b"hushbandits 1 " + purpose + self.tag + b"".join(name.to_bytes(4, "big") for name in sorted(names))
 
     def key(self, purpose: bytes, secret: bytes, *names: int) -> bytes:
@@ -115,7 +115,7 @@ class Secretive:
 
 
 class Party(Secretive):
-    """A user, or the server.
+    """Base of `User` and `Server`, the parties of a secure sum.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class Party(Secretive):
         self.name = name
 
     def pack(self, kind: Kind, body: bytes) -> bytes:
-        """Return a message of this party."""
+        """Return a message from this party with the given kind and body, as bytes."""
         return pack(kind, self.parameters.session, self.name, body)
 
     def parse(self, data: bytes) -> tuple[Kind, int, bytes]:

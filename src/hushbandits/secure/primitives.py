@@ -1,4 +1,4 @@
-"""Cryptographic primitives of the package `cryptography` (the extra `secagg`), which is imported late."""
+"""Cryptographic primitives from the package `cryptography` (extra `secagg`), which is imported on first use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def needed() -> None:
 
 
 def source(insecure_seed: int | str | None, name: int | str) -> Callable[[int], bytes]:
-    """Return the source of random bytes of party `name`, which is a seeded stream in a simulation.
+    """Return a function ``size → random bytes``: the operating system's, or a stream seeded for `name`.
 
     With a seed nothing is secret: all keys follow from it.
     """
@@ -38,21 +38,21 @@ def source(insecure_seed: int | str | None, name: int | str) -> Callable[[int], 
 
 
 def private(secret: bytes) -> Private:
-    """Return an X25519 key (RFC 7748) of 32 bytes."""
+    """Return the X25519 private key (RFC 7748) with the 32 bytes `secret`."""
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
     return X25519PrivateKey.from_private_bytes(secret)
 
 
 def signing(secret: bytes) -> Signing:
-    """Return an Ed25519 key (RFC 8032) of 32 bytes; its `sign` signs."""
+    """Return the Ed25519 private key (RFC 8032) with the 32 bytes `secret`."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     return Ed25519PrivateKey.from_private_bytes(secret)
 
 
 def public(key: Private | Signing) -> bytes:
-    """Return the public half of a key."""
+    """Return the public key of the private key `key`, 32 bytes."""
     return key.public_key().public_bytes_raw()
 
 
@@ -67,7 +67,7 @@ def agree(key: Private, other: bytes, fault: str) -> bytes:
 
 
 def derive(secret: bytes, info: bytes) -> bytes:
-    """Return a key from HKDF-SHA256 (RFC 5869), bound to `info`."""
+    """Return a 32-byte key derived from `secret` by HKDF-SHA256 (RFC 5869), bound to `info`."""
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
@@ -75,7 +75,7 @@ def derive(secret: bytes, info: bytes) -> bytes:
 
 
 def keystream(key: bytes, size: int, nonce: int = 0) -> bytes:
-    """Return the first `size` bytes of ChaCha20 (RFC 8439) from block 0 on."""
+    """Return the first `size` bytes of the ChaCha20 keystream (RFC 8439) for `key` and `nonce`."""
     from cryptography.hazmat.primitives.ciphers import Cipher
     from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
@@ -84,7 +84,7 @@ def keystream(key: bytes, size: int, nonce: int = 0) -> bytes:
 
 
 def seal(key: bytes, nonce: int, text: bytes, names: bytes) -> bytes:
-    """Return a ChaCha20-Poly1305 box (RFC 8439) that also authenticates `names`; use each nonce once per key."""
+    """Return `text` encrypted by ChaCha20-Poly1305, which also authenticates `names`; use each nonce once per key."""
     from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
     return ChaCha20Poly1305(key).encrypt(nonce.to_bytes(12, "little"), text, names)

@@ -174,7 +174,7 @@ class Server(Party):
 
 
 def play(server: Server, users: Mapping[int, User], silent: Mapping[Kind, Collection[int]]) -> None:
-    """Run all rounds; users in `silent` send nothing from their given round on."""
+    """Run all rounds; the users in ``silent[kind]`` send nothing from the round of this kind on."""
     mail: Mapping[int, bytes] = dict.fromkeys(users, b"")
     gone: set[int] = set()
     while server.total is None:

@@ -13,7 +13,7 @@ SMALLEST = 19
 
 
 def shares_needed(n: int, m: int, security: int = 40) -> int:
-    """``k = ⌈2 + (2σ + log₂ m)/(log₂ n − log₂ e)⌉`` shares per user, for statistical distance 2^(−σ).
+    """Return ``k = ⌈2 + (2σ + log₂ m)/(log₂ n − log₂ e)⌉``, the shares per user for statistical distance 2^(−σ).
 
     Source: Balle, Bell, Gascón & Nissim 2020; it needs n ≥ 19.
     """

@@ -125,7 +125,7 @@ class User(Party):
         return primitives.seal(self._channels[v], int(u > v), text, self._names(u, v))
 
     def _names(self, sender: int, receiver: int) -> bytes:
-        """Return the names and keys of both ends of a box, as this user knows them."""
+        """Return the data that a box authenticates: the parameters' digest, and both users' names and public keys."""
         ends = ((v, self._public if v == self.name else self._keys[v][: len(self._public)]) for v in (sender, receiver))
         return self.parameters.tag + b"".join(v.to_bytes(4, "big") + keys for v, keys in ends)
 
@@ -182,7 +182,7 @@ class User(Party):
 
 
 def remembering() -> Callable[[primitives.Private, bytes, str], bytes]:
-    """Return a cached key agreement that all parties of one process share."""
+    """Return a key agreement that computes each pair's shared secret once, for all parties in one process."""
     known: dict[frozenset[bytes], bytes] = {}
 
     def agree(key: primitives.Private, other: bytes, fault: str) -> bytes:

@@ -1,1 +1,1 @@
-"""Wrappers that change messages in transit, in one file each."""
+"""Wrappers that change messages in transit, and their base classes."""

@@ -57,7 +57,7 @@ class DiscreteLaplace(_Distributed):
         return plans.distributed_pure(n, self.epsilon, self._p, self.sure(n))
 
     def price(self, n: int, survivors: int) -> Spent:
-        """Return the block's cost: ε, or a larger value if fewer than t_min users survive and leave less noise."""
+        """Return the block's cost: ε, or more if so few users survive that less than the planned noise is left."""
         return polya_price(self.planned(n), self.epsilon, survivors)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
@@ -103,7 +103,7 @@ class Skellam(_Distributed):
         return Spent(divergence.to_epsilon(curve, self.delta), self.delta, curve, partial(self.seen, n, survivors))
 
     def _together(self, horizon: int, times: int, delta: float) -> float:
-        """Return ε at δ of `times` blocks, the maximum over the checked sizes and their Gaussian limit."""
+        """Return ε at δ of `times` blocks, from the worst profile of the checked sizes and their Gaussian limit."""
         sizes = sorted({*range(2, 9), *SIZES, horizon})
         laws = [self.seen(n, self.sure(n)) for n in sizes if 2 <= n <= max(horizon, 2)]
         known = [law for law in laws if law is not None]

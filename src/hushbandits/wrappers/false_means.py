@@ -14,9 +14,9 @@ from hushbandits.wrappers.huber import drawn
 
 
 def swapped(means: Array) -> Array:
-    """Return means ``(R, K)`` in which the second-best arm looks best, and the best arm like the third.
+    """Return `means` (R, K) in which the second-best arm has the best mean, and the best arm the third-best mean.
 
-    The second best gets the best one's mean, the best one the third one's; of two arms both change places.
+    With two arms, both change places.
 
     Examples
     --------
@@ -31,13 +31,14 @@ def swapped(means: Array) -> Array:
 
 
 class FalseMeans(Wrapper):
-    """Wrapper by which Byzantine agents report false means, and for each arm the largest honest count.
+    """Wrapper by which Byzantine agents report false means of arms, by one of four attacks.
 
-    It replaces the fields ``mean`` and ``count`` of what a Byzantine agent sends.  The first two readings are the
-    attack on `Resilient-UCB` in the experiments of Zhu et al. 2023, and leave as it is what the agent learns by itself.
-    Their code declares the means (.4, .5, .4, .3) against the true (.5, .45, .4, .3), and reads a variable that stays
-    0: hence two.  The other two are the attacks on `Fed-MoM-UCB` of Demirel et al. 2022, where liars make up samples:
-    for each pull a liar gets the sample in place of its reward, learns from it, and sends the mean of the samples.
+    It replaces ``mean`` in the messages of Byzantine agents.  ``"zero"`` and ``"swap"`` replace ``count`` as well, and
+    leave the agent's own samples as they are: they are two readings of the attack on `Resilient-UCB` in the experiments
+    of Zhu et al. 2023, whose code declares the means (.4, .5, .4, .3) against the true (.5, .45, .4, .3) and reads a
+    variable that stays 0.  ``"invert"`` and ``"hide"`` are the attacks on `Fed-MoM-UCB` of Demirel et al. 2022, where
+    liars make up samples: for each pull a liar gets the sample in place of its reward, learns from it, and sends the
+    mean of the samples.
 
     Parameters
     ----------

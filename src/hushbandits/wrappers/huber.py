@@ -22,7 +22,7 @@ def drawn(rngs: list[np.random.Generator], n: int, fraction: float) -> Array:
 
 
 class Huber(Wrapper):
-    """ϵ-contamination of *reported* rewards; an agent's own statistics stay uncontaminated.
+    """Wrapper that contaminates *reported* rewards at rate ϵ; an agent's own statistics stay uncontaminated.
 
     With probability `rate` the reward in a byzantine agent's message is replaced by a draw from a fixed law Q.  Source:
     Dubey & Pentland 2020, section 4; Huber 1964.

@@ -17,7 +17,7 @@ _LARGEST = 20.0
 
 
 class LocalBernoulli(LocalNoise):
-    """Each reward x in [0, 1] is replaced by a bit, ``P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1)``, before anybody sees it.
+    """Wrapper that replaces a reward x by a bit with ``P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1)``, before agents see it.
 
     The agents themselves see only the bit, so their actions and messages depend on bits alone.  A bit's mean is
     ``½ + (μ − ½)(e^ε − 1)/(e^ε + 1)``; regret still counts the arms' own means.  Source: Ren, Zhou, Liu & Shroff 2020,
@@ -67,7 +67,7 @@ class LocalBernoulli(LocalNoise):
 
 
 def local_mechanism(epsilon: float = 1.0, mechanism: str = "laplace", *, name: str | None = None) -> Wrapper:
-    """Return the local-DP wrapper that randomizes rewards before agents see them: Laplace or Bernoulli.
+    """Return the local-DP wrapper that randomizes rewards before agents see them: `LocalLaplace` or `LocalBernoulli`.
 
     Parameters
     ----------

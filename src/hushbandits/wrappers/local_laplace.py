@@ -20,7 +20,7 @@ _WIDEST = 1 << 24
 
 
 def reports(env: World) -> Run | None:
-    """Return how a guarantee for one reward composes if an agent reports a reward in every round."""
+    """Return the `Run` by which a guarantee for one reward composes over all of an agent's reports."""
     times = int(env.horizon or 0)
     return Run(times, f"all rewards of an agent: its {times:,} reports add up") if times else None
 
@@ -35,7 +35,7 @@ def _together(epsilon: float, quantization_levels: int | None, times: int, delta
 
 
 class LocalNoise(Wrapper):
-    """Base class of wrappers that add noise to each single reward in [0, 1]."""
+    """Base class of wrappers that randomize each single reward in [0, 1]."""
 
     _stream: Stream
 
@@ -49,7 +49,7 @@ class LocalNoise(Wrapper):
 
 
 class LocalLaplace(LocalNoise):
-    """Each reported reward gets independent ``Lap(1/ε)`` noise: ε-local differential privacy per report.
+    """Wrapper that adds independent ``Lap(1/ε)`` noise to each reported reward: ε-local DP per report.
 
     **What is covered.**  A noised reward by itself is ε-private.  On a graph an agent also shows which arms it plays.
     With ``own_feedback="private"`` the agents themselves see only the noised rewards that they report, so arms are

@@ -155,7 +155,7 @@ class Mechanism(Privatizer):
         return {"g": plan.g, "noise": repr(plan.noise)}
 
     def sure(self, n: int) -> int:
-        """Return to how many users of a block planned for `n` users the noise is calibrated."""
+        """Return the number of users, of `n` planned ones, to which a block's noise is calibrated."""
         few = self.min_participants
         return min(n, few if isinstance(few, int) else max(1, math.floor(few * n)))
 
@@ -211,7 +211,7 @@ class Mechanism(Privatizer):
     # -- what it promises, and what of that holds ---------------------------------------------------------------------
 
     def seals(self, wrapper: Wrapper) -> bool:
-        """Return whether the guarantee can rely on `wrapper`, after this mechanism, as a secure function."""
+        """Return whether `wrapper`, placed after this mechanism, is a secure function as the guarantee requires."""
         return isinstance(wrapper, SecureFunction)
 
     def release(self, n: int, survivors: int) -> Release | None:
@@ -279,7 +279,7 @@ class Mechanism(Privatizer):
         return claim
 
     def _lost(self, env: World, secure: SecureFunction | None) -> str:
-        """Return why fewer users may be left than the noise is calibrated to; ``""`` if none can be lost."""
+        """Return the reason why fewer users may be left than the noise is calibrated to; ``""`` if none can be lost."""
         before = env.wrappers if secure is None else env.wrappers[: env.wrappers.index(secure)]
         losing = {w.name: lost for w in before if w.name != self.name and (lost := w.max_drop_fraction) > 0}
         if secure is not None:

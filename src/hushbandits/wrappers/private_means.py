@@ -152,7 +152,7 @@ class PrivateMeans(Wrapper):
                 by_run[rows] = 0.0
 
     def _schedule(self, env: World) -> tuple[Array, Array, float, bool]:
-        """Return by pull count whether a mean is released and its noise scale, then the grid, and `clips`."""
+        """Return four fields of `_Means`: `due` and `scale`, both by pull count, `grid`, and `clips`."""
         horizon = int(env.horizon)
         affordable(f"horizon={horizon} of {self.name}", 100.0 * horizon)
         due = np.zeros(horizon + 1, bool)

@@ -55,8 +55,8 @@ class Mixed(Played):
 class Shuffle(Mixed, Passage):
     """Shuffler: receivers get the multiset of messages and nothing else.
 
-    Network: each receiver's arrivals of a round in a uniform order, ``active_agents`` and delays gone (so an agent that
-    needs senders, such as QuACK, is refused).  Exploration: the votes of a window of activations, as counts per
+    Network: each receiver's arrivals of a round in a uniform order, without senders and delays (an agent that needs
+    senders, such as QuACK, is refused).  Exploration: the votes of a window of activations, as counts per
     arm.  Feedback: the messages of a block of users; a pool of like users is its own shuffle.
 
     By default the shuffler is an ideal functionality.  ``protocol="mixnet"`` sends every batch through mixes, all in
