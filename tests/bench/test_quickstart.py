@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from hushbandits.bench.runner.batch import play_batch
+from hushbandits.bench.runner.batch import Batch
 from hushbandits.bench.spec.catalog import find
 from hushbandits.bench.stats import bootstrap
 from hushbandits.best_arm.successive import epoch_length, radii
@@ -18,9 +18,7 @@ def finals(experiment):
     """Return the runs of every line as the command plays them from seed 0."""
     found = {}
     for cell in experiment.cells():
-        seeds = cell.seeds(0, 0, experiment.runs)
-        played = play_batch(cell.env.name, cell.agent.name, seeds, cell.env.params, cell.agent.params, [], [])
-        found[cell.line] = played[0]
+        found[cell.line] = Batch.of(cell, 0, range(experiment.runs)).play()[0]
     return found
 
 

@@ -7,11 +7,10 @@ import pytest
 from refusals import rows
 
 import hushbandits as hb
-from hushbandits.bench.runner.batch import play_batch
+from hushbandits.bench.runner.batch import Batch
 from hushbandits.bench.runner.check import check
 from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.core.rollout import rollout
 from hushbandits.core.team import EnvView, check_compatible
 
@@ -75,11 +74,16 @@ def faces(*hooks):
             assert not hasattr(env, name), (hook, name)  # `metrics` may read it during the run, not later
 
 
+def played(team, runs, times):
+    """Return what a batch of these runs gives."""
+    return Batch("", "", "CoopNetwork-v0", team, [], ROUNDS, {}, times, "", 0, runs).play()
+
+
 def test_every_hook_is_shown_a_face_in_a_batch_of_parts():
-    finals, curves, _ = play_batch("CoopNetwork-v0", Peeking(), spawn_seeds(0, 5), ROUNDS, {}, [], [1, 4])
+    finals, curves, _ = played(Peeking(), range(5), [1, 4])
     faces("requirements", "validate_env", "runs_at_once", "reset", "metrics")
     # All pull arm 0, whatever earlier parts have shown; a part's own statements are about its own arms.
-    alone = [play_batch("CoopNetwork-v0", Peeking(), spawn_seeds(0, 1, r), ROUNDS, {}, [], [1, 4]) for r in range(5)]
+    alone = [played(Peeking(), [r], [1, 4]) for r in range(5)]
     assert finals["runs"].tolist() == [2, 2, 2, 2, 1]
     for name in ("regret", "best"):
         np.testing.assert_array_equal(finals[name], np.concatenate([one[0][name] for one in alone]))
@@ -121,7 +125,7 @@ def test_runs_at_once_is_a_number_of_runs(asked):
             return asked
 
     with pytest.raises(ValueError, match=r"runs_at_once of Asks=.* must be an integer ≥ 1"):
-        play_batch("CoopNetwork-v0", Asks(), spawn_seeds(0, 2), ROUNDS, {}, [], [])
+        played(Asks(), range(2), [])
 
 
 def test_an_episode_is_for_what_ships():

@@ -5,8 +5,7 @@ import pytest
 
 import hushbandits as hb
 from hushbandits.agents.chowdhury2023 import DistDPSE
-from hushbandits.bench.runner.batch import play_batch
-from hushbandits.core.random.streams import spawn_seeds
+from hushbandits.bench.runner.batch import Batch
 from hushbandits.core.rollout import record, rollout
 
 
@@ -37,7 +36,7 @@ def test_finals_are_those_of_env_and_team():
                                                ("VB-SDP-AE", "ShuffleDP-v0")])  # fmt: skip
 def test_estimates_stay_within_the_radius(agent, env_id):
     env = {"n_arms": 10, "means": hb.UniformMeans(0.25, 0.75), "horizon": 20_000, "epsilon": 0.5, "confidence": 0.1}
-    finals, _, _ = play_batch(env_id, agent, spawn_seeds(0, 60), env, {}, [], [])
+    finals, _, _ = Batch("", "", env_id, agent, [], env, {}, [], "", 0, range(60)).play()
     assert finals["covered"].mean() > 0.7  # 1 − 3p; a fair coin of .7 gives 60 of 60 with probability 5e-10
 
 

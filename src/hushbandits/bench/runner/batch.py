@@ -13,7 +13,7 @@ from hushbandits.bench.runner.errors import RunError
 from hushbandits.bench.spec.experiment import Cell
 from hushbandits.bench.spec.parts import Component
 from hushbandits.bench.spec.vocabulary import agree
-from hushbandits.core import Array, Params, Seeds, integer
+from hushbandits.core import Array, Params, integer
 from hushbandits.core.env import Env
 from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.core.rollout import begin, measured, record
@@ -26,12 +26,7 @@ Played = tuple[dict[str, Array], dict[str, Array], Array]
 
 
 def prepare(
-    env: AnyEnv,
-    agent: AnyAgent | Team,
-    runs: int,
-    env_params: Params,
-    params: Params,
-    wrappers: Sequence[AnyWrapper],
+    env: AnyEnv, agent: AnyAgent | Team, runs: int, env_params: Params, params: Params, wrappers: Sequence[AnyWrapper]
 ) -> tuple[Env, Team]:
     """Build a compatible env and team; invalid input raises here."""
     team = agent if isinstance(agent, Team) else make_team(agent, **params)
@@ -91,43 +86,6 @@ def numbers_of(env: Env, team: Team) -> list[str]:
     return [name for name, value in measured(env, team, env.metrics()).items() if value.ndim == 1]
 
 
-def play_batch(
-    env: AnyEnv,
-    agent: AnyAgent | Team,
-    seeds: Seeds,
-    env_params: Params,
-    params: Params,
-    wrappers: Sequence[AnyWrapper],
-    checkpoints: int | Sequence[int] | None,
-) -> Played:
-    """Play one batch of runs, split into parts if the team limits its runs.
-
-    Parameters
-    ----------
-    checkpoints : int, sequence of int, or None
-        As `sampled`.
-
-    Returns
-    -------
-    finals : dict of (R, …) arrays
-    curves : dict of (R, C) arrays
-    times : (C,) array
-    """
-    built, team = prepare(env, agent, len(seeds), env_params, params, wrappers)
-    points = sampled(checkpoints, built)
-    curves = built.logged_metrics if points else ()
-    asked = team.runs_at_once(EnvView(built))
-    most = len(seeds) if asked is None else integer(f"runs_at_once of {team.name}", asked, 1)
-    if most >= len(seeds):
-        finals, lines = record(built, team, seeds, points, curves)
-    else:
-        parts = [seeds[i : i + most] for i in range(0, len(seeds), most)]
-        found = [record(copy.deepcopy(built), copy.deepcopy(team), part, points, curves) for part in parts]
-        finals, lines = ({k: np.concatenate([p[i][k] for p in found]) for k in found[0][i]} for i in (0, 1))
-    agree(finals, gathered(built, team))
-    return finals, lines, np.asarray(points)
-
-
 @dataclass(frozen=True)
 class Batch:
     """One batch of runs; the numbers do not depend on the process that plays it.
@@ -136,8 +94,10 @@ class Batch:
     ----------
     key, label : str
         Key and label of the cell.
-    env, agent, wrappers, env_params, params, checkpoints
-        As in `play_batch`; a wrapper may also be a `Component`.
+    env, agent, wrappers, env_params, params
+        As in `prepare`; a wrapper may also be a `Component`.
+    checkpoints : int, sequence of int, or None
+        As in `sampled`.
     seed_text : str
         Text that enters the run seeds besides `seed` and the run's number.
     seed : int
@@ -167,10 +127,29 @@ class Batch:
         )  # fmt: skip
 
     def play(self) -> Played:
-        """Play the batch in this process."""
+        """Play the batch in this process, split into parts if the team limits its runs.
+
+        Returns
+        -------
+        finals : dict of (R, …) arrays
+        curves : dict of (R, C) arrays
+        times : (C,) array
+        """
         wrappers = [make_wrapper(w.name, **w.params) if isinstance(w, Component) else w for w in self.wrappers]
-        drawn = spawn_seeds(self.seed, len(self.runs), self.runs[0], self.seed_text)
-        return play_batch(self.env, self.agent, drawn, self.env_params, self.params, wrappers, self.checkpoints)
+        seeds = spawn_seeds(self.seed, len(self.runs), self.runs[0], self.seed_text)
+        env, team = prepare(self.env, self.agent, len(seeds), self.env_params, self.params, wrappers)
+        points = sampled(self.checkpoints, env)
+        curves = env.logged_metrics if points else ()
+        asked = team.runs_at_once(EnvView(env))
+        most = len(seeds) if asked is None else integer(f"runs_at_once of {team.name}", asked, 1)
+        if most >= len(seeds):
+            finals, lines = record(env, team, seeds, points, curves)
+        else:
+            parts = [seeds[i : i + most] for i in range(0, len(seeds), most)]
+            found = [record(copy.deepcopy(env), copy.deepcopy(team), part, points, curves) for part in parts]
+            finals, lines = ({k: np.concatenate([p[i][k] for p in found]) for k in found[0][i]} for i in (0, 1))
+        agree(finals, gathered(env, team))
+        return finals, lines, np.asarray(points)
 
 
 @dataclass(frozen=True)
