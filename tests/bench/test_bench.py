@@ -20,6 +20,7 @@ from hushbandits.bench.runner.plan import batches
 from hushbandits.bench.runner.store import Store
 from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.cli.main import main
+from hushbandits.core.random.streams import spawn_seeds
 
 
 def test_a_row_is_what_a_play_gives_with_its_seeds(tmp_path):
@@ -31,7 +32,9 @@ def test_a_row_is_what_a_play_gives_with_its_seeds(tmp_path):
         wrappers = [hb.make_wrapper(n, **p) for n, p in protocol.wrappers]
         params = {**cell.env.params, **protocol.env}
         env = hb.make_batched(cell.env.name, runs=12, wrappers=wrappers, **params)
-        regret = hb.rollout(env, hb.make_team(cell.agent.name, **cell.agent.params), cell.seeds(5, 0, 12))["regret"]
+        regret = hb.rollout(
+            env, hb.make_team(cell.agent.name, **cell.agent.params), spawn_seeds(5, 12, 0, cell.seed_text)
+        )["regret"]
         assert np.array_equal(results.select(cell.line, at=cell.point).final("regret"), regret)
 
 

@@ -17,6 +17,7 @@ from hushbandits.bench.spec.canonical import canonical, digest, plain, thaw
 from hushbandits.bench.spec.catalog import modules, read_toml
 from hushbandits.bench.spec.experiment import Component, Experiment, Figure
 from hushbandits.core.random.rewards import Gaussian, Law, UniformMeans
+from hushbandits.core.random.streams import spawn_seeds
 
 # -- canonical values -------------------------------------------------------------------------------------------
 
@@ -89,14 +90,14 @@ def test_seeds_come_from_the_env_part_alone():
     crossed = small(wrappers={"clean": (), "Huber": (Component("Huber", rate=0.1),)})
     by_agents = {}
     for cell in crossed.cells():
-        by_agents.setdefault(cell.point["env.n_agents"], []).append(cell.seeds(0, 0, 3).tolist())
+        by_agents.setdefault(cell.point["env.n_agents"], []).append(spawn_seeds(0, 3, 0, cell.seed_text).tolist())
     three, four = by_agents[3], by_agents[4]
     assert len(three) == 6
     assert all(s == three[0] for s in three)
     assert four[0] != three[0]
     cell = crossed.cells()[0]
-    assert cell.seeds(0, 2, 1).tolist() == three[0][2:]
-    assert cell.seeds(1, 0, 1).tolist() != three[0][:1]
+    assert spawn_seeds(0, 1, 2, cell.seed_text).tolist() == three[0][2:]
+    assert spawn_seeds(1, 1, 0, cell.seed_text).tolist() != three[0][:1]
 
 
 def test_paired_parameters_share_seeds_and_nothing_else(tmp_path):
@@ -109,7 +110,7 @@ def test_paired_parameters_share_seeds_and_nothing_else(tmp_path):
     means = []
     for cell in (three, four):
         env = hb.make_batched("CoopNetwork-v0", **cell.env.params)
-        env.reset(cell.seeds(0, 0, 2))
+        env.reset(spawn_seeds(0, 2, 0, cell.seed_text))
         means.append(env.means)
     assert np.array_equal(*means)
     assert Experiment.from_dict(paired.to_dict()) == paired

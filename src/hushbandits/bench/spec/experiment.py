@@ -12,7 +12,7 @@ from hushbandits.bench.spec.canonical import canonical, digest, world
 from hushbandits.bench.spec.claim import Claim, Line
 from hushbandits.bench.spec.parts import Component, Count, Figure, Part, check, plain_name
 from hushbandits.bench.spec.vocabulary import place, short, symbol
-from hushbandits.core import Params, Seeds, shown, spawn_seeds
+from hushbandits.core import Params, shown
 from hushbandits.core.random.seed_text import seed_text
 from hushbandits.core.utils import nearest
 from hushbandits.registry import ENVS
@@ -73,10 +73,6 @@ class Cell:
     def shared_runs(self) -> str:
         """Return a text that is equal for cells with equal runs, without importing a user-defined env class."""
         return self.world if ":" in self.home.name else self.seed_text
-
-    def seeds(self, seed: int, first: int, runs: int) -> Seeds:
-        """Return the seeds of the runs numbered from `first` on."""
-        return spawn_seeds(seed, runs, first, self.seed_text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,29 +248,17 @@ class Experiment(Part):
 
     @cached_property
     def _cells(self) -> list[Cell]:
-        points = [dict(zip(self.sweep, combo, strict=True)) for combo in itertools.product(*self.sweep.values())]
         found = []
-        for point in points:
+        for combo in itertools.product(*self.sweep.values()):
+            point = dict(zip(self.sweep, combo, strict=True))
             env = _aimed(self.env, point, "env")
             where = world(env.name, env.params, self.paired, self.seed_group)
+            seeds = env, tuple(self.paired), self.seed_group
             for line, agent, uses in self._lines:
                 wrappers = tuple(_aimed(w, point, w.name) for w in uses)
                 on = env if agent.on is None else Component(agent.on, **env.params)
                 played = _aimed(agent, point, "agent", agent.name)
-                found.append(
-                    Cell(
-                        on,
-                        wrappers,
-                        played,
-                        where,
-                        self.checkpoints,
-                        line,
-                        point,
-                        env,
-                        tuple(self.paired),
-                        self.seed_group,
-                    )
-                )
+                found.append(Cell(on, wrappers, played, where, self.checkpoints, line, point, *seeds))
         return found
 
     # -- as data ----------------------------------------------------------------------------------------------
