@@ -12,6 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import cloudpickle
@@ -165,14 +166,9 @@ def _work(context: bytes, number: int, load: bytes) -> tuple[int, Reply]:
     return number, Failed(reply.error) if isinstance(reply, Failed) else reply
 
 
-_entered = b""
-
-
+@lru_cache(maxsize=1)
 def _enter(context: bytes) -> None:
     """Change a worker to the parent's folder and load the parent's classes, once per call."""
-    global _entered
-    if context == _entered:
-        return
     sources, folders, objects = pickle.loads(context)
     if sources != source_digest():
         raise RunError(
@@ -187,4 +183,3 @@ def _enter(context: bytes) -> None:
     registry.SENT.clear()
     registry.SENT.update(named)
     adopt(entries)
-    _entered = context
