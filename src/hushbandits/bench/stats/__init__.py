@@ -154,11 +154,7 @@ STATISTICS: dict[str, Callable[..., Array]] = {
 
 
 def bootstrap(
-    effect: Callable[..., Array],
-    *strata: Array,
-    level: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
+    effect: Callable[..., Array], *strata: Array, level: float = 0.95, resamples: int = 10_000, seed: int = 0
 ) -> Interval:
     """Return the interval of a stratified percentile bootstrap, with tails widened for small samples.
 

@@ -74,7 +74,10 @@ def _reach(t: float, bend: float, shift: float) -> tuple[float, float]:
     return max(t, below), max(t, -above)
 
 
-def skewed_t(strata: Sequence[Stratum], weights: Array, level: float = 0.95) -> Interval:
+def skewed_t(
+    strata: Sequence[Stratum], weights: Array, level: float = 0.95, *,
+    estimate: float | None = None, bends: Callable[[float], tuple[float, float]] = lambda _: (0.0, 0.0),
+) -> Interval:  # fmt: skip
     """Return the interval of ``Σ_i w_i μ_i``, the weighted sum of the columns' means.
 
     Standard error and third cumulant of the estimate add up over strata; the degrees of freedom are those of the
@@ -83,6 +86,13 @@ def skewed_t(strata: Sequence[Stratum], weights: Array, level: float = 0.95) -> 
 
     Source: Student 1908; several strata: Mickey & Brown 1966; skewness: Hall 1992.
 
+    Parameters
+    ----------
+    estimate : float, optional
+        The estimate; default: the weighted sum of the columns' means.
+    bends : callable
+        What the effect's curvature adds to k and c of `_reach`, given the standard error; default: nothing.
+
     Examples
     --------
     >>> x = np.arange(30.0)[:, None]
@@ -90,17 +100,6 @@ def skewed_t(strata: Sequence[Stratum], weights: Array, level: float = 0.95) -> 
     >>> round(low, 2), round(high, 2)  # Student's: the sample is not skewed
     (11.21, 17.79)
     """
-    return _interval(strata, weights, level, lambda _: (0.0, 0.0))
-
-
-def _interval(
-    strata: Sequence[Stratum],
-    weights: Array,
-    level: float,
-    bends: Callable[[float], tuple[float, float]],
-    estimate: float | None = None,
-) -> Interval:
-    """Return the interval of `skewed_t`; `bends` adds the effect's curvature to (k, c), given its standard error."""
     if min(len(s.values) for s in strata) < fewest_runs(level):
         return UNBOUNDED
     runs = [s.values @ weights[list(s.columns)] for s in strata]
@@ -198,4 +197,4 @@ def log_contrast(strata: Sequence[Stratum], weights: Array, level: float = 0.95)
             bias -= 0.5 * float(w @ np.diag(cov))
         return curve, curve - bias / error
 
-    return _interval(scaled, weights, level, bends, float(weights @ np.log(means)))
+    return skewed_t(scaled, weights, level, estimate=float(weights @ np.log(means)), bends=bends)
