@@ -16,7 +16,7 @@ from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.runner.options import RunOptions, workers
 from hushbandits.bench.runner.plan import BATCH
 from hushbandits.bench.runner.pool import answers
-from hushbandits.bench.runner.progress import Bar
+from hushbandits.bench.runner.progress import progress_bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures
 from hushbandits.bench.spec.experiment import Component, Experiment
@@ -95,12 +95,12 @@ def evaluate(
     size = min(max(BATCH, _PULLS // pulls), -(-runs // workers(chosen.jobs)))
     tasks = [task(tuple(range(first, min(first + size, runs)))) for first in range(0, runs, size)]
     played: dict[int, Played] = {}
-    with Bar(runs, shown=chosen.progress) as bar:
+    with progress_bar(runs, shown=chosen.progress) as bar:
         for batch, reply in answers(tasks, chosen, bar):
             if isinstance(reply, Failed):
                 raise reply.raised or RuntimeError(f"a worker failed:\n{reply.error}")
             played[batch.runs[0]] = reply
-            bar.advance(len(batch.runs))
+            bar(advance=len(batch.runs))
     whole = Experiment(name="results", title=about, env=Component(names[0]), agents=[Component(names[1])], runs=runs)
     (cell,) = whole.cells()
     batches = [played[first] for first in sorted(played)]

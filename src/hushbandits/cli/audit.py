@@ -11,7 +11,7 @@ from tyro.conf import Positional, arg
 
 from hushbandits.audits.cases import Budget, Verdict
 from hushbandits.audits.suite import UNSEEN, Check, checks
-from hushbandits.bench.runner.progress import Bar
+from hushbandits.bench.runner.progress import progress_bar
 from hushbandits.core import integer, real
 
 
@@ -68,11 +68,11 @@ def _lines(names: Sequence[str], budget: Budget, verbose: bool) -> Iterator[tupl
     """
     todo = checks(names, budget)
     found: list[Verdict] = []
-    with Bar(len(todo)) as shown:
+    with progress_bar(len(todo)) as bar:
         for check in todo:
-            shown.at(f"{check.subject}: {check.what}")
+            bar(description=f"{check.subject}: {check.what}")
             now = list(check.run())
-            shown.advance(1)
+            bar(advance=1)
             found += now
             yield from _of(check, now, verbose)
     level = sum(v.level > 0 for v in found) * budget.level

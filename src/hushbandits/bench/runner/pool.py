@@ -42,7 +42,7 @@ def answers(tasks: Sequence[Batch], options: RunOptions, bar: Bar) -> Iterator[t
     """
     if options.serial(len(tasks)):
         for task in tasks:
-            bar.at(task.label)
+            bar(description=task.label)
             yield task, attempted(task.play)
         return
     with _backend(options), sent(tasks) as objects:
@@ -70,7 +70,7 @@ def _played(waiting: deque[Batch], context: bytes, bar: Bar) -> Generator[tuple[
         while waiting:
             task = waiting.popleft()
             under_way[id(task)] = task
-            bar.at(task.label)
+            bar(description=task.label)
             yield joblib.delayed(_work)(context, id(task), cloudpickle.dumps(task))
 
     stream = joblib.Parallel(return_as="generator_unordered")(feed())

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import sys
-from typing import Self
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 
 from hushbandits.core.utils import extra
 
-__all__ = ["Bar"]
+__all__ = ["Bar", "progress_bar"]
+
+#: Updates a progress bar: ``bar(description=…)`` sets the current cell, ``bar(advance=…)`` adds finished runs.
+Bar = Callable[..., None]
 
 
-class Bar:
-    """Progress bar with finished runs, time left and current cell; only on a terminal.
+@contextmanager
+def progress_bar(total: int, shown: bool = True) -> Iterator[Bar]:
+    """Show a progress bar with finished runs, time left and current cell inside the block; only on a terminal.
 
     Parameters
     ----------
@@ -22,34 +28,17 @@ class Bar:
 
     Examples
     --------
-    >>> with Bar(2) as bar:
-    ...     bar.at("UCB1, N = 4")
-    ...     bar.advance(2)
+    >>> with progress_bar(2) as bar:
+    ...     bar(description="UCB1, N = 4")
+    ...     bar(advance=2)
     """
+    with extra("bench"):
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    def __init__(self, total: int, shown: bool = True):
-        with extra("bench"):
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        columns = BarColumn(24), MofNCompleteColumn(), TextColumn("runs ·"), TimeRemainingColumn()
-        what = TextColumn("left · {task.description}", markup=False)
-        # A long cell may finish nothing for minutes: average the speed over a long window.
-        how = {"console": Console(stderr=True), "transient": True, "speed_estimate_period": 1800}
-        self._bar = Progress(*columns, what, disable=not (shown and sys.stderr.isatty()), **how)  # type: ignore[arg-type]
-        self._task = self._bar.add_task("", total=total)
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def at(self, what: str) -> None:
-        """Set the current cell."""
-        self._bar.update(self._task, description=what)
-
-    def advance(self, runs: int) -> None:
-        """Advance the bar by finished runs."""
-        self._bar.advance(self._task, runs)
+    columns = BarColumn(24), MofNCompleteColumn(), TextColumn("runs ·"), TimeRemainingColumn()
+    what = TextColumn("left · {task.description}", markup=False)
+    # A long cell may finish nothing for minutes: average the speed over a long window.
+    how = {"console": Console(stderr=True), "transient": True, "speed_estimate_period": 1800}
+    with Progress(*columns, what, disable=not (shown and sys.stderr.isatty()), **how) as bar:  # type: ignore[arg-type]
+        yield partial(bar.update, bar.add_task("", total=total))

@@ -19,7 +19,7 @@ from hushbandits.bench.runner.errors import StoreError
 from hushbandits.bench.runner.options import RunOptions, workers
 from hushbandits.bench.runner.plan import missing, parse_shard
 from hushbandits.bench.runner.pool import answers
-from hushbandits.bench.runner.progress import Bar
+from hushbandits.bench.runner.progress import Bar, progress_bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.sources import source_digests, used
 from hushbandits.bench.runner.store import Store
@@ -94,7 +94,7 @@ def play(
     failures: list[Failure] = []
     if tasks:
         _note(store, own, instances, shard, options)
-        with Bar(sum(len(t.runs) for t in tasks), shown=options.progress) as bar:
+        with progress_bar(sum(len(t.runs) for t in tasks), shown=options.progress) as bar:
             failures = _written(store, answers(tasks, options, bar), instances, bar)
     store.reread()
     if part == (1, 1):
@@ -151,7 +151,7 @@ def _written(store: Store, replies: Iterable[tuple[Batch, Reply]], instances: In
                 failures.append(Failure(cell, task.runs, task.seed, reply.error))
             else:
                 store.add(cell, Runs.of(task.runs, *reply), instances.metrics_spec(cell))
-            bar.advance(len(task.runs))
+            bar(advance=len(task.runs))
     finally:
         store.flush()
     return failures
