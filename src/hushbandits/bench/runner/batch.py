@@ -38,8 +38,8 @@ def prepare(
 def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> Sequence[int]:
     """Return the times at which curves are sampled: a number of log-spaced times up to the horizon, or the given times.
 
-    ``None``: 50 if an episode lasts exactly `horizon`, else none (then a team may play the episode in one compiled
-    call).
+    A number gives up to so many whole numbers, evenly spaced in the logarithm.  ``None``: 50 if an episode lasts
+    exactly `horizon`, else none (then a team may play the episode in one compiled call).
 
     Raises
     ------
@@ -49,8 +49,8 @@ def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> Sequence[int]:
     Examples
     --------
     >>> import hushbandits as hb
-    >>> sampled(3, hb.make_batched("CoopNetwork-v0", horizon=100))
-    (1, 10, 100)
+    >>> sampled(5, hb.make_batched("CoopNetwork-v0", horizon=100))
+    (1, 3, 10, 32, 100)
     """
     horizon = None if env.horizon is None else int(env.horizon)
     if checkpoints is None:
@@ -59,7 +59,7 @@ def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> Sequence[int]:
         points = integer("checkpoints", checkpoints, 0)
         if points and horizon is None:
             raise ValueError(f"checkpoints={points} are spread up to the horizon, and the env has none: set a horizon")
-        return log_checkpoints(horizon, points) if horizon is not None else []
+        return tuple(sorted({int(x) for x in np.round(np.geomspace(1, horizon or 1, points))}))
     listed = [integer(f"checkpoints[{i}]", point, 1) for i, point in enumerate(checkpoints)]
     for point in listed:
         if horizon is not None and point > horizon:
@@ -67,17 +67,6 @@ def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> Sequence[int]:
                 f"checkpoints: {point} lies beyond the horizon of {horizon} {env.time_unit}: no run gets there"
             )
     return listed
-
-
-def log_checkpoints(horizon: int, points: int = 50) -> tuple[int, ...]:
-    """Return up to `points` whole numbers from 1 to `horizon`, evenly spaced in the logarithm.
-
-    Examples
-    --------
-    >>> log_checkpoints(100, 5)
-    (1, 3, 10, 32, 100)
-    """
-    return tuple(sorted({int(x) for x in np.round(np.geomspace(1, max(1, horizon), points))}))
 
 
 def numbers_of(env: Env, team: Team) -> list[str]:
