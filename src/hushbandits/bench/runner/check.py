@@ -70,15 +70,8 @@ class Instances:
         ValueError, TypeError
             Any error that a run would raise at its start.
         """
-        if cell.key not in self._built:
-            self._built[cell.key] = self._build(cell)
-        return self._built[cell.key]
-
-    def metrics_spec(self, cell: Cell) -> Mapping[str, Metric]:
-        """Return the metric specifications of a cell; each combination of env, agent and wrappers is built once."""
-        return (self._kinds.get(_kind(cell)) or self.of(cell)).metrics_spec
-
-    def _build(self, cell: Cell) -> Instance:
+        if cell.key in self._built:
+            return self._built[cell.key]
         wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
         env, team = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
         sampled(cell.checkpoints, env)
@@ -94,7 +87,12 @@ class Instances:
             begin(env, team, 0)
             finals = frozenset(measured(env, team, env.metrics()))
             self._kinds[kind] = Instance(finals, frozenset(env.logged_metrics), measures, [])
-        return self._kinds[kind]._replace(privacy=privacy)
+        self._built[cell.key] = self._kinds[kind]._replace(privacy=privacy)
+        return self._built[cell.key]
+
+    def metrics_spec(self, cell: Cell) -> Mapping[str, Metric]:
+        """Return the metric specifications of a cell; each combination of env, agent and wrappers is built once."""
+        return (self._kinds.get(_kind(cell)) or self.of(cell)).metrics_spec
 
 
 def _kind(cell: Cell) -> tuple[str, ...]:
