@@ -152,7 +152,7 @@ def test_a_file_that_is_not_what_was_written_is_named_and_the_rest_is_read(tmp_p
     assert found.items() < sound.items()
     assert len(found) == len(sound) * 3 / 4
     store = Store(out)
-    store.numbers(FEW.cells()[0])
+    store.rows.numbers(FEW.cells()[0].key)
     (problem,) = store.problems
     assert str(bad) in problem
     assert main(["check", str(out)]) == 1

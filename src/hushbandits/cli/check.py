@@ -43,7 +43,7 @@ def _said(store: Store) -> Iterator[str]:
     for experiment in store.experiments:
         cells = experiment.cells()
         wanted = experiment.runs * len(cells)
-        present = sum(len(store.numbers(cell, experiment.runs)) for cell in cells)
+        present = sum(len(store.rows.numbers(cell.key, experiment.runs)) for cell in cells)
         missing = f", {wanted - present:,} missing" if present < wanted else ""
         yield f"{experiment.name}: {len(cells):,} cells, {present:,} of {wanted:,} runs{missing}"
     for stated in store.failures():

@@ -120,9 +120,10 @@ class Rows:
     def __contains__(self, key: str) -> bool:
         return key in self._at
 
-    def numbers(self, key: str) -> Array:
-        """Return the run numbers of a cell, ``(n,)``, ascending."""
-        return np.unique(self._run[self._at[key]]) if key in self else np.empty(0, np.int64)
+    def numbers(self, key: str, most: float = np.inf) -> Array:
+        """Return the run numbers of a cell that are below `most`, ``(n,)``, ascending."""
+        found = np.unique(self._run[self._at[key]]) if key in self else np.empty(0, np.int64)
+        return found[found < most]
 
     def columns(self, cells: Mapping[str, str]) -> Columns:
         """Return all rows of some cells, given by key and label; all of them must be present."""

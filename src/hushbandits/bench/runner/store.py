@@ -14,7 +14,7 @@ from hushbandits.bench.runner.rows import Columns, Rows, Runs, decoded, digest_o
 from hushbandits.bench.spec.canonical import canonical
 from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.bench.spec.vocabulary import shipped
-from hushbandits.core import Array, Params, shown
+from hushbandits.core import Params, shown
 from hushbandits.core.metric import Metric
 from hushbandits.core.utils.files import PART, replacing
 
@@ -131,11 +131,6 @@ class Store:
     def rows(self) -> Rows:
         """Return all rows."""
         return self._read[0]
-
-    def numbers(self, cell: Cell, runs: int | None = None) -> Array:
-        """Return the run numbers of a cell that are present and below `runs`, ``(n,)``."""
-        found = self.rows.numbers(cell.key)
-        return found if runs is None else found[found < runs]
 
     def metrics_spec(self, cell: Cell) -> Mapping[str, Metric]:
         """Return the metric specifications of a cell from its files; without rows, the built-in ones."""
