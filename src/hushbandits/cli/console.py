@@ -92,9 +92,7 @@ def assignment(text: str, option: str = "--set") -> tuple[str, object]:
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         pass  # a plain word
     if value[:1] in ("[", "{", "("):
-        raise ValueError(
-            f"{option} {shown(text)} is not a list or a table: write lists as [0.5, 0.4], tables as {{a = 1}}"
-        )
+        raise ValueError(f"{option} {shown(text)} is not a list or a table: write lists as [1, 2], tables as {{a = 1}}")
     return key, value
 
 

@@ -63,9 +63,7 @@ def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> Sequence[int]:
     listed = [integer(f"checkpoints[{i}]", point, 1) for i, point in enumerate(checkpoints)]
     for point in listed:
         if horizon is not None and point > horizon:
-            raise ValueError(
-                f"checkpoints: {point} lies beyond the horizon of {horizon} {env.time_unit}: no run gets there"
-            )
+            raise ValueError(f"checkpoints: {point} lies beyond the horizon of {horizon} {env.time_unit}")
     return listed
 
 

@@ -114,9 +114,7 @@ class Store:
             try:
                 table, stated = decoded(path, self.seed)
             except ValueError as error:
-                self.problems.append(
-                    f"{path} is damaged or foreign ({error}): delete it and run the same command again"
-                )
+                self.problems.append(f"{path} is damaged or foreign ({error}): delete it and run the command again")
             except FileNotFoundError:  # merged into another file meanwhile: start again
                 return self._read
             except OSError as error:

@@ -29,9 +29,7 @@ def points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]]
         if label not in experiment.lines():
             raise ValueError(f"{what}: no line is called {label!r}{nearest(label, experiment.lines())}")
         if fixed.keys() != lines[0].keys():
-            raise ValueError(
-                f"{what}: {labels[0]!r} fixes {[*lines[0]]}, {label!r} {[*fixed]}; fix the same parameters in both"
-            )
+            raise ValueError(f"{what}: {labels[0]!r} fixes {[*lines[0]]}, {label!r} {[*fixed]}; fix the same in both")
         picked(what, {key: [value] for key, value in fixed.items()}, sweep)
     free = [key for key in sweep if key not in (*along, *lines[0])]
     found: dict[str, list[Cell]] = {}
@@ -82,7 +80,7 @@ def picked(
     >>> picked("a figure", {"env.max_hops": [3]}, {"env.max_hops": (1, 2)})
     Traceback (most recent call last):
         ...
-    ValueError: a figure picks env.max_hops=3, which is not in the sweep: [1, 2]
+    ValueError: a figure picks env.max_hops=3, not in the sweep: [1, 2]
     """
     for key, values in at.items():
         if key not in sweep:
@@ -90,6 +88,4 @@ def picked(
         known = [canonical(v) for v in sweep[key]]
         for value in values:
             if canonical(value) not in known and not varied:
-                raise ValueError(
-                    f"{what} picks {key}={shown(value)}, which is not in the sweep: {shown(list(sweep[key]))}"
-                )
+                raise ValueError(f"{what} picks {key}={shown(value)}, not in the sweep: {shown(list(sweep[key]))}")
