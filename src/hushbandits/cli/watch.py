@@ -89,15 +89,13 @@ def watch(
         disable=out is None or not console.is_terminal,
     )  # fmt: skip
     figure = plt.figure(figsize=render.SIZE, dpi=render.DPI, layout="constrained")
-    animation = FuncAnimation(
-        figure, draw, pictures, lambda: (), interval=1000 / fps, repeat=False, cache_frame_data=False
-    )
+    film = FuncAnimation(figure, draw, pictures, lambda: (), interval=1000 / fps, repeat=False, cache_frame_data=False)
     if out is None:
         plt.show()
         return 0
     with tempfile.TemporaryDirectory() as folder, replacing(out, binary=True) as file:
         made = Path(folder) / f"made{out.suffix.lower()}"
-        animation.save(made, "pillow" if made.suffix == ".gif" else "ffmpeg")
+        film.save(made, "pillow" if made.suffix == ".gif" else "ffmpeg")
         file.write(made.read_bytes())
     plt.close(figure)
     print(title().replace("\n", " · "))
