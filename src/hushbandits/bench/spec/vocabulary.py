@@ -69,10 +69,8 @@ def agree(metrics: Mapping[str, Array], measures: Mapping[str, Metric]) -> None:
 
 
 #: Metrics of which less is better, and of which more is better; the direction of all others is unknown.
-_LESS = frozenset(
-    {"regret", "rounds", "messages", "messages_most", "bits", "bits_per_user", "named", "named_most", "epsilon"}
-)
-_MORE = frozenset({"correct", "covered"})
+_LESS = {"regret", "rounds", "messages", "messages_most", "bits", "bits_per_user", "named", "named_most", "epsilon"}
+_MORE = {"correct", "covered"}
 
 
 def smaller_is_better(name: str) -> bool | None:
