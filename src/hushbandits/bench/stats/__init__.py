@@ -139,9 +139,8 @@ def iqm_interval(x: Array, level: float = 0.95) -> Interval:
     apart = math.sqrt(math.log(2 / (1 - level)) / (2 * max(n, 1)))
     if apart >= 0.25:
         return -math.inf, math.inf
-    low, high = (
-        float(2 * np.diff(np.clip(np.arange(n + 1) / n, 0.25 + off, 0.75 + off)) @ x) for off in (-apart, apart)
-    )
+    steps = np.arange(n + 1) / n
+    low, high = (float(2 * np.diff(np.clip(steps, 0.25 + off, 0.75 + off)) @ x) for off in (-apart, apart))
     return low, high
 
 

@@ -17,6 +17,7 @@ from hushbandits.bench import stats
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.spec.vocabulary import place
 from hushbandits.bench.stats import STATISTICS, Interval, share_interval
+from hushbandits.bench.stats.intervals import UNBOUNDED
 from hushbandits.core import Array, affordable
 from hushbandits.core.metric import Metric
 
@@ -126,10 +127,9 @@ def against(
 def _pair(a: Configuration, b: Configuration, metric: str, rate: bool, statistic: str, level: float, seed: int) -> Pair:
     x, y, paired = _matched(a, b, metric)
     out = len(a.runs()) + len(b.runs()) - len(x) - len(y)
-    nothing = (-math.inf, math.inf)
     if not len(x) or not len(y):
         nan = math.nan
-        return Pair(a.label, b.label, paired, (len(x), len(y)), nan, nothing, nan, (0.0, 1.0), nan, left_out=out)
+        return Pair(a.label, b.label, paired, (len(x), len(y)), nan, UNBOUNDED, nan, (0.0, 1.0), nan, left_out=out)
     affordable(f"comparing {len(x) + len(y):,} runs", (len(x) + len(y)) * _BYTES)
     f = STATISTICS[statistic]
 
