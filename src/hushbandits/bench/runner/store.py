@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hushbandits.bench.runner.errors import StoreError, unwritable
 from hushbandits.bench.runner.rows import Columns, Rows, Runs, decoded, digest_of, encoded
-from hushbandits.bench.spec.canonical import canonical
+from hushbandits.bench.spec.canonical import canonical, plain
 from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.bench.spec.vocabulary import shipped
 from hushbandits.core import Params, shown
@@ -96,7 +96,7 @@ class Store:
     def declares(self) -> bool:
         """Return whether the folder's file holds exactly this declaration, with titles, figures and claims."""
         stated = self._declared() or (0, ())
-        return canonical(_plain(stated[1])) == canonical(_plain(self.experiments))
+        return canonical(stated[1]) == canonical(self.experiments)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -163,14 +163,9 @@ class Store:
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
-    def begin(self, versions: Mapping[str, str]) -> None:
+    def begin(self, versions: dict[str, str]) -> None:
         """Write the declaration, and remove incomplete files of killed writers."""
-        stated = {
-            "format": _FORMAT,
-            "seed": self.seed,
-            "versions": dict(versions),
-            "experiments": _plain(self.experiments),
-        }
+        stated = {"format": _FORMAT, "seed": self.seed, "versions": versions, "experiments": plain(self.experiments)}
         self._write(Path(DECLARATION), _text(stated))
         (self.path / "rows").mkdir(exist_ok=True)
         for folder in ("rows", "failures", "sessions"):
@@ -242,10 +237,6 @@ class Store:
                 out.write(content)
         except OSError as error:
             raise unwritable(self.path, error) from None
-
-
-def _plain(experiments: Sequence[Experiment]) -> list[Params]:
-    return [experiment.to_dict() for experiment in experiments]
 
 
 def _text(stated: Params) -> bytes:
