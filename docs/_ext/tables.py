@@ -77,7 +77,7 @@ def settings(spec, wrappers=()):
     """Return the table of what may be given by name, wrappers' parameters included."""
     rows = [
         (f"`{name}`", "required" if value is inspect.Parameter.empty else f"`{value!r}`", said)
-        for name, value, said in explained.settings(spec, wrappers)
+        for name, (value, said) in explained.settings(spec, wrappers).items()
     ]
     return table(("parameter", "default", ""), rows) if rows else "No parameters."
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 
 from hushbandits.core.utils import Spec, parameters
@@ -35,8 +35,8 @@ def said_of_parameters(entry: Callable[..., object]) -> dict[str, str]:
     return said
 
 
-def settings(spec: Spec, wrappers: Sequence[str] = ()) -> Iterator[tuple[str, object, str]]:
-    """Return name, default and description of each keyword parameter, with those of `wrappers`.
+def settings(spec: Spec, wrappers: Sequence[str] = ()) -> dict[str, tuple[object, str]]:
+    """Return default and description of each keyword parameter by name, with those of `wrappers`.
 
     A parameter that several classes take appears once, with the first description found.  One without a default has
     ``inspect.Parameter.empty``.
@@ -50,5 +50,4 @@ def settings(spec: Spec, wrappers: Sequence[str] = ()) -> Iterator[tuple[str, ob
             given = {**owner.defaults, **spec.defaults}
             value, words = found.get(name, (given.get(name, parameter.default), ""))
             found[name] = value, words or said.get(name, "")
-    for name, (value, words) in found.items():
-        yield name, value, words
+    return found

@@ -90,9 +90,9 @@ def _explain(name: str, table: Registry) -> None:
     print(textwrap.indent(parts(spec.load())[""].replace("``", ""), "  "))
     if spec.wrappers:
         print(f"\nwrappers inside: {', '.join(spec.wrappers)}")
-    given = list(settings(spec, spec.wrappers))
+    given = settings(spec, spec.wrappers)
     print("\nparameters" if given else "")
-    for parameter, value, said in given:
+    for parameter, (value, said) in given.items():
         print(f"\n  {parameter}" + ("" if value is inspect.Parameter.empty else f" = {value!r}"))
         if said:
             print(textwrap.indent(textwrap.fill(said.replace("``", ""), 94), "      "))
