@@ -49,19 +49,16 @@ def plugged() -> dict[str, tuple[str, str]]:
 @cache
 def _brought(name: str) -> tuple[Experiment, ...]:
     """Return all experiments of the plug-in whose name is `name`, or its longest prefix before a hyphen."""
-    prefix = max((known for known in plugged() if f"{name}-".startswith(f"{known}-")), key=len, default=None)
-    if prefix is None:
+    stem = max((known for known in plugged() if f"{name}-".startswith(f"{known}-")), key=len, default=None)
+    if stem is None:
         return ()
-    module, whence = plugged()[prefix]
+    module, home = plugged()[stem]
     try:
         declared = tuple(importlib.import_module(module).EXPERIMENTS)
     except Exception as error:
-        raise ValueError(f"plug-in {whence}: importing {module!r} raised {words(error)}") from error
-    for e in declared:
-        if not isinstance(e, Experiment) or not f"{e.name}-".startswith(f"{prefix}-"):
-            raise ValueError(
-                f"plug-in {whence}: EXPERIMENTS of {module} must be Experiments whose names begin with {prefix}-"
-            )
+        raise ValueError(f"plug-in {home}: importing {module!r} raised {words(error)}") from error
+    if not all(isinstance(e, Experiment) and f"{e.name}-".startswith(f"{stem}-") for e in declared):
+        raise ValueError(f"plug-in {home}: EXPERIMENTS of {module} must be Experiments whose names begin with {stem}-")
     return declared
 
 
