@@ -122,7 +122,7 @@ def sent(tasks: Sequence[Batch]) -> Iterator[bytes]:
     named: dict[str, object] = {}
     parts = [part for task in tasks for part in (task.env, task.agent, *task.wrappers)]
     words = used(parts, [[task.env_params, task.params] for task in tasks])
-    entries = [*map(_entry, words), *(spec.entry for own in own_entries() for spec in own.values())]
+    entries = [*map(_entry, words), *(spec.entry for table in own_entries() for spec in table.values())]
     built = [part for part in parts if not isinstance(part, (str, Component))]
     objects = [part if isinstance(part, type) else type(part) for part in built]
     homes = set(filter(None, map(_home, [*entries, *objects])))
@@ -131,13 +131,11 @@ def sent(tasks: Sequence[Batch]) -> Iterator[bytes]:
             named[word] = imported("name", word)
     files = {str(file) for home in homes for file in _sources(home)}
     loaded = [(name, module, getattr(module, "__file__", None)) for name, module in list(sys.modules.items())]
-    modules = [
-        m for name, m, file in loaded if file and not _installed(Path(file)) and (name in homes or file in files)
-    ]
-    for module in modules:
+    own = [m for name, m, file in loaded if file and not _installed(Path(file)) and (name in homes or file in files)]
+    for module in own:
         cloudpickle.register_pickle_by_value(module)
     try:
         yield cloudpickle.dumps((named, own_entries()))
     finally:
-        for module in modules:
+        for module in own:
             cloudpickle.unregister_pickle_by_value(module)
