@@ -101,14 +101,12 @@ def _kind(cell: Cell) -> tuple[str, ...]:
     return cell.env.name, cell.agent.name, *(w.name for w in cell.wrappers), *chosen
 
 
-def joined(experiment: str, instances: Iterable[Instance]) -> dict[str, Metric]:
+def joined(where: str, instances: Iterable[Instance]) -> dict[str, Metric]:
     """Return the metric specifications of an experiment; ``ValueError`` if its parts disagree."""
     found: dict[str, Metric] = {}
-    for name, measure in (item for instance in instances for item in instance.metrics_spec.items()):
-        if (other := found.setdefault(name, measure)).nature != measure.nature:
-            raise ValueError(
-                f"{experiment}: metric {name!r} is declared as {measure.nature} and as {other.nature}; rename one"
-            )
+    for name, one in (item for instance in instances for item in instance.metrics_spec.items()):
+        if (other := found.setdefault(name, one)).nature != one.nature:
+            raise ValueError(f"{where}: metric {name!r} is declared as {one.nature} and as {other.nature}; rename one")
     return found
 
 
@@ -219,11 +217,8 @@ def _telling(experiment: Experiment) -> list[Cell]:
     cells = experiment.cells()
     if len(cells) <= 500:
         return cells
-    seen: set[tuple[str, str, str]] = set()
-    stated = []
+    stated: dict[tuple[str, str, str], Cell] = {}
     for cell in cells:
-        news = {(cell.line, key, canonical(value)) for key, value in cell.point.items()} - seen
-        if news:
-            seen |= news
-            stated.append(cell)
-    return stated
+        for key, value in cell.point.items():
+            stated.setdefault((cell.line, key, canonical(value)), cell)
+    return list({cell.key: cell for cell in stated.values()}.values())
