@@ -282,7 +282,10 @@ class Results:
 
     @cached_property
     def privacy(self) -> PrivacyReport:
-        """Return the guarantees of the only configuration, with the ε measured in its runs."""
+        """Return the guarantees of the only configuration, with the ε measured in its runs.
+
+        A folder has those of an experiment's first cells.
+        """
         table = self._table
         return replace(table, notes=(*table.notes, *spent(self.only.data.finals)))
 
@@ -290,13 +293,10 @@ class Results:
     def _table(self) -> PrivacyReport:
         if self.met is not None:
             return protection(*self.met)
-        one = self.only
-        if one.cell.key not in self.tables:
-            raise ValueError(
-                f"no guarantees of {one.cell.label} are recorded, only those of an experiment's first cells; ask "
-                f"hushbandits.privacy_report(env, agent)"
-            )
-        return self.tables[one.cell.key]
+        cell = self.only.cell
+        if cell.key not in self.tables:
+            raise ValueError(f"no guarantees of {cell.label} are recorded; ask hushbandits.privacy_report(env, agent)")
+        return self.tables[cell.key]
 
     def plot(self, metric: str | None = None, **figure: object) -> Picture:
         """Plot a metric of one experiment over time, over runs, or along ``x="env.…"``.

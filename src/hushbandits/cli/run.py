@@ -135,10 +135,8 @@ def asked(
             warnings.warn(f"{e.name}: {why}", stacklevel=2)
             e = replace(e, claims=(), source="; ".join(filter(None, (e.source, why))), varied=True)
         if e.claims and e.runs > known.runs:
-            raise ValueError(
-                f"runs={e.runs}: the claims of {e.name} are judged once, at {known.runs} runs; declare more runs in an "
-                f"experiment of your own (a TOML file)"
-            )
+            why = f"the claims of {e.name} are judged once, at {known.runs} runs"
+            raise ValueError(f"runs={e.runs}: {why}; declare more in an experiment of your own (a TOML file)")
         found.append(e)
     return tuple(found)
 

@@ -171,10 +171,7 @@ def _enter(context: bytes) -> None:
     """Change a worker to the parent's folder and load the parent's classes, once per call."""
     sources, folders, objects = pickle.loads(context)
     if sources != source_digest():
-        raise RunError(
-            f"the workers on {platform.node()} run another version of hushbandits: install the version of this process "
-            f"there, and restart them"
-        )
+        raise RunError(f"workers on {platform.node()} run another version of hushbandits: install this one and restart")
     with contextlib.suppress(OSError):  # the folder may not exist on another machine
         os.chdir(folders[0])
     for folder in reversed(folders):

@@ -89,9 +89,7 @@ class Store:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, KeyError, TypeError, ValueError) as error:
-            raise StoreError(
-                f"{file} is not a declaration of this version ({error}): restore it, or choose another folder"
-            ) from None
+            raise StoreError(f"{file} is no declaration of this version ({error}): choose another folder") from None
 
     def declares(self) -> bool:
         """Return whether the folder's file holds exactly this declaration, with titles, figures and claims."""

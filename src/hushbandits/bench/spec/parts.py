@@ -179,10 +179,7 @@ class Component(Part):
         """Return the component that a table or a name describes; anything else raises ``ValueError``."""
         given = {"type": table} if isinstance(table, str) else table
         if not isinstance(given, Mapping) or "type" not in given:
-            raise ValueError(
-                f"{shown(table)} must be a name, or a table whose key 'type' is a name, such as "
-                f"{{type = 'UCB1', label = 'alone'}}"
-            )
+            raise ValueError(f"{shown(table)} must be a name, or a table such as {{type = 'UCB1', label = 'alone'}}")
         return cls(given["type"], **{str(k): v for k, v in given.items() if k != "type"})
 
 
