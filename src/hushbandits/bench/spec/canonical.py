@@ -1,8 +1,7 @@
-"""Content hashes for the keys of cells, and the inverse of `plain`."""
+"""The text of an env from which keys and seeds are made, and the inverse of `plain`."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from hushbandits.core.random.seed_text import CLASSES, canonical, path_of, plain
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["canonical", "digest", "plain", "thaw", "world"]
+__all__ = ["canonical", "plain", "thaw", "world"]
 
 _MOST_NODES = 100_000
 
@@ -55,17 +54,6 @@ def _graph(inner: object) -> nx.Graph:
             raise ValueError(f"Graph: edge {shown(edge)} must be a pair of nodes")
         graph.add_edge(*(integer(f"Graph: node of edge {shown(edge)}", v, 0, len(graph) - 1) for v in edge))
     return graph
-
-
-def digest(value: object) -> str:
-    """Return the SHA-256 of the canonical JSON, 64 hex digits.
-
-    Examples
-    --------
-    >>> digest({"a": 1, "b": 2}) == digest({"b": 2.0, "a": 1})
-    True
-    """
-    return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
 def world(env: str | type, params: Params, paired: Collection[str] = (), seed_group: str = "") -> str:

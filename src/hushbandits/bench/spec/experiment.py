@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from hushbandits.bench.spec.canonical import canonical, digest, world
+from hushbandits.bench.spec.canonical import canonical, world
 from hushbandits.bench.spec.claim import Claim, Line
 from hushbandits.bench.spec.parts import Component, Count, Figure, Part, check, plain_name
 from hushbandits.bench.spec.vocabulary import place, short, symbol
@@ -54,8 +55,8 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        """Return the SHA-256 of the canonical JSON of `spec`."""
-        return digest(self.spec)
+        """Return the SHA-256 of the canonical JSON of `spec`, 64 hex digits."""
+        return hashlib.sha256(canonical(self.spec).encode()).hexdigest()
 
     @property
     def label(self) -> str:
