@@ -58,9 +58,8 @@ def answers(tasks: Sequence[Batch], options: RunOptions, bar: Bar) -> Iterator[t
 
 def _played(waiting: deque[Batch], context: bytes, bar: Bar) -> Generator[tuple[Batch, Reply], None, list[Batch]]:
     """Play the waiting batches until they are done or the pool breaks; return the lost batches."""
-    with extra("bench"):
-        import joblib
-        from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
+    import joblib
+    from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 
     dask = sys.modules.get("distributed")
     died = (BrokenProcessPool, ShutdownExecutorError, *((dask.KilledWorker,) if dask is not None else ()))
