@@ -18,13 +18,12 @@ from hushbandits.core import shown
 
 __all__ = ["new"]
 
+Kind = Literal["env", "agent", "policy", "wrapper", "mechanism", "experiment"]
 _TEMPLATES = files("hushbandits") / "data" / "templates"
 
 
 def new(
-    kind: Annotated[
-        Positional[Literal["env", "agent", "policy", "wrapper", "mechanism", "experiment"]], arg(metavar="KIND")
-    ],
+    kind: Annotated[Positional[Kind], arg(metavar="KIND")],
     name: Annotated[Positional[str], arg(metavar="NAME")],
     folder: Path = Path(),
 ) -> int:
