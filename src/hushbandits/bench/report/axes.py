@@ -124,11 +124,9 @@ class Panel:
 
 
 def panels(
-    lines: Sequence[Configuration],
-    experiment: Experiment,
-    trusted: Collection[str] | None = None,
+    lines: Sequence[Configuration], experiment: Experiment, trusted: Collection[str] | None = None,
     wanted: Figure | None = None,
-) -> list[Panel]:
+) -> list[Panel]:  # fmt: skip
     """Return the non-empty panels of an experiment's figures.
 
     `trusted`: theory functions that may be called; default: those of the built-in experiments.  `wanted`: the figures
