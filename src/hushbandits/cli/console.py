@@ -85,8 +85,7 @@ def assignment(text: str, option: str = "--set") -> tuple[str, object]:
     except tomllib.TOMLDecodeError:
         pass  # perhaps Python's notation: .5 or (1, 2)
     except (ValueError, RecursionError):
-        why = "has too long a number, or too deeply nested brackets"
-        raise ValueError(f"{option} {shown(text)} {why}") from None
+        raise ValueError(f"{option} {shown(text)} has too long a number, or too deeply nested brackets") from None
     try:
         return key, ast.literal_eval(value)
     except (ValueError, SyntaxError, RecursionError, MemoryError):

@@ -106,9 +106,8 @@ def _obey(name: str, args: Sequence[str]) -> int:
         return partial(function, *args, **options)
 
     call, unknown = tyro.cli(
-        later, prog=f"hushbandits {name}", args=args, return_unknown_args=True,
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )  # fmt: skip
+        later, prog=f"hushbandits {name}", args=args, return_unknown_args=True, config=(tyro.conf.FlagCreatePairsOff,)
+    )
     if unknown:
         option, _, value = unknown[0].partition("=")
         value = value or next(iter(args[args.index(unknown[0]) + 1 :]), "…")
