@@ -33,9 +33,8 @@ def admit(agent: hb.Component, tasks: Sequence[Task]) -> dict[str, Row]:
         (cell,) = task.experiment(agent).cells()
         try:
             wrappers = [hb.make_wrapper(w.name, **w.params) for w in cell.wrappers]
-            table = hb.privacy_report(
-                cell.env.name, cell.agent.name, agent_kwargs=cell.agent.params, wrappers=wrappers, **cell.env.params
-            )
+            env, who = cell.env, cell.agent
+            table = hb.privacy_report(env.name, who.name, agent_kwargs=who.params, wrappers=wrappers, **env.params)
         except (ValueError, TypeError) as error:
             rows[task.name] = {"refused": str(error)}
             continue
