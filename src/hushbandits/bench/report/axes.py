@@ -195,9 +195,8 @@ def finish(axes: Axes, panel: Panel) -> None:
     """Set the limits and ticks of an axis after all panels that share it are drawn."""
     figure, labels = panel.figure, [wrapped(short(word), 18) for word in panel.words]
     if labels:
-        axes.set_xticks(range(len(labels)), labels)
-        if sum(map(len, labels)) > 24:
-            axes.set_xticks(range(len(labels)), labels, rotation=25, ha="right", rotation_mode="anchor")
+        slant: Params = {"rotation": 25, "ha": "right", "rotation_mode": "anchor"} if sum(map(len, labels)) > 24 else {}
+        axes.set_xticks(range(len(labels)), labels, **slant)
         axes.set_xlim(-0.5, len(labels) - 0.5)
     else:
         swept = figure.x not in ("time", "runs") and panel.over is None
