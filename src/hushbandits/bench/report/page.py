@@ -58,7 +58,8 @@ def write(store: Store, path: Path, trusted: Collection[str] | None = None) -> P
     )  # fmt: skip
     env.filters |= {"written": written, "kinds": _kinds, "key": _key, "several": _several}
     trusted = bounds() if trusted is None else trusted
-    gone, sessions = store.never(), store.sessions()
+    sessions = store.sessions()
+    gone = {key: why for session in sessions for key, why in session.get("skipped", {}).items()} | store.skipped
     sections = [_section(store, e, gone, trusted) for e in store.experiments]
     wanted = {cell.key: (cell, e.runs) for e in sorted(store.experiments, key=lambda e: e.runs) for cell in e.cells()}
     asked = [(cell, runs) for key, (cell, runs) in wanted.items() if key not in gone]

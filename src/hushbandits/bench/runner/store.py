@@ -136,10 +136,6 @@ class Store:
         """Clear the cache, so that the next call reads the files again."""
         self.__dict__.pop("_read", None)
 
-    def never(self) -> dict[str, str]:
-        """Return the reasons why cells are invalid, by key, as recorded by the sessions."""
-        return {k: why for session in self.sessions() for k, why in session.get("skipped", {}).items()} | self.skipped
-
     def failures(self) -> list[Params]:
         """Return cell, label, runs, seed and error of every failed batch that has not been played since."""
         return [stated for stated in self._json("failures") if stated["cell"] in self.cells]
