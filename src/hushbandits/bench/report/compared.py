@@ -9,6 +9,7 @@ from hushbandits.bench.report.tables import interval, number
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.spec.vocabulary import smaller_is_better
 from hushbandits.bench.stats.pairs import Compared
+from hushbandits.core import shown
 
 __all__ = ["heads", "notes", "rows"]
 
@@ -36,7 +37,10 @@ def _p(p: float) -> str:
 
 def _apart(lines: Sequence[Configuration]) -> list[str]:
     """Return as text the known parameters in which the envs of these lines differ."""
-    known = [line.faced for line in lines if line.faced]
+    known = [
+        {"env": name, **{k: shown(list(v) if isinstance(v, tuple) else v) for k, v in params.items()}}
+        for name, params in (line.env for line in lines if line.env is not None)
+    ]
     values = {key: dict.fromkeys(faced.get(key, "by default") for faced in known) for faced in known for key in faced}
     stated = [f"{key} ({'; '.join(some)})" for key, some in values.items() if len(some) > 1]
     return [f"The lines have different envs, which may explain a difference: {', '.join(stated)}."] if stated else []

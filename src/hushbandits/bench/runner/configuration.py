@@ -12,7 +12,7 @@ import numpy as np
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures, Store
 from hushbandits.bench.spec.experiment import Cell, Experiment
-from hushbandits.core import Array, Params, shown
+from hushbandits.core import Array, Params
 from hushbandits.core.metric import Metric
 from hushbandits.guarantee_table import PrivacyReport
 
@@ -60,14 +60,6 @@ class Configuration:
         if self.seed_source is not None or self.seed is None:
             return self.seed_source
         return self.seed, self.cell.shared_runs
-
-    @cached_property
-    def faced(self) -> dict[str, str]:
-        """Return as text the env's name and given parameters; ``""`` if they are unknown."""
-        if self.env is None:
-            return {}
-        name, params = self.env
-        return {"env": name, **{k: shown(list(v) if isinstance(v, tuple) else v) for k, v in params.items()}}
 
     def metrics(self) -> list[str]:
         """Return the names of metrics with one number per run."""
