@@ -144,7 +144,7 @@ class Env(World, ABC):
         self.metrics_spec = gathered(self, *self.wrappers)
 
     def _fold(self) -> None:
-        """Compute and store the fields of outgoing messages, own rewards and inboxes, wrapper by wrapper."""
+        """Set the fields of sent messages, own rewards and inboxes, as they are after all wrappers."""
         way = outward(self.wrappers, self.fields, self.message_class, self)
         self.sent_fields = way[-1]
         rewards = {"reward": _UNIT if self.law.unit_interval else Field()}
@@ -164,7 +164,7 @@ class Env(World, ABC):
     __signature__: ClassVar[inspect.Signature]
 
     def __new__(cls, *_: object, **given: object) -> Self:
-        """Store the constructor's arguments, because some of them determine the seeds (`seed_fields`)."""
+        """Store the constructor's keyword arguments, from which `seed_text` is computed."""
         env = super().__new__(cls)
         env._given = given
         return env
@@ -176,13 +176,13 @@ class Env(World, ABC):
 
     @cached_property
     def seed_text(self) -> str:
-        """Return the text from which seeds are derived; envs with the same text play the same runs."""
+        """Return the text from which seeds are derived; envs with equal texts play equal runs under one master seed."""
         return seed_text(type(self), self._given)
 
     # -- how runs start ---------------------------------------------------------------------------------------
 
     def reset(self, seeds: int | Seeds = 0, rows: Sequence[int] | Array | None = None) -> Observation:
-        """Start all runs, or restart the runs `rows` while the others go on.
+        """Start all runs, or restart only the runs `rows`, under `seeds`; return the first observation.
 
         Parameters
         ----------
@@ -227,7 +227,7 @@ class Env(World, ABC):
         return self._seen()
 
     def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Observation:
-        """Return the observation of the acting agents, with read-only copies of `reward` and `inbox`."""
+        """Return an observation with `inbox` and read-only copies of time, running runs, acting agents and `reward`."""
         own = None if reward is None else reward.copy()
         obs = Observation(self.t.copy(), self.running.copy(), self.active_agents.copy(), own, inbox)
         for value in (obs.t, obs.running, obs.active_agents, obs.reward):  # in every phase, so without `handed`
@@ -236,7 +236,7 @@ class Env(World, ABC):
         return obs
 
     def _refuse(self, phase: str) -> NoReturn:
-        """Raise ``RuntimeError``, which says why `phase` cannot be played now."""
+        """Raise ``RuntimeError`` with the reason why the call or attribute `phase` is not available now."""
         why = _REFUSED.get(self._phase, f"out of turn: this round's next phase is {self._phase}")
         raise RuntimeError(f"{phase} {why}")
 
@@ -266,7 +266,7 @@ class Env(World, ABC):
     @property
     @abstractmethod
     def running(self) -> Array:
-        """``(R,)`` bool: which runs have not ended."""
+        """Whether each run has not ended yet, ``(R,)`` bool."""
 
     @property
     @abstractmethod
@@ -289,7 +289,7 @@ class Env(World, ABC):
 
     @property
     def reductions(self) -> tuple[str, ...]:
-        """Return the names of the sums over an inbox, besides its fields, that agents can request (a tally per arm)."""
+        """Return the names of the reductions that an inbox offers besides its fields, such as ``"tally"``."""
         return ()
 
     @abstractmethod
@@ -309,7 +309,7 @@ class Env(World, ABC):
         """Return the metrics of the env without its wrappers, each ``(R, …)``."""
 
     def _check_action(self, action: object) -> Action:
-        """Return the action as arrays, or raise ``ValueError``."""
+        """Return `action` as new arrays; raise ``ValueError`` unless they fit the declared fields `actions`."""
         fields, shape = self._action_fields, self.active_agents.shape
         if len(fields) == 1:
             return checked("action", action, fields[0][1], shape)
@@ -322,23 +322,23 @@ class Env(World, ABC):
         return tuple(parts)
 
     def no_action(self) -> Action:
-        """Return the smallest action: arm 0, no arm of a set, a block of one user."""
+        """Return the smallest action of every acting agent: arm 0, an empty set of arms, or a block of one user."""
         lead = self.active_agents.shape
         least = [np.full((*lead, *f.shape), max(0, f.range[0]), f.dtype) for f in self.actions.values()]
         return least[0] if len(least) == 1 else tuple(least)
 
     def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Action:
-        """Return a uniformly random arm for each acting agent, with one generator in `rngs` per run."""
+        """Return random arms of the acting agents from one generator per run; any other action field is `block`."""
         arms = np.stack([rng.integers(self.n_arms, size=self.active_agents.shape[1]) for rng in rngs])
         rest = [np.full_like(arms, block) for name in self.actions if name != "arm"]
         return (arms, *rest) if rest else arms
 
     def random_message(self, rngs: Sequence[np.random.Generator], rate: float = 0.01) -> dict[str, Array] | None:
-        """Return a random message from one generator per run; ``None`` stands for the default message."""
+        """Return a random message, drawn with one generator per run, or ``None`` for the default message."""
         return None
 
     def standard_report(self) -> dict[str, Array]:
-        """Return the default message, without the rewards that the agents do not see."""
+        """Return the default message by field, without ``reward`` if the agents cannot see their rewards."""
         self._begun("standard_report")
         report = {name: np.array(value) for name, value in self._report().items()}
         return {name: value for name, value in report.items() if name != "reward" or not self._withheld}
@@ -346,7 +346,7 @@ class Env(World, ABC):
     # -- the round --------------------------------------------------------------------------------------------
 
     def pull(self, action: object) -> Observation:
-        """Play phase 1: pull the arms of `action`, each field ``(R, A, …)``; return the agents' own rewards."""
+        """Play phase 1: pull the arms of `action`, ``(R, A, …)``; return an observation with the own rewards."""
         if self._phase != "pull":
             self._refuse("pull")
         action = self._check_action(action)
@@ -358,7 +358,7 @@ class Env(World, ABC):
         return self._seen(reward=self.own_reward if "reward" in self.own_reward_fields else None)
 
     def communicate(self, message: Message | None = None) -> Observation:
-        """Play phase 2: send `message`, each field ``(R, A, …)``, or the default message; return the inbox."""
+        """Play phase 2: send `message`, fields ``(R, A, …)``, or the default; return an observation with the inbox."""
         if self._phase != "communicate":
             self._refuse("communicate")
         said = None if message is None else self._said(message)
@@ -393,7 +393,7 @@ class Env(World, ABC):
         return {name: value for name, value in message.items() if name in (*self.fields, "sent")}
 
     def _said(self, message: Message) -> Message:
-        """Return the team's checked message, with the rewards added if its agents cannot see them."""
+        """Return the checked `message`; if the agents cannot see their rewards, the env adds the field ``reward``."""
         if self._withheld and isinstance(message, Mapping):
             if "reward" in message:
                 raise ValueError("message has a field 'reward', which agents do not see here; leave it out")
@@ -401,7 +401,7 @@ class Env(World, ABC):
         return self._checked("message", message, self.fields)
 
     def _checked(self, what: str, message: Message, fields: Fields) -> Message:
-        """Return the message if its arrays match the declared fields, or raise ``ValueError``."""
+        """Return `message` as new arrays; raise ``ValueError`` unless they match the declared `fields`."""
         return checked_message(what, message, fields, self.active_agents.shape)
 
     def _spoken(self, message: Message) -> None:
@@ -426,7 +426,7 @@ class Env(World, ABC):
         return found
 
     def infinite_cost(self, wrapper: Wrapper) -> bool:
-        """Return `Wrapper.infinite_cost` of `wrapper`, computed once per env."""
+        """Return whether the privacy costs of `wrapper` are infinite in this env; the first call stores the result."""
         if wrapper.name not in self._infinite_cost:
             self._infinite_cost[wrapper.name] = wrapper.infinite_cost(self)
         return self._infinite_cost[wrapper.name]
@@ -440,7 +440,7 @@ class Env(World, ABC):
         return ()
 
     def task(self, **options: object) -> RLTask:
-        """Return the env's task for learners; `options` are those of `rl_task`."""
+        """Return the env's RL task, an instance of `rl_task` built with `options`."""
         if self.rl_task is None:
             raise NotImplementedError(f"{type(self).__name__} has no task for learners: it declares no `rl_task`")
         return self.rl_task.asked(self, options)

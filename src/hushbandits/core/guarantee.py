@@ -34,7 +34,7 @@ _KNOWN = frozenset({"arm", "reward", "sender"})
 
 @dataclass(frozen=True)
 class Adjacency:
-    """The definition of neighbouring inputs for a guarantee: what differs between the two.
+    """The adjacency relation of a guarantee: what differs between two neighbouring inputs.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Adjacency:
 
 @dataclass(frozen=True)
 class Run:
-    """How a guarantee for one reward composes over all rewards of a participant in a run.
+    """Composition of a guarantee for one reward over all rewards of a participant in a run.
 
     Parameters
     ----------
@@ -140,12 +140,12 @@ class Guarantee:
 
 
 def invalid(guarantee: Guarantee, reason: str) -> Guarantee:
-    """Return the guarantee with ε = ∞ and the reason why it is invalid."""
+    """Return a copy of `guarantee` with ε = ∞, δ = 0 and the `reason` why it is invalid."""
     return replace(guarantee, epsilon=math.inf, delta=0.0, invalid_reason=reason, run=None)
 
 
 def hides(mechanism: str, inputs: str, view: str, assumptions: tuple[str, ...], source: str) -> tuple[Guarantee, ...]:
-    """Return a guarantee without ε, for a wrapper or team that only hides or drops messages."""
+    """Return a tuple with one guarantee of ε = ∞, for a mechanism that only hides or drops messages."""
     return (Guarantee(mechanism, math.inf, 0.0, Adjacency(inputs, "none"), view, assumptions, source),)
 
 
@@ -161,7 +161,7 @@ class GuaranteeSource:
             raise TypeError(f"{cls.__name__} must define claimed_guarantees(env), not guarantees(env)")
 
     def ships(self, hook: str) -> bool:
-        """Return whether a hook is built-in code; a ``partial`` is not."""
+        """Return whether the method named `hook` is built-in code; a ``partial`` is not."""
         return ships(getattr(type(self), hook, None))
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
@@ -200,7 +200,7 @@ class GuaranteeSource:
         return tuple(out)
 
     def invalid_reason(self, env: World, known: tuple[type, list[str]] | None = None) -> str:
-        """Return why no guarantee holds in `env`; ``""`` if the env, its wrappers and this class invalidate none."""
+        """Return the reason that makes all guarantees of this object invalid in `env`, or ``""`` if there is none."""
         claimant, hooks = known or self._claimant()
         if hooks:
             name = type(self).__name__
@@ -220,7 +220,7 @@ class GuaranteeSource:
         return unaccounted(env, self)
 
     def _claimant(self) -> tuple[type, list[str]]:
-        """Return the class that defines `claimed_guarantees`, and the hooks of it that user-defined code overrides."""
+        """Return the class that defines `claimed_guarantees`, and its hooks that user-defined code overrides."""
         claimant = next(cls for cls in type(self).__mro__ if "claimed_guarantees" in vars(cls))
         return claimant, overridden(self, claimant, self.free_hooks)
 
@@ -233,7 +233,7 @@ class GuaranteeSource:
 
 
 def overridden(part: object, base: type, free: Iterable[str] = ()) -> list[str]:
-    """Return the attributes of `base` that third-party code overrides, in subclasses or on the object.
+    """Return the names of the attributes of `base`, except `free`, that user-defined code overrides in `part`.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def overridden(part: object, base: type, free: Iterable[str] = ()) -> list[str]:
 
 
 def _user_defined(part: object) -> tuple[type, ...]:
-    """Return the user-defined classes of an object, which precede its first built-in class in the MRO."""
+    """Return the user-defined classes of `part`, those before its first built-in class in the MRO."""
     return tuple(takewhile(lambda cls: not ships(cls), type(part).__mro__))
 
 
@@ -268,7 +268,7 @@ def declared(part: object) -> set[str]:
 
 
 def unaccounted(env: World, but: object = None) -> str:
-    """Return why user-defined code may reveal rewards beyond a mechanism's output; ``""`` if it cannot.
+    """Return why user-defined code, except wrapper `but`, may reveal more than a mechanism's output; else ``""``.
 
     Parameters
     ----------
@@ -312,13 +312,13 @@ def _fields(env: World) -> list[str]:
 
 
 def spoken_beside(env: World) -> str:
-    """Return why extra fields of messages may reveal more than the report does; ``""`` if there are none."""
+    """Return why extra fields of messages may reveal more than the report does; ``""`` without extra fields."""
     said = [name for name in env.fields if name not in env.report]
     return f"agents say {' and '.join(said)} themselves, and they know their exact rewards" if said else ""
 
 
 def declared_words(env: World, but: object = None) -> tuple[str, ...]:
-    """Return the assumptions that rest on unverified declarations of user-defined classes, as texts."""
+    """Return, as texts, the assumptions that rest on declarations of the env's class and of wrappers except `but`."""
     words, name, own = [], type(env).__name__, _user_defined(env)
     if own and (names := declared(env)):
         words.append(f"as claimed by {name}: nothing of rewards is in {' and '.join(sorted(names))}")

@@ -18,7 +18,7 @@ from hushbandits.core.utils import LARGEST_NUMBER, Array
 
 @dataclasses.dataclass(frozen=True)
 class Field:
-    """One field of a message.
+    """Declaration of one field of a message: its shape, dtype and range.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Field:
     range: tuple[float, float] = dataclasses.field(init=False, repr=False, compare=False)
 
     def sized(self, n_arms: int) -> Field:
-        """Return the field with shapes for an env of `n_arms` arms."""
+        """Return the field with a leading axis of size `n_arms` if it is declared `per_arm`, otherwise unchanged."""
         if not self.per_arm:
             return self
         return dataclasses.replace(self, shape=(n_arms, *self.shape), per_arm=False)
@@ -82,7 +82,7 @@ class Field:
 
 @lru_cache(maxsize=64)
 def _held(dtype: str) -> tuple[np.dtype[np.generic], float, float]:
-    """Return a field's dtype with its least and largest value; raise ``TypeError`` for any other dtype."""
+    """Return `dtype` with its least and largest value; raise ``TypeError`` unless it has bits, integers or floats."""
     kind = np.dtype(dtype)
     if kind.kind in "iu":
         return kind, int(np.iinfo(kind).min), int(np.iinfo(kind).max)
@@ -124,18 +124,18 @@ class Inbox(ABC):
         raise ValueError(f"this inbox has no totals of {field!r}; it offers: {', '.join(self.fields)}")
 
     def mix(self, field: str, matrix: Array) -> Array:
-        """Return the average of `field` over neighbours, ``Σ_w P_mw x_w``, ``(R, A, …)``; P is `matrix`."""
+        """Return ``Σ_w P_mw x_w``, the average of `field` with the weights P = `matrix`, ``(R, A, …)``."""
         raise ValueError(f"this inbox has no averages of {field!r}; it offers: {', '.join(self.fields)}")
 
     #: Fields that agents see in place of their own rewards (`Wrapper.own_reward_field`): by field, (R, A, …).
     own: Mapping[str, Array] = {}
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
-        """Return the values of `field` from the agents `sender`, one (R,) per run, and which agents received them."""
+        """Return the values of `field` from one `sender` per run, ``(R,)``, and the mask of its receivers."""
         raise ValueError(f"this inbox does not identify senders; it offers: {', '.join(self.fields)}")
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
-        """Return the values of `field` that reached the agents `receiver`, one (R,) per run, and the mask."""
+        """Return the values of `field` that reached one `receiver` per run, ``(R,)``, and the mask of filled slots."""
         raise ValueError(f"this inbox does not identify receivers; it offers: {', '.join(self.fields)}")
 
     def tally(self) -> tuple[Array, Array]:

@@ -56,7 +56,7 @@ class Metric:
 
     @property
     def rate(self) -> bool:
-        """Return whether the metric's mean is a rate."""
+        """Return whether the metric is 0 or 1 in each run, so that its mean is a rate."""
         return self.nature == "rate"
 
     @property
@@ -65,5 +65,5 @@ class Metric:
         return NATURES[self.nature]
 
     def per_time(self) -> Metric:
-        """Return the declaration of this metric divided by time, which is neither a rate nor a count."""
+        """Return the declaration of this metric per unit of time: an amount if it is never negative, else a measure."""
         return Metric(self.label, "measure" if math.isinf(self.bounds[0]) else "amount")

@@ -1,4 +1,4 @@
-"""Messages in transit and the operations on them, the same for votes, reports and blocks of users.
+"""Messages in transit and the operations on them, with one interface for votes, reports and blocks of users.
 
 A setting's payload answers the verbs that mean something there; a wrapper names those that it uses, and an env refuses
 the wrapper in a sentence where one is missing.  So no wrapper asks which setting it is in.
@@ -41,7 +41,7 @@ class Noise(Protocol):
         """Return whether the noise takes integer values only, as encoded rewards require."""
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """Return noise for `size` senders, ``(size,)``."""
+        """Return one independent noise sample for each of `size` senders, ``(size,)``."""
 
     def total(self, rng: np.random.Generator, n: int) -> float:
         """Return a sample of the total noise of `n` senders."""
@@ -69,7 +69,7 @@ class Channel(Protocol):
         return fields
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        """Start R new runs, or the runs `rows` anew."""
+        """Start all runs, or restart the runs `rows`, with the random streams `rng`."""
 
     def send(self, message: Payload, env: World) -> Payload:
         """Return the messages that leave the senders, after the channel."""
@@ -90,7 +90,7 @@ class Gathering(Protocol):
     protocol: str | None
 
     def add_up(self, run: int, vectors: Array, modulus: int) -> tuple[Array, Array]:
-        """Sum the rows of `vectors` ``(n, K)`` mod m; return the sum and the mask of the rows in it, ``(n,)``."""
+        """Return the sum of the rows of `vectors` mod `modulus`, and the mask ``(n,)`` of the rows in it."""
 
 
 class Shuffling(Gathering, Protocol):
@@ -107,13 +107,13 @@ class Sealing(Gathering, Protocol):
     bound: float
 
     def room(self, what: str, n: int, most: int) -> None:
-        """Raise ``ValueError`` unless the largest sum `most` of n messages is far below 2⁶³."""
+        """Raise ``ValueError`` if `most`, the largest possible sum of `n` messages from `what`, is 2⁶² or more."""
 
     def add_up(self, run: int, vectors: Array, modulus: int, fewest: int = 2) -> tuple[Array, Array]:
         """Sum `vectors` as `Gathering.add_up` does, but release nothing if fewer than `fewest` rows are left."""
 
     def needed(self, env: World) -> Callable[[int], int] | None:
-        """Return a function that maps n to the number of users needed to open the sum of a block of n, or ``None``."""
+        """Return a function from a block's size to the number of users that its sum must contain, or ``None``."""
 
 
 class Payload(dict[str, Any]):
@@ -164,7 +164,7 @@ class Payload(dict[str, Any]):
         raise NotImplementedError(f"{cls.__name__} must define the random stream of {verb}")
 
     def with_fields(self, **changes: object) -> Self:
-        """Return a copy of the payload with some fields replaced."""
+        """Return a copy of the payload in which the fields named in `changes` are replaced or added."""
         changed = type(self)(self)
         changed.update(changes)
         return changed
@@ -199,10 +199,10 @@ class Payload(dict[str, Any]):
 
     @classmethod
     def shuffled(cls, by: Shuffling, env: World) -> Channel:
-        """Return the channel of an ideal shuffle."""
+        """Return the channel by which the wrapper `by` shuffles messages."""
         cls._missing("shuffle")
 
     @classmethod
     def sealed(cls, by: Sealing, env: World) -> Channel:
-        """Return the channel of an ideal sum."""
+        """Return the channel by which the wrapper `by` releases sums of messages."""
         cls._missing("seal")

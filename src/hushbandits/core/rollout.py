@@ -71,7 +71,7 @@ def record(
     metrics: Sequence[str] = (),
     step: Callable[[], None] | None = None,
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Play every run to its end, and sample scalar metrics at checkpoints of the env's clock.
+    """Play every run to its end; return the final metrics, and `metrics` at the `checkpoints` of the env's clock.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Reset of the state of all runs, or of some rows, in an object that plays many runs."""
+"""Reset of the state of all runs, or of some runs, in an object that plays many runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hushbandits.core.utils import Array
 
 
 def set_rows(part: object, rows: Array | None, /, **fresh: object) -> None:
-    """Set the named attributes of `part` to `fresh` values; given `rows`, set these rows only.
+    """Set the attributes of `part` named in `fresh` to their new values, in all runs or only in the runs `rows`.
 
     Parameters
     ----------

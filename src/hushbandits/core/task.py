@@ -53,7 +53,7 @@ class Coding(NamedTuple):
 
 
 class RLTask(ABC):
-    """Base of the RL tasks of all settings.
+    """Base class of the RL tasks of all settings.
 
     Parts of an observation that all of them share: per arm ``own_mean`` (0 where unpulled) and ``own_width``,
     ``1/√(1 + pulls)``; ``time``, the share of the horizon that is over; ``acts`` and ``speaks``: in the next
@@ -117,7 +117,7 @@ class RLTask(ABC):
 
     @classmethod
     def takes(cls) -> list[str]:
-        """Return the names of the options of the task and of its bases."""
+        """Return the names of the options of the task and of its base classes."""
         return [name for name in parameters(cls) if name != "core"]
 
     def _lay_out(self, agent_id: bool, squash_unbounded: bool) -> None:
@@ -152,11 +152,11 @@ class RLTask(ABC):
 
     @abstractmethod
     def arms(self, action: Stacked) -> Action:
-        """Return the core's action for a decoded action."""
+        """Return the action of the array core for the decoded `action` of the learners."""
 
     @abstractmethod
     def pulled(self, obs: Observation) -> None:
-        """Update the statistics and observations after phase 1; `obs` is the core's observation."""
+        """Update the learners' statistics and observations after phase 1, in which the core returned `obs`."""
 
     def words(self, action: Stacked) -> Message | None:
         """Return the message for a decoded action; ``None`` stands for the standard report."""
@@ -164,7 +164,7 @@ class RLTask(ABC):
 
     @abstractmethod
     def heard(self, obs: Observation) -> None:
-        """Update the statistics and observations after phase 2; `obs` is the core's observation."""
+        """Update the learners' statistics and observations after phase 2, in which the core returned `obs`."""
 
     @abstractmethod
     def earned(self, before: Observation) -> Array:
@@ -197,7 +197,7 @@ class RLTask(ABC):
     # -- the round --------------------------------------------------------------------------------------------
 
     def reset(self, seeds: int | Seeds, rows: Array | None = None) -> None:
-        """Start R new runs, or the runs `rows` while the others go on; `seeds` as for the core's own `reset`."""
+        """Start all runs, or restart only the runs `rows`; `seeds` is passed to the core's `reset`."""
         self.begin(self.core.reset(seeds, rows), rows)
         self._billed = self._bill()
 
@@ -250,7 +250,7 @@ class RLTask(ABC):
         return self._charged(earned) if self._costs else earned
 
     def _bill(self) -> dict[str, Array]:
-        """Return the metrics that have a cost, by name, each ``(R,)``."""
+        """Return the current values of the metrics that have a cost, by name, each ``(R,)``."""
         metrics = self.core.metrics() if self._costs else {}
         return {name: np.array(metrics[name], float) for name in self._costs}
 
@@ -262,14 +262,14 @@ class RLTask(ABC):
         return reward
 
     def sample_masks(self, run: int = 0) -> list[object]:
-        """Return each agent's action mask in the given run, in the form that ``action_space.sample`` takes."""
+        """Return each agent's action mask in run `run`, in the form that ``action_space.sample`` takes."""
         if isinstance(self.action_space, spaces.Discrete):  # the usual case
             masks = self._every if self.mask == self._all else self.mask()[run].astype(np.int8)
             return list(map(np.ndarray.copy, masks))
         return [sample_mask(self.action_space, row) for row in self.mask()[run]]
 
     def observe(self, pull: bool = True, talk: bool = True) -> Array:
-        """Return a copy of the observations, ``(R, M, D)``, before a step with the given phases."""
+        """Return a copy of the observations, ``(R, M, D)``, before a step with phase 1 if `pull`, 2 if `talk`."""
         if self._flagged != (pull, talk):  # most steps are like the one before
             self.show_turn(pull, talk)
         return self._seen()
@@ -297,7 +297,7 @@ class RLTask(ABC):
         self.observations[..., self.layout["speaks"]] = talk
 
     def unmasked(self, space: Space) -> Coding:
-        """Return an encoding of actions in `space` that needs no decoding and masks nothing."""
+        """Return an encoding of actions in `space` without decoding, in which every action is allowed."""
         return Coding(space, self._as_is, self._all)
 
     def _as_is(self, action: Stacked) -> Stacked:
@@ -308,7 +308,7 @@ class RLTask(ABC):
 
     @property
     def _plain(self) -> bool:
-        """Return whether the agents' own rewards lie in [0, 1]."""
+        """Return whether the agents see their own rewards and all of these lie in [0, 1]."""
         field = self.core.own_reward_fields.get("reward")
         return field is not None and field.range[0] >= 0 and field.range[1] <= 1
 
@@ -318,13 +318,13 @@ class RLTask(ABC):
         self.observations[..., self.layout["time"]] = over[:, None, None]
 
     def show_arms(self, whose: str, who: Array, pulls: Array, sums: Array) -> None:
-        """Write means and widths of arms to the observations of the agents `who`, ``(R, A)``."""
+        """Write arms' means and widths to ``{whose}_mean`` and ``{whose}_width`` of the agents `who`, ``(R, A)``."""
         mean, width = self.layout[f"{whose}_mean"].start, self.layout[f"{whose}_width"].start
         show(who, pulls, sums, self.observations, mean, width)
 
 
 def _checked_costs(core: World, coefficients: Mapping[str, float] | None) -> dict[str, float]:
-    """Return the cost per unit of each metric; raise ``ValueError`` for a metric that cannot have a cost here."""
+    """Return each metric's cost per unit; raise ``ValueError`` if a metric of `coefficients` cannot have a cost."""
     if not isinstance(coefficients, Mapping | None):
         raise ValueError(f"cost_coefficients={shown(coefficients)} must be a dict, such as {{'messages': 0.01}}")
     given, known = dict(coefficients or {}), [cost for cost in _PRICED if coefficients and cost in core.metrics_spec]
@@ -339,7 +339,7 @@ def _checked_costs(core: World, coefficients: Mapping[str, float] | None) -> dic
 
 @jit
 def squash(obs, columns):  # type: ignore[no-untyped-def]
-    """Replace each value x in some columns of the observations by ``x/(1 + |x|)``."""
+    """Replace each value x in the `columns` of the observations `obs` by ``x/(1 + |x|)``."""
     for r in range(obs.shape[0]):
         for m in range(obs.shape[1]):
             for c in columns:
@@ -348,7 +348,7 @@ def squash(obs, columns):  # type: ignore[no-untyped-def]
 
 @jit
 def show(who, pulls, sums, obs, mean, width):  # type: ignore[no-untyped-def]
-    """Write ``sums/pulls`` to `obs` from column `mean` on, and ``1/√(1 + pulls)`` from column `width` on."""
+    """Write ``sums/pulls`` of the agents `who` to `obs` from column `mean` on, ``1/√(1 + pulls)`` from `width` on."""
     for r in range(who.shape[0]):
         for m in who[r]:
             for k in range(pulls.shape[2]):

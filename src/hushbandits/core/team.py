@@ -101,7 +101,7 @@ def view_of(env: World) -> EnvView:
 
 @contextmanager
 def revealed(env: World) -> Iterator[EnvView]:
-    """Yield the view of an env after its last round, in which the arms can be read inside the ``with`` block.
+    """Yield a view of `env` after its last round, from which the arms can be read inside the ``with`` block.
 
     `Env.visible_after_episode` lists what it shows.
 
@@ -180,7 +180,7 @@ class Team(GuaranteeSource):
 
     @property
     def stream(self) -> str:
-        """Return the name of the team's random streams; teams with equal names use the same random numbers."""
+        """Return the name of the team's random streams; teams with equal `stream` use the same random numbers."""
         return self.name
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
@@ -220,7 +220,7 @@ class Team(GuaranteeSource):
         """
 
     def act(self, obs: Observation) -> Action:
-        """Return the action of phase 1, each field ``(R, A, …)``; `obs` holds the acting agents."""
+        """Return the acting agents' action of phase 1, each field ``(R, A, …)``, given their observation `obs`."""
         raise NotImplementedError(f"{type(self).__name__} must define act(obs)")
 
     def compose(self, reward: Array) -> Message | None:
@@ -232,12 +232,14 @@ class Team(GuaranteeSource):
         return None
 
     def receive(self, inbox: Inbox) -> None:
-        """Process the messages of phase 2: `inbox` has fields ``(R, A, S, …)`` and sums of them."""
+        """Process the messages that the acting agents received, ``(R, A, S, …)`` per field of `inbox`."""
 
     def episode(
         self, env: World, until: float = math.inf, stops: Sequence[float] = (), look: Callable[[], None] | None = None
     ) -> bool:
-        """Play all runs of `env` in compiled code, if possible; the results equal those of the phases bit by bit.
+        """Play all runs of `env` in compiled code and return True, or return False if this is not possible.
+
+        The results equal those of the phases bit by bit.
 
         Every run goes on until its clock has reached `until`, or to its end; the next call goes on from there, and so
         may the phases: what lies between is the env's and the team's state.  Where all clocks have reached the next of
@@ -249,7 +251,7 @@ class Team(GuaranteeSource):
 
 
 def check_compatible(env: World, team: Team) -> None:
-    """Raise ``ValueError`` unless a team can play in an env: its setting, its fields, and an end of every run.
+    """Raise ``ValueError`` unless `team` can play in `env`: setting and fields must match, and every run must end.
 
     Parameters
     ----------

@@ -262,7 +262,7 @@ def shaped(action: Stacked, lead: tuple[int, int]) -> Stacked:
 
 
 def stacked(space: Space, values: Sequence[Stacked], names: Sequence[str], lead: tuple[int, int]) -> Stacked:
-    """Return the actions of R·M agents as ``(*lead, …)``; raise ``ValueError`` for the first outside its space."""
+    """Return the actions of R·M agents as ``(*lead, …)``; raise ``ValueError`` for the first action outside `space`."""
     action = _at_once(space, values)
     if action is None:
         action = _at_once(space, [_spelled(space, name, value) for name, value in zip(names, values, strict=True)])

@@ -57,7 +57,7 @@ class Wrapper(GuaranteeSource):
     'Mute'
     """
 
-    #: Verbs of a payload that it uses (`hushbandits.core.message_class.OPERATIONS`).
+    #: Verbs of a payload that it uses (`hushbandits.core.payload.OPERATIONS`).
     operations: tuple[str, ...] = ()
     #: Whether it treats each message by itself, with independent random numbers, never reads `env`, and drops no
     #: message because of its reward: then other wrappers' guarantees hold across it.  A user-defined class declares
@@ -100,7 +100,7 @@ class Wrapper(GuaranteeSource):
         raise TypeError(f"{self.name} is not callable: use hb.wrap(env, {self.name}(…)) or wrappers=[{self.name}(…)]")
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        """Start all runs, or the runs `rows` while the others go on (`hushbandits.core.rows.set_rows`)."""
+        """Start all runs, or restart only the runs `rows`, with the random streams `rng`."""
 
     def alter_own_reward(self, reward: Array, env: World) -> Array:
         """Return the agents' own rewards (R, A) after this wrapper, in the range that `own_reward_field` declares."""
@@ -115,7 +115,7 @@ class Wrapper(GuaranteeSource):
         return inbox
 
     def published(self, env: World) -> Mapping[str, Array]:
-        """Return the fields that `own_reward_field` adds to ``reward``, each ``(R, A, …)``, at the end of a round."""
+        """Return the values of the fields that `own_reward_field` adds, each ``(R, A, …)``, at the end of a round."""
         return {}
 
     def metrics(self, env: World) -> dict[str, Array]:
@@ -123,7 +123,7 @@ class Wrapper(GuaranteeSource):
         return {}
 
     def infinite_cost(self, env: World) -> bool:
-        """Return whether all run-level guarantees are invalid in `env`; its `privacy_cost_metrics` are then ∞."""
+        """Return whether no run-level guarantee has a finite ε in `env`; the `privacy_cost_metrics` are then ∞."""
         return not any(math.isfinite(g.epsilon) and not g.single_release for g in self.guarantees(env))
 
     @property
@@ -133,7 +133,7 @@ class Wrapper(GuaranteeSource):
 
     @property
     def ours(self) -> bool:
-        """Return whether guarantees hold across this wrapper: built-in hooks, or declared `preserves_guarantees`."""
+        """Return whether other guarantees hold across this wrapper: its hooks are built-in, or it `declares` so."""
         if ships(type(self)) or self.declares:
             return True
         home = next(cls for cls in type(self).__mro__ if ships(cls))
@@ -183,7 +183,7 @@ class Privatizer(Wrapper):
     """Base class of wrappers with the local randomizer R and the analyzer A of a privacy protocol."""
 
     def sure(self, n: int) -> int:
-        """Return to how many users the noise of a block planned for `n` users is calibrated; by default all."""
+        """Return the number of users to whom the noise of a block planned for `n` users is calibrated; default `n`."""
         return n
 
 
@@ -198,7 +198,7 @@ class SecureFunction(Wrapper):
         return 0
 
     def needed(self, env: World) -> Callable[[int], int] | None:
-        """Return a function that maps n to the number of users to whom the noise of a block of n is calibrated.
+        """Return a function from a block's size to the number of users that its sum must contain, or ``None``.
 
         ``None``: nobody asks for some.
         """
@@ -306,7 +306,7 @@ def _check_class(wrapper: Wrapper) -> None:
 
 
 def added(hook: str, steps: Iterable[tuple[Wrapper, Fields, Fields]]) -> list[tuple[str, list[str]]]:
-    """Return, by wrapper, the fields that a user-defined `hook` adds without declaring them independent of rewards.
+    """Return, by wrapper, the fields that a user-defined `hook` adds and its class does not declare reward-free.
 
     `steps` are the wrappers, each with the fields before it and behind it.
     """
@@ -318,7 +318,7 @@ def added(hook: str, steps: Iterable[tuple[Wrapper, Fields, Fields]]) -> list[tu
 
 
 def gathered(*parts: object) -> dict[str, Metric]:
-    """Return the merged `metrics_spec` of envs, wrappers and teams; later ones override earlier ones.
+    """Return the merged `metrics_spec` of `parts` and of their base classes; later ones override earlier ones.
 
     A subclass adds to what its bases declare, and may redeclare.
 

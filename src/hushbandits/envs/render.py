@@ -28,7 +28,7 @@ class Picture(RLTask):
 
     @property
     def best(self) -> int:
-        """Index of the arm with the smallest gap now."""
+        """Index of the arm with the smallest current gap in the first run."""
         gaps = getattr(self.core, "gaps", None)
         return int(self.core.means[0].argmax() if gaps is None else gaps[0].argmin())
 

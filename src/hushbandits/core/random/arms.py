@@ -22,7 +22,7 @@ _LAW = Registry(
 
 
 def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = "rewards") -> Law:
-    """Return the reward law with this name; return a given law unchanged.
+    """Return the reward law that `rewards` names or describes; return a `Law` instance unchanged.
 
     A name is one of `LAWS`, or ``"module:Class"`` of a user-defined law.  ``{"module:Class": {"sigma": 0.5}}`` has
     parameters.
@@ -200,7 +200,7 @@ class Arms:
         self.tables: Law | None = None
 
     def expect(self, pulls: float) -> int:
-        """Decide from the number of `pulls` per run whether tables replace the quantile function of a smooth law.
+        """Decide from `pulls` per run whether to tabulate the quantile function; return the tables' size in bytes.
 
         Returns
         -------
@@ -233,7 +233,7 @@ class Arms:
         self.tables = tabled(self.law, self.locations) if self._looked_up else None
 
     def _placed(self, rng: Streams) -> Array:
-        """Return drawn or given locations for the n runs of `rng`, ``(n, K)``."""
+        """Return the arms' initial locations, drawn or given, for the n runs of `rng`, ``(n, K)``."""
         return draw_locations(self._source, self.n_arms, self.permute, rng)
 
     def _stand(self, location: Array) -> Standing:
@@ -245,7 +245,7 @@ class Arms:
         return moving_locations(start, t, self.drift, self._period)
 
     def _where(self, t: Array | int, run: int | None) -> Array:
-        """Return the locations of moving arms in round t, of all runs or of one."""
+        """Return the locations of moving arms in round t, of all runs or of the run with index `run`."""
         start = self.locations if run is None else self.locations[run]
         if run is None:
             t = np.broadcast_to(t, (len(start),)) if np.ndim(t) == 0 else np.asarray(t)
@@ -279,7 +279,7 @@ class Arms:
         return self.look(t, run).mean
 
     def gap(self, t: Array | int, run: int | None = None) -> Array:
-        """Return the gap of each arm to the best one in round t."""
+        """Return the gap between the best mean and each arm's mean in round t."""
         return self.look(t, run).gap
 
     def pick(self, arm: Array, t: Array | int) -> tuple[Array, Array]:
@@ -299,7 +299,7 @@ class Arms:
         return np.take_along_axis(location, own, -1)[..., 0], np.take_along_axis(gap, own, -1)[..., 0]
 
     def stretch(self, t: Array | int) -> Array:
-        """Return for how many rounds from round t on the arms keep their locations."""
+        """Return the number of rounds, from round t on, in which the arms keep their locations."""
         t = np.asarray(t)
         if self.drift:
             return np.ones(t.shape, np.int64)

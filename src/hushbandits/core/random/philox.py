@@ -118,7 +118,7 @@ def fill_in_turn(cursors, sizes, out):
 
 @jit
 def fill_ahead(seeds, name, steps, places, out):
-    """Write each run's next uniform samples, from its current step and position on, to `out`, ``(count, R, n)``."""
+    """Fill `out`, ``(count, R, n)``, with each run r's uniform samples at step ``steps[r]``, from ``places[r]`` on."""
     count, runs, n = out.shape
     for r in range(runs):
         k0, k1, run, step = seeds[r, 0], seeds[r, 1], seeds[r, 2], steps[r]
@@ -139,7 +139,7 @@ def fill_ahead(seeds, name, steps, places, out):
 
 @jit
 def philox_rows(seeds, name, out):
-    """Derive a key for each run from `seeds` and a stream name, and write it to two columns of `out`, ``(R, 3)``."""
+    """Derive a key for each run from `seeds` and a stream name, and write it to the first two columns of `out`."""
     for r in range(len(seeds)):
         k0, k1, run = seeds[r, 0], seeds[r, 1], seeds[r, 2]
         out[r, 0], out[r, 1], _, _ = philox(k0, k1, _ONE, np.uint64(0), run, name)

@@ -22,7 +22,7 @@ WORTH = 20_000
 
 @lru_cache(maxsize=1024)
 def _table(law: Smooth, location: float) -> Array | None:
-    """Return polynomials for quantiles, ``(2, octaves, pieces, degree + 1)``, or ``None`` if their error is large."""
+    """Return polynomial coefficients, ``(2, octaves, pieces, degree + 1)``; ``None`` if an error exceeds 5·10⁻¹¹."""
     at = np.array(location)
     ends = partial(law.quantile, location=at), partial(law.upper, location=at)
     octave = 2.0 ** -(np.arange(_OCTAVES) + 2.0)[:, None]
@@ -76,7 +76,7 @@ def _look_up(u, location, levels, tables, low, high, out):
 
 @dataclass(frozen=True)
 class Tabled(Law):
-    """A smooth law whose quantile function is tabulated at fixed locations, exact to 5·10⁻¹¹.
+    """A smooth law whose quantile function is tabulated at fixed locations, with errors of at most 5·10⁻¹¹.
 
     Elsewhere it is the law itself.
 

@@ -143,13 +143,13 @@ class TruncatedGaussian(Law):
     sigma: float = 0.2
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """Return μ + σ Φ⁻¹(Φ(a) + u (Φ(b) − Φ(a))), clipped to [0, 1] against rounding errors."""
+        """Return μ + σ Φ⁻¹(Φ(a) + u (Φ(b) − Φ(a))), clipped to [0, 1], with a = −μ/σ and b = (1 − μ)/σ."""
         low, high = scipy.special.ndtr(-location / self.sigma), scipy.special.ndtr((1 - location) / self.sigma)
         inside: Array = scipy.special.ndtri(low + np.maximum(u, _TINY) * (high - low))
         return np.clip(location + self.sigma * inside, 0.0, 1.0)
 
     def mean(self, location: Array) -> Array:
-        """Return μ + σ (φ(a) − φ(b)) / (Φ(b) − Φ(a))."""
+        """Return μ + σ (φ(a) − φ(b)) / (Φ(b) − Φ(a)), with a = −μ/σ and b = (1 − μ)/σ."""
         location = np.asarray(location, float)
         a, b = -location / self.sigma, (1 - location) / self.sigma
         mass: Array = scipy.special.ndtr(b) - scipy.special.ndtr(a)

@@ -149,7 +149,9 @@ def gamma(cursors, r, shape):
 
 @jit
 def negative_binomial(cursors, r, shape, p):
-    """Return a sample of NB(shape, p), the failures before `shape` successes: Poisson with a gamma rate.
+    """Return a sample of NB(shape, p), the number of failures before `shape` successes.
+
+    It is a Poisson sample with a gamma rate.
 
     Of shape 1 it is geometric, and drawn by inversion.
     """

@@ -93,7 +93,7 @@ _ASIDE = ("wrappers", "extra_fields", "fields", "runs")
 
 
 def seed_text(env: Any, params: Params, paired: Collection[str] = (), group: str = "") -> str:
-    """Return the text of all parameters that affect rewards; envs with equal texts play equal runs.
+    """Return a JSON text of `group`, the env's class and the parameters that affect rewards, except those in `paired`.
 
     Parameters
     ----------

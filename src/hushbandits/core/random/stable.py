@@ -18,7 +18,7 @@ _LEAST = 2.0**-54
 
 
 def stable_tail(x: Array, alpha: float) -> Array:
-    """Return ``P(X > x)`` for x > 0 and the characteristic function ``exp(−|t|^α)``, 1 < α < 2.
+    """Return ``P(X > x)``, x > 0, for X with characteristic function ``exp(−|t|^α)``, 1 < α < 2.
 
     ``(1/π) ∫₀^{π/2} exp(−x^{α/(α−1)} V(θ)) dθ`` with ``V(θ) = (cos θ / sin αθ)^{α/(α−1)} cos((α−1)θ)/cos θ``; the two
     ends, where the integrand may rise or fall in a sliver, by the logarithm of their distance.

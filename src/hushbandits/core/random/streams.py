@@ -41,7 +41,7 @@ def word(name: str) -> np.uint64:
 
 
 def spawn_seeds(seed: int, runs: int, first: int = 0, world: str = "") -> Seeds:
-    """Return the seeds of `runs` runs, numbered from `first` on, under a master seed.
+    """Return the seeds of `runs` runs, numbered from `first` on, under the master `seed`, ``(runs, 3)``.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Streams:
         return Uniforms(self._seeds.copy(), part, shape)
 
     def generator(self, run: int, seat: int = 0, part: str = "") -> np.random.Generator:
-        """Return the NumPy generator of a run, or of the agent with index `seat` in the run."""
+        """Return a NumPy generator for one run, or for the agent with index `seat` in this run."""
         return generator_at(np.array([*self._seeds[run], word(part), seat], np.uint64))
 
     def generators(self, part: str = "") -> list[np.random.Generator]:

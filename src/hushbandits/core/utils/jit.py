@@ -1,4 +1,4 @@
-"""Decorators of compiled functions, which import Numba at the first call."""
+"""Decorators for functions that Numba compiles at their first call; Numba is imported only then."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def ours(rule: object) -> bool:
 
 
 def parts(function: Callable[..., object]) -> Iterator[tuple[str, str, int]]:
-    """Yield module, name and line of a function and of each compiled function that it calls."""
+    """Yield module, name and line of `function` and of compiled functions in its closure, and the closure's values."""
     yield function.__module__, function.__qualname__, function.__code__.co_firstlineno
     for cell in function.__closure__ or ():
         held = cell.cell_contents

@@ -52,14 +52,14 @@ def folder() -> str:
 
 @functools.cache
 def _stamp(module: str) -> str:
-    """Return the digest of the source files in the folder of a third-party module."""
+    """Return the digest of the source files in the folder of a third-party `module`; ``""`` for any other module."""
     file = getattr(sys.modules.get(module), "__file__", None)
     known = module.partition(".")[0] in ("hushbandits", "numba", "numpy", *sys.stdlib_module_names - {"__main__"})
     return "" if known or file is None else source_digest(Path(file).parent, "*.py")
 
 
 def _tuples(kinds: Iterable[object]) -> Iterator[tuple[str, str]]:
-    """Yield module and name of each named tuple among these types."""
+    """Yield module and name of each named tuple among the Numba types `kinds`, nested ones included."""
     for kind in kinds:
         if cls := getattr(kind, "instance_class", None):
             yield cls.__module__, cls.__qualname__

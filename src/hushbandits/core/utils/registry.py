@@ -84,7 +84,7 @@ class Spec:
         return {name: p for name, p in own.items() if name not in self.defaults} | self.rest.parameters()
 
     def about(self) -> str:
-        """Return the first line of the entry's docstring without importing it; ``""`` for a plug-in."""
+        """Return the first line of the entry's docstring, read without an import if possible; ``""`` for a plug-in."""
         if self.source:
             return ""
         module, _, name = self.entry.partition(":") if isinstance(self.entry, str) else ("", "", "")
@@ -95,7 +95,7 @@ class Spec:
     def build(
         self, kind: type[_Made], what: str, given: Params, also: Params | None = None, further: Iterable[str] = ()
     ) -> _Made:
-        """Build an instance with the parameters `given`; defaults fill in the rest.
+        """Build an instance of `kind` from the parameters `given` and `also`; defaults fill in the rest.
 
         Parameters
         ----------
@@ -172,7 +172,7 @@ def docstrings(module: str) -> dict[str, str]:
 
 
 class Registry(Mapping[str, Spec]):
-    """All entries of one kind, by name.
+    """Mapping from names to the entries of one kind, such as agents or wrappers.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ SENT: dict[str, Callable[..., object]] = {}
 
 
 def imported(what: str, path: str) -> Callable[..., object]:
-    """Import and return ``"module:Class"``; in a worker process, return the class that the parent process sent.
+    """Import and return the class at `path`; in a worker process, return the class that the parent process sent.
 
     Raises
     ------
@@ -342,7 +342,7 @@ def reach(folder: str) -> None:
 
 
 def reached() -> list[str]:
-    """Return the folders that `reach` put on Python's import path, in its order."""
+    """Return the folders that `reach` put on Python's import path, in the order of the path."""
     return [folder for folder in sys.path if folder in _reached]
 
 

@@ -34,7 +34,7 @@ def shown(value: object) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return ``"; did you mean A or B?"`` for similar names in `known`, else a short list of all of them.
+    """Return ``"; did you mean A or B?"`` for names in `known` similar to `name`, else the known names or their number.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def an(noun: str) -> str:
 
 
 def choice(name: str, value: object, options: Collection[str]) -> str:
-    """Return `value` if it is one of `options`, else raise ``ValueError`` with the most similar options."""
+    """Return `value` if it is one of `options`, else raise ``ValueError`` with a list of all options."""
     if isinstance(value, str) and value in options:
         return str(value)
     raise ValueError(f"{name}={shown(value)} is not one of {', '.join(options)}")
@@ -117,7 +117,7 @@ def real(name: str, value: object, low: float = -math.inf, high: float = math.in
 
 
 def divisor(name: str, value: object, high: float = math.inf, *, closed: str = "") -> float:
-    """Return `value` as a float in (0, high] whose reciprocal is finite, else raise ``ValueError``.
+    """Return `value` as a float that is at least 10⁻⁹ and within the bound `high`, else raise ``ValueError``.
 
     Examples
     --------

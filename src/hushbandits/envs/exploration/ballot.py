@@ -102,7 +102,7 @@ def accumulate(weights, pool, cumulative):
 
 @jit
 def draw_agent(cumulative, u):
-    """Return the first agent whose cumulative weight exceeds ``u`` times the total, so no agent of weight 0."""
+    """Return the first agent whose cumulative weight exceeds ``u`` times the total; its weight is positive."""
     target = u * cumulative[-1]
     low, high = 0, cumulative.size - 1
     guess = int(u * cumulative.size)  # correct for a uniform P while all agents are in the pool
@@ -167,7 +167,7 @@ def charge(arms, gaps):
 
 @jit
 def settle(ballot, active, alone, n, holds, open_seats):
-    """Store the arm that agent n holds after its activation: the only arm in 𝒦 that it has not voted out, if any.
+    """Store in ``holds[n]`` the only arm in 𝒦 that agent n has not voted out, or a code for none or several.
 
     `active` is 𝒦 as the agent read it (arms that its own votes have removed since make no difference).  `alone` is
     whether 𝒦 then was one arm (Féraud et al. 2019, algorithm 2, lines 4–19).
@@ -253,7 +253,7 @@ def decided(stop, active, open_seats, cumulative):
 
 @jit
 def pull_rows(pulls, gaps, turns, book):
-    """Count the activation in every live run, add its regret, remove idle agents, and draw the next agent."""
+    """Update every live run after phase 1: count the round, add its regret, drop an idle agent, draw the next agent."""
     for r in range(turns.size):
         if not book.running[r]:
             continue
@@ -279,7 +279,7 @@ def cast_rows(vote, who, running, sent):
 
 @jit
 def count_rows(vote, heard, who, book):
-    """Count the votes that reached the coordinator, and charge messages for new votes."""
+    """Count the votes that reached the coordinator, remove arms with enough votes, and charge new votes as messages."""
     for r in range(who.size):
         for k in range(vote.shape[1]):
             if heard[r] and vote[r, k] and not book.counted[r, who[r], k]:
@@ -291,7 +291,7 @@ def count_rows(vote, heard, who, book):
 
 @jit
 def add_rows(vote, heard, who, left, sums, book):
-    """Add vote counts per arm that a wrapper releases, and charge each vote sent to the wrapper once."""
+    """Add a wrapper's vote counts per arm, remove arms with enough votes, and charge each sent vote once."""
     for r in range(who.size):
         if heard[r]:
             ballot = left[r, who[r]]
@@ -305,7 +305,7 @@ def add_rows(vote, heard, who, left, sums, book):
 
 @jit
 def close_rows(who, read, book):
-    """Store the arms that the active agents hold, and end runs that are decided or have reached the horizon."""
+    """Store which arm each active agent has left, and end runs that are decided, deserted or at the horizon."""
     for r in range(who.size):
         if book.running[r]:
             seats = book.open_seats[r]

@@ -14,7 +14,7 @@ from hushbandits.envs.exploration.observer import named_rows
 
 
 class GlobalSet(Inbox):
-    """An inbox of one slot: the global set 𝒦 that the coordinator publishes, and whether the vote was reset."""
+    """An inbox of one slot: the published global set 𝒦 and, if resets are allowed, whether the vote was reset."""
 
     def __init__(self, **answer: Array):
         self._values = {name: handed(value) for name, value in answer.items()}
@@ -32,7 +32,7 @@ class GlobalSet(Inbox):
 
 
 def recommend(book: VoteState, rng: Streams) -> Array:
-    """Return the only arm left in 𝒦, or else the arm with the fewest votes (ties at random), ``(R,)``."""
+    """Return an arm of 𝒦 (of all arms if 𝒦 is empty) with the fewest votes, ties at random, ``(R,)``."""
     out = np.empty(len(rng), np.int64)
     for r, u in enumerate(rng.uniforms(0, (), RECOMMENDATION)):
         left = np.flatnonzero(book.active[r] | ~book.active[r].any())

@@ -1,4 +1,7 @@
-"""Private exploration: best-arm identification by voting (Rio et al. 2023; Féraud et al. 2019)."""
+"""Private exploration: identification of the best arm by votes of agents against arms.
+
+Rio et al. 2023; Féraud et al. 2019. 2023; Féraud et al. 2019).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ from hushbandits.envs.exploration.termination import admit, check_end, check_los
 
 
 class Exploration(Env):
-    """N agents act one at a time and send a coordinator only votes against arms.
+    """Env in which N agents act one at a time and send a coordinator only votes against arms.
 
     In every round one agent is drawn from P.  It pulls the arms that it chooses, learns, and may vote arms out.  The
     coordinator removes an arm from the global set 𝒦 at the vote threshold and publishes 𝒦.
@@ -198,7 +201,7 @@ class Exploration(Env):
             threshold = vote_threshold(self.delta, local)
         needed = len(self.weights) + 1 if everyone else threshold + (self.vote_rule == ">")
         if needed < 1:
-            raise ValueError(f"threshold={threshold} with comparison '>=' removes every arm without a vote")
+            raise ValueError(f"threshold={threshold} with vote_rule='>=' removes every arm without a vote")
         return threshold, needed
 
     def admit(self, team: Team) -> None:
@@ -215,7 +218,7 @@ class Exploration(Env):
         return {"arms": Field((self.n_arms,), "?")}
 
     def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Array:
-        """Return the action that pulls all arms in 𝒦, or one random arm of 𝒦 if an activation pulls one arm."""
+        """Return the action that pulls all arms in 𝒦, or with `one_arm_per_step` one random arm of 𝒦."""
         arms = self.book.active[:, None] & self.book.running[:, None, None]
         if self.one_arm_per_step:
             for row, rng in zip(arms[:, 0], rngs, strict=True):
@@ -322,7 +325,7 @@ class Exploration(Env):
 
     @property
     def upcoming(self) -> Array:
-        """Agent that acts in the next phase 1, ``(R,)``; before phase 2, `active_agents` is who just pulled."""
+        """Agent of the next phase 1, ``(R,)``; before phase 2, `active_agents` is the agent that just pulled."""
         return self.book.active_agents
 
     @property
@@ -333,7 +336,7 @@ class Exploration(Env):
     # -- for compiled episodes --------------------------------------------------------------------------------
 
     def vote_loss(self) -> tuple[float, Array] | None:
-        """Return the loss rate of votes (−1: none) and its cursors; ``None`` if a wrapper cannot be compiled."""
+        """Return the loss rate of votes (−1 without wrappers) and cursors; ``None`` if only phases can be played."""
         if self._phase not in ("pull", "over") or len(self.wrappers) > 1:
             return None
         if not self.wrappers:
@@ -360,12 +363,15 @@ class Exploration(Env):
     # -- the end ------------------------------------------------------------------------------------------------
 
     def recommendation(self) -> Array:
-        """Return the only arm left in 𝒦, or else the arm with the fewest votes (ties at random), ``(R,)``."""
+        """Return an arm of 𝒦 (of all arms if 𝒦 is empty) with the fewest votes, ties at random, ``(R,)``."""
         self._begun("recommendation")
         return coordinator.recommend(self.book, Streams(self.seeds))
 
     def claimed_guarantees(self) -> tuple[Guarantee, ...]:
-        """Return the guarantee that Féraud et al. claim for their vote."""
+        """Return the claim of (ε, η)-privacy for the vote; empty if the coordinator ends runs or votes cost 0.
+
+        claim for their vote.
+        """
         return coordinator.claimed(self.termination, self.costs[0], self.beta, self.tolerance)
 
     @property
@@ -376,7 +382,7 @@ class Exploration(Env):
 
     @property
     def correct(self) -> Array:
-        """Runs in which the coordinator (or each agent, if agents decide) now holds a correct arm, ``(R,)`` bool."""
+        """Whether the only arm left in 𝒦 (or to each agent, if agents decide) is now correct, ``(R,)`` bool."""
         return ballot.judged(self.book, self.right, self.termination_by == "everyone")[0]
 
     def _metrics(self) -> dict[str, Array]:

@@ -1,4 +1,4 @@
-"""The accuracy of an adversary who observes some agents' votes, which (ε, η)-privacy bounds.
+"""The accuracy of an adversary who observes the votes of some agents; (ε, η)-privacy bounds this accuracy.
 
 The observer knows the algorithm and sees the votes of the agents that it watches.  It names an arm with the fewest
 votes against it, ties at random.  Féraud et al. 2019 (theorem 1) and Rio et al. 2023 (proposition 5.1) claim a bound on
@@ -14,7 +14,7 @@ from hushbandits.core import Array, jit
 
 
 def naming_accuracy(ballots: Array, good: Array) -> Array:
-    """Return the probability that an observer of c agents' votes names a good arm.
+    """Return the probability that an observer of the votes `ballots` of c agents names an arm in `good`.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def naming_accuracy(ballots: Array, good: Array) -> Array:
 
 @jit
 def named_rows(ballots, good, weights):
-    """Return `naming_accuracy` for an observer of each single agent, weighted for two different means, each ``(R, N)``.
+    """Return `naming_accuracy` for each single agent, and the terms of its mean over the agents with most votes.
 
     The first is 0 for agents of weight 0, who never act.  The second is divided by the number of agents with the most
     votes, and 0 for all others.
@@ -69,7 +69,7 @@ def named_rows(ballots, good, weights):
 
 
 def watch(ballots: Array, good: Array, c: int, rng: np.random.Generator, groups: int = 64) -> tuple[Array, Array]:
-    """Return `naming_accuracy` for observers of c random agents, and of the c agents with the most votes.
+    """Return the mean `naming_accuracy` for observers of c random agents, and that for the c agents with most votes.
 
     Parameters
     ----------

@@ -39,7 +39,9 @@ def problem_arms(
     drift: float | None,
     **rest: Any,
 ) -> Arms:
-    """Return the arms of a named problem, or of user-defined `means`; arms beyond a problem's ten repeat its last mean.
+    """Return the arms of the problem named `problem`; `means`, `rewards` and `drift` replace its own if given.
+
+    Arms beyond a problem's ten repeat its last mean.
 
     The arguments are those of `Exploration`; `rest` goes to `Arms`.
 
@@ -59,7 +61,9 @@ def problem_arms(
 
 
 def vote_threshold(delta: float, beta: float) -> int:
-    """Return ``M = ⌊ln δ / ln β⌋`` (Rio et al. 2023, algorithm 2; Féraud et al. 2019, algorithm 2).
+    """Return the vote threshold ``M = ⌊ln δ / ln β⌋``.
+
+    Rio et al. 2023, algorithm 2; Féraud et al. 2019, algorithm 2. 2023, algorithm 2; Féraud et al. 2019, algorithm 2).
 
     A quotient within 1e-12 of a whole number is that number: rounding must not cost a vote.
     """

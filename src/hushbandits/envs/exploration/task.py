@@ -123,7 +123,7 @@ class ExplorationTask(VotePicture):
         _count_set(obs.active_agents, obs.reward, over, self.pulls, self.sums, self.observations, *columns)
 
     def earned(self, before: Observation) -> Array:
-        """Return the cost of the round as a negative reward for every agent."""
+        """Return −1/`horizon` for every agent of a run whose round was counted, otherwise 0, ``(R, M)``."""
         return np.full(self._seats.shape, ((before.t - self.obs.t) / self.core.horizon)[:, None])
 
     def words(self, action: Array) -> Message | None:
@@ -137,7 +137,7 @@ class ExplorationTask(VotePicture):
         self.observations[..., self.layout["active"]] = obs.inbox["active"][:, :, 0]
 
     def final_reward(self) -> Array:
-        """Return +1 if only the best arm is left in 𝒦, otherwise −1, ``(R,)``."""
+        """Return +1 for runs that are correct (`Exploration.correct`), otherwise −1, ``(R,)``."""
         return np.where(self.core.correct, 1.0, -1.0)
 
     def solved(self) -> Array:
@@ -152,7 +152,7 @@ class ExplorationTask(VotePicture):
 
 @jit
 def _sets(vote, obs, active, own, arms):
-    """Return bits of the arms that agents pull and vote against, ``(R, M, 2K)``, for at most one vote each.
+    """Return the bits of pulled arms and of votes, ``(R, M, 2K)``, for agents that vote against arm `vote` or none.
 
     It pulls the arms of 𝒦 that it has not voted out.
     """
@@ -201,7 +201,7 @@ def _votable(obs, active, own, speaks, arms):
 
 @jit
 def _show_due(who, due, obs, acts, speaks):
-    """Write to the observations which agent acts and which agent votes next, if these phases are in the next step."""
+    """Mark in `obs` the agents `who` as acting and as voting in the next step, if it has these phases (`due`)."""
     for r in range(who.shape[0]):
         for m in range(obs.shape[1]):
             obs[r, m, acts] = due[0] and who[r, 0] == m

@@ -14,7 +14,7 @@ _HORIZON = "give the env a horizon, such as horizon=100_000"
 
 
 def check_loss(xi: float, wrappers: Sequence[Wrapper]) -> None:
-    """Raise ``ValueError`` unless the wrappers lose votes at the rate `xi` that the threshold allows for.
+    """Raise ``ValueError`` unless `xi` is 0 or the rate at which the `wrappers` lose votes.
 
     Examples
     --------

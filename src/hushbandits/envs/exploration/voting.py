@@ -1,4 +1,4 @@
-"""Teams that vote, whose phases and compiled episodes share one routine of scalar rules per agent.
+"""Teams that vote, each defined by scalar rules of one agent that phases and compiled episodes share.
 
 A `Routine` states what one agent does with its own samples.  `VotingTeam` plays it phase by phase.  If compiled code
 knows all wrappers, it can also play whole runs in one compiled loop.  The loop reads the same random streams in the
@@ -56,7 +56,7 @@ class Rules(NamedTuple):
 
 @lru_cache
 def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Rules:
-    """Return the rules of a routine, given by the scalar functions `plan`, `learn` and `sync`, as compiled loops."""
+    """Return compiled loops over the scalar rules `plan`, `learn` and `sync` of a routine."""
 
     @jit
     def plan_rows(state, live, who, p, active, draws, arms):
@@ -166,7 +166,7 @@ class VotingTeam(Team):
     plays_on: ClassVar[bool] = False
 
     def routine(self, n_arms: int) -> Routine:
-        """Return the rules of one agent among `n_arms` arms."""
+        """Return the routine that each agent follows in an env of `n_arms` arms."""
         raise NotImplementedError(f"{type(self).__name__} must define routine(n_arms)")
 
     def validate_env(self, env: World) -> None:
@@ -247,7 +247,7 @@ class VotingTeam(Team):
     def episode(
         self, env: World, until: float = math.inf, stops: Sequence[float] = (), look: Callable[[], None] | None = None
     ) -> bool:
-        """Play every run in compiled code, if the three phases are built in and wrappers only drop votes."""
+        """Play every run in compiled code; return False if a phase is user-defined or a wrapper cannot be compiled."""
         loss = env.vote_loss()
         if loss is None or not all(map(self.ships, ("act", "compose", "receive"))):
             return False

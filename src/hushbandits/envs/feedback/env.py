@@ -33,7 +33,7 @@ _REPORT = {"reward": Field(), "n": Field(dtype="i8")}
 
 
 class Feedback(Env):
-    """M independent servers with T users each; rewards reach a server through a privacy protocol (R, S, A).
+    """Env of M independent servers, which receive the rewards of T users each through a privacy protocol (R, S, A).
 
     A server prescribes arm a to a block of n new users.  Each of them pulls it once; the wrappers carry the rewards
     to the server: local randomizer R, secure function S, analyzer A.  The server itself sees no reward.
@@ -267,7 +267,7 @@ class Feedback(Env):
 
 @jit
 def _cut(arm, n, most, horizon, cursors, served, t, live):  # type: ignore[no-untyped-def]
-    """Limit blocks of n users by the horizon and by `most`; return their arms and sizes, each ``(R, M)``.
+    """Limit blocks of `n` users by `horizon` and `most`, and count them as served; return arms and sizes, ``(R, M)``.
 
     Each block has its own step of the random stream: the way its rewards are drawn does not change later blocks.
     """

@@ -157,12 +157,12 @@ class Relevance(Law):
         object.__setattr__(self, "_cumulative", np.cumsum(self.shares, 1)[:, :-1])
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """Return quantiles of the reward of each cluster."""
+        """Return the rewards for uniform samples `u` of the clusters with the indices `location`."""
         cumulative: Array = self._cumulative[np.asarray(location).astype(int)]  # type: ignore[attr-defined]
         return (np.asarray(u)[..., None] >= cumulative).sum(-1) / (_LEVELS - 1)
 
     def mean(self, location: Array) -> Array:
-        """Return the exact mean reward of each cluster."""
+        """Return the exact mean rewards of the clusters with the indices `location`."""
         return (self.shares @ _REWARDS)[np.asarray(location).astype(int)]
 
     def shortfall(self, x: Array, location: float) -> Array:
@@ -171,7 +171,7 @@ class Relevance(Law):
 
 
 def _mark(path: Path) -> tuple[int | str, ...]:
-    """Return a fingerprint of a file: its size, its times and a digest (of 64 samples if the file is large).
+    """Return a file's inode, size, times and digest; the digest of a large file is that of 64 samples.
 
     A modification time alone is not enough: it can be set back, or stay the same within one tick of the clock.
     """
@@ -203,7 +203,7 @@ def _shipped() -> tuple[Array, Array]:
 
 @lru_cache(maxsize=16)
 def clusters(path: Path | None, n_arms: int, seed: int, mark: tuple[int | str, ...] = ()) -> Relevance:
-    """Return the reward law of the k-means clusters of a file's rows by their unscaled features."""
+    """Return the reward law whose arms are `n_arms` k-means clusters of a file's rows, by their unscaled features."""
     relevance, features = _shipped() if path is None else _read(path, mark)
     own = k_means(features, n_arms, seed)
     counts = np.zeros((n_arms, _LEVELS))

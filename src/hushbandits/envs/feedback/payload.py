@@ -35,7 +35,7 @@ class ShuffledUsers(Channel):
         self._by = by
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
-        """Return `fields` unchanged."""
+        """Return `fields` unchanged; raise ``ValueError`` if a protocol needs individual users but `env` has none."""
         one_by_one(self._by.name, self._by.protocol, env)
         return fields
 
@@ -44,7 +44,7 @@ class ShuffledUsers(Channel):
         set_rows(self, rows, _rngs=rng.generators())
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Shuffle the users of each block."""
+        """Return the message with the users of each block in random order."""
         crowd: Cohort = message["reward"]
         if self._by.protocol is not None and isinstance(crowd, Individuals):  # a sum has no order
             return message.with_fields(reward=crowd.arranged(self._by.order))
@@ -83,7 +83,7 @@ class SealedBlocks(Channel):
             set_rows(self, rows, _rngs=Draws(rng))
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Return the sum of the messages of each block; 0 for blocks in which too few users are left."""
+        """Return the message with the sum of each block; the sum is 0 if too few users of the block are left."""
         by = self._by
         if self._encodes:
             crowd: Cohort = message["reward"]
@@ -132,13 +132,13 @@ class Blocks(Payload):
 
     @classmethod
     def stream(cls, verb: str, env: World, rng: Streams) -> Draws:
-        """Return one generator per run, because the number of random samples depends on the blocks."""
+        """Return streams with one generator per run, because the number of random samples depends on the blocks."""
         cls.answers(verb)
         return Draws(rng, verb)
 
     @classmethod
     def follows(cls, name: str, verb: str, fields: Fields, before: Collection[str]) -> None:
-        """Raise ``ValueError`` if the operation `verb` of wrapper `name` must come before earlier wrappers."""
+        """Raise ``ValueError`` if wrapper `name` must apply `verb` before a wrapper that precedes it."""
         if verb in ("map", "replace", "encode") and "modulus" in fields:
             raise ValueError(f"{name} needs raw rewards, but a wrapper before it has encoded them already")
         if verb == "replace" and "users" not in fields and (late := {"map", "add"} & {*before}):
@@ -173,7 +173,7 @@ class Blocks(Payload):
         return self.with_fields(reward=self["reward"].encode(g, stream))
 
     def modulo(self, m: Array) -> Self:
-        """Reduce every user's message mod `m`, which the receiver must know."""
+        """Reduce every user's message mod `m`, and add the field ``modulus`` for the receiver."""
         return self.with_fields(reward=self["reward"].modulo(m), modulus=np.asarray(m))
 
     @classmethod

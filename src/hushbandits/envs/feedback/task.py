@@ -15,7 +15,7 @@ from hushbandits.envs.feedback.render import BlockPicture
 
 
 class FeedbackTask(BlockPicture):
-    """Each server prescribes an arm to a block of new users and observes the output of the privacy protocol.
+    """Task in which each server prescribes an arm to a block of new users and observes the privacy protocol's output.
 
     An action is an arm k and an exponent j: the block has ``n = 2^j`` users, cut at the horizon.  The space is
     ``Discrete(K·J)`` with the code ``k·J + j`` and ``J = ⌊log₂ T⌋ + 1``, or ``MultiDiscrete([K, J])``.
@@ -97,14 +97,14 @@ class FeedbackTask(BlockPicture):
         )  # fmt: skip
 
     def answered(self) -> Array:
-        """Return each server's reward: the mean reward of its block times the block's share of the horizon."""
+        """Return each server's reward: its block's mean reward, decoded or true, times its share of the horizon."""
         if not self._oracle:
             return self._paid
         mean: Array = self.core.law.mean(self.core.arms.pick(self.arm, self._before)[0])
         return mean * ((self._served - self._before) / self.core.horizon)
 
     def show_turn(self, pull: bool, talk: bool) -> None:
-        """Write to the observations which servers act, that is, which still have users.
+        """Write to the observations which servers act in a step with phase 1: those that have users left.
 
         Servers never send messages.
         """

@@ -166,7 +166,7 @@ class Individuals(Cohort):
         return Individuals(x, self.planned, self._present)
 
     def add(self, noise: Callable[[int], Noise], rngs: Rngs) -> Individuals:
-        """Add one noise sample per planned user."""
+        """Add one noise sample to the reward of each planned user."""
         fits(self, noise)
         x = self._x.copy()
         for r, m, n in blocks(self.planned):
@@ -219,7 +219,7 @@ class Individuals(Cohort):
 
 
 class Sealed(Cohort):
-    """A cohort of which only the sums that a secure function released are left.
+    """A cohort that has only the sums that a secure function released.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ class BlockInbox(Inbox):
 
     @property
     def fields(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The names of the fields."""
+        """Names of the inbox's fields: ``reward``, ``n`` and, if messages are individual, ``users``."""
         return ("reward", "n") if self._individuals is None else ("reward", "n", "users")
 
     @property

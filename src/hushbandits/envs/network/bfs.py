@@ -72,7 +72,7 @@ class Near(NamedTuple):
 
 @jit
 def _search(start, near, max_hops, first, found, hops, degree, queue, seen):
-    """Search from the agents `first`, … while there is room; return the next agent and the number of pairs found."""
+    """Search from each agent from `first` on, until `found` is full; return the next agent and the number of pairs."""
     agents, size = degree.size, 0
     for m in range(first, agents):
         low, high, hop, seen[m], queue[0] = 0, 1, 0, m, m
@@ -126,7 +126,7 @@ def reach(graph: Links, max_hops: int) -> Near:
 
 
 def tree_reach(graph: Links, root: int, max_hops: int) -> Near:
-    """Return the agents that reach each agent along the edges of a shortest-path tree from `root`."""
+    """Return the agents that reach each agent with tree routing, where all messages go to or from `root`."""
     agents = len(graph.start) - 1
     hops = hops_from(graph, root)
     order = np.lexsort((np.arange(agents), hops))[1:]

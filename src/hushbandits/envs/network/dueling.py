@@ -50,7 +50,7 @@ class DuelingArms(Arms):
         return tuple(f"{i}-{j}" for i in range(self.duellists) for j in range(self.duellists))
 
     def _placed(self, rng: Streams) -> Array:
-        """Return the locations of the pairs, with the A arms shuffled if asked."""
+        """Return the locations of the pairs in each run, ``(n, K)``; the A arms are shuffled if `permute` is true."""
         matrix = np.asarray(self.given).reshape(self.duellists, self.duellists)
         listed = np.arange(self.duellists, dtype=float)
         orders = draw_locations(listed, self.duellists, self.permute, rng).astype(np.int64)
@@ -64,7 +64,9 @@ class DuelingArms(Arms):
 
 
 class DuelingNetwork(CoopNetwork):
-    """M agents on a graph choose pairs of A arms to duel, one pair per round (Howson et al. 2024, section 4.3).
+    """M agents on a graph, each of which chooses one pair of A arms to duel per round.
+
+    Howson et al. 2024, section 4.3. 2024, section 4.3).
 
     An action is the pair ``first·A + second``; its reward is 1 if the first one wins.  Everything else, including the
     report, is as in `CoopNetwork` with A² arms.

@@ -166,7 +166,7 @@ class CoopNetwork(Rounds):
 
     @property
     def reductions(self) -> tuple[str, ...]:
-        """Return the inbox's reductions: a tally and, if messages reach neighbours only, within the round, a mix."""
+        """Return the inbox's reductions: ``"tally"``, and ``"mix"`` if messages reach neighbours only, in one round."""
         near = self.slots.depth == 1 if not self._random_graph else self.max_hops == 1 and not self.hop_delay
         gossip = near and self.routing == "flood" and "sender" in self.inbox_fields and not self._lossy
         return (*super().reductions, *(("mix",) if gossip else ()))
@@ -199,7 +199,7 @@ class CoopNetwork(Rounds):
         message = self._counted(message)
         if self._lossy:
             self._arrivals = self._hops.carry(message)
-            self._messages = self._hops.message_fields.copy()
+            self._messages = self._hops.transmissions.copy()
             return self._arrivals
         self._messages += np.vecdot(message["sent"], self._edges)
         self._ring.post(message)
@@ -261,7 +261,7 @@ class CoopNetwork(Rounds):
 
 
 def _by_uniforms(wrapper: Wrapper, only_drops: bool) -> bool:
-    """Return whether `wrapper` only drops reports or replaces their rewards, independently of their content."""
+    """Return whether `wrapper` only drops reports or (unless `only_drops`) replaces rewards, whatever the content."""
     cls = type(wrapper)
     if wrapper.drop_prob is not None:
         return cls.alter_own_reward is Wrapper.alter_own_reward and cls.deliver is Wrapper.deliver
@@ -270,7 +270,7 @@ def _by_uniforms(wrapper: Wrapper, only_drops: bool) -> bool:
 
 
 def _posts_states(env: CoopNetwork) -> bool:
-    """Return whether the only wrapper turns reports into states, by a compiled rule with exact sums."""
+    """Return whether rewards lie in [0, 1] and the only wrapper turns reports into states by a compiled rule."""
     if len(env.wrappers) != 1 or not env.law.unit_interval:
         return False
     wrapper = env.wrappers[0]

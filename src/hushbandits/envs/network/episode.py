@@ -51,7 +51,7 @@ class NetworkTeam(Team):
         raise NotImplementedError(f"{type(self).__name__} must define begin(env, rng)")
 
     def ahead(self) -> int:
-        """Return how many rounds can be played in compiled code from now on; 0 if the next one needs phases."""
+        """Return the number of rounds, from now on, that compiled code can play; 0 if the next round needs phases."""
         return LONGEST
 
     def reset(self, env: World, rng: Streams) -> None:
@@ -83,7 +83,7 @@ class NetworkTeam(Team):
         return {**said, "sent": np.full(reward.shape, self._t > self.quiet)}
 
     def receive(self, inbox: Inbox) -> None:
-        """Pass a tally or the ring of posts to the rules; a team that reads single posts overrides `receive`.
+        """Pass the inbox to the rules in the form that ``rules.takes`` names; teams that read single posts override it.
 
         Raises
         ------
@@ -117,7 +117,7 @@ class NetworkTeam(Team):
     def episode(
         self, env: World, until: float = math.inf, stops: Sequence[float] = (), look: Callable[[], None] | None = None
     ) -> bool:
-        """Play every run in compiled code, if the env and its wrappers allow compiled rounds."""
+        """Play every run in compiled code; return False if the env or a wrapper does not allow compiled rounds."""
         rules = self.rules if _ruled(self) else None
         if rules is None or not isinstance(env, CoopNetwork):
             return False

@@ -46,7 +46,7 @@ def adjacency(graph: str | nx.Graph, n_agents: int) -> Array:
 
 
 def graph_links(graph: str | nx.Graph, n_agents: int, everyone: bool) -> Links:
-    """Return a named or given undirected graph as `Links`; `everyone`: all distances will be computed later."""
+    """Return a named or given undirected graph as `Links`; `everyone` adds all distances to the memory check."""
     named = graph if isinstance(graph, str) else shown(graph)
     # networkx takes about 500 bytes for a node or an edge; a pair of agents takes at least 12
     pairs = 400.0 * (named == "complete") + 12.0 * everyone
@@ -94,7 +94,7 @@ def graph_median(distance: Array) -> Array:
 
 
 def shortest_path_tree(matrix: Array, distance: Array, root: int) -> Array:
-    """Return the adjacency of a shortest-path tree, ``(M, M)``; parents are the lowest neighbours nearer to `root`."""
+    """Return the adjacency of a shortest-path tree, ``(M, M)``; a parent is the first neighbour nearer to `root`."""
     nearer = matrix & (distance[root][None, :] == distance[root][:, None] - 1)
     tree, others = np.zeros_like(matrix), np.delete(np.arange(len(matrix)), root)
     tree[others, nearer[others].argmax(1)] = True
@@ -102,7 +102,7 @@ def shortest_path_tree(matrix: Array, distance: Array, root: int) -> Array:
 
 
 def power_graph(distance: Array, max_hops: int) -> Array:
-    """Return the adjacency of 𝒢_γ, ``(M, M)``, which has an edge for each hop distance from 1 to γ."""
+    """Return the adjacency of 𝒢_γ, ``(M, M)``, which joins agents at hop distances from 1 to γ = `max_hops`."""
     return (distance > 0) & (distance <= max_hops)
 
 

@@ -1,4 +1,4 @@
-"""Inboxes of a network with delays: slots for the senders that reach an agent, which read a ring buffer of posts.
+"""Inboxes of a network with delays, which read the posts of each slot's sender from a ring buffer.
 
 Every agent posts once per round; the post of round s reaches hop distance d at the end of round s + d − 1.
 No post is copied on its way: the ring keeps the last rounds' posts, and a slot is (sender, delay).
@@ -62,7 +62,7 @@ class Slots:
 
     @cached_property
     def lag(self) -> Array:
-        """Rounds that a message takes from one agent to another, ``(G, M, M)`` int; 0 if none arrives."""
+        """Number of rounds that a message takes from one agent to another, ``(G, M, M)`` int; 0 if it never arrives."""
         graphs, agents = self.degree.shape
         affordable(f"delays between all pairs of n_agents={agents}", 8.0 * graphs * agents**2)
         lag = np.zeros((graphs, agents, agents), np.int64)
@@ -73,7 +73,7 @@ class Slots:
 
     @staticmethod
     def size(agents: int, graphs: int, width: int, depth: int) -> float:
-        """Return how many bytes building the slots needs."""
+        """Return the number of bytes that the construction of the slots needs."""
         return graphs * agents * (32.0 * width + 24.0 * (depth + 1))
 
 
@@ -100,7 +100,7 @@ class Ring:
 
     @staticmethod
     def size(fields: Fields, depth: int, runs: int, agents: int) -> float:
-        """Return how many bytes a ring needs."""
+        """Return the number of bytes that a ring needs."""
         post = sum(math.prod(f.shape) * f.form.itemsize for f in fields.values()) + 2
         return float(max(1, depth)) * runs * agents * post
 
@@ -152,7 +152,7 @@ class Mail(NamedTuple):
 
     @classmethod
     def of(cls, ring: Ring, slots: Slots, fields: tuple[str, ...]) -> Mail:
-        """Return the arrays of the given fields of a ring, and of the slots."""
+        """Return the arrays of `fields` in the ring, and the arrays of the slots."""
         values = tuple(map(ring.values.__getitem__, fields))
         return cls(values, ring.sent, ring.held, slots.sender, slots.delay, slots.degree, slots.shell)
 
@@ -229,7 +229,7 @@ class SlotInbox(Inbox):
 
     @property
     def arrived(self) -> Array:
-        """``(R, M, S)`` bool: whether a slot holds a message of this round, or a state that is still valid."""
+        """``(R, M, S)`` bool: whether a slot holds a message of this round or, if all fields are states, a state."""
         self._needs()
         return self._gathered(self._there, self._there)
 
@@ -248,7 +248,7 @@ class SlotInbox(Inbox):
         return self._gathered(ring.values[field], ring.held if ring.fields[field].latest else ring.sent)
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
-        """Return the latest message of one `sender` per run that each agent has received, and the mask.
+        """Return `field` of the message from one `sender` per run that reaches each agent in this round, and the mask.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class SlotInbox(Inbox):
         return self._ring.values[field][index], (lag > 0) & (posted >= 1) & self._ring.sent[index]
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
-        """Return the messages that reached one `receiver` per run: values ``(R, S, …)`` and the mask ``(R, S)``."""
+        """Return the values of `field` that reached one `receiver` per run, ``(R, S, …)``, and the mask, ``(R, S)``."""
         self._needs_event(field)
         _, n, m = self._ring.sent.shape
         runs, receiver = np.arange(n), self._agents("receiver", receiver, n, m)
@@ -306,7 +306,7 @@ class SlotInbox(Inbox):
         return out.reshape(*ring.sent.shape[1:], *kind.shape)
 
     def mix(self, field: str, matrix: Array) -> Array:
-        """Return the average of a field over neighbours, ``Σ_w P_mw x_w``, ``(R, M, …)``: one step of gossip.
+        """Return ``Σ_w P_mw x_w``, the average of `field` with weights P = `matrix`, ``(R, M, …)``: one step of gossip.
 
         Parameters
         ----------
@@ -356,7 +356,7 @@ class TallyInbox(Inbox):
 
     @property
     def arrived(self) -> Array:
-        """``(R, M, 1)`` bool: the only slot is the sum."""
+        """``(R, M, 1)`` bool: whether the sums of any arm were released."""
         return self._opened[:, :, None]
 
     def __getitem__(self, field: str) -> Array:

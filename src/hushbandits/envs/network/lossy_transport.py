@@ -51,7 +51,7 @@ class LossyTransport:
         self._seen = np.zeros((flying, runs, m, m), bool)  # of the round posted: run, sender, holder
         # Copies about to be sent on, the youngest posts first: round posted, run, sender, holder; and their rewards.
         self._front, self._copy = np.zeros((0, 4), np.int64), np.zeros(0)
-        self.message_fields = np.zeros(runs, np.int64)  # transmissions so far
+        self.transmissions = np.zeros(runs, np.int64)  # so far
         #: (R, M, M) receiver × sender: round of the newest post that a state holds, and the states.
         self.newest = np.zeros((runs, m, m), np.int64)
         self.held = {name: np.zeros((runs, m, m, *f.shape), f.dtype) for name, f in states.items()}
@@ -60,7 +60,7 @@ class LossyTransport:
     def lay(self, env: World) -> None:
         """Number the edges u < v of each graph, in the order in which their random numbers are read."""
         graphs, m, _ = env.adjacency.shape
-        self._max_hops = np.resize(env.slots.max_hops if env.max_hops is not None else m - 1, len(self.message_fields))
+        self._max_hops = np.resize(env.slots.max_hops if env.max_hops is not None else m - 1, len(self.transmissions))
         self._near = np.full((graphs, m, max(1, int(env.adjacency.sum(2).max()))), -1)
         self._edge, self._edges = self._near.copy(), env.adjacency.sum((1, 2)) // 2
         for near, edge, matrix in zip(self._near, self._edge, env.adjacency, strict=True):
@@ -74,13 +74,13 @@ class LossyTransport:
         """Delete the posts in transit in the runs `rows`."""
         others = ~np.isin(self._front[:, 1], rows)
         self._front, self._copy = self._front[others], self._copy[others]
-        for array in (self.message_fields, self.newest, *self.held.values()):
+        for array in (self.transmissions, self.newest, *self.held.values()):
             array[rows] = 0
         set_rows(self, rows, _rngs=rng.generators(EDGES))
 
     def carry(self, message: Payload) -> LossyInbox:
         """Add a round's posts, forward every copy that is due by one hop, and return the inbox."""
-        ring, runs = self.ring, len(self.message_fields)
+        ring, runs = self.ring, len(self.transmissions)
         ring.post(message)
         self._seen[ring.t % ring.depth] = np.eye(self._seen.shape[3], dtype=bool)
         r, who = (message["sent"] & (self._max_hops > 0)[:, None]).nonzero()
@@ -100,7 +100,7 @@ class LossyTransport:
             row[:n] = rng.random(n) >= self._edge_failure_prob
         most = min(int(due.sum()) * self._near.shape[2], self._seen.size)
         came, copies = np.empty((most, 5), np.int64), np.empty(most)
-        n = _hop(front[due], copy[due], self._seen, up, self._near, self._edge, self.message_fields, came, copies)
+        n = _hop(front[due], copy[due], self._seen, up, self._near, self._edge, self.transmissions, came, copies)
         came, copies = came[:n], copies[:n]
         on = (ring.t - came[:, 0] + 1) // self._pace < self._max_hops[came[:, 1]]
         front, copy = np.concatenate([front[~due], came[on, :4]]), np.concatenate([copy[~due], copies[on]])
@@ -142,12 +142,12 @@ class LossyInbox(SlotInbox):
                 value[r[newest], to[newest], who[newest]] = said[name][newest]
 
     def _crossings(self, run: int) -> Array:
-        """Return the first receipts of a run, ``(n, 5)``: from, to, sender, round posted, arm reported (−1: none)."""
+        """Return a run's first receipts in this round, ``(n, 5)``: from, to, sender, round posted, arm (−1: none)."""
         return np.compress(self._crossed[:, 0] == run, self._crossed[:, 1:], axis=0)
 
     @property
     def arrived(self) -> Array:
-        """``(R, M, S)`` bool: messages of this round; for states, a slot per sender that ever reached the agent."""
+        """``(R, M, S)`` bool: slots with a message of this round; for states, senders whose state ever arrived."""
         return self._arranged(self._shown("sender") >= 0)
 
     def _shown(self, field: str) -> Array:
@@ -162,7 +162,7 @@ class LossyInbox(SlotInbox):
         return self._arranged(self._shown(field)).copy()
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
-        """Return the newest post of one `sender` per run that each agent has received, and the mask."""
+        """Return `field` of the newest post of one `sender` per run that reached each agent this round, and a mask."""
         self._needs_event(field)
         runs, m, _ = self._shape
         mine = self._sender == self._agents("sender", sender, runs, m)[:, None, None]

@@ -38,7 +38,7 @@ class ShuffledSlots(Channel):
         return {name: field for name, field in fields.items() if name != "sender"}
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        """Open the random streams."""
+        """Open the random streams of the shuffle."""
         set_rows(self, rows, _uniforms=rng.reader((env.n_agents, env.n_agents), ORDER), _rngs=rng.generators())
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
@@ -79,7 +79,7 @@ class SealedTallies(Channel):
         self._by = by
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
-        """Return the fields with codes instead of arms and rewards."""
+        """Return the message's only field, ``code``, which replaces the arm and the reward."""
         by = self._by
         require(by.name, ("arm", "reward"), fields)
         noised = [wrapper for wrapper in env.wrappers if wrapper.noise_range]
@@ -98,11 +98,11 @@ class SealedTallies(Channel):
         return {"code": Field((2 * self._k,), "i8", low=0, high=self._modulus - 1)}
 
     def inbox_fields(self, fields: Fields, env: World) -> Fields:
-        """Return the fields of the inbox, which has sums per arm only."""
+        """Return the inbox's only field, ``tally``: pull counts and reward sums per arm."""
         return {"tally": Field((2, env.n_arms))}
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        """Raise ``ValueError`` unless enough agents reach each agent, also on random graphs."""
+        """Raise ``ValueError`` unless at least `min_cohort` agents reach each agent."""
         self._enough(env)
 
     def _enough(self, env: World) -> None:
@@ -129,7 +129,7 @@ class SealedTallies(Channel):
         return Payload(code=np.concatenate([hot, hot * steps], 2) % self._modulus, sent=sent)
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """Return the decoded sums of arms with enough reports."""
+        """Return an inbox with the decoded sums of the arms with at least `min_cohort` reports."""
         m, by = self._modulus, self._by
         total = inbox.total("code") % m if by.protocol is None else self._play(inbox)
         # The minimum holds per arm: an arm with fewer contributions looks like an arm without any.

@@ -32,7 +32,7 @@ def byzantine(core: World) -> Array:
 
 
 def arriving(core: World) -> tuple[Array, Array]:
-    """Return the messages per edge in the last round, ``(M, M)``, and their most frequent arm (−1: none)."""
+    """Return the number of messages per edge in the last round, ``(M, M)``, and their most frequent arm (−1: none)."""
     via, to, _, _, said = core.crossings().T
     count = np.zeros((core.n_agents, core.n_agents), np.int64)
     np.add.at(count, (via, to), 1)
@@ -125,7 +125,7 @@ class GraphPicture(Picture):
 
 
 def _diameter(place: Array) -> float:
-    """Return the diameter of a disc in points, so that discs of adjacent positions do not overlap."""
+    """Return the diameter of a disc in points, so that most discs do not overlap."""
     apart = np.hypot(*(place[:, None] - place[None]).transpose(2, 0, 1))
     np.fill_diagonal(apart, 1.0)
     return float(np.clip(0.65 * _UNIT * np.quantile(apart.min(1), 0.25), 3.0, 18.0))

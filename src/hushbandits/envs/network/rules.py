@@ -61,7 +61,7 @@ class Rules(NamedTuple):
 
 
 class Books(NamedTuple):
-    """Results of a round except its posts."""
+    """Arrays in which compiled rounds record arms, rewards, regret and messages, with the transmissions per post."""
 
     arms: Array  # (R, M) the team's
     rewards: Array  # (R, M) of the last round
@@ -80,7 +80,7 @@ class Fates(NamedTuple):
 
 
 class Payment(NamedTuple):
-    """How a pull's reward follows from its random number u: 1 if u is below the location, or their clipped sum."""
+    """Rule for a pull's reward, given a random number u: 1 if u is below the location, or the clipped sum of both."""
 
     location: Array  # (R, rounds, K), or (R, 1, K): all alike
     gap: Array
@@ -230,7 +230,7 @@ def _mixed(hear: Callable[..., None], turned: Turn) -> Callable[..., None]:
 
 
 def _from_ring(rules: Rules, hear_mixed: Callable[..., None], turned: Turn) -> Callable[..., None]:
-    """Return the function that calls `receive` in compiled rounds."""
+    """Return the function that passes posts to `receive` in compiled rounds, in the form that ``rules.takes`` names."""
     hear = rules.receive
 
     @turned

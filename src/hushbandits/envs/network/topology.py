@@ -105,7 +105,7 @@ class Places:
 
     @cached_property
     def trees(self) -> tuple[Array, Array]:
-        """Adjacency of the trees, and hop distances along them, each ``(G, M, M)``."""
+        """Adjacency of each graph (with tree routing: of its tree) and hop distances along it, each ``(G, M, M)``."""
         if self._routing == "flood":
             return self.adjacency, self.distance
         trees = [shortest_path_tree(*of) for of in zip(self.adjacency, self.distance, self.root, strict=True)]
@@ -118,7 +118,7 @@ class Places:
 
 
 def placed(graph: str | nx.Graph, n_agents: int, *rest: int | str | None) -> Places:
-    """Return the topology of one graph, named or given; consecutive envs with equal arguments share it."""
+    """Return the topology of one graph, named or given; the last topology of a small named graph is cached."""
     place: Callable[..., Places] = _last if isinstance(graph, str) and n_agents <= _SMALL else _laid
     return place(graph, n_agents, *rest)
 

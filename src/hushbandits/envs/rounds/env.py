@@ -25,7 +25,7 @@ from hushbandits.envs.rounds.task import ArmTask
 
 
 class Everyone(Inbox):
-    """An inbox with the latest messages of all other agents, in which slot s belongs to the s-th other agent.
+    """An inbox with this round's messages of all other agents; slot s belongs to the s-th other agent.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ class Rounds(Env):
 
     @property
     def reductions(self) -> tuple[str, ...]:
-        """Return the reductions that the inbox supports: a tally of arms and rewards."""
+        """Return ``("tally",)`` if the inbox has the fields ``arm`` and ``reward``, otherwise ``()``."""
         return ("tally",) if {"arm", "reward"} <= set(self.inbox_fields) else ()
 
     # -- the arms, now ------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ class Rounds(Env):
         return {"arm": self._arm, "reward": self.own_reward}
 
     def _counted(self, message: Payload) -> Payload:
-        """Count the round and its messages, and return the message with no posts in runs that are over."""
+        """Count the round, and return `message` with nothing sent in runs that are over."""
         if not self._abreast:
             message = message.with_fields(sent=message["sent"] & self._live[:, None])
         self._t = self._t + self._live
