@@ -42,30 +42,24 @@ def discrete_laplace(a: int, b: int) -> int:
     """Return a sample of Lap_ℤ with scale a/b (algorithm 2)."""
     while True:
         u = randbelow(a)
-        if not bernoulli_exp(u, a):
-            continue
-        v = next(v for v in count() if not bernoulli_exp(1, 1))
-        y = (u + a * v) // b
-        negative = randbelow(2) == 1
-        if y or not negative:
-            return -y if negative else y
+        if bernoulli_exp(u, a):
+            v = next(v for v in count() if not bernoulli_exp(1, 1))
+            y = (u + a * v) // b
+            negative = randbelow(2) == 1
+            if y or not negative:
+                return -y if negative else y
 
 
 def _thinned(step: Callable[[], int], keep: Callable[[int], bool]) -> int:
     # Count steps until one fails; a step that is not kept starts the count again.
-    while True:
-        k = 0
-        while step():
-            k += 1
-            if not keep(k):
-                break
-        else:
-            return k
+    k = 0
+    while step():
+        k = k + 1 if keep(k + 1) else 0
+    return k
 
 
-def _polya(shape: tuple[int, int], a: int, b: int) -> int:
-    # Pólya(r, e^(−a/b)), r ≤ 1: geometric steps, of which step k is kept with probability (k − 1 + r)/k.
-    top, bottom = shape
+def _polya(top: int, bottom: int, a: int, b: int) -> int:
+    # Pólya(r, e^(−a/b)), r = top/bottom ≤ 1: geometric steps, of which step k is kept with probability (k − 1 + r)/k.
     return _thinned(lambda: bernoulli_exp(a, b), lambda k: randbelow(k * bottom) < (k - 1) * bottom + top)
 
 
@@ -161,9 +155,9 @@ class PolyaDifference(Positive):
         return _polya(*self._ratios) - _polya(*self._ratios)
 
     @cached_property
-    def _ratios(self) -> tuple[tuple[int, int], int, int]:
-        top, bottom = self.b.as_integer_ratio()
-        return Fraction(self.r).limit_denominator(1 << 40).as_integer_ratio(), bottom, top
+    def _ratios(self) -> tuple[int, int, int, int]:
+        shape = Fraction(self.r).limit_denominator(1 << 40)
+        return *shape.as_integer_ratio(), *(1 / Fraction(self.b)).as_integer_ratio()
 
     def exact_total(self, n: int) -> float:
         """Return an exact sample of total noise: one discrete Laplace if n shares make one, else a sum of n samples."""
