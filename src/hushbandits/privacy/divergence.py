@@ -48,18 +48,17 @@ def until(
     return low, high
 
 
+def _excess(loss: Array | float, x: Array | float) -> Array:
+    """Return ``(1 − e^(x − loss))⁺``, what an outcome of this privacy loss adds to δ at ε = x."""
+    return np.maximum(-np.expm1(np.minimum(x - loss, 0.0)), 0.0)
+
+
 def pure_profile(epsilon: float, delta: float = 0.0) -> Profile:
     """Return the profile of (ε, δ)-DP, tight for randomized response: ``δ + (1 − δ)(e^ε − e^x)⁺/(1 + e^ε)``.
 
     Source: Kairouz, Oh & Viswanath 2015.
     """
-    return partial(_pure, epsilon, delta)
-
-
-def _pure(epsilon: float, delta: float, x: Array) -> Array:
-    if math.isinf(epsilon):
-        return np.ones_like(x)
-    return delta + (1 - delta) * np.maximum(-np.expm1(np.minimum(x - epsilon, 0.0)), 0.0) / (1 + math.exp(-epsilon))
+    return lambda x: delta + (1 - delta) * _excess(epsilon, x) / (1 + math.exp(-epsilon))
 
 
 def laplace_profile(epsilon: float) -> Profile:
@@ -252,9 +251,7 @@ def coins_epsilon(epsilon: float, times: int, delta: float) -> float:
     k = np.arange(integer("times", times, 1) + 1)
     masses = stats.binom.pmf(k, times, 1 / (1 + math.exp(-epsilon)))
     losses = (2 * k - times) * epsilon
-    return epsilon_at(
-        lambda x: (masses * np.maximum(-np.expm1(np.minimum(x - losses, 0.0)), 0.0)).sum(keepdims=True), delta
-    )
+    return epsilon_at(lambda x: (masses * _excess(losses, x)).sum(keepdims=True), delta)
 
 
 def _dots(profile: Profile, top: float, step: float) -> tuple[Array, Array, float]:
