@@ -112,16 +112,13 @@ class Release:
 @lru_cache(maxsize=256)  # an env is built anew, and asks for the same releases
 def profile_of(release: Release) -> Profile:
     """Return a release's exact privacy profile."""
-    noise = law_profile(release.law, release.draws, release.shift)
-    if not (release.epsilon or release.far):
-        return noise
-    return partial(_on_top, noise, release.epsilon, release.far)
+    return partial(_on_top, law_profile(release.law, release.draws, release.shift), release.epsilon, release.far)
 
 
 def _on_top(noise: Profile, epsilon: float, far: float, x: Array) -> Array:
     # An ε-DP view on top adds up, exactly so at its end.
     delta = np.where(x < epsilon, 1.0, noise(np.maximum(x - epsilon, 0.0)))
-    return np.minimum(delta + (1 + np.exp(np.minimum(x, 700.0))) * far if far else delta, 1.0)
+    return np.minimum(delta + (1 + np.exp(np.minimum(x, 700.0))) * far, 1.0)
 
 
 def ceiling(x: float) -> int:
