@@ -131,9 +131,7 @@ def critical_share(mean: float, n: int, level: float) -> float:
     return min(until(may_be, 1.0, 1.0, 1e-9)[1], 1.0)
 
 
-def one_run_p_value(
-    correct: int, guesses: int, epsilon: float, delta: float = 0.0, canaries: int | None = None
-) -> float:
+def one_run_p_value(correct: int, guesses: int, epsilon: float, delta: float = 0, canaries: int | None = None) -> float:
     """Return the p-value of (ε, δ)-DP, given how many inputs of canaries an observer of one run guesses correctly.
 
     Under ε-DP a guess is right with probability at most ``q = e^ε/(1 + e^ε)``, given all others, so the number of right
