@@ -24,7 +24,6 @@ Curve = Callable[[float], float]
 
 _CHUNK = 1 << 16
 _NOTHING = math.log(1e-17)  # of a law's largest probability: what lies beyond is rounding
-_WIDEST = 1 << 24
 
 
 class Half(NamedTuple):
@@ -74,13 +73,11 @@ class NoiseLaw:
 
     def far(self, tilt: float = 0.0) -> int:
         """Return an integer n such that ``P(x)e^(tilt·x)`` is negligible for ``|x| > n``."""
-        reach = 8
-        while reach < _WIDEST:
+        for reach in (1 << k for k in range(3, 24)):
             x = np.arange(-2 * reach, 2 * reach + 1)
             weight = self._log_weight(x, tilt)
             if weight[np.abs(x) > reach].max() <= _NOTHING + weight.max():
                 return reach
-            reach *= 2
         raise NotImplementedError(f"{self!r} needs probabilities beyond ±16 million")
 
     def _log_weight(self, x: Array, tilt: float) -> Array:
