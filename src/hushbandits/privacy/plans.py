@@ -20,7 +20,6 @@ from hushbandits.privacy.noise import NoiseLaw, Profile, tail_quantile
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, PolyaDifference, Skellam
 
 _SLACK = 1e-12  # a quotient within rounding of a whole number is that number: ⌈0.1·√900⌉ is 3
-_MAX_MODULUS = 1 << 62
 _kept = lru_cache(maxsize=4096, typed=True)  # an env is built anew, and asks for the same plans; 1 is not 1.0
 
 
@@ -48,7 +47,7 @@ class Plan:
     wraps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.modulus >= _MAX_MODULUS:
+        if self.modulus >= 1 << 62:
             raise ValueError(f"a block of n={self.n} users at precision g={self.g} needs a modulus beyond 2^62")
 
     @cached_property
