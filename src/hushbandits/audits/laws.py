@@ -240,19 +240,10 @@ def drawn(case: Case, what: str, sizes: Sequence[int], runs: int, turn: int = 0,
         if k < mechanism.sure(n):
             cost[where] = max(case.promise.epsilon, mechanism.price(n, k).epsilon)
     third = np.floor(3 * (it.sums - canary) / np.maximum(it.left, 1)).clip(0, 2)
-    draws = Draws(
-        case,
-        f"drawn, {what}",
-        noise,
-        parts,
-        rng,
-        bits=canary > 0 if own or pooled else bits,
-        epsilon=cost,
-        moved=canary,
-        full=np.where(lost, 0.0, full),
-        groups=_groups(it, np.array(sizes), own, third) | ({} if own else {"background": kinds, "most": full}),
-        rewards=it.uniforms if own else None,
-    )
+    groups = _groups(it, np.array(sizes), own, third) | ({} if own else {"background": kinds, "most": full})
+    bits, full = canary > 0 if own or pooled else bits, np.where(lost, 0.0, full)
+    rewards = it.uniforms if own else None
+    draws = Draws(case, f"drawn, {what}", noise, parts, rng, bits, cost, canary, full, groups, rewards)
     yield from draws.verdicts()
     if mechanism.planned(sizes[0]).wraps and "modulus" in it.env.sent_fields:
         yield _decoded(it, mechanism, sizes, case.subject, f"drawn, {what}")
@@ -344,8 +335,6 @@ def _coins(wrapper: LocalBernoulli, it: Seen, x: Array, full: Array) -> Params:
 
 
 #: Wrappers on a graph whose law is known, and how to read their draws.
-KNOWN: dict[type, Callable[..., Params]] = {
-    LocalBernoulli: _coins, LocalLaplace: _reports, PrivateMeans: _releases,
-}  # fmt: skip
+KNOWN: dict[type, Callable[..., Params]] = {LocalBernoulli: _coins, LocalLaplace: _reports, PrivateMeans: _releases}
 #: Parts whose draws are compared with their law.
 DRAWN = {Mechanism: drawn_on_blocks, **dict.fromkeys(KNOWN, drawn_on_graph)}
