@@ -238,11 +238,9 @@ def _of(name: str, kind: type) -> Found:
         return cases  # the code of one agent, for `PerAgent`, has no guarantee
     for given in VARIANTS.get(name, [{}]):
         subject = " ".join([name, *(f"{k}={v}" for k, v in given.items())])
-        if missing := _needed(entry, {**spec.defaults, **given}):
-            why = f"needs {', '.join(missing)}: declare what to audit in VARIANTS, or as defaults"
-            cases.append(Verdict(subject, why, 0, 0, "errors", untested=why))
-            continue
         try:
+            if missing := _needed(entry, {**spec.defaults, **given}):
+                raise NotImplementedError(f"needs {', '.join(missing)}: declare it in VARIANTS, or as defaults")
             cases += look(name, entry, subject, given)
         except NotImplementedError as error:
             cases.append(Verdict(subject, str(error), 0, 0, "errors", untested=str(error)))
@@ -274,9 +272,7 @@ def home(team: Team) -> Env:
         return assemble(_HOMES[team.setting], team, runs=1)
     if isinstance(team, VotingTeam):
         return make_batched("DPMASE-v0")
-    raise NotImplementedError(
-        f"{team.name}: an audit needs a team of feedback or network, or one that votes by a Routine"
-    )
+    raise NotImplementedError(f"{team.name}: an audit needs a team of feedback or network, or with votes by a Routine")
 
 
 def _agent(name: str, entry: Callable[..., object], subject: str, given: Params) -> Found:
