@@ -58,15 +58,14 @@ def refuted(
         for learn, use in ((first, learning & ~first), (learning & ~first, first), (learning, ~learning)):
             score[use] = ratios(values, bits, learn, use)[-1]
         names, values = [*names, "all together"], np.vstack([values, score[None]])
-    best, chosen = None, parts[0]
+    found = []
     for words, part in parts if names else ():
         low, high = (values[:, part & learning & (bits == bit)] for bit in (False, True))
-        event = best_event(low, high, delta, _CHOICE) if low.size and high.size else None
-        if event is not None and (best is None or event.promised > best.promised):
-            best, chosen = event, (words, part)
-    if best is None:
+        if low.size and high.size and (event := best_event(low, high, delta, _CHOICE)):
+            found.append((event, words, part))
+    if not found:
         return 0.0, "no event" if names else ""
-    words, part = chosen
+    best, words, part = max(found, key=lambda it: it[0].promised)
     low, high = (values[:, part & ~learning & (bits == bit)] for bit in (False, True))
     return best.refuted(low, high, delta, level), f"{names[best.feature]} {best.kind} {best.value:.4g}{words}"
 
@@ -134,9 +133,7 @@ def features(views: dict[str, Array], differences: bool = True) -> dict[str, Arr
     return found
 
 
-def judged(
-    case: Case, check: str, least: float, play: _Play, measure: _Measure, why: str = "", refusing: bool = False
-) -> Verdict:
+def judged(case: Case, check: str, least: float, play: _Play, measure: _Measure, why: str, refusing: bool) -> Verdict:
     """Play and return a verdict on the ε that the features refute; if the check has no power, report `why`.
 
     `least`: the smallest true ε that is refuted.  `refusing`: whether the part may reject the rewards.
@@ -168,7 +165,7 @@ def apart(
     tested = min(int((~learning & side).sum()) for side in (bits, ~bits))
     least = smallest_refuted(case.promise.epsilon, delta, tested, level)
     measure = partial(refuted, bits=bits, learning=learning, delta=delta, level=level, parts=parts, together=True)
-    return judged(case, f"black box, {check}, {len(bits) // 2:,} runs a side", least, play, measure, refusing=refusing)
+    return judged(case, f"black box, {check}, {len(bits) // 2:,} runs a side", least, play, measure, "", refusing)
 
 
 def fair(shape: int | tuple[int, ...], *seed: int) -> Array:
