@@ -47,11 +47,6 @@ class Prescribed(Law):
 class Tap(Wrapper):
     """Wrapper that records the last messages (users' messages if they are visible) and the agents' own rewards."""
 
-    message: dict[str, Array]
-    users: Array | None
-    left: Array
-    earned: Array
-
     def alter_own_reward(self, reward: Array, env: World) -> Array:
         self.earned = np.array(reward)
         return reward
@@ -157,24 +152,24 @@ class Seen:
         Everything that an observer sees, NaN if no message was sent.
     earned : array, or list of ``(R, M, n)``
         Rewards; for blocks, NaN for users whose message was lost.
-    arms : array, optional
-        Arms, on a graph.
     sums, left : arrays, optional
         For blocks: Σx of the surviving users, and their number.
     users : list of ``(R, M, n)``
         Users' messages, if no part hides them.
     uniforms : array, optional
         Uniforms behind a block's rewards, if the env draws them.
+    arms : array, optional
+        Arms, on a graph.
     """
 
     env: Any
     fields: dict[str, Array]
     earned: Sequence[Array]
-    arms: Array = field(default_factory=_nothing)
     sums: Array = field(default_factory=_nothing)
     left: Array = field(default_factory=_nothing)
     users: Sequence[Array] = ()
     uniforms: Array = field(default_factory=_nothing)
+    arms: Array = field(default_factory=_nothing)
 
 
 def place(kind: int, n: int) -> int:
@@ -219,7 +214,7 @@ def shown(case: Case, team: Team, seed: int, given: Sequence[Array] | None = Non
         rows.append(row | {f"published {name}": np.array(value) for name, value in played.inbox.own.items()})
         earned.append(first.earned)
         arms.append(np.asarray(played.action))
-    return Seen(case.env, _stacked(rows), earned, np.array(arms))
+    return Seen(case.env, _stacked(rows), earned, arms=np.array(arms))
 
 
 def seen(env: Env, blocks: Sequence[int | Array], runs: int, seed: int = 0, how: str = "", servers: int = 1) -> Seen:
@@ -255,9 +250,7 @@ def seen(env: Env, blocks: Sequence[int | Array], runs: int, seed: int = 0, how:
         there = np.ones(first.users.shape, bool) if sent.users is None else ~np.isnan(sent.users)
         earned.append(np.where(there, np.clip(first.users, 0.0, 1.0), np.nan))
         sums.append(np.nansum(earned[-1], 2))
-    return Seen(
-        made, _stacked(rows), earned, sums=np.array(sums), left=np.array(left), users=users, uniforms=np.array(uniforms)
-    )
+    return Seen(made, _stacked(rows), earned, np.array(sums), np.array(left), users, np.array(uniforms))
 
 
 def _stacked(rows: list[dict[str, Array]]) -> dict[str, Array]:
