@@ -85,7 +85,6 @@ class Continuous:
     scale: float = 1.0
     #: Probability that correct noise is 0 after rounding.
     at_zero = 1e-3
-    per = 0
 
     @property
     def alike(self) -> float:
@@ -105,22 +104,18 @@ class Continuous:
         return self.cdf(far / 2)
 
 
-PlannedLaw = OnGrid | Continuous
-
-
 def narrowed(law: NoiseLaw, times: float) -> NoiseLaw | None:
     """Return a law of the same kind that is `times` narrower, or ``None`` if it has no scale."""
     if times == 1.0:
         return law
-    powers = {"b": 1, "sigma2": 2}
-    scales = {name: getattr(law, name) / times**power for name, power in powers.items() if hasattr(law, name)}
+    scales = {name: getattr(law, name) / times**k for name, k in (("b", 1), ("sigma2", 2)) if hasattr(law, name)}
     narrow = copy.copy(law)
     vars(narrow).pop("half", None)
     vars(narrow).update(scales)
     return narrow if scales else None
 
 
-def planned_law(mechanism: Mechanism, n: int, survivors: int, times: float = 1.0) -> PlannedLaw | None:
+def planned_law(mechanism: Mechanism, n: int, survivors: int, times: float = 1.0) -> OnGrid | Continuous | None:
     """Return the planned law of the error of a block's decoded sum, or ``None`` if it is unknown.
 
     `times`: for noise that is so many times narrower than planned; ``None`` if it has no scale.
