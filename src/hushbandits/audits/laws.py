@@ -31,8 +31,6 @@ from hushbandits.wrappers.private_means import PrivateMeans
 
 #: Sizes of large blocks.
 LARGE = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
-_SIZES = (2, 19, 64, 1000)
-_HORIZONS = 3, 16, 100
 _RESOLUTION = 1e-12  # rounding error of a δ
 
 
@@ -46,7 +44,7 @@ def _mechanism(case: Case) -> Iterator[Verdict]:
         least, most = mechanism.smallest, 256 if case.make is None or epsilon == 1 else 64
         yield from every_size(made, range(least, min(case.budget.largest, most) + 1))
         yield from every_size(made, LARGE)
-        for n in (n for n in _SIZES if n >= least):
+        for n in (n for n in (2, 19, 64, 1000) if n >= least):
             sure = max(mechanism.sure(n), least)
             for survivors in dict.fromkeys((n, sure, max(least, sure // 2))):
                 yield from white_box(made, n, survivors)
@@ -135,7 +133,7 @@ def _coins_by_law(case: Case) -> Iterator[Verdict]:
 
 def _releases_by_law(case: Case) -> Iterator[Verdict]:
     """Check the releases of a run by their exact laws, if an arm's first reward changes, for several horizons."""
-    for horizon in _HORIZONS:
+    for horizon in (3, 16, 100):
         counts = release_counts(case.owner.epsilon, case.owner.release_exponent, horizon).astype(float)
         costs = counts ** (-case.owner.release_exponent / 2)  # a shift of 1/n, in units of n^(v/2 − 1)
         for promise in stage(case, horizon, 2).promises:
