@@ -131,7 +131,7 @@ class Draws:
                 yield self._missing(tried)
             yield self._scale(tried)
         if self.rewards is not None:
-            yield self._later()
+            yield self._later(self.rewards)
         evidence, words = max((max(x, 0.0), words) for x, words, _ in (*odd, pair))
         check = f"{self.where}: another law than planned (closest: {f'by {words}' if words else 'in all'})"
         yield self._say(check, 1.0, max(evidence - math.log(2), 0.0) / critical, "× critical", "any law", other=True)
@@ -284,11 +284,10 @@ class Draws:
             "sides": np.where(np.isnan(one + two), np.nan, 2.0 * (one > 0.5) + (two > 0.5)),
         }
 
-    def _later(self) -> Verdict:
+    def _later(self, rewards: Array) -> Verdict:
         """Test whether the noise depends on later rewards, by the uniforms from which these are drawn."""
-        assert self.rewards is not None
-        (b, r, a), (c, _, d) = self.u.shape, self.rewards.shape
-        mine, theirs = (x.transpose(0, 2, 1).reshape(-1, r) for x in (self.u, self.rewards))
+        (b, r, a), (c, _, d) = self.u.shape, rewards.shape
+        mine, theirs = (x.transpose(0, 2, 1).reshape(-1, r) for x in (self.u, rewards))
         pairs = np.repeat(np.arange(b), a)[:, None] < np.repeat(np.arange(c), d)
         evidence, (one, two) = uniforms.at_places(mine, theirs, pairs)
         check = f"{self.where}: noise that knows a later reward (place {one // a} and {two // d})"
