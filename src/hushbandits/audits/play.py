@@ -23,12 +23,7 @@ from hushbandits.wrappers.loss import Loss
 
 #: Blocks by the rewards of others (all 0, all 1, or alternating) and the place of a user (first, middle, last).
 BACKGROUNDS = range(9)
-
-#: Share of lost users or messages, where losses are simulated.
-_LOST = 0.3
 _nothing = partial(np.empty, 0)
-#: Number of rounds in which inboxes are recorded.
-HEARD = 3
 
 
 class Prescribed(Law):
@@ -207,7 +202,7 @@ def shown(case: Case, team: Team, seed: int, given: Sequence[Array] | None = Non
         sent = message["sent"].astype(bool)
         row = {k: np.where(sent.reshape(sent.shape + (1,) * (x.ndim - 2)), x, np.nan) for k, x in message.items()}
         row["sent"] = sent
-        if played.t < HEARD:  # inboxes are limited to the first rounds
+        if played.t < 3:  # inboxes are limited to the first rounds
             row |= {f"heard {name}": np.asarray(played.inbox[name]) for name in played.inbox.fields}
         if played.given is not None and not np.array_equal(played.given, first.earned):
             row["published reward"] = np.array(played.given)
@@ -265,7 +260,7 @@ def _planted(env: Env, how: str, **settings: object) -> Feedback:
     own = issubclass(kind, Feedback) and kind._report is not Feedback._report
     build = cast(Callable[..., Feedback], kind if own else Feedback)
     last = next((i for i, w in enumerate(wrappers) if isinstance(w, SecureFunction)), len(wrappers))
-    lost = {how: [Loss(_LOST, name="audit: loss")]}
+    lost = {how: [Loss(0.3, name="audit: loss")]}
     stack = [Tap(name="audit: earned"), *lost.get("before", []), *wrappers[:last], *lost.get("behind", [])]
     stack += [Tap(name="audit: sent"), *wrappers[last:], Tap(name="audit: left")]
     users = "aggregate" if how == "pooled" else "individual"
