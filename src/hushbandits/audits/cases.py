@@ -324,6 +324,4 @@ _SETTINGS: dict[str, Callable[..., Env]] = {
     "network": partial(make_batched, "CoopNetwork-v0", n_agents=4, horizon=3),
 }
 #: Registries, with the function that audits an entry of each.
-_KINDS: dict[type, tuple[Registry, Callable[[str, Callable[..., object], str, Params], Found]]] = {
-    Env: (ENVS, _env), Team: (AGENTS, _agent), Wrapper: (WRAPPERS, _wrapper),
-}  # fmt: skip
+_KINDS = {Env: (ENVS, _env), Team: (AGENTS, _agent), Wrapper: (WRAPPERS, _wrapper)}
