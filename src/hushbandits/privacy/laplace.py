@@ -35,16 +35,11 @@ def laplace(u: float, scale: float) -> float:
 
 
 @jit
-def _fill(u, scale, out):
-    for i in range(u.size):
-        out[i] = laplace(u[i], scale[i])
-
-
-def laplaces(u: Array, scale: Array | float) -> Array:
-    """Return `laplace` of every number in `u`, in the shape of `u`; `scale` is broadcast."""
-    u = np.asarray(u, float)
-    out = np.empty(u.size)
-    _fill(u.ravel(), np.broadcast_to(np.asarray(scale, float), u.shape).ravel(), out)
+def laplaces(u: Array, scale: float) -> Array:
+    """Apply `laplace` to an array of any shape."""
+    out = u.flatten()
+    for i in range(out.size):
+        out[i] = laplace(out[i], scale)
     return out.reshape(u.shape)
 
 
@@ -137,9 +132,7 @@ def _transform(costs: Array, times: Array, step: float, size: int) -> Array:
     below = np.clip(np.searchsorted(nodes * step, costs, "right") - 1, 0, len(nodes) - 2)
     far, a, b = np.exp(-costs / 2), *np.exp(-np.array([nodes[below], nodes[below + 1]]) * step / 2)
     share = np.clip((far - b) / (a - b), 0.0, 1.0)
-    out = np.empty(size // 2 + 1, np.complex128)
-    _multiply(nodes, step, 2 * np.pi / size, below, share, times, out)
-    return out
+    return _multiply(nodes, step, size, below, share, times)
 
 
 @jit
@@ -161,7 +154,8 @@ def _loss(m, step, theta):
 
 
 @jit
-def _multiply(nodes, step, unit, below, share, times, out):
+def _multiply(nodes, step, size, below, share, times):
+    out, unit = np.empty(size // 2 + 1, np.complex128), 2 * np.pi / size
     for f in range(out.size):
         weight = 1.0 + 0.0j
         at, a, b = -1, weight, weight
@@ -180,11 +174,16 @@ def _multiply(nodes, step, unit, below, share, times, out):
                 weight = 0.0 + 0.0j
                 break
         out[f] = weight
+    return out
 
 
 @jit
-def _releases(epsilon, v, horizon, out):
-    found, spent = 0, 0.0
+def release_counts(epsilon: float, v: float, horizon: int) -> Array:
+    """Return the pull counts W₁ < W₂ < … ≤ `horizon` at which an arm's mean is released.
+
+    ``W_{n+1} = min{x > W_n : Σ_{i=W_n+1}^{x} i^(−v/2) ≥ x^(−v/2)/ε}``: about every 1/ε pulls, W₁ ≤ ⌈1/ε⌉.
+    """
+    out, found, spent = np.zeros(horizon, np.int64), 0, 0.0
     for x in range(1, horizon + 1):
         step = x ** (-v / 2.0)
         spent += step
@@ -192,16 +191,7 @@ def _releases(epsilon, v, horizon, out):
             out[found] = x
             found += 1
             spent = 0.0
-    return found
-
-
-def release_counts(epsilon: float, v: float, horizon: int) -> Array:
-    """Return the pull counts W₁ < W₂ < … ≤ `horizon` at which an arm's mean is released.
-
-    ``W_{n+1} = min{x > W_n : Σ_{i=W_n+1}^{x} i^(−v/2) ≥ x^(−v/2)/ε}``: about every 1/ε pulls, W₁ ≤ ⌈1/ε⌉.
-    """
-    out = np.zeros(horizon, np.int64)
-    return out[: _releases(float(epsilon), float(v), int(horizon), out)]
+    return out[:found]
 
 
 @lru_cache(maxsize=256)
