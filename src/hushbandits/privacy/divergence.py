@@ -27,22 +27,18 @@ _WIDEST_SUM = 1 << 22  # points of a law that is looked at
 ORDERS = tuple(sorted({*range(2, 129), *(int(x) for x in np.geomspace(128, 1 << 20, 60))}))
 
 
-def until(
-    holds: Callable[[float], bool], high: float, most: float, within: float, share: float = 0.0
-) -> tuple[float, float]:
-    """Return by bisection a point where `holds` is true and a larger one where it is false, or ∞.
+def until(holds: Callable[[float], bool], high: float, top: float, gap: float, share: float = 0) -> tuple[float, float]:
+    """Return by bisection the last known point where a condition holds and the first where it fails; it holds at 0.
 
-    `holds` must be true at 0.
-
-    From `high` on places double, up to `most`, beyond which the second one is ∞; then the interval is halved until it
-    is no longer than `within`, or than this share of its upper end.
+    From `high` on places double, up to `top`, beyond which the second one is ∞; then the interval is halved until it
+    is no longer than `gap`, or than this share of its upper end.
     """
     low = 0.0
     while holds(high):
         low, high = high, 2 * high
-        if high > most:
+        if high > top:
             return low, math.inf
-    while high - low > max(within, share * high):
+    while high - low > max(gap, share * high):
         middle = (low + high) / 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low, high
@@ -168,9 +164,7 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
     variance = n * law.variance
     reach = math.ceil(chernoff(law, n, _LOST)) + further
     if reach > _WIDEST_SUM or further > 60 * math.sqrt(variance):  # too many points, or tilts; there nothing is hidden
-        raise NotImplementedError(
-            f"the sum of n={n} samples of {law!r} is too wide, or too narrow for the sensitivity {further}"
-        )
+        raise NotImplementedError(f"a sum of n={n} samples of {law!r} is too wide, or too narrow for a shift of {further}")
     x, m = np.arange(reach + 1), fft.next_fast_len(2 * reach + 1, True)
     out, best = np.full(reach + 1, -np.inf), np.full(reach + 1, np.inf)
     for tilt in np.arange(0.0, 30.0, min(5 / math.sqrt(variance), 0.5)).tolist():
