@@ -164,7 +164,7 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
     variance = n * law.variance
     reach = math.ceil(chernoff(law, n, _LOST)) + further
     if reach > _WIDEST_SUM or further > 60 * math.sqrt(variance):  # too many points, or tilts; there nothing is hidden
-        raise NotImplementedError(f"a sum of n={n} samples of {law!r} is too wide, or too narrow for a shift of {further}")
+        raise NotImplementedError(f"a sum of n={n} samples of {law!r} is too wide, or too narrow for shift={further}")
     x, m = np.arange(reach + 1), fft.next_fast_len(2 * reach + 1, True)
     out, best = np.full(reach + 1, -np.inf), np.full(reach + 1, np.inf)
     for tilt in np.arange(0.0, 30.0, min(5 / math.sqrt(variance), 0.5)).tolist():
