@@ -169,7 +169,7 @@ def test_learned_events_keep_their_level():
         coins = (rng.random((2, 5, 3000)) < np.array([keep, 1 - keep])[:, None, None]) * 1.0
         bits = np.arange(6000) >= 3000
         features = {f"coin {i}": np.concatenate(sides) for i, sides in enumerate(coins.transpose(1, 0, 2))}
-        bounds.append(refuted(features, bits, np.arange(6000) % 3 == 0, 0.0, 1e-3)[0])
+        bounds.append(refuted(features, bits, np.arange(6000) % 3 == 0, 0.0, 1e-3, [("", True)])[0])
     assert max(bounds) <= 1
     assert min(bounds) > 0.6
 

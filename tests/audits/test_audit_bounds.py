@@ -11,13 +11,8 @@ from scipy import stats
 from wrapped_laplace import worst_log_ratio
 
 from hushbandits.audits import uniforms
-from hushbandits.privacy.audit import (
-    _hits,
-    critical_share,
-    epsilon_lower_bound,
-    one_run_p_value,
-    smallest_refuted,
-)
+from hushbandits.audits.events import _hits
+from hushbandits.privacy.audit import critical_share, epsilon_lower_bound, one_run_p_value, smallest_refuted
 
 
 @settings(deadline=None)

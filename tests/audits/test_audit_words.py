@@ -36,7 +36,7 @@ def test_a_check_without_power_is_not_tested():
 
 def test_nothing_that_varies_refutes_nothing():
     bits = np.arange(200) >= 100
-    assert refuted({"z": np.zeros(200)}, bits, bits, 0.0, 1e-6) == (0.0, "")
+    assert refuted({"z": np.zeros(200)}, bits, bits, 0.0, 1e-6, [("", True)]) == (0.0, "")
 
 
 class Works(hb.envs.feedback.Feedback):

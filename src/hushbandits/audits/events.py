@@ -11,29 +11,85 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from hushbandits.audits.cases import Case, Verdict
 from hushbandits.audits.play import around, seen, shown, stage
 from hushbandits.core import Array, Guarantee
-from hushbandits.privacy.audit import best_event, one_run_bound, one_run_least, smallest_refuted
+from hushbandits.privacy.audit import epsilon_lower_bound, one_run_bound, one_run_least, smallest_refuted
 
 #: Rewards outside [0, 1], which a user-defined message or a scaling wrapper can produce, and a description.
 _BEYOND, ABOVE = (-2.0, 3.0), "a reward beyond [0, 1]"
 #: Value that replaces a missing one.
 _NOTHING = -1e9
-_CHOICE = 1e-3  # level at which an event is chosen, as if there were as many draws as those that test it
+#: Normal quantile at which an event is chosen, as if there were as many draws as those that test it.
+_CHOICE = float(stats.norm.isf(1e-3 / 4))
+_FEW, _TAILS = 64, 2.0 ** -np.arange(5, 16)
+#: Quantiles of the thresholds, denser towards both ends.
+_QUANTILES = np.unique([*np.linspace(0, 1, _FEW // 2), *_TAILS, *(1 - _TAILS)])
+
+Views = dict[str, Array]
+#: Parts of the draws, in words.
+Parts = Sequence[tuple[str, Array | bool]]
+
+
+class Event(NamedTuple):
+    """Event that a feature is ≤, ≥ or = a value: the bound on ε for which it may be chosen, and where it is likelier.
+
+    `turn`: 1 if it is more likely on the first of the two inputs, −1 if on the second.
+    """
+
+    promised: float
+    feature: int
+    kind: str
+    value: float
+    turn: int
+
+
+def best_events(innocent: Array, guilty: Array, delta: float) -> Iterator[Event]:
+    """Yield the events that separate two neighbouring inputs best, with Wilson's bound.
+
+    The events ``≤ t``, ``≥ t`` and, for features with few values, ``= t`` are tried in both directions.  `innocent` and
+    `guilty` are F features of the runs on the two inputs, (F, N) and (F, N′).
+    """
+    samples = innocent.shape[1], guilty.shape[1]
+    for f, (a, b) in enumerate(zip(innocent, guilty, strict=True)):
+        at = np.unique(np.concatenate([a, b]))
+        few = len(at) <= _FEW
+        at = at if few else np.unique(np.quantile(at, _QUANTILES))
+        for kind in "≤≥=" if few else "≤≥":
+            counts = [_hits(x, kind, at) for x in (a, b)]
+            for turn in (1, -1):
+                bounds = _quick_bounds(counts[::turn], samples[::turn], delta)
+                best = bounds.argmax()
+                yield Event(float(bounds[best]), f, kind, float(at[best]), turn)
+
+
+def _quick_bounds(counts: Sequence[Array], samples: Sequence[int], delta: float) -> Array:
+    """Return `epsilon_lower_bound` with Wilson's intervals, which may select an event but prove no bound."""
+
+    def bound(count: Array, n: int, sign: int) -> Array:
+        p, z = count / n, _CHOICE
+        middle, width = p + z * z / (2 * n), z * np.sqrt(p * (1 - p) / n + z * z / (4 * n**2))
+        return (middle + sign * width) / (1 + z * z / n)
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = bound(counts[0], samples[0], -1) - delta
+        return np.where(low > 0, np.maximum(np.log(low / bound(counts[1], samples[1], 1)), 0.0), 0.0)
+
+
+def _hits(x: Array, kind: str, at: Array) -> Array:
+    # count the x that are ≤, ≥ or = each value
+    x = np.sort(x)
+    below, upto = np.searchsorted(x, at, "left"), np.searchsorted(x, at, "right")
+    return {"≤": upto, "≥": len(x) - below, "=": upto - below}[kind]
 
 
 def refuted(
-    features: dict[str, Array],
-    bits: Array,
-    learning: Array,
-    delta: float,
-    level: float,
-    parts: Sequence[tuple[str, Array | bool]] = (("", True),),
-    together: bool = False,
+    features: Views, bits: Array, learning: Array, delta: float, level: float, parts: Parts, together: bool = False
 ) -> tuple[float, str]:
     """Return the ε that an event of the features refutes, and the event as text; ``""`` if no feature varies.
 
@@ -58,19 +114,21 @@ def refuted(
         for learn, use in ((first, learning & ~first), (learning & ~first, first), (learning, ~learning)):
             score[use] = ratios(values, bits, learn, use)[-1]
         names, values = [*names, "all together"], np.vstack([values, score[None]])
-    found = []
+    found: list[tuple[Event, str, Array | bool]] = []
     for words, part in parts if names else ():
         low, high = (values[:, part & learning & (bits == bit)] for bit in (False, True))
-        if low.size and high.size and (event := best_event(low, high, delta, _CHOICE)):
-            found.append((event, words, part))
+        if low.size and high.size:
+            found += [(event, words, part) for event in best_events(low, high, delta) if event.promised > 0]
     if not found:
         return 0.0, "no event" if names else ""
     best, words, part = max(found, key=lambda it: it[0].promised)
-    low, high = (values[:, part & ~learning & (bits == bit)] for bit in (False, True))
-    return best.refuted(low, high, delta, level), f"{names[best.feature]} {best.kind} {best.value:.4g}{words}"
+    sides = [values[best.feature][part & ~learning & (bits == bit)] for bit in (False, True)][:: best.turn]
+    hits, others = (int(_hits(x, best.kind, np.array([best.value]))[0]) for x in sides)
+    bound = epsilon_lower_bound(hits, others, len(sides[0]), delta, level, len(sides[1]))
+    return bound, f"{names[best.feature]} {best.kind} {best.value:.4g}{words}"
 
 
-def telling(features: dict[str, Array]) -> dict[str, Array]:
+def telling(features: Views) -> Views:
     """Return the features that vary, without duplicates; missing values are replaced by a number."""
     known = {k: np.where(np.isnan(v), _NOTHING, v) for k, v in features.items()}
     once = {v.tobytes(): k for k, v in reversed(known.items()) if v.size and np.ptp(v)}
@@ -94,8 +152,8 @@ def ratios(values: Array, bits: Array, learn: Array, use: Array, bins: int = 8) 
     return np.array([*found, np.sum(found, 0)])
 
 
-_Play = Callable[[], dict[str, Array]]
-_Measure = Callable[[dict[str, Array]], tuple[float, str]]
+_Play = Callable[[], Views]
+_Measure = Callable[[Views], tuple[float, str]]
 
 
 @dataclass(frozen=True)
@@ -119,7 +177,7 @@ def neighbours(promise: Guarantee) -> Iterator[Change]:
     yield Change(ABOVE, _BEYOND, every)
 
 
-def features(views: dict[str, Array], differences: bool = True) -> dict[str, Array]:
+def features(views: Views, differences: bool = True) -> Views:
     """Return features ``(N,)`` of releases ``(T, N, …)``: coordinates, changes in time, and neighbours' differences."""
     found = {}
     for name, value in views.items():
@@ -184,7 +242,7 @@ _BINS, _CUTS = 16, 64
 _BITS = "bits"
 
 
-def guessed(bits: Array, features: dict[str, Array], level: float) -> tuple[int, int, int]:
+def guessed(bits: Array, features: Views, level: float) -> tuple[int, int, int]:
     """Guess half of the canaries after training on the others; return their number, the guesses and the hits.
 
     Training gives the likelihood ratios of every feature and of all together, chooses one of them, and a threshold
@@ -238,7 +296,7 @@ def one_run(case: Case) -> Iterator[Verdict]:
             yield judged(made, check, least, play, measure, why, change.words == ABOVE)
 
 
-def _bound(features: dict[str, Array], level: float, delta: float) -> tuple[float, str]:
+def _bound(features: Views, level: float, delta: float) -> tuple[float, str]:
     bits = features.pop(_BITS) > 0
     canaries, guesses, correct = guessed(bits, features, level)
     return one_run_bound(correct, guesses, delta, level, canaries), f"{guesses:,} guesses, {correct:,} right"
@@ -268,7 +326,7 @@ def _game(case: Case) -> tuple[int, int]:
     return (1, 2) if _apart(case) else (_ROUNDS, _AGENTS)
 
 
-def _played(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[str, Array]:
+def _played(case: Case, n: int, values: tuple[float, float], seed: int) -> Views:
     """Play runs with `n` canaries that take one of two `values`; return the canaries' features and bits."""
     play = _posts if case.watched == "agents" else _users
     sizes = [_MOST] * (n // _MOST) + [n % _MOST] * bool(n % _MOST)
@@ -276,7 +334,7 @@ def _played(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[
     return {k: np.concatenate([game[k] for game in games]) for k in games[0]}
 
 
-def _users(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[str, Array]:
+def _users(case: Case, n: int, values: tuple[float, float], seed: int) -> Views:
     """Play blocks whose last user is a canary and whose other rewards are 0; return the canaries' features."""
     size = 1 if getattr(case.owner, "hidden_by", "noise") == "noise" else case.owner.smallest
     runs = n if _apart(case) else min(n, _RUNS)
@@ -287,7 +345,7 @@ def _users(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[s
     return _windows(bits, views)
 
 
-def _posts(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[str, Array]:
+def _posts(case: Case, n: int, values: tuple[float, float], seed: int) -> Views:
     """Play runs on a graph whose rewards are canaries; return the canaries' features and bits."""
     (rounds, agents), mine = _game(case), slice(1 if _apart(case) else None)
     bits = fair((rounds, n if _apart(case) else -(-n // (agents * rounds)), agents), seed, 8)
@@ -298,7 +356,7 @@ def _posts(case: Case, n: int, values: tuple[float, float], seed: int) -> dict[s
     return {k: x[:n] for k, x in _windows(bits[..., mine], views).items()}
 
 
-def _windows(bits: Array, views: dict[str, Array]) -> dict[str, Array]:
+def _windows(bits: Array, views: Views) -> Views:
     """Return each canary's features: the values of its agent and the next agent, in its round and the round before."""
     found = {}
     for name, value in views.items():

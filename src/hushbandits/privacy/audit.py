@@ -7,13 +7,10 @@ many users' bits.  Every statistical test holds at its level for any number of r
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import special, stats
 
-from hushbandits.core import Array
 from hushbandits.privacy.divergence import until
 
 #: Search for ε: first upper end, limit, and tolerance.
@@ -33,73 +30,6 @@ def epsilon_lower_bound(
     low = stats.beta.ppf(level / 2, hits, samples - hits + 1) if hits else 0.0
     high = stats.beta.isf(level / 2, others + 1, n - others) if others < n else 1.0
     return max(math.log((low - delta) / high), 0.0) if low > delta else 0.0
-
-
-@dataclass(frozen=True)
-class Event:
-    """Event that a feature is ≤, ≥ or = a value, and the input on which it is more likely."""
-
-    feature: int
-    kind: str
-    value: float
-    swap: bool
-    #: The bound on ε for which it was chosen.
-    promised: float
-
-    def refuted(self, innocent: Array, guilty: Array, delta: float, level: float) -> float:
-        """Return the lower bound on ε that other runs give for this event, given their features (F, N) and (F, N′)."""
-        sides = (innocent, guilty)[:: -1 if self.swap else 1]
-        at = np.array([self.value])
-        hits, others = (int(_hits(x[self.feature], self.kind, at)[0]) for x in sides)
-        return epsilon_lower_bound(hits, others, sides[0].shape[1], delta, level, sides[1].shape[1])
-
-
-def _quick_bounds(counts: Sequence[Array], samples: Sequence[int], delta: float, z: float) -> Array:
-    """Return `epsilon_lower_bound` with Wilson's intervals, which may select an event but prove no bound."""
-
-    def bound(count: Array, n: int, sign: int) -> Array:
-        p = count / n
-        middle, width = p + z * z / (2 * n), z * np.sqrt(p * (1 - p) / n + z * z / (4 * n**2))
-        return (middle + sign * width) / (1 + z * z / n)
-
-    with np.errstate(divide="ignore", invalid="ignore"):
-        low = bound(counts[0], samples[0], -1) - delta
-        return np.where(low > 0, np.maximum(np.log(low / bound(counts[1], samples[1], 1)), 0.0), 0.0)
-
-
-def best_event(innocent: Array, guilty: Array, delta: float, level: float) -> Event | None:
-    """Return the event with the largest ε bound (Wilson) between two neighbouring inputs; ``None`` if no bound is > 0.
-
-    The events ``≤ t``, ``≥ t`` and, for features with few values, ``= t`` are tried in both directions.  `innocent` and
-    `guilty` are F features of the runs on the two inputs, (F, N) and (F, N′).
-    """
-    z, best = float(stats.norm.isf(level / 4)), None
-    samples = innocent.shape[1], guilty.shape[1]
-    for f, (a, b) in enumerate(zip(innocent, guilty, strict=True)):
-        at = np.unique(np.concatenate([a, b]))
-        few = len(at) <= _FEW
-        at = at if few else np.unique(np.quantile(at, _QUANTILES))
-        for kind in "≤≥=" if few else "≤≥":
-            counts = [_hits(x, kind, at) for x in (a, b)]
-            for turn in (1, -1):
-                bounds = _quick_bounds(counts[::turn], samples[::turn], delta, z)
-                if len(bounds) and bounds.max() > (best.promised if best else 0.0):
-                    best = Event(f, kind, float(at[bounds.argmax()]), turn < 0, float(bounds.max()))
-    return best
-
-
-_FEW = 64
-#: Quantiles of the thresholds, denser towards both ends.
-_QUANTILES = np.unique(
-    [*np.linspace(0, 1, _FEW // 2), *(2.0**-k for k in range(5, 16)), *(1 - 2.0**-k for k in range(5, 16))]
-)
-
-
-def _hits(x: Array, kind: str, at: Array) -> Array:
-    # count the x that are ≤, ≥ or = each value
-    x = np.sort(x)
-    below, upto = np.searchsorted(x, at, "left"), np.searchsorted(x, at, "right")
-    return {"≤": upto, "≥": len(x) - below, "=": upto - below}[kind]
 
 
 def smallest_refuted(epsilon: float, delta: float, samples: int, level: float, power: float = 0.9) -> float:
