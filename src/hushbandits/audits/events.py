@@ -50,10 +50,10 @@ class Event(NamedTuple):
 
 
 def best_events(innocent: Array, guilty: Array, delta: float) -> Iterator[Event]:
-    """Yield the events that separate two neighbouring inputs best, with Wilson's bound.
+    """Yield the best event of each feature, kind and direction, by Wilson's bound.
 
-    The events ``≤ t``, ``≥ t`` and, for features with few values, ``= t`` are tried in both directions.  `innocent` and
-    `guilty` are F features of the runs on the two inputs, (F, N) and (F, N′).
+    Kinds are ``≤ t``, ``≥ t`` and, for features with few values, ``= t``.  `innocent` and `guilty` are F features of the
+    runs on the two neighbouring inputs, (F, N) and (F, N′).
     """
     samples = innocent.shape[1], guilty.shape[1]
     for f, (a, b) in enumerate(zip(innocent, guilty, strict=True)):
