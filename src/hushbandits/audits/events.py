@@ -52,8 +52,8 @@ class Event(NamedTuple):
 def best_events(innocent: Array, guilty: Array, delta: float) -> Iterator[Event]:
     """Yield the best event of each feature, kind and direction, by Wilson's bound.
 
-    Kinds are ``≤ t``, ``≥ t`` and, for features with few values, ``= t``.  `innocent` and `guilty` are F features of the
-    runs on the two neighbouring inputs, (F, N) and (F, N′).
+    Kinds are ``≤ t``, ``≥ t`` and, for features with few values, ``= t``.  `innocent` and `guilty` are F features of
+    the runs on the two neighbouring inputs, (F, N) and (F, N′).
     """
     samples = innocent.shape[1], guilty.shape[1]
     for f, (a, b) in enumerate(zip(innocent, guilty, strict=True)):

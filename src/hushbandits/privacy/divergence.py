@@ -28,7 +28,9 @@ ORDERS = tuple(sorted({*range(2, 129), *(int(x) for x in np.geomspace(128, 1 << 
 
 
 def until(holds: Callable[[float], bool], high: float, top: float, gap: float, share: float = 0) -> tuple[float, float]:
-    """Return by bisection the last known point where a condition holds and the first where it fails; it holds at 0.
+    """Return by bisection a point where `holds` is true and a larger one where it is false, or ∞.
+
+    `holds` must be true at 0.
 
     From `high` on places double, up to `top`, beyond which the second one is ∞; then the interval is halved until it
     is no longer than `gap`, or than this share of its upper end.
