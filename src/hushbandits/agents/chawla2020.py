@@ -28,8 +28,7 @@ def first_lists(agents: int, arms: int) -> Array:
     [[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 0, 1]]
     """
     sticky = min(math.ceil(arms / agents), arms - 2)
-    lists: Array = (np.arange(agents)[:, None] * sticky + np.arange(sticky + 2)) % arms
-    return lists
+    return (np.arange(agents)[:, None] * sticky + np.arange(sticky + 2)) % arms
 
 
 @jit

@@ -60,8 +60,7 @@ class TaskTeam(Team):
             raise ValueError(f"{self.name} needs the length of a run: give the env a horizon")
         if its.rl_task is None:
             raise ValueError(f"{self.name} needs an env with a task for learners; this env declares none")
-        task: RLTask = its.rl_task.asked(its, options)
-        return task
+        return its.rl_task.asked(its, options)
 
     def metrics(self, env: World) -> dict[str, Array]:
         """Return ``two_phase`` (R,): whether the team chooses pull and message in two steps."""

@@ -89,8 +89,7 @@ def best_left(values: Array, books: Books) -> Array:
     """Return the largest of `values` over the remaining arms, ``(R, M, 1)``."""
     ordered = np.take_along_axis(values, books.order, 2)
     left = np.arange(values.shape[2]) < books.left[..., None]
-    best: Array = np.where(left, ordered, -np.inf).max(2, keepdims=True)
-    return best
+    return np.where(left, ordered, -np.inf).max(2, keepdims=True)
 
 
 @jit
@@ -207,8 +206,8 @@ class Federated(Team):
 
     def metrics(self, env: World) -> dict[str, Array]:
         """Return ``uploads`` (R,), posts of all clients, and ``total_regret`` (R,), their regret plus C per post."""
-        regret: Array = env.agent_regret
-        return {"uploads": self._uploads.copy(), "total_regret": regret.sum(1) + self.cost * self._uploads}
+        total = env.agent_regret.sum(1) + self.cost * self._uploads
+        return {"uploads": self._uploads.copy(), "total_regret": total}
 
 
 class Fed1UCB(Federated):

@@ -71,8 +71,7 @@ def published_exploration(matrix: Array) -> Array:
         same = np.where(u >= 0, u * up, u * down)
         a = np.where(product >= 0, same, np.abs(u) * np.maximum(up, -down))
         total += (rate * a).sum(1)
-    found: Array = agents * total
-    return found
+    return agents * total
 
 
 def _settled(values: Array, vectors: Array) -> Array:

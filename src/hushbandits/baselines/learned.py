@@ -208,5 +208,4 @@ def drawn(scores: Array, uniforms: Array) -> Array:
     total = np.cumsum(np.exp(scores - scores.max(-1, keepdims=True)), -1)
     # Below the last value, however it was rounded: what cannot be taken is not.
     at = np.minimum(uniforms * total[..., -1], np.nextafter(total[..., -1], 0.0))
-    found: Array = (total <= at[..., None]).sum(-1)
-    return found
+    return (total <= at[..., None]).sum(-1)

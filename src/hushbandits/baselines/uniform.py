@@ -34,9 +34,7 @@ class Random(Team):
         self._rngs = rng.generators()
 
     def act(self, obs: Observation) -> Action:
-        action: Action = self._env.random_action(self._rngs, block=self.block)
-        return action
+        return self._env.random_action(self._rngs, block=self.block)
 
     def compose(self, reward: Array) -> dict[str, Array] | None:
-        said: dict[str, Array] | None = self._env.random_message(self._rngs, rate=self.rate)
-        return said
+        return self._env.random_message(self._rngs, rate=self.rate)
