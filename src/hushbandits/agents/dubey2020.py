@@ -109,8 +109,7 @@ class PrivateUCB(NetworkTeam):
     def begin(self, env: World, rng: Streams) -> _Private:
         learners = len(rng) * env.n_agents
         warm_up = env.n_arms * math.ceil(1 / self.epsilon)  # alg. 2, line 3
-        nothing = sums(learners, env.n_arms)
-        return _Private(*nothing, *sums(learners, env.n_arms)[:2], warm_up)
+        return _Private(*sums(learners, env.n_arms), *sums(learners, env.n_arms)[:2], warm_up)
 
 
 class _Robust(NamedTuple):
