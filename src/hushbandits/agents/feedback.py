@@ -95,9 +95,8 @@ class Calibrated(Team):
         if not self._fits(noise):
             self._uncalibrated(noise if noise == mechanism.name else f"{mechanism.name} ({noise})")
             return False
-        fixed = (
-            self.fixed if self.counts_survivors else {**self.fixed, "min_participants": 1.0}
-        )  # below 1 there is more noise
+        # With fewer participants there is more noise.
+        fixed = self.fixed if self.counts_survivors else {**self.fixed, "min_participants": 1.0}
         for name, value in fixed.items():
             if getattr(mechanism, name, value) != value:
                 self._uncalibrated(f"{mechanism.name} with {name}={getattr(mechanism, name)!r}")
