@@ -235,12 +235,8 @@ class QuACK(PolicyTeam):
     def act(self, obs: Observation) -> Array:
         """Return each agent's arm: π's arm for leaders, the last instruction or else a uniform arm for followers."""
         guess(self._rngs, self._n_arms, self._informed, self._arm)
-        self._t = int(obs.t[0]) + 1
+        self._looks = int(obs.t[0]) < self._pause
         return self._arm if self._looks else super().act(obs)
-
-    @property
-    def _looks(self) -> bool:
-        return self._t <= self._pause
 
     def compose(self, reward: Array) -> Message | None:
         if self._looks:
