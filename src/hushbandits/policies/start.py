@@ -30,9 +30,7 @@ def check_unit_rewards(who: str, env: World, heard: bool = False) -> None:
     """
     reward = env.own_reward_fields.get("reward")
     if reward is not None and (reward.range[0] < 0.0 or reward.range[1] > 1.0):
-        tellers = [
-            wrapper.name for wrapper in env.wrappers if type(wrapper).alter_own_reward is not Wrapper.alter_own_reward
-        ]
+        tellers = [w.name for w in env.wrappers if type(w).alter_own_reward is not Wrapper.alter_own_reward]
         law = getattr(env, "law", None)  # a user-defined env may hide its law
         paid = f"those of {tellers[0]}" if tellers else "those of this env" if law is None else repr(law)
         raise ValueError(f"{who} needs rewards in [0, 1], not {paid}")
