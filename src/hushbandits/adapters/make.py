@@ -166,18 +166,10 @@ def make_vec(
     >>> truncated.all(), infos["final_obs"][0].shape, sorted(infos["final_info"]["metrics"])[3:]
     (np.True_, (43,), ['agent_regret', 'messages', 'regret'])
     """
-    view = VectorView(
-        _rows("make_vec", id, runs, wrappers, extra_fields, kwargs), autoreset=autoreset, render_mode=render_mode
-    )
+    ways: Info = {"autoreset": autoreset, "render_mode": render_mode}
+    view = VectorView(_rows("make_vec", id, runs, wrappers, extra_fields, kwargs), **ways)
     if not wrappers:
-        view.spec = _spec(
-            id,
-            num_envs=view.num_envs,
-            extra_fields=extra_fields,
-            autoreset=autoreset,
-            render_mode=render_mode,
-            **kwargs,
-        )
+        view.spec = _spec(id, num_envs=view.num_envs, extra_fields=extra_fields, **ways, **kwargs)
     return view
 
 
