@@ -177,13 +177,9 @@ class ParallelView(ParallelEnv[str, Array, object]):
         observations, infos = self._returned()
         if self._over:
             self.agents = []
-        return (
-            observations,
-            dict(zip(agents, reward.tolist(), strict=True)),
-            dict.fromkeys(agents, solved),
-            dict.fromkeys(agents, self._over and not solved),
-            infos,
-        )
+        paid = dict(zip(agents, reward.tolist(), strict=True))
+        ends, cuts = (dict.fromkeys(agents, flag) for flag in (solved, self._over and not solved))
+        return observations, paid, ends, cuts, infos
 
     def _read(self, actions: Mapping[str, object]) -> Stacked:
         if type(actions) is not dict and not isinstance(actions, Mapping):
