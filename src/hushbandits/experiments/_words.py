@@ -1,12 +1,11 @@
 """Regions of claims for recurring phrases of the papers, such as "much less".
 
 The table is in ``docs/statistics.md``, "Words in numbers".  It was fixed before the runs; no verdict changes it.
-`WORDS` maps each word to its region; a word has one reading in all papers, the same up and down.
+A word has one reading in all papers, the same up and down.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -44,21 +43,6 @@ MATCHES_PER_TIME: Final = _region(above=-0.01, below=0.01)
 ORDERWISE: Final = _region(above=0.1, below=10)
 #: An exponent within a fifth of 1.
 LINEARLY: Final = _region(above=0.8, below=1.2)
-
-#: Words of the papers, as in sentences, with their possible regions (down, up; for a slope, a single one).
-WORDS: Final[Mapping[str, tuple[Region, ...]]] = MappingProxyType(
-    dict.fromkeys(("significant increase",), (CLEARLY_LESS, CLEARLY_MORE))
-    | dict.fromkeys(("order-wise",), (ORDERWISE,))
-    | dict.fromkeys(("much", "far", "sharp", "significant", "large improvement"), (MUCH_LESS, MUCH_MORE))
-    | dict.fromkeys(("clear",), (CLEARLY_LESS, CLEARLY_MORE))
-    | dict.fromkeys(("little", "slight", "close to", "level", "stable"), (LITTLE,))
-    | dict.fromkeys(("considerable",), (CONSIDERABLY_LESS,))
-    | dict.fromkeys(("match", "same", "similar", "unchanged"), (MATCHES, MATCHES_PER_TIME))
-    | dict.fromkeys(("degradation", "competitive"), (NO_WORSE,))
-    | dict.fromkeys(("linearly",), (LINEARLY,))
-    | dict.fromkeys(("better", "faster", "fewer", "less", "smaller", "outperform", "beat"), (LESS,))
-    | dict.fromkeys(("worse", "worst", "more", "larger", "hurt"), (MORE,))
-)
 
 
 def about(number: float) -> Region:
