@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers import begin
+from helpers import begin, estimates
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rounds import by_phases
@@ -96,7 +96,7 @@ def equal(one, two, path=""):
 
 def estimated(samples, log_inverse_delta):
     out = np.zeros(samples.shape)
-    copy.deepcopy(samples).estimates(log_inverse_delta, out)
+    estimates(copy.deepcopy(samples), log_inverse_delta, out)
     return out
 
 

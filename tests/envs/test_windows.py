@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers import estimates
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -56,5 +57,5 @@ def test_where_no_x_lies_in_the_window_it_is_its_middle(far):
     assert TrimmedMean(0.05)(sample, delta) == low + 0.5 * (high - low)
     running, out = follow(TrimmedMean(0.05), (1, 1, 1), 2 * n, -math.log(delta)), np.zeros((1, 1, 1))
     running.add(np.zeros((1, 1, 2 * n), int), sample[None, None], np.ones((1, 1, 2 * n), bool))
-    running.estimates(-math.log(delta), out)
+    estimates(running, -math.log(delta), out)
     assert out.item() == low + 0.5 * (high - low)

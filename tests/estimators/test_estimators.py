@@ -5,6 +5,7 @@ import statistics
 
 import numpy as np
 import pytest
+from helpers import estimates
 from kinds import each_once
 from naive_estimators import naive_catoni, naive_lugosi, naive_median_of_means, naive_trimmed, naive_truncated
 
@@ -108,7 +109,7 @@ def test_running_estimates_equal_the_naive_ones_exactly(estimator, law):
     out = np.full((2, 3, 2), np.nan)
     for t, running, samples in grow(estimator, law, rounds, slots, 3, -math.log(delta)):
         d = max(delta, 1 / (t + 1) ** 2)
-        running.estimates(-math.log(d), out)
+        estimates(running, -math.log(d), out)
         for r, m, k in np.ndindex(2, 3, 2):
             sample = samples[r][m][k]
             if sample and (t % 7 == 0 or t < 10):
@@ -128,7 +129,7 @@ def test_estimates_that_are_not_made_anew_stay_exact(estimator):
         for k, x in zip(arm, reward, strict=True):
             samples[k].append(float(x))
         for d in (math.exp(-4.0), math.exp(-4.0 + (t // 20) / 10), math.exp(-2.5)):
-            running.estimates(-math.log(d), out)
+            estimates(running, -math.log(d), out)
             for k in range(3):
                 if samples[k]:
                     assert out[0, 0, k] == estimator(np.array(samples[k]), d)

@@ -55,3 +55,9 @@ def equal(one, two, what=""):
 def act(env):
     """Return a random action for every agent of a PettingZoo env."""
     return {agent: env.action_space(agent).sample() for agent in env.agents}
+
+
+def estimates(samples, log_inverse_delta, out):
+    """Write the means at confidence 1 − δ to `out` ``(R, M, K)``; entries without a sample stay unchanged."""
+    for r in range(len(out)):
+        samples.rules.estimate(samples.state, r, log_inverse_delta, out, np.empty(out.shape))

@@ -60,17 +60,11 @@ class Samples:
         counts = np.zeros(self.shape, np.int64)
         _count(arm, arrived, counts)
         self.reserve(counts)
-        _loops(self.rules)[0](self.state, arm, reward, arrived)
-
-    def estimates(self, log_inverse_delta: float, out: Array) -> None:
-        """Write the means at confidence 1 − δ to `out` ``(R, M, K)``; entries without a sample stay unchanged."""
-        _loops(self.rules)[1](self.state, log_inverse_delta, out, np.empty(self.shape))
+        _adding(self.rules.take)(self.state, arm, reward, arrived)
 
 
 @lru_cache
-def _loops(rules: Rules) -> tuple[Callable[..., None], Callable[..., None]]:
-    take, estimate = rules
-
+def _adding(take: Callable[..., None]) -> Callable[..., None]:
     @jit
     def add_all(own, arm, reward, arrived):
         runs, agents, slots = arm.shape
@@ -84,12 +78,7 @@ def _loops(rules: Rules) -> tuple[Callable[..., None], Callable[..., None]]:
                         count += 1
                 take(own, r, m, arms, rewards, count)
 
-    @jit
-    def estimate_all(own, log_inverse_delta, out, n):
-        for r in range(out.shape[0]):
-            estimate(own, r, log_inverse_delta, out, n)
-
-    return add_all, estimate_all
+    return add_all
 
 
 class _Summed(NamedTuple):
