@@ -29,11 +29,3 @@ def least_regret(means: Sequence[float], epsilon: float) -> float:
     best = max(means)
     gaps = ((mu, best - mu) for mu in means if mu < best)
     return float(sum(gap / min(kl(mu, best), 6 * epsilon * gap) for mu, gap in gaps))
-
-
-def minimax_regret(n_arms: int, horizon: float, epsilon: float) -> float:
-    """Return the minimax lower bound ``max(√(T(K − 1))/27, (K − 1)/(131ε))`` for ε-globally private agents.
-
-    Source: Azize & Basu 2022, minimax lower bound.
-    """
-    return max(math.sqrt(horizon * (n_arms - 1)) / 27, (n_arms - 1) / (131 * epsilon))
