@@ -115,14 +115,10 @@ class User(Party):
             shared = self._agree(self._channel_key, keys[: primitives.KEY], self._weak)
             self._channels[v] = p.key(b"channel", shared, u, v)
             text = (i + 1).to_bytes(2, "big") + b"".join(its[i].to_bytes(SHARE, "big") for its in shares)
-            boxes.append((v, self._box(v, text)))
+            # A channel's key serves for one box each way: the direction is its nonce.
+            boxes.append((v, primitives.seal(self._channels[v], int(u > v), text, self._names(u, v))))
         self._awaited = Kind.INBOX
         return self.pack(Kind.SHARES, p.key(b"commitment", self._b, u) + rows(boxes))
-
-    def _box(self, v: int, text: bytes) -> bytes:
-        # A channel's key serves for one box each way: the direction is its nonce.
-        u = self.name
-        return primitives.seal(self._channels[v], int(u > v), text, self._names(u, v))
 
     def _names(self, sender: int, receiver: int) -> bytes:
         """Return the data that a box authenticates: the parameters' digest, and both users' names and public keys."""
