@@ -26,6 +26,8 @@ SMALL = {"env.n_agents": 50, "env.edge_probability": 0.2}
 RANDOM_GRAPH: Params = {
     "n_agents": 200, "n_arms": 5, "graph": "erdos-renyi", "edge_probability": 0.1, "permute_arms": False,
 }  # fmt: skip
+#: Messages live for half the diameter.
+HALFWAY: Params = {**RANDOM_GRAPH, "means": UniformMeans(0.3, 0.7), "max_hops": "floor(diameter/2)"}
 _INSTANCES = 15
 
 
@@ -134,9 +136,7 @@ FIGURE_1A = _declared(
 
 FIGURE_1B = _declared(
     "fig1b", "Byzantine-proof cooperation on random graphs, ϵ = 10⁻³", "figure 1b",
-    env=Component(
-        "CoopNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.3, 0.7), horizon=10_000, max_hops="floor(diameter/2)",
-    ),
+    env=Component("CoopNetwork-v0", **HALFWAY, horizon=10_000),
     agents=[BYZANTINE, ALONE, CLEAN, UNAWARE, PLAIN, Component("Multi-UCB", on="ByzantineNetwork-v0")],
     sweep={"env.rewards": ("bernoulli", "beta", "truncated-gaussian")},
     paired=("rewards", "permute_arms"),
@@ -158,10 +158,7 @@ FIGURE_1B = _declared(
 OUTLIERS = _declared(
     "outliers", "Where trimming pays: one report in twenty is an outlier", "figure 1b",
     own=True,
-    env=Component(
-        "ByzantineNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.3, 0.7), horizon=1000, max_hops="floor(diameter/2)",
-        rewards="beta", rate=0.05, law="constant",
-    ),
+    env=Component("ByzantineNetwork-v0", **HALFWAY, horizon=1000, rewards="beta", rate=0.05, law="constant"),
     agents=[
         Component("Byzantine-UCB", label="trimmed", epsilon=0.05, mean="trimmed"),
         Component("Byzantine-UCB", label="Lugosi–Mendelson", epsilon=0.05, mean="lugosi-mendelson"),
@@ -189,10 +186,7 @@ OVERESTIMATE = _declared(
     "overestimate", "An overestimated contamination: ϵ = 10⁻³, and the algorithm is told more", "section 4",
     # At T = 1000 all runs take about ten minutes of a core.  On Bernoulli arms nothing is trimmed once both values
     # are frequent; Beta arms have tails to trim.
-    env=Component(
-        "ByzantineNetwork-v0", **RANDOM_GRAPH, means=UniformMeans(0.3, 0.7), horizon=1000, max_hops="floor(diameter/2)",
-        rate=CONTAMINATION,
-    ),
+    env=Component("ByzantineNetwork-v0", **HALFWAY, horizon=1000, rate=CONTAMINATION),
     agents=[_informed(epsilon) for epsilon in (CONTAMINATION, *TOO_MUCH)],
     sweep={"env.rewards": ("bernoulli", "beta")},
     paired=("rewards", "permute_arms"),
@@ -210,6 +204,19 @@ OVERESTIMATE = _declared(
     ],
 )  # fmt: skip
 
+
+def _life_claims(use: Component) -> list[Claim]:
+    silent, near, far = (line(use, graph="erdos-renyi", max_hops=max_hops) for max_hops in (0, 1, 3))
+    return [
+        Claim(f"{use.name}: regret falls sharply from γ = 1 to the diameter.", Ratio("regret", far, near),
+              **words.MUCH_LESS),
+        Claim(f"{use.name}: at the diameter it matches the optimal one, that of a complete graph.",
+              Ratio("regret", far, line(use, graph="complete", max_hops=1)), **words.MATCHES),
+        Claim(f"{use.name}: without communication it is the worst.", Ratio("regret", silent, near), **words.MORE,
+              origin="own"),  # the paper begins at γ = 1
+    ]  # fmt: skip
+
+
 FIGURE_1C = _declared(
     "fig1c", "Regret after 1000 rounds against the life of messages", "figure 1c",
     # The diameter is almost always 3; γ = 0 is no communication.  On the complete graph all γ ≥ 1 are the same.
@@ -223,28 +230,7 @@ FIGURE_1C = _declared(
     checkpoints=10,
     metrics=("regret", "messages"),
     figures=(Figure(y="regret", x="env.max_hops", log="y"),),
-    claims=[
-        claim
-        for use in (PRIVATE, BYZANTINE)
-        for claim in (
-            Claim(
-                f"{use.name}: regret falls sharply from γ = 1 to the diameter.",
-                Ratio("regret", line(use, graph="erdos-renyi", max_hops=3), line(use, graph="erdos-renyi", max_hops=1)),
-                **words.MUCH_LESS,
-            ),
-            Claim(
-                f"{use.name}: at the diameter it matches the optimal one, that of a complete graph.",
-                Ratio("regret", line(use, graph="erdos-renyi", max_hops=3), line(use, graph="complete", max_hops=1)),
-                **words.MATCHES,
-            ),
-            Claim(
-                f"{use.name}: without communication it is the worst.",
-                Ratio("regret", line(use, graph="erdos-renyi", max_hops=0), line(use, graph="erdos-renyi", max_hops=1)),
-                **words.MORE,
-                origin="own",  # the paper begins at γ = 1
-            ),
-        )
-    ],
+    claims=[*_life_claims(PRIVATE), *_life_claims(BYZANTINE)],
 )  # fmt: skip
 
 MEANS = (0.8, 0.6, 0.5, 0.4, 0.3)
