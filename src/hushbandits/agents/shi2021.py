@@ -166,20 +166,19 @@ class Federated(Team):
             raise ValueError(f"{self.name} needs graph='complete' without delay: its server receives all posts at once")
 
     def reset(self, env: World, rng: Streams) -> None:
-        runs, agents, arms = len(rng), env.n_agents, env.n_arms
+        shape = len(rng), env.n_agents, env.n_arms
         self.horizon = env.horizon
-        shape = runs, agents, arms
         phase = np.ones(shape[:2], np.int64)
         each = self.schedule(phase)
         self._books = Books(
-            n=np.zeros(shape), s=np.zeros(shape), order=np.tile(np.arange(arms), (*shape[:2], 1)),
-            left=np.full(shape[:2], arms), place=np.zeros(shape[:2], np.int64), each=each.copy(),
+            n=np.zeros(shape), s=np.zeros(shape), order=np.tile(np.arange(env.n_arms), (*shape[:2], 1)),
+            left=np.full(shape[:2], env.n_arms), place=np.zeros(shape[:2], np.int64), each=each.copy(),
             phase=phase, pulls=each.copy(),
         )  # fmt: skip
         self._arm = np.zeros(shape[:2], np.int64)
         self._due = np.zeros(shape[:2], bool)
         self._mean, self._count = np.zeros((2, *shape))
-        self._uploads = np.zeros(runs, np.int64)
+        self._uploads = np.zeros(shape[0], np.int64)
 
     def act(self, obs: Observation) -> Array:
         _choose(self._books, self._arm)
