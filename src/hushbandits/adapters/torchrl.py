@@ -39,9 +39,8 @@ class TorchRows(EnvBase):
         task, lead = rows.task, (rows.runs, rows.n_agents)
         mask = Binary(shape=(*lead, choices(task.action_space)), dtype=torch.bool, device=self.device)
         self.action_spec = self._group(action=_spec(task.action_space, lead, self.device))
-        self.observation_spec = self._group(
-            observation=_spec(task.observation_space, lead, self.device), action_mask=mask
-        )
+        seen = _spec(task.observation_space, lead, self.device)
+        self.observation_spec = self._group(observation=seen, action_mask=mask)
         self.reward_spec = self._group(reward=Unbounded(shape=(*lead, 1), device=self.device))
         flag = Binary(shape=(*lead[:1], 1), dtype=torch.bool, device=self.device)
         done = {name: flag.clone() for name in ("done", "terminated", "truncated")}
