@@ -1,4 +1,4 @@
-"""Names and import paths of the built-in envs, agents, wrappers and experiments.
+"""Names and import paths of the built-in envs, agents and wrappers, and the package of the experiments.
 
 Adding one is one line here, or a file of experiments there.
 """
@@ -26,22 +26,22 @@ _DRAWN = {"means": UniformMeans()}
 
 
 def _at(entry: str, *wrappers: str, **defaults: object) -> Spec:
-    """Return the registry entry of a built-in class, with an env's wrappers and other defaults."""
+    """Return the registry entry of a built-in class, with `defaults` for its parameters and, for an env, `wrappers`."""
     return Spec(f"hushbandits.{entry}", defaults, wrappers)
 
 
 def _in(module: str, *names: str) -> dict[str, Spec]:
-    """Return the entries of the classes in `module`, whose names lack the hyphens of their ids: ``DPSE`` is DP-SE."""
+    """Return the registry entries of `names` in `module`; a class has the name without hyphens, such as ``DPSE``."""
     return {name: _at(f"{module}:{name.replace('-', '')}") for name in names}
 
 
 def _sum(*wrappers: str, **defaults: object) -> Spec:
-    """Return the entry of a feedback env with distributed Laplace noise, for learners."""
+    """Return the registry entry of a feedback env for learners, with discrete Laplace noise and secure aggregation."""
     return _at(_FEEDBACK, "DiscreteLaplace", *wrappers, "SecAgg", rewards="bernoulli", **_DRAWN, **defaults)
 
 
 def _playing(entry: str, policy: str) -> Spec:
-    """Return the entry of an agent around a policy; it also takes the policy's parameters."""
+    """Return the registry entry of an agent that plays `policy`; the agent also takes the policy's parameters."""
     return Spec(f"hushbandits.{entry}", {"policy": policy}, rest=POLICIES[policy])
 
 

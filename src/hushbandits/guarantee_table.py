@@ -261,7 +261,7 @@ def _nobody(env: Env) -> Line:
 
 
 def _lines(by: str, guarantees: Sequence[Guarantee], delta: float) -> list[Line]:
-    """Return the table rows of one mechanism's guarantees at the given δ."""
+    """Return the table rows of the guarantees of the mechanism named `by`, composed at `delta`."""
     lines = []
     for g in guarantees:
         epsilon, its = g.epsilon, g.delta
@@ -289,7 +289,7 @@ def _composed(g: Guarantee, times: int, delta: float) -> float:
 
 
 def _counts(g: Guarantee, beside: Sequence[Guarantee]) -> str:
-    """Return a text that says whether a guarantee counts among those of the same mechanism."""
+    """Return the text of the column ``counts``: how a guarantee combines with others of the same mechanism."""
     if math.isinf(g.epsilon):
         if not g.invalid_reason:
             return "no ε is claimed: it hides or drops messages; a line with an ε says what the rest tells"

@@ -38,7 +38,7 @@ def _announce(id: str) -> None:
     ``ValueError``, and nothing is registered, where one of them has such an id or takes none.
     """
     if not _ID.fullmatch(id):
-        raise ValueError(f"id={shown(id)} must be letters, digits, '_', '.', ':' or '-', as in 'Mine-v0'")
+        raise ValueError(f"id={shown(id)} must consist of letters, digits, '_', '.', ':' and '-', such as 'Mine-v0'")
     public = f"hushbandits/{id}"
     petting = hasattr(pettingzoo, "register")
     spelled = pettingzoo.EnvSpec(public).id if petting else public  # as PettingZoo spells it
@@ -72,7 +72,7 @@ _TABLES = (ENVS, AGENTS, WRAPPERS)
 
 
 def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **defaults: object) -> None:
-    """Register an env, also as ``hushbandits/<id>`` with PettingZoo and (for `make_vec`) Gymnasium.
+    """Register an env as `id`, and as ``hushbandits/<id>`` with PettingZoo and (for `make_vec`) Gymnasium.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **
 
 
 def register_agent(name: str, entry: Entry, /, **defaults: object) -> None:
-    """Register an agent.
+    """Register `entry` as the agent `name`, with `defaults` for its parameters.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def register_agent(name: str, entry: Entry, /, **defaults: object) -> None:
 
 
 def register_wrapper(name: str, entry: Entry, /, **defaults: object) -> None:
-    """Register a wrapper.
+    """Register `entry` as the wrapper `name`, with `defaults` for its parameters.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def register_wrapper(name: str, entry: Entry, /, **defaults: object) -> None:
 
 
 def title(given: AnyEnv | AnyAgent | AnyWrapper | Team) -> str:
-    """Return the name of an env, agent or wrapper, or else the name of its class."""
+    """Return `given` if it is a text, else the name of an agent or wrapper instance, or of a class."""
     if isinstance(given, str):
         return given
     return given.name if isinstance(given, (Team, Wrapper)) else str(getattr(given, "__name__", type(given).__name__))
@@ -141,7 +141,7 @@ def list_wrappers() -> list[str]:
 
 
 def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
-    """Build an agent.
+    """Return a new instance of `agent` with the parameters `kwargs`.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def _agent(agent: AnyAgent) -> Spec:
 
 
 def make_wrapper(wrapper: str | type[Wrapper], /, **kwargs: object) -> Wrapper:
-    """Build a wrapper; raise the same errors as `make_team`.
+    """Return a new instance of `wrapper` with the parameters `kwargs`; errors are those of `make_team`.
 
     Parameters
     ----------
@@ -207,14 +207,14 @@ def make_wrapper(wrapper: str | type[Wrapper], /, **kwargs: object) -> Wrapper:
 
 
 def known_wrappers(wrappers: Sequence[AnyWrapper]) -> tuple[Wrapper, ...]:
-    """Return `wrappers` as instances, with those given by name or class built from their defaults."""
+    """Return `wrappers` as instances; a name or class is built with default parameters."""
     if not isinstance(wrappers, (list, tuple)):
         raise ValueError(f"wrappers={shown(wrappers)} must be a list of wrappers, such as [Huber(0.05)] or ['Loss']")
     return tuple(w if isinstance(w, Wrapper) else make_wrapper(w) for w in wrappers)
 
 
 def _brought(spec: Spec) -> _Brought:
-    """Return the entries and parameters of the wrappers that belong to an env's id."""
+    """Return the registry entry and the parameter names of each wrapper that belongs to an env's id, by name."""
     found = {name: WRAPPERS.find(name) for name in spec.wrappers}
     return {name: (its, [*parameters(its)]) for name, its in found.items()}
 
@@ -225,7 +225,7 @@ def _taken(brought: _Brought) -> list[str]:
 
 
 def make_batched(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), **kwargs: object) -> Env:
-    """Build the array core of an env, an `Env` that plays `runs` runs at once.
+    """Return the batched env `id`, an `Env` that plays `runs` runs at once.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def make_batched(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper]
 
 
 def _known_settings(entry: Callable[..., object], given: Mapping[str, object], brought: Iterable[str]) -> Params:
-    """Return those parameters in `given` that a team may know before it is built."""
+    """Return those env parameters in `given` that a team may know before the env is built."""
     known = {*SHOWN, *getattr(entry, "agent_visible", ()), *getattr(entry, "agent_visible_params", ()), *brought}
     return {name: value for name, value in given.items() if name in known}
 
@@ -322,7 +322,7 @@ def assemble(
 
 
 def _mechanism(brought: _Brought, wrappers: Sequence[Wrapper]) -> str:
-    """Return the name of the noise of the env's privacy mechanism, or ``""`` without a mechanism."""
+    """Return the noise or class name of the first wrapper of the env's id, or of the first mechanism in `wrappers`."""
     for name, (its, _) in brought.items():
         entry = its.load()
         return str(getattr(entry, "noise_as", "") or (entry.__name__ if isinstance(entry, type) else name))
@@ -336,7 +336,7 @@ def _env_parameters(spec: Spec) -> list[str]:
 
 
 def owners(parameter: str) -> dict[str, list[str]]:
-    """Return the names of the built-in envs, agents and wrappers that take a parameter, by kind.
+    """Return the names of the built-in envs, agents, wrappers and policies that take a parameter, by kind.
 
     Examples
     --------
@@ -349,12 +349,12 @@ def owners(parameter: str) -> dict[str, list[str]]:
 
 
 def own_entries() -> list[dict[str, Spec]]:
-    """Return the entries that user code registered in this session, which worker processes `adopt`."""
+    """Return the entries that user code registered in this process, one dict per registry."""
     return [table.own() for table in _TABLES]
 
 
 def adopt(entries: Sequence[Mapping[str, Spec]]) -> None:
-    """Register the parent process's `entries` in a worker process."""
+    """Register `entries` of the parent process in this worker process."""
     for table, own in zip(_TABLES, entries, strict=True):
         table.entries |= own
 

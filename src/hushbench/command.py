@@ -76,7 +76,7 @@ def bench(
     if len([x for x in (submit, verify, board or None) if x]) > 1:
         raise ValueError("--submit, --verify and --board exclude each other: give one")
     if (verify or submit) and (len(agents) > 1 or (submit and shard)):
-        raise ValueError("--submit, --verify: a submission has one agent and all of its runs")
+        raise ValueError("--submit and --verify take one agent, and --submit no --shard: a submission has all runs")
     if verify is not None:
         return _verify(verify, agents[0] if agents else None, options, shard)
     if board:

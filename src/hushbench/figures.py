@@ -23,7 +23,7 @@ _GRID = np.round(np.linspace(-0.25, 1.25, 151), 2)
 
 @style.context(_STYLE)
 def profiles(setting: str, submissions: Sequence[Submission]) -> dict[str, str]:
-    """Draw the share of runs at or above each score, for agents of a setting."""
+    """Return an image of the share of runs at or above each score, for the submissions to a setting."""
     canvas = Figure(figsize=(7, 4.8), layout="constrained")
     axes = canvas.add_subplot(ylim=(-0.03, 1.03), xlabel="score x", ylabel="share of runs at or above x")
     for one in submissions:
@@ -47,7 +47,7 @@ def pareto(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def fronts(tasks: Sequence[Task], submissions: Sequence[Submission]) -> list[dict[str, str]]:
-    """Draw score against the ε of one reward, one image for each task in which an agent has an ε."""
+    """Return an image of score against the ε of one reward, for each task in which a submission has a finite ε."""
     found = []
     for task in tasks:
         points: dict[str, tuple[float, float]] = {}
@@ -79,7 +79,7 @@ def _front(task: str, points: dict[str, tuple[float, float]]) -> dict[str, str]:
 
 
 def _image(canvas: Figure, stated: str) -> dict[str, str]:
-    """Return the source of an ``<img>`` of a figure with its legend, and its alternative text."""
+    """Return the source of an ``<img>`` of a figure with a legend, and the alternative text `stated`."""
     canvas.legend(loc="outside lower center", ncols=2, frameon=False)
     out = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": stated}):

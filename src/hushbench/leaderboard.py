@@ -18,7 +18,7 @@ SUMMARY = ("task", "runs", "cost", "score", "95 % of the cost, or of the score")
 def summary(
     asked: Sequence[Task], admitted: Mapping[str, Row], values: Mapping[str, Mapping[str, Array]]
 ) -> list[list[str]]:
-    """Return the rows of the summary table: each requested task, then each setting with all its runs."""
+    """Return the rows of the summary table: the requested tasks, then each setting whose runs are all played."""
     found = []
     refused = {name: row["refused"] for name, row in admitted.items() if "refused" in row}
     costs = {task.name: task.costs(values[task.name]) for task in asked if values.get(task.name)}
@@ -37,7 +37,7 @@ def summary(
 
 
 def write(submissions: Sequence[Submission], path: Path) -> None:
-    """Write the page of these submissions; equal submissions give equal bytes.
+    """Write the leaderboard of `submissions` to `path`; equal submissions give equal bytes.
 
     Raises
     ------

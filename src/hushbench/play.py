@@ -1,4 +1,4 @@
-"""Play the tasks: compatibility of agents and tasks, and one results folder per agent."""
+"""Functions that decide which tasks an agent can play, and play these tasks into a results folder."""
 
 import math
 import re
@@ -10,11 +10,11 @@ from hushbench.tasks import SEED, Array, Row, Task
 
 
 class PlayError(RuntimeError):
-    """Raised if an agent fails in some of its runs; all other runs are saved."""
+    """Error raised if an agent fails in some of its runs; all other runs are saved."""
 
 
 def admit(agent: hb.Component, tasks: Sequence[Task]) -> dict[str, Row]:
-    """Return which tasks an agent can play, by building it with the env of each; nothing is played.
+    """Return, for each task, the ε that the agent guarantees, or the reason why the agent cannot play the task.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def admit(agent: hb.Component, tasks: Sequence[Task]) -> dict[str, Row]:
 
 
 def plain(x: float | None) -> float | str | None:
-    """Return a number as submissions store it.
+    """Return a number as submissions store it: ``"inf"`` for an infinite one, ``None`` for a missing one.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def plain(x: float | None) -> float | str | None:
 
 
 def folder(out: Path, agent: hb.Component, names: Sequence[str] = ()) -> Path:
-    """Return the folder of an agent's rows, one per selection of tasks.
+    """Return the results folder of an agent and a selection `names` of tasks, inside `out`.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def folder(out: Path, agent: hb.Component, names: Sequence[str] = ()) -> Path:
 def play(
     agent: hb.Component, tasks: Sequence[Task], out: Path, options: hb.RunOptions, shard: str | None = None
 ) -> dict[str, tuple[Array, dict[str, Array]]]:
-    """Play the missing runs of some tasks into a results folder; return its content.
+    """Play the missing runs of some tasks into a results folder; return run numbers and metrics by task.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def play(
     outcome = hb.run(experiments, out, seed=SEED, shard=shard, options=options)
     if outcome.failures:
         first, *_ = str(outcome.failures[0]).splitlines()
-        raise PlayError(f"{first}; all other runs are saved; choose tasks for {agent.called} with --tasks")
+        raise PlayError(f"{first}; all other runs are saved (--tasks selects the tasks of {agent.called})")
     found = {}
     for task, experiment in zip(tasks, experiments, strict=True):
         one = outcome.results.select(experiment=experiment.name)

@@ -52,7 +52,7 @@ class Standing:
 
 
 def of(task: Task, costs: Mapping[str, Array]) -> Array:
-    """Return the scores of a task's runs, ``(runs,)``, given the costs of the played tasks."""
+    """Return the scores of the runs of `task`, ``(runs,)``; all are 0 if `costs` lacks the task."""
     if task.name not in costs:
         return np.zeros(task.runs)
     ends = anchors()["tasks"][task.name]

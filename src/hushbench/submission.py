@@ -1,4 +1,4 @@
-"""A submission: the results of an agent as verifiable data; no code that it names is imported or run."""
+"""Submissions: results of an agent as data, which are verified without code that a submission names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SLACK = 1e-9
 
 
 class Refuted(ValueError):
-    """Raised if a number of a submission differs from that of its rows or runs."""
+    """Error raised if a number of a submission differs from that of its rows or of replayed runs."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Submission:
 
     @cached_property
     def agent(self) -> hb.Component:
-        """Return the agent."""
+        """Return the agent as a component."""
         return hb.Component.from_dict(self.data["agent"])
 
     @cached_property
@@ -58,7 +58,7 @@ class Submission:
         return [task for name, task in tasks().items() if name in self.data["tasks"]]
 
     def epsilon(self, task: str) -> tuple[float, float] | None:
-        """Return ε of one reward and of a whole run: as measured in the runs, or else as guaranteed."""
+        """Return ε of one reward, as measured or else as guaranteed, and of a whole run; ``None`` if there is none."""
         row, spent = self.data["tasks"][task], self.values[task].get("epsilon")
         if row["epsilon"] is None:
             return None
@@ -84,7 +84,7 @@ class Submission:
         found = {}
         for setting in dict.fromkeys(task.setting for task in self.tasks):
             if missing := [task.name for task in chosen([setting]) if task not in self.tasks]:
-                raise ValueError(f"{setting}: a submission needs all tasks of a setting, {', '.join(missing)} too")
+                raise ValueError(f"{setting}: a submission needs all tasks of a setting; it lacks {', '.join(missing)}")
             found[setting] = standing(chosen([setting]), costs)
         return found
 
@@ -103,7 +103,7 @@ class Submission:
 def make(
     agent: hb.Component, rows: Mapping[str, Row], values: Mapping[str, Mapping[str, Array]], command: str
 ) -> Submission:
-    """Return the submission of an admitted agent with these rows, or raise ``ValueError`` if runs are missing."""
+    """Return the submission of `agent` with these rows and values; raise ``ValueError`` if runs are missing."""
     versions = {"python": platform.python_version(), "numpy": np.__version__, "hushbandits": hb.__version__}
     header = {"benchmark": NAME, "agent": agent.to_dict(), "source": source(agent), "command": command}
     played = {name: row if "refused" in row else {**row, "values": values[name]} for name, row in rows.items()}
@@ -129,7 +129,7 @@ def _lines(encoded: Mapping[str, str]) -> str:
 
 
 def read(path: Path) -> Submission:
-    """Read a submission, and compare each of its aggregates with its rows.
+    """Return the submission in a file; raise `Refuted` if an aggregate differs from the value of its rows.
 
     Raises
     ------
@@ -149,10 +149,10 @@ def read(path: Path) -> Submission:
 
 
 def _check(submission: Submission) -> None:
-    """Raise ``ValueError`` if benchmark, seed or agent are invalid, or if the label is not the agent's."""
+    """Raise ``ValueError`` if benchmark, seed or agent parameters are invalid, or if the label is not the agent's."""
     data, agent = submission.data, submission.agent
     if data["benchmark"] != NAME or data["seed"] != SEED:
-        raise ValueError(f"benchmark={data['benchmark']!r}, seed={data['seed']!r} must be {NAME!r}, {SEED}")
+        raise ValueError(f"benchmark={data['benchmark']!r}, seed={data['seed']!r} must be {NAME!r} and {SEED}")
     for name, value in agent.params.items():
         if not isinstance(value, (bool, int, float)):  # a text could name code
             raise ValueError(f"agent: {name}={value!r} must be a number, true or false")
@@ -164,14 +164,14 @@ def compare(said: object, again: object, where: str, word: str) -> None:
     """Raise `Refuted` for the first value of `said` that differs from `again`; `word` names `again` in the message."""
     if isinstance(said, dict) and isinstance(again, dict):
         if odd := said.keys() ^ again.keys():
-            raise Refuted(f"{where} {sorted(odd)!r} is missing or unexpected")
+            raise Refuted(f"{where} the fields {sorted(odd)!r} are missing or unexpected")
         for key in again:
             compare(said[key], again[key], f"{where} {key}", word)
     elif isinstance(said, list) and isinstance(again, list) and len(said) == len(again):
         for i, pair in enumerate(zip(said, again, strict=True)):
             compare(*pair, f"{where} {i}", word)
     elif said != again and not _close(said, again):
-        raise Refuted(f"{where} says {said!r}, {word} {again!r}")
+        raise Refuted(f"{where} is {said!r}, but {word} {again!r}")
 
 
 def _close(one: object, two: object) -> bool:

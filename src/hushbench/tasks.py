@@ -54,11 +54,11 @@ class Task:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Return the metrics that the cost needs."""
+        """Return the names of the metrics from which the cost is computed."""
         return ("rounds", "correct") if self.metric == "rounds" else (self.metric,)
 
     def costs(self, values: Mapping[str, Array]) -> Array:
-        """Return the cost of each run, ``(runs,)``: its regret, or its rounds (the maximum if the decision is wrong).
+        """Return the cost of each run, ``(runs,)``: its regret, or its rounds (the horizon if the decision is wrong).
 
         Examples
         --------
@@ -82,7 +82,7 @@ class Task:
         on = agent.on or self.homes.get(agent.name)
         if on is not None and on not in (self.env.name, *self.homes.values()):
             known = ", ".join(dict.fromkeys((self.env.name, *self.homes.values())))
-            raise ValueError(f"{agent.name}@{on}: {self.name} is played on {known}")
+            raise ValueError(f"{agent.name}@{on}: the task {self.name} is played only on {known}")
         one = hb.Component(agent.name, label=agent.called, on=None if on == self.env.name else on, **agent.params)
         return hb.Experiment(
             name=f"{NAME}-{self.name}", title=self.why, env=self.env, wrappers=self.wrappers, agents=[one],
@@ -109,7 +109,7 @@ def settings() -> list[str]:
 
 
 def chosen(names: Sequence[str]) -> list[Task]:
-    """Return the tasks with these names or of these settings; by default all.
+    """Return the tasks with these names or of these settings; all tasks if `names` is empty.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def absent() -> dict[str, tuple[str, str]]:
 
 
 def entry(text: str, params: Mapping[str, Any]) -> hb.Component:
-    """Return the agent of ``NAME`` or ``NAME@ENV``, with its parameters in its label.
+    """Return the component of the agent ``NAME`` or ``NAME@ENV``, whose label contains `params`.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | N
     for name, row in admit(use, submission.tasks).items():  # the words of a refusal may differ
         rows[name] = {**row, **said[name]} if "refused" in row else {**said[name], **row}
     again = Submission({**submission.data, "tasks": rows})
-    compare(said, again.recomputed().data["tasks"], f"{path}:", "and here it is")
+    compare(said, again.recomputed().data["tasks"], f"{path}:", "here it is")
     playable = [task for task in submission.tasks if "refused" not in rows[task.name]]
     parts = min(PARTS, len(playable))  # so that each part has a run
     shard = shard or f"{1 + secrets.randbelow(parts)}/{parts}"
@@ -71,11 +71,11 @@ def verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | N
 
 
 def _trusted(path: Path, submission: Submission, agent: str | None) -> hb.Component:
-    """Return the agent: a registered one, or the one that the caller names, if its source digest agrees."""
+    """Return the agent, registered or named by the caller; raise `Refuted` if its source digest differs."""
     said = submission.agent
     if agent is None and said.name not in hb.list_agents():
         raise ValueError(f"{path} names {said.name!r}, which is not built-in: name it with --agents if you trust it")
     use = hb.Component(entry(agent or said.name, {}).name, label=said.label, on=said.on, **said.params)
     if (here := source(use)) != (there := submission.data["source"]):
-        raise Refuted(f"{path}: source={there!r}, and {use.name} has {here!r} here: other code, or edited")
+        raise Refuted(f"{path}: source={there!r} must equal {here!r}, the digest of {use.name} here: the code differs")
     return use

@@ -129,6 +129,6 @@ def test_a_training_from_the_shell_keeps_it_and_its_setting(tmp_path, monkeypatc
     with pytest.raises(ValueError, match="plays the elsewhere setting, but CoopNetwork-v0 has the network setting"):
         hb.evaluate("CoopNetwork-v0", f"sb3:{tmp_path / 'a'}", runs=1, env=NET)
     with pytest.raises(
-        ValueError, match=r"extr=3 is not an option for learners in the elsewhere setting, which are: extra"
+        ValueError, match=r"extr=3 is not an option for learners in the elsewhere setting; known: extra"
     ):
         train("own_recent:Env", tmp_path / "b", task={"extr": 3}, **given)

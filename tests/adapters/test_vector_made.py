@@ -25,7 +25,7 @@ def test_gymnasium_makes_every_env(env_id):
     seen, _ = env.reset(seed=0)
     assert seen.shape == env.observation_space.shape
     env.step(env.action_space.sample())
-    with pytest.raises(ValueError, match=r"many agents, .* use hushbandits.make"):
+    with pytest.raises(ValueError, match=r"many agents: use hushbandits.make"):
         gymnasium.make(f"hushbandits/{env_id}")
     for mode in ("sync", "async"):
         with pytest.raises(ValueError, match=r"gymnasium\.make_vec without a vectorization_mode"):

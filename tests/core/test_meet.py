@@ -123,7 +123,7 @@ def test_who_says_the_standard_report_says_nothing_else(agent, more):
 
 def test_a_law_does_not_replace_what_was_mapped():
     core = make_batched("LTR-v0", wrappers=[Rounded()])
-    with pytest.raises(ValueError, match="Huber replaces rewards, and they have been mapped"):
+    with pytest.raises(ValueError, match="Huber must replace rewards before they are mapped"):
         hb.wrap(core, "Huber")
 
 

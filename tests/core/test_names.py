@@ -192,7 +192,7 @@ def test_a_folder_of_somebody_else_imports_nothing(own, capsys):
     filled("theirs", net, values=lambda cell: {"regret": np.ones(2), "epsilon": np.ones(2)}, measures={})
     Path("plain.toml").write_text('name = "mine"\nenv = { type = "CoopNetwork-v0" }\nagents = [{ type = "UCB1" }]\n')
     assert main(["run", "plain.toml", "--out", "theirs"]) == 2
-    assert "holds another run" in capsys.readouterr().err
+    assert "has other results" in capsys.readouterr().err
     for command in ("report", "check"):
         assert main([command, "theirs"]) == 0
     assert own not in sys.modules
@@ -216,7 +216,7 @@ def test_laws_with_parameters(own):
     )
     with pytest.raises(TypeError, match=r"takes no parameter biass=.*; did you mean bias"):
         make_law({f"{own}:Coin": {"biass": 0.25}})
-    with pytest.raises(ValueError, match="must be a law with a table"):
+    with pytest.raises(ValueError, match="must map a law to a table"):
         make_law({f"{own}:Coin": 3})
 
     class Local(Law):

@@ -151,7 +151,7 @@ class Cheat(hb.Team):
 @rows("id", ["CentralDP-v0", "LocalDP-v0", "ShuffleDP-v0", "DistDP-v0", "DistRDP-v0", "DistCDP-v0"])
 def test_every_protocol_hides_individuals_from_a_cheating_agent(id):
     env = hb.make_batched(id, simulate_users="individual", horizon=100)
-    with pytest.raises(ValueError, match="needs the message field 'users'"):
+    with pytest.raises(ValueError, match="needs the field 'users'"):
         hb.check_compatible(env, Cheat())
     assert individuals(env, 0, 32).fields == ("reward", "n")
 

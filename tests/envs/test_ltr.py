@@ -125,7 +125,7 @@ def test_agents_bring_their_protocol(agent, id):
 
 def test_a_table_that_would_not_fit_is_refused_before_room_is_made(monkeypatch):
     monkeypatch.setattr(ltr, "_MOST", 100)
-    with pytest.raises(ValueError, match="file: 11 rows of 10 features are more than 100 values"):
+    with pytest.raises(ValueError, match="file: 11 rows of 10 features exceed the limit of 100 values"):
         read_svmlight(["0 10:1"] * 11)
     assert read_svmlight(["0 10:1"] * 10)[1].shape == (10, 10)
 

@@ -28,7 +28,7 @@ every_env = pytest.mark.parametrize("id", IDS)
 def test_a_wrapper_works_or_is_refused_in_one_sentence(id, name):
     wrapper, core = hb.make_wrapper(name), hb.make_batched(id, **SMALL)
     others = "ShuffledSum", "VoteCorruption", "FalseMeans"  # of blocks, of votes, of means
-    says = "needs the message field" if name in others else None
+    says = "needs the field" if name in others else None
     if set(wrapper.operations) - set(core.message_class.operations):
         says = "needs messages that can be .*: reports cannot"
     if says is not None:

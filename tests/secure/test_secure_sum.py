@@ -150,7 +150,7 @@ def test_secrets_are_in_no_repr_and_no_pickle():
     for party in (server, *users.values(), *Mixnet(1).parties()[1]):
         assert repr(party) == f"{type(party).__name__}({party.name})"
         for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
-            with pytest.raises(TypeError, match="holds secrets and is not pickled"):
+            with pytest.raises(TypeError, match="contains secrets and cannot be pickled"):
                 attempt(party)
 
 

@@ -248,7 +248,7 @@ class Wordy(CoopNetwork):
 
 @pytest.mark.parametrize(("env", "says"), [
     (Coupled, "run 1 alone and its row of a batch differ at round 1, .*reward"),
-    (Wordy, "Wordy.communicate, round 1: .*the inbox has the fields .* declared are .*mood"),
+    (Wordy, "Wordy.communicate, round 1: .*the inbox has the fields .* but .*mood.* are declared"),
 ])  # fmt: skip
 def test_faults_of_a_core_are_caught(env, says):
     with pytest.raises(AssertionError, match=says):

@@ -77,9 +77,7 @@ def test_a_mechanism_of_the_callers_shares_epsilon_too(wrapper):
     hb.rollout(env, team, seed=0)
     assert team.state.pi.parameter == 2.0
     env, team = build("CoopNetwork-v0", "QuACK-LDP-UCB-L", 1, world, {"epsilon": 1.0}, (wrapper,))
-    with pytest.raises(
-        ValueError, match=rf"epsilon=1.0 of policy LDP-UCB-L differs from epsilon=2.0 of {wrapper.name}"
-    ):
+    with pytest.raises(ValueError, match=rf"epsilon=1.0 of policy LDP-UCB-L must equal epsilon=2.0 of {wrapper.name}"):
         hb.rollout(env, team, seed=0)
     env, team = build("CoopNetwork-v0", "QuACK-LDP-UCB-L", 1, world)  # without noise
     hb.rollout(env, team, seed=0, step=lambda: None)

@@ -38,7 +38,7 @@ def learners_core(
     if extra_fields is not None:
         if not isinstance(extra_fields, Mapping) or not extra_fields:
             raise ValueError(
-                f"extra_fields={shown(extra_fields)} must name at least one field, as {{'bit': Field(dtype='?')}}"
+                f"extra_fields={shown(extra_fields)} must be a dict of fields, such as {{'bit': Field(dtype='?')}}"
             )
         params["extra_fields"] = extra_fields
     core = make_batched(id, runs, wrappers=wrappers, **params)
@@ -176,7 +176,7 @@ class Rows:
         space, m = self.task.action_space, self.n_agents
         if isinstance(space, spaces.Dict):
             if not isinstance(actions, Mapping) or set(actions) != set(space):
-                raise ValueError(f"actions={shown(actions)} must be a dict of {', '.join(space)}")
+                raise ValueError(f"actions={shown(actions)} must be a dict with the keys {', '.join(space)}")
             flat: Stacked = {name: self._sized(f"actions[{name!r}]", actions[name]) for name in space}
         else:
             flat = self._sized("actions", actions)

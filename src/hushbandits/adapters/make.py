@@ -269,8 +269,8 @@ def _rows(
     for name in ("num_envs", "n_envs"):
         if name in given:
             raise TypeError(
-                f"{maker} takes no parameter {name!r} (={shown(given[name])}): runs= says how many runs are played at "
-                f"once; .num_envs is runs × n_agents, as Gymnasium counts, one for each agent of each run"
+                f"{maker} takes no parameter {name!r} (={shown(given[name])}): give runs=; "
+                f"the number of sub-envs (.num_envs) is runs × n_agents"
             )
     options, params = task_options(id, given)
     return Rows(learners_core(id, count("runs", runs, 1), wrappers, extra_fields, params), **options)
@@ -317,7 +317,7 @@ def wrap(env: Wrapped, *wrappers: AnyWrapper) -> Wrapped:
         )
     if core.spec is None:
         raise ValueError(
-            f"wrap needs an env from make or make_batched, not {env!r}; else give wrappers= when you build it"
+            f"wrap needs an env from make or make_batched, not {env!r}; give the class of another env wrappers="
         )
     id, kwargs, before = core.spec
     new = make_batched(id, runs=core.runs, wrappers=(*before, *wrappers), **kwargs)

@@ -70,7 +70,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         **options: object,
     ):
         if core.runs != 1 or core.horizon is None:
-            raise ValueError(f"a view needs a core of one run with a horizon, not runs={core.runs}, {core.horizon=}")
+            raise ValueError(f"a view needs an env of one run with a horizon, not runs={core.runs}, {core.horizon=}")
         if two_phase not in (False, True):
             raise ValueError(f"two_phase={two_phase!r} must be False (one step per round) or True (one step per phase)")
         self.core, self.two_phase = core, two_phase
@@ -146,9 +146,12 @@ class ParallelView(ParallelEnv[str, Array, object]):
             return
         core, task = home
         if fixed := [name for name in asked if name in ("runs", "wrappers")]:
-            raise ValueError(f"options={shown(asked)} of reset: {fixed[0]} is fixed; make another env")
+            raise ValueError(f"options={shown(asked)} of reset cannot change {fixed[0]}: make another env")
         if core.spec is None:
-            raise ValueError(f"options={shown(asked)} of reset: only an env built by hb.make can change its parameters")
+            raise ValueError(
+                f"options={shown(asked)} of reset: only an env built by hb.make can change its parameters; "
+                f"make another env"
+            )
         id, kwargs, wrappers = core.spec
         other = make_batched(id, wrappers=wrappers, **{**kwargs, **asked})
         its = other.task(**self.options)
@@ -178,7 +181,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         if self._over:
             self.agents = []
         paid = dict(zip(agents, reward.tolist(), strict=True))
-        ends, cuts = (dict.fromkeys(agents, flag) for flag in (solved, self._over and not solved))
+        ends, cuts = dict.fromkeys(agents, solved), dict.fromkeys(agents, self._over and not solved)
         return observations, paid, ends, cuts, infos
 
     def _read(self, actions: Mapping[str, object]) -> Stacked:
@@ -190,7 +193,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
             raise ValueError(f"actions lack agent {missing.args[0]!r}: every agent acts in every step") from None
         if len(actions) != len(values):
             unknown = next(name for name in actions if name not in self.possible_agents)
-            raise ValueError(f"actions name {unknown!r}, which is not an active agent")
+            raise ValueError(f"actions has the key {unknown!r}, which is not an active agent")
         return stacked(self.task.action_space, values, self.agents, (1, len(values)))
 
     def _play(self, action: Stacked) -> tuple[Array, bool]:
@@ -251,7 +254,8 @@ class ParallelView(ParallelEnv[str, Array, object]):
 
         begun(self._begun, "render")
         if self.render_mode is None:
-            raise RuntimeError(f"render needs make(..., render_mode=) to be one of {self.metadata['render_modes']}")
+            modes = self.metadata["render_modes"]
+            raise RuntimeError(f"render needs an env from make(…, render_mode=…), with one of the modes {modes}")
         title = render.title(self.core, spelled(self.core).removeprefix("hushbandits/"), self._over)
         if self.render_mode != "human":
             return render.frame(self.task, title, self.render_mode)

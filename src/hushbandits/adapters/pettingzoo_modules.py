@@ -65,8 +65,8 @@ def of_gymnasium(env_id: str, num_envs: int = 1, **kwargs: Any) -> VectorView:
     one = make_vec(env_id, **kwargs)
     if count("num_envs", num_envs, 1) % one.n_agents:
         raise ValueError(
-            f"num_envs={num_envs} must be a multiple of n_agents={one.n_agents}: Gymnasium counts every agent of every "
-            f"run; such as num_envs={num_envs * one.n_agents}"
+            f"num_envs={num_envs} must be a multiple of n_agents={one.n_agents}, such as {num_envs * one.n_agents}: "
+            f"every agent of every run counts as an env"
         )
     return make_vec(env_id, num_envs // one.n_agents, **kwargs)
 
@@ -74,7 +74,6 @@ def of_gymnasium(env_id: str, num_envs: int = 1, **kwargs: Any) -> VectorView:
 def one_agent(**kwargs: object) -> None:
     """Raise ``ValueError``, because ``gymnasium.make`` does not build an env with many agents."""
     raise ValueError(
-        "this env has many agents, and gymnasium.make builds for one, as do the modes 'sync' and 'async' of "
-        "gymnasium.make_vec: use hushbandits.make (PettingZoo), gymnasium.make_vec without a vectorization_mode (a "
-        "sub-env for each agent), or the single-agent 'hushbandits/Bandit-v0'"
+        "gymnasium.make and the modes 'sync' and 'async' of gymnasium.make_vec build no env with many agents: "
+        "use hushbandits.make, gymnasium.make_vec without a vectorization_mode, or 'hushbandits/Bandit-v0'"
     )

@@ -89,7 +89,7 @@ def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[RLTask]:
     The task only observes: the run is the one that `hushbandits.rollout` plays.  The core has one run.
     """
     if env.runs != 1:
-        raise ValueError(f"runs={env.runs} must be 1: one run is watched at a time")
+        raise ValueError(f"runs={env.runs} must be 1: only one run can be shown")
     check_compatible(env, team)
     task = env.task()
     which = list(env.actions).index("arm") if "arm" in env.actions else None

@@ -131,7 +131,9 @@ class RowsVecEnv(VecEnv):
 
     def set_attr(self, attr_name: str, value: object, indices: _Indices = None) -> None:
         """Raise ``AttributeError``, because sub-envs are rows of one array."""
-        raise AttributeError(f"{attr_name}={shown(value)} cannot be set: sub-envs are rows of one array; make another")
+        raise AttributeError(
+            f"{attr_name}={shown(value)} cannot be set, because sub-envs are rows of one array: make another env"
+        )
 
     def env_method(self, method_name: str, *args: object, indices: _Indices = None, **kwargs: object) -> list[Array]:
         """Return the action masks of the sub-envs `indices`; raise ``AttributeError`` for any other method name."""

@@ -112,14 +112,14 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         runs = mask.reshape(self.runs, self.n_agents)
         if (split := np.flatnonzero(runs.any(1) & ~runs.all(1))).size:
             raise ValueError(
-                f"options['reset_mask'] must name whole runs, and names some of run {split[0]}: its agents are the "
+                f"options['reset_mask'] must be equal for all agents of a run, but differs within run {split[0]}, "
                 f"sub-envs {split[0] * self.n_agents}..{(split[0] + 1) * self.n_agents - 1}"
             )
         if runs.all():
             return None
         begun(self._rows.begun, "reset of some runs")
         if seed is not None:
-            raise ValueError(f"seed={shown(seed)} starts all runs anew, and options['reset_mask'] names some of them")
+            raise ValueError(f"seed={shown(seed)} needs a reset of all runs, but options['reset_mask'] excludes some")
         return np.flatnonzero(runs[:, 0])
 
     def step(self, actions: Stacked) -> tuple[Array, Array, Array, Array, Info]:
@@ -205,7 +205,8 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
 
         begun(self._rows.begun, "render")
         if self.render_mode is None:
-            raise RuntimeError(f"render needs make_vec(…, render_mode=), one of {self.metadata['render_modes']}")
+            modes = self.metadata["render_modes"]
+            raise RuntimeError(f"render needs an env from make_vec(…, render_mode=…), with one of the modes {modes}")
         core, name = self.core, spelled(self.core).removeprefix("hushbandits/")
         facts = f"run 1 of {self.runs} · {core.time_unit} {int(core.t[0]):,} of {core.horizon:,}"
         return (render.frame(self.task, f"{name} · {facts}", self.render_mode),)

@@ -1,6 +1,7 @@
 """Azize & Basu 2022, "When Privacy Meets Partial Information: A Refined Analysis of Differentially Private Bandits".
 
-AdaP (NeurIPS) uses an optimistic index of the last episode's noised mean alone, and episodes that double arm by arm.
+AdaP (NeurIPS) uses an optimistic index of the last episode's noised mean alone, and each new episode
+of an arm doubles its pulls.
 Every reward enters one mean, and every mean gets noise once, so the actions are ε-globally private.
 """
 

@@ -182,7 +182,7 @@ class FedMoMUCB(Federated):
         if self.failure is None:
             return asked
         if missing := [name for name in ("n_arms", "horizon") if name not in settings]:
-            raise ValueError(f"failure={self.failure!r} needs the env's {missing[0]}: give it to the env")
+            raise ValueError(f"failure={self.failure!r} needs n_arms and horizon: give the env {missing[0]}=")
         n_arms, horizon = (count(name, settings[name], 1) for name in ("n_arms", "horizon"))
         needed = clients_needed(n_arms, horizon, self.fraction, self.mapping, self.failure)
         return Requirements(env={**asked.env, "n_agents": needed})

@@ -116,7 +116,7 @@ class Calibrated(Team):
             if its is None:
                 raise ValueError(f"{self.name} needs a mechanism with {name}; {mechanism.name} has none")
             if mine is not None and mine != its:
-                raise ValueError(f"{name}={mine!r} of {self.name} differs from {name}={its!r} of {mechanism.name}")
+                raise ValueError(f"{name}={mine!r} of {self.name} must equal {name}={its!r} of {mechanism.name}")
             setattr(self, f"_{name}", its)
         self._own_radius = self._validate_env(mechanism)
         self._mechanism = mechanism

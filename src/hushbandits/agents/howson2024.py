@@ -168,7 +168,10 @@ class QuACK(PolicyTeam):
         self.routing = choice("routing", routing, ("flood", "tree"))
         self.elect_leader = flag("elect_leader", elect_leader)
         if self.elect_leader and self.leader is not None:
-            raise ValueError(f"leader={leader!r} and elect_leader=True exclude each other: give one of them")
+            raise ValueError(
+                f"leader={leader!r} and elect_leader=True exclude each other: "
+                f"an election finds the graph median; give one of them"
+            )
 
     @property
     def name(self) -> str:
@@ -199,7 +202,7 @@ class QuACK(PolicyTeam):
         max_hops: Array = env.slots.max_hops
         if (max_hops < reach).any():
             raise ValueError(
-                f"max_hops={int(max_hops.min())} is too short: an agent is {int(reach.max())} hops from QuACK's leader"
+                f"max_hops={int(max_hops.min())} is too small: an agent is {int(reach.max())} hops from QuACK's leader"
             )
         return leaders
 

@@ -101,7 +101,7 @@ def given_options(task: object) -> dict[str, object]:
         raise ValueError(f"task={shown(task)} must be a dict of a task's options, such as {{'agent_id': True}}")
     for name in task:
         if name in EARNED:
-            raise ValueError(f"task: {name}={shown(task[name])} sets a learner's reward; leave it out")
+            raise ValueError(f"task: {name}={shown(task[name])} changes only rewards of training; leave it out")
     return dict(task)
 
 
@@ -199,7 +199,7 @@ class FromFunction(TaskTeam):
         """Return the function's `answer` as actions in `space`, ``(R, A, …)``, or else raise ``ValueError``."""
         if isinstance(space, spaces.Dict):
             if not isinstance(answer, Mapping) or set(answer) != set(space):
-                raise ValueError(f"{self.name} must return a dict of {', '.join(space)}, not {shown(answer)}")
+                raise ValueError(f"{self.name} must return a dict with keys {', '.join(space)}, not {shown(answer)}")
             return {name: self._read(part, answer[name], lead) for name, part in space.items()}
         try:
             action = np.asarray(answer)

@@ -174,8 +174,8 @@ def _learning(agent: object) -> None:
     if not (hasattr(agent, "compose") or hasattr(agent, "receive") or getattr(agent, "blind", False) is True):
         cls = agent if isinstance(agent, type) else type(agent)
         raise Unlearning(
-            f"PerAgent({cls.__name__}): without compose(reward) for its own rewards or receive(messages) for the "
-            f"others' messages, an agent never learns; if that is intended, set blind = True"
+            f"PerAgent({cls.__name__}): an agent without compose(reward) and receive(messages) never learns; "
+            f"define one of them, or set blind = True"
         )
 
 

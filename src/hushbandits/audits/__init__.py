@@ -1,1 +1,1 @@
-"""Checks behind `hushbandits audit`: every privacy guarantee is compared with laws, draws and runs."""
+"""Checks of ``hushbandits audit``, which test privacy guarantees by exact laws, drawn noise and black-box runs."""

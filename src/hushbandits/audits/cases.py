@@ -1,4 +1,4 @@
-"""Cases of an audit (registered and user-defined parts with guarantees), and verdicts on them."""
+"""Cases of an audit (wrappers and agents with guarantees), its budget, and the verdicts of its checks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _WORDS = "its adjacency is in words alone, and only one reward was changed: say 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Outcome of one check of one guarantee.
+    """Outcome of one check of an audit.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Verdict:
 
     @property
     def why(self) -> str:
-        """Return why the check has no power; ``""`` if it has."""
+        """Return why the check has no power, or ``""`` if it has power."""
         words = self.promise is not None and self.promise.adjacency.replaced == "unknown"
         return self.untested or (_WORDS if words else _TOO_LARGE if math.isinf(self.least) else "")
 
@@ -97,13 +97,13 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """Return whether the claim is not refuted."""
+        """Return ``True`` unless the check refutes the claim."""
         return self.word != "FAILS"
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Sizes of an audit: its level, seed, numbers of runs and values of ε.
+    """Settings of an audit: significance level, seed, numbers of runs, block sizes and values of ε.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Case:
-    """A part with a guarantee, an env in which it is audited, and the `Budget` of its checks.
+    """A wrapper or agent with a guarantee, the env in which it is audited, and the `Budget` of its checks.
 
     ``make(epsilon=…)`` returns a new team (or ``None``) and env; `claim`: the guarantee to check, by default the first.
     """
@@ -143,32 +143,32 @@ class Case:
 
     @property
     def promises(self) -> tuple[Guarantee, ...]:
-        """Return the finite guarantees that the part claims, even if they are invalid in this env."""
+        """Return the guarantees with finite ε that `owner` claims, even if they are invalid in this env."""
         return tuple(g for g in self.owner.claimed_guarantees(self.env) if math.isfinite(g.epsilon))
 
     @property
     def promise(self) -> Guarantee:
-        """Return the guarantee that is checked."""
+        """Return the guarantee to check: `claim`, or by default the first one that `owner` claims."""
         return self.claim or self.promises[0]
 
     @property
     def team(self) -> Team | None:
-        """Return the agent, if an agent claims the guarantee."""
+        """Return the `Team` that claims the guarantee, or ``None`` if a wrapper claims it."""
         return self.owner if isinstance(self.owner, Team) else None
 
     @property
     def watched(self) -> str:
-        """Return who is observed: ``"users"`` of blocks, ``"agents"`` on a graph, or an agent's ``"actions"``."""
+        """Return what is observed: messages of ``"users"``, of ``"agents"`` on a graph, or an agent's ``"actions"``."""
         acts = self.team is not None and self.env.setting != "network"
         return "actions" if acts else "agents" if self.env.message_class.identified_senders else "users"
 
     def within(self, env: Env) -> Case:
-        """Return the case in another env that accepts the part."""
+        """Return a copy of the case in `env`; its owner is the same team, or the wrapper of the same name in `env`."""
         owner = self.team or next(w for w in env.wrappers if w.name == self.owner.name)
         return replace(self, env=env, owner=owner)
 
     def over(self, *epsilons: float) -> Iterator[Case]:
-        """Yield the case, rebuilt and reset, for each of these ε; a part without an ε yields one case."""
+        """Yield the case, rebuilt with each of the `epsilons` and reset; without an ε parameter, yield it once."""
         for epsilon in epsilons if self.make else (self.promise.epsilon,):
             team, env = self.make(epsilon=epsilon) if self.make else (self.team, self.env)
             env.reset(0)
@@ -180,14 +180,17 @@ Found = list[Case | Verdict]
 
 
 def everything() -> list[str]:
-    """Return the names of all registered parts that claim a guarantee or hide messages, or that cannot be audited."""
+    """Return the names of the envs, wrappers and agents that an audit checks by default.
+
+    These are the secure functions, and all registered parts that claim a finite guarantee or cannot be built.
+    """
     brought = {wrapper for spec in ENVS.values() for wrapper in spec.wrappers}  # they are audited with their env
     names = [(name, kind) for kind, (table, _) in _KINDS.items() for name in sorted(table)]
     return [name for name, kind in names if hider(name) or (name not in brought and _of(name, kind))]
 
 
 def named(name: str) -> Found:
-    """Return all cases of a registered env, wrapper or agent, or of a user-defined ``module:Name``.
+    """Return the audit cases of the env, wrapper or agent `name`, registered or given as ``module:Name``.
 
     Raises
     ------
@@ -205,7 +208,7 @@ def named(name: str) -> Found:
 
 
 def hider(name: str) -> tuple[Callable[..., Wrapper], str] | None:
-    """Return the constructor and the kind of the secure function `name`, or ``None`` for any other name."""
+    """Return the constructor and kind (``"SecAgg"`` or ``"Shuffle"``) of the secure function `name`, else ``None``."""
     for kind, base in (("SecAgg", SecAgg), ("Shuffle", Shuffle)):
         if name == kind or (":" in name and issubclass(_imported(name), base)):
             return partial(make_wrapper, name), kind
@@ -216,7 +219,7 @@ _PROMISING = Registry("mechanism", "a Wrapper, Env or Team", lambda cls: issubcl
 
 
 def _imported(path: str) -> type:
-    """Import ``module:Name``, and check its type before any of its code is called."""
+    """Import and return the class ``module:Name``, an env, wrapper or agent whose arguments all have defaults."""
     found: Any = _PROMISING.find(path).load()
     if missing := _needed(found, {}):
         raise ValueError(f"{path} needs arguments ({', '.join(missing)}); give them defaults to audit it")
@@ -229,7 +232,7 @@ def _needed(entry: Callable[..., object], given: Params) -> list[str]:
 
 
 def _of(name: str, kind: type) -> Found:
-    """Return the cases of every variant of a name, or the reason why one cannot be built."""
+    """Return the cases of every variant of `name`, or a verdict that says why a variant cannot be built."""
     table, look = _KINDS[kind]
     spec = table.find(name)
     entry = spec.load()
@@ -250,7 +253,10 @@ def _of(name: str, kind: type) -> Found:
 
 
 def _cases(subject: str, make: Callable[..., tuple[Team | None, Env]], at: bool) -> Found:
-    """Return a case for the team, or else each wrapper, that claims a finite guarantee; `at`: build them at ε = 1."""
+    """Return a case for the team that `make` builds, or for each wrapper of its env, if they claim a finite guarantee.
+
+    `at`: whether to build them at ε = 1.
+    """
     team, env = make(epsilon=1.0) if at else make()
     owners = env.wrappers if team is None else [team]
     return [case for owner in owners if (case := Case(subject, owner, env, make if at else None)).promises]
@@ -267,12 +273,12 @@ _HOMES: dict[str, type[Env] | str] = {"feedback": Feedback, "network": "CoopNetw
 
 
 def home(team: Team) -> Env:
-    """Return the env for a team's guarantee: with votes, on a graph, or with the mechanism that its server expects."""
+    """Return the env in which the guarantee of `team` is audited, which depends on the team's setting."""
     if team.setting in _HOMES:
         return assemble(_HOMES[team.setting], team, runs=1)
     if isinstance(team, VotingTeam):
         return make_batched("DPMASE-v0")
-    raise NotImplementedError(f"{team.name}: an audit needs a team of feedback or network, or with votes by a Routine")
+    raise NotImplementedError(f"{team.name}: an audit needs a team of the feedback or network setting, or a VotingTeam")
 
 
 def _agent(name: str, entry: Callable[..., object], subject: str, given: Params) -> Found:
@@ -310,7 +316,7 @@ def fits(build: Callable[..., Env], wrapper: Wrapper) -> bool:
 
 
 def _behind(wrapper: Wrapper) -> list[Wrapper]:
-    """Return the secure function that a wrapper's guarantee requires after it."""
+    """Return a list with the secure function that the guarantee of `wrapper` requires after it, or an empty list."""
     if not isinstance(wrapper, Mechanism) or wrapper.hidden_by != "sum":
         return []
     sums: list[Wrapper] = [SecAgg(), *(ShuffledSum(p, getattr(wrapper, "security", 40)) for p in PROTOCOLS)]

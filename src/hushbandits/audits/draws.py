@@ -1,4 +1,4 @@
-"""Tests of drawn noise on blocks and graphs: the ε that the draws refute, and whether they have their planned law.
+"""Statistical tests of drawn noise: a lower bound on ε from the draws, and the fit of the draws to the planned law.
 
 Every draw has a canary: a reward that takes one of two values by a fair bit.  So the same draws show which ε they
 refute, for any law, and whether the noise is as planned: uniform under its law, and independent between draws.  Only
@@ -33,7 +33,7 @@ _DOUBT = 1000.0  # a fit with p < 1/1000 rejects the kind of law tried
 
 @dataclass
 class Draws:
-    """Draws of one kind of noise, from all blocks or rounds, runs and seats, with the guarantee to check.
+    """Draws of one mechanism's noise, by block or round, run, and server or agent, with the guarantee to test.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class Draws:
     # -- the law of a part ----------------------------------------------------------------------------------------
 
     def _odd(self, part: Array) -> float:
-        """Return the evidence, in nats, against the planned law of this part's noise."""
+        """Return the evidence, in nats, that the noise in `part` does not follow its planned law."""
         u = self.u[part]
         if self.coins:
             return uniforms.distance(u)
@@ -151,7 +151,7 @@ class Draws:
         return max(*found, uniforms.share(self.silent[part], self.at_zero[part])) - math.log(5)
 
     def _atoms(self, u: Array, part: Array) -> float:
-        """Return the evidence that the noise repeats values, or takes multiples of a number too often."""
+        """Return the evidence that continuous noise repeats values, or that grid noise is too often a multiple of m."""
         if self.alike:
             return uniforms.repeats(u, self.alike)
         found = max(uniforms.share(hits[part], rate[part]) for hits, rate in self._multiples)
@@ -160,13 +160,13 @@ class Draws:
     # -- refuted ε --------------------------------------------------------------------------------------------------
 
     def _fit(self, u: Array, part: Array) -> bool:
-        """Return whether the uniforms `u` of a part, of each group in it and of each reward have the uniform law."""
+        """Return whether no test rejects that `u` is uniform in `part`, in its groups, and for each canary bit."""
         beside = [*(at for _, at in self.coarse), self.bits, ~self.bits]
         groups = [part, *(both for group in beside if (both := part & group).any())]
         return max(uniforms.distance(u[group]) for group in groups) < math.log(_DOUBT * len(groups))
 
     def _missing(self, kinds: list[tuple[str, Array]]) -> Verdict:
-        """Test ε by the guesses of an observer who assumes that a release has no noise.
+        """Return a verdict on ε from the guesses of an observer who assumes that releases contain no noise.
 
         The observer knows all other rewards and guesses which of two values the changed reward has.  After any
         postprocessing of the release, such a guess is right with probability ``e^ε/(1 + e^ε)`` at most (Steinke, Nasr
@@ -191,7 +191,7 @@ class Draws:
         return self._say(check, claim, worst, "ε", power, least=least)
 
     def _scale(self, kinds: list[tuple[str, Array]]) -> Verdict:
-        """Return a verdict on the ε that too narrow noise implies: noise narrower by a factor c has cε.
+        """Return a verdict on ε from the scale of the noise: noise that is narrower by a factor c implies cε.
 
         With canaries, their bits must be guessed more often than planned noise allows, for any postprocessing.  Pools
         of users have none: there only the fit counts.
@@ -211,7 +211,7 @@ class Draws:
         return self._say(check, self.cost, worst, "ε", power, least=self.cost * off)
 
     def _fitted(self, part: Array, times: float, level: float) -> float:
-        """Return a lower bound of the factor by which the noise is too narrow; 0 if no scaled law fits the draws."""
+        """Return a lower bound on the factor by which the noise in `part` is too narrow; 0 if no scaled law fits."""
         if any(law(times) is None for at, law in self.parts if (at & part).any()):
             return 0.0
         low, high, u = 1.0, min(2 * times, _NARROWEST), self.u
@@ -222,7 +222,7 @@ class Draws:
         return high * uniforms.scale_between(u[part], level)[1] if self._fit(u, part) else 0.0
 
     def _events(self, pair: tuple[float, str, Array]) -> Verdict:
-        """Return a verdict on the ε that an event of one or two draws refutes; a third of the runs selects it."""
+        """Return a verdict on ε from an event of one or two draws; a third of the runs selects the event."""
         delta, level, runs = self.promise.delta, self.level / 2, self.noise.shape[1]
         learning = np.broadcast_to((np.arange(runs) < max(runs // 3, 1))[:, None], self.noise.shape)
         parts = [("", self.there), *((f", {words}", part) for words, part in self.coarse)]
@@ -260,7 +260,7 @@ class Draws:
     # -- two draws -----------------------------------------------------------------------------------------------
 
     def _pair(self) -> tuple[float, str, Array]:
-        """Return the evidence that two draws share randomness, its description, and each draw's partner (−1: none)."""
+        """Return the evidence that pairs of draws share randomness, their distance as text, and each draw's partner."""
         b, r, a = self.u.shape
         evidence, (later, on, i, j) = uniforms.at_any_distance(self.u)
         self._tried = math.log(2.0 * b * r * a * a)
@@ -285,7 +285,7 @@ class Draws:
         }
 
     def _later(self, rewards: Array) -> Verdict:
-        """Test whether the noise depends on later rewards, by the uniforms from which these are drawn."""
+        """Return a verdict on whether noise is correlated with the uniforms from which later rewards are drawn."""
         (b, r, a), (c, _, d) = self.u.shape, rewards.shape
         mine, theirs = (x.transpose(0, 2, 1).reshape(-1, r) for x in (self.u, rewards))
         pairs = np.repeat(np.arange(b), a)[:, None] < np.repeat(np.arange(c), d)
@@ -295,7 +295,10 @@ class Draws:
 
 
 def _guessed_off(n: int, wrong: float, level: float) -> float:
-    """Return the smallest factor by which Laplace noise can be too narrow so that n guesses detect it."""
+    """Return the smallest factor c such that n guesses detect Laplace noise whose scale is divided by c.
+
+    `wrong`: probability that a guess is wrong under the planned noise.
+    """
     times = np.geomspace(1.0, _NARROWEST, 1000)
     seen = 0.5 * (2 * wrong) ** times
     far = n * (special.rel_entr(seen, wrong) + special.rel_entr(1 - seen, 1 - wrong))
@@ -304,7 +307,7 @@ def _guessed_off(n: int, wrong: float, level: float) -> float:
 
 
 def _cut(epsilon: float, delta: float, n: int, level: float) -> str:
-    """Return as text the smallest tail probability at which a truncation of the noise is detected."""
+    """Return a text with the smallest tail probability whose truncation n draws per reward value detect."""
     for hits in np.unique(np.geomspace(10, max(n, 11), 60).astype(int)).tolist():
         if epsilon_lower_bound(hits, 0, max(n, hits), delta, level) > epsilon:
             p = (hits + 1.3 * math.sqrt(hits)) / n * math.exp(-epsilon)

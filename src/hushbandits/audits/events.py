@@ -37,9 +37,10 @@ Parts = Sequence[tuple[str, Array | bool]]
 
 
 class Event(NamedTuple):
-    """Event that a feature is ≤, ≥ or = a value: the bound on ε for which it may be chosen, and where it is likelier.
+    """Event that a feature is ≤, ≥ or = a value.
 
-    `turn`: 1 if it is more likely on the first of the two inputs, −1 if on the second.
+    `promised` is the bound on ε by which events are compared; `turn` is 1 if the event is more likely on the first of
+    the two inputs, −1 if on the second.
     """
 
     promised: float
@@ -91,7 +92,7 @@ def _hits(x: Array, kind: str, at: Array) -> Array:
 def refuted(
     features: Views, bits: Array, learning: Array, delta: float, level: float, parts: Parts, together: bool = False
 ) -> tuple[float, str]:
-    """Return the ε that an event of the features refutes, and the event as text; ``""`` if no feature varies.
+    """Return a lower bound on ε from an event of the features, and the event as text; ``""`` if no feature varies.
 
     All arrays have one shape.  Events are thresholds and values of single features, in all draws or in a part.  The
     draws with `learning` choose the event; all others test it once.
@@ -178,7 +179,10 @@ def neighbours(promise: Guarantee) -> Iterator[Change]:
 
 
 def features(views: Views, differences: bool = True) -> Views:
-    """Return features ``(N,)`` of releases ``(T, N, …)``: coordinates, changes in time, and neighbours' differences."""
+    """Return features ``(N,)`` of releases ``(T, N, …)``: coordinates and, if `differences`, their differences.
+
+    Differences are those of successive rounds and of adjacent coordinates.
+    """
     found = {}
     for name, value in views.items():
         x = value.reshape(*value.shape[:2], -1)
@@ -192,7 +196,7 @@ def features(views: Views, differences: bool = True) -> Views:
 
 
 def judged(case: Case, check: str, least: float, play: _Play, measure: _Measure, why: str, refusing: bool) -> Verdict:
-    """Play and return a verdict on the ε that the features refute; if the check has no power, report `why`.
+    """Return a verdict with the ε that `measure` finds in the features from `play`; with `why`, nothing is played.
 
     `least`: the smallest true ε that is refuted.  `refusing`: whether the part may reject the rewards.
     """
@@ -213,7 +217,7 @@ def judged(case: Case, check: str, least: float, play: _Play, measure: _Measure,
 def apart(
     case: Case, check: str, bits: Array, play: _Play, groups: Array | None = None, refusing: bool = False
 ) -> Verdict:
-    """Return a verdict: a lower bound on ε by an event that tells the runs with bit 0 from those with bit 1.
+    """Return a verdict with a lower bound on ε, from an event that distinguishes the runs by their `bits`.
 
     `groups`: conditions of the runs.
     """
@@ -227,7 +231,7 @@ def apart(
 
 
 def fair(shape: int | tuple[int, ...], *seed: int) -> Array:
-    """Return fair bits: the value of each canary."""
+    """Return fair random bits of `shape`, drawn from `seed`."""
     return np.random.default_rng(seed).random(shape) < 0.5
 
 
@@ -243,7 +247,7 @@ _BITS = "bits"
 
 
 def guessed(bits: Array, features: Views, level: float) -> tuple[int, int, int]:
-    """Guess half of the canaries after training on the others; return their number, the guesses and the hits.
+    """Return the numbers of tested canaries, of guesses and of correct guesses; the other half of the canaries trains.
 
     Training gives the likelihood ratios of every feature and of all together, chooses one of them, and a threshold
     for guessing at all.  It reveals the bits of that half; (ε, δ)-privacy of the other half is independent of them.
@@ -274,7 +278,7 @@ def _cut(score: Array, bits: Array, level: float) -> tuple[float, float]:
 
 
 def one_run(case: Case) -> Iterator[Verdict]:
-    """Bound ε from below by correct guesses of many canaries in one run, if the part's draws are independent.
+    """Yield verdicts that bound ε from below by guesses of canaries, many per run if their noise is independent.
 
     For a wrapper in the feedback setting a user of each block is a canary; on a graph each reward of each agent.  If
     a guarantee is about a single message, and no declaration says that messages have separate random numbers, each
@@ -303,7 +307,7 @@ def _bound(features: Views, level: float, delta: float) -> tuple[float, str]:
 
 
 def _unfit(case: Case) -> str:
-    """Return why no single reward can be a canary, or ``""``."""
+    """Return why no single reward can be a canary, or ``""`` if one can."""
     promise = case.promise
     if case.watched == "actions":
         return "an agent's actions tell of all rewards so far together, and of none by itself"
@@ -314,7 +318,7 @@ def _unfit(case: Case) -> str:
 
 
 def _apart(case: Case) -> bool:
-    """Return whether each canary needs a run of its own, because messages may share random numbers.
+    """Return whether each canary needs a separate run, because messages may share random numbers.
 
     A part that declares `preserves_guarantees` draws separate random numbers for each message.
     """
@@ -322,7 +326,7 @@ def _apart(case: Case) -> bool:
 
 
 def _game(case: Case) -> tuple[int, int]:
-    """Return the numbers of rounds and of agents of a run on a graph."""
+    """Return the numbers of rounds and of agents of a run on a graph with canaries."""
     return (1, 2) if _apart(case) else (_ROUNDS, _AGENTS)
 
 
@@ -335,7 +339,7 @@ def _played(case: Case, n: int, values: tuple[float, float], seed: int) -> Views
 
 
 def _users(case: Case, n: int, values: tuple[float, float], seed: int) -> Views:
-    """Play blocks whose last user is a canary and whose other rewards are 0; return the canaries' features."""
+    """Play blocks whose last user is a canary and whose other rewards are 0; return the canaries' features and bits."""
     size = 1 if getattr(case.owner, "hidden_by", "noise") == "noise" else case.owner.smallest
     runs = n if _apart(case) else min(n, _RUNS)
     bits = fair((n // runs, runs, 1), seed, 8)
@@ -357,7 +361,10 @@ def _posts(case: Case, n: int, values: tuple[float, float], seed: int) -> Views:
 
 
 def _windows(bits: Array, views: Views) -> Views:
-    """Return each canary's features: the values of its agent and the next agent, in its round and the round before."""
+    """Return the bits and features of canaries: values of their agent and the preceding one, in two rounds.
+
+    The rounds are that of the canary and the round before.
+    """
     found = {}
     for name, value in views.items():
         x = value.reshape(*value.shape[:3], -1)

@@ -17,7 +17,7 @@ from hushbandits.wrappers.loss import Loss
 
 
 def routes(make: Callable[..., Wrapper], subject: str, kind: str, budget: Budget) -> Iterator[Verdict]:
-    """Yield the checks of what a secure function of this kind must hide, in every setting that accepts it."""
+    """Yield verdicts on what a secure function of this `kind` must hide, in the settings that accept it."""
     if kind == "SecAgg":
         yield from _cohorts(make, subject, min(budget.samples // 3, 400), budget.seed)
     yield from _windows(make, subject, min(budget.samples // 3, 200), budget.seed)
@@ -26,7 +26,7 @@ def routes(make: Callable[..., Wrapper], subject: str, kind: str, budget: Budget
 
 
 def _order(shuffle: Wrapper, subject: str, runs: int, level: float, seed: int) -> Iterator[Verdict]:
-    """Check that messages arrive without senders, in a uniform order that does not depend on rewards."""
+    """Yield verdicts on whether messages arrive without senders, in a uniform order that does not depend on rewards."""
     names = (np.arange(4) + 1) / 5
     if fits(partial(make_batched, "CoopNetwork-v0"), shuffle):
         env, places = _group(runs, 4, [shuffle]), []
@@ -43,7 +43,7 @@ def _order(shuffle: Wrapper, subject: str, runs: int, level: float, seed: int) -
 
 
 def _uniform(check: str, places: Array, subject: str, level: float) -> Verdict:
-    """Check that each sender is equally often in each place, where ``places (R, S)`` has the sender of each slot."""
+    """Return a verdict on whether each sender is equally often in each slot; ``places (R, S)`` has the senders."""
     kinds, size = np.unique(places), places.shape[1]
     most = max(float(np.mean(places[:, slot] == who)) for slot in range(size) for who in kinds)
     share = critical_share(1 / len(kinds), len(places), level / len(kinds) / size)
@@ -51,7 +51,7 @@ def _uniform(check: str, places: Array, subject: str, level: float) -> Verdict:
 
 
 def _group(runs: int, n: int, wrappers: list[Wrapper]) -> Env:
-    """Build an env in which all agents receive all messages, with prescribed rewards."""
+    """Return a network env of `n` agents on a complete graph, with prescribed rewards."""
     settings = {"n_agents": n, "graph": "complete", "means": [0.5, 0.5], "rewards": Prescribed(), "horizon": 12}
     return make_batched("CoopNetwork-v0", runs, wrappers=wrappers, **settings)
 
@@ -79,7 +79,7 @@ def _cohorts(make: Callable[..., Wrapper], subject: str, runs: int, seed: int) -
 
 
 def _windows(make: Callable[..., Wrapper], subject: str, runs: int, seed: int) -> Iterator[Verdict]:
-    """Check that each opened sum of votes has at least `min_cohort` agents, so that no single ballot is opened."""
+    """Check that each released sum of votes is over at least `min_cohort` agents."""
     least, window = 3, 2
     wrappers = [make(batch_window=window, min_cohort=least), Tap(name="audit: tap")]
     core = make_batched("DPMASE-v0", runs, n_agents=6, threshold=100, horizon=80, wrappers=wrappers)

@@ -38,7 +38,7 @@ _RESOLUTION = 1e-12  # rounding error of a δ
 
 
 def _mechanism(case: Case) -> Iterator[Verdict]:
-    """Yield all exact checks of a mechanism on blocks, at each ε of the budget's grid."""
+    """Yield the verdicts of all exact checks of a mechanism on blocks, at each ε of the budget's grid."""
     for made in case.over(*case.budget.grid):
         mechanism, epsilon = made.owner, made.promise.epsilon
         least, most = mechanism.smallest, 256 if case.make is None or epsilon == 1 else 64
@@ -53,7 +53,7 @@ def _mechanism(case: Case) -> Iterator[Verdict]:
 
 
 def _held(case: Case, law: Profile, epsilon: float, delta: float, check: str) -> Verdict:
-    """Compare a guaranteed (ε, δ) with the exact law: its ε if δ is 0, else its δ at this ε."""
+    """Return a verdict on (ε, δ) by the exact privacy profile `law`: its ε if δ is 0, else its δ at this ε."""
     say = partial(Verdict, case.subject, f"white box, {check}", least=epsilon)
     if not delta:
         return say(epsilon, epsilon_at(law, _RESOLUTION))
@@ -84,7 +84,7 @@ def white_box(case: Case, n: int, survivors: int) -> Iterator[Verdict]:
 
 
 def every_size(case: Case, sizes: Sequence[int]) -> Iterator[Verdict]:
-    """Check the guarantee by the exact noise law of each block size, with as few users as the mechanism assumes."""
+    """Check the guarantee by the exact noise law of each block size, with the fewest users that `owner` assumes."""
     promise, sure = case.promise, case.owner.sure
     laws = {n: Mechanism.seen(case.owner, n, max(sure(n), case.owner.smallest)) for n in sizes}
     known = {n: law for n, law in laws.items() if law is not None}
@@ -98,7 +98,7 @@ def every_size(case: Case, sizes: Sequence[int]) -> Iterator[Verdict]:
 
 
 def _composed(case: Case, mixture: Sequence[tuple[int, int]]) -> Iterator[Verdict]:
-    """Check the ledger's composed ε at several δ against the exact law, for users of all blocks of a mixture."""
+    """Check the ledger's composed ε at several δ against the exact law, for users in every block of `mixture`."""
     releases = [case.owner.release(n, s) for n, s in mixture]
     laws = [law for n, s in mixture if (law := Mechanism.seen(case.owner, n, s)) is not None]
     if None in releases or len(laws) < len(mixture):
@@ -123,7 +123,7 @@ def _composed(case: Case, mixture: Sequence[tuple[int, int]]) -> Iterator[Verdic
 
 
 def _coins_by_law(case: Case) -> Iterator[Verdict]:
-    """Check the guarantee of randomized response against the largest ratio of the probabilities of one bit."""
+    """Check the ε of randomized response against the largest log-ratio of a bit's probabilities under two rewards."""
     promise, p = case.promise, case.owner.chance(np.linspace(0.0, 1.0, 1001))
     with np.errstate(divide="ignore"):
         found = max(float(np.ptp(np.log(side))) for side in (p, 1.0 - p))
@@ -132,7 +132,7 @@ def _coins_by_law(case: Case) -> Iterator[Verdict]:
 
 
 def _releases_by_law(case: Case) -> Iterator[Verdict]:
-    """Check the releases of a run by their exact laws, if an arm's first reward changes, for several horizons."""
+    """Check guarantees of `PrivateMeans` by the exact laws of its releases, if an arm's first reward changes."""
     for horizon in (3, 16, 100):
         counts = release_counts(case.owner.epsilon, case.owner.release_exponent, horizon).astype(float)
         costs = counts ** (-case.owner.release_exponent / 2)  # a shift of 1/n, in units of n^(v/2 − 1)
@@ -165,7 +165,7 @@ _AGENTS, _ROUNDS, _RUNS, _LONG = 5, 6, 9, 1500
 
 
 def drawn_on_blocks(case: Case) -> Iterator[Verdict]:
-    """Yield all checks of noise drawn on blocks, at the ε of the budget."""
+    """Yield the verdicts of all checks of noise drawn on blocks, at the budget's values of ε."""
     grid, full, largest, runs = case.budget.grid, case.budget.full, case.budget.largest, max(3, case.budget.runs)
     for made in case.over(*full):
         if made.owner.noise == "exact":  # integer arithmetic only, user by user: slow
@@ -178,7 +178,7 @@ def drawn_on_blocks(case: Case) -> Iterator[Verdict]:
 
 
 def long_run(case: Case, largest: int, runs: int, every: int = 1) -> Iterator[Verdict]:
-    """Play blocks of every size up to `largest` (or every `every`-th size), eight of each, in random order."""
+    """Test the noise of blocks of all sizes up to `largest`, or of a random 1/`every` of the sizes, eight of each."""
     rng = np.random.default_rng([case.budget.seed, 1])
     of = rng.permutation(np.arange(case.owner.smallest, largest + 1))[::every]
     sizes = np.concatenate([np.repeat(rng.permutation(of), _AGAIN // 2) for _ in range(2)]).tolist()
@@ -186,7 +186,7 @@ def long_run(case: Case, largest: int, runs: int, every: int = 1) -> Iterator[Ve
 
 
 def _more_runs(case: Case, largest: int, runs: int) -> Iterator[Verdict]:
-    """Play further runs: with lost users, many short runs to their end, and pooled users.
+    """Test noise in further runs: with lost users, in many short runs with random rewards, and with pooled users.
 
     Short runs begin with equal blocks.  A dependence of the first noise on the random numbers of rewards blurs later,
     since the number of values that a draw takes from a generator varies.
@@ -204,7 +204,7 @@ def _more_runs(case: Case, largest: int, runs: int) -> Iterator[Verdict]:
 
 
 def drawn(case: Case, what: str, sizes: Sequence[int], runs: int, turn: int = 0, how: str = "") -> Iterator[Verdict]:
-    """Play blocks of the given sizes in this order, and test their noise and the canaries' features.
+    """Play blocks of `sizes` in this order, and yield verdicts on their noise and their decoded sums.
 
     A canary has reward 0 or another one, among a background.  If the noise is no integer, the reward in every fourth
     block may lie off the grid.  `turn`: index of several such runs, each with separate seeds.  `how`: as in `seen`; or
@@ -260,7 +260,7 @@ def _groups(it: Seen, sizes: Array, own: bool, third: Array) -> dict[str, Array]
 
 
 def _decoded(it: Seen, mechanism: Mechanism, sizes: Sequence[int], subject: str, where: str) -> Verdict:
-    """Check that decoded sums are at most τ above the number of users left, and less than m below that."""
+    """Check that each decoded sum lies, up to one reward, in the m steps that end τ above the survivors' maximum."""
     wrong = 0
     for b, n in enumerate(sizes):
         plan = mechanism.planned(n)
@@ -274,7 +274,7 @@ def _decoded(it: Seen, mechanism: Mechanism, sizes: Sequence[int], subject: str,
 
 
 def drawn_on_graph(case: Case) -> Iterator[Verdict]:
-    """Check noise on a graph, by long runs on fixed rewards and short runs on the env's rewards."""
+    """Test noise drawn on a graph, in long runs on prescribed rewards and in short runs on rewards of the env."""
     rng, means = np.random.default_rng([case.budget.seed, 9]), [0.5] * 3
     fine = not isinstance(case.owner, LocalBernoulli) and getattr(case.owner, "quantization_levels", None) is None
     full = np.where(fine & (rng.random((_LONG, 1, 1)) < 0.25), _BETWEEN, 1.0)
@@ -312,7 +312,7 @@ def _reports(wrapper: LocalLaplace, it: Seen, x: Array, full: Array) -> Params:
 
 
 def _releases(wrapper: PrivateMeans, it: Seen, x: Array, full: Array) -> Params:
-    """Return the noise of every released mean in units of its scale; pull counts decide which means are released."""
+    """Return arguments of `Draws`: the noise of each released mean, in units of its scale, and the law of the noise."""
     mine = it.arms[..., None] == np.arange(it.fields["mean"].shape[-1])
     n, sums = np.cumsum(mine, 0), np.cumsum(mine * x[..., None], 0)
     count, total, mean = (np.take_along_axis(v, it.arms[..., None], 3)[..., 0] for v in (n, sums, it.fields["mean"]))
@@ -324,7 +324,7 @@ def _releases(wrapper: PrivateMeans, it: Seen, x: Array, full: Array) -> Params:
 
 
 def _coins(wrapper: LocalBernoulli, it: Seen, x: Array, full: Array) -> Params:
-    """Return the reported bits, and their law given each true reward at the guaranteed ε."""
+    """Return arguments of `Draws`: the reported bits, and their law at the guaranteed ε given each true reward."""
     bits, lean = it.fields["reward"], math.exp(-wrapper.epsilon)
     chances = {0.0: lean / (1.0 + lean), 1.0: 1.0 / (1.0 + lean)}
     laws = ((value, OnGrid(np.array([1 - p, p]), 0, 0, 1)) for value, p in chances.items())

@@ -21,7 +21,7 @@ _WIDEST = 1 << 20
 
 @dataclass(frozen=True)
 class OnGrid:
-    """A law on consecutive integers.
+    """A discrete law of noise on consecutive integers, which count steps of a grid.
 
     Parameters
     ----------
@@ -44,21 +44,21 @@ class OnGrid:
     alike = 0.0
 
     def steps(self, noise: Array) -> Array:
-        """Return noise in steps of the grid: 0 where no user adds noise, NaN where the law has no such value."""
+        """Return the noise that users added, in grid steps, given the sum's error `noise`; NaN outside the support."""
         steps = noise * self.per + self.mean
         whole = np.rint(steps)
         k = (whole - self.first) % self.modulus if self.modulus else whole - self.first
         return np.where((np.abs(steps - whole) < 1e-6) & (k >= 0) & (k < len(self.pmf)), k + self.first, np.nan)
 
     def uniform(self, noise: Array, stream: Array) -> Array:
-        """Return uniforms ``F(k − 1) + u·p(k)`` of the noise k; a value of probability 0 gives 1."""
+        """Return ``F(k − 1) + u p(k)``, uniform if the noise k has this law, u from `stream`; 1 outside the support."""
         k = self.steps(noise) - self.first
         at = np.nan_to_num(k).astype(np.int64)
         below = np.append(0.0, np.cumsum(self.pmf))
         return np.where(np.isnan(k), 1.0, np.minimum(below[at] + stream * self.pmf[at], 1.0))
 
     def silent(self, noise: Array) -> Array:
-        """Return which draws equal the noiseless value, bool."""
+        """Return whether each draw contains no noise, bool."""
         return self.steps(noise) == 0
 
     @property
@@ -67,7 +67,7 @@ class OnGrid:
         return float(self.pmf[-self.first]) if 0 <= -self.first < len(self.pmf) else 0.0
 
     def known(self, far: Array) -> Array:
-        """Return the best probability of guessing which of two sums with distance `far` is true."""
+        """Return the largest probability of a correct guess between two sums at distance `far`, given the noisy sum."""
         steps, where = np.unique(np.rint(far * self.per).astype(np.int64), return_inverse=True)
         both = [np.maximum(np.pad(self.pmf, (k, 0)), np.pad(self.pmf, (0, k))).sum() for k in steps.tolist()]
         return np.minimum(np.array(both)[where.reshape(far.shape)] / 2, 1.0)
@@ -88,7 +88,7 @@ class Continuous:
 
     @property
     def alike(self) -> float:
-        """Return the distance below which two uniforms count as equal: some rounding errors of a sum."""
+        """Return the distance below which two uniforms count as equal, because sums have rounding errors."""
         return 1e-13 * max(1.0, 4.0 / self.scale)
 
     def uniform(self, noise: Array, stream: Array) -> Array:
@@ -96,16 +96,16 @@ class Continuous:
         return self.cdf(noise)
 
     def silent(self, noise: Array) -> Array:
-        """Return which draws are 0, up to the rounding error of sums of rewards."""
+        """Return whether each draw is 0, up to the rounding error of sums of rewards, bool."""
         return np.abs(noise) < 1e-12
 
     def known(self, far: Array) -> Array:
-        """Return the best probability of guessing which of two sums with distance `far` is true, for a unimodal law."""
+        """Return the largest probability of a correct guess between two sums at distance `far`, for a unimodal law."""
         return self.cdf(far / 2)
 
 
 def narrowed(law: NoiseLaw, times: float) -> NoiseLaw | None:
-    """Return a law of the same kind that is `times` narrower, or ``None`` if it has no scale."""
+    """Return `law` with its scale divided by `times`, or ``None`` if `law` has no scale parameter."""
     if times == 1.0:
         return law
     scales = {name: getattr(law, name) / times**k for name, k in (("b", 1), ("sigma2", 2)) if hasattr(law, name)}
@@ -142,7 +142,7 @@ def planned_law(mechanism: Mechanism, n: int, survivors: int, times: float = 1.0
 
 
 def log_pair(law: NoiseLaw, draws: int, shift: int) -> tuple[Array, Array]:
-    """Return the log probabilities of the sum of `draws` draws, and of this sum moved by `shift`.
+    """Return the log probabilities of the sum of `draws` draws from `law`, and of this sum plus `shift`.
 
     Points are left out, or lifted to 1e-12 of the largest, only where a divergence becomes smaller (or larger by
     1e-9 at most): a refutation stays valid.
@@ -168,7 +168,7 @@ def _on_circle(law: NoiseLaw, draws: int, m: int) -> Array:
 
 
 def composed_delta(pairs: Sequence[tuple[Array, Array]], epsilon: float, step: float = 2e-4) -> float:
-    """Return an upper bound of δ at ε of several releases together, given a pair of log laws for each.
+    """Return a lower bound on the δ at `epsilon` of several releases together, given a pair of log laws for each.
 
     Losses ``ln p/q`` are rounded down to a grid and their laws convolved, so that a refutation is valid.
 

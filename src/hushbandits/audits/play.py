@@ -1,4 +1,4 @@
-"""Play an env on fixed rewards, and record everything that an observer sees."""
+"""Functions that play an env on prescribed rewards, and record everything that an observer sees."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Prescribed(Law):
 
 
 class Tap(Wrapper):
-    """Wrapper that records the last messages (users' messages if they are visible) and the agents' own rewards."""
+    """Wrapper that records the agents' own rewards and the latest messages, and users' messages if they are visible."""
 
     def alter_own_reward(self, reward: Array, env: World) -> Array:
         self.earned = np.array(reward)
@@ -109,12 +109,12 @@ class Script(Team):
 
 
 def around() -> Team:
-    """Return a team that plays the arms in turn; every agent begins with another arm."""
+    """Return a team in which the acting agent m plays arm ``(t + m) mod K`` in round t."""
     return Script(lambda t, shape, k: (t + np.arange(shape[1]) + np.zeros(shape, int)) % k)
 
 
 class Mirror(Team):
-    """Agent whose arms reveal its published own rewards, which a guarantee about a run must cover.
+    """Agent whose next arm reveals its last published reward, to test guarantees about a whole run.
 
     Its next arm is 1 if the last own reward, or the mean of all published ones, is above ½.
     """
@@ -138,7 +138,7 @@ class Mirror(Team):
 
 @dataclass(frozen=True)
 class Seen:
-    """Record of a run: arrays ``(T, R, M, …)`` of T blocks or rounds.
+    """Record of R runs: arrays ``(T, R, M, …)`` over T blocks or rounds, and M servers or agents.
 
     Parameters
     ----------
@@ -173,13 +173,13 @@ def place(kind: int, n: int) -> int:
 
 
 def block(kind: int, n: int, reward: ArrayLike) -> Array:
-    """Return rewards of a block with this background, ``(…, n)``, in which one user has `reward` ``(…)``."""
+    """Return rewards ``(…, n)`` of a block with background `kind`, in which the changed user has `reward` ``(…)``."""
     others = (np.zeros(n), np.ones(n), np.arange(n) % 2)[kind // 3]
     return np.where(np.arange(n) == place(kind, n), np.asarray(reward)[..., None], others)
 
 
 def stage(case: Case, horizon: int, n_agents: int, runs: int = 1, **more: object) -> Case:
-    """Build a small graph env with the case's wrappers between two recording wrappers, or the env that a team needs."""
+    """Return the case in a new env on a graph, with a recording wrapper before and after the case's wrappers."""
     first, last = Tap(name="audit: earned"), Tap(name="audit: left")
     settings = {"n_agents": n_agents, "horizon": horizon, "means": [0.5, 0.5], "rewards": Prescribed(), **more}
     if case.team is not None:
@@ -249,13 +249,16 @@ def seen(env: Env, blocks: Sequence[int | Array], runs: int, seed: int = 0, how:
 
 
 def _stacked(rows: list[dict[str, Array]]) -> dict[str, Array]:
-    """Return each field that all blocks or rounds have, stacked as numbers."""
+    """Return each field as a float array, stacked over the rows that contain the field."""
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: np.array([row[name] for row in rows if name in row], float) for name in names}
 
 
 def _planted(env: Env, how: str, **settings: object) -> Feedback:
-    """Build the env with wrappers that record users' rewards, and input and output of the secure function."""
+    """Return a feedback env with the wrappers of `env` and between them wrappers that record messages.
+
+    They record the users' rewards, and the input and output of the secure function.
+    """
     wrappers, kind = env.wrappers, type(env)
     own = issubclass(kind, Feedback) and kind._report is not Feedback._report
     build = cast(Callable[..., Feedback], kind if own else Feedback)

@@ -1,4 +1,4 @@
-"""The audit: all checks of every guarantee, exact and by black-box tests.
+"""Black-box checks of guarantees, and the list of all checks of an audit.
 
 Black-box checks bound ε from below by runs on neighbouring inputs: blocks of users, agents on a graph, actions and
 votes.  They rely on no declaration of the mechanism.
@@ -43,7 +43,7 @@ _SHORT = (0.0, 1.0, 3.0, -1.5)
 
 
 def on_blocks(case: Case) -> Iterator[Verdict]:
-    """Yield the checks of a mechanism on large and small blocks and with lost users, and of other parts on blocks."""
+    """Yield verdicts of black-box checks on blocks of users; a mechanism is also checked with lost users."""
     if not isinstance(case.owner, Mechanism):
         for change in neighbours(case.promise):
             yield black_box(case, change, 1, _ENDS[:1])
@@ -66,7 +66,7 @@ def on_blocks(case: Case) -> Iterator[Verdict]:
 def black_box(
     case: Case, change: Change, n: int = 64, where: Sequence[int] = _ONE, how: str = "", share: int = 1
 ) -> Verdict:
-    """Play a protocol on neighbouring blocks of n users, and bound its ε from below without use of its claims.
+    """Return a verdict with a lower bound on the ε of a case, from its outputs on neighbouring blocks of n users.
 
     The budget's samples (over `share`) are runs per input: 1,500 detect a mechanism that is two times off at ε = 1,
     40,000 at ε = .1.  `where`: backgrounds, which share the runs.  `how`: where users are lost.
@@ -140,7 +140,7 @@ def _posted(case: Case, given: Array, seed: int) -> dict[str, Array]:
 
 
 def _sequences(promise: Guarantee) -> Iterator[tuple[str, Change, int, int | slice]]:
-    """Yield the neighbouring inputs that the adjacency allows: a description, the agent, and the changed rounds."""
+    """Yield the changes that the guarantee's adjacency allows: description, `Change`, agent and changed rounds."""
     within, beyond = neighbours(promise)
     whole = promise.adjacency.replaced == "participant"
     when = slice(None) if whole else 0
@@ -152,7 +152,7 @@ def _sequences(promise: Guarantee) -> Iterator[tuple[str, Change, int, int | sli
 
 
 def promised(case: Case) -> Iterator[Case]:
-    """Yield each finite claim of a part, first for one reward, then for all rewards of a participant in a run."""
+    """Yield a case for each finite guarantee, then for each one composed over a participant's rewards in a run."""
     yield from (replace(case, claim=g) for g in case.promises)
     for g in case.promises:
         if g.run is not None and not g.single_release and g.adjacency.replaced != "participant":
@@ -165,12 +165,12 @@ def promised(case: Case) -> Iterator[Case]:
 
 
 def places(horizon: int) -> list[int]:
-    """Return the rounds of changed rewards: one in each phase of an agent whose phases double."""
+    """Return the rounds whose rewards are changed: one in each phase of an agent whose phases double in length."""
     return [0, 1, *(5 * 2**k // 2 for k in range(16) if 5 * 2**k // 2 < 0.75 * horizon)]
 
 
 def acted(team: Team, given: Array, seed: int, at: int = 0) -> dict[str, Array]:
-    """Return arm and length of each block of a server that gets the rewards `given`, ``(T, R)``, NaN after the end.
+    """Return features of a server's blocks on the rewards `given` ``(T, R)``: arms and users, NaN after the end.
 
     `at`: the user whose block's arm is compared with later ones.
     """
@@ -212,7 +212,7 @@ def _learned(team: Team, given: Array, seed: int, **settings: object) -> tuple[A
 
 
 def _compared(arms: Array, has: Array) -> dict[str, Array]:
-    """Return the arms, whether each later arm equals that of the changed reward, and how many do."""
+    """Return as features the arms, whether each later arm equals the arm of the changed reward, and how many do."""
     known = np.nan_to_num(arms)
     later = np.cumsum(has, 0) - has > 0
     same = np.where(later & ~np.isnan(arms), arms == np.where(has, known, 0).sum(0), np.nan)
@@ -220,14 +220,14 @@ def _compared(arms: Array, has: Array) -> dict[str, Array]:
 
 
 def actions(case: Case) -> Iterator[Verdict]:
-    """Bound ε of an agent's actions or votes from below."""
+    """Yield verdicts that bound the ε of an agent's actions or votes from below."""
     for made in case.over(*case.budget.full):
         by_votes = isinstance(made.owner, VotingTeam) and made.owner.routine(2).several  # else its arms reveal rewards
         yield from _votes(made) if by_votes else _arms(made)
 
 
 def _arms(case: Case) -> Iterator[Verdict]:
-    """Bound ε from below by an agent's arms: one reward changes, in each phase in turn, in two backgrounds.
+    """Bound ε from below by an agent's arms: one reward changes, in each phase in turn, and all others are 0 or 1.
 
     The observer sees the arms, the lengths of blocks, the votes, and which later arms equal that of the changed
     reward.  An agent that plays in its own env gets rewards in [0, 1] only.
@@ -244,7 +244,7 @@ def _arms(case: Case) -> Iterator[Verdict]:
 
 
 def _votes(case: Case) -> Iterator[Verdict]:
-    """Check what a vote reveals about a reward in an agent's first epoch, at several distances from the threshold.
+    """Bound ε from below by an agent's first votes, at several distances of its reward sum from the voting threshold.
 
     This applies to DP-MASE, and to agents with its schedule: R(1) activations, then a vote.  All arms but one have
     reward 0.  That one has one reward more or less, near the point where the noiseless rule is so many noise scales
@@ -278,7 +278,7 @@ UNSEEN = {
 
 @dataclass(frozen=True)
 class Check:
-    """One group of verdicts, computed on demand; `promises` has the class and the observer of each guarantee."""
+    """A check of one subject, whose `run` yields verdicts; `promises`: class and observer of each guarantee."""
 
     subject: str
     what: str
@@ -287,7 +287,7 @@ class Check:
 
 
 def checks(names: Sequence[str] = (), budget: Budget | None = None) -> list[Check]:
-    """Return all checks of the named parts (default: all registered ones that guarantee or hide something)."""
+    """Return all checks of the envs, wrappers and agents in `names`; by default those of `everything`."""
     budget = budget or Budget()
     found: list[Check] = []
     for name in names or everything():
@@ -314,7 +314,7 @@ def _kinds(case: Case) -> dict[str, Callable[[Case], Iterator[Verdict]]]:
 
 
 def _guarded(check: Callable[[Case], Iterator[Verdict]], what: str, case: Case) -> Iterator[Verdict]:
-    """Yield the verdicts of a check; report an error of third-party code, so that the others continue."""
+    """Yield the verdicts of a check; an exception becomes a failed verdict, so that the other checks continue."""
     try:
         yield from check(case)
     except Exception as error:

@@ -28,13 +28,13 @@ def _width(u: Array) -> float:
 
 
 def scale(u: Array) -> float:
-    """Return the evidence that the noise is too narrow or too wide."""
+    """Return the evidence that the noise with uniforms `u` is narrower or wider than its law."""
     tails = stats.gamma.logcdf(_width(u), u.size), stats.gamma.logsf(_width(u), u.size)
     return max(0.0, -min(tails) - math.log(2)) if u.size else 0.0
 
 
 def scale_between(u: Array, level: float) -> tuple[float, float]:
-    """Return the factor by which noise is narrower than Laplace noise, and its lower bound at this level."""
+    """Return an estimate of the factor by which noise is narrower than Laplace noise, and a lower bound at `level`."""
     width = max(_width(u), 1e-300)
     return u.size / width, float(stats.gamma.ppf(level, u.size)) / width
 
@@ -53,7 +53,7 @@ def factor(n: int, level: float) -> float:
 
 
 def tails(u: Array) -> float:
-    """Return the evidence that too few or too many draws lie beyond 2^−3, 2^−4, … at either end."""
+    """Return the evidence that the tails of probability 2^−3, 2^−4, … contain too few or too many draws."""
     depths = 2.0 ** -np.arange(3, max(4, math.floor(math.log2(max(u.size, 1) / _SEEN)) + 1))
     best = 0.0
     for x in (u, 1 - u):
@@ -83,7 +83,7 @@ def repeats(u: Array, alike: float) -> float:
 
 
 def _unlikely(turns: list[Array], plain: list[Array], n: Array) -> Array:
-    """Return the largest evidence among sums of n products.
+    """Return the largest evidence against independence in the sums `turns` and `plain`, each of n products.
 
     ``cos 2π(u′ ± u)`` of independent u are independent of one another, with ``E e^(λ cos) = I₀(λ) ≤ e^(λ²/4)``.
     Given all before it, ``(2u − 1)x`` has ``E e^(λ·) ≤ e^(λ²x²/6)``; and Σx², of mean n/3, stays below `spent` except
@@ -104,7 +104,7 @@ def _forms(u: Array) -> list[Array]:
 
 
 def at_any_distance(u: Array) -> tuple[float, tuple[int, int, int, int]]:
-    """Return the largest evidence, over all distances, of correlation between draws ``(B, R, A)``.
+    """Return the largest evidence that draws ``(B, R, A)`` at some distance are correlated, and this distance.
 
     The result includes the distance in rows and in runs, and the two seats.
     """
@@ -131,7 +131,7 @@ def at_any_distance(u: Array) -> tuple[float, tuple[int, int, int, int]]:
 
 
 def at_places(u: Array, other: Array, pairs: Array) -> tuple[float, tuple[int, int]]:
-    """Return the largest evidence of correlation, over runs, between places of ``(P, R)`` and ``(Q, R)`` draws."""
+    """Return the largest evidence that a row of `u` and a row of `other` are correlated, and these two rows."""
     left, right = _forms(u), _forms(other)
     turns = [left[0] @ x.T for x in right[:2]]
     found = _unlikely(turns, [x @ y.T for x in left[2:] for y in right[2:]], np.array(u.shape[1]))

@@ -169,7 +169,7 @@ class CMPUCB(NetworkTeam):
         self.leaders = None if leaders is None else integer("leaders", leaders, 1)
         self.gamma = None if gamma is None else integer("gamma", gamma, 1)
         if self.leaders is not None and self.gamma is not None:
-            raise ValueError(f"leaders={leaders} chooses γ; give it without gamma={gamma}")
+            raise ValueError(f"leaders={leaders} and gamma={gamma} exclude each other, because leaders= chooses γ")
 
     @property
     def name(self) -> str:
@@ -181,7 +181,7 @@ class CMPUCB(NetworkTeam):
         graph, agents = settings.get("graph", "cycle"), integer("n_agents", settings.get("n_agents", 16), 1)
         if isinstance(graph, str) and graph == "erdos-renyi":
             raise ValueError(
-                f"leaders={self.leaders} needs a fixed graph; with graph='erdos-renyi' give CMP-UCB a max_hops="
+                f"leaders={self.leaders} needs a fixed graph, not graph='erdos-renyi'; give gamma= instead of leaders="
             )
         return Requirements(env={"max_hops": max_hops_of(graph, agents, self.leaders, self.partition)})
 
@@ -196,7 +196,7 @@ class CMPUCB(NetworkTeam):
         found = [partition(d, int(reaches[g % len(reaches)]), self.partition) for g, d in enumerate(env.distance)]
         if env.routing == "tree" and any(leaders.tolist() != [env.root[g]] for g, (leaders, _) in enumerate(found)):
             raise ValueError(
-                "routing='tree': a tree carries messages of its root only, but CMP-UCB has other leaders; use 'flood'"
+                "routing='tree' needs the root as the only leader, but CMP-UCB has other leaders: use routing='flood'"
             )
         return found
 

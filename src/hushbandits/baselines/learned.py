@@ -79,9 +79,9 @@ class Learned:
         before = None
         for weight, bias in self.layers:
             if weight.ndim != 2 or bias.shape != weight.shape[:1] or before not in (None, weight.shape[1]):
-                raise ValueError(f"its layers do not fit: {weight.shape}, {bias.shape} after {before}")
+                raise ValueError(f"the layers do not fit: weight {weight.shape}, bias {bias.shape} for {before} inputs")
             if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
-                raise ValueError("its weights are not finite")
+                raise ValueError("all weights must be finite numbers")
             before = weight.shape[0]
 
     @property

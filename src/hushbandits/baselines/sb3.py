@@ -66,11 +66,11 @@ class Trained(TaskTeam):
         if path is not None and (path.is_file() or path.suffix == ".zip"):
             self.policy = of_zip(path, activation, flag("masked", masked))
         elif activation is not None or masked:
-            raise ValueError(f"activation={activation}, masked={masked} are for a zip file only, not {source}")
+            raise ValueError(f"activation={activation}, masked={masked} are options of a zip file, not of {source}")
         else:
             self.policy = read(source) if isinstance(source, str | Path) else of_model(source)
         if task is not None and self.policy.card:
-            raise ValueError(f"task={shown(task)} cannot change what {source} was trained with")
+            raise ValueError(f"task={shown(task)} is not allowed: {source} contains the options of its training")
         self._options = {**self.policy.options, **given_options(task)}
         self._player = Network(self.policy, None if deterministic is None else flag("deterministic", deterministic))
         super().__init__(self.policy.two_phase if two_phase is None else two_phase)
@@ -90,26 +90,27 @@ class Trained(TaskTeam):
         scores = len(heads) if bits else sum(heads)
         if policy.by_choice:
             if heads != (choices(task),):
-                raise ValueError(f"{self.name} takes one of {choices(task)} choices, but here actions are in {space}")
+                raise ValueError(f"{self.name} takes one of {choices(task)} choices, but this env has {space}")
             if lacking := [name for name, *_ in policy.observation if name not in task.layout]:
-                raise ValueError(f"{self.name} needs to see {lacking[0]}; here it sees {', '.join(task.layout)}")
+                raise ValueError(f"{self.name} observes {lacking[0]}, but this env has {', '.join(task.layout)}")
             return
         for known, here in zip_longest(policy.observation, parts_of(task)) if policy.observation else ():
             if known != here:
                 raise ValueError(
-                    f"{self.name} was trained with the part {known}; here it is {here} (name, size, bounds)"
+                    f"{self.name} was trained with {known} (name, size, bounds) in its observation, "
+                    f"but this env has {here} there"
                 )
         if (reads, gives) != (wide, scores):
             raise ValueError(
-                f"{self.name} reads {reads} numbers and scores {gives} choices, but here are {wide} "
-                f"({', '.join(task.layout)}) and {scores} ({space}); task={{…}} says how a zip was trained"
+                f"{self.name} reads {reads} numbers and scores {gives} choices, but this env has {wide} "
+                f"({', '.join(task.layout)}) and {scores} ({space}); task= says how a zip was trained"
             )
 
     def look(self, its: EnvView) -> RLTask:
         try:
             return self.looking(its, self._options)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{self.name} cannot see this env as it was trained to: {error}") from None
+            raise ValueError(f"{self.name} cannot observe this env as it was trained to: {error}") from None
 
     def begin(self, rng: Streams) -> None:
         """Start R new runs of the policy, which draw from `rng`."""

@@ -1,4 +1,4 @@
-"""Compare all pairs of configurations: the object that `Results.compare` and `hushbandits.compare` return."""
+"""Comparisons of all pairs of configurations, as `Results.compare` and `hushbandits.compare` return them."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ class Comparison(Compared):
 
 
 class Comparable(Protocol):
-    """An object with configurations to compare: `Results`."""
+    """Protocol of objects whose configurations can be compared, such as `Results`."""
 
     def ends(self, metric: str) -> list[Configuration]:
-        """Return the configurations that have this metric at the end of a run."""
+        """Return the configurations; each must have `metric`, with one number per run."""
 
 
 def compare(
     *lines: Comparable, metric: str = "regret", names: Sequence[str] | None = None, statistic: str = "mean",
     level: float = 0.95, seed: int = 0,
 ) -> Comparison:  # fmt: skip
-    """Compare all pairs of configurations; effects are A − B.
+    """Return a comparison of all pairs (A, B) of configurations by `metric`; effects are A − B.
 
     Runs that share seeds are compared run by run, all others as independent samples; the table names the method.
 
@@ -102,7 +102,7 @@ def compare(
             raise TypeError(f"compare takes Results, not {shown(result)}")
     found = [one for result in lines for one in result.ends(metric)]
     if len(found) < 2:
-        raise ValueError(f"compare needs two configurations at least, not {len(found)}")
+        raise ValueError(f"compare needs at least two configurations, not {len(found)}")
     labels = [one.label for one in found] if names is None else list(names)
     if names is None:  # number equal names
         labels = [f"{x} ({labels[: i + 1].count(x)})" if labels.count(x) > 1 else x for i, x in enumerate(labels)]

@@ -1,4 +1,4 @@
-"""Evaluate an agent with one function call."""
+"""The function `evaluate`, which plays an agent in an env and returns its results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def evaluate(
     env_id: AnyEnv, agent: AnyAgent | Team, runs: int = 20, seed: int = 0, env: Params | None = None,
     agent_kwargs: Params | None = None, wrappers: Sequence[AnyWrapper] = (), options: RunOptions | None = None,
 ) -> Results:  # fmt: skip
-    """Play an agent in an env for a number of independent runs.
+    """Play `runs` independent runs of an agent in an env, and return their `Results`.
 
     Parameters
     ----------

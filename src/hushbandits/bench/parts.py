@@ -1,4 +1,4 @@
-"""A selection of an experiment's results: configurations, their rows, and the figure that a caller asks for."""
+"""Selections of an experiment's configurations, their rows as tables, and the figures to plot."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Part:
 
     @property
     def sweep(self) -> dict[str, list[object]]:
-        """Return the swept parameters with the values in these cells."""
+        """Return the swept parameters with the values that occur in `configurations`."""
         taken = {key: {canonical(c.cell.point[key]) for c in self.configurations} for key in self.experiment.sweep}
         return {key: [v for v in self.experiment.sweep[key] if canonical(v) in some] for key, some in taken.items()}
 
@@ -38,7 +38,7 @@ class Part:
 
 
 def among(name: str, value: object, known: Collection[str]) -> str:
-    """Return `value` if it is a known name, else raise ``ValueError`` with the nearest ones."""
+    """Return `value` if `known` contains it; else raise ``ValueError`` with the nearest known names."""
     if value not in list(known):
         raise ValueError(f"{name}={shown(value)} is unknown{nearest(str(value), known)}")
     return str(value)
@@ -52,7 +52,7 @@ def columns_of(experiment: Experiment, c: Configuration, alone: bool) -> Iterato
 
 
 def figure_of(part: Part, metric: str | None, asked: Params) -> Figure:
-    """Return the figure of `metric` along the swept parameter, else over time if there is a curve, else over runs."""
+    """Return the figure of `metric` that `asked` describes; by default along the sweep, over time or over runs."""
     sweep = part.sweep
     finals = list(dict.fromkeys(name for c in part.configurations for name in c.metrics()))
     curves = list(dict.fromkeys(name for c in part.configurations for name in c.data.curves))
@@ -70,7 +70,7 @@ def figure_of(part: Part, metric: str | None, asked: Params) -> Figure:
 
 
 def same(one: Configuration, other: Configuration) -> bool:
-    """Return whether two configurations hold the same numbers, with NaN equal to NaN."""
+    """Return whether two configurations contain the same numbers, with NaN equal to NaN."""
     a, b = _numbers(one), _numbers(other)
     return a.keys() == b.keys() and all(np.array_equal(a[k], b[k], equal_nan=True) for k in a)
 

@@ -1,4 +1,4 @@
-"""Rebuild the env of one row of results, to step through it."""
+"""The function `replay`, which rebuilds the env of one run from results."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ def replay(
         results = load_results(results)
     found = results.results if isinstance(results, Outcome) else results
     if not isinstance(found, Results):
-        raise TypeError(f"results={shown(results)} must be the return of evaluate, run or load_results, or a folder")
+        raise TypeError(f"results={shown(results)} must be returned by evaluate, run or load_results, or a folder")
     found = found.select(label, experiment=experiment, at=at)
     one, run = found.only, integer("run", run, 0, np.inf)
     if run not in one.runs():
-        raise ValueError(f"run={run} of {one.cell.label} is not among its {len(one.runs())} runs")
+        raise ValueError(f"run={run} must be one of the {len(one.runs())} runs of {one.cell.label}")
     met, cell = found.met, one.cell
     if met is None and found.path is not None:  # with the settings for its team
         wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
@@ -83,7 +83,9 @@ def replay(
     spec = met[0].spec if met is not None else None
     drawn = one.seed_source if one.seed is None else (one.seed, cell.seed_text)
     if drawn is None or spec is None:
-        raise ValueError(f"{one.cell.label} was not built from a name, or its seeds are unknown: evaluate it again")
+        raise ValueError(
+            f"{one.cell.label} cannot be replayed, as its env has no name or its seeds are unknown: evaluate it again"
+        )
     id, params, asked = spec
     # The team may have limited what the env gathers for inboxes; the agents of a view decide for themselves.
     core = make_batched(id, wrappers=asked, **params)

@@ -39,7 +39,7 @@ class Reproduction:
 
 
 def papers(names: Sequence[str] = ()) -> list[str]:
-    """Return the modules of experiments that make claims, or those whose names are in `names`.
+    """Return the names of the experiment modules that declare claims, or those in `names`, without duplicates.
 
     Raises
     ------
@@ -49,14 +49,14 @@ def papers(names: Sequence[str] = ()) -> list[str]:
     known = [name for name, (_, experiments) in modules().items() if any(e.claims for e in experiments)]
     for name in names:
         if name not in known:
-            raise ValueError(f"no claims are declared under {name!r}{nearest(name, known)}")
+            raise ValueError(f"no experiments with claims are named {name!r}{nearest(name, known)}")
     return list(dict.fromkeys(names)) or known
 
 
 def reproduce(
     names: Sequence[str], out: Path, *, seed: int = 0, quick: bool = False, options: RunOptions | None = None
 ) -> Iterator[Reproduction]:
-    """Run and judge the experiments one by one, each in the folder that ``hushbandits run`` uses."""
+    """Run the experiments of the modules `names` one by one, judge their claims, and yield a `Reproduction` of each."""
     from hushbandits.bench.report.page import write  # this import loads Matplotlib
 
     declared = [(paper, e) for paper in names for e in modules()[paper][1] if e.claims]
@@ -88,7 +88,7 @@ def in_words(verdict: Verdict) -> str:
 
 
 def said(found: Sequence[Reproduction]) -> list[str]:
-    """Return one line per paper and a total: verdicts on its claims, our readings and our own additions."""
+    """Return one line of verdicts per paper, by origin of the claims, and a line with the papers' total."""
     by = {
         paper: tally((v.claim.origin, v.verdict) for r in found if r.paper == paper for v in r.verdicts)
         for paper in dict.fromkeys(r.paper for r in found)
@@ -115,7 +115,7 @@ def _row(found: Reproduction, verdict: Verdict) -> str:
 
 
 def _place(source: str, experiment: str) -> str:
-    """Return the place in the paper, without the paper's name, which the section's title contains.
+    """Return `source` without the name of the paper that `experiment` cites.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def _tally(section: str) -> dict[Origin, Counter[str]]:
 
 
 def write(path: Path, found: Sequence[Reproduction], commands: dict[str, str], quick: bool) -> list[str]:
-    """Write the sections of these papers to the page; each replaces its older section.
+    """Write the sections of the papers in `found` to the page; each replaces the paper's older section.
 
     A quick run never replaces the section of a full run.
 

@@ -32,7 +32,7 @@ __all__ = ["Results", "load_results", "read"]
 
 
 def load_results(path: Path | str) -> Results:
-    """Load a results folder; classes that it names are not imported.
+    """Return the results of a folder, without importing the classes that the folder names.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def load_results(path: Path | str) -> Results:
 
 
 def read(store: Store) -> Results:
-    """Return the results of an open folder."""
+    """Return the results of all experiments in `store`."""
     parts = tuple(Part(e, tuple(configurations(store, e))) for e in store.experiments)
     return Results(parts, path=store.path, tables=recorded(store))
 
@@ -156,7 +156,7 @@ class Results:
     def select(
         self, label: str | Sequence[str] | None = None, *, experiment: str | None = None, at: Params | None = None
     ) -> Results:
-        """Return the selected results: configurations by label, experiments by name, points of a sweep by value.
+        """Return the results selected by labels, experiment name and values of swept parameters.
 
         Parameters
         ----------
@@ -190,13 +190,14 @@ class Results:
         parts = [part for part in self.parts if experiment in (None, part.experiment.name)]
         kept = [replace(part, configurations=tuple(filter(chosen, part.configurations))) for part in parts]
         if not any(part.configurations for part in kept):
-            raise ValueError(f"there is no label={shown(label)}, at={shown(at)}, experiment={shown(experiment)}")
+            given = f"label={shown(label)}, at={shown(at)}, experiment={shown(experiment)}"
+            raise ValueError(f"no configuration has {given}")
         return replace(self, parts=tuple(part for part in kept if part.configurations))
 
     # -- numbers ------------------------------------------------------------------------------------------------------
 
     def final(self, metric: str) -> Array:
-        """Return a metric at the end, ``(runs,)``, of the only configuration; from `evaluate`, per agent ``(runs, M)``.
+        """Return the final values of a metric of the only configuration: ``(runs,)``, or ``(runs, M)`` if per agent.
 
         Raises
         ------
@@ -223,7 +224,9 @@ class Results:
         return known[metric]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return all rows in long form: experiment, cell, agent, swept values, run, metric, time, value.
+        """Return a long-format ``pandas.DataFrame``, one row per run, metric and time.
+
+        Results of a folder also have the columns experiment, cell, agent and swept parameters.
 
         ``time`` is NaN for values at the end of a run.
         """
@@ -258,19 +261,22 @@ class Results:
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
     def to_latex(self, metrics: Sequence[str] = ()) -> str:
-        """Return the table in LaTeX, with names escaped."""
+        """Return the `table` of `metrics` in LaTeX, with special characters escaped."""
         return str(self.table(metrics).to_latex(index=False, escape=True, float_format="%.4g"))
 
     def compare(self, metric: str = "regret", **how: Any) -> Comparison:
-        """Compare all configurations with each other; the options are those of `hushbandits.compare`."""
+        """Return a `Comparison` of all pairs of configurations; the options are those of `hushbandits.compare`."""
         return compare(self, metric=metric, **how)
 
     def ends(self, metric: str) -> list[Configuration]:
-        """Return the configurations by unique label; each must have the metric, with one number per run."""
+        """Return the configurations with unique labels; each must have `metric`, with one number per run."""
         for c in self.configurations:
             if metric not in c.metrics():
                 has = ", ".join(c.metrics()) or "no runs"
-                raise ValueError(f"metric={shown(metric)} must have one number per run everywhere; {c.label} has {has}")
+                raise ValueError(
+                    f"metric={shown(metric)} must be a metric with one number per run in every configuration; "
+                    f"{c.label} has {has}"
+                )
         swept = len({canonical(c.cell.point) for c in self.configurations}) > 1
         found = []
         for part in self.parts:
@@ -295,11 +301,11 @@ class Results:
             return protection(*self.met)
         cell = self.only.cell
         if cell.key not in self.tables:
-            raise ValueError(f"no guarantees of {cell.label} are recorded; ask hushbandits.privacy_report(env, agent)")
+            raise ValueError(f"guarantees of {cell.label} are not stored; call hushbandits.privacy_report(env, agent)")
         return self.tables[cell.key]
 
     def plot(self, metric: str | None = None, **figure: object) -> Picture:
-        """Plot a metric of one experiment over time, over runs, or along ``x="env.…"``.
+        """Return a figure of a metric of one experiment, over time, over runs, or along ``x="env.…"``.
 
         Parameters
         ----------
@@ -322,7 +328,7 @@ class Results:
 
         if len(self.parts) != 1:
             names = ", ".join(part.experiment.name for part in self.parts)
-            raise ValueError(f"there are {len(self.parts)} experiments, {names}; select one")
+            raise ValueError(f"there are {len(self.parts)} experiments, {names}; choose one with select(experiment=…)")
         (part,) = self.parts
         return drawn(part.configurations, part.experiment, figure_of(part, metric, figure))
 
@@ -330,16 +336,16 @@ class Results:
 
     @property
     def only(self) -> Configuration:
-        """Return the only configuration; ``ValueError`` if there are several."""
+        """Return the only configuration; raise ``ValueError`` if there is none or more than one."""
         found = self.configurations
         if len(found) != 1:
             some = "; ".join(c.cell.label for c in found[:8]) + ("; …" if len(found) > 8 else "")
-            raise ValueError(f"there are {len(found)} configurations, {some}; select one by label and at=")
+            raise ValueError(f"there are {len(found)} configurations, {some}; choose one with select(label, at=…)")
         return found[0]
 
 
 def spent(finals: Mapping[str, Array]) -> tuple[str, ...]:
-    """Return as text the ε measured in the runs; ``""`` if no run measured it.
+    """Return a tuple with a sentence on the privacy loss measured in the runs; empty if no run measured it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Run experiments into a folder."""
+"""The function `run`, which plays experiments and saves their results in a folder."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def run(
     chosen = RunOptions() if options is None else options
     if chosen.checkpoints is not None:
         raise ValueError(
-            f"checkpoints={shown(chosen.checkpoints)} is an option of evaluate; an experiment declares its own"
+            f"checkpoints={shown(chosen.checkpoints)} is an option of evaluate; an experiment declares its checkpoints"
         )
     several = [experiments] if isinstance(experiments, Experiment) else list(experiments)
     if not all(isinstance(e, Experiment) for e in several):

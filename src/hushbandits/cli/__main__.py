@@ -1,4 +1,4 @@
-"""``python -m hushbandits.cli``."""
+"""Entry point of ``python -m hushbandits.cli``."""
 
 import sys
 

@@ -22,7 +22,7 @@ def compare(
     at: Annotated[Several, arg(metavar="KEY=VALUE")] = (),
     statistic: Annotated[str, arg(metavar="mean|median|iqm")] = "mean",
 ) -> int:
-    """Compare all pairs A − B of configurations in a results folder, point by point of a sweep.
+    """Compare all pairs (A, B) of configurations in a results folder, at each point of a sweep.
 
     Runs with the same seed face the same arms, graphs and rewards, and are compared run by run. A row has the
     difference with its 95 % interval, the probability that a run of A exceeds one of B, and the p-value, plain and

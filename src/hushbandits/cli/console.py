@@ -137,12 +137,12 @@ def by_owner(texts: Sequence[str], owners: Iterable[str]) -> dict[str, dict[str,
 
 
 def note(text: object) -> None:
-    """Write a line on stderr."""
+    """Write `text` as one line on stderr."""
     print(f"hushbandits: {printable(text)}", file=sys.stderr)
 
 
 def make_console(stderr: bool = False) -> Console:
-    """Return a rich console that does not cut tables when it is piped."""
+    """Return a rich console that does not truncate tables if the output is piped."""
     from rich.console import Console
 
     class Plain(Console):

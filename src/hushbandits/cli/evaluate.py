@@ -24,7 +24,7 @@ def evaluate(
     metric: str | None = None,
     game: Players = Game(),  # noqa: B008 - frozen
 ) -> int:
-    """Evaluate agents in one env, and compare all pairs.
+    """Evaluate agents in one env, and compare all pairs of agents.
 
     The output has means with 95 % intervals: the numbers of hb.evaluate and hb.compare, for any --jobs. All agents
     face the same arms, graphs and rewards. Nothing is saved; use hushbandits run to keep runs and to continue them

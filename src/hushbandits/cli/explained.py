@@ -14,7 +14,7 @@ __all__ = ["parts", "said_of_parameters", "settings"]
 
 
 def parts(it: Callable[..., object]) -> dict[str, str]:
-    """Return the parts of a docstring: the text before the first section under ``""``, then each section by title."""
+    """Return the sections of the docstring of `it` by title; ``""`` is the text before the first section."""
     found = re.split(r"^(\w[\w ]*)\n-{3,}\n", inspect.cleandoc(it.__doc__ or ""), flags=re.M)
     return {"": found[0].strip()} | dict(zip(found[1::2], found[2::2], strict=True))
 
@@ -36,7 +36,7 @@ def said_of_parameters(entry: Callable[..., object]) -> dict[str, str]:
 
 
 def settings(spec: Spec, wrappers: Sequence[str] = ()) -> dict[str, tuple[object, str]]:
-    """Return default and description of each keyword parameter by name, with those of `wrappers`.
+    """Return default and description of each parameter of `spec` and of `wrappers`, by name.
 
     A parameter that several classes take appears once, with the first description found.  One without a default has
     ``inspect.Parameter.empty``.

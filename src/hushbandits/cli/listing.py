@@ -74,7 +74,7 @@ def _experiments() -> Iterator[tuple[str, str]]:
 
 
 def _declared(what: str) -> tuple[Experiment, ...]:
-    """Return the experiments that the name `what` selects, or none."""
+    """Return the experiments that the name `what` selects, or an empty tuple."""
     shipped = (what in (module, *(e.name for e in declared)) for module, (_, declared) in modules().items())
     return find(what) if any(shipped) or what.partition("-")[0] in plugged() else ()
 

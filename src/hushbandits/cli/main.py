@@ -1,4 +1,4 @@
-"""The command line: ``hushbandits run quickstart``."""
+"""Entry point of the command line, such as ``hushbandits run quickstart``."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _KEPT = {
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the command line.
+    """Run the command line with `args`, by default those of the process, and return the exit code.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def _obey(name: str, args: Sequence[str]) -> int:
 
 
 def _meant(function: Callable[..., int], option: str, value: str) -> str:
-    """Return a hint to the option that was probably meant, as the end of a sentence."""
+    """Return a hint at the option that `option` probably means, as the end of a sentence, or ``""``."""
     from hushbandits.registry import owners
 
     if not option.startswith("--"):

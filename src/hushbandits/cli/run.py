@@ -1,4 +1,4 @@
-"""``hushbandits run`` and ``hushbandits report``."""
+"""``hushbandits run`` and ``hushbandits report``: run experiments, and rebuild the report of a results folder."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def report(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
 def asked(
     name: str, runs: int | None, quick: bool, set: Sequence[str], agents: Sequence[str]
 ) -> tuple[Experiment, ...]:
-    """Return the experiments that the arguments describe; changed parameters remove their claims.
+    """Return the experiments that the arguments describe; an experiment whose cells change has no claims.
 
     Raises
     ------
@@ -135,14 +135,14 @@ def asked(
             warnings.warn(f"{e.name}: {why}", stacklevel=2)
             e = replace(e, claims=(), source="; ".join(filter(None, (e.source, why))), varied=True)
         if e.claims and e.runs > known.runs:
-            why = f"the claims of {e.name} are judged once, at {known.runs} runs"
-            raise ValueError(f"runs={e.runs}: {why}; declare more in an experiment of your own (a TOML file)")
+            most = f"the {known.runs} runs at which the claims of {e.name} are judged"
+            raise ValueError(f"runs={e.runs} must be at most {most}; declare more runs in a TOML file of your own")
         found.append(e)
     return tuple(found)
 
 
 def _publish(store: Store, trusted: Collection[str] | None = None) -> None:
-    """Write figures and page, and print their paths; `trusted`: theory functions that may be called."""
+    """Write figures and page of `store`, and print their paths; `trusted`: theory functions that may be called."""
     from hushbandits.bench.report.figures import pictures
     from hushbandits.bench.report.page import write
 

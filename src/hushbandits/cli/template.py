@@ -1,4 +1,4 @@
-"""``hushbandits new KIND NAME``: write a template of a user-defined part, with a passing test."""
+"""``hushbandits new KIND NAME``: write a template of user-defined code, with a passing test."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def new(
     name: Annotated[Positional[str], arg(metavar="NAME")],
     folder: Path = Path(),
 ) -> int:
-    """Write a template of a user-defined part, with a passing test.
+    """Write a template of user-defined code, with a passing test.
 
     The command also prints a second command, which checks the contract of that kind of part. Examples:
 
@@ -58,9 +58,9 @@ def new(
 
 
 def _refuse(name: str, title: str, module: str, *written: Path) -> None:
-    """Raise ``ValueError`` if the name is no valid class or module name, or if a file exists already."""
+    """Raise ``ValueError`` if the name gives no usable class and module name, or if a file exists already."""
     if not re.fullmatch(r"[A-Za-z][\w -]*", name) or not title.isidentifier():
-        raise ValueError(f"name={shown(name)} must be a name for a class, such as Bold")
+        raise ValueError(f"name={shown(name)} must be a valid class name, such as Bold")
     for word in (module, title):
         if keyword.iskeyword(word):
             raise ValueError(f"name={name!r} gives {word!r}, a keyword of Python: choose another name")
@@ -69,4 +69,4 @@ def _refuse(name: str, title: str, module: str, *written: Path) -> None:
         if path.exists():
             raise ValueError(f"{path} exists already; choose another name")
     if module in sys.stdlib_module_names or importlib.util.find_spec(module):
-        raise ValueError(f"name={name!r} would be written to {module}.py, which hides the module of that name")
+        raise ValueError(f"name={name!r} needs the file {module}.py, which hides an installed module: choose another")

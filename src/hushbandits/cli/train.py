@@ -1,4 +1,4 @@
-"""``hushbandits train ID``: train a policy that plays like any agent."""
+"""``hushbandits train ID``: train a policy that can then play as an agent."""
 
 from __future__ import annotations
 

@@ -104,14 +104,14 @@ def watch(
 
 
 def _check(out: Path | None, overwrite: bool) -> None:
-    """Raise ``ValueError`` if frames can be neither shown nor written."""
+    """Raise ``ValueError`` if there is no display for a window, or if the file `out` cannot be written."""
     if out is None:
         if not render.has_windows():
             raise ValueError("there is no display: write a file with --out FILE.gif")
     elif out.suffix.lower() not in (".gif", ".mp4"):
         raise ValueError(f"out={shown(str(out))} must end with .gif or .mp4")
     elif out.suffix.lower() == ".mp4" and not writers.is_available("ffmpeg"):
-        raise ValueError(f"out={shown(str(out))} needs ffmpeg on the path; a .gif needs nothing")
+        raise ValueError(f"out={shown(str(out))} needs ffmpeg on the PATH; a .gif does not")
     elif not out.parent.is_dir():
         raise ValueError(f"out={shown(str(out))}: folder {out.parent} does not exist")
     elif out.exists() and not overwrite:

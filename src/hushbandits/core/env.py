@@ -389,7 +389,7 @@ class Env(World, ABC):
         if self._whole:
             return message
         if missing := [name for name in self.fields if name not in message]:
-            raise ValueError(f"the standard report has no field {missing[0]!r}: the team must send it")
+            raise ValueError(f"the standard report has no field {missing[0]!r}, so the team must send this field")
         return {name: value for name, value in message.items() if name in (*self.fields, "sent")}
 
     def _said(self, message: Message) -> Message:

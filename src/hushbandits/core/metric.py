@@ -46,7 +46,7 @@ class Metric:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.label, str) and self.label):
-            raise ValueError(f"label={shown(self.label)} of a Metric must be a string")
+            raise ValueError(f"label={shown(self.label)} of a Metric must be a non-empty string")
         choice(f"measure {self.label!r}: nature", self.nature, tuple(NATURES))
 
     @classmethod

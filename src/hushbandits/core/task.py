@@ -110,8 +110,8 @@ class RLTask(ABC):
         for name, value in options.items():
             if name not in known:
                 raise ValueError(
-                    f"{name}={shown(value)} is not an option for learners in the {core.setting} setting, which are: "
-                    f"{', '.join(known)} (rewards= is the reward law)"
+                    f"{name}={shown(value)} is not an option for learners in the {core.setting} setting; known: "
+                    f"{', '.join(known)} (rewards= sets the reward law)"
                 )
         return cls(core, **options)
 

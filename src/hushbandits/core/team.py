@@ -262,7 +262,7 @@ def check_compatible(env: World, team: Team) -> None:
     """
     if not isinstance(env, World) or isinstance(env, EnvView) or not isinstance(team, Team):
         raise TypeError(
-            f"env={shown(env)} must be a built env (make_batched), team={shown(team)} a built Team (make_team)"
+            f"env={shown(env)} must be an env from make_batched, and team={shown(team)} a team from make_team"
         )
     if team.setting and team.setting != env.setting:
         raise ValueError(f"{team.name} plays the {team.setting} setting, but this env has the {env.setting} setting")
@@ -274,9 +274,7 @@ def check_compatible(env: World, team: Team) -> None:
             f"but this env returns only {', '.join(env.own_reward_fields)}"
         )
     if not team.ships("episode"):
-        raise ValueError(
-            f"{team.name} must not define episode(env), as only built-in teams may play the env's part in episode"
-        )
+        raise ValueError(f"{team.name} must not define episode(env): only built-in teams may play a run in one call")
     team.validate_env(EnvView(env))
     env.admit(team)
 

@@ -76,7 +76,7 @@ class Wrapper(GuaranteeSource):
 
     def __init__(self, *, name: str | None = None):
         if name is not None and not (isinstance(name, str) and name):
-            raise ValueError(f"name={shown(name)} of a {type(self).__name__} must be a text")
+            raise ValueError(f"name={shown(name)} of a {type(self).__name__} must be a string")
         self.name = name or type(self).__name__
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
@@ -269,11 +269,11 @@ def require(what: str, needed: Iterable[str], fields: Collection[str]) -> None:
     >>> require("Huber", ["reward"], ["vote"])
     Traceback (most recent call last):
         ...
-    ValueError: Huber needs the message field 'reward', but the message has: vote
+    ValueError: Huber needs the field 'reward', but the fields here are: vote
     """
     for field in needed:
         if field not in fields:
-            raise ValueError(f"{what} needs the message field {field!r}, but the message has: {', '.join(fields)}")
+            raise ValueError(f"{what} needs the field {field!r}, but the fields here are: {', '.join(fields)}")
 
 
 def declared_fields(wrapper: Wrapper, hook: str, found: Fields) -> dict[str, Field]:

@@ -1,1 +1,1 @@
-"""Experiments of the papers, one module per paper; each module lists its experiments in `EXPERIMENTS`."""
+"""Experiments, one module per paper or topic, each of which lists its experiments in `EXPERIMENTS`."""

@@ -1,4 +1,4 @@
-"""Shared settings of the experiments of a paper."""
+"""The function `paper`, which shares settings among the experiments of a paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Azize & Basu 2022: AdaP, globally private optimism with episodes that double arm by arm.
+"""Azize & Basu 2022: AdaP, optimistic policies under global privacy, with episodes of doubling length per arm.
 
 The paper's third line, DP-UCB with a tree of sums, is missing here.  The grid of ε in figure 3 is ours: the text gives
 none.

@@ -36,7 +36,7 @@ CONCENTRATED = Component("Dist-CDP-SE", on="DistCDP-v0", scale=10.0)
 
 
 def models(epsilon: float) -> list[Component]:
-    """Return the components of all trust models at one ε."""
+    """Return the agents that figure 4 compares across trust models, all with the same `epsilon`."""
     named: dict[str, tuple[str | None, Params]] = {
         "CDP-SE": ("CentralDP-v0", {}),
         "LDP-SE": ("LocalDP-v0", {}),
@@ -68,7 +68,7 @@ EASY_EARLY, HARD_EARLY = (15_000, 30_000, 100_000), (300_000, 1_000_000)
 
 
 def _gap_claims(where: str, horizon: int, small: Sequence[int], dp: Component = DP) -> list[Claim]:
-    """Return the claims of sections 7 and J on Dist-DP-SE against DP-SE, at the end and at `small` T."""
+    """Return the claims of section 7 and appendix J on Dist-DP-SE and DP-SE, at the horizon and at times `small`."""
     matches = f"{where}, as T becomes large, Dist-DP-SE's time-averaged regret matches DP-SE's"
     ratio = Ratio("regret", DIST_DP, dp, time=horizon)
     claims = [

@@ -23,12 +23,12 @@ EVERYWHERE: Params = {}
 
 
 def decentralized(routine: str) -> Component:
-    """Return Decentralized Elimination at ε = .25, δ = .05, η = .9."""
+    """Return the component Decentralized Elimination with `routine`, at ε = .25, δ = .05 and η = .9."""
     return Component(f"Decentralized-{routine}", epsilon=EPSILON, delta=DELTA, eta=ETA)
 
 
 def baseline(level: int, routine: str) -> Component:
-    """Return 0-Privacy or 1-Privacy at ε = .25, δ = .05."""
+    """Return the component 0-Privacy or 1-Privacy, by `level`, with `routine`, at ε = .25 and δ = .05."""
     return Component(f"{level}-Privacy-{routine}", epsilon=EPSILON, delta=DELTA)
 
 
@@ -37,12 +37,12 @@ AGENTS = [make(r) for make in (decentralized, lambda r: baseline(0, r), lambda r
 
 
 def corollary_1(env: Params, agent: Params, x: Array) -> Array:
-    """Return corollary 1's bound on the rounds of Decentralized Median Elimination at each N; NaN for other agents."""
+    """Return corollary 1's bound on the rounds of Decentralized Median at each N; NaN for agents without `eta`."""
     return _dashed(theory.median_samples(10, ETA, EPSILON), env, agent, x)
 
 
 def corollary_2(env: Params, agent: Params, x: Array) -> Array:
-    """Return corollary 2's (theorem 3's) bound on the rounds of Decentralized SE (SER3) at each N; NaN otherwise."""
+    """Return corollary 2's bound on the rounds of Decentralized SE or SER3 at each N; NaN for agents without `eta`."""
     means = PROBLEMS[env.get("problem", "P1")].means
     gaps = [max(means) - mean for mean in means]
     return _dashed(theory.elimination_samples(gaps, ETA, EPSILON), env, agent, x)
@@ -56,7 +56,7 @@ def _dashed(own: int, env: Params, agent: Params, x: Array) -> Array:
 
 
 def theorem_1(env: Params, agent: Params, x: Array) -> Array:
-    """Return theorem 1's bound MK − 1 on the messages of Decentralized Elimination; NaN for agents without a vote."""
+    """Return theorem 1's bound MK − 1 on the messages of Decentralized Elimination; NaN for agents without `eta`."""
     return np.full(len(x), theory.message_bound(DELTA, ETA, 10) if "eta" in agent else np.nan)
 
 
@@ -81,7 +81,7 @@ def _clearly(one: Component, other: Component, where: str, at: Params = EVERYWHE
 
 
 def _order_claims(where: str, at: Params = EVERYWHERE) -> list[Claim]:
-    """Return the claims on which routine outperforms which, alone and by votes."""
+    """Return the claims that compare the two routines, in 1-Privacy and in Decentralized Elimination."""
     alone, better = (baseline(1, r) for r in ROUTINES)
     vote, worse = (decentralized(r) for r in ROUTINES)
     gain = f"{where} the gain of {better.name} over {alone.name} increases with N."

@@ -42,14 +42,14 @@ def _bound(graph: str, n_agents: int, rounds: Array) -> Array:
 
 
 def theorem_1(env: Params, agent: Params, x: Array) -> Array:
-    """Return theorem 1's bound for QuACK-UCB against time; NaN for agents without `sigma`."""
+    """Return theorem 1's regret bound for QuACK-UCB at each time in `x`; NaN for agents without `sigma`."""
     if "sigma" not in agent:
         return np.full(len(x), np.nan)
     return _bound(env["graph"], env["n_agents"], x)
 
 
 def theorem_1_sizes(env: Params, agent: Params, x: Array) -> Array:
-    """Return theorem 1's bound for QuACK-UCB at the horizon against M; NaN for agents without `sigma`."""
+    """Return theorem 1's regret bound for QuACK-UCB at the horizon, for each M in `x`; NaN without `sigma`."""
     if "sigma" not in agent:
         return np.full(len(x), np.nan)
     return np.array([_bound(env["graph"], int(m), env["horizon"]) for m in x])
@@ -66,7 +66,7 @@ AGENTS = (QUACK, *PEERS, TS, DEC_TS)
 
 
 def _whose(peer: Component) -> Origin:
-    """Return the origin of a claim about `peer`: our own for lines that the paper's figures lack, else the paper."""
+    """Return ``"own"`` for a claim about a line that the paper's figures lack, else ``"paper"``."""
     return "own" if peer in OURS else "paper"
 
 
@@ -118,7 +118,7 @@ def _scales(graph: str) -> list[Claim]:
 
 
 def _widens(graph: str) -> list[Claim]:
-    """Return the claims that the gap to QuACK-UCB increases with M, which are made on cycles only."""
+    """Return the claims that the gap between QuACK-UCB and its peers increases with M; none if `graph` is no cycle."""
     return [
         Claim(f"On a cycle the gap between QuACK-UCB and {peer.called} increases with M.",
               Slope("regret", of=peer, over=QUACK, along="env.n_agents"), above=0, origin=_whose(peer))
@@ -235,7 +235,7 @@ LED = Component("CMP-UCB", label="CMP-UCB, 2 leaders", moment=MOMENT, excess=EXC
 
 
 def _two_leaders(graph: str, m: int, gammas: range) -> Experiment:
-    """Declare an experiment on the γ that give CMP-UCB two leaders; QuACK's leader receives all messages."""
+    """Return an experiment with QuACK and CMP-UCB, at the values `gammas` of γ that give CMP-UCB two leaders."""
     return _declared(
         f"two-leaders-{graph}-{m}", f"Heavy tails: every γ that gives CMP-UCB two leaders, {graph} of {m}", "figure 7",
         env=FIGURE_7.env.having(n_agents=m, graph=graph),

@@ -52,12 +52,12 @@ LOSS_BOUND = {"proposition 5.3": f"{__name__}:proposition_5_3"}
 
 
 def dp_mase(epsilon: float, beta: float = 0.5, label: str = "DP-MASE ε = {epsilon:g}") -> Component:
-    """Return DP-MASE at δ = .05."""
+    """Return the component DP-MASE at `epsilon`, `beta` and δ = .05."""
     return Component("DP-MASE", label=label.format(epsilon=epsilon, beta=beta), epsilon=epsilon, beta=beta, delta=0.05)
 
 
 def corrupted(xi: float, eta: float = 0.9) -> Component:
-    """Return Corrupted Elimination at δ = .05."""
+    """Return the component Corrupted Elimination at ξ = `xi`, η = `eta` and δ = .05."""
     return Component("Corrupted-Elimination", label=f"Corrupted ξ = {xi:g}", on=CORRUPTED, eta=eta, delta=0.05, xi=xi)
 
 
@@ -69,7 +69,7 @@ BASELINES = CENTRAL, INDEPENDENT = Component("Central", delta=0.05), Component("
 
 
 def _epsilon_claims() -> list[Claim]:
-    """Return the claims on the cost of ε: by the mean at every N, as in the figure, and by our reading."""
+    """Return the claims on the cost of ε: by means at every N, as in the figure, and by medians for N ≥ 256."""
     own: Params = {"statistic": "median", "at": {"env.n_agents": [n for n in AGENTS if n >= 256]}}
     small, large = DP_LINES[:2], DP_LINES[1:]
     cost, stable = "There is a significant increase from ε = .1 to .05", "From ε = .25 to .1 they are relatively stable"

@@ -118,7 +118,7 @@ def begun(out: Path, asked: Mapping[str, object], resume: bool) -> Card | None:
         # Files of a training that was stopped at its start do not count as others'.
         names = (path.name for path in out.glob("*"))
         if others := sorted(name for name in names if name != "tensorboard" and not PART.fullmatch(name)):
-            raise StoreError(f"--out {out} holds {shown(others[0])} and no training; choose another --out")
+            raise StoreError(f"--out {out} contains {shown(others[0])} but no training; choose another --out")
         return None
     if not resume:
         raise StoreError(f"{out} has a training already; continue it with --resume, or choose another --out")
@@ -130,7 +130,7 @@ def begun(out: Path, asked: Mapping[str, object], resume: bool) -> Card | None:
     for name in {**before, **asked}:
         if before.get(name) != asked.get(name):
             raise StoreError(
-                f"{out} holds another training: {name}={shown(before.get(name))} there, {shown(asked.get(name))} here; "
+                f"{out} contains a training with {name}={shown(before.get(name))}, not {shown(asked.get(name))}; "
                 f"choose another --out"
             )
     return card

@@ -80,9 +80,7 @@ def _tied(policy: Policy, env: World) -> Policy:
         for name in policy.shared:
             mine, its = getattr(policy, name), getattr(wrapper, name, None)
             if its is not None and mine not in (None, its):
-                raise ValueError(
-                    f"{name}={mine!r} of policy {policy.name} differs from {name}={its!r} of {wrapper.name}"
-                )
+                raise ValueError(f"{name}={mine!r} of policy {policy.name} must equal {name}={its!r} of {wrapper.name}")
             policy = copy(policy)
             setattr(policy, name, mine if its is None else its)
     return policy

@@ -166,7 +166,8 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
     variance = n * law.variance
     reach = math.ceil(chernoff(law, n, _LOST)) + further
     if reach > _WIDEST_SUM or further > 60 * math.sqrt(variance):  # too many points, or tilts; there nothing is hidden
-        raise NotImplementedError(f"a sum of n={n} samples of {law!r} is too wide, or too narrow for shift={further}")
+        why = f"it extends beyond ±{_WIDEST_SUM}, or its standard deviation is below 1/60 of shift={further}"
+        raise NotImplementedError(f"cannot compute the law of a sum of n={n} samples of {law!r}: {why}")
     x, m = np.arange(reach + 1), fft.next_fast_len(2 * reach + 1, True)
     out, best = np.full(reach + 1, -np.inf), np.full(reach + 1, np.inf)
     for tilt in np.arange(0.0, 30.0, min(5 / math.sqrt(variance), 0.5)).tolist():
@@ -300,7 +301,7 @@ def skellam_curve(sigma2: float, sensitivity: int) -> Curve:
 
 def _skellam(sigma2: float, d: int, alpha: float) -> float:
     if alpha != int(alpha) or alpha < 2:
-        raise ValueError(f"alpha={alpha!r}: Skellam's bound holds for integers ≥ 2")
+        raise ValueError(f"alpha={alpha!r} must be an integer ≥ 2, because Skellam's bound holds only for these orders")
     extra = min(((2 * alpha - 1) * d * d + 6 * d) / (4 * sigma2**2), 3 * d / (2 * sigma2))
     return alpha * d * d / (2 * sigma2) + extra
 

@@ -106,7 +106,7 @@ def split(secret: bytes, threshold: int, count: int, draw: Callable[[int], bytes
     Shamir 1979, How to share a secret.
     """
     if not 1 <= threshold <= count:
-        raise ValueError(f"threshold={threshold}: allowed is 1 … count={count}")
+        raise ValueError(f"threshold={threshold} must lie in 1 … count={count}")
     noise = draw(48 * (threshold - 1))
     coefficients = [int.from_bytes(noise[i : i + 48], "big") % prime for i in range(0, len(noise), 48)]
     points = np.arange(1, count + 1).astype(object)

@@ -196,7 +196,7 @@ class SecureSum:
         x = np.asarray(vectors)
         if x.ndim != 2 or x.dtype.kind not in "iu" or x.shape[1] == 0 or (x < 0).any() or (x >= self.modulus).any():
             raise ValueError(
-                f"vectors {x.dtype} of shape {x.shape}: allowed are (n, K) integers 0 … {self.modulus - 1}"
+                f"vectors must be (n, K) integers in 0 … {self.modulus - 1}, not {x.dtype} of shape {x.shape}"
             )
         seed = None if self.insecure_seed is None else f"{self.insecure_seed}, sum {self._sums}"
         self._sums += 1  # no two sums share a session, nor keys
@@ -217,9 +217,9 @@ class SecureSum:
 def _silent(dropouts: Mapping[str, Collection[int]], n: int) -> dict[Kind, set[int]]:
     for stage, names in dropouts.items():
         if stage not in STAGES:
-            raise ValueError(f"dropouts at {stage!r}: allowed are {', '.join(STAGES)}")
+            raise ValueError(f"dropouts at {stage!r}: the stage must be one of {', '.join(STAGES)}")
         if strange := set(names) - set(range(n)):
-            raise ValueError(f"dropouts at {stage!r} of {min(strange)}: allowed are 0 … {n - 1}")
+            raise ValueError(f"dropouts at {stage!r} of user {min(strange)}: users are 0 … {n - 1}")
     return {Kind[stage.upper()]: set(names) for stage, names in dropouts.items()}
 
 
@@ -255,10 +255,10 @@ class Protocol:
         self.sum(2, None)
         stages = STAGES if self.malicious else tuple(stage for stage in STAGES if stage != "signed")
         if not isinstance(self.dropouts, Mapping):
-            raise ValueError(f"dropouts={shown(self.dropouts)} must be a table such as {{'masked': 0.1}}")
+            raise ValueError(f"dropouts={shown(self.dropouts)} must be a dict such as {{'masked': 0.1}}")
         for stage, rate in self.dropouts.items():
             if stage not in stages:
-                raise ValueError(f"dropouts at {stage!r}: allowed are {', '.join(stages)}")
+                raise ValueError(f"dropouts at {stage!r}: the stage must be one of {', '.join(stages)}")
             probability(f"dropouts at {stage!r}", rate)
 
     @property

@@ -111,7 +111,7 @@ class Secretive:
         return f"{type(self).__name__}({self.name})"
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
-        raise TypeError(f"{self!r} holds secrets and is not pickled")
+        raise TypeError(f"{self!r} contains secrets and cannot be pickled")
 
 
 class Party(Secretive):

@@ -54,14 +54,14 @@ class User(Party):
     ):
         super().__init__(parameters, name)
         if not 0 <= name < parameters.n:
-            raise ValueError(f"name={name}: allowed is 0 … {parameters.n - 1}")
+            raise ValueError(f"name={name} must lie in 0 … {parameters.n - 1}")
         self._x = np.asarray(vector, dtype=np.uint64)
         if self._x.shape != (parameters.length,) or (self._x >= parameters.modulus).any():
-            raise ValueError(f"vector of user {name}: allowed are {parameters.length} residues of the modulus")
+            raise ValueError(f"vector of user {name} must be {parameters.length} integers ≥ 0 below the modulus")
         if parameters.malicious:
             self._signing = primitives.signing(signing)
             if primitives.public(self._signing) != parameters.directory[name]:
-                raise ValueError(f"signing key of user {name}: its public half must be in the directory")
+                raise ValueError(f"signing must be the private key for the public key of user {name} in the directory")
         self._draw = primitives.source(insecure_seed, name)
         self._agree, self._weak = agree, f"user {name} got a public key of low order"
         self._mask_secret, self._b = self._draw(primitives.KEY), self._draw(primitives.KEY)
@@ -115,10 +115,14 @@ class User(Party):
             shared = self._agree(self._channel_key, keys[: primitives.KEY], self._weak)
             self._channels[v] = p.key(b"channel", shared, u, v)
             text = (i + 1).to_bytes(2, "big") + b"".join(its[i].to_bytes(SHARE, "big") for its in shares)
-            # A channel's key serves for one box each way: the direction is its nonce.
-            boxes.append((v, primitives.seal(self._channels[v], int(u > v), text, self._names(u, v))))
+            boxes.append((v, self._box(v, text)))
         self._awaited = Kind.INBOX
         return self.pack(Kind.SHARES, p.key(b"commitment", self._b, u) + rows(boxes))
+
+    def _box(self, v: int, text: bytes) -> bytes:
+        # A channel's key serves for one box each way: the direction is its nonce.
+        u = self.name
+        return primitives.seal(self._channels[v], int(u > v), text, self._names(u, v))
 
     def _names(self, sender: int, receiver: int) -> bytes:
         """Return the data that a box authenticates: the parameters' digest, and both users' names and public keys."""

@@ -1,4 +1,4 @@
-"""Checkers for user-defined parts, which play short runs and report each violated rule."""
+"""Checkers of user-defined envs, agents, policies and wrappers, which raise an error if a rule is violated."""
 
 from hushbandits.testing.env import Actor, check_env
 from hushbandits.testing.parts import check_agent, check_policy, check_wrapper

@@ -122,7 +122,7 @@ def _builder(env: str | type[Env] | ParallelEnv | Built, kwargs: Params) -> Buil
 
 
 def _episode(env: ParallelEnv, seed: int | None, steps: int, policy: Actor, pickled: int = 0) -> Seen:
-    """Play one episode, or its first steps, and check every step; return all observations.
+    """Play at most `steps` steps of an episode, check each step, and return the actions and all returned values.
 
     Action spaces are seeded alike for every seed.  Before each of the first `pickled` steps the env is pickled.
     """

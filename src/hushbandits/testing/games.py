@@ -39,14 +39,14 @@ Trace = dict[str, dict[str, Array]]
 
 
 def required(promise: bool, broken: str) -> None:
-    """Raise ``AssertionError(broken)`` unless the condition holds."""
+    """Raise ``AssertionError(broken)`` unless `promise` is true."""
     # Not an assert statement, which python -O would remove.
     if not promise:
         raise AssertionError(broken)
 
 
 def repeatable(play: Callable[[bool], _Seen], whose: str) -> _Seen:
-    """Return the trace of ``play(False)``, a new instance; ``play(True)`` plays an instance that was used before.
+    """Return the trace of ``play(False)``; raise ``AssertionError`` unless a second one and ``play(True)`` equal it.
 
     Raise ``AssertionError`` if a run changes a global random generator, if a second new instance gives another trace
     after the generators were reseeded, or if a used instance does.  The generators are restored afterwards.
@@ -74,7 +74,7 @@ def _generators() -> Params:
 
 
 def same(one: object, two: object, what: str) -> None:
-    """Raise ``AssertionError`` if two nested values differ."""
+    """Raise ``AssertionError`` if the nested values `one` and `two` differ."""
     found = difference(one, two)
     required(found is None, f"{what} differ at {found}")
 
@@ -157,7 +157,7 @@ def trace(env: Env, team: Team, seeds: int | Seeds, rounds: float = math.inf, pi
 
 
 def written(team: Team) -> type:
-    """Return the user-defined class: the agent's class, if `PerAgent` lifts it."""
+    """Return the class of a team, or the single-agent class that `PerAgent` lifts to this team."""
     factory: object = team.factory if isinstance(team, PerAgent) else type(team)
     return factory if isinstance(factory, type) else PerAgent
 
@@ -183,7 +183,7 @@ def check_paid(whose: str, reward: Array, env: Env) -> None:
 def check_inbox(inbox: Inbox, fields: Fields, n_arms: int) -> None:
     """Raise ``ValueError`` unless an inbox has the declared fields, with finite values of their shapes."""
     if {*inbox.fields} != {*fields}:
-        raise ValueError(f"the inbox has the fields {inbox.fields}, declared are {(*fields,)}")
+        raise ValueError(f"the inbox has the fields {inbox.fields}, but {(*fields,)} are declared")
     for name, field in fields.items():
         if name != "users":  # as many as there are, then NaN
             form = Field(field.sized(n_arms).shape)  # a decoded sum may have another dtype than its messages
@@ -221,7 +221,7 @@ def check_hooks(cls: type, base: type, hooks: Collection[str]) -> None:
 
 @contextmanager
 def remembering(cls: type) -> Iterator[None]:
-    """Raise ``AssertionError`` if class attributes change during a run."""
+    """Raise ``AssertionError`` if attributes of the class `cls` change inside the block."""
     before = _data(cls)
     yield
     for name, value in _data(cls).items():
@@ -239,7 +239,7 @@ def _data(cls: type) -> dict[str, str]:
 
 
 def check_promises(cls: type, env: Env, who: GuaranteeSource) -> None:
-    """Raise ``AssertionError`` unless guarantees are complete and cover each part that adds noise."""
+    """Raise ``AssertionError`` unless guarantees of `who` are complete, and exist if `who` adds noise or has an ε."""
     whose = f"{cls.__name__}.claimed_guarantees"
     with calling(cls, "claimed_guarantees"):
         who.guarantees(env)  # raises unless it is a tuple of guarantees
@@ -307,7 +307,7 @@ def check_games(
 
 
 def check_rows(build: Built, seeds: Seeds, whose: str = "a game", rounds: float = math.inf) -> None:
-    """Check determinism and batch invariance; raise ``AssertionError`` if one fails."""
+    """Raise ``AssertionError`` unless runs are deterministic and a single run equals its row of a batch."""
 
     def play(used: bool) -> Trace:
         game = build(len(seeds))
@@ -322,7 +322,7 @@ def check_rows(build: Built, seeds: Seeds, whose: str = "a game", rounds: float 
 
 
 def _row(game: Trace, r: int) -> dict[str, object]:
-    """Return the part of a trace about one run until the run ends, without padded slots."""
+    """Return the trace of run `r` until the run ends, without padded slots of inboxes."""
     row: dict[str, object] = {}
     for at, stated in game.items():
         if at == "metrics":
@@ -335,7 +335,7 @@ def _row(game: Trace, r: int) -> dict[str, object]:
 
 
 def check_pickle(build: Built) -> None:
-    """Raise ``AssertionError`` unless a run continues unchanged if everything is pickled after every phase."""
+    """Raise ``AssertionError`` unless a run continues unchanged if env and team are pickled in its first rounds."""
     one, two = (trace(*build(2), 7, PICKLED, pickled) for pickled in (0, FIRST))
     same(one, two, "a run that is pickled after every phase and a run that is not")
 
@@ -346,7 +346,7 @@ def check_pickle(build: Built) -> None:
 def grounds(
     make: Callable[[], Team], env_id: AnyEnv | None, env: Params | None, wrappers: Sequence[AnyWrapper]
 ) -> list[Built]:
-    """Return one env of every setting in which a team can play, as a function of the number of runs.
+    """Return, for each setting in which a team can play, a function that builds env and team for a number of runs.
 
     Without an id the envs of the registry are tried, with a short horizon unless one is given.  ``ValueError``: the
     team can play in none of them; the message gives the last error.
@@ -361,14 +361,14 @@ def grounds(
         except (ValueError, TypeError) as error:
             refusal = error
     if not found:
-        raise ValueError(f"no env to play in: {refusal}")
+        raise ValueError(f"no env accepts the class to check: {refusal}")
     return [*found.values()]
 
 
 def built(
     make: Callable[[], Team], env_id: AnyEnv, env: Params, wrappers: Sequence[AnyWrapper], runs: int
 ) -> tuple[Env, Team]:
-    """Build a compatible env and team with `assemble`, for a given number of runs."""
+    """Return a compatible env and team for `runs` runs, with the env built by `assemble`."""
     team = make()
     with warnings.catch_warnings():  # votes cannot remove an arm in so short a run
         warnings.simplefilter("ignore")

@@ -228,7 +228,7 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
 
 
 def _held(wrapper: Wrapper, check: Callable[..., None]) -> Callable[..., object]:
-    """Wrap the hook named as `check`, so that exceptions, changed arguments and failed checks raise an error."""
+    """Return the hook named as `check`, so that exceptions, changed arguments and failed checks raise an error."""
     cls, hook, function = type(wrapper), check.__name__, getattr(wrapper, check.__name__)
 
     def call(given: object, *rest: object) -> object:
@@ -295,7 +295,7 @@ def check_policy(policy: AnyPolicy, *, n_arms: int = 4, seed: int = 0, **params:
 
 
 def _arms(policy: Policy, n_arms: int, rewards: Array, uniforms: Array | None) -> Array:
-    """Play a policy and return its arms, (plays, L)."""
+    """Play a policy on fixed rewards, check its state and arms, and return the arms, ``(plays, L)``."""
     cls, (learners, plays) = type(policy), rewards.shape
     with calling(cls, "state"):
         state = policy.state(learners, n_arms, plays, None if uniforms is None else uniforms.copy())

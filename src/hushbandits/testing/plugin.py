@@ -1,4 +1,4 @@
-"""The options of ``pytest -p hushbandits.testing.plugin --pyargs hushbandits.testing --of my_module:MyAgent``."""
+"""Pytest plugin whose options ``--of`` and ``--where`` select the env, agent, policy or wrapper to check."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hushbandits.testing import check_agent, check_env, check_policy, check_wrap
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options for the part to check and its env."""
+    """Add the options ``--of``, the object to check, and ``--where``, the env in which the object is played."""
     group = parser.getgroup("hushbandits")
     of = "part that the tests of hushbandits.testing check: an env, agent, policy or wrapper; may be repeated"
     group.addoption("--of", action="append", default=[], metavar="NAME|module:Class", help=of)
@@ -21,17 +21,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one test case for each ``--of`` and each kind of part with this name."""
+    """Make one test case for each ``--of`` and each registry in which this name is found."""
     if "check" in metafunc.fixturenames:
         options = metafunc.config.option
         if not options.of:
-            raise pytest.UsageError("name the part to check: --of my_module:MyAgent")
+            raise pytest.UsageError("name the class to check, as in --of my_module:MyAgent")
         cases = [case for of in options.of for case in _cases(of, options.where)]
         metafunc.parametrize("check", cases)
 
 
 def _cases(of: str, where: str | None) -> list[object]:
-    """Return the checkers of a registered name or ``module:Class``: as an env, an agent, and so on."""
+    """Return a test case for each kind of object (env, policy, wrapper, agent) that the name `of` can be."""
     cases: list[object] = []
     refused = ""
     checks: tuple[Callable[..., None], ...] = (check_env, check_policy, check_wrapper, check_agent)

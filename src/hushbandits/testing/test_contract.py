@@ -6,5 +6,5 @@ from collections.abc import Callable
 
 
 def test_it_keeps_what_every_one_of_its_kind_promises(check: Callable[[], None]) -> None:
-    """Run the checker of `hushbandits.testing`: shapes, seeds, rows, reset, metrics, guarantees and pickles."""
+    """Run `check`, the checker of an object that ``--of`` names."""
     check()

@@ -100,7 +100,7 @@ class Mechanism(Privatizer):
         super().__init__(name=name)
         self.honest = real("honest", honest, 0, 1, closed="high")
         if self.honest < 1 and self.hidden_by != "sum":
-            raise ValueError(f"honest={honest!r} of {self.name} must be 1: it does not need other users' noise")
+            raise ValueError(f"honest={honest!r} of {self.name} must be 1, as no user relies on other users' noise")
         # Below, blocks of thousands drown in noise; above, nothing is private; between, every number is finite.
         self.epsilon = real("epsilon", epsilon, 1e-3, 1e9, closed="both")
         self.confidence = confidence

@@ -44,7 +44,7 @@ class Mixed(Played):
             self._play = Batches(n_mixes, insecure_seed)
             vars(self)["metrics_spec"] = dict(MIXED)  # an ideal shuffle measures nothing
         elif (n_mixes, insecure_seed) != (3, True):
-            raise ValueError(f'{self.name} takes these only with protocol="mixnet": {n_mixes=}, {insecure_seed=}')
+            raise ValueError(f'{self.name} takes {n_mixes=} and {insecure_seed=} only with protocol="mixnet"')
 
     @property
     def shuffler(self) -> tuple[str, ...]:

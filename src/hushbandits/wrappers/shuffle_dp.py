@@ -87,7 +87,8 @@ class ShuffledNoise(Mechanism):
     ):
         bits = choice("shuffle", shuffle, PROTOCOLS) == "binary-sum"
         if bits and (min_participants, noise) != (1.0, "simulated"):
-            raise ValueError(f"{min_participants=}, {noise=}: the binary-sum protocol requires 1.0 and 'simulated'")
+            required = "min_participants=1.0 and noise='simulated'"
+            raise ValueError(f"shuffle='binary-sum' requires {required}, not {min_participants=} and {noise=}")
         #: What agents whose radius is made for one noise call it.
         self.noise_as = "BinarySum" if bits else "ShuffledLaplace"
         super().__init__(epsilon, confidence, min_participants, honest=honest, noise=noise, name=name or self.noise_as)

@@ -75,7 +75,7 @@ class Panel:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return the category labels of an unordered x-axis, on which points are not joined."""
+        """Return the category labels of the x-axis; empty if the axis is numeric."""
         return tuple(dict.fromkeys(x for line in self.lines for x in line.x if isinstance(x, str)))
 
     @property
@@ -85,7 +85,7 @@ class Panel:
 
     @property
     def caption(self) -> str:
-        """Return the caption of line, band and markers."""
+        """Return the caption that explains the line, the band and the markers."""
         figure, rate = self.figure, self.measure.rate
         if figure.x == "runs":
             return f"share of {self.runs} runs up to x; mark: median"
@@ -192,7 +192,7 @@ def _lengths(at: Array, low: Array, high: Array) -> Array:
 
 
 def finish(axes: Axes, panel: Panel) -> None:
-    """Set the limits and ticks of an axis after all panels that share it are drawn."""
+    """Set the limits and ticks of a panel's axes, after all panels that share them are drawn."""
     figure, labels = panel.figure, [wrapped(short(word), 18) for word in panel.words]
     if labels:
         slant: Params = {"rotation": 25, "ha": "right", "rotation_mode": "anchor"} if sum(map(len, labels)) > 24 else {}
@@ -228,7 +228,7 @@ def _number(axis: Axis, log: bool, swept: Collection[float] = ()) -> None:
 
 
 def plain(value: float, _: float | None = None) -> str:
-    """Format a number along an axis with four digits.
+    """Return `value` as a tick label; from 10,000 on it has four significant digits and a suffix, such as ``k``.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def plain(value: float, _: float | None = None) -> str:
 
 
 def short(text: str, most: int = 80) -> str:
-    """Return the text on one line, cut to `most` characters.
+    """Return the text on one line, shortened to at most `most` characters.
 
     Examples
     --------
@@ -254,5 +254,5 @@ def short(text: str, most: int = 80) -> str:
 
 
 def wrapped(text: str, letters: int) -> str:
-    """Return the text wrapped to `letters` characters, without breaks inside equations or before per cent signs."""
+    """Return the text in lines of at most `letters` characters, without breaks in equations or before ``%``."""
     return fill(text.replace(" = ", "\u00a0=\u00a0").replace(" %", "\u00a0%"), letters)

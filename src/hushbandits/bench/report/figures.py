@@ -107,7 +107,7 @@ def inline(
 
 
 def drawn(lines: Sequence[Configuration], experiment: Experiment, figure: Figure) -> Picture:
-    """Draw a figure of some lines of an experiment.
+    """Return a `Picture` of `figure`, drawn from the configurations `lines` of an experiment.
 
     Its theory functions are called: the caller wrote them.
 
@@ -157,7 +157,7 @@ def compose(shown: Sequence[Panel], title: str = "", *, columns: int = 3, width:
 
 
 def keys(shown: Sequence[Panel]) -> dict[str, Line2D]:
-    """Return the legend entries of all panels; a theory curve has the colour of its line if the line has only one."""
+    """Return the legend entries of all panels; a theory curve of a single line has the colour of that line."""
     places = _places(shown)
     found = {short(label): Line2D([], [], **style(i)) for label, i in places.items()}
     bounded: dict[str, set[int]] = {}
@@ -170,7 +170,7 @@ def keys(shown: Sequence[Panel]) -> dict[str, Line2D]:
 
 
 def _legend(picture: Picture, entries: Mapping[str, Line2D], caption: str) -> Legend:
-    """Write one legend below all panels, in as many columns as fit."""
+    """Add one legend below all panels, in at most four columns, and return it."""
     letters = int(picture.get_figwidth() * 13)
     labels = [wrapped(label, max(20, letters - 8)) for label in entries]
     longest = max(len(part) for label in labels for part in label.splitlines())
@@ -183,7 +183,7 @@ def _legend(picture: Picture, entries: Mapping[str, Line2D], caption: str) -> Le
 
 
 def _caption(shown: Sequence[Panel]) -> str:
-    """Return the caption of lines and bands, once if all panels share it."""
+    """Return the captions of all panels, joined without duplicates."""
     return ". ".join(dict.fromkeys(panel.caption for panel in shown))
 
 
@@ -201,7 +201,7 @@ def _styled(more: Mapping[str, object] | None = None) -> Iterator[None]:
 
 
 def _grid(picture: Picture, shown: Sequence[Panel], columns: int, letters: int) -> None:
-    """Draw the panels row by row; panels of equal quantities share axes, with labels only at the edge."""
+    """Draw the panels row by row; if all show the same quantities, they share axes, with labels only at the edge."""
     rows, places = math.ceil(len(shown) / columns), _places(shown)
     alike = len({panel.axes for panel in shown}) == 1
     grid = picture.subplots(rows, columns, sharex=alike, sharey=alike, squeeze=False).ravel()
@@ -221,7 +221,7 @@ def _grid(picture: Picture, shown: Sequence[Panel], columns: int, letters: int) 
 
 
 def _embedded(text: str, stated: str) -> str:
-    """Return the ``<svg>`` for a page, with only those ids that it refers to."""
+    """Return the ``<svg>`` of a figure for a page, with `stated` as its label and without the ids of its groups."""
     head = re.search(r'<svg .*?viewBox="(\S+ \S+ (\S+) [^"]+)".*?</metadata>', text, re.S)
     assert head is not None
     most = f"max-width: {1.6 * float(head[2]):.0f}px"  # keep letters at most as large as the page's

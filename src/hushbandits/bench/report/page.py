@@ -1,4 +1,4 @@
-"""One self-contained HTML page per results folder: no external resource, for phones and dark mode too."""
+"""The report page of a results folder: self-contained HTML, without external resources."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _KINDS = {"holds": "holds", "does not hold": "not", "undecided": "muted"}
 
 @dataclass(frozen=True)
 class Table:
-    """A sortable table with a heading and notes below; columns in `left` hold texts."""
+    """A sortable table of a page, with a heading and notes; the columns in `left` contain texts."""
 
     heading: str
     heads: Sequence[str]
@@ -99,7 +99,7 @@ def _section(store: Store, experiment: Experiment, gone: dict[str, str], trusted
 
 
 def guarantees(store: Store, experiment: Experiment, along: Sequence[str] = ()) -> list[tuple[str, ...]]:
-    """Return the guarantees of every configuration, without duplicates: its label, then one text per column.
+    """Return the rows of the table of guarantees, without duplicates: a configuration's label, and a text per column.
 
     Lines have the names of a figure `along` these parameters.
     """

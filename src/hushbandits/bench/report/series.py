@@ -72,7 +72,7 @@ def figures(lines: Sequence[Configuration], experiment: Experiment) -> tuple[Fig
 
 
 def panelled(experiment: Experiment, figure: Figure) -> list[Figure]:
-    """Return the panels of a figure: one for each value of its `by`."""
+    """Return the panels of a figure, one for each value of the parameter `by`; without `by`, only the figure."""
     if not figure.by:
         return [figure]
     return [replace(figure, at={**figure.at, figure.by: value}) for value in experiment.sweep.get(figure.by, ())]
@@ -149,7 +149,7 @@ def _points(
 
 
 def _summaries(columns: Iterable[Array], figure: Figure, measure: Metric) -> tuple[Array, Array, Array]:
-    """Return centre, lower and upper end of each column of runs."""
+    """Return the centre of each column of runs, and the lower and upper end of its band."""
     found = []
     for values in columns:
         one = summary(values, measure.per_time() if figure.per_time else measure, figure.center)
@@ -164,7 +164,7 @@ def _summaries(columns: Iterable[Array], figure: Figure, measure: Metric) -> tup
 def _theory(
     figure: Figure, cells: Sequence[Cell], parts: Sequence[Array], trusted: Collection[str]
 ) -> dict[str, Array]:
-    """Return the values of each trusted formula at the x of each cell, without formulas that are NaN everywhere."""
+    """Return the values of each trusted theory function at the x of each cell, without those that are always NaN."""
     found = {
         name: np.concatenate([_called(path, cell, x) for cell, x in zip(cells, parts, strict=True)])
         for name, path in figure.bounds.items()
@@ -184,5 +184,5 @@ def _called(path: str, cell: Cell, x: Array) -> Array:
 
 @cache
 def _warn(path: str, where: str, why: str) -> None:
-    """Warn once per theory function and figure that the function is not drawn, and why."""
+    """Log, once per theory function, cell and reason, that the function is not drawn for the cell."""
     _LOG.warning("%s is not drawn for %s: %s", path, where, why)

@@ -26,7 +26,7 @@ Value = str | float | Interval | None
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table: a metric of a cell, with its mean and median and their intervals."""
+    """A row of the summary table: mean and median of one metric of a cell, with their intervals."""
 
     cell: Cell
     metric: str
@@ -39,12 +39,12 @@ class Row:
 
     @property
     def numbers(self) -> tuple[float | Interval | None, ...]:
-        """Return mean and median, each with its interval, as texts."""
+        """Return the mean, its interval, the median and its interval; ``None`` for a missing value."""
         return self.mean, self.mean_interval, self.median, self.median_interval
 
 
 def columns(swept: Iterable[str]) -> list[str]:
-    """Return the column names of the summary table: agent, swept parameters, and the fields of a `Row`."""
+    """Return the column names of the summary table: agent, `swept` parameters, metric, runs, mean and median."""
     return ["agent", *map(symbol, swept), "metric", "runs", "mean", "95 % of the mean", "median", "95 % of the median"]
 
 
@@ -60,7 +60,7 @@ def summaries(lines: Iterable[Configuration], metrics: Sequence[str] = ()) -> It
 
 
 def frame(lines: Iterable[Configuration], experiment: Experiment, metrics: Sequence[str] = ()) -> pd.DataFrame:
-    """Return the summaries as a table: a row per configuration and metric, intervals as two columns."""
+    """Return the summaries as a ``pandas.DataFrame``: a row per configuration and metric, two columns per interval."""
     import pandas as pd
 
     heads = ["mean", "mean_low", "mean_high", "median", "median_low", "median_high"]
@@ -74,7 +74,7 @@ def frame(lines: Iterable[Configuration], experiment: Experiment, metrics: Seque
 
 
 def number(x: float | None) -> str:
-    """Format a number with four significant digits and thousands separators.
+    """Return `x` as text: integers and numbers from 1,000 on without decimals, others with four significant digits.
 
     Examples
     --------

@@ -20,7 +20,7 @@ def printable(text: object) -> str:
 
 
 def escape(text: object) -> str:
-    r"""Return the text for a rich console, without styles and control characters.
+    r"""Return the text for a rich console, with escaped markup and without control characters.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""The runner: plays the missing runs of a results folder."""
+"""The runner, which plays the missing runs of a results folder."""

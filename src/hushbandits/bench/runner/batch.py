@@ -28,7 +28,7 @@ Played = tuple[dict[str, Array], dict[str, Array], Array]
 def prepare(
     env: AnyEnv, agent: AnyAgent | Team, runs: int, env_params: Params, params: Params, wrappers: Sequence[AnyWrapper]
 ) -> tuple[Env, Team]:
-    """Build a compatible env and team; invalid input raises here."""
+    """Return an env and a team for `runs` runs; raise ``ValueError`` or ``TypeError`` if they are incompatible."""
     team = agent if isinstance(agent, Team) else make_team(agent, **params)
     built = assemble(env, team, runs=runs, env=env_params, wrappers=wrappers)
     check_compatible(built, team)
@@ -36,7 +36,7 @@ def prepare(
 
 
 def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> Sequence[int]:
-    """Return the times at which curves are sampled: a number of log-spaced times up to the horizon, or the given times.
+    """Return the times at which curves are sampled: `checkpoints` log-spaced times, or the times in `checkpoints`.
 
     A number gives up to so many whole numbers, evenly spaced in the logarithm.  ``None``: 50 if an episode lasts
     exactly `horizon`, else none (then a team may play the episode in one compiled call).
@@ -58,17 +58,17 @@ def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> Sequence[int]:
     if not isinstance(checkpoints, (Sequence, np.ndarray)) or isinstance(checkpoints, str):
         points = integer("checkpoints", checkpoints, 0)
         if points and horizon is None:
-            raise ValueError(f"checkpoints={points} are spread up to the horizon, and the env has none: set a horizon")
+            raise ValueError(f"checkpoints={points} needs an env with a horizon; without one, list the checkpoints")
         return tuple(sorted({int(x) for x in np.round(np.geomspace(1, horizon or 1, points))}))
     listed = [integer(f"checkpoints[{i}]", point, 1) for i, point in enumerate(checkpoints)]
     for point in listed:
         if horizon is not None and point > horizon:
-            raise ValueError(f"checkpoints: {point} lies beyond the horizon of {horizon} {env.time_unit}")
+            raise ValueError(f"checkpoints: {point} must be at most the horizon of {horizon} {env.time_unit}")
     return listed
 
 
 def numbers_of(env: Env, team: Team) -> list[str]:
-    """Return the names of metrics that give one number per run for `team` in `env`; both are reset but do not play."""
+    """Reset `env` and `team`, and return the names of the metrics with one number per run."""
     begin(env, team, 0)
     return [name for name, value in measured(env, team, env.metrics()).items() if value.ndim == 1]
 
@@ -107,14 +107,14 @@ class Batch:
 
     @classmethod
     def of(cls, cell: Cell, seed: int, runs: Sequence[int]) -> Batch:
-        """Return the batch of these runs of a cell."""
+        """Return the batch of the runs numbered `runs` of `cell`."""
         return cls(
             cell.key, cell.label, cell.env.name, cell.agent.name, cell.wrappers, cell.env.params, cell.agent.params,
             cell.checkpoints, cell.seed_text, seed, tuple(runs),
         )  # fmt: skip
 
     def play(self) -> Played:
-        """Play the batch in this process, split into parts if the team limits its runs.
+        """Play the batch in this process, in parts if the team limits the number of runs, and return its metrics.
 
         Returns
         -------
@@ -151,7 +151,7 @@ Reply = Played | Failed
 
 
 def attempted(play: Callable[[], Played]) -> Reply:
-    """Return what `play` returns, or its error as `Failed`, so that other batches continue."""
+    """Return the result of `play`, or the error that it raised as `Failed`, so that other batches continue."""
     try:
         return play()
     except RunError:

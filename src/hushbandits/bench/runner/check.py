@@ -24,7 +24,7 @@ _CELL, _RUN, _POINT = 8_000, 200, 100
 
 
 class Instance(NamedTuple):
-    """The metrics and other declarations of a cell's env, agent and wrappers.
+    """Metrics and guarantees of a cell's env, agent and wrappers.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Instance(NamedTuple):
 
 
 class Instances:
-    """The `Instance` of each cell of some experiments, built on first use.
+    """Cache with the `Instance` of each cell of some experiments, built on first use.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class Instances:
         return self._built[cell.key]
 
     def metrics_spec(self, cell: Cell) -> Mapping[str, Metric]:
-        """Return the metric specifications of a cell; each combination of env, agent and wrappers is built once."""
+        """Return the metric specifications of a cell, built once for cells with equal names and text parameters."""
         return (self._kinds.get(_kind(cell)) or self.of(cell)).metrics_spec
 
 
@@ -102,7 +102,7 @@ def _kind(cell: Cell) -> tuple[str, ...]:
 
 
 def joined(where: str, instances: Iterable[Instance]) -> dict[str, Metric]:
-    """Return the metric specifications of an experiment; ``ValueError`` if its parts disagree."""
+    """Return the metric specifications of all `instances`; raise ``ValueError`` if two of them disagree."""
     found: dict[str, Metric] = {}
     for name, one in (item for instance in instances for item in instance.metrics_spec.items()):
         if (other := found.setdefault(name, one)).nature != one.nature:
@@ -130,7 +130,7 @@ def afford(experiment: Experiment) -> None:
 def check(
     experiments: Sequence[Experiment], *, skip_invalid: bool = False, instances: Instances | None = None
 ) -> dict[str, str]:
-    """Check the names, figures, claims and metrics of experiments, and build their envs with their agents.
+    """Check experiments before they run, and return the reasons why cells are incompatible, by cell key.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def check(
 def _met(
     experiment: Experiment, skip_invalid: bool, instances: Instances
 ) -> tuple[dict[tuple[str, str], Instance], dict[str, str]]:
-    """Return the metrics by env and agent, and the reasons why cells are invalid, by key."""
+    """Return an `Instance` for each env and agent, and the reasons why cells are invalid, by cell key."""
     met: dict[tuple[str, str], Instance] = {}
     invalid: dict[str, str] = {}
     errors: list[ValueError | TypeError] = []
@@ -199,7 +199,7 @@ def _met(
 def _had(
     experiment: str, what: str, name: str, by: Mapping[tuple[str, str], frozenset[str]], swept: Collection[str] = ()
 ) -> None:
-    """Raise ``ValueError`` unless all envs and agents have the metric `name`."""
+    """Raise ``ValueError`` unless each pair of env and agent in `by` has the metric `name`."""
     lacking = [who for who, names in by.items() if name not in names]
     having = [who for who in by if who not in lacking]
     if lacking and not having:
@@ -207,13 +207,13 @@ def _had(
     if lacking:
         (one, other) = (f"{agent} on {env}" for env, agent in (having[0], lacking[0]))
         raise ValueError(
-            f"{experiment}: {name!r} must be a metric of all lines: {one} has it, {other} does not; leave it out (each "
-            f"metric is stored all the same), or run the two in separate experiments"
+            f"{experiment}: {one} has the metric {name!r}, but {other} does not; "
+            f"leave the metric out, or declare two experiments"
         )
 
 
 def _telling(experiment: Experiment) -> list[Cell]:
-    """Return all cells; in a very large sweep, only the first cell that shows each line with each value."""
+    """Return all cells, or, if there are more than 500, the first one for each line and value of a swept parameter."""
     cells = experiment.cells()
     if len(cells) <= 500:
         return cells

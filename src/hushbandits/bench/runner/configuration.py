@@ -51,7 +51,7 @@ class Configuration:
 
     @cached_property
     def data(self) -> Runs:
-        """Return the run numbers and their metrics."""
+        """Return the `Runs` of the cell, which are loaded on first use."""
         return self.source if isinstance(self.source, Runs) else self.source()
 
     @cached_property
@@ -70,11 +70,11 @@ class Configuration:
         return self.data.numbers
 
     def final(self, metric: str) -> Array:
-        """Return the values at the end, ``(n,)``, with NaN for a missing one; empty if no run has a value."""
+        """Return the final values of `metric`, ``(n,)``, NaN for a run without one; empty if no run has a value."""
         return np.asarray(self.data.finals.get(metric, ()), float)
 
     def curve(self, metric: str) -> tuple[Array, Array]:
-        """Return the checkpoints ``(C,)`` and values ``(n, C)``; empty if there are none."""
+        """Return the checkpoints ``(C,)`` and values ``(n, C)`` of a metric; empty arrays if it has no curve."""
         return self.data.curves.get(metric, (np.empty(0), np.empty((0, 0))))
 
 
@@ -99,13 +99,13 @@ class _Row(NamedTuple):
 
 
 def noted(store: Store) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """Return the stored tables of guarantees of a folder, by the key of a cell, each row a list of texts."""
+    """Return the tables of guarantees stored in a folder, by cell key; each row is a tuple of texts."""
     stated = [session.get("privacy", {}) for session in store.sessions()]
     return {key: tuple(map(tuple, rows)) for tables in stated for key, rows in tables.items()}
 
 
 def recorded(store: Store) -> dict[str, PrivacyReport]:
-    """Return the stored tables of guarantees as `PrivacyReport` objects."""
+    """Return the tables of guarantees stored in a folder as `PrivacyReport` objects, by cell key."""
     return {
         key: PrivacyReport(f"{cell.env.name} with {cell.label}", tuple(map(_Row, rows)))  # type: ignore[arg-type]
         for key, rows in noted(store).items()

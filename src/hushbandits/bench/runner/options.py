@@ -17,7 +17,7 @@ BACKENDS = {"serial": "", "loky": "", "dask": "distributed"}
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Options of `run` and `evaluate`: they change no metric at the end of a run.
+    """Options of `run` and `evaluate`, which change no metric at the end of a run.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def workers(jobs: int) -> int:
     >>> workers(0)
     Traceback (most recent call last):
         ...
-    ValueError: jobs=0 must be an integer ≥ 1, or -1: one process per core
+    ValueError: jobs=0 must be an integer ≥ 1, or -1 for one process per core
     """
     if jobs == -1:
         with extra("bench"):
@@ -89,4 +89,4 @@ def workers(jobs: int) -> int:
     try:
         return integer("jobs", jobs, 1)
     except ValueError as error:
-        raise ValueError(f"{error}, or -1: one process per core") from None
+        raise ValueError(f"{error}, or -1 for one process per core") from None

@@ -1,4 +1,4 @@
-"""Plan of the missing runs: batches whose limits follow from the declaration alone."""
+"""Division of the runs of experiments into batches, and the batches with missing runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Shard = tuple[int, int]
 
 
 def parse_shard(text: str) -> Shard:
-    """Read ``"2/5"``, the second of five parts.
+    """Return ``(i, n)`` for the text ``"i/n"``, shard i of n.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def parse_shard(text: str) -> Shard:
 
 
 def batches(experiments: Sequence[Experiment], shard: Shard = (1, 1)) -> list[tuple[Cell, range]]:
-    """Return all batches of a declaration, or every n-th of them.
+    """Return the batches of `experiments` that belong to `shard`, each as a cell and its run numbers.
 
     The runs of a cell are cut at multiples of one number.  If more runs are requested later, they extend the last batch
     and add further ones.
@@ -70,7 +70,7 @@ def batches(experiments: Sequence[Experiment], shard: Shard = (1, 1)) -> list[tu
 
 
 def missing(store: Store, shard: Shard = (1, 1)) -> list[Batch]:
-    """Return the batches with a missing run, in the order of the declaration."""
+    """Return the batches of `shard` with a missing run, in the order of the declaration."""
     done = {key: set(store.rows.numbers(key).tolist()) for key in store.cells}
     return [
         Batch.of(cell, store.seed, runs)

@@ -1,4 +1,4 @@
-"""Play tasks in this process, in processes of this machine, or on a Dask cluster, all with joblib."""
+"""Functions that play batches in this process, or with joblib in local processes or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def answers(tasks: Sequence[Batch], options: RunOptions, bar: Bar) -> Iterator[tuple[Batch, Reply]]:
-    """Play batches, and yield each with its rows or its error when it finishes.
+    """Play batches, and yield each with its metrics or its error when it finishes.
 
     If a worker dies, the interrupted batches are played last, one at a time; a batch whose worker dies again fails.
 
@@ -57,7 +57,7 @@ def answers(tasks: Sequence[Batch], options: RunOptions, bar: Bar) -> Iterator[t
 
 
 def _played(waiting: deque[Batch], context: bytes, bar: Bar) -> Generator[tuple[Batch, Reply], None, list[Batch]]:
-    """Play the waiting batches until they are done or the pool breaks; return the lost batches."""
+    """Play the waiting batches and yield their replies; return the batches that were lost if the pool broke."""
     import joblib
     from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 
@@ -125,7 +125,7 @@ def _ctrl_c_blocked() -> Iterator[None]:
 
 
 def _client(options: RunOptions) -> Client:
-    """Return a Dask client for a scheduler address, or for a cluster on this machine."""
+    """Return a Dask client for the scheduler at `options.address`, or for a new cluster on this machine."""
     from distributed import Client
 
     how: Params = {"n_workers": workers(options.jobs), "threads_per_worker": 1, "dashboard_address": None}
@@ -154,7 +154,7 @@ def _begin(parent: int) -> None:
 
 
 def _work(context: bytes, number: int, load: bytes) -> tuple[int, Reply]:
-    """Play one batch in a worker; return an error instead of raising it."""
+    """Play one batch in a worker, and return `number` with the batch's metrics or error."""
 
     def play() -> Played:
         _enter(context)
@@ -167,10 +167,10 @@ def _work(context: bytes, number: int, load: bytes) -> tuple[int, Reply]:
 
 @lru_cache(maxsize=1)
 def _enter(context: bytes) -> None:
-    """Change a worker to the parent's folder and load the parent's classes, once per call."""
+    """Change a worker to the parent's folder and load the parent's classes, if `context` is new."""
     sources, folders, objects = pickle.loads(context)
     if sources != source_digest():
-        raise RunError(f"workers on {platform.node()} run another version of hushbandits: install this one and restart")
+        raise RunError(f"workers on {platform.node()} run another version of hushbandits: install the same there")
     with contextlib.suppress(OSError):  # the folder may not exist on another machine
         os.chdir(folders[0])
     for folder in reversed(folders):

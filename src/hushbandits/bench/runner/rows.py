@@ -25,7 +25,7 @@ _META = b"hushbandits"
 
 @dataclass(frozen=True)
 class Runs:
-    """Numbers of some runs of one cell: final metrics and curves.
+    """Final metrics and curves of some runs of one cell.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Runs:
 
 
 class Columns(NamedTuple):
-    """Rows of a file as columns, sorted by cell, finals before curves, metric and run.
+    """Rows of a file as columns, sorted by cell, kind (finals before curves), metric and run.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class Columns(NamedTuple):
 
 
 class Rows:
-    """Rows of many cells, in which each run of a cell occurs once.
+    """Rows of many cells, which return each run of a cell once.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def digest_of(content: bytes) -> str:
 
 
 def encoded(rows: Columns, seed: int, measures: Mapping[str, Metric]) -> bytes:
-    """Return the rows as a Parquet file.
+    """Return the content of a Parquet file with `rows`, the master seed and the metric specifications.
 
     Parameters
     ----------
@@ -210,10 +210,10 @@ def decoded(path: Path, seed: int) -> tuple[pa.Table, dict[str, Metric]]:
 
     content = path.read_bytes()
     if not path.stem.endswith(f"-{digest_of(content)}"):
-        raise ValueError("its content does not match its digest")
+        raise ValueError("the content does not match the digest in the file name")
     table = pq.read_table(pa.BufferReader(content), read_dictionary=["cell", "metric"]).drop_columns("label")
     stated = json.loads(table.schema.metadata[_META])
     if stated["seed"] != seed:
-        raise ValueError(f"it has seed {stated['seed']}, but the folder has seed {seed}")
+        raise ValueError(f"the file has seed {stated['seed']}, but the folder has seed {seed}")
     measures = {name: Metric(*measure) for name, measure in stated["metrics"].items()}
     return table.replace_schema_metadata(None), measures

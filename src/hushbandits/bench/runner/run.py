@@ -1,4 +1,4 @@
-"""Play experiments into a folder: only the missing runs, batch by batch."""
+"""The function `play`, which plays the missing runs of a results folder batch by batch."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Played:
 def play(
     experiments: Sequence[Experiment], out: Path | str, seed: int, shard: str | None, options: RunOptions
 ) -> Played:
-    """Play the missing runs of a folder; parameters, results and errors as in `hushbandits.run`."""
+    """Play the missing runs of `experiments` and save them in the folder `out`, as in `hushbandits.run`."""
     part = parse_shard(shard or "1/1")
     seed = integer("seed", seed, 0, float("inf"))
     reach(os.getcwd())
@@ -134,7 +134,7 @@ def _refuse_edits(
     mixed = edited & {name for cell in played for name in used(cell.env, cell.agent, cell.wrappers)}
     if options.mix or not mixed:
         return
-    text = f"{' and '.join(map(repr, sorted(mixed)))} changed since rows of {store.path} were made with it"
+    text = f"{' and '.join(map(repr, sorted(mixed)))} changed after rows of {store.path} were written"
     if plays:
         raise StoreError(f"{text}; choose another --out, or mix old and new rows with --mix (mix=True)")
     notify(f"nothing was played, and {text}: the numbers are the old ones; choose another --out for new ones")

@@ -25,7 +25,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def used(*values: object) -> set[str]:
-    """Return all names of envs, agents and wrappers, and all strings in their parameters.
+    """Return all strings in `values`: names of envs, agents and wrappers, and texts in their parameters.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def source_digests(experiments: Sequence[Experiment]) -> dict[str, str]:
 
 
 def _data(name: str) -> list[Path]:
-    """Return the files that a string names: a data file, or the files of a trained policy; else none."""
+    """Return the files that `name` refers to: a data file, or those of a trained policy; else an empty list."""
     # "grid" is a graph even if a file of that name exists.
     if name.startswith("sb3:") or {"/", ".", os.sep} & set(name):
         with contextlib.suppress(OSError, ValueError, RuntimeError):
@@ -114,7 +114,7 @@ def _installed(file: Path) -> bool:
 
 @contextlib.contextmanager
 def sent(tasks: Sequence[Batch]) -> Iterator[bytes]:
-    """Yield the pickled classes and registrations that the batches need; inside the block they are sent by value.
+    """Yield the pickled classes and registrations that the batches need; in the block, user modules pickle by value.
 
     A user's module is sent in its current state, with the modules of its folder that it imports.  A worker imports no
     user file, so none can be out of date.

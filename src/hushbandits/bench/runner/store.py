@@ -1,4 +1,4 @@
-"""A results folder: the declaration, a Parquet file per finished batch, JSON files for failures and sessions."""
+"""A results folder: the declaration, Parquet files of rows, and JSON files of failures and sessions."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Store:
             raise StoreError(f"there are no results in {self.path}: it has no {DECLARATION}")
         self.seed, self.experiments = asked
         if there is not None and (other := _difference(there, asked)):
-            raise StoreError(f"{self.path} holds another run: {other}; choose another --out, or delete that folder")
+            raise StoreError(f"{self.path} has other results: {other}; choose another --out, or delete that folder")
         self._waiting: list[tuple[Cell, Runs]] = []
         self._measures: dict[str, Metric] = {}
         self._flushed = 0.0
@@ -89,10 +89,10 @@ class Store:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, KeyError, TypeError, ValueError) as error:
-            raise StoreError(f"{file} is no declaration of this version ({error}): choose another folder") from None
+            raise StoreError(f"{file} cannot be read as a declaration ({error}): choose another folder") from None
 
     def declares(self) -> bool:
-        """Return whether the folder's file holds exactly this declaration, with titles, figures and claims."""
+        """Return whether the folder declares exactly these experiments, including titles, figures and claims."""
         stated = self._declared() or (0, ())
         return canonical(stated[1]) == canonical(self.experiments)
 
@@ -172,7 +172,7 @@ class Store:
         self._write(Path("sessions", name), _text({"started": started, **about}))
 
     def add(self, cell: Cell, runs: Runs, measures: Mapping[str, Metric]) -> None:
-        """Add a batch of consecutive runs; small batches wait and are written together, at the latest by `flush`."""
+        """Add a batch of consecutive runs, which is written at once or together with later batches."""
         if any(self._measures.get(name, m) != m for name, m in measures.items()):
             self.flush()  # a file has one specification per metric
         self._waiting.append((cell, runs))
@@ -181,7 +181,10 @@ class Store:
             self.flush()
 
     def flush(self) -> None:
-        """Write the waiting batches to one file; delete files of shorter batches inside it, and its failure files."""
+        """Write the waiting batches to one file, and delete older files of the same runs.
+
+        These are failure files, and row files of shorter batches.
+        """
         waiting, self._waiting, self._flushed = self._waiting, [], time.monotonic()
         measures, self._measures = self._measures, {}
         spans = [(cell.key[:16], int(runs.numbers[0]), int(runs.numbers[-1])) for cell, runs in waiting]
@@ -201,7 +204,7 @@ class Store:
         self._write(Path("failures", f"{cell.key[:16]}-{runs[0]}-{runs[-1]}.json"), _text(stated))
 
     def compact(self) -> None:
-        """Merge the rows into one file per experiment; only files that were read and merged are deleted."""
+        """Merge the rows into one file per experiment, and delete the files that were merged."""
         rows, measures, files = self._read
         there = {path.name for path in files}
         left, kept = {key for key in self.cells if key in rows}, set()
@@ -234,7 +237,7 @@ class Store:
 
 
 def _text(stated: Params) -> bytes:
-    """Return a table as JSON, with a digest of its content."""
+    """Return a dict as JSON, with a digest of its content."""
     return (json.dumps({**stated, "digest": _stamp(stated)}, indent=1, ensure_ascii=False) + "\n").encode()
 
 
@@ -242,7 +245,7 @@ def _read_json(path: Path) -> Params:
     """Read a JSON file written by `_text`, or raise ``ValueError`` if its content has changed."""
     stated = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(stated, dict) or stated.pop("digest", "") != _stamp(stated):
-        raise ValueError("its content does not match its digest")
+        raise ValueError("the content does not match the digest in the file")
     return stated
 
 

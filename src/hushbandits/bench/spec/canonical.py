@@ -1,4 +1,4 @@
-"""The text of an env from which keys and seeds are made, and the inverse of `plain`."""
+"""The part of a cell's key that describes the env, and `thaw`, the inverse of `plain`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_NODES = 100_000
 
 
 def thaw(value: object) -> Any:
-    """Return the object from which `plain` made `value`, up to number types: the inverse for distributions and graphs.
+    """Return the object that `plain` turned into `value`, including distributions and graphs; number types may differ.
 
     Examples
     --------
@@ -38,12 +38,14 @@ def thaw(value: object) -> Any:
                 return CLASSES[name](**inner)
             except TypeError:
                 known = ", ".join(f.name for f in fields(CLASSES[name])) or "nothing"
-                raise ValueError(f"{name}={shown(inner)} must be a table of {known}") from None
+                raise ValueError(
+                    f"{name}={shown(inner)} must be a table whose only keys are the parameters of {name}: {known}"
+                ) from None
     return {k: thaw(v) for k, v in value.items()}
 
 
 def _graph(inner: object) -> nx.Graph:
-    """Return the graph that `plain` wrote; a file may say ``{"Graph": {"nodes": 3, "edges": [[0, 1], [1, 2]]}}``."""
+    """Return the graph that `plain` wrote as `inner`, such as ``{"nodes": 3, "edges": [[0, 1], [1, 2]]}``."""
     if not isinstance(inner, dict) or set(inner) != {"nodes", "edges"} or not isinstance(inner["edges"], list):
         raise ValueError(f"Graph={shown(inner)} must be a table with nodes (a number) and edges (a list of pairs)")
     import networkx as nx
@@ -57,7 +59,7 @@ def _graph(inner: object) -> nx.Graph:
 
 
 def world(env: str | type, params: Params, paired: Collection[str] = (), seed_group: str = "") -> str:
-    """Return as text the env part of a cell's key, which determines the seeds.
+    """Return the part of a cell's key that describes the env and determines the seeds.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Experiments by name: the built-in ones, and those of TOML files.
+"""Experiments by name: built-in ones, and those of plug-ins and TOML files.
 
 Experiments of one module run one by one, or all together under the name of the module.
 """
@@ -24,7 +24,7 @@ __all__ = ["bounds", "family", "find", "modules", "plugged", "read_toml", "reaso
 
 @cache
 def modules() -> dict[str, tuple[str, tuple[Experiment, ...]]]:
-    """Return every built-in module of experiments: its first line, and its experiments."""
+    """Return the first docstring line and the experiments of each built-in module, by module name."""
     found = {}
     folder = importlib.import_module(EXPERIMENTS).__path__
     for name in sorted(info.name for info in pkgutil.iter_modules(folder) if not info.name.startswith("_")):
@@ -35,7 +35,7 @@ def modules() -> dict[str, tuple[str, tuple[Experiment, ...]]]:
 
 @cache
 def plugged() -> dict[str, tuple[str, str]]:
-    """Return the experiments of plug-ins by name: a module with `EXPERIMENTS`, not imported, and its distribution."""
+    """Return the module (not imported) and the distribution of the experiments of plug-ins, by name."""
     found: dict[str, tuple[str, str]] = {}
     for name, module, whence in points("experiments"):
         taken = found[name][1] if name in found else "hushbandits" if name in modules() else ""
@@ -48,7 +48,7 @@ def plugged() -> dict[str, tuple[str, str]]:
 
 @cache
 def _brought(name: str) -> tuple[Experiment, ...]:
-    """Return all experiments of the plug-in whose name is `name`, or its longest prefix before a hyphen."""
+    """Return all experiments of the plug-in named `name`, or named by the longest prefix of `name` before a hyphen."""
     stem = max((known for known in plugged() if f"{name}-".startswith(f"{known}-")), key=len, default=None)
     if stem is None:
         return ()
@@ -58,12 +58,12 @@ def _brought(name: str) -> tuple[Experiment, ...]:
     except Exception as error:
         raise ValueError(f"plug-in {home}: importing {module!r} raised {words(error)}") from error
     if not all(isinstance(e, Experiment) and f"{e.name}-".startswith(f"{stem}-") for e in declared):
-        raise ValueError(f"plug-in {home}: EXPERIMENTS of {module} must be Experiments whose names begin with {stem}-")
+        raise ValueError(f"plug-in {home}: EXPERIMENTS of {module} must be Experiments with names {stem} or {stem}-…")
     return declared
 
 
 def find(name: str) -> tuple[Experiment, ...]:
-    """Return the experiments of a name: one experiment, all of a module, or those of a TOML file.
+    """Return the experiments that `name` selects: one, all of a module or plug-in, or those of a TOML file.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def find(name: str) -> tuple[Experiment, ...]:
 
 
 def read_toml(path: Path) -> tuple[Experiment, ...]:
-    """Read one experiment from a TOML file, or several from its ``[[experiments]]``.
+    """Return the experiment that a TOML file declares, or those of its ``[[experiments]]`` tables.
 
     Raises
     ------
@@ -103,9 +103,9 @@ def read_toml(path: Path) -> tuple[Experiment, ...]:
     if several is None:
         return (Experiment.from_dict({"name": path.stem, **table}),)
     if table:
-        raise ValueError(f"{path}: move {', '.join(table)} into each table of [[experiments]]")
+        raise ValueError(f"{path}: move the keys {', '.join(table)} into each table of [[experiments]]")
     if not isinstance(several, list) or not several:
-        raise ValueError(f"{path}: experiments={shown(several)} must be a list of tables")
+        raise ValueError(f"{path}: experiments={shown(several)} must be a list of at least one table")
     return tuple(map(Experiment.from_dict, several))
 
 

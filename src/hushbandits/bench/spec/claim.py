@@ -21,7 +21,7 @@ Line = str | Component | Params
 
 
 def line(agent: Component | str, **env: object) -> Params:
-    """Return the mapping that names one line of a figure: an agent, and fixed values of the env's swept parameters.
+    """Return the mapping that names one line of an experiment: an agent, and values of the env's swept parameters.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Effect(Part):
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """Return the lines of the effect, the denominator last."""
+        """Return the lines of the effect: `of`, then `over` if there is one."""
         return tuple(line for key in ("of", "over") if (line := getattr(self, key, None)) is not None)
 
     @property
@@ -94,14 +94,14 @@ class Effect(Part):
         return f"{self.kind} of {self.statistic}s"
 
     def naming(self, line: Callable[[Line], Line]) -> Self:
-        """Return a copy of the effect in which `line` renames the lines."""
+        """Return a copy of the effect in which each line is replaced by the value of `line`."""
         named: Params = dict(zip(("of", "over"), map(line, self.lines), strict=False))
         return replace(self, **named)
 
 
 @dataclass(frozen=True)
 class Value(Effect):
-    """Effect of one line: the statistic itself."""
+    """Effect of one line: a statistic of its runs."""
 
     kind = "value"
 
@@ -144,7 +144,7 @@ class Slope(Effect):
 
     @property
     def words(self) -> str:
-        """Return the effect as text, with the logarithm."""
+        """Return the effect as text, such as ``slope of log mean``."""
         of = self.statistic if self.over is None else f"ratio of {self.statistic}s"
         return f"slope of log {of}"
 

@@ -65,7 +65,7 @@ class Cell:
 
     @cached_property
     def seed_text(self) -> str:
-        """Return the text that enters the seeds (`hushbandits.core.random.seed_text.seed_text`)."""
+        """Return the text from which, together with the master seed, the seeds of the runs are derived."""
         spec = ENVS.find(self.home.name)
         params = {**spec.defaults, **self.home.params}
         return seed_text(spec.load(), params, self.paired, self.seed_group)
@@ -157,7 +157,7 @@ class Experiment(Part):
             raise type(error)(f"experiment {self.name}: {error}") from None
 
     def _read(self) -> None:
-        """Build the parts, convert the values with msgspec, and resolve the labels of claims."""
+        """Convert and check all fields, and replace agents that claims name by the labels of lines."""
         wrappers = self.wrappers
         parts = {
             "env": Component.read("env", self.env),
@@ -173,16 +173,16 @@ class Experiment(Part):
         check(self, *parts)
         object.__setattr__(self, "title", self.title or self.name)
         if not self._lines:
-            raise ValueError(f"agents={shown(self.agents)} and wrappers={shown(wrappers)} must not be empty")
+            raise ValueError(f"agents={shown(self.agents)} and a table wrappers={shown(wrappers)} must not be empty")
         self._check_keys("sweep", self.sweep)
         self._check_keys("quick", self.quick, _PLAIN)
         for parameter, values in self.sweep.items():
             texts = [canonical(v) for v in values]
             if not texts or len(set(texts)) < len(texts):
-                raise ValueError(f"sweep {parameter}={shown(list(values))} must list values, each once")
+                raise ValueError(f"sweep {parameter}={shown(list(values))} must list at least one value, and each once")
         for key in ("runs", "wrappers"):  # every env takes these from its constructor
             if key in self.env.params or f"env.{key}" in self.sweep:
-                raise ValueError(f"'env.{key}' is no parameter of the env; use {key} = … of the experiment")
+                raise ValueError(f"'env.{key}' is not a parameter of the env; set {key} = … in the experiment")
         for use, prefixes in self._reached():
             by = {name: f"{name}={shown(value)}" for name, value in use.params.items()}
             for key in self.sweep:
@@ -191,9 +191,9 @@ class Experiment(Part):
                     raise ValueError(f"sweep {key!r}: {use.called} already has {by[name]}; keep one of the two")
         given = [*self.env.params, *(key.removeprefix("env.") for key in self.sweep)]
         if strange := [parameter for parameter in self.paired if parameter not in given]:
-            raise ValueError(f"paired={strange[0]!r} is not a parameter in env; give it there")
+            raise ValueError(f"paired={strange[0]!r} must be a parameter that env or sweep sets")
         if twice := [label for label, n in Counter(self.lines()).items() if n > 1]:
-            raise ValueError(f"two lines have the name {twice[0]!r}; give one a label=")
+            raise ValueError(f"two legend entries are {twice[0]!r}; give one of the two agents a label=")
         claims = tuple(replace(c, effect=c.effect.naming(self._line_of)) for c in self.claims)
         object.__setattr__(self, "claims", claims)
 
@@ -219,7 +219,7 @@ class Experiment(Part):
         return [(self.env, ("env",)), *agents, *((w, (w.name,)) for w in wrappers)]
 
     def _line_of(self, line: Line) -> Line:
-        """Return the line that a claim names, by label or by a matching mapping."""
+        """Return `line` with its agent, if that is a `Component`, replaced by the label of the matching line."""
         if isinstance(line, Mapping) and "agent" in line:
             return {**line, "agent": self._line_of(line["agent"])}
         if not isinstance(line, Component):
@@ -231,7 +231,7 @@ class Experiment(Part):
         return found[0]
 
     def lines(self) -> list[str]:
-        """Return the legend entries: agents × wrapper choices."""
+        """Return the labels of the lines, one for each agent and choice of wrappers."""
         return [label for label, *_ in self._lines]
 
     @cached_property
@@ -265,13 +265,13 @@ class Experiment(Part):
     # -- as data ----------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, object]:
-        """Return the TOML table, without fields at their defaults except `runs`."""
+        """Return the experiment as a TOML table, without fields at their defaults except `runs`."""
         return {**super().to_dict(), "runs": self.runs}
 
     # -- variations -------------------------------------------------------------------------------------------
 
     def overriding(self, changes: Params) -> Experiment:
-        """Return the experiment with changed values.
+        """Return a copy of the experiment with the values in `changes`.
 
         Parameters
         ----------
@@ -296,7 +296,7 @@ class Experiment(Part):
         return self.overriding(self.quick or {"runs": min(self.runs, 5)})
 
     def joined_by(self, agents: Iterable[Component | str]) -> Experiment:
-        """Return the experiment with additional agents."""
+        """Return a copy of the experiment with `agents` added."""
         return replace(self, agents=(*self.agents, *Component.several("agents", tuple(agents))))
 
 

@@ -48,7 +48,7 @@ class Part:
 
     @classmethod
     def read(cls, key: str, given: Any) -> Self:
-        """Return `given`, or the part built from it; `key` is its place in error messages."""
+        """Return `given`, or the part that it describes; error messages name it `key`."""
         try:
             return given if isinstance(given, cls) else cls.from_dict(given)
         except ValueError as error:
@@ -56,7 +56,7 @@ class Part:
 
     @classmethod
     def several(cls, key: str, given: object) -> tuple[Self, ...]:
-        """Return a list of parts, built where necessary; `key` is their place in error messages."""
+        """Return the parts in the list `given`, built where necessary; error messages name the list `key`."""
         if not isinstance(given, (list, tuple)):
             raise ValueError(f"{key}={shown(given)} must be a list")
         return tuple(cls.read(f"{key}[{i}]", part) for i, part in enumerate(given))
@@ -159,7 +159,7 @@ class Component(Part):
         return self.label or self.name
 
     def having(self, /, **params: object) -> Component:
-        """Return a copy with more parameters; ``ValueError`` if one is a field."""
+        """Return a copy with `params` added; raise ``ValueError`` if one of them has the name of a field."""
         for key in params:
             if key in ("type", "label", "on"):  # a TOML file has these fields in the same table
                 raise ValueError(
@@ -170,7 +170,7 @@ class Component(Part):
         return made
 
     def to_dict(self) -> dict[str, object]:
-        """Return the TOML table: ``{"type": name, "epsilon": 0.1, …}``."""
+        """Return the component as a TOML table: ``{"type": name, "epsilon": 0.1, …}``."""
         extra = {k: v for k, v in (("label", self.label), ("on", self.on)) if v is not None}
         return {"type": self.name, **extra, **plain(self.params)}
 

@@ -1,4 +1,4 @@
-"""Points of a sweep that figures and claims select; an invalid selection raises an error before anything runs."""
+"""Points of a sweep that figures and claims select, and checks of these selections before anything runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["check_claims", "check_declared", "picked", "points"]
 
 
 def points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]]:
-    """Return the points that a claim is judged at: a name for each, and the cells of the effect in order.
+    """Return the sweep points at which a claim is judged, each as a name and the cells of the effect in order.
 
     Cells are ordered line by line; those of a slope point by point within a line.
     """
@@ -27,9 +27,9 @@ def points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]]
     picked(what, dict.fromkeys([*effect.at, *along], ()), sweep)
     for label, fixed in zip(labels, lines, strict=True):
         if label not in experiment.lines():
-            raise ValueError(f"{what}: no line is called {label!r}{nearest(label, experiment.lines())}")
+            raise ValueError(f"{what}: no legend entry is {label!r}{nearest(label, experiment.lines())}")
         if fixed.keys() != lines[0].keys():
-            raise ValueError(f"{what}: {labels[0]!r} fixes {[*lines[0]]}, {label!r} {[*fixed]}; fix the same in both")
+            raise ValueError(f"{what}: {labels[0]!r} fixes {[*lines[0]]}, but {label!r} fixes {[*fixed]}")
         picked(what, {key: [value] for key, value in fixed.items()}, sweep)
     free = [key for key in sweep if key not in (*along, *lines[0])]
     found: dict[str, list[Cell]] = {}
@@ -53,7 +53,7 @@ def check_claims(experiment: Experiment, measures: Mapping[str, Metric] | None =
         for _, cells in points(experiment, claim):
             at = [cell.point[effect.along] for cell in cells] if isinstance(effect, Slope) else []
             if not all(isinstance(value, (int, float)) and value > 0 for value in at):
-                raise ValueError(f"{what}: a slope needs positive values, not {shown(at)}")
+                raise ValueError(f"{what}: a slope needs positive values of the swept parameter, not {shown(at)}")
         measure = (measures or {}).get(effect.metric)
         if measure is not None and measure.rate and not isinstance(effect, (Value, Difference)):
             raise ValueError(f"{what}: the metric is a rate; use Value or Difference")

@@ -106,7 +106,7 @@ def place(point: Params) -> str:
 
 
 def short(value: object) -> str:
-    """Return a value as it is written in labels."""
+    """Return a value as text for labels."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

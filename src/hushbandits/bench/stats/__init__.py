@@ -249,7 +249,7 @@ def permutation_test(x: Array, y: Array, statistic: str = "mean", resamples: int
 
 
 def holm(p_values: Sequence[float]) -> Array:
-    """Return Holm's step-down adjustment of m p-values: the family-wise error stays below the level.
+    """Return Holm's adjusted p-values, which control the family-wise error rate.
 
     ``p̃_(i) = max_{j ≤ i} min(1, (m − j + 1) p_(j))``; NaN is no test and does not count.  Source: Holm 1979.  Our
     own: SciPy adjusts for the false discovery rate only.
@@ -303,12 +303,12 @@ INTERVALS: Mapping[str, tuple[str, Callable[[Array, float], Interval]]] = {
 
 
 def statistic_of(measure: Metric, statistic: str) -> str:
-    """Return the statistic of a metric: ``rate`` for values of 0 and 1, else the given statistic."""
+    """Return ``"rate"`` if the metric is a rate (0 or 1 per run), else `statistic`."""
     return "rate" if measure.rate else statistic
 
 
 def shown_interval(interval: Interval, measure: Metric, values: Array) -> Interval:
-    """Return an interval clipped to the metric's range, or the whole interval if a run lies outside the range.
+    """Return an interval clipped to the metric's range, which is extended to contain all runs in `values`.
 
     Examples
     --------
@@ -323,7 +323,7 @@ def shown_interval(interval: Interval, measure: Metric, values: Array) -> Interv
 
 
 def summary(values: Array, measure: Metric, statistic: str = "mean", level: float = 0.95) -> Summary:
-    """Summarise runs by the rate, for a rate, or else by the statistic; NaN values are ignored.
+    """Return the `Summary` of runs: the share of ones for a rate, else `statistic`; NaN values are ignored.
 
     Parameters
     ----------

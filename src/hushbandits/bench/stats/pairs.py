@@ -101,7 +101,7 @@ def against(
     lines: Sequence[Configuration], metric: str, statistic: str = "mean", level: float = 0.95, seed: int = 0,
     where: str = "", most: int | None = None,
 ) -> Compared:  # fmt: skip
-    """Compare all pairs of lines, or only the first `most` pairs.
+    """Return comparisons of all pairs of `lines`, or only of the first `most` pairs.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def _matched(a: Configuration, b: Configuration, metric: str) -> tuple[Array, Ar
 
 
 def wins(x: Array, y: Array) -> Array:
-    """Return which run of x exceeds which run of y, ``(n, m)``, with ties as ½; the mean is P(improvement).
+    """Return ``(n, m)``: 1 where a run of x exceeds a run of y, ½ for ties, else 0; the mean is P(improvement).
 
     Source: Mann & Whitney 1947, whose U is its sum; Agarwal et al. 2021, equation 2.
 

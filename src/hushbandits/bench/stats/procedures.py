@@ -41,13 +41,13 @@ class Procedure:
 
 
 def linear(box: Array, weights: Array) -> Interval:
-    """Return the extremes of ``Σ w_i x_i``."""
+    """Return the minimum and maximum of ``Σ w_i x_i`` for x_i in the intervals `box`."""
     ends = box * weights[:, None]
     return float(ends.min(1).sum()), float(ends.max(1).sum())
 
 
 def quotient(box: Array, weights: Array) -> Interval:
-    """Return the extremes of ``x_0/x_1``; unbounded if x_1 may be 0."""
+    """Return the minimum and maximum of ``x_0/x_1`` for x_i in the intervals `box`; unbounded if x_1 may be 0."""
     if box[1, 0] <= 0 <= box[1, 1]:
         return UNBOUNDED
     ends = np.outer(box[0], 1 / box[1])
@@ -55,12 +55,12 @@ def quotient(box: Array, weights: Array) -> Interval:
 
 
 def logs(box: Array, weights: Array) -> Interval:
-    """Return the extremes of ``Σ w_i log x_i``; unbounded if an x_i may be 0 or less."""
+    """Return the minimum and maximum of ``Σ w_i log x_i`` for x_i in `box`; unbounded if an x_i may be 0 or less."""
     return linear(np.log(box), weights) if (box > 0).all() else UNBOUNDED
 
 
 def combined(extremes: _Extremes, intervals: Sequence[Interval], weights: Array) -> Interval:
-    """Return the extremes of an effect if each line's value lies in its interval.
+    """Return the minimum and maximum of an effect over all values of its lines in `intervals`.
 
     With each at level ``1 − α/k`` for k lines, the effect's level is ``1 − α`` for any dependence (Bonferroni).
 
@@ -114,7 +114,7 @@ def procedure(effect: Effect, measure: Metric) -> Procedure:
 
 
 def contrast(effect: Effect, cells: Sequence[Cell]) -> Array | None:
-    """Return the weights of the cells in the effect; for a slope, least squares on the logarithm of the place.
+    """Return the weights of the cells in the effect; for a slope, least squares on the log of the swept parameter.
 
     ``None``: a slope through a single place is not defined.
     """

@@ -82,7 +82,7 @@ class Verdict:
 
 
 def judge(lines: Sequence[Configuration], experiment: Experiment, claims: int | None = None) -> list[Verdict]:
-    """Judge every claim of an experiment.
+    """Return the verdict on every claim of an experiment, from the runs of `lines`.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def _rows(line: Configuration, effect: Effect) -> _Rows:
 
 
 def _strata(cells: Sequence[Cell], samples: Sequence[_Rows]) -> list[Stratum]:
-    """Group cells that share runs into one stratum, restricted to their common runs; other cells stand alone."""
+    """Group cells that share runs into one stratum, with their common runs only; each other cell is a stratum."""
     worlds: dict[str, list[int]] = {}
     for i, cell in enumerate(cells):
         worlds.setdefault(cell.shared_runs, []).append(i)

@@ -42,7 +42,7 @@ def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = 
     if not isinstance(rewards, type) and (not isinstance(rewards, str) or (":" not in rewards and rewards not in LAWS)):
         raise ValueError(f"{name}={shown(rewards)} is not a reward law{nearest(str(rewards), LAWS)}")
     if not isinstance(given, Mapping):
-        raise ValueError(f"{name}={shown({rewards: given})} must be a law with a table of its parameters")
+        raise ValueError(f"{name}={shown({rewards: given})} must map a law to a table of its parameters")
     return _LAW.find(rewards).build(Law, f"reward law {shown(rewards)}", given)  # type: ignore[type-abstract]
 
 
@@ -64,7 +64,7 @@ def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: L
         if n_arms is None:
             raise ValueError("means=UniformMeans(...) needs n_arms")
         if means.low < low or means.high > high:
-            raise ValueError(f"means={means!r} must stay in [{low:g}, {high:g}] for {law!r}")
+            raise ValueError(f"means={means!r} must lie in [{low:g}, {high:g}] for {law!r}")
         return means, integer("n_arms", n_arms, 2)
     if isinstance(means, RepeatingMeans) and n_arms is not None:
         affordable(f"n_arms={shown(n_arms)}", 64.0 * integer("n_arms", n_arms, 2))

@@ -122,7 +122,7 @@ class Spec:
         unknown = next((name for name in given if name not in known), None)
         try:
             if unknown in self.defaults:
-                raise TypeError(f"{unknown} is fixed by the name")
+                raise TypeError(f"{unknown} is fixed by the registered name")
             made = entry(**{**self.defaults, **given, **(also or {})})
         except TypeError as error:
             if unknown is None:
@@ -274,7 +274,7 @@ class Registry(Mapping[str, Spec]):
         if isinstance(cls, type) and self.fits(cls):
             return Spec(cls)
         is_ = f"the class {cls.__name__}" if isinstance(cls, type) else an(type(cls).__name__)
-        raise ValueError(f"{what} must be {self.says}; it is {is_}")
+        raise ValueError(f"{what} must be {self.says}, not {is_}")
 
 
 def _home(entry: Entry) -> str:

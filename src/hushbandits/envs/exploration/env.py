@@ -201,7 +201,7 @@ class Exploration(Env):
             threshold = vote_threshold(self.delta, local)
         needed = len(self.weights) + 1 if everyone else threshold + (self.vote_rule == ">")
         if needed < 1:
-            raise ValueError(f"threshold={threshold} with vote_rule='>=' removes every arm without a vote")
+            raise ValueError(f"threshold={threshold} with vote_rule='>=' removes every arm before any vote")
         return threshold, needed
 
     def admit(self, team: Team) -> None:

@@ -29,8 +29,8 @@ class VoteWindow(Channel):
     def __init__(self, by: Gathering, env: World):
         if by.batch_window is None:
             raise ValueError(
-                f"{by.name} needs a declared window in exploration, such as batch_window=64: "
-                f"a round has one active agent, so a sum over one round is that agent's message"
+                f"{by.name} needs a window in exploration, such as batch_window=64: "
+                f"the sum over one round would be the message of one agent"
             )
         self._by = by
         self.batch_window = integer("batch_window", by.batch_window, 2)

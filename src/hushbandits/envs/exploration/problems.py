@@ -96,7 +96,7 @@ def check_confidence(delta: float, eta: float, n_agents: int) -> None:
         return
     raise ValueError(
         f"delta={delta:g} must lie in [η^N, η²] = [{eta**n_agents:.6g}, {eta**2:.6g}] for eta={eta:g} and "
-        f"n_agents={n_agents}; {hint}; or skip this check with require_confidence=False"
+        f"n_agents={n_agents}; {hint}, or require_confidence=False"
     )
 
 

@@ -48,7 +48,7 @@ def check_end(env: World) -> None:
     if env.allow_vote_resets and env.termination != "horizon":
         raise ValueError(f"allow_vote_resets=True needs termination='horizon', not {env.termination!r}")
     if env.arms.moving and (env.inactive_agents == "drop" or not env.law.unit_interval):
-        raise ValueError("drift and switches need inactive_agents='keep' (time is activations) and rewards in [0, 1]")
+        raise ValueError("drift= and n_change_points= need inactive_agents='keep' and rewards in [0, 1]")
     everyone, voters = env.termination_by == "everyone", _voters(env)
     mute = everyone or env.votes_needed > voters
     if env.horizon is None and env.termination == "coordinator" and env.inactive_agents == "keep" and mute:

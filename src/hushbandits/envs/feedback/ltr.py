@@ -80,7 +80,7 @@ def read_svmlight(lines: Iterable[str], name: str = "file") -> tuple[Array, Arra
         raise ValueError(f"{name} has no rows")
     width = max(column, default=0) + 1
     if len(labels) * width > _MOST:
-        raise ValueError(f"{name}: {len(labels):,} rows of {width:,} features are more than {_MOST:,} values")
+        raise ValueError(f"{name}: {len(labels):,} rows of {width:,} features exceed the limit of {_MOST:,} values")
     features = np.zeros((len(labels), width), np.float32)
     features[index, column] = value
     return np.array(labels), features

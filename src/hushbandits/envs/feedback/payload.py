@@ -67,7 +67,7 @@ class SealedBlocks(Channel):
         one_by_one(by.name, by.protocol, env)
         self._encodes = "modulus" not in fields  # no mechanism before it: raw rewards
         if self._encodes:
-            by.room("a block of n users up to horizon", env.horizon, env.horizon * by.quantization_levels + 1)
+            by.room("up to", env.horizon, env.horizon * by.quantization_levels + 1)
         needed = by.needed(env)
         self._needed: Kinds | None = None if needed is None else Kinds(lambda n: (needed(n),), np.int64)
         sealed = {k: f for k, f in fields.items() if k != "users"}
@@ -140,11 +140,11 @@ class Blocks(Payload):
     def follows(cls, name: str, verb: str, fields: Fields, before: Collection[str]) -> None:
         """Raise ``ValueError`` if wrapper `name` must apply `verb` before a wrapper that precedes it."""
         if verb in ("map", "replace", "encode") and "modulus" in fields:
-            raise ValueError(f"{name} needs raw rewards, but a wrapper before it has encoded them already")
+            raise ValueError(f"{name} needs raw rewards, but an earlier wrapper has encoded them: put {name} first")
         if verb == "replace" and "users" not in fields and (late := {"map", "add"} & {*before}):
             done = " and ".join(OPERATIONS.get(other, other) for other in sorted(late))
             raise ValueError(
-                f"{name} replaces rewards, and they have been {done} by a wrapper before it: put {name} first, or give "
+                f"{name} must replace rewards before they are {done}: put {name} first, or give "
                 f'the env simulate_users="individual"'
             )
 

@@ -70,7 +70,7 @@ class Pooled(Cohort):
     >>> crowd.values()
     Traceback (most recent call last):
         ...
-    ValueError: a pool has no individuals, only a sum; make the env with simulate_users="individual"
+    ValueError: pooled users have no individual rewards, only a sum; set simulate_users="individual"
     """
 
     def __init__(self, planned: Array, law: Law, location: Array, cursors: Array, rounded: Rounded | None = None):
@@ -110,7 +110,7 @@ class Pooled(Cohort):
     def replace(self, rate: Array | float, law: Law, location: float, rngs: Rngs) -> Pooled:
         """Move a binomial number of users from every pool to a new pool with reward law `law`."""
         if self._before or self._noises or self.encoded:
-            raise ValueError("rewards are replaced before noise or encoding: put this wrapper first")
+            raise ValueError("rewards can be replaced only before noise or encoding: put this wrapper first")
         rates = np.broadcast_to(np.asarray(rate, float), self.planned.shape)
         moved = [_thin(part.n, rates, rngs) for part in self._parts]
         stay = [replace(part, n=part.n - gone) for part, gone in zip(self._parts, moved, strict=True)]
@@ -206,7 +206,7 @@ class Pooled(Cohort):
 
     def values(self) -> Array:
         """Raise ``ValueError``, because a pool has no individual rewards."""
-        raise ValueError('a pool has no individuals, only a sum; make the env with simulate_users="individual"')
+        raise ValueError('pooled users have no individual rewards, only a sum; set simulate_users="individual"')
 
 
 def _inside(part: _Part) -> bool:

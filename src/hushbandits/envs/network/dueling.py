@@ -104,7 +104,7 @@ class DuelingNetwork(CoopNetwork):
     def __init__(self, *, preferences: Sequence[Sequence[float]] = _RANKED, **rest: Any):
         for name in ("means", "n_arms", "rewards", "drift", "n_change_points"):
             if name in rest:
-                raise TypeError(f"{name}={shown(rest[name])} is no parameter here; give preferences instead")
+                raise TypeError(f"{name}={shown(rest[name])} is not a parameter of this env; give preferences=")
         matrix = reals("preferences", preferences)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
             raise ValueError(f"preferences must be a square matrix of at least two arms, not of shape {matrix.shape}")

@@ -146,7 +146,7 @@ class CoopNetwork(Rounds):
         if self._relays:
             require(f"{self._relays[0].name} at relays", ("reward",), self.sent_fields)
             if self.routing == "tree":
-                raise ValueError(f"{self._relays[0].name} at relays needs routing='flood'")
+                raise ValueError(f"{self._relays[0].name} changes messages at relays, so it needs routing='flood'")
 
     def _stand(self, places: Places) -> None:
         self._places, self.slots, self._edges = places, places.slots, places.edges

@@ -109,7 +109,7 @@ class NetworkTeam(Team):
             self.made(rules).mixed(self.state, *inbox._mail(rules.fields), self._t)
         elif rules.takes == "mix":
             raise ValueError(
-                f"{self.name} needs an inbox that reads the network's ring of posts, not {type(inbox).__name__}"
+                f"{self.name} needs the network's SlotInbox, which can average messages, not {type(inbox).__name__}"
             )
         else:
             raise NotImplementedError(f"{type(self).__name__} must define receive(inbox)")

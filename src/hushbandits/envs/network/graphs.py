@@ -55,7 +55,7 @@ def graph_links(graph: str | nx.Graph, n_agents: int, everyone: bool) -> Links:
         if graph.is_directed():
             raise ValueError("graph must be undirected")
         if graph.number_of_nodes() != n_agents:
-            raise ValueError(f"n_agents={n_agents} but the graph has {graph.number_of_nodes()} nodes")
+            raise ValueError(f"n_agents={n_agents} must be the graph's number of nodes, {graph.number_of_nodes()}")
         found = graph
     elif isinstance(graph, str) and graph in GRAPHS:
         found = GRAPHS[graph](n_agents)

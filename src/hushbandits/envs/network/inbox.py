@@ -193,7 +193,7 @@ class SlotInbox(Inbox):
             if field not in self._fields:
                 raise KeyError(f"no field {field!r} in this inbox; it offers: {', '.join(self._fields)}")
         if self._round != (now := self._ring.t):
-            raise RuntimeError(f"this inbox is of round {self._round}, and the env is in round {now}: read it earlier")
+            raise RuntimeError(f"this inbox is of round {self._round}, but the env is in round {now}: read it earlier")
 
     def _needs_event(self, field: str) -> None:
         self._needs("sender", field)
@@ -324,7 +324,7 @@ class SlotInbox(Inbox):
         self._needs_event(field)
         ring, slots = self._ring, self._slots
         if slots.depth != 1:
-            raise ValueError("gossip needs max_hops=1 and hop_delay=0: messages that reach neighbours within a round")
+            raise ValueError("gossip needs max_hops=1 and hop_delay=0, so that messages arrive within the round")
         _, runs, m = ring.sent.shape
         given = as_array(matrix)
         graphs = given.shape[0] if given.ndim == 3 and given.shape[0] in (1, runs) else 1

@@ -94,7 +94,7 @@ class SealedTallies(Channel):
         self._k, arrivals = env.n_arms, int(env.most_arrivals)
         # Large enough that the sum of all arrivals, of either sign, never wraps.
         self._modulus = 2 * arrivals * math.ceil(by.quantization_levels * by.bound) + 1
-        by.room("an agent that hears up to", arrivals, arrivals * self._modulus)
+        by.room("up to", arrivals, arrivals * self._modulus)
         return {"code": Field((2 * self._k,), "i8", low=0, high=self._modulus - 1)}
 
     def inbox_fields(self, fields: Fields, env: World) -> Fields:
@@ -121,8 +121,8 @@ class SealedTallies(Channel):
         if not (np.abs(reward) <= by.bound).all():  # the message must not reveal the value
             r, m = np.argwhere(~(np.abs(reward) <= by.bound))[0].tolist()
             raise ValueError(
-                f"{by.name} encodes rewards up to bound={by.bound:g}, and agent {m} of run {r} reports a larger one; "
-                f"give it a larger bound"
+                f"{by.name} encodes rewards up to bound={by.bound:g}, but agent {m} of run {r} reports a larger one; "
+                f"give {by.name} a larger bound"
             )
         hot = np.arange(self._k) == arm[..., None]
         steps = np.rint(reward * by.quantization_levels)[..., None].astype(np.int64)

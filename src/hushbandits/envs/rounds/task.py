@@ -219,7 +219,7 @@ def extra_space(name: str, field: Field) -> Space:
     if np.dtype(field.dtype).kind == "f":
         return spaces.Box(-1.0, 1.0, field.shape, np.dtype(field.dtype))
     raise ValueError(
-        f"extra_fields={name!r} has dtype {field.dtype!r}; a learned message is bits ('?') or floats ('f4')"
+        f"extra_fields={name!r} has dtype {field.dtype!r}, but learners send only bits ('?') or floats ('f4')"
     )
 
 
