@@ -100,11 +100,11 @@ def test_a_folder_with_something_else_is_refused(tmp_path):
     before = contents(done)
     refused = [
         ({}, "--resume"),
-        ({"resume": True, "algo": "a2c"}, "algo='ppo' there, 'a2c' here"),
-        ({"resume": True, "steps": 99}, "steps=48 there, 99 here"),
-        ({"resume": True, "seed": 3}, "seed=0 there, 3 here"),
+        ({"resume": True, "algo": "a2c"}, "algo='ppo', not 'a2c'"),
+        ({"resume": True, "steps": 99}, "steps=48, not 99"),
+        ({"resume": True, "seed": 3}, "seed=0, not 3"),
         ({"resume": True, "env": {"horizon": 9}}, "env="),
-        ({"resume": True, "task": {"agent_id": True}}, "task={} there"),
+        ({"resume": True, "task": {"agent_id": True}}, "task={}, not"),
         ({"resume": True, "wrappers": ["Loss"]}, "wrappers="),
     ]
     for given, named in refused:

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import stats
 
-from hushbandits.core import Array, jit
+from hushbandits.core import Array, integer, jit
 from hushbandits.privacy.divergence import binomial_profile, delta_at, law_profile, until
 from hushbandits.privacy.noise import NoiseLaw, Profile, tail_quantile
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, PolyaDifference, Skellam
@@ -142,14 +142,14 @@ def distributed_pure(n: int, epsilon: float, p: float, sure: int | None = None) 
     The users' noise sums to Lap_ℤ(g/ε).  With t = `sure` users it is Pólya(1/t, ·), and τ the 1 − p quantile of
     what n of them sum to.
     """
-    g, t = precision(n, epsilon), sure or n
+    g, t = precision(n, epsilon), n if sure is None else integer("sure", sure, 1, n)
     return _plan(n, g, t, PolyaDifference(1 / t, g / epsilon), g / epsilon * math.log(2 / p), p)
 
 
 @_kept
 def distributed_renyi(n: int, epsilon: float, p: float, scale: float, sure: int | None = None) -> Plan:
     """Return theorem 2's plan: Skellam(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(2g/ε)√ln(2/p) + √2 ln(2/p)⌉``."""
-    g, t, log = precision(n, epsilon, scale), sure or n, math.log(2 / p)
+    g, t, log = precision(n, epsilon, scale), n if sure is None else integer("sure", sure, 1, n), math.log(2 / p)
     tau = 2 * g / epsilon * math.sqrt(log) + math.sqrt(2) * log
     return _plan(n, g, t, Skellam(g * g / (t * epsilon**2)), tau, p)
 
@@ -157,7 +157,7 @@ def distributed_renyi(n: int, epsilon: float, p: float, scale: float, sure: int 
 @_kept
 def distributed_concentrated(n: int, epsilon: float, p: float, scale: float, sure: int | None = None) -> Plan:
     """Return theorem 4's plan: discrete Gaussian N_ℤ(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(g/ε)√(2 ln(2/p))⌉``."""
-    g, t = precision(n, epsilon, scale), sure or n
+    g, t = precision(n, epsilon, scale), n if sure is None else integer("sure", sure, 1, n)
     tau = g / epsilon * math.sqrt(2 * math.log(2 / p))
     return _plan(n, g, t, DiscreteGaussian(g * g / (t * epsilon**2)), tau, p)
 
