@@ -305,8 +305,8 @@ def assemble(
         for key, value in implied.items():
             if key in given and given[key] is not value and not np.array_equal(given[key], value):
                 raise ValueError(
-                    f"env {key}={given[key]!r} must equal {key}={value!r} of agent {team.name}: "
-                    f"set {key} in agent_kwargs, or leave it out of env"
+                    f"env {key}={given[key]!r} must equal {key}={value!r}, which agent {team.name} requires: "
+                    f"leave {key} out of env"
                 )
         given |= implied if team.fields is None else {"fields": team.fields, **implied}
     takes, merged = parameters(entry), {**spec.defaults, **given}

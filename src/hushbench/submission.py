@@ -1,4 +1,4 @@
-"""Submissions: results of an agent as data, which are verified without code that a submission names."""
+"""Submissions: an agent's results as data, verified without running code that the submission names."""
 
 from __future__ import annotations
 

@@ -260,7 +260,7 @@ def _groups(it: Seen, sizes: Array, own: bool, third: Array) -> dict[str, Array]
 
 
 def _decoded(it: Seen, mechanism: Mechanism, sizes: Sequence[int], subject: str, where: str) -> Verdict:
-    """Check that each decoded sum lies, up to one reward, in the m steps that end τ above the survivors' maximum."""
+    """Check that each decoded sum lies in the range that modulus and tail bound allow, give or take a reward."""
     wrong = 0
     for b, n in enumerate(sizes):
         plan = mechanism.planned(n)

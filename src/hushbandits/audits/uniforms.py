@@ -16,7 +16,7 @@ _SEEN = 14.0  # expected draws in a tail above which an empty tail is unlikely
 
 
 def distance(u: Array) -> float:
-    """Return the evidence of the Kolmogorov distance between `u` and the uniform law (Massart's inequality)."""
+    """Return the evidence that `u` is not uniform, by its Kolmogorov distance (Massart's inequality)."""
     u, n = np.sort(u, axis=None), u.size
     far = max((np.arange(1, n + 1) / n - u).max(initial=0.0), (u - np.arange(n) / n).max(initial=0.0))
     return max(0.0, 2 * n * float(far) ** 2 - math.log(2))

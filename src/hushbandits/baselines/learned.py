@@ -130,7 +130,7 @@ def read(folder: str | Path) -> Learned:
     except OSError as error:
         raise ValueError(f"there is no policy in {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"policy {path}: {type(error).__name__}: {error}") from None
+        raise ValueError(f"the policy in {path} is damaged ({type(error).__name__}: {error})") from None
 
 
 def learned(card: Params, weights: Mapping[str, Array]) -> Learned:

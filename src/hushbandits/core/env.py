@@ -176,7 +176,7 @@ class Env(World, ABC):
 
     @cached_property
     def seed_text(self) -> str:
-        """Return the text from which seeds are derived; envs with equal texts play equal runs under one master seed."""
+        """Return the text from which seeds are derived; envs with equal texts have equal arms and reward samples."""
         return seed_text(type(self), self._given)
 
     # -- how runs start ---------------------------------------------------------------------------------------

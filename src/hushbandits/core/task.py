@@ -109,10 +109,8 @@ class RLTask(ABC):
         known = cls.takes()
         for name, value in options.items():
             if name not in known:
-                raise ValueError(
-                    f"{name}={shown(value)} is not an option for learners in the {core.setting} setting; known: "
-                    f"{', '.join(known)} (rewards= sets the reward law)"
-                )
+                where = f"for learners in the {core.setting} setting"
+                raise ValueError(f"{name}={shown(value)} is not an option {where}; known: {', '.join(known)}")
         return cls(core, **options)
 
     @classmethod

@@ -162,7 +162,7 @@ def spoken_fields(report: Fields, extra_fields: Fields | None, fields: Fields | 
     found = {}
     for name, field in given.items():
         if name in ("sent", "sender"):
-            raise ValueError(f"{what}[{name!r}]={field!r} must have another name: every message has a field {name!r}")
+            raise ValueError(f"{what}[{name!r}]={field!r} must have another name: {name!r} is reserved")
         if extra_fields is not None and name in report:
             raise ValueError(f"extra_fields={name!r} is already a field of the standard report; choose another name")
         found[name] = field.sized(n_arms)

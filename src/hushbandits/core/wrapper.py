@@ -76,7 +76,7 @@ class Wrapper(GuaranteeSource):
 
     def __init__(self, *, name: str | None = None):
         if name is not None and not (isinstance(name, str) and name):
-            raise ValueError(f"name={shown(name)} of a {type(self).__name__} must be a string")
+            raise ValueError(f"name={shown(name)} of a {type(self).__name__} must be a non-empty string")
         self.name = name or type(self).__name__
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
@@ -220,7 +220,7 @@ def distinct(wrappers: object) -> Sequence[Wrapper]:
     ValueError: two wrappers are named 'Wrapper'; give one of them another name=
     """
     if not isinstance(wrappers, (list, tuple)) or not all(map(isinstance, wrappers, repeat(Wrapper))):
-        raise ValueError(f"wrappers={wrappers!r} must be Wrapper instances, such as [Huber(0.05)]")
+        raise ValueError(f"wrappers={wrappers!r} must be a list of Wrapper instances, such as [Huber(0.05)]")
     names = [w.name for w in wrappers]
     for name in names:
         if names.count(name) > 1:

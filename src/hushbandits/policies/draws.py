@@ -43,7 +43,7 @@ def _exponent(a, b, x):
 
 @jit
 def _beyond(cursors, r, a, b, x, chance):
-    """Return a draw of X from Beta(a, b) given X > x with probability ``P(X > x) / chance``, and otherwise x.
+    """Return, with probability ``P(X > x) / chance``, a draw of X from Beta(a, b) given X > x; otherwise return x.
 
     A Beta density with a, b ≥ 1 is log-concave: beyond x it lies below the exponential that touches it there.  The
     exponential's mass is at most a quarter of ``chance = e^(−q)`` wherever q ≥ 3.

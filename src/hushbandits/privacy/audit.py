@@ -86,7 +86,10 @@ def one_run_p_value(correct: int, guesses: int, epsilon: float, delta: float = 0
 
 
 def one_run_bound(correct: int, guesses: int, delta: float, level: float, canaries: int | None = None) -> float:
-    """Return the ε that the correct guesses of one run refute at this level; arguments as in `one_run_p_value`."""
+    """Return the largest ε that the correct guesses of one run refute at significance `level`; 0 if none.
+
+    The other arguments are those of `one_run_p_value`.
+    """
 
     def refuted(epsilon: float) -> bool:
         return one_run_p_value(correct, guesses, epsilon, delta, canaries) < level

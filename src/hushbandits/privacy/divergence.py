@@ -126,7 +126,8 @@ def _of_logs(log_pmf: Array, shift: int, lost: float) -> Profile:
     if one_piece and (np.diff(held, 2) <= 1e-8).all():  # log-concave, but for rounding
         return _shifted(log_pmf, shift, lost)
     if shift * len(log_pmf) > 64 * _WIDEST_SUM:
-        raise NotImplementedError(f"{shift=} must be ≤ {64 * _WIDEST_SUM // len(log_pmf)}: the law is not log-concave")
+        most = 64 * _WIDEST_SUM // len(log_pmf)
+        raise NotImplementedError(f"a sensitivity of {shift} must be ≤ {most} for noise that is not log-concave")
     return lambda x: np.max([_shifted(log_pmf, s, lost)(x) for s in range(1, shift + 1)], axis=0)
 
 

@@ -163,7 +163,7 @@ class PrivateMeans(Wrapper):
         return due, scale, 2.0 ** min(_FINEST, 52 - math.frexp(most)[1]), env.law.unit_interval
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Count each agent's pull, and release a new private mean where the count is due (algorithm 1)."""
+        """Count each agent's pull; if the arm's count is a release count, release a private mean (algorithm 1)."""
         # one uniform per agent and round, released or not: the random stream never shifts
         _post_all(self._own, message["arm"], message["reward"], self._stream.next())
         kept = {name: value for name, value in message.items() if name not in ("arm", "reward")}

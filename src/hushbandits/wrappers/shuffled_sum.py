@@ -79,7 +79,9 @@ class ShuffledSum(Mixed, SecureFunction):
         one_by_one(self.name, self.protocol, env)
         before = next((w for w in env.wrappers if isinstance(w, Privatizer)), None)
         if not isinstance(before, Mechanism) or getattr(before, "shuffle", None) != self.shuffle:
-            raise ValueError(f"shuffle={self.shuffle!r} of {self.name} must equal shuffle of {before!r}")
+            raise ValueError(
+                f"shuffle={self.shuffle!r} of {self.name} needs a mechanism with that shuffle, not {before}"
+            )
         if self.shuffle == "split-and-mix" and getattr(before, "security", None) != self.security:
             raise ValueError(f"security={self.security} of {self.name} must equal security of {before!r}")
         self._mechanism = before

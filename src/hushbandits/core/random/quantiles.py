@@ -52,7 +52,7 @@ def _tables(law: Smooth, locations: tuple[float, ...]) -> tuple[Array, Array]:
 
 @jit
 def _look_up(u, location, levels, tables, low, high, out):
-    """Write tabulated quantiles to `out`, NaN where there is no table; return the number of NaN."""
+    """Write tabulated quantiles to `out`, or NaN where no table covers location and `u`; return the number of NaN."""
     missing = 0
     for i in range(u.size):
         v = min(u[i], 1.0 - u[i])

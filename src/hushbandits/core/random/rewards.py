@@ -46,7 +46,10 @@ class Law(ABC):
         return None
 
     def rounding(self, location: float, g: int) -> Array | None:
-        """Return ``P(⌊Xg⌋ + Ber(Xg − ⌊Xg⌋) = j) = E (1 − |Xg − j|)₊``, ``(g + 1,)``; ``None`` without a formula."""
+        """Return the distribution of a reward times `g`, rounded at random, ``(g + 1,)``; ``None`` if `shortfall` is.
+
+        ``P(⌊Xg⌋ + Ber(Xg − ⌊Xg⌋) = j) = E (1 − |Xg − j|)₊`` for a reward X and j = 0 … g.
+        """
         under = self.shortfall(np.arange(g + 1) / g, location)
         if under is None:
             return None

@@ -253,7 +253,10 @@ def decided(stop, active, open_seats, cumulative):
 
 @jit
 def pull_rows(pulls, gaps, turns, book):
-    """Update every live run after phase 1: count the round, add its regret, drop an idle agent, draw the next agent."""
+    """Update every live run after phase 1, and draw its next active agent.
+
+    If idle agents leave, an agent without pulls leaves, and its activation is no round.
+    """
     for r in range(turns.size):
         if not book.running[r]:
             continue

@@ -31,7 +31,7 @@ from hushbandits.envs.exploration.termination import admit, check_end, check_los
 
 
 class Exploration(Env):
-    """Env in which N agents act one at a time and send a coordinator only votes against arms.
+    """Env in which N agents act one at a time and send only votes against arms to a coordinator.
 
     In every round one agent is drawn from P.  It pulls the arms that it chooses, learns, and may vote arms out.  The
     coordinator removes an arm from the global set 𝒦 at the vote threshold and publishes 𝒦.

@@ -147,7 +147,7 @@ class LossyInbox(SlotInbox):
 
     @property
     def arrived(self) -> Array:
-        """``(R, M, S)`` bool: slots with a message of this round; for states, senders whose state ever arrived."""
+        """``(R, M, S)`` bool: whether a message arrived in the slot in this round; for states, in any round so far."""
         return self._arranged(self._shown("sender") >= 0)
 
     def _shown(self, field: str) -> Array:
