@@ -253,3 +253,11 @@ def test_nothing_honest_fails_whatever_the_seed(seed):
     budget = Budget(seed=1000 * seed, samples=1200, largest=40, runs=4)
     found = [v for check in checks(names, budget) if check.what != "white box" for v in check.run()]
     assert [v for v in found if not v.passed] == []
+
+
+@pytest.mark.parametrize(("name", "what"), [("DistDP-v0", "lowest bits"), ("DP-MASE", "votes")])
+def test_black_boxes_pass_blocks_and_votes(name, what):
+    boxes = (check for check in checks([name], Budget(samples=400)) if check.what == "black box")
+    verdicts = list(next(boxes).run())
+    assert all(verdict.passed for verdict in verdicts)
+    assert any(what in verdict.check for verdict in verdicts)

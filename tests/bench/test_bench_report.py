@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import re
 
 import numpy as np
 import pytest
 from bench_helpers import RUNS, TIMES, filled, known, rows
+from rich.console import Console
 
 from hushbandits.bench.report.axes import panels
 from hushbandits.bench.report.figures import inline
 from hushbandits.bench.report.series import figures, series
 from hushbandits.bench.report.tables import summaries
+from hushbandits.bench.report.terminal import print_table
 from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.spec.experiment import Figure
 from hushbandits.bench.stats import mean_interval, median_interval, quantile_band
@@ -140,3 +143,14 @@ def test_the_table_is_the_statistics_page(tmp_path):
     assert (first.mean, first.median, first.runs) == (pytest.approx(x.mean()), pytest.approx(np.median(x)), RUNS)
     assert first.mean_interval == mean_interval(x)
     assert first.median_interval == median_interval(x)
+
+
+def test_rows_of_a_table_that_is_too_wide_become_paragraphs():
+    shown = []
+    for width in (60, 20):
+        console = Console(width=width, file=io.StringIO(), color_system=None)
+        print_table(console, "regret", ["agent", "mean"], [["UCB1 at 16 agents", "4.25"], ["UCB1", "3"]], 1, {0})
+        shown.append(console.file.getvalue())
+    wide, narrow = shown
+    assert "UCB1 at 16 agents" in next(line for line in wide.splitlines() if "4.25" in line)
+    assert " ".join(narrow.split()) == "regret UCB1 at 16 agents · mean 4.25 UCB1 · mean 3"

@@ -9,9 +9,11 @@ from posts import posts_seen
 from scipy import stats
 
 import hushbandits as hb
+from hushbandits.core import Field
 from hushbandits.core.random.arms import make_law
 from hushbandits.core.random.rewards import LAWS
 from hushbandits.envs.network.graphs import adjacency, hop_distances
+from hushbandits.envs.network.inbox import Ring
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.shuffle import Shuffle
@@ -202,3 +204,22 @@ def test_random_graphs_have_each_edge_with_probability_p():
     assert not env.adjacency[:, np.arange(30), np.arange(30)].any()
     assert stats.binomtest(int(upper.sum()), upper.size, 0.4).pvalue > 1e-6
     assert stats.chisquare(upper.sum(0)).pvalue > 1e-6  # no edge is favoured
+
+
+def test_a_ring_that_is_deepened_keeps_its_posts():
+    fields = {"x": Field(), "level": Field(latest=True)}
+    short, deep = Ring(fields, 3, 2, 2), Ring(fields, 5, 2, 2)
+    rng = np.random.default_rng(0)
+    for t in range(9):
+        message = {name: rng.random((2, 2)) for name in fields} | {"sent": rng.random((2, 2)) < 0.5}
+        short.post(message)
+        deep.post(message)
+        if t == 6:
+            short.deepen(2)
+            assert short.depth == 3
+            short.deepen(5)
+    assert short.depth == deep.depth
+    for at in (deep.t - np.arange(5)) % 5:  # three posts before it was deepened, and two after
+        assert np.array_equal(short.sent[at], deep.sent[at])
+        assert np.array_equal(short.held[at], deep.held[at])
+        assert all(np.array_equal(short.values[name][at], deep.values[name][at]) for name in fields)
