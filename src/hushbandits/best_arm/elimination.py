@@ -38,7 +38,7 @@ def elimination_gap(n_arms: int, t: int, failure: float) -> float:
 
 
 class Epochs(NamedTuple):
-    """The samples of agents that pull all of their remaining arms in one round."""
+    """The samples of agents that pull each remaining arm equally often in an epoch."""
 
     local: Array  # (R, N, K) 𝒦_n
     sums: Array  # (R, N, K) rewards of each remaining arm, of this epoch if there are any
@@ -60,7 +60,7 @@ def epochs(runs: int, n: int, k: int, due: int = 0) -> Epochs:
 
 @jit
 def plan_all(state, r, n, p, active, arms, uniforms):
-    """Mark all remaining arms in `arms`, or no arm if at most one remains; return the number of marked arms."""
+    """Mark in `arms` all remaining arms, or no arm if at most one remains; return the number of marked arms."""
     local = state.local[r, n]
     size = local.sum()
     if size <= 1:

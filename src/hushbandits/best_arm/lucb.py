@@ -27,7 +27,9 @@ def lucb_rate(n_arms: int, t: int, eta: float) -> float:
 
 @jit
 def ugapec_rate(n_arms: int, total: int, eta: float) -> float:
-    """Return ``½ ln(4K(t − 1)³/η)`` for t − 1 pulls: the radius of an arm pulled N times is ``√(rate/N)``.
+    """Return the rate ``½ ln(4K(t − 1)³/η)`` after t − 1 = `total` pulls.
+
+    The radius of an arm pulled N times is ``√(rate/N)``.
 
     Source: Gabillon, Ghavamzadeh & Lazaric 2012, eq. 3 with ``c = 1/2`` and ``b = 1``.
     """
@@ -159,7 +161,9 @@ def kl_lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
 
 
 def ugapec(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """Return UGapEc, which plays ``J = argmin B`` or its challenger, the one with the larger radius, until ``B_J < ε``.
+    """Return UGapEc, which pulls an arm J or its challenger, the one with the larger radius, until ``B_J < ε``.
+
+    ``B_k`` is an upper bound of arm k's simple regret, and J is the arm with the smallest bound.
 
     Source: Gabillon et al. 2012, figures 1 and 2 with m = 1.
     """

@@ -68,7 +68,9 @@ def _sync(state, r, n, p, active):
 
 
 def private_elimination(n_arms: int, epsilon: float, beta: float, single: bool = False) -> Routine:
-    """Return private elimination, which votes out arms by noised means after each epoch of R(e) pulls per arm.
+    """Return private elimination, which votes out arms by noised means after each epoch.
+
+    Epoch e pulls every remaining arm R(e) times (`epoch_length`).
 
     `single`: one arm in an activation, R(e) times, then the next.  Source: Rio et al. 2023, algorithm 4; Sajed &
     Sheffet 2019.

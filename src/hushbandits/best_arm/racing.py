@@ -15,7 +15,9 @@ from hushbandits.policies.kl import kl_lower, kl_upper
 
 @jit
 def pass_gap(n_arms: int, tau: int, eta: float) -> float:
-    """Return ``2√(ln(4Kτ²/η)/(2τ))``: k is eliminated after pass τ if ``μ̂_max − μ̂_k + ε`` reaches it.
+    """Return ``2√(ln(4Kτ²/η)/(2τ))``.
+
+    Arm k is eliminated after pass τ if ``μ̂_max − μ̂_k + ε`` is at least this gap.
 
     Source: Even-Dar et al. 2006, algorithm 2; Allesiardo, Féraud & Maillard 2017, SER3.
     """

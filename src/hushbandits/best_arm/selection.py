@@ -37,7 +37,10 @@ def samples(runs: int, n: int, k: int, mark: int = 0) -> Samples:
 
 @jit
 def read(local, active):
-    """Set 𝒦_n ← 𝒦_n ∩ 𝒦, or 𝒦 if 𝒦 is one arm (algorithm 2, lines 4–12); return |𝒦_n|."""
+    """Keep in `local` (𝒦_n) only the arms of 𝒦 (`active`), or set it to 𝒦 if 𝒦 has one arm; return |𝒦_n|.
+
+    Source: Féraud et al. 2019, algorithm 2, lines 4–12.
+    """
     alone = active.sum() == 1
     size = 0
     for k in range(local.size):
@@ -73,7 +76,7 @@ def pick(local, pulls, arms, rank):
 
 @jit
 def settle(local, pulls, active, arms):
-    """Read 𝒦, and mark in `arms` the last remaining arm or an arm without pulls, if there is one.
+    """Update `local` by `read`, then mark in `arms` the last remaining arm or an arm without pulls, if there is one.
 
     Return the number of chosen arms; −1: none yet.
     """

@@ -14,7 +14,9 @@ from hushbandits.core import jit
 
 @jit
 def epoch_length(m: int, e: int, epsilon: float, beta: float) -> float:
-    """Return ``R(e) = ⌊max{32 ln(8me²/β)/Δ_e², 8 ln(4me²/β)/(εΔ_e)}⌋ + 1`` with ``Δ_e = 2^(−e)``.
+    """Return R(e), the number of pulls of each arm in epoch e with m arms left.
+
+    It is ``⌊max{32 ln(8me²/β)/Δ_e², 8 ln(4me²/β)/(εΔ_e)}⌋ + 1`` with ``Δ_e = 2^(−e)``.
 
     A float: beyond 2⁵³ it is no exact count, and callers refuse or cut it.
     """
@@ -26,7 +28,10 @@ def epoch_length(m: int, e: int, epsilon: float, beta: float) -> float:
 
 @jit
 def radii(m: int, e: int, epsilon: float, beta: float, r: float) -> tuple[float, float]:
-    """Return ``h = √(ln(8me²/β)/(2R))`` and ``c = ln(4me²/β)/(εR)``."""
+    """Return the sampling radius ``h = √(ln(8me²/β)/(2R))`` and the noise radius ``c = ln(4me²/β)/(εR)``.
+
+    m arms remain in epoch e, and R is the number of pulls of each.
+    """
     h = math.sqrt(math.log(8.0 * m * e * e / beta) / (2.0 * r))
     c = math.log(4.0 * m * e * e / beta) / (epsilon * r)
     return h, c
@@ -34,7 +39,9 @@ def radii(m: int, e: int, epsilon: float, beta: float, r: float) -> tuple[float,
 
 @jit
 def batch_radius(m: int, b: int, p: float, n: float, sigma: float, h: float) -> float:
-    """Return ``β(b) = √(ln(4mb²/p)/(2n)) + σ√ln(2mb²/p)/n + h ln(2mb²/p)/n`` for m active arms, n users each.
+    """Return the radius ``β(b) = √(ln(4mb²/p)/(2n)) + σ√ln(2mb²/p)/n + h ln(2mb²/p)/n`` of batch b.
+
+    m arms are active, each with n users.
 
     σ and h bound the protocol's noise on a sum: ``|noise| ≤ σ√ln(2/p) + h ln(2/p)`` with probability 1 − p
     (Chowdhury & Zhou 2023, lemma 2).

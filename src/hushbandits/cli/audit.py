@@ -62,7 +62,7 @@ def audit(
 
 
 def _lines(names: Sequence[str], budget: Budget, verbose: bool) -> Iterator[tuple[str, bool]]:
-    """Run the audit, and yield its lines of output, each with whether the line reports a failure.
+    """Run the audit; yield each line of output, and whether the line reports a failure.
 
     `verbose`: print every verdict with its power, instead of the closest one of each group.
     """
@@ -84,7 +84,10 @@ def _lines(names: Sequence[str], budget: Budget, verbose: bool) -> Iterator[tupl
 
 
 def _of(check: Check, found: Sequence[Verdict], verbose: bool) -> Iterator[tuple[str, bool]]:
-    """Yield the output lines of one check: every verdict if `verbose`, else failed, untested and closest ones."""
+    """Yield the output lines of one check.
+
+    These are all verdicts if `verbose`, otherwise the failures, the untested claims and the closest passing check.
+    """
     by = {word: [v for v in found if v.word == word] for word in ("FAILS", "other law", "not tested", "passes")}
     for v in found if verbose else [*by["FAILS"], *by["other law"][:1]]:
         values = f"measured {v.measured:.4g}, claimed {v.claimed:.4g}"

@@ -1,4 +1,4 @@
-"""``hushbandits list``: list all names, or explain one."""
+"""``hushbandits list``: list the names of envs, agents, policies, wrappers and experiments, or explain a name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KINDS = (*_TABLES, "experiments")
 def list_(
     what: Annotated[Positional[str], arg(metavar="envs|agents|policies|wrappers|experiments|NAME")] = "all",
 ) -> int:
-    """List all names, each with one line of description, or explain one name.
+    """List the names of all envs, agents, policies, wrappers and experiments, or explain one name.
 
     Such as:
 

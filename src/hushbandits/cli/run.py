@@ -116,7 +116,7 @@ def report(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
 def asked(
     name: str, runs: int | None, quick: bool, set: Sequence[str], agents: Sequence[str]
 ) -> tuple[Experiment, ...]:
-    """Return the experiments that the arguments describe; an experiment whose cells change has no claims.
+    """Return the experiments that the arguments describe; an experiment loses its claims if `set` changes its cells.
 
     Raises
     ------

@@ -176,7 +176,10 @@ class Env(World, ABC):
 
     @cached_property
     def seed_text(self) -> str:
-        """Return the text from which seeds are derived; envs with equal texts have equal arms and reward samples."""
+        """Return the text from which seeds are derived.
+
+        Under one master seed, envs with equal texts have the same arms and random numbers of rewards.
+        """
         return seed_text(type(self), self._given)
 
     # -- how runs start ---------------------------------------------------------------------------------------

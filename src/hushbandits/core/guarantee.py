@@ -288,7 +288,7 @@ def unaccounted(env: World, but: object = None) -> str:
 
 
 def _carrying(env: World) -> list[str]:
-    """Return the hooks in `_CARRIES` that an env overrides without declaring `reward_free_fields`."""
+    """Return the hooks with reward information (`_CARRIES`) that an env overrides without `reward_free_fields`."""
     found = [hook for hook in _CARRIES if hook in vars(env) and not ships(vars(env)[hook])]
     for cls in _user_defined(env):
         if "reward_free_fields" in vars(cls):

@@ -82,7 +82,10 @@ class Field:
 
 @lru_cache(maxsize=64)
 def _held(dtype: str) -> tuple[np.dtype[np.generic], float, float]:
-    """Return `dtype` with its least and largest value; raise ``TypeError`` unless it has bits, integers or floats."""
+    """Return `dtype` with the least and largest value that a field of it may have.
+
+    Other dtypes than bits, integers and floats raise ``TypeError``.
+    """
     kind = np.dtype(dtype)
     if kind.kind in "iu":
         return kind, int(np.iinfo(kind).min), int(np.iinfo(kind).max)

@@ -1,4 +1,4 @@
-"""Declarations of metrics by envs, wrappers and teams, each with a label and a nature."""
+"""Declarations of metrics by envs, wrappers and teams, each with a label and the kind of its values."""
 
 from __future__ import annotations
 

@@ -113,7 +113,10 @@ class Sealing(Gathering, Protocol):
         """Sum `vectors` as `Gathering.add_up` does, but release nothing if fewer than `fewest` rows are left."""
 
     def needed(self, env: World) -> Callable[[int], int] | None:
-        """Return a function from a block's size to the number of users that its sum must contain, or ``None``."""
+        """Return a function from a block's size to the number of users that its sum must contain.
+
+        ``None``: no such number beyond `min_cohort`.
+        """
 
 
 class Payload(dict[str, Any]):

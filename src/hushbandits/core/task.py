@@ -150,7 +150,7 @@ class RLTask(ABC):
 
     @abstractmethod
     def arms(self, action: Stacked) -> Action:
-        """Return the action of the array core for the decoded `action` of the learners."""
+        """Return the action of the env `core` for the learners' decoded `action`."""
 
     @abstractmethod
     def pulled(self, obs: Observation) -> None:
@@ -267,7 +267,10 @@ class RLTask(ABC):
         return [sample_mask(self.action_space, row) for row in self.mask()[run]]
 
     def observe(self, pull: bool = True, talk: bool = True) -> Array:
-        """Return a copy of the observations, ``(R, M, D)``, before a step with phase 1 if `pull`, 2 if `talk`."""
+        """Return a copy of the observations, ``(R, M, D)``, before the next step.
+
+        The step plays phase 1 if `pull` is true, and phase 2 if `talk` is true.
+        """
         if self._flagged != (pull, talk):  # most steps are like the one before
             self.show_turn(pull, talk)
         return self._seen()

@@ -189,7 +189,7 @@ def checked_rows(rows: object, runs: int) -> Array:
 
 
 def checked_seeds(seeds: object, runs: int, world: str = "") -> Seeds:
-    """Return the seeds as an array with a row per run; an int is expanded by `spawn_seeds` in `world`.
+    """Return the seeds as an array with a row per run; `spawn_seeds` expands an int, with `world` as its text.
 
     Examples
     --------

@@ -91,7 +91,7 @@ class Wrapper(GuaranteeSource):
         """Return the fields of the agents' own rewards after this wrapper, given the `fields` before it.
 
         ``reward`` has the range of `alter_own_reward`.  Without it, agents do not see their rewards but the other
-        fields: `stated` returns them, and agents find them in their inbox (``inbox.own``).
+        fields: `published` returns them, and agents find them in their inbox (``inbox.own``).
         """
         return fields
 
@@ -133,7 +133,10 @@ class Wrapper(GuaranteeSource):
 
     @property
     def ours(self) -> bool:
-        """Return whether other guarantees hold across this wrapper: its hooks are built-in, or it `declares` so."""
+        """Return whether guarantees of other wrappers stay valid with this wrapper in the env.
+
+        They do if its hooks are built-in, or if it `declares` so.
+        """
         if ships(type(self)) or self.declares:
             return True
         home = next(cls for cls in type(self).__mro__ if ships(cls))
@@ -167,7 +170,10 @@ class Wrapper(GuaranteeSource):
         return None
 
     def posting(self, rounds: int) -> Any:
-        """Return the inputs of `poster` for `rounds` rounds: ``state``, ``uniforms`` (rounds, R, M) and ``stated``."""
+        """Return the data with which compiled rounds call `poster`: ``state``, ``uniforms``, ``published``.
+
+        ``uniforms`` has the shape ``(rounds, R, M)``.
+        """
         raise NotImplementedError(f"{type(self).__name__} has a poster and must define posting(rounds)")
 
     # -- for subclasses -------------------------------------------------------------------------------------
@@ -198,9 +204,9 @@ class SecureFunction(Wrapper):
         return 0
 
     def needed(self, env: World) -> Callable[[int], int] | None:
-        """Return a function from a block's size to the number of users that its sum must contain, or ``None``.
+        """Return a function from a block's size to the number of users that its sum must contain.
 
-        ``None``: nobody asks for some.
+        ``None``: no such number beyond `min_cohort`.
         """
         return None
 
@@ -306,7 +312,7 @@ def _check_class(wrapper: Wrapper) -> None:
 
 
 def added(hook: str, steps: Iterable[tuple[Wrapper, Fields, Fields]]) -> list[tuple[str, list[str]]]:
-    """Return, by wrapper, the fields that a user-defined `hook` adds and its class does not declare reward-free.
+    """Return, by wrapper, the fields that a user-defined `hook` adds without declaring them reward-free.
 
     `steps` are the wrappers, each with the fields before it and behind it.
     """

@@ -1,4 +1,4 @@
-"""Closed-form intervals of effects that combine several lines, at any level.
+"""Closed-form intervals, at any level, of effects that combine several configurations (lines of a table).
 
 Verdicts on many claims need tail probabilities of one in thousands.  There Student's t is wrong for skewed runs, and
 a bootstrap of a few thousand resamples has no resolution.  Two families of intervals remain valid:
@@ -78,7 +78,7 @@ def skewed_t(
     strata: Sequence[Stratum], weights: Array, level: float = 0.95, *,
     estimate: float | None = None, bends: Callable[[float], tuple[float, float]] = lambda _: (0.0, 0.0),
 ) -> Interval:  # fmt: skip
-    """Return the interval of ``Σ_i w_i μ_i``, the weighted sum of the columns' means.
+    """Return the interval of ``Σ_i w_i μ_i``, where μ_i is the mean of column i of the strata.
 
     Standard error and third cumulant of the estimate add up over strata; the degrees of freedom are those of the
     smallest stratum, which is conservative.  The sample skewness, too small in few runs, is multiplied by 1.5.

@@ -1,4 +1,4 @@
-"""All pairs of lines: differences, probabilities of improvement and p-values.
+"""All pairs of configurations (lines of a table): differences, probabilities of improvement and p-values.
 
 Runs that share seeds are compared in pairs (common random numbers), whatever else differs between them; runs with
 other seeds are independent.
@@ -29,7 +29,7 @@ _BYTES = 60.0 * 10_000  # memory of one run in one comparison
 
 @dataclass(frozen=True)
 class Pair:
-    """Comparison of one line with another: A − B.
+    """Comparison of two configurations, A and B, by the difference A − B.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Comparisons of all pairs of some lines.
+    """Comparisons of pairs of configurations (`lines`) at one point of a sweep.
 
     Parameters
     ----------
@@ -160,7 +160,9 @@ def _matched(a: Configuration, b: Configuration, metric: str) -> tuple[Array, Ar
 
 
 def wins(x: Array, y: Array) -> Array:
-    """Return ``(n, m)``: 1 where a run of x exceeds a run of y, ½ for ties, else 0; the mean is P(improvement).
+    """Return an array ``(n, m)``: 1 where a run of x exceeds a run of y, ½ for a tie, otherwise 0.
+
+    Its mean estimates P(improvement).
 
     Source: Mann & Whitney 1947, whose U is its sum; Agarwal et al. 2021, equation 2.
 

@@ -60,7 +60,7 @@ def logs(box: Array, weights: Array) -> Interval:
 
 
 def combined(extremes: _Extremes, intervals: Sequence[Interval], weights: Array) -> Interval:
-    """Return the minimum and maximum of an effect over all values of its lines in `intervals`.
+    """Return the minimum and maximum of an effect over all values of its lines' statistics in `intervals`.
 
     With each at level ``1 − α/k`` for k lines, the effect's level is ``1 − α`` for any dependence (Bonferroni).
 
@@ -106,7 +106,7 @@ PROCEDURES: Mapping[tuple[str, type[Effect]], Procedure] = {
 
 
 def procedure(effect: Effect, measure: Metric) -> Procedure:
-    """Return the procedure for the interval of `effect` of a metric."""
+    """Return the procedure for the interval of `effect`, given the declaration `measure` of its metric."""
     found = PROCEDURES.get((statistic_of(measure, effect.statistic), type(effect)))
     if found is None:
         raise ValueError(f"{effect.words} of {effect.metric!r}: the metric is a rate; use Value or Difference")
@@ -114,7 +114,9 @@ def procedure(effect: Effect, measure: Metric) -> Procedure:
 
 
 def contrast(effect: Effect, cells: Sequence[Cell]) -> Array | None:
-    """Return the weights of the cells in the effect; for a slope, least squares on the log of the swept parameter.
+    """Return the weights of the cells in the effect.
+
+    A slope has the weights of least squares on the log of the swept parameter.
 
     ``None``: a slope through a single place is not defined.
     """

@@ -1,4 +1,4 @@
-"""Tables of quantile functions: interpolating polynomials on pieces that halve towards both ends of [0, 1]."""
+"""Tables of quantile functions: interpolating polynomials on intervals that get shorter towards 0 and 1."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ WORTH = 20_000
 
 @lru_cache(maxsize=1024)
 def _table(law: Smooth, location: float) -> Array | None:
-    """Return polynomial coefficients, ``(2, octaves, pieces, degree + 1)``; ``None`` if an error exceeds 5·10⁻¹¹."""
+    """Return coefficients of polynomials for the quantile function; ``None`` if an error exceeds 5·10⁻¹¹.
+
+    Their shape is ``(2, octaves, pieces, degree + 1)``.
+    """
     at = np.array(location)
     ends = partial(law.quantile, location=at), partial(law.upper, location=at)
     octave = 2.0 ** -(np.arange(_OCTAVES) + 2.0)[:, None]
@@ -98,7 +101,7 @@ class Tabled(Law):
         """Skip the checks of the base class, because `law` has passed them already."""
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """Return quantiles from the tables, or from `law` where there is no table."""
+        """Return quantiles from the tables, or from `law` where no table covers location and `u`."""
         u, location = np.broadcast_arrays(u, location)
         out = np.empty(u.shape)
         flat = np.ascontiguousarray(u).ravel(), np.ascontiguousarray(location).ravel()

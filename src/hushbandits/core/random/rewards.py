@@ -42,11 +42,16 @@ class Law(ABC):
         return np.asarray(location, float)
 
     def shortfall(self, x: Array, location: float) -> Array | None:
-        """Return ``E (x − X)₊`` for x ∈ [0, 1]; ``None`` without a formula, or if rewards may leave [0, 1]."""
+        """Return ``E (x − X)₊`` for a reward X and x ∈ [0, 1].
+
+        ``None``: the law has no formula for it, or rewards may leave [0, 1].
+        """
         return None
 
     def rounding(self, location: float, g: int) -> Array | None:
-        """Return the distribution of a reward times `g`, rounded at random, ``(g + 1,)``; ``None`` if `shortfall` is.
+        """Return the distribution, ``(g + 1,)``, of a reward times `g` after random rounding to an integer.
+
+        ``None`` if `shortfall` returns ``None``.
 
         ``P(⌊Xg⌋ + Ber(Xg − ⌊Xg⌋) = j) = E (1 − |Xg − j|)₊`` for a reward X and j = 0 … g.
         """
@@ -122,7 +127,7 @@ class ClippedGaussian(Law):
         return np.clip(location + self.sigma * _normal(u), 0.0, 1.0)
 
     def mean(self, location: Array) -> Array:
-        """Return the mean of clipped rewards, E clip(X) = ∫₀¹ P(X > x) dx."""
+        """Return ``E clip(X) = ∫₀¹ P(X > x) dx``, the mean of clipped rewards; X is the reward before clipping."""
         location = np.asarray(location, float)
         under, over = _overshoot(location / self.sigma), _overshoot((1 - location) / self.sigma)
         return location + self.sigma * (under - over)
@@ -223,7 +228,9 @@ class Constant(Unbounded):
 
 @dataclass(frozen=True)
 class Stable(Unbounded):
-    """Symmetric α-stable distribution around its location: characteristic function ``exp(−|st|^α)``, no variance.
+    """Symmetric α-stable distribution around its location, with infinite variance.
+
+    For s = `scale`, reward minus location has the characteristic function ``exp(−|st|^α)``.
 
     Parameters
     ----------

@@ -52,7 +52,10 @@ def folder() -> str:
 
 @functools.cache
 def _stamp(module: str) -> str:
-    """Return the digest of the source files in the folder of a user's `module`; ``""`` for any other module."""
+    """Return the digest of the source files in the folder of `module`.
+
+    ``""`` for modules of hushbandits, Numba, NumPy and the standard library, or without a file.
+    """
     file = getattr(sys.modules.get(module), "__file__", None)
     known = module.partition(".")[0] in ("hushbandits", "numba", "numpy", *sys.stdlib_module_names - {"__main__"})
     return "" if known or file is None else source_digest(Path(file).parent, "*.py")

@@ -161,7 +161,7 @@ def parameters(of: Spec | Callable[..., object]) -> Parameters:
 
 @functools.cache
 def docstrings(module: str) -> dict[str, str]:
-    """Return the first docstring lines of a module's classes and functions, without importing it.
+    """Return the first docstring lines of the classes and functions of a hushbandits module, without importing it.
 
     Of a module that is not of this package: nothing.
     """

@@ -34,7 +34,9 @@ def shown(value: object) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return ``"; did you mean A or B?"`` for names in `known` similar to `name`, else the known names or their number.
+    """Return the text ``"; did you mean A or B?"`` for the names in `known` that are similar to `name`.
+
+    Without similar names, the text lists the known names or says how many there are.
 
     Examples
     --------
@@ -135,7 +137,10 @@ def divisor(name: str, value: object, high: float = math.inf, *, closed: str = "
 
 
 def confidence_level(confidence: object, horizon: int) -> float:
-    """Return a number `confidence` in (0, 1), or 1/`horizon` for ``"1/T"``; else raise ``ValueError``."""
+    """Return `confidence` as a float in (0, 1), or ``1/max(horizon, 2)`` for ``"1/T"``.
+
+    Any other value raises ``ValueError``.
+    """
     if isinstance(confidence, str) and confidence == "1/T":
         return 1.0 / max(horizon, 2)
     if isinstance(confidence, str):

@@ -1,4 +1,4 @@
-"""Private exploration: one agent acts at a time and sends a coordinator only votes against arms."""
+"""Private exploration: one agent acts at a time and sends only votes against arms to a coordinator."""
 
 from hushbandits.envs.exploration.env import Exploration
 

@@ -119,7 +119,7 @@ def draw_agent(cumulative, u):
 
 @jit
 def retire(weights, pool, cumulative, n):
-    """Remove agent n from the pool; return whether any agent is left."""
+    """Remove agent n from the pool; return whether the pool still has an agent with a positive weight."""
     pool[n] = False
     accumulate(weights, pool, cumulative)
     return cumulative[-1] > 0.0
@@ -167,7 +167,9 @@ def charge(arms, gaps):
 
 @jit
 def settle(ballot, active, alone, n, holds, open_seats):
-    """Store in ``holds[n]`` the only arm in 𝒦 that agent n has not voted out, or a code for none or several.
+    """Store in ``holds[n]`` the only arm that agent n has left, or a code if it has none or several.
+
+    An agent has left the arms of 𝒦 that it has not voted out, or the arm of 𝒦 if 𝒦 has one arm.
 
     `active` is 𝒦 as the agent read it (arms that its own votes have removed since make no difference).  `alone` is
     whether 𝒦 then was one arm (Féraud et al. 2019, algorithm 2, lines 4–19).
@@ -187,7 +189,7 @@ def settle(ballot, active, alone, n, holds, open_seats):
 
 @jit
 def finished(stop, left, open_seats):
-    """Return whether a run with `left` arms in 𝒦 is decided or can no longer change."""
+    """Return whether, by the rule `stop`, a run with `left` arms in 𝒦 is decided or can no longer change."""
     if stop == COORDINATOR:
         return left <= 1
     if stop == PLAYERS:
@@ -219,7 +221,7 @@ def size(sets, r):
 
 @jit
 def judged(book, right, everyone):
-    """Return whether each run is correct, whether it is inconclusive, and how many arms are left, each ``(R,)``.
+    """Return whether each run is correct, whether it is inconclusive, and how many arms 𝒦 has, each ``(R,)``.
 
     With the players' stop, the arm that each player holds decides.  Otherwise it is the arm that each agent holds by
     its own votes if `everyone` counts, or the arm that the coordinator holds.
@@ -241,7 +243,7 @@ def judged(book, right, everyone):
 
 @jit
 def decided(stop, active, open_seats, cumulative):
-    """Return which runs are decided, can no longer change or have no active agent, ``(R,)``."""
+    """Return ``(R,)`` bool: whether the run is decided, can no longer change, or has no agent that can act."""
     found = np.zeros(len(active), np.bool_)
     for r in range(found.size):
         found[r] = cumulative[r, -1] == 0.0 or finished(stop, size(active, r), open_seats[r])
@@ -308,7 +310,10 @@ def add_rows(vote, heard, who, left, sums, book):
 
 @jit
 def close_rows(who, read, book):
-    """Store which arm each active agent has left, and end runs that are decided, deserted or at the horizon."""
+    """End runs that are decided, have no agent left to act, or have reached the horizon.
+
+    If the players end the runs, first store which arm each active agent still holds.
+    """
     for r in range(who.size):
         if book.running[r]:
             seats = book.open_seats[r]

@@ -1,6 +1,6 @@
 """Private exploration: identification of the best arm by votes of agents against arms.
 
-Rio et al. 2023; Féraud et al. 2019. 2023; Féraud et al. 2019).
+Source: Rio et al. 2023; Féraud et al. 2019.
 """
 
 from __future__ import annotations
@@ -336,7 +336,10 @@ class Exploration(Env):
     # -- for compiled episodes --------------------------------------------------------------------------------
 
     def vote_loss(self) -> tuple[float, Array] | None:
-        """Return the loss rate of votes (−1 without wrappers) and cursors; ``None`` if only phases can be played."""
+        """Return the rate at which votes are lost, and cursors of the random numbers that decide each loss.
+
+        The rate is −1 without wrappers.  The result is ``None`` if this env can only be played phase by phase.
+        """
         if self._phase not in ("pull", "over") or len(self.wrappers) > 1:
             return None
         if not self.wrappers:
@@ -348,7 +351,7 @@ class Exploration(Env):
 
     @contextmanager
     def played(self) -> Iterator[None]:
-        """Return a context manager for compiled play; if the block fails, the env must be reset."""
+        """Return a context manager for compiled episodes; if the ``with`` block fails, the env must be reset."""
         self._phase = "broken"
         yield
         self._phase = "pull" if self.running.any() else "over"
@@ -382,7 +385,10 @@ class Exploration(Env):
 
     @property
     def correct(self) -> Array:
-        """Whether the only arm left in 𝒦 (or to each agent, if agents decide) is now correct, ``(R,)`` bool."""
+        """Whether the only arm left in 𝒦 is now correct, ``(R,)`` bool.
+
+        If agents decide, whether the only arm left to each agent is now correct.
+        """
         return ballot.judged(self.book, self.right, self.termination_by == "everyone")[0]
 
     def _metrics(self) -> dict[str, Array]:

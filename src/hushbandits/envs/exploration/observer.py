@@ -35,7 +35,7 @@ def naming_accuracy(ballots: Array, good: Array) -> Array:
 
 @jit
 def named_rows(ballots, good, weights):
-    """Return `naming_accuracy` for each single agent, and the terms of its mean over the agents with most votes.
+    """Return each agent's `naming_accuracy`, and its share in the mean over the agents that cast most votes.
 
     The first is 0 for agents of weight 0, who never act.  The second is divided by the number of agents with the most
     votes, and 0 for all others.
@@ -69,7 +69,7 @@ def named_rows(ballots, good, weights):
 
 
 def watch(ballots: Array, good: Array, c: int, rng: np.random.Generator, groups: int = 64) -> tuple[Array, Array]:
-    """Return the mean `naming_accuracy` for observers of c random agents, and that for the c agents with most votes.
+    """Return the mean `naming_accuracy` of observers of c random agents, and that of the c with most votes cast.
 
     Parameters
     ----------

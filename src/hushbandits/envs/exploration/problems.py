@@ -63,7 +63,7 @@ def problem_arms(
 def vote_threshold(delta: float, beta: float) -> int:
     """Return the vote threshold ``M = ⌊ln δ / ln β⌋``.
 
-    Rio et al. 2023, algorithm 2; Féraud et al. 2019, algorithm 2. 2023, algorithm 2; Féraud et al. 2019, algorithm 2).
+    Source: Rio et al. 2023, algorithm 2; Féraud et al. 2019, algorithm 2.
 
     A quotient within 1e-12 of a whole number is that number: rounding must not cost a vote.
     """

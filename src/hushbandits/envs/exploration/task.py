@@ -201,7 +201,10 @@ def _votable(obs, active, own, speaks, arms):
 
 @jit
 def _show_due(who, due, obs, acts, speaks):
-    """Mark in `obs` the agents `who` as acting and as voting in the next step, if it has these phases (`due`)."""
+    """Mark in `obs` which agents act and which vote in the next step.
+
+    These are the agents `who` in the phases that `due` marks; in other phases no agent is marked.
+    """
     for r in range(who.shape[0]):
         for m in range(obs.shape[1]):
             obs[r, m, acts] = due[0] and who[r, 0] == m

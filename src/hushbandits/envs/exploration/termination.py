@@ -1,4 +1,4 @@
-"""Checks before a run that votes can decide the run and that the run ends."""
+"""Checks that are made before a run: whether votes can decide the run, and whether the run ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Teams that vote, each defined by scalar rules of one agent that phases and compiled episodes share.
+"""Teams that vote: each is defined by scalar rules of one agent, used in phases and in compiled episodes.
 
 A `Routine` states what one agent does with its own samples.  `VotingTeam` plays it phase by phase.  If compiled code
 knows all wrappers, it can also play whole runs in one compiled loop.  The loop reads the same random streams in the
@@ -208,7 +208,7 @@ class VotingTeam(Team):
         return self._arms[:, None]
 
     def compose(self, reward: Array) -> dict[str, Array] | None:
-        """Return the votes of the active agents whose routine completes a phase."""
+        """Return the votes of the active agents whose routine has just completed one of its own phases."""
         self._rules.learn(
             self._state, self._live, self._n, self._p, self._arms, np.array(reward[:, 0]), self._noises, self._noise,
             self._vote, self._ended,

@@ -1,4 +1,4 @@
-"""Privatized feedback on a learning-to-rank file: arms are clusters of rows, rewards are relevance labels."""
+"""Privatized feedback on a learning-to-rank file: arms are clusters of rows, rewards are scaled relevance labels."""
 
 from __future__ import annotations
 

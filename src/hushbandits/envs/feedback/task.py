@@ -97,7 +97,10 @@ class FeedbackTask(BlockPicture):
         )  # fmt: skip
 
     def answered(self) -> Array:
-        """Return each server's reward: its block's mean reward, decoded or true, times its share of the horizon."""
+        """Return each server's reward: the mean reward of its block, times the block's share of the horizon.
+
+        The mean reward is the decoded or the true one.
+        """
         if not self._oracle:
             return self._paid
         mean: Array = self.core.law.mean(self.core.arms.pick(self.arm, self._before)[0])

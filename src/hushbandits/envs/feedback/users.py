@@ -205,7 +205,10 @@ class Individuals(Cohort):
         return Individuals(x, self.planned, present, self._modulus)
 
     def total(self) -> Array:
-        """Return each block's sum, added in the users' order and, if messages are reduced, modulo m at each step."""
+        """Return each block's sum, added in the users' order.
+
+        If messages are reduced mod m, each partial sum is reduced mod m.
+        """
         out = np.zeros(self.planned.shape, self._x.dtype)
         if self._modulus is not None:
             _modular_sums(self._x, self._present, self._modulus, out)
@@ -214,7 +217,7 @@ class Individuals(Cohort):
         return out
 
     def values(self) -> Array:
-        """Return rewards or codes as floats, NaN for lost users and padding."""
+        """Return rewards, or the integers that encode them, as floats; NaN for lost users and padding."""
         return np.where(self._present, self._x, np.nan)
 
 

@@ -1,4 +1,4 @@
-"""Breadth-first search in a sparse graph, for the agents within γ hops of each agent.
+"""Breadth-first search in a sparse graph, for the agents within a number of hops of each agent.
 
 Its cost is the number of edges within γ − 1 hops of each agent, and its memory the number of pairs found.  So 10⁴
 agents on a cycle with γ = 2 take milliseconds, while the distances of all pairs take 800 MB.
@@ -72,7 +72,10 @@ class Near(NamedTuple):
 
 @jit
 def _search(start, near, max_hops, first, found, hops, degree, queue, seen):
-    """Search from each agent from `first` on, until `found` is full; return the next agent and the number of pairs."""
+    """Search from each agent from `first` on, until `found` is full.
+
+    Return the next agent, and the number of pairs (agent, found agent).
+    """
     agents, size = degree.size, 0
     for m in range(first, agents):
         low, high, hop, seen[m], queue[0] = 0, 1, 0, m, m

@@ -66,7 +66,7 @@ class DuelingArms(Arms):
 class DuelingNetwork(CoopNetwork):
     """M agents on a graph, each of which chooses one pair of A arms to duel per round.
 
-    Howson et al. 2024, section 4.3. 2024, section 4.3).
+    Source: Howson et al. 2024, section 4.3.
 
     An action is the pair ``first·A + second``; its reward is 1 if the first one wins.  Everything else, including the
     report, is as in `CoopNetwork` with A² arms.

@@ -166,7 +166,10 @@ class CoopNetwork(Rounds):
 
     @property
     def reductions(self) -> tuple[str, ...]:
-        """Return the inbox's reductions: ``"tally"``, and ``"mix"`` if messages reach neighbours only, in one round."""
+        """Return the inherited reductions, and ``"mix"`` if messages reach only neighbours, in one round.
+
+        ``"mix"`` also needs the field ``sender``, routing ``"flood"``, and copies of a message that cannot differ.
+        """
         near = self.slots.depth == 1 if not self._random_graph else self.max_hops == 1 and not self.hop_delay
         gossip = near and self.routing == "flood" and "sender" in self.inbox_fields and not self._lossy
         return (*super().reductions, *(("mix",) if gossip else ()))

@@ -117,7 +117,7 @@ class NetworkTeam(Team):
     def episode(
         self, env: World, until: float = math.inf, stops: Sequence[float] = (), look: Callable[[], None] | None = None
     ) -> bool:
-        """Play every run in compiled code; return False if the env or a wrapper does not allow compiled rounds."""
+        """Play every run in compiled code; return False if the env, a wrapper or an overridden phase prevents it."""
         rules = self.rules if _ruled(self) else None
         if rules is None or not isinstance(env, CoopNetwork):
             return False
