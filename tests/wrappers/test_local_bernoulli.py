@@ -64,7 +64,7 @@ def test_policy_and_mechanism_share_epsilon(agent, mechanism):
         state = team.state.pi if agent.startswith("QuACK") else team.state  # a single agent has the policy's state
         assert state.parameter == 4.0
     assert found[0] == found[1] == found[2]
-    with pytest.raises(ValueError, match=r"epsilon=2\.0 .*epsilon=4\.0 "):
+    with pytest.raises(ValueError, match=r"epsilon=2\.0 .*epsilon=4\.0"):
         build("LocalDPNetwork-v0", agent, 2, {**world, "epsilon": 2.0}, {"epsilon": 4.0})
 
 
