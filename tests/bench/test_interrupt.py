@@ -82,3 +82,11 @@ def test_ctrl_c_while_a_rule_is_compiled_ends_the_command(tmp_path):
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr.startswith("hushbandits: stopped")
     assert done.stderr.count("\n") == 1
+
+
+def test_ctrl_c_inside_an_exec_ends_with_130(tmp_path):
+    """``python -m`` remembers such an interruption, and would end by the signal although it was caught."""
+    (tmp_path / "mine.py").write_text("exec('raise KeyboardInterrupt')")
+    whole = [sys.executable, "-m", "hushbandits", "evaluate", "CoopNetwork-v0", "mine:Agent"]
+    done = subprocess.run(whole, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr.count("\n")) == (130, 1), done.stderr

@@ -81,6 +81,7 @@ def main(args: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except KeyboardInterrupt:
         note(f"stopped{_KEPT.get(name, '')}")
+        exec("")  # after a Ctrl-C inside an exec, such as a dataclass's, ``python -m`` would end with -2, not with 130
         return 130
     except BrokenPipeError:
         _let_go()  # the reader closed the pipe
