@@ -281,7 +281,7 @@ def _lines(by: str, guarantees: Sequence[Guarantee], delta: float) -> list[Line]
 
 
 def _composed(g: Guarantee, times: int, delta: float) -> float:
-    """Return ε at δ of `times` uses, from the noise distribution; ``inf`` if unknown or claimed by third-party code."""
+    """Return ε at δ of `times` uses, from the exact noise distribution; ``inf`` if no such ε is available."""
     # A user-defined class may claim another ε than the law that it took over.
     if g.exact is None or math.isinf(g.epsilon) or delta < RESOLVED or g.claimed_by:
         return math.inf
@@ -303,7 +303,7 @@ def _counts(g: Guarantee, beside: Sequence[Guarantee]) -> str:
 
 
 def _over_run(g: Guarantee, delta: float) -> tuple[float, float, float, str]:
-    """Return ε and δ of all rewards of a participant in a run, the ε for δ = 0, and the participant."""
+    """Return ε and δ of all rewards of a participant in a run, the ε at δ = 0, and a text on these rewards."""
     if math.isinf(g.epsilon):
         return math.inf, 0.0, math.inf, ""
     if g.run is None:

@@ -18,7 +18,7 @@ SUMMARY = ("task", "runs", "cost", "score", "95 % of the cost, or of the score")
 def summary(
     asked: Sequence[Task], admitted: Mapping[str, Row], values: Mapping[str, Mapping[str, Array]]
 ) -> list[list[str]]:
-    """Return the rows of the summary table: the requested tasks, then each setting whose runs are all played."""
+    """Return the rows of the summary table: the requested tasks, then each setting without a task left to play."""
     found = []
     refused = {name: row["refused"] for name, row in admitted.items() if "refused" in row}
     costs = {task.name: task.costs(values[task.name]) for task in asked if values.get(task.name)}
@@ -75,7 +75,10 @@ def row(setting: str, one: Submission) -> list[str]:
 
 
 def _worst(spent: Sequence[float | None]) -> str:
-    """Return the largest ε of a submission, or a text if there is no ε, no bound, or no value for some tasks."""
+    """Return the largest ε in `spent` as text; ``"–"`` without any ε, ``"no bound"`` if it is infinite.
+
+    The text also says in how many tasks there is an ε if not in all.
+    """
     known = [x for x in spent if x is not None]
     if not known:
         return "–"

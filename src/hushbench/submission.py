@@ -23,7 +23,7 @@ SLACK = 1e-9
 
 
 class Refuted(ValueError):
-    """Error raised if a number of a submission differs from that of its rows or of replayed runs."""
+    """Error raised if a value in a submission differs from what its rows or replayed runs give."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _lines(encoded: Mapping[str, str]) -> str:
 
 
 def read(path: Path) -> Submission:
-    """Return the submission in a file; raise `Refuted` if an aggregate differs from the value of its rows.
+    """Return the submission in a file; raise `Refuted` if an aggregate differs from what its rows give.
 
     Raises
     ------

@@ -16,7 +16,7 @@ PARTS = 8
 
 
 def verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | None = None) -> tuple[str, int]:
-    """Compare a submission with its rows, then play a part of its runs again and compare each number.
+    """Compare a submission's aggregates with its rows, then replay a part of its runs and compare each number.
 
     No code of the submission is imported or run: the agent is built-in, installed, or named by the caller.
 

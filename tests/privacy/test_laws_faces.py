@@ -93,7 +93,7 @@ def test_a_law_that_is_none_says_so():
         def pmf(self, x):
             return 1 / (1.0 + np.asarray(x, float) ** 2)
 
-    with pytest.raises(ValueError, match=r"probabilities of .* add up to 0.5 on ±8, not to 1"):
+    with pytest.raises(ValueError, match=r"probabilities of .* add up to 0.5 on -8 … 8, not to 1"):
         _ = Half().variance
     with pytest.raises(NotImplementedError, match="beyond ±16 million"):
         Heavy().far()

@@ -65,6 +65,6 @@ def test_what_is_not_refused_does_not_wrap(grid, bound, m, sign):
 @pytest.mark.parametrize("location", [1.5, -3.0, 1e90])
 def test_a_far_contamination_does_not_pass_the_bound_and_is_not_printed(location):
     env, _ = at_talk(wrappers=[Huber(1.0, law="constant", location=location), SecAgg()])
-    with pytest.raises(ValueError, match=r"up to bound=1, but agent 0 of run 0 reports a larger one") as caught:
+    with pytest.raises(ValueError, match=r"reward of agent 0 in run 0 must be at most bound=1 of SecAgg") as caught:
         env.communicate()
     assert f"{location:g}" not in str(caught.value)

@@ -8,7 +8,7 @@ from gymnasium.vector import AutoresetMode
 from hushbandits.adapters.learners import Info
 from hushbandits.adapters.make import make, make_vec
 from hushbandits.adapters.vector import VectorView
-from hushbandits.core import Array, Params, shown
+from hushbandits.core import Array, Params
 
 _ID, _AGENT = "CoopNetwork-v0", "agent_0"
 #: What only several agents have.
@@ -17,7 +17,7 @@ _SEVERAL = ("n_agents", "runs", "wrappers", "extra_fields")
 
 def _alone(kwargs: Params) -> Info:
     if several := [name for name in _SEVERAL if name in kwargs]:
-        raise ValueError(f"{several[0]}={shown(kwargs[several[0]])}: a Bandit has one agent, which sends no messages")
+        raise ValueError(f"{several[0]}= must be left out: a Bandit has one agent, which sends no messages")
     return {**kwargs, "n_agents": 1}
 
 

@@ -166,10 +166,10 @@ def make_vec(
     >>> truncated.all(), infos["final_obs"][0].shape, sorted(infos["final_info"]["metrics"])[3:]
     (np.True_, (43,), ['agent_regret', 'messages', 'regret'])
     """
-    ways: Info = {"autoreset": autoreset, "render_mode": render_mode}
-    view = VectorView(_rows("make_vec", id, runs, wrappers, extra_fields, kwargs), **ways)
+    settings: Info = {"autoreset": autoreset, "render_mode": render_mode}
+    view = VectorView(_rows("make_vec", id, runs, wrappers, extra_fields, kwargs), **settings)
     if not wrappers:
-        view.spec = _spec(id, num_envs=view.num_envs, extra_fields=extra_fields, **ways, **kwargs)
+        view.spec = _spec(id, num_envs=view.num_envs, extra_fields=extra_fields, **settings, **kwargs)
     return view
 
 
@@ -317,7 +317,7 @@ def wrap(env: Wrapped, *wrappers: AnyWrapper) -> Wrapped:
         )
     if core.spec is None:
         raise ValueError(
-            f"wrap needs an env from make or make_batched, not {env!r}; give the class of another env wrappers="
+            f"wrap needs an env from make or make_batched, not {env!r}; build any other env with wrappers=[…]"
         )
     id, kwargs, before = core.spec
     new = make_batched(id, runs=core.runs, wrappers=(*before, *wrappers), **kwargs)

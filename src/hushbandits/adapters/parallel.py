@@ -70,7 +70,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         **options: object,
     ):
         if core.runs != 1 or core.horizon is None:
-            raise ValueError(f"a view needs an env of one run with a horizon, not runs={core.runs}, {core.horizon=}")
+            raise ValueError(f"a view needs runs=1 and a horizon, not runs={core.runs}, horizon={core.horizon}")
         if two_phase not in (False, True):
             raise ValueError(f"two_phase={two_phase!r} must be False (one step per round) or True (one step per phase)")
         self.core, self.two_phase = core, two_phase

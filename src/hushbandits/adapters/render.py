@@ -112,7 +112,7 @@ def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[RLTask]:
 
 
 def moments(rounds: int, frames: int) -> list[int]:
-    """Return up to `frames` of the rounds 0 … `rounds`, including both ends, more of them early."""
+    """Return at most `frames` of the rounds 0 … `rounds`, with both ends; early rounds are selected more often."""
     if rounds < frames:
         return list(range(rounds + 1))
     found: list[int] = np.unique(np.rint(rounds * np.linspace(0, 1, frames) ** 1.5).astype(int)).tolist()

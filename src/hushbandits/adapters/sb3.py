@@ -62,7 +62,7 @@ class RowsVecEnv(VecEnv):
     def reset(self) -> Array:
         """Start the episodes of all sub-envs; return observations ``(R·M, D)``."""
         if asked := next(filter(None, self._options), None):
-            raise ValueError(f"options={shown(asked)} of reset: give them to make_sb3 as parameters of the env")
+            raise ValueError(f"options={shown(asked)} of reset are not allowed: give them to make_sb3")
         observation = self.rows.reset(self._seeds[0])
         self._reset_seeds()
         self.reset_infos = self._infos()

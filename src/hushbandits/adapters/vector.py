@@ -101,7 +101,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         """Return the runs that a reset starts, or ``None`` for all runs."""
         asked = {} if options is None else options
         if not isinstance(asked, Mapping) or set(asked) - {"reset_mask"}:
-            raise ValueError(f"options={shown(options)} of reset: allowed is 'reset_mask' only; see make_vec")
+            raise ValueError(f"options={shown(options)} of reset must be a dict with 'reset_mask' as its only key")
         if "reset_mask" not in asked:
             return None
         mask = as_array(asked["reset_mask"])
@@ -136,7 +136,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         waiting = self._over.any()
         if waiting and self.autoreset_mode is AutoresetMode.DISABLED:
             raise RuntimeError(
-                f"step after the end of run {np.argmax(self._over)}: first reset(options={{'reset_mask': …}})"
+                f"step after the end of run {np.argmax(self._over)}: call reset(options={{'reset_mask': …}}) first"
             )
         action = self._rows.read(actions)
         if waiting and self._over.all():

@@ -63,7 +63,10 @@ class AdaP(Calibrated):
         self.alpha = real("alpha", alpha, 0)
 
     def index(self, mean: Array, n: Array, s: Array) -> Array:
-        """Return each arm's index at times s ``(R, M, 1)``, from noised means of `n` users each, all ``(R, M, K)``."""
+        """Return each arm's index, ``(R, M, K)``, at the times `s`, ``(R, M, 1)``.
+
+        `mean` and `n`, ``(R, M, K)``, are the noised means and their numbers of users.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define index(mean, n, s)")
 
     def reset(self, env: World, rng: Streams) -> None:
@@ -135,7 +138,9 @@ class AdaP(Calibrated):
 
 
 class AdaPUCB(AdaP):
-    """AdaP-UCB (Azize & Basu 2022): ``I_a(s) = μ̃_a + √(α ln(2s)/(2n_a)) + α ln s/(εn_a)``.
+    """AdaP-UCB (Azize & Basu 2022): AdaP with the index ``μ̃_a + √(α ln(2s)/(2n_a)) + α ln s/(εn_a)``.
+
+    The noised mean μ̃_a of arm a is over n_a users, and s is the time.
 
     On `CentralDP-v0`, for rewards in [0, 1].  For α > 3 the regret after T pulls is at most ``Σ_{Δ_a > 0} (16 α ln T/
     min(Δ_a, ε) + α/(α − 3))`` (`azize2022_theory.regret_bound`).
@@ -171,7 +176,9 @@ def _kl_indices(mean: Array, level: Array, out: Array) -> None:
 
 
 class AdaPKLUCB(AdaP):
-    """AdaP-KLUCB (Azize & Basu 2022): ``I_a(s) = max{q ∈ [0, 1] : kl(m_a, q) ≤ α ln s/n_a}``.
+    """AdaP-KLUCB (Azize & Basu 2022): AdaP with the index ``max{q ∈ [0, 1] : kl(m_a, q) ≤ α ln s/n_a}`` of arm a.
+
+    Here s is the time, and n_a is the number of users in arm a's noised mean μ̃_a.
 
     Here ``m_a = min(max(μ̃_a + α ln s/(εn_a), 0), 1)``, and kl is the Bernoulli divergence.  On `CentralDP-v0`, for
     Bernoulli rewards.  Its regret matches the lower bound (`azize2022_theory.least_regret`) up to constants that the

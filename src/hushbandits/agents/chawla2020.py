@@ -17,7 +17,7 @@ from hushbandits.core.utils import Message
 
 
 def first_lists(agents: int, arms: int) -> Array:
-    """Return the agents' initial lists, ``(M, c + 2)``: c sticky arms, then U, then L.
+    """Return the agents' initial lists of arms, ``(M, c + 2)``: c arms that always stay, then two replaceable arms.
 
     ``c = ⌈K/M⌉``; agent p has the arms ``(pc + q) mod K``, q = 0 … c + 1, so each arm is sticky for some agent.  If
     there are fewer arms, every agent has all of them.

@@ -26,7 +26,9 @@ def _surplus_tail(n: int, sure: int, epsilon: float, p: float) -> float:
 
 
 class DistDPSE(BatchedSE):
-    """Dist-DP-SE: pure DP in the distributed model (theorem 1), ``σ = √2/ε``, ``h = 1/ε``.
+    """Dist-DP-SE: pure DP in the distributed model (theorem 1).
+
+    The radius β(b) of `batch_radius` has ``σ = √2/ε`` and ``h = 1/ε``.
 
     The mechanism's noise may be calibrated to some of a block's users (its `min_participants`), so that all n of them
     add more. Then σ covers the rounding alone, and ``+ q/n`` replaces the term of h, as in `LDPSE`; qg is the ``1 −
@@ -45,7 +47,7 @@ class DistDPSE(BatchedSE):
     counts_survivors = True
 
     def noise(self) -> tuple[float, float]:
-        """Return (σ, h) of the bound on the rounding error and the noise Lap_ℤ(g/ε)."""
+        """Return (σ, h), as in `BatchedSE.noise`, for rounding and discrete Laplace noise of scale 1/ε."""
         return math.sqrt(2) / self._epsilon, 1 / self._epsilon
 
     def width(self, m: int, b: int, n: int) -> float:
@@ -58,7 +60,9 @@ class DistDPSE(BatchedSE):
 
 
 class DistRDPSE(BatchedSE):
-    """Dist-RDP-SE: Rényi DP in the distributed model (theorem 2), ``σ = 2/ε + √2/(sε)``, ``h = 1/(sε)``.
+    """Dist-RDP-SE: Rényi DP in the distributed model (theorem 2).
+
+    The radius β(b) of `batch_radius` has ``σ = 2/ε + √2/(sε)`` and ``h = 1/(sε)``.
 
     If the mechanism's noise is calibrated to t of a block's n users (its `min_participants`), it has n/t times the
     variance, and the 2/ε in σ becomes ``2√(n/t)/ε``.
@@ -91,7 +95,10 @@ class DistRDPSE(BatchedSE):
         self.scale = scale if scale is None else real("scale", scale, 1, closed="low")
 
     def noise(self) -> tuple[float, float]:
-        """Return (σ, h) of the bound on the rounding error at precision ⌈sε√n⌉ and Skellam noise (proposition 1)."""
+        """Return (σ, h), as in `BatchedSE.noise`, for Skellam noise and the rounding error at precision ⌈sε√n⌉.
+
+        Source: proposition 1.
+        """
         s, epsilon = self._scale, self._epsilon
         return 2 / epsilon + math.sqrt(2) / (s * epsilon), 1 / (s * epsilon)
 
@@ -103,7 +110,10 @@ class DistRDPSE(BatchedSE):
 
 
 class DistCDPSE(DistRDPSE):
-    """Dist-CDP-SE: concentrated DP in the distributed model (theorem 4), ``σ = (√2 + √2/s)/ε``, ``h = 0``."""
+    """Dist-CDP-SE: concentrated DP in the distributed model (theorem 4).
+
+    The radius β(b) of `batch_radius` has ``σ = (√2 + √2/s)/ε`` and ``h = 0``, where s is `scale`.
+    """
 
     name = "Dist-CDP-SE"
     spread = math.sqrt(2)
@@ -111,7 +121,7 @@ class DistCDPSE(DistRDPSE):
     wrappers = ("DiscreteGaussian", "SecAgg")
 
     def noise(self) -> tuple[float, float]:
-        """Return (σ, h) of the bound on the rounding error and sub-Gaussian noise."""
+        """Return (σ, h), as in `BatchedSE.noise`, for sub-Gaussian noise and the rounding error."""
         s, epsilon = self._scale, self._epsilon
         return (math.sqrt(2) + math.sqrt(2) / s) / epsilon, 0.0
 
@@ -145,7 +155,7 @@ class LDPSE(BatchedSE):
     wrappers = ("LocalDiscreteLaplace",)
 
     def noise(self) -> tuple[float, float]:
-        """Return (σ, h) of the bound on the rounding error alone; `width` adds the noise."""
+        """Return (σ, h), as in `BatchedSE.noise`, for the rounding error alone; `width` adds the noise."""
         return math.sqrt(2) / self._epsilon, 0.0
 
     def width(self, m: int, b: int, n: int) -> float:
@@ -154,7 +164,9 @@ class LDPSE(BatchedSE):
 
 
 class ShuffleDPSE(BatchedSE):
-    """Shuffle-DP-SE: `DistDPSE` through a shuffler; the first batch has 32 users, as split-and-mix needs at least 19.
+    """Shuffle-DP-SE: the counterpart of `DistDPSE` with a shuffler.
+
+    The first batch of an arm has 32 users, as split-and-mix needs at least 19.
 
     Parameters
     ----------

@@ -32,7 +32,9 @@ def _shares(fraction: float, mapping: str) -> tuple[float, float]:
 
 
 def clients_needed(n_arms: int, horizon: int, fraction: float, mapping: str, failure: float = 1e-3) -> int:
-    """Return ``M = ⌈4 ln(KT/δ)/(ln 2 · (4e − 1) a)⌉``, the clients needed for failure probability δ (`failure`).
+    """Return the number of clients needed for failure probability δ = `failure`: ``⌈4 ln(KT/δ)/(ln 2 · (4e − 1) a)⌉``.
+
+    `_shares` returns a and e.
 
     Examples
     --------
@@ -44,7 +46,9 @@ def clients_needed(n_arms: int, horizon: int, fraction: float, mapping: str, fai
 
 
 def group_size(clients: int, fraction: float, mapping: str) -> int:
-    """Return ``B = ⌊M/⌈Ma⌉⌋``: the number of clients in a group.
+    """Return the number of clients in a group, ``B = ⌊M/⌈Ma⌉⌋`` for M clients.
+
+    a is the value of `mapping` at `fraction`.
 
     Examples
     --------
@@ -55,7 +59,9 @@ def group_size(clients: int, fraction: float, mapping: str) -> int:
 
 
 def tolerance(clients: int, fraction: float, mapping: str, sigma_c: float) -> float:
-    """Return ``ω = 8σ_c √(ln 2 · (4e − 1)/(B(2e − 1)))``; if several arms are left, phases end only if β > ω.
+    """Return ``ω = 8σ_c √(ln 2 · (4e − 1)/(B(2e − 1)))``, with e of `_shares` and B of `group_size`.
+
+    While several arms remain, the phases of `FedMoMUCB` end only if `beta` exceeds ω.
 
     Examples
     --------

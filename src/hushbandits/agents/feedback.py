@@ -20,7 +20,9 @@ from hushbandits.core.wrapper import Privatizer
 
 
 class Calibrated(Team):
-    """Base of agents whose confidence radius holds for the noise of one mechanism with the same ε.
+    """Base of agents whose confidence radius is proven for the noise of certain mechanisms.
+
+    The mechanism must have the agent's ε.
 
     Parameters
     ----------
@@ -65,7 +67,10 @@ class Calibrated(Team):
         self.require_calibrated = flag("require_calibrated", require_calibrated)
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require a mechanism with the agent's values of `shared`, by default the mechanism of the agent's paper."""
+        """Require that the mechanism's parameters in `shared` have the agent's values.
+
+        An env without a mechanism gets the one of the agent's paper.
+        """
         given = {name: getattr(self, name) for name in self.shared if getattr(self, name) is not None}
         there = settings.get("mechanism", True)
         if isinstance(there, str) and there and there not in self.wrappers and not self._fits(there):
@@ -104,7 +109,9 @@ class Calibrated(Team):
         return True
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` if the env's mechanism is missing or has other parameters.
+        """Raise ``ValueError`` if the env has no mechanism, or one with other values of the parameters in `shared`.
+
+        A parameter that the agent leaves out is not compared.
 
         With `require_calibrated`, raise it also for noise that the radius is not made for.
         """
@@ -122,7 +129,10 @@ class Calibrated(Team):
         self._mechanism = mechanism
 
     def _marks(self, runs: int) -> dict[str, Array]:
-        """Return ``uncalibrated`` (runs,), whether the radius does not fit; empty if ``require_calibrated=True``."""
+        """Return ``uncalibrated`` (runs,): whether the radius was made for other noise.
+
+        The dict is empty if ``require_calibrated=True``.
+        """
         return {} if self.require_calibrated else {"uncalibrated": np.full(runs, not self._own_radius)}
 
 
@@ -195,7 +205,10 @@ class SuccessiveElimination(Calibrated):
         return total / n
 
     def interval(self, r: int, i: int, m: int, b: int) -> float:
-        """Return the half width in phase b with m active arms (run r, agent i): `width` at the shortest block."""
+        """Return the half width in phase b with m active arms (run r, agent i).
+
+        It is the `width` for the fewest users behind a mean of this phase.
+        """
         return self.width(m, b, int(self._heard[r, i]))
 
     def act(self, obs: Observation) -> tuple[Array, Array]:
@@ -232,7 +245,9 @@ class SuccessiveElimination(Calibrated):
 
 
 class BatchedSE(SuccessiveElimination):
-    """Base of algorithm 1 of Chowdhury & Zhou 2023: batches of ``l(b) = ⌈η^b⌉`` users, radius ``β(b)`` of lemma 2.
+    """Base of agents that run algorithm 1 of Chowdhury & Zhou 2023.
+
+    Batch b has ``l(b) = ⌈η^b⌉`` users per active arm unless `first` is set, and its radius is ``β(b)`` of lemma 2.
 
     It drops arm a if ``μ̂_a + β(b) < max_a' (μ̂_a' − β(b))``, and uses this batch's data alone.
 

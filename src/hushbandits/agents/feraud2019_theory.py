@@ -17,7 +17,7 @@ from hushbandits.envs.exploration.problems import vote_threshold
 
 
 def failure(delta: float, eta: float) -> float:
-    """Return ``η^⌊ln δ/ln η⌋``, the probability that all of M fixed players fail (theorem 1).
+    """Return ``η^M`` with ``M = ⌊ln δ/ln η⌋``, the probability that all of M fixed players fail (theorem 1).
 
     It lies *above* δ, because M is rounded down; and any M of N players can outvote an arm, not M fixed ones.
     """
@@ -25,7 +25,7 @@ def failure(delta: float, eta: float) -> float:
 
 
 def message_bound(delta: float, eta: float, n_arms: int) -> int:
-    """Return the bound ``MK − 1`` on the number of messages (theorem 1)."""
+    """Return the bound ``MK − 1`` on the number of messages, with ``M = ⌊ln δ/ln η⌋`` (theorem 1)."""
     return vote_threshold(delta, eta) * n_arms - 1
 
 

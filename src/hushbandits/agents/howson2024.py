@@ -186,7 +186,7 @@ class QuACK(PolicyTeam):
         if self.leader is not None and self.leader >= env.n_agents:
             raise ValueError(f"leader={self.leader} must be an agent: 0..{env.n_agents - 1}")
         if self.elect_leader and (pause := 3 * env.n_agents) >= env.horizon:
-            raise ValueError(f"horizon={env.horizon} is too short: the search for the leader takes 3M = {pause} rounds")
+            raise ValueError(f"horizon={env.horizon} is too short: electing a leader takes 3·n_agents = {pause} rounds")
         tried(self.policy, env, env.n_agents * env.horizon, heard=True)
         if hasattr(env, "slots"):
             self._leaders(env)

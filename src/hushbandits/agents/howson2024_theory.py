@@ -8,7 +8,9 @@ from hushbandits.core import Array
 
 
 def ucb_regret(gaps: Array, plays: Array, sigma: float = 0.5) -> Array:
-    """Return UCB's regret bound ``3 Σ_a Δ_a + Σ_a 16σ² ln n / Δ_a`` over arms with Δ_a > 0, for n plays, δ = 1/n².
+    """Return UCB's regret bound ``3 Σ_a Δ_a + Σ_a 16σ² ln n / Δ_a`` for n = `plays`.
+
+    The sums are over arms with Δ_a > 0, and UCB runs at confidence 1 − δ with δ = 1/n².
 
     Source: Lattimore & Szepesvári 2020, "Bandit Algorithms", theorem 7.1; corollary 1 of the paper.
     """
@@ -23,7 +25,7 @@ def reach(distance: Array) -> int:
 
 
 def quack_regret(alone: Array, gaps: Array, way: int) -> Array:
-    """Return the bound ``S_π(Mn) + 3 Σ_w d(v, w) Σ_a Δ_a`` on QuACK's regret (theorem 1).
+    """Return the bound ``S_π(Mn) + 3 Σ_w d(v, w) Σ_a Δ_a`` on QuACK's regret after n rounds with leader v (theorem 1).
 
     `alone` is ``S_π(Mn)``, `gaps` are the Δ_a, and `way` is ``Σ_w d(v, w)``.
     """

@@ -55,7 +55,10 @@ class TaskTeam(Team):
         self.look(view_of(env))
 
     def looking(self, its: EnvView, options: Params) -> RLTask:
-        """Return the task of the env with view `its`, with `options`; raise ``ValueError`` without task or horizon."""
+        """Return the task of the env with view `its`, with `options`.
+
+        An env without a task or a horizon raises ``ValueError``.
+        """
         if its.horizon is None:
             raise ValueError(f"{self.name} needs the length of a run: give the env a horizon")
         if its.rl_task is None:

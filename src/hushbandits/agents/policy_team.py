@@ -47,7 +47,7 @@ class PolicyTeam(NetworkTeam):
 
     @property
     def rules(self) -> Rules:  # type: ignore[override]
-        """The agent's rules around those of the policy, compiled unless the policy is user-defined."""
+        """The agent's rules, which call the policy's rules; they are compiled unless the policy is user-defined."""
         if self._ships:
             return _compiled(self.around, self.policy.choose, self.policy.update)
         return self.around(self.policy.choose, self.policy.update, lambda rule: rule)

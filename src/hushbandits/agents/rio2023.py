@@ -40,7 +40,7 @@ class DPMASE(VotingTeam):
         self.beta = real("beta", beta, 0, 1)
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require that more than ⌊ln δ/ln β⌋ votes remove an arm and that finished agents leave."""
+        """Require that an arm is removed by ⌊ln δ/ln β⌋ + 1 votes and that finished agents leave."""
         vote = {"delta": self.delta, "beta": self.beta, "eta": None}
         return Requirements(env={**vote, "vote_rule": ">", "inactive_agents": "drop"})
 
@@ -81,7 +81,7 @@ class CorruptedElimination(VotingTeam):
         self.xi = real("xi", xi, 0, 1, closed="low")
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require vote loss at rate ξ, more than ⌊ln δ/ln η_ξ⌋ votes per arm, and that finished agents leave."""
+        """Require vote loss at rate ξ, arms that ⌊ln δ/ln η_ξ⌋ + 1 votes remove, and that finished agents leave."""
         return Requirements(
             env={"delta": self.delta, "eta": self.eta, "xi": self.xi, "vote_rule": ">", "inactive_agents": "drop"}
         )

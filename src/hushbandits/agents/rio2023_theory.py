@@ -54,7 +54,9 @@ def most_likely(weights: Sequence[float], m: int) -> float:
 
 
 def mase_rounds(local_samples: float, weights: Sequence[float], threshold: int, delta: float) -> float:
-    """Return the rounds until the M most likely agents have T(β) samples each, up to probability δ (prop. 4.3).
+    """Return the rounds after which each of the M most likely agents has T(β) samples with probability 1 − δ.
+
+    Source: proposition 4.3; T(β) is `local_samples`, and M is `threshold`.
 
     The root of the proof's quadratic ``p*T − √(T ln(1/δ)/2) = T(β)`` (its eq. 4):
     ``T = ((a + √(a² + 4p*T(β)))/(2p*))²`` with ``a = √(ln(1/δ)/2)``; p* is the probability of the M-th most likely
@@ -68,7 +70,11 @@ def mase_rounds(local_samples: float, weights: Sequence[float], threshold: int, 
 def mase_confidence(
     rounds: float, local_samples: float, weights: Sequence[float], threshold: int, delta: float
 ) -> float:
-    """Return the confidence ``(1 − δ)(1 − I_{1−p*}(T − T(β), 1 + T(β)))^M`` of proposition 4.3."""
+    """Return the confidence ``(1 − δ)(1 − I_{1−p*}(T − T(β), 1 + T(β)))^M`` of proposition 4.3.
+
+    I is the regularised incomplete beta function, T is `rounds`, T(β) is `local_samples`, M is `threshold`, and p* is
+    `most_likely(weights, M)`.
+    """
     late = scipy.special.betainc(rounds - local_samples, 1 + local_samples, 1 - most_likely(weights, threshold))
     return float((1 - delta) * (1 - late) ** threshold)
 
@@ -86,7 +92,7 @@ def corrupted_failure(delta: float, eta_xi: float, xi: float, alpha: int = 0) ->
 
 
 def failure_by_count(n_agents: int, local_failure: float, votes_needed: int) -> float:
-    """Return ``P[Bin(N, p) ≥ votes_needed]``, the probability that any M of N agents vote out the best arm.
+    """Return ``P[Bin(N, p) ≥ M]``, the probability that at least M = `votes_needed` of N agents vote out the best arm.
 
     Independence of the agents proves this bound; it is above the papers' ``p^M``.
     """
@@ -94,7 +100,10 @@ def failure_by_count(n_agents: int, local_failure: float, votes_needed: int) -> 
 
 
 def corrupted_rounds(local_samples: float, n_agents: int, threshold: int, probability: float = 0.5) -> float:
-    """Return ``T ≈ N Q⁻¹(T(η_ξ), 1 − α^(1/M))`` rounds w.p. α, for uniform agents (proposition 5.3).
+    """Return the rounds ``N Q⁻¹(T(η_ξ), 1 − α^(1/M))``, which about suffice w.p. α for uniform agents (prop. 5.3).
+
+    T(η_ξ) is `local_samples`, M is `threshold`, and α is `probability`. Source: proposition 5.3, for
+    uniform agents.
 
     Q is the regularised upper gamma function, inverted in its second argument.
     """

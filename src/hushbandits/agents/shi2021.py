@@ -204,7 +204,10 @@ class Federated(Team):
         _proceed(due, kept, over, books, self.schedule(books.phase + 1))
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """Return ``uploads`` (R,), posts of all clients, and ``total_regret`` (R,), their regret plus C per post."""
+        """Return ``uploads`` (R,), the posts of all clients, and ``total_regret`` (R,).
+
+        The total is the clients' regret plus `cost` per post.
+        """
         total = env.agent_regret.sum(1) + self.cost * self._uploads
         return {"uploads": self._uploads.copy(), "total_regret": total}
 

@@ -17,7 +17,7 @@ from hushbandits.core.messages import Observation
 
 @jit
 def _estimates(n: Array, mean: Array, counts: Array, means: Array, f: int, kappa: float, z: Array, g: Array) -> None:
-    """Write estimates `z` and variance factors `g` from the last messages of S neighbours (lines 2–4)."""
+    """Write estimates `z` and variance factors `g` from the neighbours' last messages (paper's lines 2–4)."""
     runs, agents, slots, arms = counts.shape
     near = np.empty(slots)
     for r in range(runs):

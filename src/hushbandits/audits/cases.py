@@ -243,7 +243,7 @@ def _of(name: str, kind: type) -> Found:
         subject = " ".join([name, *(f"{k}={v}" for k, v in given.items())])
         try:
             if missing := _needed(entry, {**spec.defaults, **given}):
-                raise NotImplementedError(f"needs {', '.join(missing)}: declare it in VARIANTS, or as defaults")
+                raise NotImplementedError(f"needs arguments ({', '.join(missing)}): give them defaults")
             cases += look(name, entry, subject, given)
         except NotImplementedError as error:
             cases.append(Verdict(subject, str(error), 0, 0, "errors", untested=str(error)))
@@ -253,7 +253,9 @@ def _of(name: str, kind: type) -> Found:
 
 
 def _cases(subject: str, make: Callable[..., tuple[Team | None, Env]], at: bool) -> Found:
-    """Return a case for the team that `make` builds, or for each wrapper of its env, if they claim a finite guarantee.
+    """Return a case for the team that `make` builds, or, without a team, one for each wrapper of its env.
+
+    A team or wrapper without a finite guarantee has no case.
 
     `at`: whether to build them at ε = 1.
     """

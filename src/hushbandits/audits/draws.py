@@ -151,7 +151,10 @@ class Draws:
         return max(*found, uniforms.share(self.silent[part], self.at_zero[part])) - math.log(5)
 
     def _atoms(self, u: Array, part: Array) -> float:
-        """Return the evidence that continuous noise repeats values, or that grid noise is too often a multiple of m."""
+        """Return the evidence that continuous noise repeats values, or that grid noise has a wrong share of multiples.
+
+        A share is one of multiples of some number of steps.
+        """
         if self.alike:
             return uniforms.repeats(u, self.alike)
         found = max(uniforms.share(hits[part], rate[part]) for hits, rate in self._multiples)
@@ -307,7 +310,7 @@ def _guessed_off(n: int, wrong: float, level: float) -> float:
 
 
 def _cut(epsilon: float, delta: float, n: int, level: float) -> str:
-    """Return a text with the smallest tail probability whose truncation n draws per reward value detect."""
+    """Return a text with the smallest tail probability at which n draws per reward value detect a cut-off tail."""
     for hits in np.unique(np.geomspace(10, max(n, 11), 60).astype(int)).tolist():
         if epsilon_lower_bound(hits, 0, max(n, hits), delta, level) > epsilon:
             p = (hits + 1.3 * math.sqrt(hits)) / n * math.exp(-epsilon)

@@ -51,7 +51,7 @@ class Event(NamedTuple):
 
 
 def best_events(innocent: Array, guilty: Array, delta: float) -> Iterator[Event]:
-    """Yield the best event of each feature, kind and direction, by Wilson's bound.
+    """Yield, for each feature, kind and direction, the event with the largest lower bound on ε by Wilson's intervals.
 
     Kinds are ``≤ t``, ``≥ t`` and, for features with few values, ``= t``.  `innocent` and `guilty` are F features of
     the runs on the two neighbouring inputs, (F, N) and (F, N′).
@@ -196,7 +196,9 @@ def features(views: Views, differences: bool = True) -> Views:
 
 
 def judged(case: Case, check: str, least: float, play: _Play, measure: _Measure, why: str, refusing: bool) -> Verdict:
-    """Return a verdict with the ε that `measure` finds in the features from `play`; with `why`, nothing is played.
+    """Return a verdict with the ε that `measure` finds in the features from `play`.
+
+    If `why` gives a reason not to test, nothing is played.
 
     `least`: the smallest true ε that is refuted.  `refusing`: whether the part may reject the rewards.
     """
@@ -247,7 +249,9 @@ _BITS = "bits"
 
 
 def guessed(bits: Array, features: Views, level: float) -> tuple[int, int, int]:
-    """Return the numbers of tested canaries, of guesses and of correct guesses; the other half of the canaries trains.
+    """Return the numbers of tested canaries, of guesses and of correct guesses.
+
+    One half of the canaries trains the guesser, and the other half is tested.
 
     Training gives the likelihood ratios of every feature and of all together, chooses one of them, and a threshold
     for guessing at all.  It reveals the bits of that half; (ε, δ)-privacy of the other half is independent of them.
@@ -361,9 +365,9 @@ def _posts(case: Case, n: int, values: tuple[float, float], seed: int) -> Views:
 
 
 def _windows(bits: Array, views: Views) -> Views:
-    """Return the bits and features of canaries: values of their agent and the preceding one, in two rounds.
+    """Return the bits of canaries and their features.
 
-    The rounds are that of the canary and the round before.
+    The features are the values of the canary's agent and the preceding agent, in its round and the one before.
     """
     found = {}
     for name, value in views.items():

@@ -43,7 +43,10 @@ def _order(shuffle: Wrapper, subject: str, runs: int, level: float, seed: int) -
 
 
 def _uniform(check: str, places: Array, subject: str, level: float) -> Verdict:
-    """Return a verdict on whether each sender is equally often in each slot; ``places (R, S)`` has the senders."""
+    """Return a verdict on whether each sender is equally often in each slot.
+
+    ``places (R, S)`` holds the sender in each slot of each run.
+    """
     kinds, size = np.unique(places), places.shape[1]
     most = max(float(np.mean(places[:, slot] == who)) for slot in range(size) for who in kinds)
     share = critical_share(1 / len(kinds), len(places), level / len(kinds) / size)

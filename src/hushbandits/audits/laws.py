@@ -84,7 +84,10 @@ def white_box(case: Case, n: int, survivors: int) -> Iterator[Verdict]:
 
 
 def every_size(case: Case, sizes: Sequence[int]) -> Iterator[Verdict]:
-    """Check the guarantee by the exact noise law of each block size, with the fewest users that `owner` assumes."""
+    """Check the guarantee by the exact noise law at each block size.
+
+    Each law is for the smallest number of participants that `owner` assumes.
+    """
     promise, sure = case.promise, case.owner.sure
     laws = {n: Mechanism.seen(case.owner, n, max(sure(n), case.owner.smallest)) for n in sizes}
     known = {n: law for n, law in laws.items() if law is not None}
@@ -98,7 +101,10 @@ def every_size(case: Case, sizes: Sequence[int]) -> Iterator[Verdict]:
 
 
 def _composed(case: Case, mixture: Sequence[tuple[int, int]]) -> Iterator[Verdict]:
-    """Check the ledger's composed ε at several δ against the exact law, for users in every block of `mixture`."""
+    """Check the ledger's composed ε at several δ against the exact law, for a user in all blocks of `mixture`.
+
+    `mixture` has a pair of planned and remaining users per block.
+    """
     releases = [case.owner.release(n, s) for n, s in mixture]
     laws = [law for n, s in mixture if (law := Mechanism.seen(case.owner, n, s)) is not None]
     if None in releases or len(laws) < len(mixture):
@@ -178,7 +184,10 @@ def drawn_on_blocks(case: Case) -> Iterator[Verdict]:
 
 
 def long_run(case: Case, largest: int, runs: int, every: int = 1) -> Iterator[Verdict]:
-    """Test the noise of blocks of all sizes up to `largest`, or of a random 1/`every` of the sizes, eight of each."""
+    """Test the noise of blocks of all sizes up to `largest`, or of a random 1/`every` of these sizes.
+
+    Each size occurs eight times.
+    """
     rng = np.random.default_rng([case.budget.seed, 1])
     of = rng.permutation(np.arange(case.owner.smallest, largest + 1))[::every]
     sizes = np.concatenate([np.repeat(rng.permutation(of), _AGAIN // 2) for _ in range(2)]).tolist()

@@ -23,7 +23,7 @@ def distance(u: Array) -> float:
 
 
 def _width(u: Array) -> float:
-    """Return ``Σ −ln(2 min(u, 1 − u))``, a Gamma(n) variable; for Laplace noise, Σ |noise|/scale."""
+    """Return ``Σ −ln(2 min(u, 1 − u))``, Gamma(n) for n uniform draws; for Laplace noise it is Σ |noise|/scale."""
     return float(-np.log(2 * np.clip(np.minimum(u, 1 - u), 1e-300, 0.5)).sum())
 
 

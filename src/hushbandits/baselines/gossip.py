@@ -12,7 +12,9 @@ from hushbandits.envs.network.rules import Rules, nothing
 
 
 def gossip_matrix(adjacency: Array) -> Array:
-    """Return ``P = I − (D − A)/(1 + max degree)``, symmetric and doubly stochastic.
+    """Return the gossip matrix ``P = I − (D − A)/(1 + max degree)`` of the graph with adjacency A and degrees D.
+
+    P is symmetric and doubly stochastic.
 
     Examples
     --------
@@ -30,7 +32,7 @@ def gossip_matrix(adjacency: Array) -> Array:
 
 
 def second_eigenvalue(matrix: Array) -> Array:
-    """Return |λ₂|, the second largest modulus of P's eigenvalues, ``(G,)``; 0 for a single agent."""
+    """Return |λ₂|, the second largest modulus of the eigenvalues of each of G gossip matrices; 0 for one agent."""
     if matrix.shape[1] == 1:
         return np.zeros(len(matrix))
     values: Array = np.sort(np.abs(np.linalg.eigvalsh(matrix)), axis=1)[:, -2]

@@ -53,6 +53,8 @@ def smallest_exploration(matrix: Array) -> Array:
 def published_exploration(matrix: Array) -> Array:
     """Return the paper's constant ``ε_c^k = M Σ_{p≥2} Σ_{j≥1} |λ_p λ_j| / (1 − |λ_p λ_j|) a_pj(k)`` of each agent k.
 
+    λ_p and u_p are the eigenvalues and eigenvectors of the gossip matrix, from the largest eigenvalue on.
+
     With u = u_p^k u_j^k and ν± the sums of the positive and negative ``u_p^d u_j^d`` over d: ``a = uν⁺`` where
     λ_pλ_j ≥ 0 and u ≥ 0, ``uν⁻`` where λ_pλ_j ≥ 0 and u ≤ 0, else ``|u| max(ν⁺, |ν⁻|)``.
 

@@ -155,7 +155,7 @@ class Network:
         self.policy = policy
         self.deterministic = policy.deterministic if deterministic is None else deterministic
         if policy.by_choice and policy.deterministic and not self.deterministic:
-            raise ValueError("deterministic=False: this policy always takes the choice with the largest score")
+            raise ValueError("deterministic=False is not allowed: this policy always takes the best-scored choice")
         self._layers = [(np.ascontiguousarray(weight.T), bias) for weight, bias in policy.layers]
 
     def reset(self, rng: Streams) -> None:

@@ -20,7 +20,7 @@ def stage_length(agents: int, second: float, epsilon: float) -> int:
 
 
 def chebyshev(second: float, steps: int) -> Array:
-    """Return the coefficients (a, b) of ``y_{r+1} = a P y_r − b y_{r−1}``, r = 0 … steps − 1, ``(steps, 2)``.
+    """Return the coefficients (a, b), ``(steps, 2)``, of the gossip steps ``y_{r+1} = a P y_r − b y_{r−1}``.
 
     After r steps y is ``T_r(P/|λ₂|) y₀ / T_r(1/|λ₂|)`` with T the Chebyshev polynomials: ``w_{r+1} = 2w_r/|λ₂| −
     w_{r−1}`` from w₀ = 1 and w₁ = 1/|λ₂|, ``a = 2w_r/(|λ₂| w_{r+1})``, ``b = w_{r−1}/w_{r+1}``; the first step is P.

@@ -13,7 +13,9 @@ from hushbandits.core import Params
 
 
 class DPSE(SuccessiveElimination):
-    """DP-SE (Sajed & Sheffet 2019): epochs of R(e) users and one Laplace draw per arm, on `CentralDP-v0`.
+    """DP-SE (Sajed & Sheffet 2019) on `CentralDP-v0`: epoch e gives each active arm R(e) users and one Laplace draw.
+
+    R(e) is `epoch_length`.
 
     ``μ̃ = μ̂ + Lap(1/(εR))``; drop a where ``max μ̃ − μ̃_a > 2(h + c)``.  The confidence p stands for their β.
     """

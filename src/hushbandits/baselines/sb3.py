@@ -66,7 +66,7 @@ class Trained(TaskTeam):
         if path is not None and (path.is_file() or path.suffix == ".zip"):
             self.policy = of_zip(path, activation, flag("masked", masked))
         elif activation is not None or masked:
-            raise ValueError(f"activation={activation}, masked={masked} are options of a zip file, not of {source}")
+            raise ValueError(f"activation={activation}, masked={masked} apply only to a zip file, not to {source}")
         else:
             self.policy = read(source) if isinstance(source, str | Path) else of_model(source)
         if task is not None and self.policy.card:
@@ -92,7 +92,7 @@ class Trained(TaskTeam):
             if heads != (choices(task),):
                 raise ValueError(f"{self.name} takes one of {choices(task)} choices, but this env has {space}")
             if lacking := [name for name, *_ in policy.observation if name not in task.layout]:
-                raise ValueError(f"{self.name} observes {lacking[0]}, but this env has {', '.join(task.layout)}")
+                raise ValueError(f"{self.name} observes {lacking[0]}, but this env shows {', '.join(task.layout)}")
             return
         for known, here in zip_longest(policy.observation, parts_of(task)) if policy.observation else ():
             if known != here:
@@ -102,8 +102,8 @@ class Trained(TaskTeam):
                 )
         if (reads, gives) != (wide, scores):
             raise ValueError(
-                f"{self.name} reads {reads} numbers and scores {gives} choices, but this env has {wide} "
-                f"({', '.join(task.layout)}) and {scores} ({space}); task= says how a zip was trained"
+                f"{self.name} reads {reads} numbers and gives {gives} scores, but this env needs {wide} numbers "
+                f"({', '.join(task.layout)}) and {scores} scores ({space}); task= says how a zip file was trained"
             )
 
     def look(self, its: EnvView) -> RLTask:

@@ -106,4 +106,4 @@ def of_zip(path: Path, activation: str | None, masked: bool) -> Learned:
         made = activation or ("relu" if values else "tanh")
         return Learned(path.name, network(parameters["policy"]), made, deterministic=values, masked=masked)
     except Exception as error:  # damage takes many forms
-        raise ValueError(f"policy {path}: {words(error)}") from None
+        raise ValueError(f"the policy in {path} cannot be read: {words(error)}") from None

@@ -23,7 +23,9 @@ def replay(
     at: Params | None = None, two_phase: bool = False, render_mode: str | None = None, metrics_in_info: bool = False,
     **options: object,
 ) -> ParallelView:  # fmt: skip
-    """Return the env of one run as a PettingZoo view, reset to that run: with the same arms, graph and rewards.
+    """Return the env of one run as a PettingZoo view, reset to that run.
+
+    The arms, the graph and the random numbers of rewards are those of the run.
 
     The same actions give the numbers of the row.  Each ``reset()`` without a seed starts this run again and returns its
     first observations.
@@ -84,7 +86,7 @@ def replay(
     drawn = one.seed_source if one.seed is None else (one.seed, cell.seed_text)
     if drawn is None or spec is None:
         raise ValueError(
-            f"{one.cell.label} cannot be replayed, as its env has no name or its seeds are unknown: evaluate it again"
+            f"{one.cell.label} cannot be replayed: its env was not built from an id, or its seeds are unknown"
         )
     id, params, asked = spec
     # The team may have limited what the env gathers for inboxes; the agents of a view decide for themselves.

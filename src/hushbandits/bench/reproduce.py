@@ -88,7 +88,10 @@ def in_words(verdict: Verdict) -> str:
 
 
 def said(found: Sequence[Reproduction]) -> list[str]:
-    """Return one line of verdicts per paper, by origin of the claims, and a line with the papers' total."""
+    """Return a line per paper that counts its verdicts by origin of the claims, and a line for the papers' claims.
+
+    The papers' claims are those whose origin is a paper.
+    """
     by = {
         paper: tally((v.claim.origin, v.verdict) for r in found if r.paper == paper for v in r.verdicts)
         for paper in dict.fromkeys(r.paper for r in found)

@@ -77,7 +77,7 @@ def private_elimination(n_arms: int, epsilon: float, beta: float, single: bool =
     """
     first = epoch_length(n_arms, 1, epsilon, beta)
     if first > 2**53:
-        raise ValueError(f"epsilon={epsilon:g} makes epoch 1 last {first:.3g} activations; the most is 2^53")
+        raise ValueError(f"epsilon={epsilon:g} makes epoch 1 last {first:.3g} activations; at most 2^53 are allowed")
     begin, params = partial(epochs, due=int(first)), (epsilon, beta, float(single))
     if single:
         return Routine(begin, params, _plan_turn, _learn, _sync, uniforms=n_arms)

@@ -69,4 +69,4 @@ def _refuse(name: str, title: str, module: str, *written: Path) -> None:
         if path.exists():
             raise ValueError(f"{path} exists already; choose another name")
     if module in sys.stdlib_module_names or importlib.util.find_spec(module):
-        raise ValueError(f"name={name!r} needs the file {module}.py, which hides an installed module: choose another")
+        raise ValueError(f"name={name!r} gives {module}.py, which hides an installed module: choose another name")

@@ -29,7 +29,7 @@ OPERATIONS = {
     "encode": "encoded as integers",
     "modulo": "reduced by a modulus",
     "shuffle": "shuffled",
-    "seal": "added up behind a seal",
+    "seal": "summed securely",
 }
 
 
@@ -106,8 +106,8 @@ class Sealing(Gathering, Protocol):
     quantization_levels: int
     bound: float
 
-    def room(self, what: str, n: int, most: int) -> None:
-        """Raise ``ValueError`` if `most`, the largest possible sum of `n` messages from `what`, is 2⁶² or more."""
+    def room(self, n: int, most: int) -> None:
+        """Raise ``ValueError`` if `most`, the largest possible sum of up to `n` rewards, is 2⁶² or more."""
 
     def add_up(self, run: int, vectors: Array, modulus: int, fewest: int = 2) -> tuple[Array, Array]:
         """Sum `vectors` as `Gathering.add_up` does, but release nothing if fewer than `fewest` rows are left."""

@@ -33,7 +33,7 @@ class Picture(RLTask):
         return int(self.core.means[0].argmax() if gaps is None else gaps[0].argmin())
 
     def listed(self, counts: Array) -> str:
-        """Return the counts by arm as text; of many arms, the largest counts only."""
+        """Return the counts by arm as text; of many arms, the largest counts and the sum of the others."""
         names, top = self.core.arms.names, np.arange(self.core.n_arms)
         if len(top) > _LISTED:
             top = np.sort(np.argsort(-counts, kind="stable")[:_LISTED])

@@ -61,7 +61,9 @@ class Trimming(Estimator):
 
 @dataclass(frozen=True)
 class TrimmedMean(Trimming):
-    """Mean of one half of the sample inside the shortest interval that holds most of the other half.
+    """Mean of those points of one half of the sample that lie in an interval.
+
+    The interval is the shortest that holds most points of the other half.
 
     The sample ``X₁, Y₁, X₂, Y₂, …`` is split by turns (an odd last one waits for its partner).  With
     ``α = max(ϵ, ln(1/δ)/N)`` and ``L = ln(4/δ)/N``, 𝒵 is the shortest interval that holds

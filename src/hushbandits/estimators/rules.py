@@ -15,7 +15,10 @@ from hushbandits.core import jit
 
 @jit
 def kept_points(n: int, log_inverse_delta: float, epsilon: float) -> int:
-    """Return ``⌊N(1 − 2α − √(2αL) − L)⌋``, ``α = max(ϵ, ln(1/δ)/N)``, ``L = ln(4/δ)/N``; undefined if ≤ 0."""
+    """Return how many of n points the interval of `TrimmedMean` holds; it does not exist if the result is ≤ 0.
+
+    The number is ``⌊n(1 − 2α − √(2αL) − L)⌋`` with ``α = max(ϵ, ln(1/δ)/n)`` and ``L = ln(4/δ)/n``.
+    """
     ell = (log_inverse_delta + math.log(4.0)) / n
     alpha = max(epsilon, log_inverse_delta / n)
     return math.floor(n * (1.0 - 2.0 * alpha - math.sqrt(2.0 * alpha * ell) - ell))
@@ -23,13 +26,13 @@ def kept_points(n: int, log_inverse_delta: float, epsilon: float) -> int:
 
 @jit
 def clipped_points(n: int, log_inverse_delta: float, epsilon: float) -> int:
-    """Return ``⌈8ηN + 12 ln(4/δ)⌉`` with η = `epsilon`: the number of points clipped at each end."""
+    """Return the number of points clipped at each end, ``⌈8ηn + 12 ln(4/δ)⌉`` with η = `epsilon`."""
     return math.ceil(8.0 * epsilon * n + 12.0 * (log_inverse_delta + math.log(4.0)))
 
 
 @jit
 def add(high: float, low: float, x: float) -> tuple[float, float]:
-    """Return ``high + low + x`` as a double-double (Knuth's two-sum), so that sums do not depend on the order."""
+    """Return ``high + low + x`` as a double-double (Knuth's two-sum); rounding errors of sums become negligible."""
     total = high + x
     part = total - high
     return total, low + ((high - (total - part)) + (x - part))
@@ -45,7 +48,10 @@ def _mean(x):
 
 @jit
 def shortest_window(y, n, q, gap):
-    """Return the ends of the shortest interval with q of n order statistics; `y` lacks the `gap` middle ones."""
+    """Return the ends of the shortest interval with q of n order statistics.
+
+    `y` holds the order statistics in ascending order, without the `gap` middle ones.
+    """
     best, length, off = 0, math.inf, 0
     for i in range(n - q + 1):
         reach = y[q - 1 + i - gap] - y[i]

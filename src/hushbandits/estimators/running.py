@@ -238,7 +238,10 @@ class _Lists:
         self._used = 0
 
     def reserve(self, need: Array) -> None:
-        """Reserve memory for ``need[i]`` values in each list i; if list i is short, its memory at least doubles."""
+        """Reserve memory for ``need[i]`` values in each list i.
+
+        A list that has too little memory gets at least twice as much.
+        """
         short = need > self._room
         if not short.any():
             return

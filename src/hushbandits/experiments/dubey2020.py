@@ -40,7 +40,10 @@ def _cover(power: bytes, m: int) -> int:
 
 
 def _median(bound: Callable[..., Array], env: Params, t: Array, epsilon: float) -> Array:
-    """Return the median of `bound` over random instances of the env, with χ̄ from greedy covers of power graphs."""
+    """Return the median of `bound` over random instances of the env.
+
+    The clique cover numbers χ̄ in the bound come from greedy covers of power graphs.
+    """
     from hushbandits.envs.network.graphs import power_graph
 
     core = make_batched("CoopNetwork-v0", runs=_INSTANCES, **env)
@@ -56,14 +59,20 @@ def _median(bound: Callable[..., Array], env: Params, t: Array, epsilon: float) 
 
 
 def private_bound(env: Params, agent: Params, x: Array) -> Array:
-    """Return the theorem's median bound for Private-UCB at each time; NaN for agents without `release_exponent`."""
+    """Return the paper's regret bound for Private-UCB at each time in `x`, as the median over instances.
+
+    It is NaN for agents without `release_exponent`.
+    """
     if "release_exponent" not in agent:
         return np.full(len(x), np.nan)
     return _median(theory.private_regret, env, x, agent["epsilon"])
 
 
 def byzantine_bound(env: Params, agent: Params, x: Array) -> Array:
-    """Return the theorem's median bound for Byzantine-UCB at each time; NaN if infinite or `mean` is not trimmed."""
+    """Return the paper's regret bound for Byzantine-UCB at each time in `x`, as the median over instances.
+
+    It is NaN where it is infinite, and for agents whose `mean` is not ``"trimmed"``.
+    """
     if agent.get("mean") != "trimmed":
         return np.full(len(x), np.nan)
     line = _median(theory.byzantine_regret, env, x, agent["epsilon"])

@@ -37,12 +37,18 @@ AGENTS = [make(r) for make in (decentralized, lambda r: baseline(0, r), lambda r
 
 
 def corollary_1(env: Params, agent: Params, x: Array) -> Array:
-    """Return corollary 1's bound on the rounds of Decentralized Median at each N; NaN for agents without `eta`."""
+    """Return corollary 1's bound on the rounds of Decentralized Median with N agents, for each N in `x`.
+
+    It is NaN for agents without `eta`.
+    """
     return _dashed(theory.median_samples(10, ETA, EPSILON), env, agent, x)
 
 
 def corollary_2(env: Params, agent: Params, x: Array) -> Array:
-    """Return corollary 2's bound on the rounds of Decentralized SE or SER3 at each N; NaN for agents without `eta`."""
+    """Return corollary 2's bound on the rounds of Decentralized SE or SER3 with N agents, for each N in `x`.
+
+    It is NaN for agents without `eta`.
+    """
     means = PROBLEMS[env.get("problem", "P1")].means
     gaps = [max(means) - mean for mean in means]
     return _dashed(theory.elimination_samples(gaps, ETA, EPSILON), env, agent, x)
@@ -56,7 +62,10 @@ def _dashed(own: int, env: Params, agent: Params, x: Array) -> Array:
 
 
 def theorem_1(env: Params, agent: Params, x: Array) -> Array:
-    """Return theorem 1's bound MK − 1 on the messages of Decentralized Elimination; NaN for agents without `eta`."""
+    """Return theorem 1's bound on the number of messages of Decentralized Elimination, for each N in `x`.
+
+    It does not depend on N, and is NaN for agents without `eta`.
+    """
     return np.full(len(x), theory.message_bound(DELTA, ETA, 10) if "eta" in agent else np.nan)
 
 

@@ -49,7 +49,10 @@ def theorem_1(env: Params, agent: Params, x: Array) -> Array:
 
 
 def theorem_1_sizes(env: Params, agent: Params, x: Array) -> Array:
-    """Return theorem 1's regret bound for QuACK-UCB at the horizon, for each M in `x`; NaN without `sigma`."""
+    """Return theorem 1's regret bound for QuACK-UCB with M agents at the horizon, for each M in `x`.
+
+    It is NaN for agents without `sigma`.
+    """
     if "sigma" not in agent:
         return np.full(len(x), np.nan)
     return np.array([_bound(env["graph"], int(m), env["horizon"]) for m in x])
@@ -118,7 +121,7 @@ def _scales(graph: str) -> list[Claim]:
 
 
 def _widens(graph: str) -> list[Claim]:
-    """Return the claims that the gap between QuACK-UCB and its peers increases with M; none if `graph` is no cycle."""
+    """Return the claims that QuACK-UCB's gap to its peers grows with M on a cycle; none for other graphs."""
     return [
         Claim(f"On a cycle the gap between QuACK-UCB and {peer.called} increases with M.",
               Slope("regret", of=peer, over=QUACK, along="env.n_agents"), above=0, origin=_whose(peer))

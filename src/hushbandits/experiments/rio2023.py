@@ -28,7 +28,10 @@ def _gaps(env: Params) -> list[float]:
 
 
 def proposition_4_3(env: Params, agent: Params, x: Array) -> Array:
-    """Return proposition 4.3's bound on the rounds of DP-MASE at each N; NaN for agents without `epsilon`."""
+    """Return proposition 4.3's bound on the rounds of DP-MASE with N agents, for each N in `x`.
+
+    It is NaN for agents without `epsilon`.
+    """
     if "epsilon" not in agent:
         return np.full(len(x), np.nan)
     beta, delta = agent.get("beta", 0.5), agent.get("delta", 0.05)
@@ -38,7 +41,10 @@ def proposition_4_3(env: Params, agent: Params, x: Array) -> Array:
 
 
 def proposition_5_3(env: Params, agent: Params, x: Array) -> Array:
-    """Return proposition 5.3's bound on the rounds of Corrupted Elimination at each N; NaN for agents without `eta`."""
+    """Return proposition 5.3's bound on the rounds of Corrupted Elimination with N agents, for each N in `x`.
+
+    It is NaN for agents without `eta`.
+    """
     if "eta" not in agent:
         return np.full(len(x), np.nan)
     gaps = _gaps(env)

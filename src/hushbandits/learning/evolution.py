@@ -76,7 +76,7 @@ class Evolution:
         self._search = cma.CMAEvolutionStrategy(np.concatenate(first), real("algo.sigma", sigma, 0), options)
 
     def network(self) -> tuple[dict[str, Array], str]:
-        """Return the mean of the search distribution as weights, and the activation."""
+        """Return the weights at the mean of the search distribution, and the name of the activation."""
         return self._weights(self._search.mean), "tanh"
 
     def _weights(self, numbers: Array) -> dict[str, Array]:
@@ -131,4 +131,4 @@ class Evolution:
         self._rng.seed([self._seed % 2**32, self._generation])
 
     def log(self, found: Score) -> None:
-        """Do nothing, because the curve is in ``card.json``."""
+        """Do nothing, because ``card.json`` has the held-out results already."""

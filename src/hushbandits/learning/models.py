@@ -74,7 +74,7 @@ def build(algo: str, venv: VecEnv, hyper: Params, seed: int) -> BaseAlgorithm:
     try:
         return cls(policy, venv, seed=seed % 2**32, device="cpu", policy_kwargs=network, **given)
     except Exception as error:  # the library raises various errors for invalid values
-        raise ValueError(f"algo: {algo} with {shown(dict(hyper))}: {words(error)}") from error
+        raise ValueError(f"algo={algo!r} cannot be built with {shown(dict(hyper))}: {words(error)}") from error
 
 
 def widths_of(layers: object) -> list[int]:
@@ -143,7 +143,7 @@ class Gradient:
                 self._logs.close()
 
     def save(self, file: IO[bytes]) -> None:
-        """Save the model in the library's format."""
+        """Save the model in the format of Stable-Baselines3."""
         self.model.save(file)
 
     def restore(self, path: Path, steps: int) -> None:

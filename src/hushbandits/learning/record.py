@@ -105,7 +105,7 @@ def _write(path: Path, content: Callable[[IO[bytes]], object]) -> None:
 
 
 def begun(out: Path, asked: Mapping[str, object], resume: bool) -> Card | None:
-    """Return the card of the training in `out` to continue, or ``None`` if a new training can start there.
+    """Return the card of the training in `out` that continues, or ``None`` if a new training can start there.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def card(folder: str | Path, license: str | None = None) -> str:
     path = Path(folder)
     policy = read(path)
     if "training" not in policy.card:
-        raise ValueError(f"policy {path} has no record of its training; a card needs one")
+        raise ValueError(f"the policy in {path} has no record of its training, which a model card needs")
     training, id = policy.card["training"], policy.env["type"]
     last, random = training["curve"][-1], training["random"]
     mine, theirs = ({"return": score["return"], **score["metrics"]} for score in (last, random))

@@ -16,7 +16,10 @@ __all__ = ["below", "beta", "gamma", "largest_beta", "normal", "uniform"]
 
 @jit
 def below(cursors, r, n):
-    """Return a uniform draw from 0..n − 1, ⌊n·u⌋; the relative error of each probability is at most n/2⁵³."""
+    """Return ``⌊n·u⌋`` for a uniform sample u, a uniform draw from 0 … n − 1.
+
+    The relative error of each probability is at most n/2⁵³.
+    """
     return min(int(uniform(cursors, r) * n), n - 1)
 
 

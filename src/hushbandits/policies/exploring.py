@@ -128,7 +128,9 @@ def _exp3_update(state, r, arm, reward):
 
 
 class EXP3(Policy):
-    """EXP3: arm k with probability ``(1 − γ) w_k/Σw + γ/K``; then ``w_k ← w_k exp(γ x/(p_k K))``.
+    """EXP3: arm k with probability ``p_k = (1 − γ) w_k/Σw + γ/K``.
+
+    After its reward x, the weight w_k of the pulled arm is multiplied by ``exp(γ x/(p_k K))``.
 
     For rewards in [0, 1], of any origin; regret at most ``2√(e − 1) √(nK ln K)``.  Source: Auer, Cesa-Bianchi, Freund
     & Schapire 2002, "The Nonstochastic Multiarmed Bandit Problem", figure 1 and corollary 3.2.

@@ -111,7 +111,7 @@ class Policy:
 
     @property
     def ships(self) -> bool:
-        """Return whether both rules are compiled code of this package."""
+        """Return whether `choose` and `update` are compiled code of this package."""
         return all(ours(rule) for rule in (self.choose, self.update))
 
 

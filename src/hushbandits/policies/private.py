@@ -21,7 +21,9 @@ def _laplace_index(state, r, k, log_t):
 
 
 class LDPUCBL(Policy):
-    """LDP-UCB-L: index ``μ̂ + √(2 ln t/N) + √(32 ln t/(ε²N))`` on rewards + Lap(1/ε); N ≤ 4 ln(t + 1) first.
+    """LDP-UCB-L on rewards + Lap(1/ε): index ``μ̂ + √(2 ln t/N) + √(32 ln t/(ε²N))``.
+
+    An arm with ``N ≤ 4 ln(t + 1)`` plays comes before all others.
 
     Policy and mechanism share ε: a value given to either holds for both; different values raise an error.
 

@@ -85,7 +85,9 @@ def _whole(policy: Policy) -> Policy:
 
 
 def given_to(policy: Policy, settings: Mapping[str, object]) -> dict[str, object]:
-    """Return the parameters that `policy` shares with a ``LocalMechanism`` in `settings`; empty for other mechanisms.
+    """Return the parameters that `policy` passes on to the mechanism if `settings` name a ``LocalMechanism``.
+
+    The dict is empty for other mechanisms.
 
     Examples
     --------

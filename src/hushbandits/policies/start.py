@@ -68,7 +68,7 @@ def started(
 
 
 def tried(policy: Policy, env: World, plays: int, heard: bool = False) -> None:
-    """Raise ``ValueError`` if one learner of a policy cannot start in `env`."""
+    """Raise ``ValueError`` if a policy cannot start in `env`."""
     cursors = Streams(spawn_seeds(0, 1)).cursors() if policy.random else None
     started(policy, env, 1, plays, cursors, heard)
 

@@ -33,7 +33,9 @@ def epsilon_lower_bound(
 
 
 def smallest_refuted(epsilon: float, delta: float, samples: int, level: float, power: float = 0.9) -> float:
-    """Return the smallest true ε at which `samples` runs per input refute (ε, δ) with probability `power`.
+    """Return the smallest true ε at which the claim (ε, δ) is refuted with probability `power`.
+
+    The test has `samples` runs on each of two inputs.
 
     It is computed for a mechanism like Laplace noise, whose best event has probability ½ on one input and ``e^(−ε)/2``
     on the other.  It is infinite if no true ε is refuted, since the claim is large for the number of runs.
@@ -49,7 +51,7 @@ def smallest_refuted(epsilon: float, delta: float, samples: int, level: float, p
 
 
 def critical_share(mean: float, n: int, level: float) -> float:
-    """Return the share that n independent events of mean probability `mean` exceed with probability ≤ `level`.
+    """Return a share that n independent events of mean probability `mean` exceed with probability ≤ `level`.
 
     Source: Hoeffding's bound ``e^(−n KL(share ‖ mean))``, which also holds for events of different probabilities.
     """
@@ -98,7 +100,9 @@ def one_run_bound(correct: int, guesses: int, delta: float, level: float, canari
 
 
 def one_run_least(epsilon: float, delta: float, canaries: int, level: float, power: float = 0.9) -> float:
-    """Return the smallest true ε at which `canaries` of one run refute (ε, δ) with probability `power`.
+    """Return the smallest true ε at which one run refutes the claim (ε, δ) with probability `power`.
+
+    The run has `canaries` canaries.
 
     It is computed for messages with Laplace noise, whose observer guesses if a message lies outside of the two rewards.
     That holds for a share of ``(1 + e^(−ε))/2``, and such a guess is right with probability ``e^ε/(1 + e^ε)``.  It is

@@ -28,7 +28,7 @@ ORDERS = tuple(sorted({*range(2, 129), *(int(x) for x in np.geomspace(128, 1 << 
 
 
 def until(holds: Callable[[float], bool], high: float, top: float, gap: float, share: float = 0) -> tuple[float, float]:
-    """Return by bisection a point where `holds` is true and a larger one where it is false, or ∞.
+    """Return by bisection a point where `holds` is true and a larger one where it is false (∞: none to `top`).
 
     `holds` must be true at 0.
 
@@ -76,7 +76,7 @@ def gaussian_profile(mu: float) -> Profile:
 
 
 def discrete_laplace_profile(b: float, shift: int) -> Profile:
-    """Return the profile of Lap_ℤ(b) on an integer sum of sensitivity `shift`."""
+    """Return the profile of Lap_ℤ(b) on an integer sum of sensitivity `shift`; an upper bound if b is huge."""
     reach = math.ceil(40 * b) + shift
     if reach > _WIDEST_SUM:
         return pure_profile(shift / b)
@@ -111,7 +111,9 @@ def _shifted(log_pmf: Array, shift: int, lost: float = 0.0) -> Profile:
 
 
 def shift_profile(pmf: Array, shift: int, lost: float = 0.0) -> Profile:
-    """Return the profile of noise with this pmf on a sum of sensitivity `shift`; `lost` mass counts towards δ.
+    """Return the profile of noise with this pmf on a sum of sensitivity `shift`.
+
+    The probability `lost`, which the pmf lacks, counts towards δ.
 
     A log-concave law has monotone likelihood ratios: its largest shift is the worst one, at every ε.  Of another law
     every shift is tried.
@@ -158,7 +160,9 @@ def law_profile(law: NoiseLaw, n: int, sensitivity: int) -> Profile:
 
 
 def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
-    """Return log probabilities of the sum of n samples of `law`, `further` steps beyond all but 1e-15 of the mass.
+    """Return the log probabilities of the sum of n samples of `law`.
+
+    They cover all but 1e-15 of the mass, and `further` integers beyond at both ends.
 
     A transform's absolute error hides the tails; tilted by e^(tx) they are where the mass is:
     ``P(x) = M(t)^n e^(−tx) P_t(x)``, with t such that the tilted mean walks outwards, at most five deviations a step.
@@ -167,7 +171,7 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
     variance = n * law.variance
     reach = math.ceil(chernoff(law, n, _LOST)) + further
     if reach > _WIDEST_SUM or further > 60 * math.sqrt(variance):  # too many points, or tilts; there nothing is hidden
-        why = f"it extends beyond ±{_WIDEST_SUM}, or its standard deviation is below 1/60 of shift={further}"
+        why = f"it extends beyond ±{_WIDEST_SUM}, or its standard deviation is below 1/60 of sensitivity {further}"
         raise NotImplementedError(f"cannot compute the law of a sum of n={n} samples of {law!r}: {why}")
     x, m = np.arange(reach + 1), fft.next_fast_len(2 * reach + 1, True)
     out, best = np.full(reach + 1, -np.inf), np.full(reach + 1, np.inf)
@@ -184,7 +188,7 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
 
 
 def worst_profile(profiles: Sequence[Profile]) -> Profile:
-    """Return the pointwise maximum of `profiles`; its composition bounds any mixture of the mechanisms."""
+    """Return the pointwise maximum of `profiles`; its composition bounds that of any sequence of the mechanisms."""
     return lambda x: np.max([profile(x) for profile in profiles], axis=0)
 
 
@@ -253,7 +257,7 @@ def coins_epsilon(epsilon: float, times: int, delta: float) -> float:
 
 
 def _dots(profile: Profile, top: float, step: float) -> tuple[Array, Array, float]:
-    """Return losses, their probabilities and that of an infinite loss, whose divergence is at least `profile`."""
+    """Return a discrete privacy loss with divergence at least `profile`: values, probabilities, and that of ∞."""
     half = max(1, math.ceil(top / step))
     x = np.arange(-half, half + 1) * step
     above = profile(x[half:])

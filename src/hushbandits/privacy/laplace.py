@@ -82,7 +82,7 @@ class RewardNoise:
 
 
 def composed_laplaces(costs: Array, delta: float, times: int = 1) -> float:
-    """Return ε at δ of adaptive Laplace releases, of which the n-th is `costs`[n]-DP, rounded up.
+    """Return ε at δ, rounded up, of adaptive Laplace releases, of which the n-th is ``costs[n]``-DP.
 
     On a grid of privacy losses, a Laplace release whose ε is on the grid has a loss whose divergence is exact at every
     point and above it between them (as in `divergence.composed_epsilon`).  Any other release is replaced by a known
@@ -116,7 +116,10 @@ def composed_laplaces(costs: Array, delta: float, times: int = 1) -> float:
 
 
 def _grouped(costs: Array) -> tuple[Array, Array]:
-    """Return distinct ε and their counts, largest first; at most 4096 groups, each with its largest ε."""
+    """Return the distinct ε in `costs` and their counts, largest first.
+
+    More than 4096 are merged into at most 4096 groups, each with its largest ε.
+    """
     values, counts = np.unique(costs, return_counts=True)
     if len(values) > _GROUPS:
         edges = np.geomspace(values[0], values[-1] * (1 + 1e-12), _GROUPS + 1)
@@ -126,7 +129,10 @@ def _grouped(costs: Array) -> tuple[Array, Array]:
 
 
 def _transform(costs: Array, times: Array, step: float, size: int) -> Array:
-    """Return the Fourier transform of the total privacy loss, on a circle of `size` steps."""
+    """Return the Fourier transform of the distribution of the total privacy loss.
+
+    The losses lie on a circle of `size` steps.
+    """
     top = max(1, math.ceil(costs[0] / step - 1e-9))
     nodes = np.unique(np.append(0, np.rint(np.geomspace(1, top, _NODES)).astype(np.int64)))
     below = np.clip(np.searchsorted(nodes * step, costs, "right") - 1, 0, len(nodes) - 2)
@@ -212,7 +218,9 @@ def compose_releases(pure: Array, squares: Array, delta: float) -> Array:
 
 
 def lemma(epsilon: float, v: float, t: Array | float, delta: float) -> Array:
-    """Return ε′ of the privacy lemma after t rounds: ``min(ε t^(1−v/2)/(1−v/2), 2εζ(v) + √(2εζ(v) ln(1/δ′)))``.
+    """Return ε′ after t rounds by the lemma "Privacy Guarantee" of Dubey & Pentland 2020.
+
+    It is ``min(ε t^(1−v/2)/(1−v/2), 2εζ(v) + √(2εζ(v) ln(1/δ′)))``.
 
     The first branch bounds ``Σ W_n^(−v/2)``: by the schedule, each release costs at most ε times its interval's sum.
     A receiver d hops away stands at t − d.

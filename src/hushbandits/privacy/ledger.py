@@ -219,7 +219,7 @@ class Ledger:
         np.maximum(self.worst_delta, dearest[1], out=self.worst_delta)
 
     def _count(self) -> None:
-        """Add the blocks in the log to the counts."""
+        """Add the blocks in the log to the counts of each run and kind of block, and clear the log."""
         for entry, (n, survivors) in enumerate(self._log):
             at = np.nonzero((survivors > 0) & (self._since <= entry)[:, None])
             for r, *kind in zip(*(each.tolist() for each in (*at, n[at], survivors[at])), strict=True):

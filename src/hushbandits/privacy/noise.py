@@ -135,7 +135,9 @@ class NoiseLaw:
         return None
 
     def tilted(self, n: int, m: int, t: float) -> tuple[float, float, Array]:
-        """Return mean, ``n ln M(t)`` and ``E e^(−iθS)`` at ``θ = 2πj/m`` of n users' total noise, tilted by ``e^(tx)``.
+        """Return the mean of n users' total noise S tilted by ``e^(tx)``, ``ln E e^(tS)``, and a transform.
+
+        The transform is ``E e^(−iθS)`` under the tilt, at ``θ = 2πj/m`` for j = 0 … ⌊m/2⌋.
 
         The mean is ∞ where so large a tilt says nothing: of tails that would wrap on the circle.
         """
@@ -171,7 +173,7 @@ def _table(law: NoiseLaw) -> tuple[Array, Array]:
     x = np.arange(-law.far(), law.far() + 1)
     p = law.pmf(x)
     if abs(p.sum() - 1) > 1e-9:
-        raise ValueError(f"probabilities of {law!r} add up to {p.sum():.9g} on ±{x[-1]}, not to 1")
+        raise ValueError(f"probabilities of {law!r} add up to {p.sum():.9g} on {x[0]} … {x[-1]}, not to 1")
     return x, p / p.sum()
 
 

@@ -48,7 +48,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.modulus >= 1 << 62:
-            raise ValueError(f"a block of n={self.n} users at precision g={self.g} needs a modulus beyond 2^62")
+            raise ValueError(f"n={self.n} users at g={self.g} need a modulus of {self.modulus:.3g}, not below 2^62")
 
     @cached_property
     def modulus(self) -> int:
@@ -61,7 +61,10 @@ class Plan:
         return (self.modulus - 1).bit_length()
 
     def decode(self, y: int, survivors: int) -> float:
-        """Return the analyzer's ``z = (ŷ − m)/g`` if ``ŷ > sg + τ`` (the modular sum was negative), else ``ŷ/g``."""
+        """Return the sum that the analyzer decodes.
+
+        It is ``(y − m)/g`` if ``y > g·survivors + τ`` (the modular sum was negative), else ``y/g``.
+        """
         return ((y - self.modulus) if y > survivors * self.g + self.tau else y) / self.g
 
 
@@ -126,12 +129,15 @@ def ceiling(x: float) -> int:
 
 
 def precision(n: int, epsilon: float, scale: float = 1.0) -> int:
-    """Return the precision ``g = ⌈sε√n⌉``."""
+    """Return the precision ``g = ⌈sε√n⌉`` with s = `scale`."""
     return ceiling(scale * epsilon * math.sqrt(n))
 
 
 def _plan(n: int, g: int, sure: int, noise: NoiseLaw, tau: float, p: float) -> Plan:
-    """Return a plan with tail bound `tau` if `sure` is n, else with the 1 − p quantile of the noise."""
+    """Return a plan with tail bound `tau` if its noise is calibrated to all n users (`sure` = n).
+
+    Otherwise, the tail bound is the noise's `tail_quantile` at p.
+    """
     return Plan(n, g, ceiling(tau) if sure == n else tail_quantile(noise, n, p), noise)
 
 
@@ -164,7 +170,10 @@ def distributed_concentrated(n: int, epsilon: float, p: float, scale: float, sur
 
 @_kept
 def central_pure(n: int, epsilon: float, p: float) -> Plan:
-    """Return theorem 5's plan: users add no noise, the analyzer adds Lap_ℤ(g/ε); g and τ as `distributed_pure`."""
+    """Return theorem 5's plan: users add no noise, the analyzer adds Lap_ℤ(g/ε).
+
+    g and τ are those of `distributed_pure`.
+    """
     return replace(distributed_pure(n, epsilon, p), noise=None)
 
 

@@ -106,7 +106,7 @@ class Positive(NoiseLaw):
 
 @dataclass(frozen=True)
 class PolyaDifference(Positive):
-    """``γ⁺ − γ⁻`` of two Pólya(r, β) samples with ``β = e^(−1/b)``; n = 1/r of them sum to the discrete Laplace law.
+    """``γ⁺ − γ⁻`` of two Pólya(r, β) samples with ``β = e^(−1/b)``; the sum of n = 1/r of these is discrete Laplace.
 
     ``Pólya(r, β): P(x) = Γ(x+r)/(x! Γ(r)) β^x (1−β)^r``, NumPy's ``negative_binomial(r, 1 − β)``.
 
@@ -149,7 +149,10 @@ class PolyaDifference(Positive):
         return 2 * self.r * (1 - self._p) / self._p**2
 
     def exactly(self) -> int:
-        """Return an exact difference of two Pólya samples, for ``r ≤ 1``; a double near 1/n is taken as 1/n."""
+        """Return an exact difference of two Pólya samples, for ``r ≤ 1``.
+
+        A double r near 1/n counts as exactly 1/n.
+        """
         if self.r > 1:
             raise ValueError(f"r={self.r:g}: the exact Pólya sampler requires r ≤ 1")
         return _polya(*self._ratios) - _polya(*self._ratios)
@@ -326,7 +329,7 @@ class DiscreteGaussian(Positive):
         return np.exp(-(np.asarray(x, float) ** 2) / (2 * self.sigma2)) / norm
 
     def curve(self, n: int, shift: int) -> Curve:
-        """Return the Rényi curve of the sum, which is close to a discrete Gaussian (`divergence.concentrated_sum`)."""
+        """Return a bound on the Rényi curve of n samples' sum, by `divergence.concentrated_sum`."""
         return divergence.zcdp_curve(divergence.concentrated_sum(n, self.sigma2, shift))
 
 

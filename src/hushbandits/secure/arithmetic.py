@@ -124,7 +124,7 @@ def _weights(points: tuple[int, ...], prime: int) -> tuple[int, ...]:
 
 
 def recover(shares: Mapping[int, int], prime: int = PRIME) -> bytes | None:
-    """Return the 32-byte secret that `shares`, by index, interpolate; ``None`` if the result exceeds 32 bytes.
+    """Return the 32-byte secret, interpolated from `shares` by index; ``None`` if the result exceeds 32 bytes.
 
     Examples
     --------

@@ -46,7 +46,9 @@ def _tail(population: int, bad: int, k: int) -> list[float]:
 
 @lru_cache(maxsize=256)
 def neighbourhood(n: int, corrupt: float = 1 / 3, dropout: float = 1 / 3, security: int = 40) -> tuple[int, int]:
-    """Return the smallest even k, with its best t, such that a graph of n users is safe w.p. 1 − 2^(−security).
+    """Return the smallest safe degree k (even, or n − 1), and its best threshold t, for a graph of n users.
+
+    The graph is unsafe with probability at most ``2^(−security)``.
 
     Safe: nobody has t corrupt neighbours, and the honest survivors are connected (on the circle, no ⌈k/2⌉ in a row
     are corrupt or dropped).  Enough: everybody keeps t surviving neighbours.  A neighbourhood is a uniform sample, so

@@ -59,7 +59,7 @@ class Fault(StrEnum):
 
 
 class Abort(Exception):
-    """Error of a protocol that ends without a sum, with the fault and the parties but no secret.
+    """Error of a protocol that ends without a sum; its text names the fault and the parties, but no secret.
 
     Parameters
     ----------
@@ -81,14 +81,14 @@ def pack(kind: Kind, session: bytes, sender: int, body: bytes) -> bytes:
 def parse(data: bytes, session: bytes) -> tuple[Kind, int, bytes]:
     """Return kind, sender and body of the message of this session in `data`, or raise `Abort`."""
     if len(data) < HEADER or len(data) != length_of(data[:HEADER]):
-        raise Abort(Fault.FORMAT, f"{len(data)} bytes, which is not what the header announces")
+        raise Abort(Fault.FORMAT, f"its {len(data)} bytes are not what the header announces")
     if hashlib.sha256(data[:-DIGEST]).digest()[:DIGEST] != data[-DIGEST:]:
         raise Abort(Fault.FORMAT, "the digest does not fit")
     _, _, kind, its, sender, _ = _FORM.unpack(data[:HEADER])
     if kind not in list(Kind):
         raise Abort(Fault.FORMAT, f"kind {kind} is none of 1 … {max(Kind)}")
     if its != session:
-        raise Abort(Fault.SESSION, f"a message of {sender} for another session")
+        raise Abort(Fault.SESSION, f"party {sender} sent it")
     return Kind(kind), sender, data[HEADER:-DIGEST]
 
 
@@ -98,7 +98,7 @@ def length_of(header: bytes, longest: int = LARGEST) -> int:
     if magic != b"HS" or version != _VERSION:
         raise Abort(Fault.FORMAT, f"not a message of format version {_VERSION}")
     if size > longest:
-        raise Abort(Fault.FORMAT, f"a body of {size} bytes; allowed are {longest}")
+        raise Abort(Fault.FORMAT, f"a body of {size} bytes; at most {longest} are allowed")
     return HEADER + size + DIGEST
 
 
@@ -111,10 +111,10 @@ def parse_rows(body: bytes, width: int, fault: Fault = Fault.FORMAT) -> dict[int
     """Return the rows of `body` by name; raise `Abort` if its length is wrong (`fault`) or names do not ascend."""
     step = 4 + width
     if len(body) % step:
-        raise Abort(fault, f"{len(body)} bytes of rows; allowed are multiples of {step}")
+        raise Abort(fault, f"the rows have {len(body)} bytes, not a multiple of {step}")
     found = {int.from_bytes(body[i : i + 4], "big"): body[i + 4 : i + step] for i in range(0, len(body), step)}
     if len(found) * step != len(body) or list(found) != sorted(found):
-        raise Abort(Fault.NAME, "names of rows must ascend")
+        raise Abort(Fault.NAME, "the names of users in a message must ascend")
     return found
 
 
@@ -128,7 +128,7 @@ def parse_lists(body: bytes) -> tuple[int, list[int], list[int]]:
     """Return the number of survivors and two lists, survivors and dropped users; raise `Abort` if malformed."""
     numbers = np.frombuffer(body, ">u4").tolist() if len(body) % 4 == 0 else []
     if len(numbers) < 2 or numbers[1] > len(numbers) - 2:
-        raise Abort(Fault.FORMAT, f"{len(body)} bytes hold no two lists")
+        raise Abort(Fault.FORMAT, f"the body of {len(body)} bytes does not hold two lists")
     count, size, *names = numbers
     return count, names[:size], names[size:]
 
@@ -163,7 +163,7 @@ def vector(x: Array, modulus: int) -> bytes:
 def parse_vector(body: bytes, length: int, modulus: int) -> Array:
     """Return the `length` residues in `body`; raise `Abort` if `body` is not a valid vector of residues."""
     if len(body) != packed(length, modulus):
-        raise Abort(Fault.VALUE, f"{len(body)} bytes; allowed are {packed(length, modulus)}")
+        raise Abort(Fault.VALUE, f"the vector has {len(body)} bytes, not {packed(length, modulus)}")
     width = _bits(modulus)
     found = np.unpackbits(np.frombuffer(body, np.uint8))
     if found[width * length :].any():

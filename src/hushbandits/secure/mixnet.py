@@ -120,7 +120,7 @@ class Hop(Secretive):
 
     def _open(self, data: bytes) -> bytes:
         ephemeral, box = data[: primitives.KEY], data[primitives.KEY :]
-        secret = primitives.agree(self._key, ephemeral, f"hop {self.name} got an ephemeral key that is none")
+        secret = primitives.agree(self._key, ephemeral, f"hop {self.name} got an invalid ephemeral key")
         key = _layer(secret, self._session, ephemeral, self.public)
         return primitives.unseal(key, 0, box, self._session, f"hop {self.name} cannot open a message")
 

@@ -91,7 +91,7 @@ def seal(key: bytes, nonce: int, text: bytes, names: bytes) -> bytes:
 
 
 def unseal(key: bytes, nonce: int, box: bytes, names: bytes, fault: str) -> bytes:
-    """Return the content of a box; raise `Abort` with `fault` if key, nonce, names or any bit is wrong."""
+    """Return the content of a sealed `box`; raise `Abort` with `fault` if key, nonce, names or any bit is wrong."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 

@@ -61,12 +61,12 @@ class Server(Party):
         """Process a user's message of this round and return its name; raise `Abort` if it is invalid."""
         kind, u, body = self.parse(data)
         if self.total is not None or kind != self.round:
-            raise Abort(Fault.ROUND, f"the server got {kind.name}, which is not due")
+            raise Abort(Fault.ROUND, f"the server got {kind.name}, which it does not await")
         if u not in self.waiting:
-            raise Abort(Fault.NAME, f"the server got {kind.name} of user {u}, unknown, dropped or repeated")
+            raise Abort(Fault.NAME, f"user {u} sent {kind.name}, but is unknown or dropped, or sent it before")
         sent = self._sent.get(u, b"")
         if body[: len(sent)] != sent:
-            raise Abort(Fault.ROUND, f"{u} answers another message than the server's")
+            raise Abort(Fault.ROUND, f"user {u} does not answer the last message that it got from the server")
         self._got[u] = self._parse(u, body[len(sent) :])
         self.up[u] += len(data)
         return u
@@ -84,7 +84,7 @@ class Server(Party):
             return self._parse_unmask(u, body)
         width = p.key_width if self.round is Kind.KEYS else primitives.SIGNATURE
         if len(body) != width:
-            raise Abort(Fault.FORMAT, f"user {u} sent {len(body)} bytes; allowed are {width}")
+            raise Abort(Fault.FORMAT, f"user {u} sent a body of {len(body)} bytes instead of {width}")
         return body
 
     def _parse_unmask(self, u: int, body: bytes) -> dict[int, int]:
@@ -95,7 +95,7 @@ class Server(Party):
         for v, row in found.items():
             asked = bytes([v not in survivors]) + (self._graph[v].index(u) + 1).to_bytes(2, "big")
             if row[:3] != asked or int.from_bytes(row[3:], "big") >= PRIME:
-                raise Abort(Fault.SHARE, f"user {u} sent a share of {v} that was not requested or is invalid")
+                raise Abort(Fault.SHARE, f"user {u} sent a share of user {v} that was not requested or is invalid")
         return {v: int.from_bytes(row[3:], "big") for v, row in found.items()}
 
     def advance(self) -> dict[int, bytes]:

@@ -33,7 +33,7 @@ def split_delta(epsilon: float, security: float) -> float:
 
 
 def split_and_mix(y: Array, k: int, m: int, rng: np.random.Generator) -> Array:
-    """Split every message into k uniform shares in ℤ_m that sum to it; return all shares in uniform order."""
+    """Split every message into k uniform shares in ℤ_m that sum to it; return all shares in random order."""
     shares = rng.integers(m, size=(len(y), k))
     shares[:, -1] = y % m
     for j in range(k - 1):

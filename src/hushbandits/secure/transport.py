@@ -51,7 +51,7 @@ def answer(user: User, address: tuple[str, int], seconds: float = 60.0) -> None:
                 rest = length_of(header, user.parameters.longest) - HEADER
                 link.sendall(user.receive(header + _read(stream, rest)))
     except OSError as error:
-        raise Abort(Fault.LINK, f"user {user.name} to the server: {type(error).__name__}") from None
+        raise Abort(Fault.LINK, f"from user {user.name} to the server ({type(error).__name__})") from None
 
 
 def _read(stream: BinaryIO, size: int) -> bytes:
@@ -122,7 +122,7 @@ class _Links:
                 if link in self._names:
                     name = server.receive(data)
                     if self._names[link] not in (None, name):
-                        raise Abort(Fault.NAME, f"the server got a message of {name} from {self._names[link]}")
+                        raise Abort(Fault.NAME, f"user {self._names[link]} sent a message under the name {name}")
                     self._names[link] = name
                     self._news.set()
         except (OSError, EOFError):  # gone

@@ -93,7 +93,7 @@ class User(Party):
         if sender != SERVER:
             raise Abort(Fault.NAME, f"user {self.name} got a message of {sender}, which is not the server")
         if kind != self._awaited:
-            raise Abort(Fault.ROUND, f"user {self.name} got {kind.name}, which is not due")
+            raise Abort(Fault.ROUND, f"user {self.name} got {kind.name}, which it does not await")
         self._awaited = None  # whatever follows, never again
         self._answered = data[-DIGEST:]
         return getattr(self, f"_on_{kind.name.lower()}")(body)
@@ -104,11 +104,11 @@ class User(Party):
         if u in self._keys or any(v >= p.n for v in self._keys):
             raise Abort(Fault.NAME, f"user {u} got a roster with itself or an unknown user on it")
         if len(self._keys) < p.threshold:
-            raise Abort(Fault.DROPOUT, f"user {u} has {len(self._keys)} neighbours, fewer than {p.threshold}")
+            raise Abort(Fault.DROPOUT, f"user {u} has {len(self._keys)} neighbours, fewer than threshold={p.threshold}")
         for v, keys in self._keys.items() if p.malicious else ():
             both, signature = keys[: 2 * primitives.KEY], keys[2 * primitives.KEY :]
             if not primitives.verify(p.directory[v], signature, p.bound(b"keys", v) + both):
-                raise Abort(Fault.SIGNATURE, f"user {u} got keys that {v} has not signed")
+                raise Abort(Fault.SIGNATURE, f"user {u} got keys that user {v} has not signed")
         shares = [split(s, p.threshold, len(self._keys), self._draw) for s in (self._b, self._mask_secret)]
         boxes = []
         for i, (v, keys) in enumerate(self._keys.items()):
@@ -138,7 +138,7 @@ class User(Party):
             raise Abort(Fault.DROPOUT, f"user {u} got shares of {len(boxes)} neighbours, fewer than {p.threshold}")
         keys = [p.key(b"self", self._b, u)]
         for v, box in boxes.items():
-            fault = f"user {u} cannot open what came from {v}"
+            fault = f"user {u} cannot open the box from user {v}"
             self._pairs[v] = primitives.unseal(self._channels[v], int(v > u), box, self._names(v, u), fault)
             shared = self._agree(self._mask_key, self._keys[v][MASK], self._weak)
             keys.append(p.key(b"mask", shared, u, v))
@@ -153,10 +153,10 @@ class User(Party):
         sound = body == lists(count, alive, gone) and not alive & gone and u in alive and count >= len(alive)
         # Of nobody else has it shares; where all are neighbours, the count says no more than the list.
         if not sound or alive | gone != self._pairs.keys() | {u} or (p.malicious and count > len(alive)):
-            raise Abort(Fault.LISTS, f"user {u} finds them to overlap, or itself or a neighbour in a wrong list")
+            raise Abort(Fault.LISTS, f"user {u} got lists that overlap, or that have wrong users or a wrong count")
         if len(alive) <= p.threshold or count < p.fewest:
-            few = f"fewer than {p.threshold} surviving neighbours or {p.fewest} users"
-            raise Abort(Fault.DROPOUT, f"user {u} got lists of {few}")
+            few = f"fewer than {p.threshold} surviving neighbours, or fewer than {p.fewest} users"
+            raise Abort(Fault.DROPOUT, f"user {u} got lists with {few}")
         self._lists = body
         if not p.malicious:
             return self._unmask()
@@ -169,7 +169,7 @@ class User(Party):
         text = p.bound(b"lists") + self._lists
         valid = [v for v, its in found.items() if v in self._keys and primitives.verify(p.directory[v], its, text)]
         if len(valid) < p.threshold:
-            raise Abort(Fault.SIGNATURE, f"user {self.name} got fewer than {p.threshold} of its neighbours")
+            raise Abort(Fault.SIGNATURE, f"user {self.name} got fewer than {p.threshold} from its neighbours")
         return self._unmask()
 
     def _unmask(self) -> bytes:

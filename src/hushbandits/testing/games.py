@@ -239,7 +239,10 @@ def _data(cls: type) -> dict[str, str]:
 
 
 def check_promises(cls: type, env: Env, who: GuaranteeSource) -> None:
-    """Raise ``AssertionError`` unless guarantees of `who` are complete, and exist if `who` adds noise or has an ε."""
+    """Raise ``AssertionError`` if a guarantee that `who` claims is incomplete.
+
+    A class that adds noise or has an ε must define ``claimed_guarantees``.
+    """
     whose = f"{cls.__name__}.claimed_guarantees"
     with calling(cls, "claimed_guarantees"):
         who.guarantees(env)  # raises unless it is a tuple of guarantees

@@ -103,7 +103,10 @@ class Skellam(_Distributed):
         return Spent(divergence.to_epsilon(curve, self.delta), self.delta, curve, partial(self.seen, n, survivors))
 
     def _together(self, horizon: int, times: int, delta: float) -> float:
-        """Return ε at δ of `times` blocks, from the worst profile of the checked sizes and their Gaussian limit."""
+        """Return ε at δ of `times` blocks.
+
+        It comes from the pointwise largest profile of the checked block sizes and their Gaussian limit.
+        """
         sizes = sorted({*range(2, 9), *SIZES, horizon})
         laws = [self.seen(n, self.sure(n)) for n in sizes if 2 <= n <= max(horizon, 2)]
         known = [law for law in laws if law is not None]
@@ -121,7 +124,7 @@ class Skellam(_Distributed):
         return self._converted(text, divergence.skellam_curve((g / self.epsilon) ** 2, g), env)
 
     def _converted(self, text: str, curve: Curve, env: World) -> tuple[Guarantee, ...]:
-        """Return the claim at the mechanism's δ, given an upper bound on the Rényi curves of all blocks."""
+        """Return the claim at the mechanism's δ; `curve` is an upper bound on the Rényi curves of all blocks."""
         epsilon = divergence.to_epsilon(curve, self.delta)
         return (replace(self._guarantee(text), epsilon=epsilon, exact=partial(self._together, int(env.horizon))),)
 

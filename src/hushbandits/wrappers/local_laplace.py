@@ -20,7 +20,10 @@ _WIDEST = 1 << 24
 
 
 def reports(env: World) -> Run | None:
-    """Return the `Run` by which a guarantee for one reward composes over all of an agent's reports."""
+    """Return the `Run` by which a guarantee for one reward composes over all reports of an agent.
+
+    It is ``None`` without a horizon.
+    """
     times = int(env.horizon or 0)
     return Run(times, f"all rewards of an agent: its {times:,} reports add up") if times else None
 

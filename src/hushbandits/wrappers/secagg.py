@@ -60,7 +60,7 @@ class Passage(Played):
 
 
 class SecAgg(Passage, SecureFunction):
-    """Secure aggregation: receivers get ``Σ y mod m`` and nothing else.
+    """Secure aggregation: receivers get the sum mod m of the encoded messages, and nothing else.
 
     Feedback: adds a block's messages up; a mechanism before it names the modulus, raw rewards are encoded on a
     fixed-point grid here.  Network: each receiver gets, of what arrives in a round, the pulls and reward sums per arm
@@ -145,11 +145,11 @@ class SecAgg(Passage, SecureFunction):
             asked = f"{neighbours=}, {threshold=}, {malicious=}, dropouts={shown(dropouts)}, {insecure_seed=}"
             raise ValueError(f'{self.name} takes these parameters only with protocol="bonawitz": {asked}')
 
-    def room(self, what: str, n: int, most: int) -> None:
-        """Raise ``ValueError`` if `most`, the largest possible sum of `n` messages from `what`, is 2⁶² or more."""
+    def room(self, n: int, most: int) -> None:
+        """Raise ``ValueError`` if `most`, the largest possible sum of up to `n` rewards, is 2⁶² or more."""
         if most >= _ROOM:
             at = f"quantization_levels={self.quantization_levels} and bound={self.bound:g}"
-            raise ValueError(f"{self.name}: with {at}, a sum of {what} {n} rewards may reach {most:.3g}, beyond 2^62")
+            raise ValueError(f"{self.name}: with {at}, a sum of up to {n} rewards may reach {most:.3g}, beyond 2^62")
 
     def channel(self, env: World) -> Channel:
         return cast(Channel, env.message_class.sealed(self, env))

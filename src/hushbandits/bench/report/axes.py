@@ -97,7 +97,10 @@ class Panel:
 
     @property
     def title(self) -> str:
-        """Return the title of this panel, which distinguishes it from the others."""
+        """Return the panel's title: the figure's title, the value of `by`, and the number of lines not drawn.
+
+        The title is empty if there is none of these.
+        """
         by = self.figure.by
         place = ", ".join(filter(None, (self.figure.title, by and f"{symbol(by)} = {self.figure.at[by]}")))
         return ": ".join(filter(None, (short(place), f"{self.left} more lines not drawn" if self.left else "")))
@@ -228,7 +231,9 @@ def _number(axis: Axis, log: bool, swept: Collection[float] = ()) -> None:
 
 
 def plain(value: float, _: float | None = None) -> str:
-    """Return `value` as a tick label; from 10,000 on it has four significant digits and a suffix, such as ``k``.
+    """Return `value` as a tick label.
+
+    From 10,000 on the label has at most four significant digits and a suffix, such as ``k``.
 
     Examples
     --------

@@ -74,7 +74,9 @@ def frame(lines: Iterable[Configuration], experiment: Experiment, metrics: Seque
 
 
 def number(x: float | None) -> str:
-    """Return `x` as text: integers and numbers from 1,000 on without decimals, others with four significant digits.
+    """Return `x` as text, without decimals if `x` is an integer or at least 1,000 in absolute value.
+
+    Other finite numbers have at most four significant digits.
 
     Examples
     --------

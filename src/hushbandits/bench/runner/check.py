@@ -165,11 +165,11 @@ def check(
         for name in experiment.metrics:
             _had(experiment.name, "no metric is named", name, finals)
         for figure in experiment.figures:
-            _had(experiment.name, "a figure shows", figure.y, curves if figure.x == "time" else finals)
+            _had(experiment.name, "a figure has an unknown y,", figure.y, curves if figure.x == "time" else finals)
             if figure.x not in ("time", "runs", *experiment.sweep):
-                _had(experiment.name, "a figure runs along", figure.x, finals, experiment.sweep)
+                _had(experiment.name, "a figure has an unknown x,", figure.x, finals, experiment.sweep)
         for effect in (c.effect for c in experiment.claims):
-            _had(experiment.name, "a claim is about", effect.metric, finals if effect.time is None else curves)
+            _had(experiment.name, "no claim can be about", effect.metric, finals if effect.time is None else curves)
     return skipped
 
 

@@ -134,8 +134,8 @@ def _client(options: RunOptions) -> Client:
     try:
         return Client(set_as_default=False, **how)
     except Exception as error:
-        where = options.address or "on this machine"
-        raise RunError(f"Dask cannot be used (address={where}): {registry.words(error)}") from error
+        where = f"at address={options.address}" if options.address else "on this machine"
+        raise RunError(f"Dask cannot be used {where}: {registry.words(error)}") from error
 
 
 # -- in a worker ------------------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def _enter(context: bytes) -> None:
     """Change a worker to the parent's folder and load the parent's classes, if `context` is new."""
     sources, folders, objects = pickle.loads(context)
     if sources != source_digest():
-        raise RunError(f"workers on {platform.node()} run another version of hushbandits: install the same there")
+        raise RunError(f"workers on {platform.node()} run another version of hushbandits: install this one there")
     with contextlib.suppress(OSError):  # the folder may not exist on another machine
         os.chdir(folders[0])
     for folder in reversed(folders):

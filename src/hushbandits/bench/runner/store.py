@@ -271,7 +271,7 @@ def _difference(there: tuple[int, Sequence[Experiment]], asked: tuple[int, Seque
         old, new = mine.to_dict(), yours.to_dict()
         for key in keys:
             if canonical(old.get(key)) != canonical(new.get(key)):
-                return f"{mine.name} has {key}={shown(old.get(key))} there, {shown(new.get(key))} here"
+                return f"{mine.name} has {key}={shown(old.get(key))}, not {shown(new.get(key))}"
     return ""
 
 

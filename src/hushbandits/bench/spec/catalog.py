@@ -79,8 +79,8 @@ def find(name: str) -> tuple[Experiment, ...]:
     path = Path(name)
     if name not in known:
         file = path.suffix or path.exists() or path.with_suffix(".toml").exists()
-        stated = f"; a file is TOML, {path.stem}.toml; hushbandits report shows a folder; use a module's agent with"
-        hint = f"{stated} --agents {path.stem}:MyAgent" if file else nearest(name, known)
+        stated = f"; a file must be TOML, as {path.stem}.toml; for a folder, use hushbandits report; for an agent,"
+        hint = f"{stated} use --agents {path.stem}:MyAgent" if file else nearest(name, known)
         raise ValueError(f"no experiment is named {name!r}{hint}")
     return known[name]
 

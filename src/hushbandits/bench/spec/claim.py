@@ -94,7 +94,7 @@ class Effect(Part):
         return f"{self.kind} of {self.statistic}s"
 
     def naming(self, line: Callable[[Line], Line]) -> Self:
-        """Return a copy of the effect in which each line is replaced by the value of `line`."""
+        """Return a copy of the effect in which each line is replaced by what the function `line` returns for it."""
         named: Params = dict(zip(("of", "over"), map(line, self.lines), strict=False))
         return replace(self, **named)
 

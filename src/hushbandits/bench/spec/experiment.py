@@ -72,7 +72,10 @@ class Cell:
 
     @property
     def shared_runs(self) -> str:
-        """Return a text that is equal for cells with equal runs, without importing a user-defined env class."""
+        """Return a text that is equal only for cells whose runs have the same arms and random numbers.
+
+        No user-defined env class is imported.
+        """
         return self.world if ":" in self.home.name else self.seed_text
 
 
@@ -198,13 +201,16 @@ class Experiment(Part):
         object.__setattr__(self, "claims", claims)
 
     def _check_keys(self, what: str, keys: Iterable[str], plain: Sequence[str] = ()) -> None:
-        """Raise ``ValueError`` if a key names no parameter of the env, the agents or the wrappers."""
+        """Raise ``ValueError`` if the prefix of a key names neither the env nor an agent or wrapper.
+
+        The keys in `plain` need no prefix.
+        """
         prefixes = {prefix for _, mine in self._reached() for prefix in mine}
         for key in keys:
             prefix, _, parameter = key.rpartition(".")
             if key not in plain and not (parameter and prefix in prefixes):
                 write = f"write env.{parameter} or agent.{parameter}"
-                why = f"nothing here is called {prefix!r}{nearest(prefix, prefixes)}" if prefix else write
+                why = f"no agent or wrapper is {prefix!r}{nearest(prefix, prefixes)}" if prefix else write
                 raise ValueError(f"{what} {shown(key)}: {why}")
 
     # -- lines and cells --------------------------------------------------------------------------------------
@@ -226,8 +232,8 @@ class Experiment(Part):
             return line
         found = [label for label, agent, _ in self._lines if agent == line]
         if len(found) != 1:
-            why = f"has several lines: name {' or '.join(map(repr, found))}" if found else "is none of its agents"
-            raise ValueError(f"the experiment has a claim on {line.to_dict()}, which {why}")
+            why = f"has several legend entries: name {' or '.join(map(repr, found))}" if found else "is no agent here"
+            raise ValueError(f"a claim is about the agent {line.to_dict()}, which {why}")
         return found[0]
 
     def lines(self) -> list[str]:

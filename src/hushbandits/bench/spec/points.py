@@ -29,7 +29,7 @@ def points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]]
         if label not in experiment.lines():
             raise ValueError(f"{what}: no legend entry is {label!r}{nearest(label, experiment.lines())}")
         if fixed.keys() != lines[0].keys():
-            raise ValueError(f"{what}: {labels[0]!r} fixes {[*lines[0]]}, but {label!r} fixes {[*fixed]}")
+            raise ValueError(f"{what}: {label!r} fixes {[*fixed]}, but must fix {[*lines[0]]}, as {labels[0]!r} does")
         picked(what, {key: [value] for key, value in fixed.items()}, sweep)
     free = [key for key in sweep if key not in (*along, *lines[0])]
     found: dict[str, list[Cell]] = {}
@@ -60,9 +60,9 @@ def check_claims(experiment: Experiment, measures: Mapping[str, Metric] | None =
 
 
 def check_declared(experiment: Experiment) -> None:
-    """Raise ``ValueError`` if a figure selects a parameter that is not swept.
+    """Raise ``ValueError`` if a figure selects a parameter that is not swept, or a value not in the sweep.
 
-    In a variation (``--quick``, ``--set``), figures and claims may pick values that no longer exist.
+        In a variation (``--quick``, ``--set``), figures and claims may pick values that no longer exist.
     """
     for figure in experiment.figures:
         keys = [key for key in (figure.x, figure.by) if "." in key or key == figure.by != ""]  # others are metrics
@@ -80,7 +80,7 @@ def picked(
     >>> picked("a figure", {"env.max_hops": [3]}, {"env.max_hops": (1, 2)})
     Traceback (most recent call last):
         ...
-    ValueError: a figure picks env.max_hops=3, not in the sweep: [1, 2]
+    ValueError: a figure picks env.max_hops=3, which is not in the sweep [1, 2]
     """
     for key, values in at.items():
         if key not in sweep:
@@ -88,4 +88,4 @@ def picked(
         known = [canonical(v) for v in sweep[key]]
         for value in values:
             if canonical(value) not in known and not varied:
-                raise ValueError(f"{what} picks {key}={shown(value)}, not in the sweep: {shown(list(sweep[key]))}")
+                raise ValueError(f"{what} picks {key}={shown(value)}, which is not in the sweep {shown([*sweep[key]])}")

@@ -308,7 +308,9 @@ def statistic_of(measure: Metric, statistic: str) -> str:
 
 
 def shown_interval(interval: Interval, measure: Metric, values: Array) -> Interval:
-    """Return an interval clipped to the metric's range, which is extended to contain all runs in `values`.
+    """Return the interval clipped to the metric's range, or unchanged if an end is not finite.
+
+    The range is extended to contain all runs in `values`.
 
     Examples
     --------

@@ -220,7 +220,7 @@ class Feedback(Env):
             or getattr(crowd.n, "shape", ()) != shape
             or not (crowd.n <= crowd.planned).all()
         ):
-            raise ValueError(f"{what} must be a dict whose 'reward' is a Cohort of {shape} blocks, not {crowd!r}")
+            raise ValueError(f"{what}['reward'] must be a Cohort of {shape} blocks with n ≤ planned, not {crowd!r}")
         rest = dict(fields)
         for summed in ("reward", "users"):
             rest.pop(summed, None)

@@ -99,7 +99,7 @@ def _pairs(words: Sequence[str], where: str) -> dict[int, float]:
             raise ValueError(f"{where}: {shown(pair)} is not feature:value")
         f, v = int(found[1][:20]), float(found[2])  # 20 digits are enough to exceed the limit
         if f < 1 or not abs(v) <= _LARGEST:
-            raise ValueError(f"{where}: {shown(pair)} needs a feature ≥ 1 and a finite value")
+            raise ValueError(f"{where}: {shown(pair)} needs a feature ≥ 1 and a value in the range of float32")
         if f > FEATURES:
             raise ValueError(f"{where}: {shown(pair)} needs a feature ≤ {FEATURES:,}")
         if f in row:

@@ -67,7 +67,7 @@ class SealedBlocks(Channel):
         one_by_one(by.name, by.protocol, env)
         self._encodes = "modulus" not in fields  # no mechanism before it: raw rewards
         if self._encodes:
-            by.room("up to", env.horizon, env.horizon * by.quantization_levels + 1)
+            by.room(env.horizon, env.horizon * by.quantization_levels + 1)
         needed = by.needed(env)
         self._needed: Kinds | None = None if needed is None else Kinds(lambda n: (needed(n),), np.int64)
         sealed = {k: f for k, f in fields.items() if k != "users"}

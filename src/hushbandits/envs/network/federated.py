@@ -17,7 +17,7 @@ from hushbandits.envs.network.env import CoopNetwork
 
 
 def specialists(agents: int, arms: int) -> Array:
-    """Return factors ``(M, K)`` of Shi & Shen 2021, where each arm has high rewards for one agent only.
+    """Return the factors ``(M, K)`` of Shi & Shen 2021 on the arms' global means: each arm has one large factor.
 
     The factor is ``M − (M − 1)/M`` for this agent and 1/M for all others, so that they average 1.  Agents get arms in
     turn, forth and back: of 5 agents and 10 arms, agent 0 has the first and the last.
@@ -79,7 +79,7 @@ class ClientArms(Arms):
         low, high = self.law.locations
         if self.spread and high < WIDEST:
             raise ValueError(
-                f"spread={shown(spread)} takes means out of the range [{low:g}, {high:g}] of {self.law!r}; "
+                f"spread={shown(spread)} may take means out of the range [{low:g}, {high:g}] of {self.law!r}; "
                 f"use rewards='gaussian'"
             )
         #: (M, K)
@@ -125,7 +125,7 @@ class ClientArms(Arms):
         return Standing(location, mean, np.maximum(gap - self.margin, 0.0))
 
     def pick(self, arm: Array, t: Array | int) -> tuple[Array, Array]:
-        """Return the agents' locations of the pulled arms and the gaps in the global model, both ``(R, A)``."""
+        """Return the agents' locations of the arms they pull and the gaps in the global model, both ``(R, M)``."""
         return self.own[self._runs, self._seats, arm], super().pick(arm, t)[1]
 
 

@@ -248,7 +248,7 @@ class SlotInbox(Inbox):
         return self._gathered(ring.values[field], ring.held if ring.fields[field].latest else ring.sent)
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
-        """Return `field` of the message from one `sender` per run that reaches each agent in this round, and the mask.
+        """Return `field` of one `sender`'s message per run at each agent that it reaches this round, and a mask.
 
         Parameters
         ----------
@@ -270,7 +270,10 @@ class SlotInbox(Inbox):
         return self._ring.values[field][index], (lag > 0) & (posted >= 1) & self._ring.sent[index]
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
-        """Return the values of `field` that reached one `receiver` per run, ``(R, S, …)``, and the mask, ``(R, S)``."""
+        """Return the values of `field` that reached one `receiver` per run, ``(R, S, …)``.
+
+        The mask, ``(R, S)``, marks the slots that hold one.
+        """
         self._needs_event(field)
         _, n, m = self._ring.sent.shape
         runs, receiver = np.arange(n), self._agents("receiver", receiver, n, m)
@@ -324,7 +327,7 @@ class SlotInbox(Inbox):
         self._needs_event(field)
         ring, slots = self._ring, self._slots
         if slots.depth != 1:
-            raise ValueError("gossip needs max_hops=1 and hop_delay=0, so that messages arrive within the round")
+            raise ValueError("mix needs max_hops=1 and hop_delay=0, so that messages arrive within the round")
         _, runs, m = ring.sent.shape
         given = as_array(matrix)
         graphs = given.shape[0] if given.ndim == 3 and given.shape[0] in (1, runs) else 1

@@ -58,7 +58,7 @@ class LossyTransport:
         self.lay(env)
 
     def lay(self, env: World) -> None:
-        """Number the edges u < v of each graph, in the order in which their random numbers are read."""
+        """Number the edges (u, v), u < v, of each graph in the order in which their random numbers are read."""
         graphs, m, _ = env.adjacency.shape
         self._max_hops = np.resize(env.slots.max_hops if env.max_hops is not None else m - 1, len(self.transmissions))
         self._near = np.full((graphs, m, max(1, int(env.adjacency.sum(2).max()))), -1)
@@ -142,7 +142,11 @@ class LossyInbox(SlotInbox):
                 value[r[newest], to[newest], who[newest]] = said[name][newest]
 
     def _crossings(self, run: int) -> Array:
-        """Return a run's first receipts in this round, ``(n, 5)``: from, to, sender, round posted, arm (−1: none)."""
+        """Return the copies that reached an agent for the first time in this round of a run, ``(n, 5)``.
+
+        The columns are the agent that forwarded the copy, the agent reached, the sender, the round posted, the arm (−1:
+        none).
+        """
         return np.compress(self._crossed[:, 0] == run, self._crossed[:, 1:], axis=0)
 
     @property
@@ -183,7 +187,10 @@ class LossyInbox(SlotInbox):
         return tallied(self._values["arm"], self._values["reward"], self._sender >= 0, self._n_arms)
 
     def total(self, field: str, weight: str | None = None) -> Array:
-        """Return the sum of `field` (times `weight`) over the slots: this round's messages, or all states."""
+        """Return the sum of `field` (times `weight`) over this round's messages.
+
+        If `field` is a state, it is summed over the newest state of each sender.
+        """
         if field == "sender" or not {field, weight or field} <= set(self._fields):
             return Inbox.total(self, field)
         self._needs()

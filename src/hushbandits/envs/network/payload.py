@@ -58,7 +58,10 @@ class ShuffledSlots(Channel):
         return inbox._hide_senders(partial(_by_sender, uniforms, inbox))  # for those who read slots
 
     def _mixed(self, inbox: SlotInbox) -> Array:
-        """Return the position of each slot in the protocol's order, ``(R, M, S)``; ∞ for empty slots."""
+        """Return each slot's position in the order in which messages leave the mixes, ``(R, M, S)``.
+
+        Empty slots have position ∞.
+        """
         arrived, values = inbox.arrived, [inbox[name] for name in inbox.fields if name != "sender"]
         places = np.full(arrived.shape, np.inf)
         for r, i in np.argwhere(arrived.any(2)).tolist():
@@ -94,7 +97,7 @@ class SealedTallies(Channel):
         self._k, arrivals = env.n_arms, int(env.most_arrivals)
         # Large enough that the sum of all arrivals, of either sign, never wraps.
         self._modulus = 2 * arrivals * math.ceil(by.quantization_levels * by.bound) + 1
-        by.room("up to", arrivals, arrivals * self._modulus)
+        by.room(arrivals, arrivals * self._modulus)
         return {"code": Field((2 * self._k,), "i8", low=0, high=self._modulus - 1)}
 
     def inbox_fields(self, fields: Fields, env: World) -> Fields:
@@ -115,13 +118,16 @@ class SealedTallies(Channel):
             )
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Encode each reward as an integer at the position of its arm (one-hot), and its pull as 1."""
+        """Encode each report as two vectors over the arms, which are 0 except at the pulled arm.
+
+        There they hold 1 and the reward, rounded to an integer number of steps.
+        """
         by, arm, sent = self._by, message["arm"], message["sent"]
         reward = np.where(sent, message["reward"], 0.0)
         if not (np.abs(reward) <= by.bound).all():  # the message must not reveal the value
             r, m = np.argwhere(~(np.abs(reward) <= by.bound))[0].tolist()
             raise ValueError(
-                f"{by.name} encodes rewards up to bound={by.bound:g}, but agent {m} of run {r} reports a larger one; "
+                f"reward of agent {m} in run {r} must be at most bound={by.bound:g} of {by.name} in absolute value; "
                 f"give {by.name} a larger bound"
             )
         hot = np.arange(self._k) == arm[..., None]

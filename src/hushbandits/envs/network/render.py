@@ -24,7 +24,7 @@ _UNIT = 80.0  # points of a graph's radius
 
 
 def byzantine(core: World) -> Array:
-    """Return which agents send contaminated reports, ``(M,)`` bool."""
+    """Return which agents are Byzantine in the first run, ``(M,)`` bool."""
     marked = np.zeros(core.n_agents, bool)
     for wrapper in core.wrappers:
         marked |= getattr(wrapper, "byzantine", np.zeros((1, core.n_agents), bool))[0]
@@ -44,7 +44,7 @@ def arriving(core: World) -> tuple[Array, Array]:
 
 
 class GraphPicture(Picture):
-    """Picture of the graph, with agents as discs in the colour of their arm, and a bar per arm."""
+    """Picture of the graph, with a marker per agent in the colour of its arm, and a bar per arm."""
 
     def _on(self) -> Array:
         """Return how many agents pulled each arm in the last round, ``(K,)``."""
@@ -89,7 +89,7 @@ class GraphPicture(Picture):
         )
 
     def _graph(self, axes: Axes, bad: Array, shades: list[tuple[float, ...]]) -> str:
-        """Draw the graph, and return a caption that explains the dots."""
+        """Draw the graph; return the caption of the dots that show messages on edges, ``""`` without dots."""
         from matplotlib.collections import LineCollection
 
         core: World = self.core

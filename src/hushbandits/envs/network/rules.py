@@ -61,7 +61,10 @@ class Rules(NamedTuple):
 
 
 class Books(NamedTuple):
-    """Arrays in which compiled rounds record arms, rewards, regret and messages, with the transmissions per post."""
+    """Arrays of compiled rounds: arms and rewards of a round, regret and messages so far, and the cost of a post.
+
+    The cost is the number of transmissions.
+    """
 
     arms: Array  # (R, M) the team's
     rewards: Array  # (R, M) of the last round
@@ -72,7 +75,7 @@ class Books(NamedTuple):
 
 
 class Fates(NamedTuple):
-    """Effects of wrappers on posts that do not depend on the content of the posts."""
+    """Data of wrappers for compiled rounds: which posts are sent, which rewards they replace, and states."""
 
     kept: Array  # (rounds, R, M) bool whether it is sent, or (0, R, M): all are
     reward: Array  # (rounds, R, M) the new reward, NaN: unchanged; or (0, R, M): all unchanged
@@ -80,7 +83,10 @@ class Fates(NamedTuple):
 
 
 class Payment(NamedTuple):
-    """Rule for a pull's reward, given a random number u: 1 if u is below the location, or the clipped sum of both."""
+    """Rule for a pull's reward, given a random number u.
+
+    With `coin` it is 1 if u is below the location, and otherwise 0; without `coin` it is location + u, clipped.
+    """
 
     location: Array  # (R, rounds, K), or (R, 1, K): all alike
     gap: Array
@@ -144,12 +150,12 @@ class Loops(NamedTuple):
 
 @lru_cache
 def compiled(rules: Rules, poster: Callable[..., None] | None = None) -> Loops:
-    """Return compiled loops of `rules`; `poster` posts states instead of the default message."""
+    """Return compiled loops of `rules`; a given `poster` posts states in place of the default message."""
     return _written(rules, jit, poster)
 
 
 def interpreted(rules: Rules, poster: Callable[..., None] | None = None) -> Loops:
-    """Return loops of `rules` in plain Python, with which only phases can be played."""
+    """Return loops of `rules` in plain Python, which play only single phases, not blocks of rounds."""
     return _written(rules, lambda rule: rule, poster)
 
 
@@ -200,7 +206,7 @@ def _written(rules: Rules, turned: Turn, poster: Callable[..., None] | None) -> 
 
 
 def _ended(rules: Rules, hear_mixed: Callable[..., None], turned: Turn) -> Callable[..., None]:
-    """Return the compiled end of a round, for agents whose rules write their posts: learn, post and receive."""
+    """Return a function, compiled by `turned`, that ends a round by `rules`: agents learn, post and receive."""
     learn, post, hear_ring = rules.learn, rules.post, _from_ring(rules, hear_mixed, turned)
     amend = _replaced if post is standard_report else _as_posted
 

@@ -57,7 +57,7 @@ def of_states(
     learn: Callable[..., None], post: Callable[..., None], hear: Callable[..., None], leave: Callable[..., None],
     turned: Turn,
 ) -> Callable[..., None]:  # fmt: skip
-    """Return a function, compiled by `turned`, that ends a round whose messages are states by the rule `post`."""
+    """Return a function, compiled by `turned`, that ends a round in which `post` turns messages into states."""
 
     @turned
     def posted(mail, changes, books, posting, i, r, t, now):

@@ -20,7 +20,10 @@ class Reports(Payload):
 
     @classmethod
     def stream(cls, verb: str, env: World, rng: Streams) -> Uniforms:
-        """Return a reader of uniform samples, one row per round, even if no report is sent."""
+        """Return a reader of the uniform samples for an operation, `verb`.
+
+        It reads one row per round, even if no report is sent.
+        """
         cls.answers(verb)
         return rng.reader((2, env.n_agents) if verb == "replace" else (env.n_agents,), verb)
 
