@@ -102,8 +102,7 @@ def failure_by_count(n_agents: int, local_failure: float, votes_needed: int) -> 
 def corrupted_rounds(local_samples: float, n_agents: int, threshold: int, probability: float = 0.5) -> float:
     """Return the rounds ``N Q⁻¹(T(η_ξ), 1 − α^(1/M))``, which about suffice w.p. α for uniform agents (prop. 5.3).
 
-    T(η_ξ) is `local_samples`, M is `threshold`, and α is `probability`. Source: proposition 5.3, for
-    uniform agents.
+    T(η_ξ) is `local_samples`, M is `threshold`, and α is `probability`.
 
     Q is the regularised upper gamma function, inverted in its second argument.
     """

@@ -62,7 +62,7 @@ def check_claims(experiment: Experiment, measures: Mapping[str, Metric] | None =
 def check_declared(experiment: Experiment) -> None:
     """Raise ``ValueError`` if a figure selects a parameter that is not swept, or a value not in the sweep.
 
-        In a variation (``--quick``, ``--set``), figures and claims may pick values that no longer exist.
+    In a variation (``--quick``, ``--set``), figures and claims may pick values that no longer exist.
     """
     for figure in experiment.figures:
         keys = [key for key in (figure.x, figure.by) if "." in key or key == figure.by != ""]  # others are metrics
