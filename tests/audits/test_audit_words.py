@@ -69,7 +69,7 @@ def test_what_cannot_be_built_is_shown_by_its_name(monkeypatch, capsys):
     assert "FAILS     Broken-v0: cannot be built: TypeError: a part of it is missing" in out
     assert main(["audit", "Lost"]) == 1
     assert "Lost: cannot be built: KeyError: 'nowhere'" in capsys.readouterr().out
-    for name, words in (("NeedsMore-v0", "needs key"), ("Keyed", "needs secret")):
+    for name, words in (("NeedsMore-v0", "needs arguments (key)"), ("Keyed", "needs arguments (secret)")):
         assert main(["audit", name]) == 0
         out = capsys.readouterr().out
         assert f"not tested  {name}" in out

@@ -122,5 +122,5 @@ def test_a_model_in_memory_without_its_env_is_refused(tmp_path):
     model.env = Described(make_sb3(id, 2, **env))
     assert hb.make_team(model).setting == "network"
     model.save(tmp_path / "p.zip")
-    with pytest.raises(ValueError, match="scores 1 "):
+    with pytest.raises(ValueError, match="gives 1 scores"):
         hb.evaluate(id, f"sb3:{tmp_path / 'p.zip'}", runs=1, env=env)

@@ -173,7 +173,7 @@ def lists_are_checked():
         try:
             play(server, users, line=line)
         except Abort as abort:
-            refused += "user 0" in str(abort)
+            refused += "user 0 got" in str(abort)
     return refused == 3
 
 

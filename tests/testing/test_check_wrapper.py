@@ -182,7 +182,7 @@ def test_planted_faults_are_caught(faulty, says):
 
 def test_users_rewards_that_are_no_crowd_are_caught():
     faulty = sends("Flat", lambda message: message.with_fields(reward=np.zeros(message["sent"].shape)))
-    caught(check_wrapper, faulty, "Flat.send: ValueError: .*'reward' is a Cohort", "DistDP-v0")
+    caught(check_wrapper, faulty, "Flat.send: ValueError: .*must be a Cohort", "DistDP-v0")
 
 
 def test_the_ground_of_the_planted_faults_is_sound():
