@@ -153,7 +153,7 @@ class Federated(Team):
         raise NotImplementedError(f"{type(self).__name__} must define judge(due, table, books)")
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require a complete graph, so that every client, as the server, receives all posts within a round."""
+        """Require a complete graph: every client acts as the server, and must receive all posts in a round."""
         return Requirements(env={"graph": "complete", "max_hops": 1})
 
     def runs_at_once(self, env: World) -> int | None:

@@ -51,7 +51,10 @@ class OnGrid:
         return np.where((np.abs(steps - whole) < 1e-6) & (k >= 0) & (k < len(self.pmf)), k + self.first, np.nan)
 
     def uniform(self, noise: Array, stream: Array) -> Array:
-        """Return ``F(k − 1) + u p(k)`` for noise k and u = `stream`, uniform if k has this law; 1 off the support."""
+        """Return ``F(k − 1) + u p(k)`` for noise k and u = `stream`, or 1 off the support.
+
+        If k has this law, the result is uniform.
+        """
         k = self.steps(noise) - self.first
         at = np.nan_to_num(k).astype(np.int64)
         below = np.append(0.0, np.cumsum(self.pmf))

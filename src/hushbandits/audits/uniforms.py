@@ -34,7 +34,7 @@ def scale(u: Array) -> float:
 
 
 def scale_between(u: Array, level: float) -> tuple[float, float]:
-    """Return an estimate of the factor by which noise is narrower than Laplace noise, and a lower bound at `level`."""
+    """Return how many times narrower than planned the Laplace noise behind `u` is, and a lower bound at `level`."""
     width = max(_width(u), 1e-300)
     return u.size / width, float(stats.gamma.ppf(level, u.size)) / width
 

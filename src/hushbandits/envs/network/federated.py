@@ -125,7 +125,7 @@ class ClientArms(Arms):
         return Standing(location, mean, np.maximum(gap - self.margin, 0.0))
 
     def pick(self, arm: Array, t: Array | int) -> tuple[Array, Array]:
-        """Return the agents' locations of the arms they pull and the gaps in the global model, both ``(R, M)``."""
+        """Return each agent's own mean of its pulled arm, and this arm's gap in the global model, both ``(R, M)``."""
         return self.own[self._runs, self._seats, arm], super().pick(arm, t)[1]
 
 
