@@ -115,7 +115,7 @@ class PrivacyReport:
         return len(self.lines)
 
     def bound(self) -> tuple[float, float] | None:
-        """Return ε of one reward and ε of a participant's whole run, over all rows (``inf``: no bound).
+        """Return the table's bounds on ε of one reward and of a participant's whole run (``inf``: no bound).
 
         Of several bounds by one mechanism the smallest holds; of several mechanisms each tells of a reward, and the
         largest is what is returned.  A promise about one message by itself bounds neither.  ``None``: nobody promises

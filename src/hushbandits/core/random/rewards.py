@@ -74,7 +74,7 @@ class Smooth(Law):
 
 
 class Unbounded(Law):
-    """A law of unbounded rewards, for which no privacy guarantee holds."""
+    """A law whose rewards may leave [0, 1], so that no privacy guarantee holds."""
 
     unit_interval = False
     locations = (-WIDEST, WIDEST)

@@ -129,7 +129,7 @@ class Bounds:
 
 
 def independent_set(matrix: Array, weight: Array | None = None) -> list[int]:
-    """Return a greedy maximal independent set, which adds the heaviest vertex first.
+    """Return a maximal independent set, built greedily from the heaviest vertex on.
 
     By default, vertices with fewer neighbours are heavier.
     """
