@@ -14,6 +14,7 @@ from bench_helpers import filled, played, small, table
 
 import hushbandits as hb
 from hushbandits.bench.run import run
+from hushbandits.bench.runner.again import play_again
 from hushbandits.bench.runner.errors import StoreError
 from hushbandits.bench.runner.rows import Columns, Runs, digest_of, encoded
 from hushbandits.bench.runner.store import Store
@@ -161,6 +162,40 @@ def test_a_file_that_is_not_what_was_written_is_named_and_the_rest_is_read(tmp_p
     bad.unlink()
     assert played(FEW, out) == whole[1]
     assert main(["check", str(out)]) == 0
+
+
+@pytest.mark.parametrize(("time", "where"), [(np.nan, "regret is"), (10.0, "regret at time 10 is")])
+def test_a_replay_names_an_altered_value_behind_a_valid_digest(tmp_path, whole, capsys, time, where):
+    out = tmp_path / "o"
+    copied(whole, out)
+    store, cell = Store(out), FEW.cells()[1]
+    assert main(["check", str(out), "--replay", "1/1", "--jobs", "1"]) == 0
+    assert f"{len(numbers(out)):,} values" in capsys.readouterr().out
+    rows = store.rows.columns({cell.key: cell.label})
+    at = (
+        (np.array(rows.metrics)[rows.metric] == "regret")
+        & (rows.run == 2)
+        & np.isclose(rows.time, time, equal_nan=True)
+    )
+    rows.value[at] = np.nextafter(rows.value[at], np.inf)
+    content = encoded(rows, 0, dict(store.metrics_spec(cell)))
+    (file,) = (out / "rows").glob(f"{cell.key[:16]}-*")
+    file.unlink()
+    file.with_name(f"{cell.key[:16]}-0-3-{digest_of(content)}.parquet").write_bytes(content)
+    assert main(["check", str(out)]) == 0
+    assert main(["check", str(out), "--replay", "1/1", "--jobs", "1"]) == 1
+    (said,) = capsys.readouterr().err.splitlines()
+    assert all(word in said for word in (cell.label, "run 2", where))
+
+
+@pytest.mark.parametrize(("share", "batches"), [("1/2", 2), ("1/9", 1)])
+def test_a_replay_plays_a_share_of_the_complete_batches(tmp_path, whole, share, batches):
+    copied(whole, tmp_path / "o")[0].unlink()
+    found = play_again(Store(tmp_path / "o"), share, hb.RunOptions())
+    assert (found.batches, found.runs, found.differences) == (batches, 4 * batches, [])
+    for wrong in ("2/8", "1/0", "half"):
+        with pytest.raises(ValueError, match="replay"):
+            play_again(Store(tmp_path / "o"), wrong, hb.RunOptions())
 
 
 def test_the_same_command_goes_on_beside_a_damaged_file(tmp_path, whole):

@@ -9,31 +9,50 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from hushbandits.bench.report.terminal import printable
+from hushbandits.bench.runner.again import play_again
+from hushbandits.bench.runner.options import RunOptions
+from hushbandits.bench.runner.run import this_machine
 from hushbandits.bench.runner.store import Store
-from hushbandits.cli.console import note
+from hushbandits.cli.console import Played, Workers, note
+from hushbandits.core import Params
 
 
-def check(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
+def check(
+    folder: Annotated[Positional[Path], arg(metavar="FOLDER")],
+    replay: Annotated[str | None, arg(metavar="1/N")] = None,
+    workers: Played = Workers(),  # noqa: B008 - frozen
+) -> int:
     """Summarise a results folder, and verify that every file is intact.
 
-    The digest in the name of each file of rows is verified. Nothing is run, imported or written. The exit code is 0 if
-    all files are intact; runs may be missing, and the command that made the folder adds them. The exit code is 1 if
-    a file is damaged: delete it and run the command again. Examples:
+    The digest in the name of each file of rows is verified. Without --replay, nothing is run or imported; nothing is
+    ever written. The exit code is 0 if all files are intact; runs may be missing, and the command that made the folder
+    adds them. The exit code is 1 if a file is damaged (delete it and run the command again), or if a value differs from
+    its replay. Examples:
 
       hushbandits check runs/quickstart
+      hushbandits check received --replay 1/8
       for folder in runs/*; do hushbandits check $folder || echo $folder; done
 
     Parameters
     ----------
     folder
         A results folder, such as runs/quickstart.
+    replay
+        Play a random share of the batches again, such as 1/8, and compare every value bit for bit. This imports and
+        runs the modules that the folder names. On another platform or with other versions, last digits may differ.
     """
     store = Store(folder)
     for line in _said(store):
         print(printable(line))
-    for problem in store.problems:
+    problems = store.problems
+    if replay is not None:
+        print(f"here: {_named(this_machine())}")
+        again = play_again(store, replay, RunOptions(**vars(workers)))
+        print(f"played again: {again.batches:,} batches, {again.runs:,} runs, {again.values:,} values")
+        problems += again.problems
+    for problem in problems:
         note(problem)
-    return 1 if store.problems else 0
+    return 1 if problems else 0
 
 
 def _said(store: Store) -> Iterator[str]:
@@ -50,6 +69,10 @@ def _said(store: Store) -> Iterator[str]:
         last = (str(stated["error"]).strip().splitlines() or ["?"])[-1]
         yield f"failed: {stated['label']}: runs {stated['runs'][0]}–{stated['runs'][1]}: {last}"
     for about in store.sessions():
-        names = ("hushbandits", "numpy", "python", "sources", "machine", "jobs")
-        versions = ", ".join(f"{name} {about[name]}" for name in names if name in about)
-        yield f"session of {about.get('started')}: {versions}"
+        yield f"session of {about.get('started')}: {_named(about)}"
+
+
+def _named(about: Params) -> str:
+    """Return versions and machine of a session as text."""
+    names = ("hushbandits", "numpy", "python", "sources", "machine", "jobs")
+    return ", ".join(f"{name} {about[name]}" for name in names if name in about)

@@ -108,13 +108,17 @@ def _versions() -> dict[str, str]:
     return {**packages, "python": platform.python_version(), "sources": source_digest()[:12]}
 
 
+def this_machine() -> dict[str, str]:
+    """Return the versions and the machine with which runs are played now."""
+    return {**_versions(), "machine": f"{platform.node()}, {platform.platform()}, {os.cpu_count()} cores"}
+
+
 def _note(store: Store, own: dict[str, str], instances: Instances, shard: str | None, options: RunOptions) -> None:
     """Write the session file: versions, machine, command, digests of user files, guarantees of the first cells."""
     shown = (cell for e in store.experiments for cell in e.cells()[: instances.MOST] if cell.key not in store.skipped)
     about: Params = {
-        **_versions(),
+        **this_machine(),
         "own": own,
-        "machine": f"{platform.node()}, {platform.platform()}, {os.cpu_count()} cores",
         "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         "jobs": workers(options.jobs),
         "privacy": {cell.key: instances.of(cell).privacy for cell in shown},

@@ -1,0 +1,111 @@
+"""Replay of a random share of the batches in a results folder, with a comparison of every value."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from hushbandits.bench.runner.batch import Batch, Failed
+from hushbandits.bench.runner.options import RunOptions
+from hushbandits.bench.runner.plan import batches
+from hushbandits.bench.runner.pool import answers
+from hushbandits.bench.runner.progress import progress_bar
+from hushbandits.bench.runner.rows import Runs
+from hushbandits.bench.runner.store import Store
+from hushbandits.core import Array, shown
+from hushbandits.core.utils import reach
+
+__all__ = ["Replay", "play_again"]
+
+#: Differences that are named one by one.
+_MOST = 10
+
+
+class Replay(NamedTuple):
+    """Numbers of batches, runs and values that were compared, and a sentence for each difference."""
+
+    batches: int
+    runs: int
+    values: int
+    differences: list[str]
+
+    @property
+    def problems(self) -> list[str]:
+        """Return the first differences, and a sentence that counts the others."""
+        more = len(self.differences) - _MOST
+        return self.differences[:_MOST] + ([f"{more:,} more values differ"] if more > 0 else [])
+
+
+def play_again(store: Store, share: str, options: RunOptions) -> Replay:
+    """Play a random share of the complete batches in a folder again, and compare every value bit for bit.
+
+    The operating system's entropy selects the batches, so whoever wrote the folder cannot know them.  Nothing is
+    written.  The user modules that the folder names are imported and run.
+
+    Parameters
+    ----------
+    store : Store
+        The folder.
+    share : str
+        ``"1/n"``: one batch in n, at least one.
+    options : RunOptions
+        Processes and progress.
+
+    Raises
+    ------
+    ValueError
+        Another form of `share`, or a folder without a complete batch.
+    """
+    match = re.fullmatch(r"1/([1-9][0-9]{0,5})", share)
+    if match is None:
+        raise ValueError(f"replay={shown(share)} must read 1/n with 1 ≤ n < 1,000,000, such as 1/8")
+    there = {key: set(store.rows.numbers(key).tolist()) for key in store.cells}
+    complete = [
+        Batch.of(cell, store.seed, runs)
+        for cell, runs in batches(store.experiments)
+        if there[cell.key].issuperset(runs)
+    ]
+    if not complete:
+        raise ValueError(f"replay={shown(share)} needs a complete batch, but {store.path} has none")
+    tasks = random.SystemRandom().sample(complete, -(-len(complete) // int(match[1])))
+    reach(os.getcwd())
+    values, differences = 0, list[str]()
+    with progress_bar(sum(len(task.runs) for task in tasks), shown=options.progress) as bar:
+        for task, reply in answers(tasks, options, bar):
+            if isinstance(reply, Failed):
+                runs = f"runs {task.runs[0]}–{task.runs[-1]}"
+                differences.append(f"{task.label}, {runs}: fails here: {reply.error.strip().splitlines()[-1]}")
+            else:
+                stated = _table(store.rows.runs(task.key), task.runs)
+                again = _table(Runs.of(task.runs, *reply), task.runs)
+                values += sum(map(np.size, again.values()))
+                differences += [f"{task.label}, {text}" for text in _compared(stated, again, task.runs)]
+            bar(advance=len(task.runs))
+    return Replay(len(tasks), sum(len(task.runs) for task in tasks), values, differences)
+
+
+def _table(found: Runs, numbers: tuple[int, ...]) -> dict[tuple[str, float | None], Array]:
+    """Return the values of the runs `numbers`, ``(n,)`` by metric and time; the time ``None`` is the end of the run."""
+    rows = np.isin(found.numbers, numbers)
+    table: dict[tuple[str, float | None], Array] = {(name, None): x[rows] for name, x in found.finals.items()}
+    for name, (times, curve) in found.curves.items():
+        table |= {(name, float(time)): curve[rows, c] for c, time in enumerate(times)}
+    return {key: x for key, x in table.items() if not np.isnan(x).all()}
+
+
+def _compared(
+    stated: dict[tuple[str, float | None], Array], again: dict[tuple[str, float | None], Array], runs: tuple[int, ...]
+) -> Iterator[str]:
+    """Yield a sentence for each value that differs in bits; two values NaN are equal."""
+    nothing = np.full(len(runs), np.nan)
+    for name, time in sorted(stated.keys() | again.keys(), key=str):
+        one, two = stated.get((name, time), nothing), again.get((name, time), nothing)
+        differ = (one.view(np.uint64) != two.view(np.uint64)) & ~(np.isnan(one) & np.isnan(two))
+        when = "" if time is None else f" at time {time:g}"
+        for i in np.flatnonzero(differ):
+            yield f"run {runs[i]}: {name}{when} is {one[i]!r} in the folder, but {two[i]!r} if it is played again"
