@@ -268,7 +268,7 @@ def declared(part: object) -> set[str]:
 
 
 def unaccounted(env: World, but: object = None) -> str:
-    """Return why user-defined code, except wrapper `but`, may reveal more than a mechanism's output; else ``""``.
+    """Return the reason why user-defined code other than wrapper `but` may reveal more than a mechanism; else ``""``.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ class Mixed(Played):
 
 
 class Shuffle(Mixed, Passage):
-    """Shuffler: receivers get the multiset of messages and nothing else.
+    """Wrapper that shuffles messages, so that receivers learn only their multiset.
 
     Network: each receiver's arrivals of a round in a uniform order, without senders and delays (an agent that needs
     senders, such as QuACK, is refused).  Exploration: the votes of a window of activations, as counts per

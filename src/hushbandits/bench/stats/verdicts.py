@@ -69,7 +69,7 @@ class Verdict:
 
     @property
     def worst(self) -> Finding | None:
-        """Return the finding that contradicts the claim most, or else is nearest to doing so."""
+        """Return the finding that contradicts the claim most; if none does, the finding nearest to a contradiction."""
         return min(self.findings, key=lambda f: _margin(self.claim, f.interval), default=None)
 
     @property

@@ -276,7 +276,7 @@ def pull_rows(pulls, gaps, turns, book):
 
 @jit
 def cast_rows(vote, who, running, sent):
-    """Mark the votes of the active agents `who` in `sent`, in live runs."""
+    """Write the votes of the active agents `who` to `sent`, in the runs that are not over."""
     for r in range(who.size):
         for k in range(vote.shape[1]):
             sent[r, who[r], k] |= running[r] and vote[r, k]

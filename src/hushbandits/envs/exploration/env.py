@@ -325,7 +325,7 @@ class Exploration(Env):
 
     @property
     def upcoming(self) -> Array:
-        """Agent of the next phase 1, ``(R,)``; before phase 2, `active_agents` is the agent that just pulled."""
+        """The agent that acts in the next phase 1, ``(R,)``."""
         return self.book.active_agents
 
     @property

@@ -130,7 +130,7 @@ class ClientArms(Arms):
 
 
 class FederatedNetwork(CoopNetwork):
-    """Agents on a graph with different means: rewards follow the agent's means, regret the global means.
+    """Env of agents with different means: rewards follow an agent's own means, and regret follows the global means.
 
     Agent m's mean of arm k is the global mean μ_k times a factor, plus N(0, σ_c²), drawn for every run, agent and arm.
     With factors alone, the global model is the average over the agents (the exact model of Shi & Shen 2021).  With a

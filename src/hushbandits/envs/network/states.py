@@ -38,7 +38,7 @@ class Changes(NamedTuple):
 
     @classmethod
     def of(cls, ring: Ring, slots: Slots, n_arms: int, published: Mapping[str, Array]) -> Changes:
-        """Return the sums and changes after the last round; `published` has the agents' own states."""
+        """Return the sums and changes after the last round; `published` contains each agent's own state."""
         inbox = SlotInbox(ring, slots, n_arms)
         heard = np.stack([inbox.total("count"), inbox.total("mean", weight="count")], -1)
         if published:
