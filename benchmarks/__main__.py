@@ -26,6 +26,7 @@ SCRIPTS = (
     "coverage",
     "verdicts",
     "reasons",
+    "archive",
 )
 
 _HELP = """\

@@ -19,7 +19,6 @@ from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.runner.plan import batches
 from hushbandits.bench.runner.store import Store
 from hushbandits.bench.spec.experiment import Component, Figure
-from hushbandits.cli.main import main
 from hushbandits.core.random.streams import spawn_seeds
 
 
@@ -91,24 +90,6 @@ def test_memory_stays_flat(tmp_path, monkeypatch):
 
 
 # -- a folder that is run again -------------------------------------------------------------------------------------
-
-
-TOML = """title = "{title}"
-runs = 2
-metrics = ["regret"]
-env = {{ type = "CoopNetwork-v0", n_agents = 3, horizon = 20 }}
-agents = ["Multi-UCB", "UCB1"]
-"""
-
-
-def test_a_new_title_is_on_the_page(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    for title in ("As it was", "As it is"):
-        (tmp_path / "mine.toml").write_text(TOML.format(title=title))
-        assert main(["run", "mine.toml", "--jobs", "1"]) == 0
-    page = (tmp_path / "runs" / "mine" / "report.html").read_text()
-    assert "As it is" in page
-    assert "As it was" not in page
 
 
 #: Half of these graphs are connected.

@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from bench_helpers import experiment
 
+from benchmarks import archive
 from hushbandits.bench import reproduce as reproducing
 from hushbandits.bench.runner.check import check
 from hushbandits.bench.spec.catalog import modules, reasons
@@ -20,13 +24,15 @@ from hushbandits.cli.main import main
 
 @pytest.fixture
 def papers(monkeypatch, tmp_path):
-    """Two papers with one small experiment each."""
-    shown = []
-    for name, below in (("alpha1999", 1), ("beta2001", 0.5)):
-        one = Claim(f"Sharing pays in {name}.", Ratio("regret", of="A", over="B", at={"env.n_agents": 4}), below=below)
-        whole = experiment(one, name=f"{name}-fig1", sweep={"env.n_agents": (4,)}, runs=8, quick={"runs": 6})
-        shown.append((name, (f"{name}: a paper.", (whole,))))
-    catalog = dict(shown)
+    """Two papers with small experiments; the second paper has two, which share their cells, and a claim on a curve."""
+    catalog = {}
+    for name, below, times in (("alpha1999", 1, [None]), ("beta2001", 0.5, [None, 50])):
+        shown = []
+        for i, time in enumerate(times):
+            effect = Ratio("regret", of="A", over="B", at={"env.n_agents": 4}, time=time)
+            one, sweep = Claim(f"Sharing pays in {name}.", effect, below=below), {"env.n_agents": (4,)}
+            shown.append(experiment(one, name=f"{name}-fig{i + 1}", sweep=sweep, runs=8, quick={"runs": 6 - i}))
+        catalog[name] = f"{name}: a paper.", tuple(shown)
     for module in ("hushbandits.bench.spec.catalog", "hushbandits.bench.reproduce"):
         monkeypatch.setattr(f"{module}.modules", lambda: catalog)
     monkeypatch.chdir(tmp_path)
@@ -41,7 +47,7 @@ def test_reproduce_says_and_writes_every_verdict(papers, capsys):
     page = (papers / "docs/reproduction.md").read_text()
     assert page.index("alpha1999: a paper.") < page.index("beta2001: a paper.")
     assert "`hushbandits reproduce beta2001 --seed 0 --quick` · quick scale" in page
-    assert page.count("| paper | figure 1 |") == 2
+    assert page.count("| paper | figure 1 |") == 3
     assert (papers / "runs/alpha1999-fig1-quick/report.html").exists()
 
 
@@ -91,6 +97,40 @@ def test_a_failing_run_is_shown_and_ends_with_1(papers, capsys, monkeypatch):
     assert main(["reproduce", "alpha1999", "--jobs", "1", "--quick"]) == 1
     assert "not today" in capsys.readouterr().err
     assert "Sharing pays in alpha1999." in (papers / "docs/reproduction.md").read_text()
+
+
+@pytest.mark.parametrize("scale", [["beta2001"], pytest.param(["zhu2023", "--quick"], marks=pytest.mark.weekly)])
+def test_archived_rows_give_the_page_and_what_was_altered_is_named(papers, monkeypatch, capsys, scale):
+    monkeypatch.setitem(reproducing.modules(), "zhu2023", modules()["zhu2023"])
+    command, file = ["reproduce", *scale, "--page"], Path("rows", f"{scale[0]}.parquet")
+    assert main([*command, "played.md", "--jobs", "1"]) == 0
+    archive.main("rows", *scale)
+    assert main([*command, "judged.md", "--from", "rows"]) == 0
+    assert Path("judged.md").read_bytes() == Path("played.md").read_bytes()
+    table, content = pq.read_table(file), file.read_bytes()
+    archive.main("rows", *scale)
+    assert file.read_bytes() == content
+
+    def refused(rows, *flags):
+        file.write_bytes(content) if rows is None else pq.write_table(rows, file)
+        capsys.readouterr()
+        assert main([*command, "refused.md", "--from", str(file), *flags]) == 2
+        return capsys.readouterr().err
+
+    i, values = len(table) // 2, table["value"].to_numpy().copy()
+    values[i] += 1
+    altered = refused(table.set_column(5, "value", pa.array(values)))
+    assert f"{table['metric'][i]} of" in altered
+    assert table["cell"][i].as_py()[:16] in altered
+    assert "SHA256SUMS" in refused(table)  # in other bytes
+    assert "runs of" in refused(table.filter(pc.not_equal(table["run"], 2)))
+    assert "seed=0" in refused(None, "--seed", "1")
+    if "--quick" not in scale:  # the digest of the release counts, not the one beside the file
+        monkeypatch.setattr("hushbandits.bench.runner.archive.ROOT", papers)
+        (papers / "data").mkdir()
+        (papers / "data/SHA256SUMS").write_text(f"{'0' * 64}  {file.name}\n")
+        assert "SHA256SUMS" in refused(None)
+    assert not Path("refused.md").exists()
 
 
 def whole_papers():

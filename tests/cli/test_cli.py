@@ -83,6 +83,10 @@ def test_run_writes_table_pictures_and_page_and_resumes(spec, capsys):
     (spec / "runs/mine/mine.png").unlink()  # as a verification does, which draws nothing
     assert main(["run", "mine.toml", "--jobs", "1"]) == 0
     assert {path: path.read_bytes() for path in (spec / "runs/mine").rglob("*") if path.is_file()} == files
+    (spec / "mine.toml").write_text(SPEC.replace("Sharing", "Renamed"))
+    assert main(["run", "mine.toml", "--jobs", "1"]) == 0
+    page = (spec / "runs/mine/report.html").read_text()
+    assert ("Renamed" in page, "Sharing" in page) == (True, False)
     capsys.readouterr()
     assert main(["run", "mine.toml", "--jobs", "1", "--seed", "1"]) == 2
     assert "it has seed 0, not 1" in capsys.readouterr().err

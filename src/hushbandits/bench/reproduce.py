@@ -11,9 +11,11 @@ from pathlib import Path
 from hushbandits.bench.report.ours import PAGE, check_ours
 from hushbandits.bench.report.tables import interval, number
 from hushbandits.bench.run import run
+from hushbandits.bench.runner.archive import read_archive
 from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.run import Failure
+from hushbandits.bench.runner.store import Store
 from hushbandits.bench.spec.catalog import modules, reasons
 from hushbandits.bench.spec.claim import ORIGINS, Origin
 from hushbandits.bench.spec.experiment import Experiment
@@ -21,7 +23,7 @@ from hushbandits.bench.stats.verdicts import VERDICTS, Verdict, counted, judge, 
 from hushbandits.core.utils import nearest
 from hushbandits.core.utils.files import replacing
 
-__all__ = ["Reproduction", "in_words", "papers", "reproduce", "rows", "said", "write"]
+__all__ = ["Reproduction", "claiming", "in_words", "papers", "reproduce", "rows", "said", "write"]
 
 #: A paper's section of the page, and a row of its tables.
 _MARK = re.compile(r"<!-- (\w+) (full|quick) -->\n(.*?)\n<!-- end -->", re.S)
@@ -53,21 +55,38 @@ def papers(names: Sequence[str] = ()) -> list[str]:
     return list(dict.fromkeys(names)) or known
 
 
+def claiming(paper: str, out: Path, quick: bool) -> list[tuple[Experiment, Path]]:
+    """Return the experiments of a paper that make claims, each with its run folder in `out`."""
+    declared = [e.quickly() if quick else e for e in modules()[paper][1] if e.claims]
+    return [(e, out / (e.name + ("-quick" if quick else ""))) for e in declared]
+
+
 def reproduce(
-    names: Sequence[str], out: Path, *, seed: int = 0, quick: bool = False, options: RunOptions | None = None
-) -> Iterator[Reproduction]:
-    """Run the experiments of the modules `names` one by one, judge their claims, and yield a `Reproduction` of each."""
+    names: Sequence[str], out: Path, *, seed: int = 0, quick: bool = False, options: RunOptions | None = None,
+    archive: Path | None = None,
+) -> Iterator[Reproduction]:  # fmt: skip
+    """Run the experiments of the modules `names` one by one, judge their claims, and yield a `Reproduction` of each.
+
+    With `archive`, a file or folder of ``python -m benchmarks archive``, nothing is run: its rows are judged.
+    """
+    for paper in names:
+        mine = claiming(paper, out, quick)
+        kept = archive and read_archive(archive, paper, [e for e, _ in mine], seed, quick)
+        for experiment, folder in mine:
+            store, failures = (kept, []) if kept else _played(experiment, folder, seed, options)
+            verdicts = judge(configurations(store, experiment), experiment, together(experiment))
+            yield Reproduction(paper, experiment, verdicts, failures)
+
+
+def _played(experiment: Experiment, folder: Path, seed: int, options: RunOptions | None) -> tuple[Store, list[Failure]]:
+    """Run an experiment and write the page of its folder; return the folder and the failed batches."""
     from hushbandits.bench.report.page import write  # this import loads Matplotlib
 
-    declared = [(paper, e) for paper in names for e in modules()[paper][1] if e.claims]
-    for paper, experiment in [(paper, e.quickly() if quick else e) for paper, e in declared]:
-        folder = out / (experiment.name + ("-quick" if quick else ""))
-        check_ours(folder)
-        outcome = run(experiment, folder, seed=seed, options=options)
-        verdicts = judge(configurations(outcome.store, experiment), experiment, together(experiment))
-        if outcome.changed or not (folder / PAGE).exists():
-            write(outcome.store, folder / PAGE)
-        yield Reproduction(paper, experiment, verdicts, outcome.failures)
+    check_ours(folder)
+    outcome = run(experiment, folder, seed=seed, options=options)
+    if outcome.changed or not (folder / PAGE).exists():
+        write(outcome.store, folder / PAGE)
+    return outcome.store, outcome.failures
 
 
 def in_words(verdict: Verdict) -> str:

@@ -21,6 +21,7 @@ def reproduce(
     seed: int = 0,
     out: Path = Path("runs"),
     page: Path = Path("docs/reproduction.md"),
+    archive: Annotated[Path | None, arg(name="from", metavar="FOLDER|FILE")] = None,
     workers: Played = Workers(),  # noqa: B008 - frozen
 ) -> int:
     """Run the experiments behind the papers' claims, and judge each claim.
@@ -29,6 +30,7 @@ def reproduce(
 
       hushbandits reproduce feraud2019 --quick
       hushbandits reproduce
+      hushbandits reproduce feraud2019 --from archive
 
     Parameters
     ----------
@@ -42,9 +44,12 @@ def reproduce(
         Folder of the run folders; existing ones are continued.
     page
         The page.
+    archive
+        Archive of rows to judge; nothing is played.
     """
     names, found = known(papers), []
-    for part in judged(names, out, seed=seed, quick=quick, options=RunOptions(**vars(workers))):
+    options = RunOptions(**vars(workers))
+    for part in judged(names, out, seed=seed, quick=quick, options=options, archive=archive):
         found.append(part)
         print(f"{part.experiment.name} ({part.experiment.source or part.paper})")
         for verdict in part.verdicts:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array
+from hushbandits.core import Array, Params
 from hushbandits.core.metric import Metric
 from hushbandits.core.utils import extra
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Columns", "Rows", "Runs", "decoded", "digest_of", "encoded"]
+__all__ = ["Columns", "Rows", "Runs", "decoded", "digest_of", "encoded", "parsed"]
 
 _META = b"hushbandits"
 
@@ -163,7 +163,7 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def encoded(rows: Columns, seed: int, measures: Mapping[str, Metric]) -> bytes:
+def encoded(rows: Columns, seed: int, measures: Mapping[str, Metric], **about: object) -> bytes:
     """Return the content of a Parquet file with `rows`, the master seed and the metric specifications.
 
     Parameters
@@ -174,6 +174,8 @@ def encoded(rows: Columns, seed: int, measures: Mapping[str, Metric]) -> bytes:
         Master seed of the runs.
     measures : mapping of str to Metric
         Specifications of the metrics; stored in the schema's metadata.
+    **about
+        Further entries of the metadata.
     """
     with extra("bench"):
         import pyarrow as pa
@@ -189,8 +191,8 @@ def encoded(rows: Columns, seed: int, measures: Mapping[str, Metric]) -> bytes:
     })  # fmt: skip
     stated = {"seed": seed, "metrics": {name: [m.label, m.nature] for name, m in sorted(measures.items())}}
     sink = pa.BufferOutputStream()
-    about = {_META: json.dumps(stated, ensure_ascii=False)}
-    pq.write_table(table.replace_schema_metadata(about), sink, compression="zstd")
+    meta = {_META: json.dumps({**stated, **about}, ensure_ascii=False)}
+    pq.write_table(table.replace_schema_metadata(meta), sink, compression="zstd")
     return sink.getvalue().to_pybytes()
 
 
@@ -204,16 +206,22 @@ def decoded(path: Path, seed: int) -> tuple[pa.Table, dict[str, Metric]]:
     OSError
         The file cannot be read.
     """
+    content = path.read_bytes()
+    if not path.stem.endswith(f"-{digest_of(content)}"):
+        raise ValueError("the content does not match the digest in the file name")
+    table, measures, stated = parsed(content)
+    if stated["seed"] != seed:
+        raise ValueError(f"the file has seed {stated['seed']}, but the folder has seed {seed}")
+    return table, measures
+
+
+def parsed(content: bytes) -> tuple[pa.Table, dict[str, Metric], Params]:
+    """Return the rows, the metric specifications and all metadata in the content of a Parquet file of rows."""
     with extra("bench"):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-    content = path.read_bytes()
-    if not path.stem.endswith(f"-{digest_of(content)}"):
-        raise ValueError("the content does not match the digest in the file name")
     table = pq.read_table(pa.BufferReader(content), read_dictionary=["cell", "metric"]).drop_columns("label")
     stated = json.loads(table.schema.metadata[_META])
-    if stated["seed"] != seed:
-        raise ValueError(f"the file has seed {stated['seed']}, but the folder has seed {seed}")
     measures = {name: Metric(*measure) for name, measure in stated["metrics"].items()}
-    return table.replace_schema_metadata(None), measures
+    return table.replace_schema_metadata(None), measures, stated

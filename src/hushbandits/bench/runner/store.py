@@ -104,7 +104,7 @@ class Store:
         return {cell.key: cell for experiment in self.experiments for cell in experiment.cells()}
 
     @cached_property
-    def _read(self) -> tuple[Rows, dict[str, Measures], list[Path]]:
+    def contents(self) -> tuple[Rows, dict[str, Measures], list[Path]]:
         """Return all rows, the metric specifications of each cell, and the files that were read."""
         tables, measures, files = [], dict[str, Measures](), []
         self.problems = []
@@ -114,7 +114,7 @@ class Store:
             except ValueError as error:
                 self.problems.append(f"{path} is damaged or foreign ({error}): delete it and run the command again")
             except FileNotFoundError:  # merged into another file meanwhile: start again
-                return self._read
+                return self.contents
             except OSError as error:
                 self.problems.append(f"{path} cannot be read ({error.strerror or error})")
             else:
@@ -126,15 +126,15 @@ class Store:
     @property
     def rows(self) -> Rows:
         """Return all rows."""
-        return self._read[0]
+        return self.contents[0]
 
     def metrics_spec(self, cell: Cell) -> Mapping[str, Metric]:
         """Return the metric specifications of a cell from its files; without rows, the built-in ones."""
-        return self._read[1].get(cell.key) or Measures()
+        return self.contents[1].get(cell.key) or Measures()
 
     def reread(self) -> None:
         """Clear the cache, so that the next call reads the files again."""
-        self.__dict__.pop("_read", None)
+        self.__dict__.pop("contents", None)
 
     def failures(self) -> list[Params]:
         """Return cell, label, runs, seed and error of every failed batch that has not been played since."""
@@ -205,7 +205,7 @@ class Store:
 
     def compact(self) -> None:
         """Merge the rows into one file per experiment, and delete the files that were merged."""
-        rows, measures, files = self._read
+        rows, measures, files = self.contents
         there = {path.name for path in files}
         left, kept = {key for key in self.cells if key in rows}, set()
         for experiment in self.experiments:
