@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
-
-import numpy as np
 
 from hushbandits.bench.runner.batch import Batch, Failed
 from hushbandits.bench.runner.options import RunOptions
@@ -17,7 +16,7 @@ from hushbandits.bench.runner.pool import answers
 from hushbandits.bench.runner.progress import progress_bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Store
-from hushbandits.core import Array, shown
+from hushbandits.core import shown
 from hushbandits.core.utils import reach
 
 __all__ = ["Replay", "play_again"]
@@ -65,11 +64,8 @@ def play_again(store: Store, share: str, options: RunOptions) -> Replay:
     if match is None:
         raise ValueError(f"replay={shown(share)} must read 1/n with 1 ≤ n < 1,000,000, such as 1/8")
     there = {key: set(store.rows.numbers(key).tolist()) for key in store.cells}
-    complete = [
-        Batch.of(cell, store.seed, runs)
-        for cell, runs in batches(store.experiments)
-        if there[cell.key].issuperset(runs)
-    ]
+    every = batches(store.experiments)
+    complete = [Batch.of(cell, store.seed, runs) for cell, runs in every if there[cell.key].issuperset(runs)]
     if not complete:
         raise ValueError(f"replay={shown(share)} needs a complete batch, but {store.path} has none")
     tasks = random.SystemRandom().sample(complete, -(-len(complete) // int(match[1])))
@@ -81,31 +77,31 @@ def play_again(store: Store, share: str, options: RunOptions) -> Replay:
                 runs = f"runs {task.runs[0]}–{task.runs[-1]}"
                 differences.append(f"{task.label}, {runs}: fails here: {reply.error.strip().splitlines()[-1]}")
             else:
-                stated = _table(store.rows.runs(task.key), task.runs)
-                again = _table(Runs.of(task.runs, *reply), task.runs)
-                values += sum(map(np.size, again.values()))
-                differences += [f"{task.label}, {text}" for text in _compared(stated, again, task.runs)]
+                stated = _values(store.rows.runs(task.key), task.runs)
+                again = _values(Runs.of(task.runs, *reply), task.runs)
+                values += len(again)
+                differences += [f"{task.label}, {text}" for text in _compared(stated, again)]
             bar(advance=len(task.runs))
     return Replay(len(tasks), sum(len(task.runs) for task in tasks), values, differences)
 
 
-def _table(found: Runs, numbers: tuple[int, ...]) -> dict[tuple[str, float | None], Array]:
-    """Return the values of the runs `numbers`, ``(n,)`` by metric and time; the time ``None`` is the end of the run."""
-    rows = np.isin(found.numbers, numbers)
-    table: dict[tuple[str, float | None], Array] = {(name, None): x[rows] for name, x in found.finals.items()}
-    for name, (times, curve) in found.curves.items():
-        table |= {(name, float(time)): curve[rows, c] for c, time in enumerate(times)}
-    return {key: x for key, x in table.items() if not np.isnan(x).all()}
+def _values(found: Runs, runs: tuple[int, ...]) -> dict[tuple[str, int, float | None], float]:
+    """Return the values of some runs by metric, run and time; the time of a value at the end of its run is ``None``."""
+    return {
+        (name, run, None if math.isnan(time) else time): value
+        for name, *columns in found.long()
+        for run, time, value in zip(*(column.tolist() for column in columns), strict=True)
+        if run in runs
+    }
 
 
 def _compared(
-    stated: dict[tuple[str, float | None], Array], again: dict[tuple[str, float | None], Array], runs: tuple[int, ...]
+    stated: Mapping[tuple[str, int, float | None], float], again: Mapping[tuple[str, int, float | None], float]
 ) -> Iterator[str]:
-    """Yield a sentence for each value that differs in bits; two values NaN are equal."""
-    nothing = np.full(len(runs), np.nan)
-    for name, time in sorted(stated.keys() | again.keys(), key=str):
-        one, two = stated.get((name, time), nothing), again.get((name, time), nothing)
-        differ = (one.view(np.uint64) != two.view(np.uint64)) & ~(np.isnan(one) & np.isnan(two))
-        when = "" if time is None else f" at time {time:g}"
-        for i in np.flatnonzero(differ):
-            yield f"run {runs[i]}: {name}{when} is {one[i]!r} in the folder, but {two[i]!r} if it is played again"
+    """Yield a sentence for each value that differs in bits; NaN equals a missing value."""
+    for key in sorted(stated.keys() | again.keys(), key=str):
+        one, two = stated.get(key, math.nan), again.get(key, math.nan)
+        if one.hex() != two.hex():
+            name, run, time = key
+            when = "" if time is None else f" at time {time:g}"
+            yield f"run {run}: {name}{when} is {one!r} in the folder, but {two!r} if it is played again"
