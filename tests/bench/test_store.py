@@ -284,16 +284,6 @@ def test_a_folder_that_cannot_be_is_one_sentence(tmp_path):
         hb.load_results(tmp_path)
 
 
-def test_the_parts_of_killed_writers_go_and_those_of_living_ones_stay(tmp_path):
-    run(FEW, tmp_path, shard="1/2")
-    dead, alive = (tmp_path / "rows" / f".{i}123456789abcdef.part" for i in "ab")
-    dead.touch()
-    alive.touch()
-    os.utime(dead, (0, 0))
-    run(FEW, tmp_path)
-    assert (dead.exists(), alive.exists()) == (False, True)
-
-
 # -- content of rows ------------------------------------------------------------------------------------------------
 
 

@@ -7,12 +7,10 @@ import signal
 import subprocess
 import sys
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hushbandits.bench.report.terminal import printable
-from hushbandits.bench.runner.store import left_behind
 from hushbandits.core.utils.files import replacing
 
 WRITER = """
@@ -33,32 +31,11 @@ def writer(folder):
     return process
 
 
-def test_a_writer_that_is_killed_leaves_the_old_file_and_its_part_which_goes_after_a_day(tmp_path):
+def test_a_writer_that_is_killed_leaves_the_old_file(tmp_path):
     (tmp_path / "page").write_text("old")
     with writer(tmp_path) as process:
         process.send_signal(signal.SIGKILL)
     assert (tmp_path / "page").read_text() == "old"
-    (left,) = set(tmp_path.iterdir()) - {tmp_path / "page"}
-    assert left_behind(tmp_path) == []  # another process may be writing it
-    os.utime(left, (0, 0))
-    assert left_behind(tmp_path) == [left]
-
-
-@pytest.mark.parametrize("name", [".0123456789abcdef.part.txt", ".x123456789abcdef.part", ".01.part", "1.part"])
-def test_what_only_looks_like_a_part_is_none(tmp_path, name):
-    (tmp_path / name).touch()
-    os.utime(tmp_path / name, (0, 0))
-    assert left_behind(tmp_path) == []
-
-
-@pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
-def test_a_part_that_is_no_file_is_none(tmp_path, kind):
-    victim, part = tmp_path / "victim", tmp_path / ".0123456789abcdef.part"
-    victim.write_text("mine")
-    {"link": lambda: part.symlink_to(victim), "folder": part.mkdir, "pipe": lambda: os.mkfifo(part)}[kind]()
-    for path in (victim, part):
-        os.utime(path, (0, 0))
-    assert left_behind(tmp_path) == []
 
 
 def test_a_link_is_replaced_and_not_followed(tmp_path):

@@ -6,7 +6,7 @@ import math
 import os
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from hushbandits.bench.runner.batch import Batch, Failed
@@ -23,6 +23,8 @@ __all__ = ["Replay", "play_again"]
 
 #: Differences that are named one by one.
 _MOST = 10
+#: Values by metric, run and time.
+_Values = dict[tuple[str, int, float | None], float]
 
 
 class Replay(NamedTuple):
@@ -85,7 +87,7 @@ def play_again(store: Store, share: str, options: RunOptions) -> Replay:
     return Replay(len(tasks), sum(len(task.runs) for task in tasks), values, differences)
 
 
-def _values(found: Runs, runs: tuple[int, ...]) -> dict[tuple[str, int, float | None], float]:
+def _values(found: Runs, runs: tuple[int, ...]) -> _Values:
     """Return the values of some runs by metric, run and time; the time of a value at the end of its run is ``None``."""
     return {
         (name, run, None if math.isnan(time) else time): value
@@ -95,9 +97,7 @@ def _values(found: Runs, runs: tuple[int, ...]) -> dict[tuple[str, int, float | 
     }
 
 
-def _compared(
-    stated: Mapping[tuple[str, int, float | None], float], again: Mapping[tuple[str, int, float | None], float]
-) -> Iterator[str]:
+def _compared(stated: _Values, again: _Values) -> Iterator[str]:
     """Yield a sentence for each value that differs in bits; NaN equals a missing value."""
     for key in sorted(stated.keys() | again.keys(), key=str):
         one, two = stated.get(key, math.nan), again.get(key, math.nan)

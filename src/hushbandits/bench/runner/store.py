@@ -16,7 +16,7 @@ from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.bench.spec.vocabulary import shipped
 from hushbandits.core import Params, shown
 from hushbandits.core.metric import Metric
-from hushbandits.core.utils.files import PART, replacing
+from hushbandits.core.utils.files import replacing
 
 DECLARATION = "experiment.json"
 _FORMAT = 1
@@ -158,13 +158,10 @@ class Store:
     # -- writing ------------------------------------------------------------------------------------------------------
 
     def begin(self, versions: dict[str, str]) -> None:
-        """Write the declaration, and remove incomplete files of killed writers."""
+        """Write the declaration."""
         stated = {"format": _FORMAT, "seed": self.seed, "versions": versions, "experiments": plain(self.experiments)}
         self._write(Path(DECLARATION), _text(stated))
         (self.path / "rows").mkdir(exist_ok=True)
-        for folder in ("rows", "failures", "sessions"):
-            for left in left_behind(self.path / folder):
-                left.unlink(missing_ok=True)
 
     def note(self, started: str, about: Params) -> None:
         """Write the session file, which records the machine and versions of the rows that follow."""
@@ -273,9 +270,3 @@ def _difference(there: tuple[int, Sequence[Experiment]], asked: tuple[int, Seque
             if canonical(old.get(key)) != canonical(new.get(key)):
                 return f"{mine.name} has {key}={shown(old.get(key))}, not {shown(new.get(key))}"
     return ""
-
-
-def left_behind(folder: Path) -> list[Path]:
-    """Return partial files that killed processes left in a folder and that are unchanged for a day."""
-    found = [path for path in folder.glob(".*.part") if PART.fullmatch(path.name) and not path.is_symlink()]
-    return [path for path in found if path.is_file() and time.time() - path.stat().st_mtime > 86_400.0]
