@@ -303,7 +303,7 @@ def _counts(g: Guarantee, beside: Sequence[Guarantee]) -> str:
 
 
 def _over_run(g: Guarantee, delta: float) -> tuple[float, float, float, str]:
-    """Return ε and δ of all rewards of a participant in a run, the ε at δ = 0, and a text on these rewards."""
+    """Return ε and δ for all rewards of a participant in a run, the ε at δ = 0, and who the participant is."""
     if math.isinf(g.epsilon):
         return math.inf, 0.0, math.inf, ""
     if g.run is None:

@@ -95,6 +95,6 @@ def test_a_law_that_is_none_says_so():
 
     with pytest.raises(ValueError, match=r"probabilities of .* add up to 0.5 on -8 … 8, not to 1"):
         _ = Half().variance
-    with pytest.raises(NotImplementedError, match="beyond ±16 million"):
+    with pytest.raises(NotImplementedError, match="beyond"):
         Heavy().far()
     assert Laplace(2.0).profile(2, 1) is None  # of one draw alone

@@ -161,11 +161,12 @@ class Federated(Team):
         return max(1, (1 << 18) // (env.n_agents**2 * env.n_arms))
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` unless posts reach all clients at once; for random graphs `reset` raises the error."""
+        """Raise ``ValueError`` unless posts reach all clients at once; `reset` checks a random graph when it is drawn."""
         if hasattr(env, "slots") and (env.slots.depth > 1 or env.slots.degree.min() < env.n_agents - 1):
             raise ValueError(f"{self.name} needs graph='complete' without delay: its server receives all posts at once")
 
     def reset(self, env: World, rng: Streams) -> None:
+        self.validate_env(env)
         shape = len(rng), env.n_agents, env.n_arms
         self.horizon = env.horizon
         phase = np.ones(shape[:2], np.int64)

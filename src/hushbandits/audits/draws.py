@@ -151,9 +151,9 @@ class Draws:
         return max(*found, uniforms.share(self.silent[part], self.at_zero[part])) - math.log(5)
 
     def _atoms(self, u: Array, part: Array) -> float:
-        """Return the evidence that continuous noise repeats values, or that grid noise has a wrong share of multiples.
+        """Return the evidence that continuous noise repeats values, or that multiples of m steps have a wrong share.
 
-        A share is one of multiples of some number of steps.
+        The second applies to noise on a grid.
         """
         if self.alike:
             return uniforms.repeats(u, self.alike)

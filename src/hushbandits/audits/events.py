@@ -167,7 +167,7 @@ class Change:
 
 
 def neighbours(promise: Guarantee) -> Iterator[Change]:
-    """Yield the changes between neighbouring inputs that the guarantee's adjacency allows.
+    """Yield the changes that an audit plays: one within the guarantee's adjacency, and one to rewards beyond [0, 1].
 
     A participant with one reward per run appears once; participants come back unless a guarantee excludes it.
     """

@@ -99,7 +99,7 @@ class Continuous:
         return self.cdf(noise)
 
     def silent(self, noise: Array) -> Array:
-        """Return whether each draw is 0, up to the rounding error of sums of rewards, bool."""
+        """Return as bools which draws are 0 up to the rounding error of sums of rewards."""
         return np.abs(noise) < 1e-12
 
     def known(self, far: Array) -> Array:

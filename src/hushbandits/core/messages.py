@@ -124,26 +124,26 @@ class Inbox(ABC):
 
     def total(self, field: str, weight: str | None = None) -> Array:
         """Return the sum of `field` (times `weight`) over the slots, ``(R, A, …)``."""
-        raise ValueError(f"this inbox has no totals of {field!r}; it offers: {', '.join(self.fields)}")
+        raise ValueError(f"this inbox has no totals of {field!r}; its fields: {', '.join(self.fields)}")
 
     def mix(self, field: str, matrix: Array) -> Array:
         """Return ``Σ_w P_mw x_w``, the average of `field` with the weights P = `matrix`, ``(R, A, …)``."""
-        raise ValueError(f"this inbox has no averages of {field!r}; it offers: {', '.join(self.fields)}")
+        raise ValueError(f"this inbox has no averages of {field!r}; its fields: {', '.join(self.fields)}")
 
     #: Fields that agents see in place of their own rewards (`Wrapper.own_reward_field`): by field, (R, A, …).
     own: Mapping[str, Array] = {}
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
         """Return the values of `field` from one `sender` per run, ``(R,)``, and the mask of its receivers."""
-        raise ValueError(f"this inbox does not identify senders; it offers: {', '.join(self.fields)}")
+        raise ValueError(f"this inbox does not identify senders; its fields: {', '.join(self.fields)}")
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
         """Return the values of `field` that reached one `receiver` per run, ``(R,)``, and the mask of filled slots."""
-        raise ValueError(f"this inbox does not identify receivers; it offers: {', '.join(self.fields)}")
+        raise ValueError(f"this inbox does not identify receivers; its fields: {', '.join(self.fields)}")
 
     def tally(self) -> tuple[Array, Array]:
         """Return pull counts and reward sums per arm, each ``(R, A, K)``."""
-        raise ValueError(f"this inbox has no tally per arm; it offers: {', '.join(self.fields)}")
+        raise ValueError(f"this inbox has no tally per arm; its fields: {', '.join(self.fields)}")
 
 
 @dataclasses.dataclass(slots=True)

@@ -164,7 +164,7 @@ class Payload(dict[str, Any]):
     def stream(cls, verb: str, env: World, rng: Streams) -> Stream:
         """Return the random stream of the operation `verb`, from a wrapper's streams `rng`."""
         cls.answers(verb)
-        raise NotImplementedError(f"{cls.__name__} must define the random stream of {verb}")
+        raise NotImplementedError(f"{cls.__name__} must define stream(verb, env, rng) for the operation {verb!r}")
 
     def with_fields(self, **changes: object) -> Self:
         """Return a copy of the payload in which the fields named in `changes` are replaced or added."""

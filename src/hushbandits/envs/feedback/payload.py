@@ -61,7 +61,7 @@ class SealedBlocks(Channel):
         self._by = by
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
-        """Return the fields of messages with integer rewards and without individual users."""
+        """Return the fields of sealed messages: integer rewards, the field ``modulus``, and no individual users."""
         by = self._by
         require(by.name, ("reward", "n"), fields)
         one_by_one(by.name, by.protocol, env)

@@ -22,7 +22,7 @@ STATES = ("mean", "count")
 
 
 class Posting(NamedTuple):
-    """A wrapper's data for turning default messages into states, in a block of rounds."""
+    """Data of a wrapper with which compiled rounds turn default messages into states (a mean and a count per arm)."""
 
     state: object  # its arrays, among them `mean` and `pulls`, (R, M, K)
     uniforms: Array  # (rounds, R, M)
