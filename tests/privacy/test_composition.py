@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kinds import weekly_but
 
 import hushbandits as hb
-from hushbandits.privacy.divergence import binomial_profile, composed_epsilon, laplace_profile, law_profile
+from hushbandits.privacy.divergence import (
+    binomial_profile,
+    composed_epsilon,
+    gaussian_profile,
+    laplace_profile,
+    law_profile,
+)  # fmt: skip
 from hushbandits.privacy.ledger import Ledger, Spent
 from hushbandits.privacy.plans import binomial_delta
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace
@@ -38,25 +43,30 @@ def test_composition_by_direct_convolution():
             assert at <= delta * (1 + 1e-6) < before
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "times"),
-    weekly_but([(0.1, 100), (0.5, 10), (4.0, 1)], (0.1, 1), (0.1, 100), (0.5, 10), (0.5, 100), (4.0, 1), (4.0, 100)),
-)
-def test_composition_agrees_with_dp_accounting(epsilon, times):
+#: By mechanism: our profile and dp-accounting's law, at ε and a grid of g steps.
+MECHANISMS = {
+    "laplace": lambda pld, e, g: (laplace_profile(e), pld.from_laplace_mechanism(1 / e)),
+    "gaussian": lambda pld, e, g: (gaussian_profile(e), pld.from_gaussian_mechanism(1 / e)),
+    "discrete laplace": lambda pld, e, g: (
+        law_profile(DiscreteLaplace(g / e), 1, g), pld.from_discrete_laplace_mechanism(e / g, sensitivity=g)
+    ),
+    "discrete gaussian": lambda pld, e, g: (
+        law_profile(DiscreteGaussian((g / e) ** 2), 1, g), pld.from_discrete_gaussian_mechanism(g / e, sensitivity=g)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("settings", [6, pytest.param(30, marks=pytest.mark.weekly)])
+def test_random_compositions_agree_with_dp_accounting_within_a_percent(settings):
     pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
-    pairs = [
-        (
-            law_profile(DiscreteLaplace(20 / epsilon), 1, 20),
-            pld.from_discrete_laplace_mechanism(epsilon / 20, sensitivity=20),
-        ),
-        (laplace_profile(epsilon), pld.from_laplace_mechanism(1 / epsilon, value_discretization_interval=1e-3)),
-    ]
-    if epsilon < 1:
-        law = pld.from_discrete_gaussian_mechanism(20 / epsilon, sensitivity=20)
-        pairs.append((law_profile(DiscreteGaussian((20 / epsilon) ** 2), 1, 20), law))
-    for profile, law in pairs:
-        theirs = law.self_compose(times).get_epsilon_for_delta(1e-6)
-        assert composed_epsilon(profile, times, 1e-6) == pytest.approx(theirs, rel=2e-3, abs=2e-3)
+    rng = np.random.default_rng(2027)
+    for _ in range(settings):
+        kind, g = str(rng.choice([*MECHANISMS])), int(rng.integers(1, 30))
+        epsilon, times = math.exp(rng.uniform(-3, 0.7)), int(math.exp(rng.uniform(0, 5.7)))
+        delta = 10 ** rng.uniform(-8, -3)
+        profile, law = MECHANISMS[kind](pld, epsilon, g)
+        theirs = law.self_compose(times).get_epsilon_for_delta(delta)
+        assert composed_epsilon(profile, times, delta) == pytest.approx(theirs, rel=0.01), (kind, epsilon, g, times)
 
 
 def ledger(price):
