@@ -207,19 +207,20 @@ class RLTask(ABC):
         if rows is None:
             #: (R, M, K) each agent's own pulls and reward sums (feedback: users, and what was decoded).
             self.pulls, self.sums = np.zeros((2, *shape, self.core.n_arms))
-            #: (R, M, D) what everybody sees now; a subclass writes its parts, where `layout` has them.
-            self.observations = np.zeros((*shape, *self.observation_space.shape), np.float32)
             self._seats = np.tile(np.arange(shape[1]), (shape[0], 1))
             self._every = [np.ones(choices(self.action_space), np.int8)] * shape[1]
             self.arm = None
-        where = slice(None) if rows is None else rows
-        self.pulls[where] = self.sums[where] = 0.0
-        self.observations[where] = 0.0
+            self._blank = np.zeros((shape[1], *self.observation_space.shape), np.float32)
+            self._blank[:, self.layout["own_width"]] = 1.0
+            if "agent_id" in self.layout:
+                self._blank[:, self.layout["agent_id"]] = np.eye(shape[1])
+            #: (R, M, D) what everybody sees now; a subclass writes its parts, where `layout` has them.
+            self.observations = np.tile(self._blank, (shape[0], 1, 1))
+        else:
+            self.pulls[rows] = self.sums[rows] = 0.0
+            self.observations[rows] = self._blank
         self._flagged: tuple[bool, bool] | None = None
-        self.observations[where, :, self.layout["own_width"]] = 1.0
-        if "agent_id" in self.layout:
-            self.observations[where, :, self.layout["agent_id"]] = np.eye(shape[1])
-        self._start(where)
+        self._start(slice(None) if rows is None else rows)
 
     def pull(self, action: Stacked) -> Array:
         """Play phase 1: pull the arms and return the reward, ``(R, M)``."""

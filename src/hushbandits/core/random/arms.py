@@ -13,12 +13,13 @@ from hushbandits.core.random.names import INSTANCE
 from hushbandits.core.random.quantiles import TABLE, WORTH, tabled
 from hushbandits.core.random.rewards import LAWS, Law, RepeatingMeans, Smooth, UniformMeans
 from hushbandits.core.random.streams import LONGEST, Streams
-from hushbandits.core.utils import Array, Params, Registry, Spec, count, flag, nearest, real
+from hushbandits.core.utils import Array, Params, Registry, Spec, count, flag, jit, nearest, real
 from hushbandits.core.utils.validate import affordable, integer, reals, shown
 
 _LAW = Registry(
     "reward law", "a Law class", lambda cls: issubclass(cls, Law), {name: Spec(law) for name, law in LAWS.items()}
 )
+_FEW = 64  # arms that are sorted by insertion
 
 
 def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = "rewards") -> Law:
@@ -82,12 +83,31 @@ def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: L
 
 def draw_locations(means: Array | UniformMeans, n_arms: int, permute: bool, rng: Streams) -> Array:
     """Return ``(R, K)`` arm locations, drawn or given, for every run; shuffled within runs if `permute` is true."""
-    u = rng.uniforms(0, (2, n_arms), INSTANCE)
+    u, locations = rng.uniforms(0, (2, n_arms), INSTANCE), np.empty((len(rng), n_arms))
     if isinstance(means, UniformMeans):
-        locations = means.low + (means.high - means.low) * u[:, 0]
+        _place(u, np.empty(0), means.low, means.high - means.low, permute, locations)
     else:
-        locations = np.tile(means, (len(rng), 1))
-    return locations[np.arange(len(rng))[:, None], u[:, 1].argsort(1)] if permute else locations
+        _place(u, means, 0.0, 0.0, permute, locations)
+    return locations
+
+
+@jit
+def _place(u, given, low, span, permute, out):  # type: ignore[no-untyped-def]
+    """Write each run's locations to `out`: those `given`, or ``low + span·u``, in the order of ``u[r, 1]``."""
+    arms = out.shape[1]
+    order = np.arange(arms)
+    for r in range(out.shape[0]):
+        if permute and arms > _FEW:
+            order = u[r, 1].argsort()
+        elif permute:  # by insertion
+            for k in range(arms):
+                at = k
+                while at > 0 and u[r, 1, order[at - 1]] > u[r, 1, k]:
+                    order[at] = order[at - 1]
+                    at -= 1
+                order[at] = k
+        for k in range(arms):
+            out[r, k] = given[order[k]] if given.size else low + span * u[r, 0, order[k]]
 
 
 def moving_locations(start: Array, t: Array, drift: float, period: float) -> Array:

@@ -101,6 +101,15 @@ def uniform(cursors, r):
 
 
 @jit
+def open_cursors(seeds, name, each, out):
+    """Write `each` cursors of the stream `name` per run to `out`, at the steps from 0 on."""
+    for i in range(len(out)):
+        out[i, :3] = seeds[i // each]
+        out[i, 3:] = 0
+        out[i, 3], out[i, 4] = name, i % each
+
+
+@jit
 def fill(cursors, r, out):
     """Write the next uniform samples of cursor r to `out`, ``(n,)``."""
     for i in range(out.size):
@@ -117,17 +126,20 @@ def fill_in_turn(cursors, sizes, out):
 
 
 @jit
-def fill_ahead(seeds, name, steps, places, out):
-    """Fill `out`, ``(count, R, n)``, with each run r's uniform samples at step ``steps[r]``, from ``places[r]`` on."""
-    count, runs, n = out.shape
-    for r in range(runs):
+def fill_ahead(seeds, name, steps, places, rows, out):
+    """Fill the `rows` of `out`, ``(count, R, n)``, with uniform samples, in a row of each of the `seeds`.
+
+    They are those of run r at step ``steps[r]``, from ``places[r]`` on.
+    """
+    count, _, n = out.shape
+    for r in range(len(seeds)):
         k0, k1, run, step = seeds[r, 0], seeds[r, 1], seeds[r, 2], steps[r]
         i, lane = (places[r] >> _TWO) + _ONE, np.int64(places[r] & _THREE)
         a, b, c, d = philox(k0, k1, i, step, run, name)
         for _ in range(lane):
             a, b, c = b, c, d
         for ahead in range(count):
-            row = out[ahead, r]
+            row = out[ahead, rows[r]]
             for at in range(n):
                 if lane == 4:
                     i, lane = i + _ONE, lane - 4

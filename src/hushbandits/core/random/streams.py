@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hushbandits.core.random import samplers
-from hushbandits.core.random.philox import CURSOR, NAME, STEP, fill_ahead, philox_rows
+from hushbandits.core.random.philox import CURSOR, NAME, STEP, fill_ahead, open_cursors, philox_rows
 from hushbandits.core.utils import Array, Seeds
 
 #: Longest horizon: a double counts every round.
@@ -100,10 +100,11 @@ class Streams:
 
     def uniforms(self, step: int | Array, shape: tuple[int, ...] = (), part: str = "") -> Array:
         """Return uniform samples on [0, 1) at `step` (a number, or one per run), ``(R, *shape)``."""
-        out = np.empty((1, len(self), math.prod(shape)))
-        steps = np.full(len(self), step, np.uint64)
-        fill_ahead(self._seeds, word(part), steps, np.zeros(len(self), np.uint64), out)
-        return out.reshape(len(self), *shape)
+        n = len(self._seeds)
+        out, steps = np.empty((1, n, math.prod(shape))), np.zeros((2, n), np.uint64)
+        steps[0] = step
+        fill_ahead(self._seeds, word(part), *steps, np.arange(n), out)
+        return out.reshape(n, *shape)
 
     def reader(self, shape: tuple[int, ...] = (), part: str = "") -> Uniforms:
         """Return a reader that yields uniform samples of shape `shape` per run and step."""
@@ -119,11 +120,9 @@ class Streams:
 
     def cursors(self, each: int = 1, part: str = "") -> Array:
         """Return `each` cursors per run for compiled code, ``(R·each, 10)`` words, as `philox.uniform` reads them."""
-        cursors = np.zeros((len(self), each, CURSOR), np.uint64)
-        cursors[:, :, :3] = self._seeds[:, None]
-        cursors[:, :, NAME] = word(part)
-        cursors[:, :, STEP] = np.arange(each)
-        return cursors.reshape(-1, CURSOR)
+        cursors = np.empty((len(self._seeds) * each, CURSOR), np.uint64)
+        open_cursors(self._seeds, word(part), each, cursors)
+        return cursors
 
     def below(self, name: str) -> Streams:
         """Return streams under keys derived from `name`, which give no access to any other stream."""
@@ -169,14 +168,19 @@ class Uniforms:
 
     def __setitem__(self, rows: Array, fresh: Uniforms) -> None:
         self.seeds[rows], self.step[rows] = fresh.seeds, fresh.step
-        self._read[self._at :, rows] = fresh._ahead(len(self._read) - self._at)
+        fresh._fill(rows, self._read[self._at :])
 
     def _ahead(self, count: int, at: slice = slice(None)) -> Array:
         """Return samples of the next `count` steps of the runs `at`, ``(count, R, *shape)``, without advancing."""
-        seeds = self.seeds[at]
-        out = np.empty((count, len(seeds), self._width))
-        fill_ahead(seeds, self.word, self._section[at], self.step[at] * np.uint64(self._width), out)
-        return out.reshape(count, len(seeds), *self._shape)
+        runs = np.arange(len(self.seeds[at]))
+        out = np.empty((count, len(runs), *self._shape))
+        self._fill(runs, out, at)
+        return out
+
+    def _fill(self, rows: Array, out: Array, at: slice = slice(None)) -> None:
+        """Write samples of the next steps of the runs `at` to the `rows` of `out`, without advancing."""
+        flat, places = out.reshape(*out.shape[:2], self._width), self.step[at] * np.uint64(self._width)
+        fill_ahead(self.seeds[at], self.word, self._section[at], places, rows, flat)
 
     def next(self) -> Array:
         """Return the uniform samples of every run's next step, ``(R, *shape)``; valid until the next call."""

@@ -15,7 +15,6 @@ from hushbandits.core.random.names import REWARD
 from hushbandits.core.random.philox import CURSOR, PLACE, STEP, fill_in_turn
 from hushbandits.core.random.rewards import Law, UniformMeans
 from hushbandits.core.random.streams import LONGEST
-from hushbandits.core.rows import set_rows
 from hushbandits.core.utils import affordable, choice, count
 from hushbandits.core.utils.jit import jit
 from hushbandits.core.validation import checked_message
@@ -165,17 +164,17 @@ class Feedback(Env):
     def _reset(self, rng: Streams, rows: Array | None = None) -> None:
         shape = (len(rng), self.n_agents)
         self.arms.reset(rng, rows)
-        set_rows(
-            self, rows, _blocks=rng.cursors(self.n_agents, REWARD).reshape(*shape, CURSOR),
-            served=np.zeros(shape, np.int64),
-            _regret=np.zeros(shape), _bits=np.zeros(shape, np.int64), _t=np.zeros(len(rng), np.int64),
-            _live=np.ones(len(rng), bool),
-        )  # fmt: skip
+        cursors = rng.cursors(self.n_agents, REWARD).reshape(*shape, CURSOR)
         if rows is None:
+            self._blocks, self._t, self._live = cursors, np.zeros(len(rng), np.int64), np.ones(len(rng), bool)
+            self.served, self._bits = np.zeros((2, *shape), np.int64)
+            self._regret = np.zeros(shape)
             self._who = np.broadcast_to(np.arange(self.n_agents), shape)
             self._unseen, self._raw = np.full(shape, np.nan), np.full(shape, _RAW_BITS)
             self._horizons = np.full(shape, self.horizon)
             self._rounded: Rounded = {}
+        else:
+            _restart(rows, cursors, self._blocks, self.served, self._bits, self._regret, self._t, self._live)
 
     def _check_action(self, action: object) -> Action:
         arm, n = super()._check_action(action)
@@ -263,6 +262,17 @@ class Feedback(Env):
         users, bits = self.served.sum(1), self._bits.sum(1)
         each = bits / np.maximum(users, 1)
         return {"regret": self._regret.sum(1), "users": users, "bits": bits, "bits_per_user": each}
+
+
+@jit
+def _restart(rows, cursors, blocks, served, bits, regret, t, live):  # type: ignore[no-untyped-def]
+    """Reset the state of the runs `rows`, whose random streams begin at `cursors`."""
+    for i, r in enumerate(rows):
+        blocks[r] = cursors[i]
+        served[r] = bits[r] = 0
+        regret[r] = 0.0
+        t[r] = 0
+        live[r] = True
 
 
 @jit
