@@ -168,9 +168,7 @@ class Payload(dict[str, Any]):
 
     def with_fields(self, **changes: object) -> Self:
         """Return a copy of the payload in which the fields named in `changes` are replaced or added."""
-        changed = type(self)(self)
-        changed.update(changes)
-        return changed
+        return type(self)(self, **changes)
 
     def drop(self, rate: Array | float, stream: Stream) -> Self:
         """Drop each message with probability `rate`, a number or an array per sender ``(R, A)``."""

@@ -40,33 +40,40 @@ class Kinds:
 
     def __init__(self, numbers: Callable[[int], tuple[float, ...]], dtype: type):
         self._numbers = numbers
-        self._row: dict[int, int] = {}
-        self._rows = np.full(_SMALL, -1)  # of small sizes
-        self._table: Array = np.empty((0, 0), dtype)
+        self._rows: dict[int, tuple[float, ...]] = {}
+        #: The rows of small sizes, and which of them are written.
+        self.table: Array = np.empty((_SMALL, 0), dtype)
+        self.known = np.zeros(_SMALL, bool)
 
     def by_size(self, sizes: Array) -> Array:
         """Return the table rows of block `sizes` ≥ 0 as columns, ``(width, …)``."""
-        columns: Array = np.empty((self._table.shape[1], sizes.size), self._table.dtype)
-        if not _look_up(sizes.reshape(-1), self._rows, self._table, columns):
-            kinds = sizes.ravel().tolist()
-            if new := [*{*kinds} - self._row.keys()]:
-                learned = np.array([self._numbers(kind) for kind in new], self._table.dtype)
-                self._row.update((kind, len(self._table) + i) for i, kind in enumerate(new))
-                self._rows[[kind for kind in new if kind < _SMALL]] = [self._row[kind] for kind in new if kind < _SMALL]
-                self._table = np.concatenate([self._table.reshape(-1, learned.shape[1]), learned])
-            columns = np.ascontiguousarray(self._table[[self._row[kind] for kind in kinds]].T)
+        flat = sizes.reshape(-1)
+        columns: Array = np.empty((self.table.shape[1], flat.size), self.table.dtype)
+        while (new := _look_up(flat, self.known, self.table, columns)) >= 0:
+            if new >= _SMALL:
+                columns = np.array([self._row(size) for size in flat.tolist()], columns.dtype).T.copy()
+                break
+            if not self.known.any():  # only now is the width known
+                self.table = np.empty((_SMALL, len(self._row(new))), columns.dtype)
+                columns = np.empty((self.table.shape[1], flat.size), columns.dtype)
+            self.table[new], self.known[new] = self._row(new), True
         return columns.reshape(len(columns), *sizes.shape)
+
+    def _row(self, size: int) -> tuple[float, ...]:
+        if size not in self._rows:
+            self._rows[size] = self._numbers(size)
+        return self._rows[size]
 
 
 @jit
-def _look_up(sizes, rows, table, columns):  # type: ignore[no-untyped-def]
-    """Write the table row of each size to a column of `columns`; return whether all sizes are known."""
+def _look_up(sizes, known, table, columns):  # type: ignore[no-untyped-def]
+    """Write the table row of each size to a column of `columns`; return the first unknown size, −1 if there is none."""
     for i in range(sizes.size):
-        if sizes[i] >= rows.size or rows[sizes[i]] < 0:
-            return False
+        if sizes[i] >= known.size or not known[sizes[i]]:
+            return sizes[i]
         for c in range(columns.shape[0]):
-            columns[c, i] = table[rows[sizes[i]], c]
-    return True
+            columns[c, i] = table[sizes[i], c]
+    return -1
 
 
 class Noises:
@@ -99,22 +106,31 @@ class Noises:
         All are ``(R, M)``, for the `left` users of blocks that were planned for `planned`; elsewhere they are 0.
         """
         known, share, p = self._halves.by_size(planned)
-        shape = left * share
-        whole = np.rint(shape)  # n shares of 1/n make one draw, whatever their product rounds to
-        return known > 0, np.where(np.abs(shape - whole) < 1e-12, whole, shape), p
+        _join(left, share)
+        return known > 0, share, p
 
 
 @jit
-def _charge(n, survivors, rows, table, worst, worst_delta):  # type: ignore[no-untyped-def]
+def _join(left, share):  # type: ignore[no-untyped-def]
+    """Multiply each `share` of a draw by the number of users `left`; n shares of 1/n make one draw."""
+    for r in range(share.shape[0]):
+        for m in range(share.shape[1]):
+            joined = left[r, m] * share[r, m]
+            whole = np.rint(joined)
+            share[r, m] = whole if abs(joined - whole) < 1e-12 else joined
+
+
+@jit
+def _charge(n, survivors, known, table, worst, worst_delta):  # type: ignore[no-untyped-def]
     """Update the largest ε and δ of each run by its blocks; return ``False`` at an incomplete or unknown block."""
     for r in range(n.shape[0]):
         for m in range(n.shape[1]):
             size = survivors[r, m]
             if size > 0:
-                if size != n[r, m] or size >= rows.size or rows[size] < 0:
+                if size != n[r, m] or size >= known.size or not known[size]:
                     return False
-                worst[r] = max(worst[r], table[rows[size], 0])
-                worst_delta[r] = max(worst_delta[r], table[rows[size], 1])
+                worst[r] = max(worst[r], table[size, 0])
+                worst_delta[r] = max(worst_delta[r], table[size, 1])
     return True
 
 
@@ -181,8 +197,8 @@ class Ledger:
 
     def reset(self, rows: Array) -> None:
         """Reset the costs of the runs `rows`."""
-        for run in self._uses.keys() & rows.tolist():
-            del self._uses[run]
+        for run in rows.tolist() if self._uses else ():
+            self._uses.pop(run, None)
         self._since[rows] = len(self._log)
         self.worst[rows] = self.worst_delta[rows] = 0.0
 
@@ -207,7 +223,7 @@ class Ledger:
             self._since -= behind
             if not behind:
                 self._count()
-        if _charge(n, survivors, self._whole._rows, self._whole._table, self.worst, self.worst_delta):
+        if _charge(n, survivors, self._whole.known, self._whole.table, self.worst, self.worst_delta):
             return
         if ((survivors == n) | (survivors == 0)).all():
             cost = self._whole.by_size(survivors)

@@ -184,7 +184,9 @@ class Mechanism(Privatizer):
         self._sizes = message["reward"].planned
         self._blocks = self._numbers.by_size(self._sizes)
         g, _, modulus, bits = self._blocks
-        return self._noised(message.encode(g, self._rngs)).modulo(modulus).with_fields(bits=bits)
+        reduced = self._noised(message.encode(g, self._rngs)).modulo(modulus)
+        reduced["bits"] = bits
+        return reduced
 
     def _noised(self, message: Payload) -> Payload:
         return message if self.hidden_by == "server" else message.add(self._noises, self._rngs)

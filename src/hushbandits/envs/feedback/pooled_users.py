@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hushbandits.core import Array, Bernoulli, Law, Noise, jit
-from hushbandits.core.random.philox import CURSOR
-from hushbandits.core.random.samplers import binomials
+from hushbandits.core.random.samplers import binomial
 from hushbandits.core.random.streams import Draws, generator_at
 from hushbandits.envs.feedback.users import Cohort, Rngs, blocks, fits, not_encoded, round_at_random
 from hushbandits.privacy.ledger import Noises
@@ -24,6 +23,15 @@ def _running_sum(values, start):
     for x in values:
         start += x
     return start
+
+
+@jit
+def _add_binomials(cursors, n, p, total):
+    """Add a sample of Bin(n, p) from each block's cursor to `total`, ``(R, M)``."""
+    for r in range(total.shape[0]):
+        for m in range(total.shape[1]):
+            if n[r, m] > 0:
+                total[r, m] += binomial(cursors[r], m, n[r, m], p[r, m])
 
 
 @dataclass(frozen=True)
@@ -119,7 +127,6 @@ class Pooled(Cohort):
 
     def add(self, noise: Callable[[int], Noise], rngs: Rngs) -> Pooled:
         """Add noise to the sum when it is sampled, from the distribution of the remaining users' total noise."""
-        fits(self, noise)
         return self._with(_noises=(*self._noises, (noise, rngs)))
 
     def encode(self, g: Array, rngs: Rngs) -> Pooled:
@@ -150,13 +157,10 @@ class Pooled(Cohort):
         return self._total
 
     def _sum_binomials(self) -> Array:
-        n, p = self._parts[0].n, self._parts[0].location
-        if len(self._parts) > 1:
-            n, p = (np.stack(each, -1) for each in zip(*((part.n, part.location) for part in self._parts), strict=True))
-        drawn = np.empty((self.planned.size, len(self._parts)), np.int64)
-        binomials(self._cursors.reshape(-1, CURSOR), n.reshape(drawn.shape), p.reshape(drawn.shape), drawn)
-        total: Array = drawn.sum(1).reshape(self.planned.shape)
-        return total.astype(float) if self._grid is None else total * self._grid
+        total = np.zeros(self.planned.shape, float if self._grid is None else np.int64)
+        for part in self._parts:
+            _add_binomials(self._cursors, part.n, part.location, total)
+        return total if self._grid is None else total * self._grid
 
     def _sum_parts(self) -> Array:
         total = np.zeros(self.planned.shape, np.int64 if self.encoded else np.float64)
@@ -173,7 +177,10 @@ class Pooled(Cohort):
         if isinstance(noise, Noises) and isinstance(rngs, Draws):
             known, *pair = noise.pair(self.planned, self.n)
             total += rngs.differences(*pair)
+            if known.all():
+                return
             rest = self.n * ~known
+        fits(self, noise)
         for r, m, left in blocks(rest):
             total[r, m] += noise(int(self.planned[r, m])).total(rngs[r], left)
 
