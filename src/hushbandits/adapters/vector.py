@@ -151,9 +151,10 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         if not len(ended):
             return self._flat(observation), turn.reward.reshape(-1), *self._no(), self._infos()
         done, solved = turn.over.repeat(self.n_agents), turn.solved.repeat(self.n_agents)
-        facts: Info = {"metrics": self._metrics(ended, done), "_metrics": done}
+        at = done.nonzero()[0]
+        facts: Info = {"metrics": self._metrics(ended, at, done), "_metrics": done}
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            final = {"final_obs": self._final(observation, done), "_final_obs": done}
+            final = {"final_obs": self._final(observation, at), "_final_obs": done}
             facts = {**final, "final_info": facts, "_final_info": done}
             observation = self._rows.reset(rows=ended)
         else:
@@ -179,18 +180,19 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
             infos["_action_mask"] = np.repeat(~self._over, self.n_agents)
         return infos
 
-    def _final(self, observation: Array, done: Array) -> Array:
-        """Return the last observation of each sub-env whose episode ended, else ``None``."""
-        final = np.full(self.num_envs, None, object)
-        final[done] = np.fromiter(self._flat(observation)[done], object, np.count_nonzero(done))
+    def _final(self, observation: Array, at: Array) -> Array:
+        """Return the last observation of each of the sub-envs `at`, whose episodes ended, else ``None``."""
+        final, last = np.empty(self.num_envs, object), self._flat(observation)
+        for i in at.tolist():
+            final[i] = last[i]
         return final
 
-    def _metrics(self, ended: Array, done: Array) -> Info:
-        facts, at = {}, np.flatnonzero(done)
+    def _metrics(self, ended: Array, at: Array, done: Array) -> Info:
+        facts, run = {}, ended.repeat(self.n_agents)
         for name, value in self.core.metrics().items():
-            own, last = value.shape[1:] == (self.n_agents,), value[ended]
+            own = value.shape[1:] == (self.n_agents,)
             facts[name] = np.zeros((self.num_envs, *value.shape[1 + own :]), value.dtype)
-            facts[name][at] = last.reshape(len(at), *last.shape[2:]) if own else last.repeat(self.n_agents, 0)
+            facts[name][at] = value.reshape(-1)[at] if own else value[run]
             facts[f"_{name}"] = done
         return facts
 
