@@ -188,11 +188,11 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         return final
 
     def _metrics(self, ended: Array, at: Array, done: Array) -> Info:
-        facts, run = {}, ended.repeat(self.n_agents)
-        for name, value in self.core.metrics().items():
+        facts = {}
+        for name, value in self.core.metrics(ended).items():
             own = value.shape[1:] == (self.n_agents,)
             facts[name] = np.zeros((self.num_envs, *value.shape[1 + own :]), value.dtype)
-            facts[name][at] = value.reshape(-1)[at] if own else value[run]
+            facts[name][at] = value.reshape(-1) if own else value.repeat(self.n_agents, 0)
             facts[f"_{name}"] = done
         return facts
 

@@ -413,15 +413,19 @@ class Env(World, ABC):
     def admit(self, team: Team) -> None:
         """Raise ``ValueError`` if a run of `team` could never be decided or would never end."""
 
-    def metrics(self) -> dict[str, Array]:
-        """Return the metrics of the env and of its wrappers so far, each ``(R, …)``.
+    def _metrics_of(self, rows: Array) -> dict[str, Array]:
+        """Return the metrics of the env for the runs `rows`; a subclass may compute these alone."""
+        return {name: value[rows] for name, value in self._metrics().items()}
+
+    def metrics(self, rows: Array | None = None) -> dict[str, Array]:
+        """Return the metrics of the env and of its wrappers so far, each ``(R, …)``, or only of the runs `rows`.
 
         The privacy costs of a wrapper are ∞ if all its run-level guarantees are invalid.
         """
         self._begun("metrics")
-        found = dict(self._metrics())
+        found = dict(self._metrics() if rows is None else self._metrics_of(rows))
         for wrapper in self.wrappers:
-            own = wrapper.metrics(self)
+            own = {name: value if rows is None else value[rows] for name, value in wrapper.metrics(self).items()}
             found |= own
             for name in wrapper.privacy_cost_metrics:
                 if name in own and self.infinite_cost(wrapper):

@@ -258,7 +258,7 @@ class Arms:
 
     def _stand(self, location: Array) -> Standing:
         mean = self.law.mean(location)
-        return Standing(location, mean, mean.max(-1, keepdims=True) - mean)
+        return Standing(location, mean, np.maximum.reduce(mean, -1, keepdims=True) - mean)
 
     def move(self, start: Array, t: Array) -> Array:
         """Return the locations, ``(…, K)``, of arms that start at `start` and move for `t` rounds."""

@@ -19,7 +19,7 @@ from hushbandits.core.utils import Array, Seeds
 #: Longest horizon: a double counts every round.
 LONGEST = 1 << 53
 _BLOCK = 1 << 12  # uniforms that are read ahead, at most
-_SECTION, _ONE = np.uint64(2**64 - 1), np.uint64(1)  # the counter's step where a reader reads
+_ONE = np.uint64(1)
 
 #: Names of streams that this process has opened, by their words.
 _NAMES: dict[int, str] = {}
@@ -162,7 +162,7 @@ class Uniforms:
         self.seeds, self.word, self._shape = seeds, word(part), shape
         self.step = np.zeros(len(seeds), np.uint64)
         self._width = math.prod(shape)
-        self._section = np.full(len(seeds), _SECTION)
+        self._section = ~self.step  # the counter's step where a reader reads
         self._read: Array = np.empty((0, len(seeds), *shape))  # the next steps, as far as they are read ahead
         self._at = 0
 

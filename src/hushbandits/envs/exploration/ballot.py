@@ -220,33 +220,41 @@ def size(sets, r):
 
 
 @jit
-def judged(book, right, everyone):
-    """Return whether each run is correct, whether it is inconclusive, and how many arms 𝒦 has, each ``(R,)``.
+def _judged(rows, stop, weights, running, active, sent, holds, right, everyone):
+    n = rows.size
+    correct, inconclusive, left = np.ones(n, np.bool_), np.zeros(n, np.bool_), np.zeros(n, np.int64)
+    alone = stop != PLAYERS and not everyone  # the coordinator decides
+    for i, r in enumerate(rows):
+        left[i], held = size(active, r), only_arm(active[r])
+        for n in range(1 if alone else weights.size):
+            if alone or weights[n] > 0:
+                if stop == PLAYERS:
+                    held = holds[r, n]
+                elif everyone:
+                    held = only_arm(~sent[r, n])
+                correct[i] &= held >= 0 and right[r, held]
+                inconclusive[i] |= held < 0 and not running[r]
+    return correct, inconclusive, left
+
+
+def judged(book: VoteState, right: Array, everyone: bool, rows: Array) -> tuple[Array, Array, Array]:
+    """Return whether each of the runs `rows` is correct, whether it is inconclusive, and how many arms 𝒦 has.
 
     With the players' stop, the arm that each player holds decides.  Otherwise it is the arm that each agent holds by
     its own votes if `everyone` counts, or the arm that the coordinator holds.
     """
-    runs = book.running.size
-    correct, inconclusive, left = np.ones(runs, np.bool_), np.zeros(runs, np.bool_), np.zeros(runs, np.int64)
-    for r in range(runs):
-        left[r], held = size(book.active, r), only_arm(book.active[r])
-        for n in range(book.weights.size):
-            if book.weights[n] > 0:
-                if book.stop == PLAYERS:
-                    held = book.holds[r, n]
-                elif everyone:
-                    held = only_arm(~book.sent[r, n])
-                correct[r] &= held >= 0 and right[r, held]
-                inconclusive[r] |= held < 0 and not book.running[r]
-    return correct, inconclusive, left
+    parts = book.weights, book.running, book.active, book.sent, book.holds  # one by one: the whole state takes longer
+    found: tuple[Array, Array, Array] = _judged(rows, book.stop, *parts, right, everyone)
+    return found
 
 
 @jit
-def decided(stop, active, open_seats, cumulative):
+def decided(stop, running, active, open_seats, cumulative):
     """Return ``(R,)`` bool: whether the run is decided, can no longer change, or has no agent that can act."""
-    found = np.zeros(len(active), np.bool_)
+    found = np.zeros(running.size, np.bool_)
     for r in range(found.size):
-        found[r] = cumulative[r, -1] == 0.0 or finished(stop, size(active, r), open_seats[r])
+        if not running[r]:
+            found[r] = cumulative[r, -1] == 0.0 or finished(stop, size(active, r), open_seats[r])
     return found
 
 

@@ -54,14 +54,14 @@ MEASURES: Mapping[str, Metric] = {
 }
 
 
-def measured(book: VoteState, right: Array, everyone: bool) -> dict[str, Array]:
-    """Return the metrics of a vote, each ``(R,)``; `right` marks the correct arms, ``(R, K)``."""
-    seen = book.counted if book.vote_cost > 0 else np.zeros_like(book.counted)  # free votes are not sent
-    correct, inconclusive, left = judged(book, right, everyone)
-    named, most = named_rows(seen, right, book.weights)
+def measured(book: VoteState, right: Array, everyone: bool, rows: Array) -> dict[str, Array]:
+    """Return the metrics of a vote in the runs `rows`; `right` marks the correct arms of all runs, ``(R, K)``."""
+    seen = book.counted[rows] * (book.vote_cost > 0)  # free votes are not sent
+    correct, inconclusive, left = judged(book, right, everyone, rows)
+    named, most = named_rows(seen, right[rows], book.weights)
     return {
-        "rounds": book.rounds.copy(),
-        "messages": book.messages.copy(),
+        "rounds": book.rounds[rows],
+        "messages": book.messages[rows],
         "correct": correct,
         "inconclusive": inconclusive,
         "arms": left,

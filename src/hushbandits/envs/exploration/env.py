@@ -245,7 +245,7 @@ class Exploration(Env):
         n, k = len(rng), self.n_arms
         self.arms.reset(rng, rows)
         turns = rng.reader((), ACTIVATION)
-        first = turns.next()
+        first = turns.rows(1)[0]
         set_rows(self, rows, _reward_stream=rng.reader((k,), REWARD), _turn_stream=turns)
         if self._sums_votes:
             set_rows(self, rows, _left=np.zeros((n, self.n_agents, k), bool))
@@ -389,9 +389,12 @@ class Exploration(Env):
 
         If agents decide, whether the only arm left to each agent is now correct.
         """
-        return ballot.judged(self.book, self.right, self.termination_by == "everyone")[0]
+        return ballot.judged(self.book, self.right, self.termination_by == "everyone", np.arange(self.runs))[0]
 
     def _metrics(self) -> dict[str, Array]:
         """Return the metrics of the vote, and ``regret`` if `termination` is ``"horizon"``, each ``(R,)``."""
-        regret = {"regret": self.book.regret.copy()} if self.termination == "horizon" else {}
-        return {**coordinator.measured(self.book, self.right, self.termination_by == "everyone"), **regret}
+        return self._metrics_of(np.arange(self.runs))
+
+    def _metrics_of(self, rows: Array) -> dict[str, Array]:
+        regret = {"regret": self.book.regret[rows]} if self.termination == "horizon" else {}
+        return {**coordinator.measured(self.book, self.right, self.termination_by == "everyone", rows), **regret}

@@ -143,7 +143,7 @@ class ExplorationTask(VotePicture):
     def solved(self) -> Array:
         """Return which runs are decided or have no agent left to act, ``(R,)``."""
         book = self.core.book
-        return decided(book.stop, book.active, book.open_seats, book.cumulative)
+        return decided(book.stop, book.running, book.active, book.open_seats, book.cumulative)
 
     def show_turn(self, pull: bool, talk: bool) -> None:
         columns = self.layout["acts"].start, self.layout["speaks"].start
@@ -162,7 +162,7 @@ def _sets(vote, obs, active, own, arms):
         for m in range(agents):
             for k in range(arms):
                 out = vote[r, m] == k
-                sets[r, m, k] = obs[r, m, active + k] > 0 and obs[r, m, own + k] == 0 and not out
+                sets[r, m, k] = (obs[r, m, active + k] > 0) & (obs[r, m, own + k] == 0) & (not out)
                 sets[r, m, arms + k] = out
     return sets
 
@@ -188,14 +188,14 @@ def _votable(obs, active, own, speaks, arms):
     mask = np.zeros((runs, agents, arms + 1), np.bool_)
     for r in range(runs):
         for m in range(agents):
-            held = 0
-            for k in range(arms):
-                held += obs[r, m, active + k] > 0 and obs[r, m, own + k] == 0
-            # An agent may not vote out the last arm that it holds.
-            if held > 1 and obs[r, m, speaks] > 0:
-                for k in range(arms):
-                    mask[r, m, k] = obs[r, m, active + k] > 0 and obs[r, m, own + k] == 0
             mask[r, m, arms] = True
+            if obs[r, m, speaks] > 0:
+                held = 0
+                for k in range(arms):
+                    mask[r, m, k] = (obs[r, m, active + k] > 0) & (obs[r, m, own + k] == 0)
+                    held += mask[r, m, k]
+                if held < 2:  # an agent may not vote out the last arm that it holds
+                    mask[r, m, :arms] = False
     return mask
 
 
