@@ -8,7 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core import Array, Env, Field, Params, RLTask, Seeds, as_array, choice, integer, shown, spawn_seeds
+from hushbandits.core import (
+    Array,
+    Env,
+    Field,
+    Params,
+    RLTask,
+    Seeds,
+    as_array,
+    choice,
+    integer,
+    jit,
+    shown,
+    spawn_seeds,
+)
 from hushbandits.core.validation import Stacked, fits, shaped, stacked
 from hushbandits.registry import ENVS, AnyEnv, AnyWrapper, make_batched, takes, title
 
@@ -110,7 +123,7 @@ class Episodes:
 
     def __init__(self, runs: int, again: Seeds | None = None):
         self._seed: int | None = None
-        self._played = np.zeros(runs, np.int64)
+        self._played = np.arange(runs)  # the numbers of the runs that are played
         self._again = again
 
     def start(self, seed: int | None, core: Env) -> Seeds:
@@ -121,19 +134,18 @@ class Episodes:
         if seed is None and self._again is not None:
             return self._again
         if seed is None and self._seed is not None:
-            return self.following(range(len(self._played)), core)
+            return self.following(np.arange(len(self._played)), core)
         fresh = np.random.SeedSequence().entropy if seed is None else seed
         self._seed = int(integer("seed", fresh, 0, np.inf))
-        self._played[:] = 0
+        self._played = np.arange(len(self._played))
         return spawn_seeds(self._seed, len(self._played), world=core.seed_text)
 
     def following(self, rows: Sequence[int] | Array, core: Env) -> Seeds:
         """Return the seeds of the next episodes of the runs `rows`, ``(len(rows), 3)``."""
         assert self._seed is not None
-        index = np.asarray(rows)
-        self._played[index] += 1
-        seeds = spawn_seeds(self._seed, len(index), world=core.seed_text)
-        seeds[:, 2] = index + (self._played[index] << 32)
+        numbers = self._played[rows] + (1 << 32)
+        seeds = spawn_seeds(self._seed, len(numbers), world=core.seed_text)
+        self._played[rows] = seeds[:, 2] = numbers
         return seeds
 
 
@@ -205,10 +217,19 @@ class Rows:
         live = task.obs.running
         if live.all():
             return Turn(task.observe(), reward, ~live, ~live)
-        over = before & ~live
-        reward[~before] = 0.0  # frozen rows
-        np.add(reward, task.final_reward()[:, None], out=reward, where=over[:, None])
+        over = _end(before, live, task.final_reward(), reward)
         return Turn(task.observe(), reward, over, over & task.solved())
+
+
+@jit
+def _end(before, live, final, reward):  # type: ignore[no-untyped-def]
+    """Add the `final` rewards of the runs that ended, and set those of runs that were over `before` to 0."""
+    over = np.empty_like(live)
+    for r in range(live.size):
+        over[r] = before[r] and not live[r]
+        for m in range(0 if live[r] else reward.shape[1]):
+            reward[r, m] = reward[r, m] + final[r] if before[r] else 0.0
+    return over
 
 
 class Turn(NamedTuple):

@@ -146,7 +146,7 @@ class RLTask(ABC):
 
     @abstractmethod
     def _start(self, rows: slice | Array) -> None:
-        """Reset the statistics of the runs `rows`."""
+        """Reset the statistics of the runs `rows`; a slice stands for all, whose observations it writes."""
 
     @abstractmethod
     def arms(self, action: Stacked) -> Action:
@@ -210,17 +210,18 @@ class RLTask(ABC):
             self._seats = np.tile(np.arange(shape[1]), (shape[0], 1))
             self._every = [np.ones(choices(self.action_space), np.int8)] * shape[1]
             self.arm = None
-            self._blank = np.zeros((shape[1], *self.observation_space.shape), np.float32)
-            self._blank[:, self.layout["own_width"]] = 1.0
-            if "agent_id" in self.layout:
-                self._blank[:, self.layout["agent_id"]] = np.eye(shape[1])
             #: (R, M, D) what everybody sees now; a subclass writes its parts, where `layout` has them.
-            self.observations = np.tile(self._blank, (shape[0], 1, 1))
+            self.observations = np.zeros((*shape, *self.observation_space.shape), np.float32)
+            self.observations[..., self.layout["own_width"]] = 1.0
+            if "agent_id" in self.layout:
+                self.observations[..., self.layout["agent_id"]] = np.eye(shape[1])
+            self._start(slice(None))
+            self._blank = self.observations[:1].copy()
         else:
             self.pulls[rows] = self.sums[rows] = 0.0
             self.observations[rows] = self._blank
+            self._start(rows)
         self._flagged: tuple[bool, bool] | None = None
-        self._start(slice(None) if rows is None else rows)
 
     def pull(self, action: Stacked) -> Array:
         """Play phase 1: pull the arms and return the reward, ``(R, M)``."""

@@ -107,8 +107,9 @@ class ExplorationTask(VotePicture):
     # -- the round ------------------------------------------------------------------------------------------------
 
     def _start(self, rows: slice | Array) -> None:
-        self._runs = np.arange(len(self._seats))
-        self.observations[rows, :, self.layout["active"]] = 1.0
+        if isinstance(rows, slice):
+            self._runs = np.arange(len(self._seats))
+            self.observations[..., self.layout["active"]] = 1.0
 
     def arms(self, action: Array) -> Array:
         """Return the set of arms that the active agent pulls."""

@@ -69,8 +69,8 @@ class FeedbackTask(BlockPicture):
     def _start(self, rows: slice | Array) -> None:
         if isinstance(rows, slice):
             self._served = np.zeros(self._seats.shape, np.int64)
+            self.observations[..., self.layout["acts"]] = 1.0
         self._served[rows] = 0
-        self.observations[rows, :, self.layout["acts"]] = 1.0
 
     def arms(self, action: Array) -> tuple[Array, Array]:
         """Return the arm and the number of users of each server's block."""

@@ -120,9 +120,9 @@ class ArmTask(RLTask):
     def _start(self, rows: slice | Array) -> None:
         if isinstance(rows, slice):
             self._heard_n, self._heard_s = np.zeros((2, *self.pulls.shape))
+            if "heard_width" in self.layout:
+                self.observations[..., self.layout["heard_width"]] = 1.0
         self._heard_n[rows] = self._heard_s[rows] = 0.0
-        if "heard_width" in self.layout:
-            self.observations[rows, :, self.layout["heard_width"]] = 1.0
 
     def arms(self, action: Stacked) -> Array:
         self.arm = np.ascontiguousarray(action["arm"] if self._extra_fields else action, np.int64)
