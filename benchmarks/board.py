@@ -1,14 +1,15 @@
-"""Scores of all built-in agents on HushBench-v1, and the frozen anchors of its scores.
+"""Scores of all built-in agents on HushBench-v2, and the frozen anchors of its scores.
 
 Run: ``python -m benchmarks board`` (about ten minutes of one core, half of them for `QuACK-BESA`, and more with
-compilation; an interrupted run continues).  Rows lie in runs/hushbench-v1, submissions in reference/hushbench-v1.  The
-costs of `Random` and of the best agent are written once, into src/hushbench/hushbench-v1/anchors.json: a version of
+compilation; an interrupted run continues).  Rows lie in runs/hushbench-v2, submissions in reference/hushbench-v2.  The
+costs of `Random` and of the best agent are written once, into src/hushbench/hushbench-v2/anchors.json: a version of
 the benchmark keeps them.  That file was played on the old random streams, whose submissions were withdrawn;
 HushBench-v2 is in preparation.
 """
 
 import json
 import platform
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ import hushbandits as hb
 from hushbench.play import admit, folder, play
 from hushbench.scores import LEVEL
 from hushbench.submission import make, write
-from hushbench.tasks import DATA, NAME, SEED, absent, chosen, entry, tasks
+from hushbench.tasks import DATA, NAME, SEED, chosen, entry, tasks
 
 FOLDER = Path(__file__).parents[1] / "reference" / NAME
 ROWS = Path("runs") / NAME
@@ -26,6 +27,12 @@ FURTHER = (
     *(("DP-MASE", {"epsilon": epsilon}) for epsilon in (0.5, 1.0, 5.0)),
     *(("Private-UCB", {"epsilon": epsilon}) for epsilon in (0.1, 0.5)),
 )
+
+
+def absent():
+    """Return the built-in agents without a submission, each with a reason and a command that shows it."""
+    table = tomllib.loads(Path(__file__).with_name("absent.toml").read_text(encoding="utf-8"))
+    return {name: (row["why"], row["shown"]) for name, row in table["agents"].items()}
 
 
 def entries():

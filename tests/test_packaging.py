@@ -77,7 +77,7 @@ def test_wheel_from_the_sdist_holds_each_file_once(wheel):
     assert "hushbandits/py.typed" in names
     page = {f"hushbandits/bench/report/templates/{path.name}" for path in TEMPLATES.iterdir()}
     assert {n for n in names if "/report/templates/" in n} == page
-    frozen = {f"hushbench/hushbench-v1/{name}" for name in ("absent.toml", "anchors.json", "tasks.toml")}
+    frozen = {f"hushbench/hushbench-v2/{name}" for name in ("anchors.json", "tasks.toml")}
     beside = {"hushbench/templates/leaderboard.html", "hushbench/py.typed"}
     assert {n for n in names if n.startswith("hushbench/") and not n.endswith(".py")} == frozen | beside
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import io
 import json
+import tomllib
 from contextlib import redirect_stdout, suppress
 from itertools import pairwise
 from pathlib import Path
@@ -33,7 +34,7 @@ from hushbandits.registry import AGENTS, ENVS, WRAPPERS
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbench import leaderboard
 from hushbench.submission import read
-from hushbench.tasks import NAME, absent, tasks
+from hushbench.tasks import NAME, tasks
 
 DOCS = Path(__file__).parents[1]
 MADE, FILMS = DOCS / "reference" / "made", DOCS / "_static" / "films"
@@ -269,7 +270,8 @@ def board():
         rows = [leaderboard.row(setting, one) for one in leaderboard.ranked(setting, submissions)]
         made += [f"### {setting}", table(("task", "level", "why"), about)]
         made += [table(leaderboard.HEADS, rows)] * bool(rows)
-    missing = [(name, *shown) for name, shown in absent().items()]
+    absent = tomllib.loads((DOCS.parent / "benchmarks/absent.toml").read_text(encoding="utf8"))["agents"]
+    missing = [(name, row["why"], row["shown"]) for name, row in absent.items()]
     made += ["### Who ships and is not here", table(("agent", "why it is not here", "what shows it"), missing)]
     return "\n\n".join([*made, "`python -m benchmarks board`"])
 

@@ -1,4 +1,4 @@
-"""``hushbandits bench``: play HushBench-v1, write or verify a submission, build the leaderboard."""
+"""``hushbandits bench``: play HushBench-v2, write or verify a submission, build the leaderboard."""
 
 import sys
 import tomllib
@@ -12,6 +12,7 @@ import hushbandits as hb
 from hushbench import leaderboard, submission
 from hushbench.play import PlayError, admit, folder, play
 from hushbench.tasks import NAME, chosen, entry
+from hushbench.verify import Refuted
 from hushbench.verify import verify as verified
 
 
@@ -28,7 +29,7 @@ def bench(
     address: str | None = None,
     shard: Annotated[str | None, arg(metavar="I/N")] = None,
 ) -> int:
-    """Play the tasks of HushBench-v1 with built-in or user-defined agents, and print their scores.
+    """Play the tasks of HushBench-v2 with built-in or user-defined agents, and print their scores.
 
     Without arguments, it lists the tasks. A score is 0 at the cost of Random and 1 at that of the best built-in agent;
     the score of a setting is the interquartile mean of all runs of its tasks. A task that an agent cannot play counts
@@ -62,7 +63,7 @@ def bench(
     board
         Build the leaderboard from these submissions, or from all in a folder.
     out
-        Folder of the rows, with a subfolder for each agent and choice of tasks; default: runs/hushbench-v1. With
+        Folder of the rows, with a subfolder for each agent and choice of tasks; default: runs/hushbench-v2. With
         --board, the page; default: board.html.
     jobs
         Number of processes; -1: one per core.
@@ -139,8 +140,8 @@ def _play(
 def _verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | None) -> int:
     try:
         part, n = verified(path, agent, options, shard)
-    except submission.Refuted as error:
+    except Refuted as error:
         _say(str(error))
         return 1
-    print(f"{path}: its sums are those of its rows; part {part} of its runs, played again, gave the same {n} numbers")
+    print(f"{path}: its rows are valid; part {part} of its runs, played again, gave the same {n} numbers")
     return 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import hushbandits as hb
 from hushbench.scores import of, standing
 from hushbench.submission import Submission
-from hushbench.tasks import Array, Row, Task, absent, anchors, chosen, settings, tasks
+from hushbench.tasks import Array, Row, Task, anchors, chosen, settings, tasks
 
 #: Columns of the leaderboard.
 HEADS = ("agent", "score", "95 % interval", "ε, one reward", "ε, whole run", "tasks", "source")
@@ -53,8 +53,7 @@ def write(submissions: Sequence[Submission], path: Path) -> None:
     env = Environment(loader=PackageLoader("hushbench"), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     page = env.get_template("leaderboard.html").render(
         submissions=submissions, ranked={setting: ranked(setting, submissions) for setting in settings()},
-        tasks=tasks(), heads=HEADS, row=row, profiles=profiles, fronts=fronts, anchors=anchors()["tasks"],
-        absent=absent(),
+        tasks=tasks(), heads=HEADS, row=row, profiles=profiles, fronts=fronts, anchors=anchors(),
     )  # fmt: skip
     path.write_text(page, encoding="utf8")
 
@@ -70,8 +69,8 @@ def row(setting: str, one: Submission) -> list[str]:
     end, own = one.standings[setting], chosen([setting])
     spent = [one.epsilon(task.name) for task in own if task.name in one.values]
     worst = [_worst([None if x is None else x[i] for x in spent]) for i in (0, 1)]
-    source = one.data["source"] or ("ships" if one.agent.name in hb.list_agents() else "not said")
-    return [one.agent.called, f"{end.iqm:.3f}", _ends(end.interval), *worst, f"{len(spent)} of {len(own)}", source]
+    played, source = f"{len(spent)} of {len(own)}", one.data["source"] or "ships"
+    return [one.agent.called, f"{end.iqm:.3f}", _ends(end.interval), *worst, played, source]
 
 
 def _worst(spent: Sequence[float | None]) -> str:

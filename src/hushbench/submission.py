@@ -1,10 +1,10 @@
-"""Submissions: an agent's results as data, verified without running code that the submission names."""
+"""Submissions: an agent's rows as data, read and checked without running code that the submission names."""
 
 from __future__ import annotations
 
 import json
-import math
 import platform
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,27 +16,20 @@ import numpy as np
 import hushbandits as hb
 from hushbench.play import plain
 from hushbench.scores import Standing, standing
-from hushbench.tasks import NAME, SEED, Array, Row, Task, chosen, entry, tasks
-
-#: Relative difference up to which numbers are equal: machines add in different orders.
-SLACK = 1e-9
-
-
-class Refuted(ValueError):
-    """Error raised if a value in a submission differs from what its rows or replayed runs give."""
+from hushbench.tasks import NAME, SEED, Array, Row, Task, chosen, entry, source, tasks
 
 
 @dataclass(frozen=True)
 class Submission:
-    """Results of an agent, with their provenance, as written to a file.
+    """Rows of an agent, with their provenance, as written to a file; costs and scores are computed from them.
 
     Parameters
     ----------
     data : mapping of str
         Content of the file: ``benchmark`` and ``seed``; ``agent``, with its parameters; ``source``, a digest of its
-        user-defined code (empty for a built-in agent); ``command`` and ``versions``; ``tasks``; and ``scores`` by
-        setting. Each task has its rows as ``values``, its mean ``cost``, its ``epsilon`` of one reward and
-        ``run_epsilon`` of a whole run, or the reason why it is ``refused``.
+        user-defined code (empty for a built-in agent); ``command`` and ``versions``; and ``tasks``. Each task has its
+        rows as ``values``, and the guaranteed ``epsilon`` of one reward and ``run_epsilon`` of a whole run, or the
+        reason why it is ``refused``.
     """
 
     data: Mapping[str, Any]
@@ -65,116 +58,82 @@ class Submission:
         most = float(row["epsilon"] if spent is None else spent.max())
         return most, max(most, float(row["run_epsilon"]))
 
-    def costs(self) -> dict[str, Array]:
-        """Return the cost of each run of each task."""
-        return {name: tasks()[name].costs(values) for name, values in self.values.items()}
-
     @cached_property
     def standings(self) -> dict[str, Standing]:
-        """Return the scores by setting.
+        """Return the scores by setting."""
+        costs = {name: tasks()[name].costs(values) for name, values in self.values.items()}
+        return {s: standing(chosen([s]), costs) for s in dict.fromkeys(task.setting for task in self.tasks)}
 
-        Raises
-        ------
-        ValueError
-            A run, or a task of a setting, is missing.
-        """
-        for name, cost in (costs := self.costs()).items():
-            if len(cost) != (runs := tasks()[name].runs):
-                raise ValueError(f"{name}: only {len(cost)} of {runs} runs are played; a submission needs all")
-        found = {}
+    def check(self) -> None:
+        """Raise ``ValueError`` unless header and agent are valid, and tasks, metrics, runs and ranges are complete."""
+        if (self.data["benchmark"], self.data["seed"]) != (NAME, SEED):
+            raise ValueError(f"benchmark={self.data['benchmark']!r} must be {NAME!r}, and seed must be {SEED}")
+        check_agent(self.agent, self.data["source"])
+        if unknown := self.data["tasks"].keys() - tasks().keys():
+            raise ValueError(f"tasks={sorted(unknown)} must be tasks of {NAME}")
         for setting in dict.fromkeys(task.setting for task in self.tasks):
             if missing := [task.name for task in chosen([setting]) if task not in self.tasks]:
                 raise ValueError(f"{setting}: a submission needs all tasks of a setting; it lacks {', '.join(missing)}")
-            found[setting] = standing(chosen([setting]), costs)
-        return found
-
-    def recomputed(self) -> Submission:
-        """Return the submission with everything recomputed from its rows: costs, measured ε, and scores."""
-        rows, costs = dict(self.data["tasks"]), self.costs()
         for name, values in self.values.items():
-            one, run = self.epsilon(name) or (None, None)
-            stated = {metric: [plain(x) for x in row] for metric, row in values.items()}
-            sums = {"cost": float(costs[name].mean()), "epsilon": plain(one), "run_epsilon": plain(run)}
-            rows[name] = {"values": stated, **sums}
-        scores = {s: {"iqm": one.iqm, "interval": list(one.interval)} for s, one in self.standings.items()}
-        return Submission({**self.data, "tasks": rows, "scores": scores})
+            tasks()[name].check(values)
+            self.epsilon(name)
+        if not self.standings:
+            raise ValueError("tasks={} must have all tasks of a setting")
+
+
+def check_agent(agent: hb.Component, digest: str) -> None:
+    """Raise ``ValueError`` unless parameters are numbers and the label is the agent's own, in ASCII.
+
+    The label of a user-defined agent must not read like the name of a built-in one.
+
+    Parameters
+    ----------
+    agent : Component
+    digest : str
+        Digest of its source; empty for a built-in agent.
+    """
+    for name, value in agent.params.items():
+        if not isinstance(value, (bool, int, float)):  # a text could name code
+            raise ValueError(f"agent: {name}={value!r} must be a number, true or false")
+    own = entry(f"{agent.name}@{agent.on}" if agent.on else agent.name, agent.params).label or ""
+    if agent.label != own or not own.isascii() or not own.isprintable():
+        raise ValueError(f"agent: label={agent.label!r} must be {own!a}, the agent's name in printable ASCII")
+    builtin = [name for name in hb.list_agents() if not source(hb.Component(name))]
+    if not re.fullmatch("" if agent.name in builtin else "[0-9a-f]{16}", digest):
+        raise ValueError(f"source={digest!r} must be a digest of the agent's code, or '' for a built-in agent")
+    short = re.split("[@ ]", own)[0]
+    if agent.name not in builtin and _letters(short) in map(_letters, builtin):
+        raise ValueError(f"agent: label={own!r} reads like a built-in agent; rename the class {short}")
+
+
+def _letters(name: str) -> str:
+    """Return what is read of a name: without case and signs, and with 0, 1 and i as the letters that they look like."""
+    return re.sub("[^a-z0-9]", "", name.casefold()).translate(str.maketrans("01i", "oll"))
 
 
 def make(
     agent: hb.Component, rows: Mapping[str, Row], values: Mapping[str, Mapping[str, Array]], command: str
 ) -> Submission:
-    """Return the submission of `agent` with these rows and values; raise ``ValueError`` if runs are missing."""
+    """Return the submission of `agent` with these rows and values; raise ``ValueError`` if it is not valid."""
     versions = {"python": platform.python_version(), "numpy": np.__version__, "hushbandits": hb.__version__}
     header = {"benchmark": NAME, "agent": agent.to_dict(), "source": source(agent), "command": command}
-    played = {name: row if "refused" in row else {**row, "values": values[name]} for name, row in rows.items()}
-    return Submission({**header, "versions": versions, "seed": SEED, "tasks": played}).recomputed()
-
-
-def source(agent: hb.Component) -> str:
-    """Return a digest of the source files of a user-defined agent; ``""`` for a built-in one."""
-    task = next(iter(tasks().values()))
-    return hb.source_digests([task.experiment(hb.Component(agent.name, **agent.params))]).get(agent.name, "")
-
-
-def write(submission: Submission, path: Path) -> None:
-    """Write the submission, one line per field and per task; equal runs give equal rows."""
-    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-    rows = {name: encode(row) for name, row in submission.data["tasks"].items()}
-    fields = {key: _lines(rows) if key == "tasks" else encode(value) for key, value in submission.data.items()}
-    path.write_text(_lines(fields) + "\n", encoding="utf8")
-
-
-def _lines(encoded: Mapping[str, str]) -> str:
-    return "{\n" + ",\n".join(f'"{key}": {value}' for key, value in encoded.items()) + "\n}"
-
-
-def read(path: Path) -> Submission:
-    """Return the submission in a file; raise `Refuted` if an aggregate differs from what its rows give.
-
-    Raises
-    ------
-    Refuted
-        A cost, an ε or a score differs from the value of the rows; the message names it.
-    ValueError
-        The file is not a submission to this benchmark.
-    """
-    try:
-        found = Submission(json.loads(path.read_text(encoding="utf8")))
-        _check(found)
-        again = found.recomputed()
-    except (OSError, LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{path} is not a submission to {NAME}: {type(error).__name__}: {error}") from None
-    compare(found.data, again.data, f"{path}:", "its rows give")
+    stated = {name: {m: [plain(x) for x in row] for m, row in found.items()} for name, found in values.items()}
+    played = {name: {**row, "values": stated[name]} if name in stated else row for name, row in rows.items()}
+    found = Submission({**header, "versions": versions, "seed": SEED, "tasks": played})
+    found.check()
     return found
 
 
-def _check(submission: Submission) -> None:
-    """Raise ``ValueError`` if benchmark, seed or agent parameters are invalid, or if the label is not the agent's."""
-    data, agent = submission.data, submission.agent
-    if data["benchmark"] != NAME or data["seed"] != SEED:
-        raise ValueError(f"benchmark={data['benchmark']!r}, seed={data['seed']!r} must be {NAME!r} and {SEED}")
-    for name, value in agent.params.items():
-        if not isinstance(value, (bool, int, float)):  # a text could name code
-            raise ValueError(f"agent: {name}={value!r} must be a number, true or false")
-    if agent.label != (own := entry(f"{agent.name}@{agent.on}" if agent.on else agent.name, agent.params).label):
-        raise ValueError(f"agent: label={agent.label!r} must be {own!r}, the name of this agent")
+def write(submission: Submission, path: Path) -> None:
+    """Write the submission; equal runs give equal bytes."""
+    path.write_text(json.dumps(submission.data, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf8")
 
 
-def compare(said: object, again: object, where: str, word: str) -> None:
-    """Raise `Refuted` for the first value of `said` that differs from `again`; `word` names `again` in the message."""
-    if isinstance(said, dict) and isinstance(again, dict):
-        if odd := said.keys() ^ again.keys():
-            raise Refuted(f"{where} the fields {sorted(odd)!r} are missing or unexpected")
-        for key in again:
-            compare(said[key], again[key], f"{where} {key}", word)
-    elif isinstance(said, list) and isinstance(again, list) and len(said) == len(again):
-        for i, pair in enumerate(zip(said, again, strict=True)):
-            compare(*pair, f"{where} {i}", word)
-    elif said != again and not _close(said, again):
-        raise Refuted(f"{where} is {said!r}, but {word} {again!r}")
-
-
-def _close(one: object, two: object) -> bool:
-    if not isinstance(one, int | float) or not isinstance(two, int | float):
-        return False
-    return math.isclose(one, two, rel_tol=SLACK, abs_tol=SLACK)
+def read(path: Path) -> Submission:
+    """Return the submission in a file; raise ``ValueError`` if it is not a valid submission to this benchmark."""
+    try:
+        found = Submission(json.loads(path.read_text(encoding="utf8")))
+        found.check()
+    except (OSError, LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{path} is not a submission to {NAME}: {type(error).__name__}: {error}") from None
+    return found

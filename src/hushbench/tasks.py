@@ -1,6 +1,7 @@
-"""The tasks of HushBench-v1: envs, numbers of runs, and the cost of a run."""
+"""The tasks of HushBench-v2: envs, numbers of runs, valid rows, and the cost of a run."""
 
 import json
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 import hushbandits as hb
 
-NAME, SEED = "hushbench-v1", 0
+NAME, SEED = "hushbench-v2", 0
 #: Folder of tasks and anchors.
 DATA = Path(__file__).parent / NAME
 
@@ -70,6 +71,28 @@ class Task:
         if self.metric == "rounds":
             return np.where(np.asarray(values["correct"]) == 1, cost, float(self.env.params["horizon"]))
         return cost
+
+    def check(self, values: Mapping[str, Array]) -> None:
+        """Raise ``ValueError`` unless `values` has the task's metrics, or also ``epsilon``, in range for all runs.
+
+        Examples
+        --------
+        >>> tasks()["vote-small"].check({"rounds": np.full(24, 7.0), "correct": np.full(24, 2.0)})
+        Traceback (most recent call last):
+            ...
+        ValueError: vote-small: correct=2.0 of run 0 must be in 0..1 and whole
+        """
+        if odd := ({*values} - {"epsilon"}) ^ {*self.metrics}:
+            raise ValueError(f"{self.name}: the metrics {sorted(odd)} are missing or unexpected")
+        whole = {"rounds": (1, self.env.params.get("horizon", math.inf)), "correct": (0, 1)}
+        for metric, row in values.items():
+            if row.shape != (self.runs,):
+                raise ValueError(f"{self.name}: {metric} has {len(row)} of {self.runs} runs; a submission needs all")
+            low, high = whole.get(metric, (0, math.inf))
+            good = (row >= low) & (row <= high) & ((row == row.round()) | (metric not in whole))
+            if not good.all():
+                stated = f"{metric}={row[run := int(good.argmin())]} of run {run}"
+                raise ValueError(f"{self.name}: {stated} must be in {low}..{high}" + " and whole" * (metric in whole))
 
     def experiment(self, agent: hb.Component) -> hb.Experiment:
         """Return the task as an experiment of one agent, with the benchmark's seeds.
@@ -134,19 +157,6 @@ def anchors() -> dict[str, dict[str, dict[str, dict[str, float]]]]:
     return json.loads((DATA / "anchors.json").read_text(encoding="utf-8"))
 
 
-@cache
-def absent() -> dict[str, tuple[str, str]]:
-    """Return the built-in agents without a submission, each with a reason and a command that shows it.
-
-    Examples
-    --------
-    >>> absent()["RUCB"]
-    ('plays pairs of arms, and no task has these', 'hushbandits bench --agents RUCB --tasks network')
-    """
-    table = tomllib.loads((DATA / "absent.toml").read_text(encoding="utf-8"))
-    return {name: (row["why"], row["shown"]) for name, row in table["agents"].items()}
-
-
 def entry(text: str, params: Mapping[str, Any]) -> hb.Component:
     """Return the component of the agent ``NAME`` or ``NAME@ENV``, whose label contains `params`.
 
@@ -159,3 +169,10 @@ def entry(text: str, params: Mapping[str, Any]) -> hb.Component:
     short = name.rpartition(":")[2] if not name.startswith("sb3:") else name
     stated = " ".join(f"{key}={value}" for key, value in hb.Component(name, **params).params.items())  # 1.0 as 1
     return hb.Component(name, label=" ".join(filter(None, (f"{short}{at}{on or ''}", stated))), on=on, **params)
+
+
+def source(agent: hb.Component) -> str:
+    """Return a digest of the source files of a user-defined agent; ``""`` for a built-in one."""
+    env = next(iter(tasks().values())).env
+    one = hb.Experiment(name=NAME, title=NAME, env=env, agents=[hb.Component(agent.name, **agent.params)])
+    return hb.source_digests([one]).get(agent.name, "")
