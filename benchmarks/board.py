@@ -1,10 +1,10 @@
 """Scores of all built-in agents on HushBench-v2, and the frozen anchors of its scores.
 
-Run: ``python -m benchmarks board`` (about ten minutes of one core, half of them for `QuACK-BESA`, and more with
-compilation; an interrupted run continues).  Rows lie in runs/hushbench-v2, submissions in reference/hushbench-v2.  The
-costs of `Random` and of the best agent are written once, into src/hushbench/hushbench-v2/anchors.json: a version of
-the benchmark keeps them.  That file was played on the old random streams, whose submissions were withdrawn;
-HushBench-v2 is in preparation.
+Run: ``python -m benchmarks board HEX64 SOURCE``, with a beacon's value and its source (about ten minutes of one core,
+half of them for `QuACK-BESA`, and more with compilation; an interrupted run continues).  Rows lie in runs/hushbench-v2,
+submissions in reference/hushbench-v2.  The costs of `Random` and of the best agent are written once, into
+src/hushbench/hushbench-v2/anchors.json, if that file does not exist.  The present one is provisional: it was played for
+HushBench-v1.
 """
 
 import json
@@ -17,8 +17,8 @@ import numpy as np
 import hushbandits as hb
 from hushbench.play import admit, folder, play
 from hushbench.scores import LEVEL
-from hushbench.submission import make, write
-from hushbench.tasks import DATA, NAME, SEED, chosen, entry, tasks
+from hushbench.submission import header, hidden_seed, make, write
+from hushbench.tasks import DATA, NAME, chosen, entry, settings, tasks
 
 FOLDER = Path(__file__).parents[1] / "reference" / NAME
 ROWS = Path("runs") / NAME
@@ -41,15 +41,17 @@ def entries():
     return [entry(name, params) for name, params in [*plain, *FURTHER]]
 
 
-def rows(use):
-    """Return an agent's admission to the tasks, with the metrics of those that it can play."""
+def rows(use, beacon):
+    """Return an agent's header and its admission to the tasks, with the metrics of those that it can play."""
     admitted = admit(use, chosen(()))
+    head = header(use, [s for s in settings() if {task.name for task in chosen([s])} & {*admitted}])
     playable = [task for task in chosen(()) if "epsilon" in admitted.get(task.name, ())]
-    played = play(use, playable, folder(ROWS, use), hb.RunOptions(progress=False))
-    return admitted, {task: values for task, (_, values) in played.items()}
+    seed = hidden_seed(head, beacon["value"])
+    played = play(use, playable, folder(ROWS, use), hb.RunOptions(progress=False), seed)
+    return head, admitted, {task: values for task, (_, values) in played.items()}
 
 
-def anchored(costs):
+def anchored(costs, beacon):
     """Return the content of the file: for each task the costs of `Random` and of the best agent, and their agents."""
     ends = {}
     for name in tasks():
@@ -64,25 +66,25 @@ def anchored(costs):
             for end, label in (("random", "Random"), ("best", best))
         }
     return {
-        "benchmark": NAME, "command": "python -m benchmarks board",
+        "benchmark": NAME, "command": "python -m benchmarks board", "beacon": beacon,
         "versions": {"python": platform.python_version(), "numpy": np.__version__, "hushbandits": hb.__version__},
-        "runs": next(iter(tasks().values())).runs, "seed": SEED, "level": LEVEL, "tasks": ends,
+        "runs": next(iter(tasks().values())).runs, "level": LEVEL, "tasks": ends,
     }  # fmt: skip
 
 
-def main():
+def main(value, source):
     """Play the missing runs, freeze the anchors if there are none, write the submissions."""
-    played = []
+    played, beacon = [], {"value": value, "source": source}
     for use in entries():
-        played.append((use, *rows(use)))
+        played.append((use, *rows(use, beacon)))
         print(use.called, flush=True)
     ends = DATA / "anchors.json"
     if not ends.exists():
         costs = {
             use.called: {task: tasks()[task].costs(values) for task, values in found.items()}
-            for use, _, found in played
+            for use, *_, found in played
         }
-        ends.write_text(json.dumps(anchored(costs), indent=1, allow_nan=False) + "\n", encoding="utf8")
+        ends.write_text(json.dumps(anchored(costs, beacon), indent=1, allow_nan=False) + "\n", encoding="utf8")
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for use, admitted, values in played:
-        write(make(use, admitted, values, "python -m benchmarks board"), FOLDER / f"{folder(FOLDER, use).name}.json")
+    for use, head, admitted, values in played:
+        write(make(head, beacon, admitted, values), FOLDER / f"{folder(FOLDER, use).name}.json")

@@ -11,7 +11,7 @@ from tyro.conf import UseAppendAction, arg
 import hushbandits as hb
 from hushbench import leaderboard, submission
 from hushbench.play import PlayError, admit, folder, play
-from hushbench.tasks import NAME, chosen, entry
+from hushbench.tasks import NAME, PRACTICE, chosen, entry
 from hushbench.verify import Refuted
 from hushbench.verify import verify as verified
 
@@ -21,6 +21,8 @@ def bench(
     tasks: Annotated[tuple[str, ...], arg(metavar="TASK|SETTING ...")] = (),
     set: Annotated[UseAppendAction[tuple[str, ...]], arg(metavar="agent.KEY=VALUE")] = (),
     submit: Annotated[Path | None, arg(metavar="FILE")] = None,
+    beacon: Annotated[str | None, arg(metavar="HEX64")] = None,
+    beacon_source: Annotated[str, arg(metavar="TEXT")] = "",
     verify: Annotated[Path | None, arg(metavar="SUBMISSION")] = None,
     board: Annotated[tuple[Path, ...], arg(metavar="FOLDER|SUBMISSION ...")] = (),
     out: Path | None = None,
@@ -38,7 +40,7 @@ def bench(
       hushbandits bench
       hushbandits bench --agents Multi-UCB QuACK-UCB --tasks net-small
       hushbandits bench --agents my_module:MyAgent --tasks network
-      hushbandits bench --agents my_module:MyAgent --tasks network --submit mine.json
+      hushbandits bench --agents my_module:MyAgent --tasks network --submit mine.json --beacon 9f86… --beacon-source …
       hushbandits bench --agents Private-UCB --set agent.epsilon=0.5 --tasks network
       hushbandits bench --verify mine.json --agents my_module:MyAgent
       hushbandits bench --board mine.json theirs.json --out board.html
@@ -55,11 +57,17 @@ def bench(
     set
         A parameter of every agent, such as agent.epsilon=0.5 (repeatable).
     submit
-        Write a submission: rows, scores, ε, versions, a digest of the agent's code; it has one agent and all tasks of
-        its setting.
+        Write a submission: rows, ε, versions, a digest of the agent's code; it has one agent and all tasks of its
+        setting. Without --beacon, print the digest of its header, which must be published first.
+    beacon
+        Public value of 64 hex digits, later than the publication of the header's digest: both give the seeds. Without
+        it, the seeds are public, for practice.
+    beacon_source
+        Name of the place that published the value, with its date.
     verify
-        Play a part of a submission's runs again, and refuse it if a number differs (exit code 1). No code that it names
-        is run: name an agent that is not built-in here, with --agents.
+        Play a part of a submission's runs again, and as large a part on fresh seeds; refuse it if a number or the mean
+        score differs (exit code 1). No code that it names is run: name an agent that is not built-in here, with
+        --agents.
     board
         Build the leaderboard from these submissions, or from all in a folder.
     out
@@ -74,6 +82,9 @@ def bench(
         play again; default: a random one of eight, or of as many as there are tasks.
     """
     options = hb.RunOptions(jobs, backend, address, notify=_say)
+    hidden = {"value": beacon or "", "source": beacon_source} if beacon or beacon_source else None
+    if hidden:
+        submission.check_beacon(**hidden)
     if len([x for x in (submit, verify, board or None) if x]) > 1:
         raise ValueError("--submit, --verify and --board exclude each other: give one")
     if (verify or submit) and (len(agents) > 1 or (submit and shard)):
@@ -90,7 +101,7 @@ def bench(
         _print(NAME, heads, [[task.name, task.setting, task.level, str(task.runs), task.why] for task in chosen(tasks)])
         return 0
     uses = [entry(name, _params(set)) for name in agents]
-    return _play(uses, tasks, out or Path("runs") / NAME, options, shard, submit)
+    return _play(uses, tasks, out or Path("runs") / NAME, options, shard, submit, hidden)
 
 
 def _say(text: str) -> None:
@@ -116,32 +127,40 @@ def _params(texts: Sequence[str]) -> dict[str, object]:
 
 def _play(
     agents: Sequence[hb.Component], names: Sequence[str], out: Path, options: hb.RunOptions, shard: str | None,
-    submit: Path | None,
+    submit: Path | None, beacon: dict[str, str] | None,
 ) -> int:  # fmt: skip
     asked, code = chosen(names), 0
     admitted = [admit(agent, asked) for agent in agents]
     for agent, rows in zip(agents, admitted, strict=True):
-        playable = [task for task in asked if "epsilon" in rows.get(task.name, ())]
+        seed, head, words = PRACTICE, {}, list(names)
+        if submit or beacon:
+            head = submission.header(agent, list(dict.fromkeys(task.setting for task in asked if task.name in rows)))
+        if submit and not beacon:
+            first = f"publish the digest of this submission's header first, {submission.digest(head)}"
+            raise ValueError(f"--submit needs --beacon, a public value of a later date: {first}")
+        if beacon:
+            seed = submission.hidden_seed(head, beacon["value"])
+            words.append(f"{seed:032x}"[:8])
         try:
-            played = play(agent, playable, folder(out, agent, names), options, shard)
+            playable = [task for task in asked if "epsilon" in rows.get(task.name, ())]
+            played = play(agent, playable, folder(out, agent, words), options, seed, shard)
         except PlayError as error:
             _say(str(error))
             code = 1
             continue
         values = {name: row for name, (_, row) in played.items()}
         _print(agent.called, leaderboard.SUMMARY, leaderboard.summary(asked, rows, values))
-        if submit is not None:
-            command = " ".join(["hushbandits", *sys.argv[1:]])
-            submission.write(submission.make(agent, rows, values, command), submit)
+        if submit and beacon:
+            submission.write(submission.make(head, beacon, rows, values), submit)
             print(submit)
     return code
 
 
 def _verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | None) -> int:
     try:
-        part, n = verified(path, agent, options, shard)
+        part, runs = verified(path, agent, options, shard)
     except Refuted as error:
         _say(str(error))
         return 1
-    print(f"{path}: its rows are valid; part {part} of its runs, played again, gave the same {n} numbers")
+    print(f"{path}: {runs} runs, part {part}, gave the same numbers again, and scores on fresh seeds agree")
     return 0

@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 import hushbandits as hb
 from hushbench.scores import of, standing
 from hushbench.submission import Submission
@@ -46,14 +48,12 @@ def write(submissions: Sequence[Submission], path: Path) -> None:
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    from hushbench.figures import fronts, profiles
-
     if not submissions:
         raise ValueError("board: no submission was given")
     env = Environment(loader=PackageLoader("hushbench"), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     page = env.get_template("leaderboard.html").render(
         submissions=submissions, ranked={setting: ranked(setting, submissions) for setting in settings()},
-        tasks=tasks(), heads=HEADS, row=row, profiles=profiles, fronts=fronts, anchors=anchors(),
+        tasks=tasks(), heads=HEADS, row=row, thresholds=np.linspace(-0.25, 1.25, 151), anchors=anchors(),
     )  # fmt: skip
     path.write_text(page, encoding="utf8")
 

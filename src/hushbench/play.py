@@ -2,11 +2,13 @@
 
 import math
 import re
+import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import hushbandits as hb
-from hushbench.tasks import SEED, Array, Row, Task
+from hushbench.tasks import Array, Row, Task
 
 
 class PlayError(RuntimeError):
@@ -70,7 +72,7 @@ def folder(out: Path, agent: hb.Component, names: Sequence[str] = ()) -> Path:
 
 
 def play(
-    agent: hb.Component, tasks: Sequence[Task], out: Path, options: hb.RunOptions, shard: str | None = None
+    agent: hb.Component, tasks: Sequence[Task], out: Path, options: hb.RunOptions, seed: int, shard: str | None = None
 ) -> dict[str, tuple[Array, dict[str, Array]]]:
     """Play the missing runs of some tasks into a results folder; return run numbers and metrics by task.
 
@@ -86,13 +88,25 @@ def play(
         The agent fails in some of its runs; all others are saved.
     """
     experiments = [task.experiment(agent) for task in tasks]
-    outcome = hb.run(experiments, out, seed=SEED, shard=shard, options=options)
+    outcome = hb.run(experiments, out, seed=seed, shard=shard, options=options)
     if outcome.failures:
         first, *_ = str(outcome.failures[0]).splitlines()
         raise PlayError(f"{first}; all other runs are saved (--tasks selects the tasks of {agent.called})")
-    found = {}
+    found: dict[str, tuple[Array, dict[str, Array]]] = {}
     for task, experiment in zip(tasks, experiments, strict=True):
         one = outcome.results.select(experiment=experiment.name)
         metrics = [m for m in (*task.metrics, "epsilon") if m in one.metrics]
         found[task.name] = one.only.runs(), {m: one.final(m) for m in metrics}
+    return found
+
+
+def fresh(agent: hb.Component, tasks: Sequence[Task], runs: int, options: hb.RunOptions) -> dict[str, dict[str, Array]]:
+    """Play `runs` runs of each task under a secret seed, which no file holds; return the metrics by task."""
+    seed, found = secrets.randbits(128), {}
+    for task in tasks:
+        (cell,) = task.experiment(agent).cells()
+        wrappers = [hb.make_wrapper(w.name, **w.params) for w in cell.wrappers]
+        who, without_curves = cell.agent, replace(options, checkpoints=())
+        one = hb.evaluate(cell.env.name, who.name, runs, seed, cell.env.params, who.params, wrappers, without_curves)
+        found[task.name] = {m: one.final(m) for m in (*task.metrics, "epsilon") if m in one.metrics}
     return found

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,41 @@ import numpy as np
 import hushbandits as hb
 from hushbench.play import plain
 from hushbench.scores import Standing, standing
-from hushbench.tasks import NAME, SEED, Array, Row, Task, chosen, entry, source, tasks
+from hushbench.tasks import NAME, Array, Row, Task, chosen, entry, source, tasks
+
+#: Fields of the header, whose digest enters the seeds.
+HEADER = ("benchmark", "agent", "source", "command", "versions")
+
+
+def header(agent: hb.Component, settings: Sequence[str]) -> dict[str, Any]:
+    """Return the header of an agent's submission to `settings`; raise ``ValueError`` if the agent cannot submit."""
+    check_agent(agent, digest := source(agent))
+    versions = {"python": platform.python_version(), "numpy": np.__version__, "hushbandits": hb.__version__}
+    return dict(zip(HEADER, (NAME, agent.to_dict(), digest, command(agent, settings), versions), strict=True))
+
+
+def command(agent: hb.Component, settings: Sequence[str]) -> str:
+    """Return the command that plays an agent, in its normal form.
+
+    Examples
+    --------
+    >>> command(entry("DP-MASE", {"epsilon": 0.5}), ["exploration"])
+    'hushbandits bench --agents DP-MASE --tasks exploration --set agent.epsilon=0.5'
+    """
+    words = ["--agents", f"{agent.name}@{agent.on}" if agent.on else agent.name, "--tasks", *settings]
+    return " ".join(
+        ["hushbandits bench", *words, *(f"--set agent.{k}={json.dumps(v)}" for k, v in agent.params.items())]
+    )
+
+
+def digest(header: Mapping[str, Any]) -> str:
+    """Return the digest of a header, 64 hex digits."""
+    return hashlib.blake2b(json.dumps(header, sort_keys=True).encode(), digest_size=32).hexdigest()
+
+
+def hidden_seed(header: Mapping[str, Any], beacon: str) -> int:
+    """Return the master seed that a header and the 64 hex digits of a beacon give."""
+    return int.from_bytes(hashlib.blake2b(bytes.fromhex(digest(header) + beacon), digest_size=16).digest(), "big")
 
 
 @dataclass(frozen=True)
@@ -26,10 +61,10 @@ class Submission:
     Parameters
     ----------
     data : mapping of str
-        Content of the file: ``benchmark`` and ``seed``; ``agent``, with its parameters; ``source``, a digest of its
-        user-defined code (empty for a built-in agent); ``command`` and ``versions``; and ``tasks``. Each task has its
-        rows as ``values``, and the guaranteed ``epsilon`` of one reward and ``run_epsilon`` of a whole run, or the
-        reason why it is ``refused``.
+        Content of the file: the header, which is ``benchmark``; ``agent``, with its parameters; ``source``, a digest of
+        its user-defined code (empty for a built-in agent); ``command`` and ``versions``; then ``beacon``, a public
+        value and its source, and ``tasks``. Each task has its rows as ``values``, and the guaranteed ``epsilon`` of one
+        reward and ``run_epsilon`` of a whole run, or the reason why it is ``refused``.
     """
 
     data: Mapping[str, Any]
@@ -58,27 +93,45 @@ class Submission:
         most = float(row["epsilon"] if spent is None else spent.max())
         return most, max(most, float(row["run_epsilon"]))
 
+    @property
+    def settings(self) -> list[str]:
+        """Return the settings of the submission's tasks."""
+        return list(dict.fromkeys(task.setting for task in self.tasks))
+
+    @property
+    def seed(self) -> int:
+        """Return the master seed, derived from header and beacon."""
+        return hidden_seed({field: self.data[field] for field in HEADER}, self.data["beacon"]["value"])
+
     @cached_property
     def standings(self) -> dict[str, Standing]:
         """Return the scores by setting."""
         costs = {name: tasks()[name].costs(values) for name, values in self.values.items()}
-        return {s: standing(chosen([s]), costs) for s in dict.fromkeys(task.setting for task in self.tasks)}
+        return {setting: standing(chosen([setting]), costs) for setting in self.settings}
 
     def check(self) -> None:
         """Raise ``ValueError`` unless header and agent are valid, and tasks, metrics, runs and ranges are complete."""
-        if (self.data["benchmark"], self.data["seed"]) != (NAME, SEED):
-            raise ValueError(f"benchmark={self.data['benchmark']!r} must be {NAME!r}, and seed must be {SEED}")
         check_agent(self.agent, self.data["source"])
-        if unknown := self.data["tasks"].keys() - tasks().keys():
-            raise ValueError(f"tasks={sorted(unknown)} must be tasks of {NAME}")
-        for setting in dict.fromkeys(task.setting for task in self.tasks):
+        check_beacon(self.data["beacon"]["value"], self.data["beacon"]["source"])
+        if not 0 < len(names := self.data["tasks"].keys()) == len(self.tasks):
+            raise ValueError(f"tasks={[*names]} must be tasks of {NAME}")
+        for setting in self.settings:
             if missing := [task.name for task in chosen([setting]) if task not in self.tasks]:
                 raise ValueError(f"{setting}: a submission needs all tasks of a setting; it lacks {', '.join(missing)}")
+        expected = {"benchmark": NAME, "command": command(self.agent, self.settings)}
+        for field in (field for field in expected if self.data[field] != expected[field]):
+            raise ValueError(f"{field}={self.data[field]!r} must be {expected[field]!r}")
         for name, values in self.values.items():
             tasks()[name].check(values)
             self.epsilon(name)
-        if not self.standings:
-            raise ValueError("tasks={} must have all tasks of a setting")
+
+
+def check_beacon(value: str, source: str) -> None:
+    """Raise ``ValueError`` unless a beacon's value has 64 hex digits, and its source is named."""
+    if not re.fullmatch("[0-9a-f]{64}", value):
+        raise ValueError(f"beacon={value!r} must have 64 hex digits, in lower case")
+    if not source.strip() or not source.isprintable():
+        raise ValueError(f"beacon source={source!r} must name where the public value comes from")
 
 
 def check_agent(agent: hb.Component, digest: str) -> None:
@@ -112,14 +165,13 @@ def _letters(name: str) -> str:
 
 
 def make(
-    agent: hb.Component, rows: Mapping[str, Row], values: Mapping[str, Mapping[str, Array]], command: str
-) -> Submission:
-    """Return the submission of `agent` with these rows and values; raise ``ValueError`` if it is not valid."""
-    versions = {"python": platform.python_version(), "numpy": np.__version__, "hushbandits": hb.__version__}
-    header = {"benchmark": NAME, "agent": agent.to_dict(), "source": source(agent), "command": command}
+    header: Mapping[str, Any], beacon: Mapping[str, str], rows: Mapping[str, Row],
+    values: Mapping[str, Mapping[str, Array]],
+) -> Submission:  # fmt: skip
+    """Return the submission with these rows and values; raise ``ValueError`` if it is not valid."""
     stated = {name: {m: [plain(x) for x in row] for m, row in found.items()} for name, found in values.items()}
     played = {name: {**row, "values": stated[name]} if name in stated else row for name, row in rows.items()}
-    found = Submission({**header, "versions": versions, "seed": SEED, "tasks": played})
+    found = Submission({**header, "beacon": beacon, "tasks": played})
     found.check()
     return found
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 import hushbandits as hb
 
-NAME, SEED = "hushbench-v2", 0
+#: Name of the benchmark, and the public seed of practice runs.
+NAME, PRACTICE = "hushbench-v2", 0
 #: Folder of tasks and anchors.
 DATA = Path(__file__).parent / NAME
 
@@ -95,7 +96,7 @@ class Task:
                 raise ValueError(f"{self.name}: {stated} must be in {low}..{high}" + " and whole" * (metric in whole))
 
     def experiment(self, agent: hb.Component) -> hb.Experiment:
-        """Return the task as an experiment of one agent, with the benchmark's seeds.
+        """Return the task as an experiment of one agent, in the benchmark's group of seeds.
 
         Raises
         ------

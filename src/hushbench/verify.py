@@ -3,17 +3,23 @@
 import math
 import secrets
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+
 import hushbandits as hb
-from hushbench.play import admit, play
+from hushbench.play import admit, fresh, play
+from hushbench.scores import of
 from hushbench.submission import Submission, read
-from hushbench.tasks import entry, source
+from hushbench.tasks import Array, entry, source, tasks
 
 #: Maximum number of parts of the runs; one of them is played again.
 PARTS = 8
 #: Difference up to which numbers are equal, also relative: machines add in different orders.
 SLACK = 1e-9
+#: Probability of at least the difference between stated and fresh scores, below which a submission is refused.
+CHANCE = 1e-3
 
 
 class Refuted(ValueError):
@@ -21,7 +27,7 @@ class Refuted(ValueError):
 
 
 def verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | None = None) -> tuple[str, int]:
-    """Check a submission, then replay a part of its runs and compare each number.
+    """Check a submission, replay a part of its runs and compare each number, and compare scores on fresh seeds.
 
     No code of the submission is imported or run: the agent is built-in, installed, or named by the caller.
 
@@ -42,12 +48,12 @@ def verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | N
     str
         The part that was played.
     int
-        Number of values compared.
+        Number of runs that were played again.
 
     Raises
     ------
     Refuted
-        A number differs from the replayed one; the message names it.
+        A number differs from the replayed one, or scores from those on fresh seeds; the message names it.
     ValueError
         The file is not a submission, its agent is not named or is another one, or the part has no run.
     """
@@ -62,18 +68,29 @@ def verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | N
     parts = min(PARTS, len(playable))  # so that each part has a run
     shard = shard or f"{1 + secrets.randbelow(parts)}/{parts}"
     with tempfile.TemporaryDirectory() as folder:
-        played = {name: row for name, row in play(use, playable, Path(folder), options, shard).items() if len(row[0])}
-    for name, (runs, again) in played.items():
-        stated = submission.values[name]
-        if odd := stated.keys() ^ again.keys():
-            raise Refuted(f"{path}: {name}: the metrics {sorted(odd)} are missing or unexpected")
-        for metric, row in again.items():
-            for run, value in zip(runs, row, strict=True):
-                _same(f"{path}: {name} {metric} {run}", stated[metric][run], value)
-    numbers = sum(row.size for _, again in played.values() for row in again.values())
+        again = play(use, playable, Path(folder), options, submission.seed, shard)
+    numbers = sum(len(runs) for runs, _ in again.values())
     if not numbers:
         raise ValueError(f"shard={shard!r} selects no run: there are fewer than n batches; choose a smaller n in i/n")
+    new = fresh(use, playable, math.ceil(playable[0].runs / int(shard.partition("/")[2])), options)
+    for name, stated in submission.values.items():
+        if odd := stated.keys() ^ new[name].keys():
+            raise Refuted(f"{path}: {name}: the metrics {sorted(odd)} are missing or unexpected")
+        for metric, row in again[name][1].items():
+            for run, value in zip(again[name][0], row, strict=True):
+                _same(f"{path}: {name} {metric} {run}", stated[metric][run], value)
+    _plausible(path, submission.values, new)
     return shard, numbers
+
+
+def _plausible(path: Path, stated: Mapping[str, Mapping[str, Array]], new: Mapping[str, Mapping[str, Array]]) -> None:
+    """Raise `Refuted` if the stated scores exceed those on fresh seeds by more than chance explains."""
+    said, here = (
+        np.concatenate([of(tasks()[name], {name: tasks()[name].costs(row)}) for name, row in values.items()])
+        for values in (stated, new)
+    )
+    if said.mean() > here.mean() and hb.stats.permutation_test(said, here) < CHANCE:
+        raise Refuted(f"{path}: the mean score is {said.mean():.4g}, but {here.mean():.4g} on fresh seeds")
 
 
 def _same(where: str, said: object, here: object) -> None:

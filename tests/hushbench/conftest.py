@@ -1,5 +1,7 @@
 """Submissions of built-in agents, played when a test first uses them."""
 
+import sys
+
 import pytest
 
 from hushbandits.cli.main import main
@@ -16,7 +18,23 @@ ASKED = {
 
 
 @pytest.fixture(scope="session")
-def submitted(tmp_path_factory):
+def hidden():
+    """Return the arguments that give a beacon."""
+    return "--beacon", "5a" * 32, "--beacon-source", "a test of 2026"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Return an empty working folder; modules imported from it are unloaded afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    for path in tmp_path.glob("*.py"):
+        sys.modules.pop(path.stem, None)
+
+
+@pytest.fixture(scope="session")
+def submitted(tmp_path_factory, hidden):
     """Return a function from a name to the file of its submission."""
     folder = tmp_path_factory.mktemp("submissions")
 
@@ -24,7 +42,7 @@ def submitted(tmp_path_factory):
         path = folder / f"{name}.json"
         if not path.exists():
             out = str(folder / "rows")
-            assert main(["bench", *ASKED[name], "--jobs", "1", "--out", out, "--submit", str(path)]) == 0
+            assert main(["bench", *ASKED[name], "--jobs", "1", "--out", out, "--submit", str(path), *hidden]) == 0
         return path
 
     return file
