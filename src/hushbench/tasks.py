@@ -2,10 +2,13 @@
 
 import json
 import math
+import os
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,9 @@ import hushbandits as hb
 NAME, PRACTICE = "hushbench-v2", 0
 #: Folder of tasks and anchors.
 DATA = Path(__file__).parent / NAME
+
+#: The team that plays a user-defined agent in a process of its own.
+PLAYER = "hushbench.isolated:Isolated"
 
 Array = NDArray[np.float64]
 #: Entry of a task in a submission.
@@ -107,7 +113,10 @@ class Task:
         if on is not None and on not in (self.env.name, *self.homes.values()):
             known = ", ".join(dict.fromkeys((self.env.name, *self.homes.values())))
             raise ValueError(f"{agent.name}@{on}: the task {self.name} is played only on {known}")
-        one = hb.Component(agent.name, label=agent.called, on=None if on == self.env.name else on, **agent.params)
+        name, params, digest = agent.name, agent.params, source(agent)
+        if digest and not name.startswith("sb3:"):  # a name without its colon is imported nowhere but in that process
+            name, params = PLAYER, {"agent": name.split(":"), "source": digest, "params": params}
+        one = hb.Component(name, label=agent.called, on=None if on == self.env.name else on, **params)
         return hb.Experiment(
             name=f"{NAME}-{self.name}", title=self.why, env=self.env, wrappers=self.wrappers, agents=[one],
             runs=self.runs, seed_group=NAME, checkpoints=(), metrics=self.metrics,
@@ -173,7 +182,30 @@ def entry(text: str, params: Mapping[str, Any]) -> hb.Component:
 
 
 def source(agent: hb.Component) -> str:
-    """Return a digest of the source files of a user-defined agent; ``""`` for a built-in one."""
+    """Return a digest of the source files of a user-defined agent; ``""`` for a built-in one.
+
+    Raises
+    ------
+    ValueError
+        A file of this folder, where the agent's is, would be imported here instead of an installed module.
+    """
+    if ":" in agent.name:
+        _check_folder(os.getcwd())
     env = next(iter(tasks().values())).env
     one = hb.Experiment(name=NAME, title=NAME, env=env, agents=[hb.Component(agent.name, **agent.params)])
     return hb.source_digests([one]).get(agent.name, "")
+
+
+def _check_folder(folder: str) -> None:
+    """Raise ``ValueError`` if a module of the folder has the name of a module elsewhere on the import path."""
+    elsewhere = [path for path in sys.path if path not in ("", folder)]
+    for name in {path.name.partition(".")[0] for path in Path(folder).iterdir()}:
+        here, there = (PathFinder.find_spec(name, where) for where in ([folder], elsewhere))
+        if here and there and here.origin and there.origin and here.origin != there.origin:
+            raise ValueError(f"{here.origin} hides the module {there.origin}; rename it")
+
+
+@cache
+def protocol() -> tuple[str, ...]:
+    """Return the parameters and wrappers of an env that a user-defined agent may require."""
+    return tuple(tomllib.loads((DATA / "tasks.toml").read_text(encoding="utf-8"))["protocol"])
