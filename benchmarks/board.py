@@ -46,7 +46,7 @@ def rows(use, beacon):
     admitted = admit(use, chosen(()))
     head = header(use, [s for s in settings() if {task.name for task in chosen([s])} & {*admitted}])
     playable = [task for task in chosen(()) if "epsilon" in admitted.get(task.name, ())]
-    seed = hidden_seed(head, beacon["value"])
+    seed = hidden_seed(head, beacon)
     played = play(use, playable, folder(ROWS, use), hb.RunOptions(progress=False), seed)
     return head, admitted, {task: values for task, (_, values) in played.items()}
 

@@ -10,9 +10,8 @@ from tyro.conf import UseAppendAction, arg
 
 import hushbandits as hb
 from hushbench import leaderboard, submission
-from hushbench.play import PlayError, admit, folder, play
+from hushbench.play import Failed, admit, folder, play
 from hushbench.tasks import NAME, PRACTICE, chosen, entry
-from hushbench.verify import Refuted
 from hushbench.verify import verify as verified
 
 
@@ -82,26 +81,28 @@ def bench(
         play again; default: a random one of eight, or of as many as there are tasks.
     """
     options = hb.RunOptions(jobs, backend, address, notify=_say)
-    hidden = {"value": beacon or "", "source": beacon_source} if beacon or beacon_source else None
-    if hidden:
-        submission.check_beacon(**hidden)
     if len([x for x in (submit, verify, board or None) if x]) > 1:
         raise ValueError("--submit, --verify and --board exclude each other: give one")
     if (verify or submit) and (len(agents) > 1 or (submit and shard)):
         raise ValueError("--submit and --verify take one agent, and --submit no --shard: a submission has all runs")
-    if verify is not None:
-        return _verify(verify, agents[0] if agents else None, options, shard)
-    if board:
-        files = [file for path in board for file in (sorted(path.glob("*.json")) if path.is_dir() else [path])]
-        leaderboard.write([submission.read(file) for file in files], page := out or Path("board.html"))
-        print(page)
-        return 0
-    if not agents:
-        heads = ["task", "setting", "level", "runs", "why"]
-        _print(NAME, heads, [[task.name, task.setting, task.level, str(task.runs), task.why] for task in chosen(tasks)])
-        return 0
-    uses = [entry(name, _params(set)) for name in agents]
-    return _play(uses, tasks, out or Path("runs") / NAME, options, shard, submit, hidden)
+    try:
+        if verify is not None:
+            print(verified(verify, agents[0] if agents else None, options, shard))
+        elif board:
+            files = [file for path in board for file in (sorted(path.glob("*.json")) if path.is_dir() else [path])]
+            leaderboard.write([submission.read(file) for file in files], page := out or Path("board.html"))
+            print(page)
+        elif not agents:
+            heads = ["task", "setting", "level", "runs", "why"]
+            _print(NAME, heads, [[t.name, t.setting, t.level, str(t.runs), t.why] for t in chosen(tasks)])
+        else:
+            uses = [entry(name, _params(set)) for name in agents]
+            hidden = {"value": beacon, "source": beacon_source} if beacon is not None else None
+            _play(uses, tasks, out or Path("runs") / NAME, options, shard, submit, hidden)
+    except Failed as error:
+        _say(str(error))
+        return 1
+    return 0
 
 
 def _say(text: str) -> None:
@@ -116,10 +117,7 @@ def _print(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> N
 
 
 def _params(texts: Sequence[str]) -> dict[str, object]:
-    try:
-        found = tomllib.loads("\n".join(texts))
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"--set {' '.join(texts)!r} must read agent.KEY=VALUE, as in TOML: {error}") from None
+    found = tomllib.loads("\n".join(texts))
     if found.keys() - {"agent"}:
         raise ValueError(f"--set {' '.join(texts)}: the tasks are frozen; only agent.… may be set")
     return dict(found.get("agent", {}))
@@ -128,39 +126,24 @@ def _params(texts: Sequence[str]) -> dict[str, object]:
 def _play(
     agents: Sequence[hb.Component], names: Sequence[str], out: Path, options: hb.RunOptions, shard: str | None,
     submit: Path | None, beacon: dict[str, str] | None,
-) -> int:  # fmt: skip
-    asked, code = chosen(names), 0
+) -> None:  # fmt: skip
+    asked = chosen(names)
     admitted = [admit(agent, asked) for agent in agents]
     for agent, rows in zip(agents, admitted, strict=True):
-        seed, head, words = PRACTICE, {}, list(names)
+        seed, header, words = PRACTICE, {}, list(names)
         if submit or beacon:
-            head = submission.header(agent, list(dict.fromkeys(task.setting for task in asked if task.name in rows)))
-        if submit and not beacon:
-            first = f"publish the digest of this submission's header first, {submission.digest(head)}"
-            raise ValueError(f"--submit needs --beacon, a public value of a later date: {first}")
+            settings = list(dict.fromkeys(task.setting for task in asked if task.name in rows))
+            header = submission.header(agent, settings)
         if beacon:
-            seed = submission.hidden_seed(head, beacon["value"])
+            seed = submission.hidden_seed(header, beacon)
             words.append(f"{seed:032x}"[:8])
-        try:
-            playable = [task for task in asked if "epsilon" in rows.get(task.name, ())]
-            played = play(agent, playable, folder(out, agent, words), options, seed, shard)
-        except PlayError as error:
-            _say(str(error))
-            code = 1
-            continue
+        elif submit:
+            first = f"publish the digest of this submission's header first, {submission.digest(header)}"
+            raise ValueError(f"--submit needs --beacon, a public value of a later date: {first}")
+        playable = [task for task in asked if "epsilon" in rows.get(task.name, ())]
+        played = play(agent, playable, folder(out, agent, words), options, seed, shard)
         values = {name: row for name, (_, row) in played.items()}
         _print(agent.called, leaderboard.SUMMARY, leaderboard.summary(asked, rows, values))
         if submit and beacon:
-            submission.write(submission.make(head, beacon, rows, values), submit)
+            submission.write(submission.make(header, beacon, rows, values), submit)
             print(submit)
-    return code
-
-
-def _verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | None) -> int:
-    try:
-        part, runs = verified(path, agent, options, shard)
-    except Refuted as error:
-        _say(str(error))
-        return 1
-    print(f"{path}: {runs} runs, part {part}, gave the same numbers again, and scores on fresh seeds agree")
-    return 0

@@ -117,12 +117,9 @@ class Isolated(hb.Team):
         pickler = _Pickler(out := io.BytesIO())
         pickler.view = self._known.get("view")
         pickler.dump(message)
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None
-        assert stdout is not None
-        stdin.write(out.getvalue())
-        stdin.flush()
-        if not (line := stdout.readline()):
+        self._process.stdin.write(out.getvalue())
+        self._process.stdin.flush()
+        if not (line := self._process.stdout.readline()):
             raise RuntimeError(f"the process of {self.name} has ended")
         return json.loads(line, object_hook=_array)
 
@@ -140,7 +137,7 @@ class _Pickler(pickle.Pickler):
 
 
 @cache
-def _process(agent: tuple[str, ...], source: str, folder: str) -> subprocess.Popen[bytes]:
+def _process(agent: tuple[str, ...], source: str, folder: str) -> Any:
     """Start the process of an agent, which ends with this one."""
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", "from hushbench.isolated import serve; serve()"]

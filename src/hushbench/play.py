@@ -11,8 +11,8 @@ import hushbandits as hb
 from hushbench.tasks import Array, Row, Task
 
 
-class PlayError(RuntimeError):
-    """Error raised if an agent fails in some of its runs; all other runs are saved."""
+class Failed(RuntimeError):
+    """Error raised if an agent fails in some of its runs, or a submission in its verification."""
 
 
 def admit(agent: hb.Component, tasks: Sequence[Task]) -> dict[str, Row]:
@@ -84,14 +84,14 @@ def play(
 
     Raises
     ------
-    PlayError
+    Failed
         The agent fails in some of its runs; all others are saved.
     """
     experiments = [task.experiment(agent) for task in tasks]
     outcome = hb.run(experiments, out, seed=seed, shard=shard, options=options)
     if outcome.failures:
         first, *_ = str(outcome.failures[0]).splitlines()
-        raise PlayError(f"{first}; all other runs are saved (--tasks selects the tasks of {agent.called})")
+        raise Failed(f"{first}; all other runs are saved (--tasks selects the tasks of {agent.called})")
     found: dict[str, tuple[Array, dict[str, Array]]] = {}
     for task, experiment in zip(tasks, experiments, strict=True):
         one = outcome.results.select(experiment=experiment.name)

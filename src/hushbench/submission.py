@@ -49,9 +49,20 @@ def digest(header: Mapping[str, Any]) -> str:
     return hashlib.blake2b(json.dumps(header, sort_keys=True).encode(), digest_size=32).hexdigest()
 
 
-def hidden_seed(header: Mapping[str, Any], beacon: str) -> int:
-    """Return the master seed that a header and the 64 hex digits of a beacon give."""
-    return int.from_bytes(hashlib.blake2b(bytes.fromhex(digest(header) + beacon), digest_size=16).digest(), "big")
+def hidden_seed(header: Mapping[str, Any], beacon: Mapping[str, str]) -> int:
+    """Return the master seed that a header and a beacon's value give.
+
+    Raises
+    ------
+    ValueError
+        The value has not 64 hex digits, or the beacon's source is not named.
+    """
+    if not re.fullmatch("[0-9a-f]{64}", beacon["value"]):
+        raise ValueError(f"beacon={beacon['value']!r} must have 64 hex digits, in lower case")
+    if not beacon["source"].strip() or not beacon["source"].isprintable():
+        raise ValueError(f"beacon source={beacon['source']!r} must name where the public value comes from")
+    both = bytes.fromhex(digest(header) + beacon["value"])
+    return int.from_bytes(hashlib.blake2b(both, digest_size=16).digest(), "big")
 
 
 @dataclass(frozen=True)
@@ -98,10 +109,9 @@ class Submission:
         """Return the settings of the submission's tasks."""
         return list(dict.fromkeys(task.setting for task in self.tasks))
 
-    @property
     def seed(self) -> int:
         """Return the master seed, derived from header and beacon."""
-        return hidden_seed({field: self.data[field] for field in HEADER}, self.data["beacon"]["value"])
+        return hidden_seed({field: self.data[field] for field in HEADER}, self.data["beacon"])
 
     @cached_property
     def standings(self) -> dict[str, Standing]:
@@ -112,7 +122,7 @@ class Submission:
     def check(self) -> None:
         """Raise ``ValueError`` unless header and agent are valid, and tasks, metrics, runs and ranges are complete."""
         check_agent(self.agent, self.data["source"])
-        check_beacon(self.data["beacon"]["value"], self.data["beacon"]["source"])
+        self.seed()
         if not 0 < len(names := self.data["tasks"].keys()) == len(self.tasks):
             raise ValueError(f"tasks={[*names]} must be tasks of {NAME}")
         for setting in self.settings:
@@ -124,14 +134,6 @@ class Submission:
         for name, values in self.values.items():
             tasks()[name].check(values)
             self.epsilon(name)
-
-
-def check_beacon(value: str, source: str) -> None:
-    """Raise ``ValueError`` unless a beacon's value has 64 hex digits, and its source is named."""
-    if not re.fullmatch("[0-9a-f]{64}", value):
-        raise ValueError(f"beacon={value!r} must have 64 hex digits, in lower case")
-    if not source.strip() or not source.isprintable():
-        raise ValueError(f"beacon source={source!r} must name where the public value comes from")
 
 
 def check_agent(agent: hb.Component, digest: str) -> None:

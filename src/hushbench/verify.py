@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import hushbandits as hb
-from hushbench.play import admit, fresh, play
+from hushbench.play import Failed, admit, fresh, play
 from hushbench.scores import of
 from hushbench.submission import Submission, read
 from hushbench.tasks import Array, entry, source, tasks
@@ -22,11 +22,7 @@ SLACK = 1e-9
 CHANCE = 1e-3
 
 
-class Refuted(ValueError):
-    """Error raised if a value in a submission differs from what replayed runs or the agent's guarantees give."""
-
-
-def verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | None = None) -> tuple[str, int]:
+def verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | None = None) -> str:
     """Check a submission, replay a part of its runs and compare each number, and compare scores on fresh seeds.
 
     No code of the submission is imported or run: the agent is built-in, installed, or named by the caller.
@@ -46,13 +42,11 @@ def verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | N
     Returns
     -------
     str
-        The part that was played.
-    int
-        Number of runs that were played again.
+        A sentence that says what was played.
 
     Raises
     ------
-    Refuted
+    Failed
         A number differs from the replayed one, or scores from those on fresh seeds; the message names it.
     ValueError
         The file is not a submission, its agent is not named or is another one, or the part has no run.
@@ -68,45 +62,45 @@ def verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | N
     parts = min(PARTS, len(playable))  # so that each part has a run
     shard = shard or f"{1 + secrets.randbelow(parts)}/{parts}"
     with tempfile.TemporaryDirectory() as folder:
-        again = play(use, playable, Path(folder), options, submission.seed, shard)
+        again = play(use, playable, Path(folder), options, submission.seed(), shard)
     numbers = sum(len(runs) for runs, _ in again.values())
     if not numbers:
         raise ValueError(f"shard={shard!r} selects no run: there are fewer than n batches; choose a smaller n in i/n")
     new = fresh(use, playable, math.ceil(playable[0].runs / int(shard.partition("/")[2])), options)
     for name, stated in submission.values.items():
         if odd := stated.keys() ^ new[name].keys():
-            raise Refuted(f"{path}: {name}: the metrics {sorted(odd)} are missing or unexpected")
+            raise Failed(f"{path}: {name}: the metrics {sorted(odd)} are missing or unexpected")
         for metric, row in again[name][1].items():
             for run, value in zip(again[name][0], row, strict=True):
                 _same(f"{path}: {name} {metric} {run}", stated[metric][run], value)
     _plausible(path, submission.values, new)
-    return shard, numbers
+    return f"{path}: {numbers} runs, part {shard}, gave the same numbers again, and scores on fresh seeds agree"
 
 
 def _plausible(path: Path, stated: Mapping[str, Mapping[str, Array]], new: Mapping[str, Mapping[str, Array]]) -> None:
-    """Raise `Refuted` if the stated scores exceed those on fresh seeds by more than chance explains."""
+    """Raise `Failed` if the stated scores exceed those on fresh seeds by more than chance explains."""
     said, here = (
         np.concatenate([of(tasks()[name], {name: tasks()[name].costs(row)}) for name, row in values.items()])
         for values in (stated, new)
     )
     if said.mean() > here.mean() and hb.stats.permutation_test(said, here) < CHANCE:
-        raise Refuted(f"{path}: the mean score is {said.mean():.4g}, but {here.mean():.4g} on fresh seeds")
+        raise Failed(f"{path}: the mean score is {said.mean():.4g}, but {here.mean():.4g} on fresh seeds")
 
 
 def _same(where: str, said: object, here: object) -> None:
-    """Raise `Refuted` if two values, numbers or not, differ."""
+    """Raise `Failed` if two values, numbers or not, differ."""
     if isinstance(said, float) and isinstance(here, float) and math.isclose(said, here, rel_tol=SLACK, abs_tol=SLACK):
         return
     if said != here:
-        raise Refuted(f"{where} is {said}, but here it is {here}")
+        raise Failed(f"{where} is {said}, but here it is {here}")
 
 
 def _trusted(path: Path, submission: Submission, agent: str | None) -> hb.Component:
-    """Return the agent, registered or named by the caller; raise `Refuted` if its source digest differs."""
+    """Return the agent, registered or named by the caller; raise `Failed` if its source digest differs."""
     said = submission.agent
     if agent is None and said.name not in hb.list_agents():
         raise ValueError(f"{path} names {said.name!r}, which is not built-in: name it with --agents if you trust it")
     use = hb.Component(entry(agent or said.name, {}).name, label=said.label, on=said.on, **said.params)
     if (here := source(use)) != (there := submission.data["source"]):
-        raise Refuted(f"{path}: source={there!r} must equal {here!r}, the digest of {use.name} here: the code differs")
+        raise Failed(f"{path}: source={there!r} must equal {here!r}, the digest of {use.name} here: the code differs")
     return use
