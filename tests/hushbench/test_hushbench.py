@@ -50,12 +50,6 @@ def test_each_env_of_a_home_fits_the_agent_that_lives_there():
         assert cell.world == same.world  # the same arms and rewards
 
 
-def test_a_wrong_end_costs_all_rounds():
-    task = tasks()["vote-plain"]
-    values = {"rounds": np.array([7.0, 7.0, 40_000.0]), "correct": np.array([1.0, 0.0, 0.0])}
-    assert task.costs(values).tolist() == [7.0, 40_000.0, 40_000.0]
-
-
 # -- scores ---------------------------------------------------------------------------------------------------------
 
 
@@ -165,13 +159,6 @@ def test_nothing_that_a_submission_names_is_imported(changed, here, capsys):
 
 
 # -- from an agent to the leaderboard -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["Commit-Blocks", "DP-MASE epsilon=1"])
-def test_the_submission_of_who_ships_has_no_digest_and_all_tasks_of_its_setting(name, submitted):
-    found = read(submitted(name))  # checks its aggregates against its rows
-    assert (found.data["source"], found.agent.on, found.agent.called) == ("", None, name)
-    assert {*found.data["tasks"]} == {t.name for t in chosen([*found.standings])}
 
 
 def test_every_agent_that_ships_is_let_in_or_has_a_reason():
