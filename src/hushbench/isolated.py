@@ -25,6 +25,8 @@ import numpy as np
 import hushbandits as hb
 from hushbench.tasks import protocol
 
+#: Whatever crosses from one process to the other.
+Sent = Any
 #: Declarations of a team that its process tells.
 DECLARED = ("name", "setting", "fields", "any_fields", "decides_runs", "required_own_reward", "required_inbox")
 #: Names of an inbox that may be read or called.
@@ -54,9 +56,9 @@ class Isolated(hb.Team):
 
     name, stream = "", "isolated"
 
-    def __init__(self, agent: Sequence[str], source: str, params: Mapping[str, Any]):
+    def __init__(self, agent: Sequence[str], source: str, params: Mapping[str, Sent]):
         self._process, self._number = _process(tuple(agent), source, os.getcwd()), next(_NUMBERS)
-        self._known: dict[str, Any] = {}
+        self._known: dict[str, Sent] = {}
         said = self._ask("make", ":".join(agent), dict(params))
         fields = {name: hb.Field(tuple(shape), *rest) for name, (shape, *rest) in (said["fields"] or {}).items()}
         vars(self).update({name: said[name] for name in DECLARED} | {"fields": fields or None})
@@ -67,30 +69,30 @@ class Isolated(hb.Team):
             raise ValueError(f"{self.name} requires {sorted(odd)} of its env; allowed are {', '.join(protocol())}")
         return hb.Requirements(env, tuple((name, params) for name, params in wrappers))
 
-    def validate_env(self, env: Any) -> None:
+    def validate_env(self, env: Sent) -> None:
         self._known["view"] = env
         self._ask("validate_env", env)
 
-    def reset(self, env: Any, rng: Any) -> None:
+    def reset(self, env: Sent, rng: Sent) -> None:
         self._known["view"] = env
         drawn = [hashlib.blake2b(rng.generator(r).bytes(32), digest_size=24).digest() for r in range(len(rng))]
         self._ask("reset", env, type(rng)(np.frombuffer(b"".join(drawn), np.uint64).reshape(-1, 3)))
 
-    def act(self, obs: hb.Observation) -> Any:
+    def act(self, obs: hb.Observation) -> Sent:
         self._known["inbox"] = obs.inbox
         action = self._ask("act", obs)
         return tuple(action) if isinstance(action, list) else action
 
-    def compose(self, reward: Any) -> Any:
+    def compose(self, reward: Sent) -> Sent:
         return self._ask("compose", reward)
 
     def receive(self, inbox: hb.Inbox) -> None:
         self._known["inbox"] = inbox
         self._ask("receive", inbox)
 
-    def _ask(self, hook: str, *given: object) -> Any:
+    def _ask(self, hook: str, *given: object) -> Sent:
         """Return what the team's method `hook` returns in its process, and answer its questions until then."""
-        view: Any = self._known.get("view")
+        view: Sent = self._known.get("view")
         playing = hook in ("act", "compose", "receive")
         reply = self._sent((self._number, hook, given, {"t": view.t, "running": view.running} if playing else {}))
         while reply[0] == "ask":
@@ -99,7 +101,7 @@ class Isolated(hb.Team):
             raise {"ValueError": ValueError, "TypeError": TypeError}.get(reply[1], RuntimeError)(reply[2])
         return reply[1]
 
-    def _answer(self, what: str, name: str, given: Any) -> tuple[str, object]:
+    def _answer(self, what: str, name: str, given: Sent) -> tuple[str, object]:
         """Return an attribute of view or inbox, or what it returns for arguments; else an error's class and text."""
         try:
             its = self._known[what]
@@ -112,7 +114,7 @@ class Isolated(hb.Team):
         except Exception as error:
             return type(error).__name__, str(error)
 
-    def _sent(self, message: object) -> Any:
+    def _sent(self, message: object) -> Sent:
         """Send a message, and return the reply."""
         pickler = _Pickler(out := io.BytesIO())
         pickler.view = self._known.get("view")
@@ -127,7 +129,7 @@ class Isolated(hb.Team):
 class _Pickler(pickle.Pickler):
     view: object = None
 
-    def reducer_override(self, value: Any) -> Any:
+    def reducer_override(self, value: Sent) -> Sent:
         """Pickle view and inbox as the names of their stand-ins, and no env."""
         if isinstance(value, hb.Env):
             raise TypeError("an env stays in its process")
@@ -137,7 +139,7 @@ class _Pickler(pickle.Pickler):
 
 
 @cache
-def _process(agent: tuple[str, ...], source: str, folder: str) -> Any:
+def _process(agent: tuple[str, ...], source: str, folder: str) -> Sent:
     """Start the process of an agent, which ends with this one."""
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", "from hushbench.isolated import serve; serve()"]
@@ -146,7 +148,7 @@ def _process(agent: tuple[str, ...], source: str, folder: str) -> Any:
     return process
 
 
-def _array(value: dict[str, Any]) -> Any:
+def _array(value: dict[str, Sent]) -> Sent:
     if value.keys() != {""}:
         return value
     dtype, shape, data = value[""]
@@ -162,28 +164,28 @@ class _Remote:
     def __init__(self, what: str):
         self._what = what
 
-    def _read(self, name: str, given: object = None) -> Any:
+    def _read(self, name: str, given: object = None) -> Sent:
         _say("ask", self._what, name, given)
         error, found = pickle.load(_PIPE[0])
         if error:
             raise getattr(builtins, error, RuntimeError)(found)
         return found
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Sent:
         if name in _NOW or name.startswith("_"):
             return _NOW[name] if name in _NOW else object.__getattribute__(self, name)
         found = self._read(name)
         return found if found is not ... else lambda *given, **named: self._read(name, (given, named))
 
-    def __getitem__(self, field: str) -> Any:
+    def __getitem__(self, field: str) -> Sent:
         return self._read("__getitem__", ((field,), {}))
 
     agents_speak = property(lambda self: self._read("agents_speak"))
 
 
 #: Ends of the pipe to the other process, and what the view shows in this phase.
-_PIPE: list[Any] = []
-_NOW: dict[str, Any] = {}
+_PIPE: list[Sent] = []
+_NOW: dict[str, Sent] = {}
 
 
 @cache
@@ -196,7 +198,7 @@ def _say(*reply: object) -> None:
     print(json.dumps(reply, default=_plain), file=_PIPE[1], flush=True)
 
 
-def _plain(value: Any) -> object:
+def _plain(value: Sent) -> object:
     """Return what JSON lacks, requirements, a field or an array, in lists and numbers."""
     if isinstance(value, hb.Requirements):
         return value.env, value.wrappers

@@ -23,7 +23,7 @@ from hushbench.tasks import NAME, Array, Row, Task, chosen, entry, source, tasks
 HEADER = ("benchmark", "agent", "source", "command", "versions")
 
 
-def header(agent: hb.Component, settings: Sequence[str]) -> dict[str, Any]:
+def header(agent: hb.Component, settings: Sequence[str]) -> dict[str, object]:
     """Return the header of an agent's submission to `settings`; raise ``ValueError`` if the agent cannot submit."""
     check_agent(agent, digest := source(agent))
     versions = {"python": platform.python_version(), "numpy": np.__version__, "hushbandits": hb.__version__}
@@ -44,12 +44,12 @@ def command(agent: hb.Component, settings: Sequence[str]) -> str:
     )
 
 
-def digest(header: Mapping[str, Any]) -> str:
+def digest(header: Mapping[str, object]) -> str:
     """Return the digest of a header, 64 hex digits."""
     return hashlib.blake2b(json.dumps(header, sort_keys=True).encode(), digest_size=32).hexdigest()
 
 
-def hidden_seed(header: Mapping[str, Any], beacon: Mapping[str, str]) -> int:
+def hidden_seed(header: Mapping[str, object], beacon: Mapping[str, str]) -> int:
     """Return the master seed that a header and a beacon's value give.
 
     Raises
@@ -167,7 +167,7 @@ def _letters(name: str) -> str:
 
 
 def make(
-    header: Mapping[str, Any], beacon: Mapping[str, str], rows: Mapping[str, Row],
+    header: Mapping[str, object], beacon: Mapping[str, str], rows: Mapping[str, Row],
     values: Mapping[str, Mapping[str, Array]],
 ) -> Submission:  # fmt: skip
     """Return the submission with these rows and values; raise ``ValueError`` if it is not valid."""

@@ -8,20 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core import (
-    Array,
-    Env,
-    Field,
-    Params,
-    RLTask,
-    Seeds,
-    as_array,
-    choice,
-    integer,
-    jit,
-    shown,
-    spawn_seeds,
-)
+from hushbandits.core import Array, Env, Field, Params, RLTask, Seeds, as_array, choice, integer, shown, spawn_seeds
+from hushbandits.core.utils import jit
 from hushbandits.core.validation import Stacked, fits, shaped, stacked
 from hushbandits.registry import ENVS, AnyEnv, AnyWrapper, make_batched, takes, title
 
