@@ -27,6 +27,7 @@ SCRIPTS = (
     "verdicts",
     "reasons",
     "archive",
+    "vetting",
 )
 
 _HELP = """\
