@@ -8,6 +8,7 @@ import pytest
 from chance import LEVEL, chi_square, repeating, two_sample
 
 import hushbandits as hb
+from hushbandits.audits.play import seen
 from hushbandits.privacy import samplers
 from hushbandits.privacy.samplers import (
     DiscreteGaussian,
@@ -40,6 +41,9 @@ def test_exact_laplace_lives_on_a_grid():
         x = Exact(Laplace(2.0)).draw(None, 4000)
     assert (x * 2.0**40 == np.round(x * 2.0**40)).all()
     assert two_sample(x, Laplace(2.0).draw(np.random.default_rng(1), 4000)) > LEVEL
+    env = hb.make_batched("CentralDP-v0", noise="exact", simulate_users="individual")
+    released = seen(env, [np.array([0.3]), np.array([0.7])], 4).fields["reward"]
+    assert (released * 2.0**40 == np.round(released * 2.0**40)).all()  # else the last bits tell .3 from .7
 
 
 @pytest.mark.parametrize("gamma", [(0, 1), (1, 3), (1, 1), (7, 3), (1, 10**25)])

@@ -23,7 +23,7 @@ from hushbandits.privacy import divergence
 from hushbandits.privacy.noise import Curve, Half, NoiseLaw, Profile
 
 #: Steps per unit on which `Laplace.exactly` lives.
-_GRID = 1 << 40
+GRID = 1 << 40
 
 
 # -- exact samplers: parameters are pairs of integers, numerator and denominator --------------------------------------
@@ -356,7 +356,7 @@ class Laplace(Positive):
 
     def exactly(self) -> float:
         """Return a discrete Laplace sample of scale b, on the grid of multiples of 2^(−40)."""
-        return discrete_laplace(*(self.b * _GRID).as_integer_ratio()) / _GRID
+        return discrete_laplace(*(self.b * GRID).as_integer_ratio()) / GRID
 
     def profile(self, n: int, shift: int) -> Profile | None:
         return divergence.laplace_profile(shift / self.b) if n == 1 else None

@@ -60,6 +60,8 @@ class CentralLaplace(Standalone):
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
         assert isinstance(inbox, BlockInbox)
         y, n = inbox.total("reward"), inbox.total("n")
+        if self.noise == "exact" and not self.discrete:  # bits below the grid of the noise would show
+            y = np.rint(y * samplers.GRID) / samplers.GRID
         noised = np.zeros_like(y)
         laws = {size: self._law(self.added(size)) for size in np.unique(self._sizes[n > 0]).tolist()}
         for r, m, _ in blocks(n):
