@@ -10,10 +10,13 @@ import pytest
 from kinds import weekly_but
 
 import hushbandits as hb
+from hushbandits.audits.cases import everything, named
 from hushbandits.core.guarantee import Guarantee
+from hushbandits.envs.feedback.env import Feedback
 from hushbandits.privacy.divergence import epsilon_at, gaussian_profile
 from hushbandits.privacy.laplace import compose_releases, release_counts
 from hushbandits.registry import assemble
+from hushbandits.wrappers.distributed_dp import DiscreteLaplace
 
 PARAMS = {  # short, so that a table is cheap
     "exploration": {"n_agents": 32, "horizon": 200},
@@ -79,7 +82,7 @@ def test_nothing_is_said_that_is_not_promised(id):
                 assert not any(o.by == line.by and "none helps" in "".join(o.assumptions) for o in table)
         assert str(table).count("one reward:") == len(table)
         assert list(table.to_frame().epsilon) == [line.epsilon for line in table]
-        assert table._repr_html_().count("<tr>") == len(table) + 1
+        assert table._repr_html_().partition("</table>")[0].count("<tr>") == len(table) + 1
 
 
 @pytest.mark.parametrize(
@@ -267,6 +270,51 @@ def test_of_several_bounds_the_one_that_counts():
     assert bound(alone) == (math.inf, math.inf)
     assert bound(line, replace(other, counts="yes: nothing holds here", epsilon=math.inf)) == (math.inf, math.inf)
     assert bound() is None
+
+
+def test_every_built_in_claim_is_vetted_and_a_user_defined_one_only_by_itself():
+    cases = [case for name in everything() for case in named(name)]
+    claims = [g for case in cases for g in case.promises]
+    claims += [g for id in ("DistDP-v0", "CorruptedElimination-v0") for g in hb.make_batched(id).guarantees()]
+    assert len(claims) >= 30
+    assert all(g.vetted for g in claims)
+
+    class Mine(DiscreteLaplace):
+        def claimed_guarantees(self, env):
+            return super().claimed_guarantees(env)
+
+    class Checked(Mine):
+        vetted = ("review",)
+
+        def claimed_guarantees(self, env):
+            return super().claimed_guarantees(env)
+
+    for kind, by in ((Mine, ()), (Checked, ("review",))):
+        report = hb.privacy_report(Feedback, wrappers=[kind(), "SecAgg"])
+        assert (report.lines[0].epsilon, report.lines[0].vetted) == (1.0, by)
+        assert report.sp800_226()[1]["floating point"][0] == "does not hold"
+
+
+@pytest.mark.parametrize(
+    ("id", "params", "points", "answers"),
+    [
+        (
+            "DistDP-v0",
+            {"noise": "exact", "simulate_users": "individual"},
+            ("floating point", "seeds", "trust model", "composition"),
+            "hhoh",
+        ),
+        ("LocalDP-v0", {}, ("floating point", "seeds", "trust model", "side channels"), "doho"),
+        ("PrivateNetwork-v0", {}, ("unit of privacy", "ε and δ", "composition", "timing"), "hhdo"),
+        ("PrivateNetwork-v0", {"own_feedback": "true"}, ("ε and δ", "composition"), "dd"),
+    ],
+)
+def test_answers_to_nist_follow_from_the_claim(id, params, points, answers):
+    of = {"h": "holds", "d": "does not hold", "o": "outside the simulation"}
+    report = hb.privacy_report(id, horizon=100, **params)
+    found = report.sp800_226()[1]
+    assert [found[point][0] for point in points] == [of[x] for x in answers]
+    assert all(f"{answer}: " in str(report) for answer, _ in found.values())
 
 
 def test_a_table_costs_few_calls():

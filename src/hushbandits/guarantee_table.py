@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING, cast
@@ -14,6 +14,7 @@ from hushbandits.core.env import Env
 from hushbandits.core.guarantee import RESOLVED, Guarantee
 from hushbandits.core.team import Team, check_compatible
 from hushbandits.core.utils import ships
+from hushbandits.privacy.sp800_226 import sp800_226
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, assemble, make_team, takes, title
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class Line:
         Without which it does not hold.
     source : str
         Paper and statement.
+    vetted : tuple of str
+        By what the claim was checked (`Guarantee.vetted`).
     """
 
     by: str
@@ -67,6 +70,7 @@ class Line:
     assumptions: tuple[str, ...]
     source: str
     run_pure: float = math.inf
+    vetted: tuple[str, ...] = ()
 
     def texts(self) -> tuple[str, ...]:
         """Return the row as a tuple of texts, one for each column of `HEADS`."""
@@ -76,12 +80,14 @@ class Line:
             bound += f" (ε = {self.run_pure:.4g} with δ = 0)"
         run = f"{bound}: {self.participant}" if self.participant else bound
         who = f"{self.by}: {self.mechanism}" if self.mechanism else self.by
-        return who, self.protects, self.against, event, run, self.counts, "; ".join(self.assumptions), self.source
+        known = "; ".join(self.assumptions), self.source, ", ".join(self.vetted) or "nothing"
+        return who, self.protects, self.against, event, run, self.counts, *known
 
 
 #: Columns of the table.
 HEADS = (
-    "promise", "protected", "against", "one reward", "a participant, whole run", "counts", "provided that", "source"
+    "promise", "protected", "against", "one reward", "a participant, whole run", "counts", "provided that", "source",
+    "vetted by"
 )  # fmt: skip
 
 
@@ -96,6 +102,8 @@ class PrivacyReport:
     lines : tuple of Line
     notes : tuple of str
         How the lines go together.
+    guarantees : tuple of Guarantee
+        Behind the lines, in their order.
 
     Examples
     --------
@@ -107,6 +115,7 @@ class PrivacyReport:
     subject: str
     lines: tuple[Line, ...]
     notes: tuple[str, ...] = ()
+    guarantees: tuple[Guarantee, ...] = field(default=(), repr=False, compare=False)
 
     def __iter__(self) -> Iterator[Line]:
         return iter(self.lines)
@@ -139,6 +148,24 @@ class PrivacyReport:
             return None
         return max(one for one, _ in by.values()), max(run for _, run in by.values())
 
+    def sp800_226(self) -> dict[int, dict[str, tuple[str, str]]]:
+        """Return the answers to the points of NIST SP 800-226, by number of a line that claims differential privacy.
+
+        Lines that only hide or drop messages are left out; an answer comes with its reason (`privacy.sp800_226`).
+
+        Examples
+        --------
+        >>> answers = privacy_report("DistDP-v0", "Dist-DP-SE").sp800_226()
+        >>> answers[1]["seeds"]
+        ('outside the simulation', 'seeded noise is a simulation')
+        """
+        return {i: sp800_226(g) for i, g in enumerate(self.guarantees, 1) if g.adjacency.replaced != "none"}
+
+    def _answers(self) -> list[tuple[str, str, str]]:
+        found = self.sp800_226()
+        of = {i: f", line {i}" if len(found) > 1 else "" for i in found}
+        return [(point + of[i], *answer) for i, answers in found.items() for point, answer in answers.items()]
+
     def to_frame(self) -> pd.DataFrame:
         """Return a ``pandas.DataFrame`` with one row per guarantee and one column per field of `Line`."""
         import pandas as pd
@@ -150,18 +177,28 @@ class PrivacyReport:
         for i, line in enumerate(self.lines, 1):
             first, *rest = line.texts()
             parts.append(f"\n{i}. {fill(first, 110, subsequent_indent='   ')}")
-            for head, text in zip(HEADS[1:], rest, strict=True):
-                if text:
-                    parts.append(fill(f"   {head + ':':<26}{text}", 116, subsequent_indent=" " * 29))
+            parts += [_said(head, text) for head, text in zip(HEADS[1:], rest, strict=False) if text]
+        answers = self._answers()
+        parts += ["\nAnswers to NIST SP 800-226"] if answers else []
+        parts += [_said(point, f"{answer}: {reason}") for point, answer, reason in answers]
         parts += [f"\n{fill(note, 116)}" for note in self.notes]
         return "\n".join(parts)
 
     def _repr_html_(self) -> str:
-        top = "".join(f"<th>{escape(head)}</th>" for head in HEADS)
-        rows = "".join(f"<tr>{''.join(f'<td>{escape(t)}</td>' for t in line.texts())}</tr>" for line in self.lines)
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        caption = f"<caption>Privacy of {escape(self.subject)}</caption>"
-        return f"<table>{caption}<thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>{notes}"
+        answers, heads = self._answers(), ("point", "answer", "reason")
+        further = _html("Answers to NIST SP 800-226", heads, answers) if answers else ""
+        return _html(f"Privacy of {self.subject}", HEADS, [line.texts() for line in self.lines]) + further + notes
+
+
+def _said(head: str, text: str) -> str:
+    return fill(f"   {head + ':':<26}{text}", 116, subsequent_indent=" " * 29)
+
+
+def _html(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    top = "".join(f"<th>{escape(head)}</th>" for head in heads)
+    cells = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in rows)
+    return f"<table><caption>{escape(caption)}</caption><thead><tr>{top}</tr></thead><tbody>{cells}</tbody></table>"
 
 
 def privacy_report(
@@ -227,15 +264,19 @@ def protection(env: Env, team: Team | None = None, delta: float = DELTA) -> Priv
     """Return the report for a built env and a compatible team; `delta` as in `privacy_report`."""
     real("delta", delta, 0, 1, closed="low")
     lines: list[Line] = []
+    claims: list[Guarantee] = []
     for wrapper in env.wrappers:
-        lines += _lines(wrapper.name, wrapper.guarantees(env), delta)
+        claims += (held := wrapper.guarantees(env))
+        lines += _lines(wrapper.name, held, delta)
     own = env.claimed_guarantees()
     if own and not ships(type(env).claimed_guarantees):
         word = f"as claimed by {type(env).__name__}"
         own = tuple(replace(g, assumptions=(word, *g.assumptions), exact=None) for g in own)
+    claims += own
     lines += _lines("env", own, delta)
     if team is not None:
-        lines += _lines(team.name, team.guarantees(env), delta)
+        claims += (held := team.guarantees(env))
+        lines += _lines(team.name, held, delta)
     notes = []
     if len({line.by for line in lines if math.isfinite(line.epsilon)}) > 1:
         notes.append(
@@ -249,7 +290,8 @@ def protection(env: Env, team: Team | None = None, delta: float = DELTA) -> Priv
     if team is None:
         notes.append("An agent may promise more, or tell more, than its env knows: name it to have it in the table.")
     where = title(env.spec[0]) if env.spec is not None else type(env).__name__
-    return PrivacyReport(where if team is None else f"{where} with {team.name}", tuple(lines), tuple(notes))
+    subject = where if team is None else f"{where} with {team.name}"
+    return PrivacyReport(subject, tuple(lines), tuple(notes), tuple(claims))
 
 
 def _nobody(env: Env) -> Line:
@@ -274,7 +316,7 @@ def _lines(by: str, guarantees: Sequence[Guarantee], delta: float) -> list[Line]
                 f"{by}, as claimed by {g.claimed_by}" if g.claimed_by not in ("", by) else by,
                 g.mechanism, g.adjacency.words, g.view, epsilon, its, run_epsilon, run_delta, participant,
                 _counts(g, guarantees) + (f"; as claimed by {g.claimed_by}" if g.claimed_by else ""),
-                (*reason, *g.assumptions), g.source, run_pure,
+                (*reason, *g.assumptions), g.source, run_pure, g.vetted,
             )
         )  # fmt: skip
     return lines

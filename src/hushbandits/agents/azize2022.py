@@ -54,6 +54,7 @@ class AdaP(Calibrated):
     metrics_spec: Mapping[str, Metric] = {"noised_means": Metric("noised means that actions were made of", "count")}
     #: An index uses the mechanism's sums alone, so the guarantee is the mechanism's.
     free_hooks = ("index", "mechanisms", "wrappers", "fixed", "shared")
+    vetted = ("proof", "audit")
     mechanisms = ("CentralLaplace",)
     fixed: ClassVar[Params] = {"discrete": False}
     wrappers = ("CentralLaplace",)
@@ -117,6 +118,7 @@ class AdaP(Calibrated):
                 view="an observer of all actions: every arm that is pulled, and how often",
                 source="Azize & Basu 2022: AdaP is ε-globally private",
                 run=ONCE,
+                vetted=self.vetted if promise.vetted else (),
             )
             for promise in mechanism.claimed_guarantees(env)
         )

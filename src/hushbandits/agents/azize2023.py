@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hushbandits.best_arm.routine import Routine
 from hushbandits.best_arm.top_two import top_two
-from hushbandits.core import Adjacency, Guarantee, Requirements, World, real
+from hushbandits.core import NOISED_MEAN, Adjacency, Guarantee, Requirements, World, real
 from hushbandits.envs.exploration.voting import VotingTeam
 
 
@@ -33,6 +33,7 @@ class Identifier(VotingTeam):
 
     #: The source of the guarantee.
     source = ""
+    vetted = ("proof", "audit")
 
     def __init__(self, epsilon: float = 1.0, delta: float = 0.01):
         self.epsilon = real("epsilon", epsilon, 0)
@@ -49,8 +50,7 @@ class Identifier(VotingTeam):
         text = "Laplace(1/(εn)) on an arm's mean of the n rewards of a phase; no reward is in two phases"
         inputs = Adjacency("one reward of a learner replaced by any other in [0, 1]", "reward")
         view = "an observer of all actions, the stopping time and the recommendation"
-        words = "rewards in [0, 1]", "idealised floating point", "seeded noise is a simulation"
-        return (Guarantee(text, self.epsilon, 0.0, inputs, view, words, self.source),)
+        return (Guarantee(text, self.epsilon, 0.0, inputs, view, NOISED_MEAN, self.source, vetted=self.vetted),)
 
 
 class AdaPTT(Identifier):

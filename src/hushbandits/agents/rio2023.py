@@ -11,7 +11,7 @@ from __future__ import annotations
 from hushbandits.best_arm.elimination import confidence_under_loss, successive_elimination
 from hushbandits.best_arm.private_elimination import private_elimination
 from hushbandits.best_arm.routine import Routine
-from hushbandits.core import Adjacency, Guarantee, Requirements, World, real
+from hushbandits.core import NOISED_MEAN, Adjacency, Guarantee, Requirements, World, real
 from hushbandits.envs.exploration.voting import VotingTeam
 
 
@@ -33,6 +33,7 @@ class DPMASE(VotingTeam):
     """
 
     name = "DP-MASE"
+    vetted = ("proof", "audit")
 
     def __init__(self, epsilon: float = 0.1, delta: float = 0.05, beta: float = 0.5):
         self.epsilon = real("epsilon", epsilon, 0)
@@ -47,8 +48,8 @@ class DPMASE(VotingTeam):
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         text = "Laplace(1/(εR)) on an arm's mean of the R rewards of an epoch"
         inputs, view = Adjacency("one reward of one agent on one arm replaced", "reward"), "an observer of all votes"
-        words = "rewards in [0, 1]", "idealised floating point", "seeded noise is a simulation"
-        return (Guarantee(text, self.epsilon, 0.0, inputs, view, words, "Rio et al. 2023, proposition 4.1"),)
+        source = "Rio et al. 2023, proposition 4.1"
+        return (Guarantee(text, self.epsilon, 0.0, inputs, view, NOISED_MEAN, source, vetted=self.vetted),)
 
     def routine(self, n_arms: int) -> Routine:
         return private_elimination(n_arms, self.epsilon, self.beta)

@@ -1,7 +1,7 @@
 """Core of the library: envs of two-phase rounds on arrays, random streams, messages, wrappers and teams."""
 
 from hushbandits.core.env import Env
-from hushbandits.core.guarantee import ONCE, ONE_USER, RESOLVED, Adjacency, Guarantee, Run, invalid
+from hushbandits.core.guarantee import NOISED_MEAN, ONCE, ONE_USER, RESOLVED, Adjacency, Guarantee, Run, invalid
 from hushbandits.core.messages import Field, Fields, Inbox, Observation, index_field
 from hushbandits.core.metric import Metric
 from hushbandits.core.payload import Channel, Gathering, Noise, Payload, PointNoise, Sealing, Shuffling
@@ -18,12 +18,12 @@ from hushbandits.core.world import World
 from hushbandits.core.wrapper import Privatizer, SecureFunction, Wrapper, require
 
 __all__ = [
-    "LONGEST", "ONCE", "ONE_USER", "RESOLVED", "Action", "Adjacency", "Arms", "Array", "Bernoulli", "Channel",
-    "Coding", "Env", "EnvView", "Field", "Fields", "Gathering", "Guarantee", "Inbox", "Law", "Message", "Metric",
-    "Noise", "Observation", "Params", "Part", "Payload", "PointNoise", "Privatizer", "RLTask", "RepeatingMeans",
-    "Requirements", "Run", "Sealing", "SecureFunction", "Seeds", "Shuffling", "Space", "Stacked", "Standing",
-    "Streams", "Team", "UniformMeans", "Uniforms", "World", "Wrapper", "affordable", "as_array", "checked", "choice",
-    "choices", "count", "divisor", "draw_locations", "flag", "handed", "index_field", "inside", "integer",
+    "LONGEST", "NOISED_MEAN", "ONCE", "ONE_USER", "RESOLVED", "Action", "Adjacency", "Arms", "Array", "Bernoulli",
+    "Channel", "Coding", "Env", "EnvView", "Field", "Fields", "Gathering", "Guarantee", "Inbox", "Law", "Message",
+    "Metric", "Noise", "Observation", "Params", "Part", "Payload", "PointNoise", "Privatizer", "RLTask",
+    "RepeatingMeans", "Requirements", "Run", "Sealing", "SecureFunction", "Seeds", "Shuffling", "Space", "Stacked",
+    "Standing", "Streams", "Team", "UniformMeans", "Uniforms", "World", "Wrapper", "affordable", "as_array", "checked",
+    "choice", "choices", "count", "divisor", "draw_locations", "flag", "handed", "index_field", "inside", "integer",
     "invalid", "jit", "locked", "probability", "real", "reals", "require", "set_rows", "shown",
     "spawn_seeds",
 ]  # fmt: skip

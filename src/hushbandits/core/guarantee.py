@@ -17,6 +17,9 @@ RESOLVED = 1e-10
 #: What neighbouring inputs differ in: one reward; all rewards of one agent or user; nothing (two inputs that a secure
 #: function makes indistinguishable); or only described in words.
 ADJACENCIES = ("reward", "participant", "none", "unknown")
+#: Assumptions of seeded noise, of noise in floating point, and of a seeded mean of rewards with Laplace noise.
+SIMULATED, IDEALISED = "seeded noise is a simulation", "idealised floating point"
+NOISED_MEAN = "rewards in [0, 1]", IDEALISED, SIMULATED
 
 #: Attributes that a user-defined class may set without affecting its base's guarantees.
 _HARMLESS = frozenset({
@@ -111,6 +114,9 @@ class Guarantee:
     exact : callable, optional
         ``exact(times, delta)`` → ε at δ of so many uses together, worked out from the law of the noise, and never too
         small; ``None``: it is not known.
+    vetted : tuple of str
+        By what the claim was checked: ``"proof"``, ``"exact law"``, ``"audit"``, or the name of another package; empty:
+        by nothing.
 
     Raises
     ------
@@ -130,6 +136,7 @@ class Guarantee:
     run: Run | None = None
     claimed_by: str = ""
     exact: Callable[[int, float], float] | None = field(default=None, compare=False)
+    vetted: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.adjacency, str):
@@ -141,12 +148,14 @@ class Guarantee:
 
 def invalid(guarantee: Guarantee, reason: str) -> Guarantee:
     """Return a copy of `guarantee` with ε = ∞, δ = 0 and the `reason` why it is invalid."""
-    return replace(guarantee, epsilon=math.inf, delta=0.0, invalid_reason=reason, run=None)
+    return replace(guarantee, epsilon=math.inf, delta=0.0, invalid_reason=reason, run=None, vetted=())
 
 
-def hides(mechanism: str, inputs: str, view: str, assumptions: tuple[str, ...], source: str) -> tuple[Guarantee, ...]:
+def hides(
+    mechanism: str, inputs: str, view: str, assumptions: tuple[str, ...], source: str, vetted: tuple[str, ...]
+) -> tuple[Guarantee, ...]:
     """Return a tuple with one guarantee of ε = ∞, for a mechanism that only hides or drops messages."""
-    return (Guarantee(mechanism, math.inf, 0.0, Adjacency(inputs, "none"), view, assumptions, source),)
+    return (Guarantee(mechanism, math.inf, 0.0, Adjacency(inputs, "none"), view, assumptions, source, vetted=vetted),)
 
 
 class GuaranteeSource:
@@ -154,9 +163,13 @@ class GuaranteeSource:
 
     #: Hooks that a subclass may define without touching what its base claims.
     free_hooks: ClassVar[tuple[str, ...]] = ()
+    #: By what its claims were checked (`Guarantee.vetted`); a user-defined class that claims inherits none of it.
+    vetted: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
+        if "claimed_guarantees" in vars(cls) and not ships(cls):
+            cls.vetted = vars(cls).get("vetted", ())
         if "guarantees" in vars(cls):
             raise TypeError(f"{cls.__name__} must define claimed_guarantees(env), not guarantees(env)")
 

@@ -51,7 +51,7 @@ class DiscreteLaplace(_Distributed):
     0.5
     """
 
-    source = "Chowdhury & Zhou 2023, theorem 1"
+    source, vetted = "Chowdhury & Zhou 2023, theorem 1", ("proof", "exact law", "audit", "dp-accounting", "OpenDP")
 
     def plan(self, n: int) -> Plan:
         return plans.distributed_pure(n, self.epsilon, self._p, self.sure(n))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from hushbandits.core import Adjacency, Array, Field, Fields, Guarantee, World, Wrapper, choice, divisor
+from hushbandits.core.guarantee import IDEALISED, SIMULATED
 from hushbandits.privacy.divergence import coins_epsilon
 from hushbandits.wrappers.local_laplace import LocalLaplace, LocalNoise, reports
-from hushbandits.wrappers.mechanism import SIMULATED
 
 #: Largest ε of a coin: its rarer side, e^−20, still is 2·10⁷ steps of a uniform's 2⁻⁵³.
 _LARGEST = 20.0
@@ -59,11 +60,12 @@ class LocalBernoulli(LocalNoise):
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         inputs = Adjacency("one reward replaced by any other in [0, 1]; an agent's rewards add up", "reward")
-        rounded = "idealised floating point: the coin's chance is rounded to 53 bits"
+        rounded = f"{IDEALISED}: the coin's chance is rounded to 53 bits"
         words = "rewards in [0, 1]", "the mechanism sits before the agent", rounded, SIMULATED
         text = f"a bit with P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1), ε = {self.epsilon:g}, for each reward"
         view, run, exact = "everyone, the agent included", reports(env), partial(coins_epsilon, self.epsilon)
-        return (Guarantee(text, self.epsilon, 0.0, inputs, view, words, "Ren et al. 2020", run=run, exact=exact),)
+        claim = Guarantee(text, self.epsilon, 0.0, inputs, view, words, "Ren et al. 2020", run=run, exact=exact)
+        return (replace(claim, vetted=self.vetted),)
 
 
 def local_mechanism(epsilon: float = 1.0, mechanism: str = "laplace", *, name: str | None = None) -> Wrapper:

@@ -8,12 +8,11 @@ from functools import lru_cache, partial
 import numpy as np
 
 from hushbandits.core import Field, Fields, Payload, PointNoise, Streams, World, Wrapper, set_rows
-from hushbandits.core.guarantee import ONCE, ONE_USER, Adjacency, Guarantee, Run, invalid
+from hushbandits.core.guarantee import IDEALISED, ONCE, ONE_USER, SIMULATED, Adjacency, Guarantee, Run, invalid
 from hushbandits.core.payload import Stream
 from hushbandits.core.utils import Array, choice, divisor, integer
 from hushbandits.privacy import divergence, samplers
 from hushbandits.privacy.laplace import RewardNoise, composed_laplaces
-from hushbandits.wrappers.mechanism import SIMULATED
 
 #: Widest noise in steps of the grid: beyond it, values are missing where an observer may well look.
 _WIDEST = 1 << 24
@@ -41,6 +40,7 @@ class LocalNoise(Wrapper):
     """Base class of wrappers that randomize each single reward in [0, 1]."""
 
     _stream: Stream
+    vetted = ("proof", "exact law", "audit", "dp-accounting")
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
         if not env.law.unit_interval:
@@ -143,10 +143,10 @@ class LocalLaplace(LocalNoise):
             noise = f"Lap_ℤ({self.quantization_levels}/{self.epsilon:g})/{self.quantization_levels}"
             far = 2.0 * self.quantization_levels / self.epsilon * 2.0**-53
             gaps = f"noise is made of 53 random bits, and in the outermost {far:.0e} of its law some values are missing"
-        words = "rewards in [0, 1]", f"idealised floating point: {gaps}", SIMULATED
+        words = "rewards in [0, 1]", f"{IDEALISED}: {gaps}", SIMULATED
         text, view = f"{noise} on each reported reward", "everyone but the sender"
-        exact = partial(_together, self.epsilon, self.quantization_levels)
-        alone = Guarantee(text, self.epsilon, 0.0, ONE_USER, view, words, "Dwork et al. 2006", run=ONCE, exact=exact)
+        alone = Guarantee(text, self.epsilon, 0.0, ONE_USER, view, words, "Dwork et al. 2006", run=ONCE)
+        alone = replace(alone, exact=partial(_together, self.epsilon, self.quantization_levels), vetted=self.vetted)
         if not env.message_class.identified_senders:  # a user who is met once shows nothing else
             return (alone,)
         inputs = "one report's reward replaced by any other in [0, 1]; a sender's reports compose additively"

@@ -58,4 +58,4 @@ class VoteCorruption(Loss):
         assumptions = FROM_BELOW, "seeded corruption is a simulation"
         text = f"each vote lost with probability {self.rate:g}"
         view, source = "an observer of one agent's messages who knows the algorithm", "Rio et al. 2023, proposition 5.1"
-        return hides(text, inputs, view, assumptions, source)
+        return hides(text, inputs, view, assumptions, source, ("runs, which refute it",))

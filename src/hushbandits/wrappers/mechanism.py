@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from hushbandits.core import Field, Fields, Inbox, Metric, Noise, Payload, Privatizer, SecureFunction, World, set_rows
-from hushbandits.core.guarantee import ONCE, ONE_USER, Guarantee, invalid
+from hushbandits.core.guarantee import IDEALISED, ONCE, ONE_USER, SIMULATED, Guarantee, invalid
 from hushbandits.core.random.streams import Draws, Streams
 from hushbandits.core.utils import Array, choice, real
 from hushbandits.core.utils.validate import confidence_level, share_or_count
@@ -27,8 +27,6 @@ from hushbandits.privacy.noise import NoiseLaw, Profile
 from hushbandits.privacy.plans import Plan, Release
 from hushbandits.privacy.samplers import Exact
 
-#: What every promise of seeded noise assumes.
-SIMULATED = "seeded noise is a simulation"
 #: Ends what a promise against the server alone assumes of the users.
 ALONE = "(honest= counts on fewer)"
 #: Block sizes at which a promise is held against the law of its noise, and what rounding may add to δ.
@@ -73,6 +71,7 @@ class Mechanism(Privatizer):
 
     operations = ("encode", "add", "modulo")
     free_hooks = ("plan",)  # what it plans is held against the law of its noise
+    vetted: ClassVar[tuple[str, ...]] = ("proof", "exact law", "audit")
     ledger: Ledger  # what the users of these runs spent
     _rngs: Draws
     metrics_spec: ClassVar[Mapping[str, Metric]] = {
@@ -234,10 +233,10 @@ class Mechanism(Privatizer):
         except NotImplementedError:
             return None
 
-    def _promise(self, mechanism: str, view: str, source: str, assumptions: tuple[str, ...] = ()) -> Guarantee:
+    def _promise(self, text: str, view: str, source: str, assumptions: tuple[str, ...] = ()) -> Guarantee:
         """Return the claimed guarantee: (ε, δ) for one user's reward."""
-        words = assumptions if self.noise == "exact" else (*assumptions, "idealised floating point", SIMULATED)
-        return Guarantee(mechanism, self.epsilon, self.delta, ONE_USER, view, words, source, run=ONCE)
+        words = assumptions if self.noise == "exact" else (*assumptions, IDEALISED, SIMULATED)
+        return Guarantee(text, self.epsilon, self.delta, ONE_USER, view, words, source, run=ONCE, vetted=self.vetted)
 
     def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
         """Return the claims, checked against the noise, the secure function and users who may drop out."""

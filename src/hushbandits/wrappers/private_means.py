@@ -11,12 +11,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from hushbandits.core import Field, Fields, Metric, Payload, Streams, Uniforms, World, Wrapper, require, set_rows
-from hushbandits.core.guarantee import RESOLVED, Adjacency, Guarantee, invalid
+from hushbandits.core.guarantee import NOISED_MEAN, RESOLVED, Adjacency, Guarantee, invalid
 from hushbandits.core.utils import Array, affordable, choice, divisor, jit, real
 from hushbandits.envs.network.states import Posting
 from hushbandits.privacy import laplace as costs
 from hushbandits.privacy.laplace import laplace
-from hushbandits.wrappers.mechanism import SIMULATED
 
 _FINEST = 30  # bits behind the point of a released mean, where there is room for sums
 
@@ -97,6 +96,7 @@ class PrivateMeans(Wrapper):
     ['count', 'mean', 'sender']
     """
 
+    vetted = ("proof", "exact law", "audit", "dp-accounting")
     privacy_cost_metrics = ("epsilon", "epsilon_delta", "epsilon_lemma", "agent_epsilon")
     logged_metrics = ("epsilon", "epsilon_delta", "epsilon_lemma")
     metrics_spec: ClassVar[Mapping[str, Metric]] = {
@@ -197,10 +197,10 @@ class PrivateMeans(Wrapper):
         exact = partial(costs.composed_releases, self.epsilon, self.release_exponent, int(env.horizon))
         noise = f"Laplace(n^({self.release_exponent / 2 - 1:g})) on a mean of n rewards"
         text, inputs = f"{noise}, released at {len(counts)} counts", "one reward of one agent on one arm replaced"
-        words = "rewards in [0, 1]", "idealised floating point", SIMULATED
         view = "any receiver: all messages, counts included"
         source = "Dubey & Pentland 2020, algorithm 1 and lemma 3.4; a release is n^(−v/2)-DP"
-        whole = Guarantee(text, pure, 0.0, Adjacency(inputs, "reward"), view, words, source, exact=exact)
+        whole = Guarantee(text, pure, 0.0, Adjacency(inputs, "reward"), view, NOISED_MEAN, source, exact=exact)
+        whole = replace(whole, vetted=self.vetted)
         if self.own_feedback == "true":
             view = "a receiver of one released mean by itself, its arm and time taken as given"
             first = float(each[0]) if len(each) else 0.0

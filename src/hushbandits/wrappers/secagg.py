@@ -37,6 +37,8 @@ class Played(Wrapper):
 class Passage(Played):
     """Base class of secure functions that use one channel for messages and inboxes."""
 
+    vetted = ("proof", "audit")
+
     @abstractmethod
     def channel(self, env: World) -> Channel:
         """Return a new channel for the env's setting."""
@@ -211,4 +213,4 @@ class SecAgg(Passage, SecureFunction):
         inputs = "any two sets of messages with the same sum"
         view = "the receiver: the sum; it learns nothing else, and all of the sum"
         source = "Bonawitz et al. 2017" + ("; Bell et al. 2020" if getattr(self, "neighbours", None) else "")
-        return hides(text, inputs, view, (*whose, *between), source)
+        return hides(text, inputs, view, (*whose, *between), source, self.vetted)

@@ -150,4 +150,4 @@ class Shuffle(Mixed, Passage):
             what, source, whose = f"shuffle by {self.n_mixes} mixes", f"{source}; Chaum 1981", self.shuffler
         inputs = "none: it hides who said what, not what was said"
         view = "the receiver sees the multiset of messages of a cohort"
-        return hides(f"{what}: a uniform permutation, senders removed", inputs, view, whose, source)
+        return hides(f"{what}: a uniform permutation, senders removed", inputs, view, whose, source, self.vetted)

@@ -92,7 +92,7 @@ def _section(store: Store, experiment: Experiment, gone: dict[str, str], trusted
             *_claims(lines, experiment),
             _results(lines, experiment),
             *_comparison(lines, experiment),
-            Table("Privacy", ("line", *HEADS), promised, range(9)),
+            Table("Privacy", ("line", *HEADS), promised, range(10)),
         ],
         "data": json.dumps(experiment.to_dict(), indent=1, ensure_ascii=False),
     }

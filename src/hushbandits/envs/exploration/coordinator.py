@@ -85,4 +85,5 @@ def claimed(termination: str, vote_cost: int, eta: float, tolerance: float) -> t
         "an observer of one player's messages who knows the algorithm",
         (FROM_BELOW, "no differential privacy"),
         "Féraud et al. 2019, theorem 1",
+        ("runs, which refute it",),
     )
