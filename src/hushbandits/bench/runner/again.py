@@ -79,21 +79,20 @@ def play_again(store: Store, share: str, options: RunOptions) -> Replay:
                 runs = f"runs {task.runs[0]}–{task.runs[-1]}"
                 differences.append(f"{task.label}, {runs}: fails here: {reply.error.strip().splitlines()[-1]}")
             else:
-                stated = _values(store.rows.runs(task.key), task.runs)
-                again = _values(Runs.of(task.runs, *reply), task.runs)
+                stated = _values(store.rows.runs(task.key, task.runs[-1] + 1, task.runs[0]))
+                again = _values(Runs.of(task.runs, *reply))
                 values += len(again)
                 differences += [f"{task.label}, {text}" for text in _compared(stated, again)]
             bar(advance=len(task.runs))
     return Replay(len(tasks), sum(len(task.runs) for task in tasks), values, differences)
 
 
-def _values(found: Runs, runs: tuple[int, ...]) -> _Values:
-    """Return the values of some runs by metric, run and time; the time of a value at the end of its run is ``None``."""
+def _values(found: Runs) -> _Values:
+    """Return values by metric, run and time; the time of a value at the end of its run is ``None``."""
     return {
         (name, run, None if math.isnan(time) else time): value
         for name, *columns in found.long()
         for run, time, value in zip(*(column.tolist() for column in columns), strict=True)
-        if run in runs
     }
 
 

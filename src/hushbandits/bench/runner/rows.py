@@ -137,12 +137,12 @@ class Rows:
         values = self._value[all_]
         return Columns(cells, sorted(self._names), *(each[order] for each in (cell, metric, run, time, values)))
 
-    def runs(self, key: str, most: float = np.inf) -> Runs:
-        """Return the runs of a cell whose numbers are below `most`."""
+    def runs(self, key: str, most: float = np.inf, first: float = -np.inf) -> Runs:
+        """Return the runs of a cell whose numbers are at least `first` and below `most`."""
         if key not in self:
             return Runs(np.empty(0, np.int64))
         at = self._at[key]
-        at = at[self._run[at] < most]
+        at = at[(self._run[at] >= first) & (self._run[at] < most)]
         metric, time, value = self._metric[at], self._time[at], self._value[at]
         numbers, row = np.unique(self._run[at], return_inverse=True)
         finals, curves = {}, {}
