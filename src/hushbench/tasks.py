@@ -65,6 +65,12 @@ class Task:
         """Return the names of the metrics from which the cost is computed."""
         return ("rounds", "correct") if self.metric == "rounds" else (self.metric,)
 
+    @property
+    def gap(self) -> float:
+        """Return the gap between the two best means; 0 if means are drawn."""
+        means = self.env.params.get("means")
+        return float(np.diff(np.sort(means)[-2:])[0]) if isinstance(means, list | tuple) else 0.0
+
     def costs(self, values: Mapping[str, Array]) -> Array:
         """Return the cost of each run, ``(runs,)``: its regret, or its rounds (the horizon if the decision is wrong).
 

@@ -50,6 +50,11 @@ def test_each_env_of_a_home_fits_the_agent_that_lives_there():
         assert cell.world == same.world  # the same arms and rewards
 
 
+def test_an_agent_for_which_several_arms_are_correct_is_refused():
+    rows = admit(entry("Decentralized-Naive", {"epsilon": 0.35}), chosen(["exploration"]))
+    assert [name for name, row in rows.items() if "refused" not in row] == ["vote-plain", "vote-lost"]
+
+
 # -- scores ---------------------------------------------------------------------------------------------------------
 
 
