@@ -173,11 +173,8 @@ def test_a_replay_names_an_altered_value_behind_a_valid_digest(tmp_path, whole, 
     assert main(["check", str(out), "--replay", "1/1", "--jobs", "1"]) == 0
     assert f"{len(numbers(out)):,} values" in capsys.readouterr().out
     rows = store.rows.columns({cell.key: cell.label})
-    at = (
-        (np.array(rows.metrics)[rows.metric] == "regret")
-        & (rows.run == 2)
-        & np.isclose(rows.time, time, equal_nan=True)
-    )
+    regret = np.array(rows.metrics)[rows.metric] == "regret"
+    at = regret & (rows.run == 2) & np.isclose(rows.time, time, equal_nan=True)
     rows.value[at] = np.nextafter(rows.value[at], np.inf)
     content = encoded(rows, 0, dict(store.metrics_spec(cell)))
     (file,) = (out / "rows").glob(f"{cell.key[:16]}-*")
@@ -197,6 +194,19 @@ def test_a_replay_plays_a_share_of_the_complete_batches(tmp_path, whole, share, 
     for wrong in ("2/8", "1/0", "half"):
         with pytest.raises(ValueError, match="replay"):
             play_again(Store(tmp_path / "o"), wrong, hb.RunOptions())
+
+
+def test_a_replay_names_what_cannot_be_played_and_damaged_files(tmp_path, capsys):
+    filled(tmp_path, small(agents=["no_module:Agent", "UCB1"], runs=25, sweep={}))  # a session without numpy's version
+    assert main(["check", str(tmp_path), "--replay", "1/1", "--jobs", "1"]) == 1
+    said = capsys.readouterr()
+    assert sum("no_module" in line for line in said.err.splitlines()) == 1
+    assert "3 batches, 25 runs" in said.out
+    assert any("differ" in line and "numpy" in line for line in said.out.splitlines())
+    for file in (files := list((tmp_path / "rows").iterdir())):
+        file.write_bytes(b"")
+    assert main(["check", str(tmp_path), "--replay", "1/1", "--jobs", "1"]) == 1
+    assert files[0].name in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("flips", [100, pytest.param(3000, marks=pytest.mark.weekly)])

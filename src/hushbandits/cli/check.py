@@ -26,8 +26,8 @@ def check(
 
     The digest in the name of each file of rows is verified. Without --replay, nothing is run or imported; nothing is
     ever written. The exit code is 0 if all files are intact; runs may be missing, and the command that made the folder
-    adds them. The exit code is 1 if a file is damaged (delete it and run the command again), or if a value differs from
-    its replay. Examples:
+    adds them. The exit code is 1 if a file is damaged (delete it and run the command again), if a value differs from
+    its replay, or if a batch cannot be replayed here. Examples:
 
       hushbandits check runs/quickstart
       hushbandits check received --replay 1/8
@@ -44,9 +44,12 @@ def check(
     store = Store(folder)
     for line in _said(store):
         print(printable(line))
-    problems = store.problems
+    problems = list(store.problems)
     if replay is not None:
-        print(f"here: {_named(this_machine())}")
+        here = this_machine()
+        print(f"here: {_named(here)}")
+        if other := {name for about in store.sessions() for name in here if about.get(name) != here[name]}:
+            print(f"not as in every session: {', '.join(sorted(other))}; so last digits may differ")
         again = play_again(store, replay, RunOptions(**vars(workers)))
         print(f"played again: {again.batches:,} batches, {again.runs:,} runs, {again.values:,} values")
         problems += again.problems

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hushbandits.bench.runner.batch import Batch, Failed
+from hushbandits.bench.runner.check import afford
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.plan import batches
 from hushbandits.bench.runner.pool import answers
@@ -28,7 +29,7 @@ _Values = dict[tuple[str, int, float | None], float]
 
 
 class Replay(NamedTuple):
-    """Numbers of batches, runs and values that were compared, and a sentence for each difference."""
+    """Numbers of batches, runs and values that were compared, and a sentence for each difference or error."""
 
     batches: int
     runs: int
@@ -37,9 +38,10 @@ class Replay(NamedTuple):
 
     @property
     def problems(self) -> list[str]:
-        """Return the first differences, and a sentence that counts the others."""
-        more = len(self.differences) - _MOST
-        return self.differences[:_MOST] + ([f"{more:,} more values differ"] if more > 0 else [])
+        """Return the first differences, each once, and a sentence that counts the others."""
+        found = list(dict.fromkeys(self.differences))
+        more = len(found) - _MOST
+        return found[:_MOST] + ([f"{more:,} more differences"] if more > 0 else [])
 
 
 def play_again(store: Store, share: str, options: RunOptions) -> Replay:
@@ -60,31 +62,32 @@ def play_again(store: Store, share: str, options: RunOptions) -> Replay:
     Raises
     ------
     ValueError
-        Another form of `share`, or a folder without a complete batch.
+        Another form of `share`, or an experiment that needs too much memory.
     """
     match = re.fullmatch(r"1/([1-9][0-9]{0,5})", share)
     if match is None:
         raise ValueError(f"replay={shown(share)} must read 1/n with 1 ≤ n < 1,000,000, such as 1/8")
+    for experiment in store.experiments:
+        afford(experiment)
     there = {key: set(store.rows.numbers(key).tolist()) for key in store.cells}
     every = batches(store.experiments)
     complete = [Batch.of(cell, store.seed, runs) for cell, runs in every if there[cell.key].issuperset(runs)]
-    if not complete:
-        raise ValueError(f"replay={shown(share)} needs a complete batch, but {store.path} has none")
     tasks = random.SystemRandom().sample(complete, -(-len(complete) // int(match[1])))
     reach(os.getcwd())
-    values, differences = 0, list[str]()
+    done, values = list[Batch](), 0
+    differences = [] if complete else [f"no batch in {store.path} is complete, so none is played again"]
     with progress_bar(sum(len(task.runs) for task in tasks), shown=options.progress) as bar:
         for task, reply in answers(tasks, options, bar):
             if isinstance(reply, Failed):
-                runs = f"runs {task.runs[0]}–{task.runs[-1]}"
-                differences.append(f"{task.label}, {runs}: fails here: {reply.error.strip().splitlines()[-1]}")
+                differences.insert(0, f"{task.label} cannot be played here: {reply.error.strip().splitlines()[-1]}")
             else:
                 stated = _values(store.rows.runs(task.key, task.runs[-1] + 1, task.runs[0]))
                 again = _values(Runs.of(task.runs, *reply))
+                done.append(task)
                 values += len(again)
                 differences += [f"{task.label}, {text}" for text in _compared(stated, again)]
             bar(advance=len(task.runs))
-    return Replay(len(tasks), sum(len(task.runs) for task in tasks), values, differences)
+    return Replay(len(done), sum(len(task.runs) for task in done), values, differences)
 
 
 def _values(found: Runs) -> _Values:
@@ -98,7 +101,7 @@ def _values(found: Runs) -> _Values:
 
 def _compared(stated: _Values, again: _Values) -> Iterator[str]:
     """Yield a sentence for each value that differs in bits; NaN equals a missing value."""
-    for key in sorted(stated.keys() | again.keys(), key=str):
+    for key in sorted(stated.keys() | again.keys(), key=lambda key: (key[0], key[1], key[2] or 0)):
         one, two = stated.get(key, math.nan), again.get(key, math.nan)
         if one.hex() != two.hex():
             name, run, time = key
