@@ -6,6 +6,8 @@ arm by arm.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from hushbandits.best_arm.routine import Routine
 from hushbandits.best_arm.top_two import top_two
 from hushbandits.core import NOISED_MEAN, Adjacency, Guarantee, Requirements, World, real
@@ -33,7 +35,7 @@ class Identifier(VotingTeam):
 
     #: The source of the guarantee.
     source = ""
-    vetted = ("proof", "audit")
+    vetted: ClassVar[tuple[str, ...]] = ("proof", "audit")
 
     def __init__(self, epsilon: float = 1.0, delta: float = 0.01):
         self.epsilon = real("epsilon", epsilon, 0)
