@@ -175,9 +175,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         for name, label in self.task.labels.items():
             infos |= {name: np.full(self.num_envs, label, object), f"_{name}": np.ones(self.num_envs, bool)}
         infos["action_mask"] = self.task.mask().reshape(self.num_envs, -1)
-        infos["_action_mask"] = np.ones(self.num_envs, bool)
-        if self._over.any():
-            infos["_action_mask"] = np.repeat(~self._over, self.n_agents)
+        infos["_action_mask"] = (~self._over).repeat(self.n_agents)
         return infos
 
     def _final(self, observation: Array, at: Array) -> Array:

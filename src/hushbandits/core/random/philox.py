@@ -126,20 +126,17 @@ def fill_in_turn(cursors, sizes, out):
 
 
 @jit
-def fill_ahead(seeds, name, steps, places, rows, out):
-    """Fill the `rows` of `out`, ``(count, R, n)``, with uniform samples, in a row of each of the `seeds`.
-
-    They are those of run r at step ``steps[r]``, from ``places[r]`` on.
-    """
-    count, _, n = out.shape
-    for r in range(len(seeds)):
+def fill_ahead(seeds, name, steps, places, out):
+    """Fill `out`, ``(count, R, n)``, with each run r's uniform samples at step ``steps[r]``, from ``places[r]`` on."""
+    count, runs, n = out.shape
+    for r in range(runs):
         k0, k1, run, step = seeds[r, 0], seeds[r, 1], seeds[r, 2], steps[r]
         i, lane = (places[r] >> _TWO) + _ONE, np.int64(places[r] & _THREE)
         a, b, c, d = philox(k0, k1, i, step, run, name)
         for _ in range(lane):
             a, b, c = b, c, d
         for ahead in range(count):
-            row = out[ahead, rows[r]]
+            row = out[ahead, r]
             for at in range(n):
                 if lane == 4:
                     i, lane = i + _ONE, lane - 4

@@ -24,8 +24,12 @@ _TAIL, _AREA, _LAYER, _EIGHT = 3.6541528853610088, 0.00492867323399, np.uint64(2
 @jit
 def binomial(cursors, r, n, p):
     """Return a sample of Bin(n, p): by inversion if n min(p, 1 − p) < 10, else by algorithm BTRS."""
-    if p > 0.5:
-        return n - binomial(cursors, r, n, 1.0 - p)
+    return n - _rarely(cursors, r, n, 1.0 - p) if p > 0.5 else _rarely(cursors, r, n, p)
+
+
+@inlined
+def _rarely(cursors, r, n, p):
+    """Return a sample of Bin(n, p) for p ≤ ½."""
     if n * p < 10.0:
         odds, left, k = p / (1.0 - p), uniform(cursors, r), 0
         mass = math.exp(n * math.log1p(-p))

@@ -103,7 +103,7 @@ class Streams:
         n = len(self._seeds)
         out, steps = np.empty((1, n, math.prod(shape))), np.zeros((2, n), np.uint64)
         steps[0] = step
-        fill_ahead(self._seeds, word(part), *steps, np.arange(n), out)
+        fill_ahead(self._seeds, word(part), *steps, out)
         return out.reshape(n, *shape)
 
     def reader(self, shape: tuple[int, ...] = (), part: str = "") -> Uniforms:
@@ -168,19 +168,14 @@ class Uniforms:
 
     def __setitem__(self, rows: Array, fresh: Uniforms) -> None:
         self.seeds[rows], self.step[rows] = fresh.seeds, fresh.step
-        fresh._fill(rows, self._read[self._at :])
+        self._read[self._at :, rows] = fresh._ahead(len(self._read) - self._at)
 
     def _ahead(self, count: int, at: slice = slice(None)) -> Array:
         """Return samples of the next `count` steps of the runs `at`, ``(count, R, *shape)``, without advancing."""
-        runs = np.arange(len(self.seeds[at]))
-        out = np.empty((count, len(runs), *self._shape))
-        self._fill(runs, out, at)
-        return out
-
-    def _fill(self, rows: Array, out: Array, at: slice = slice(None)) -> None:
-        """Write samples of the next steps of the runs `at` to the `rows` of `out`, without advancing."""
-        flat, places = out.reshape(*out.shape[:2], self._width), self.step[at] * np.uint64(self._width)
-        fill_ahead(self.seeds[at], self.word, self._section[at], places, rows, flat)
+        seeds = self.seeds[at]
+        out = np.empty((count, len(seeds), self._width))
+        fill_ahead(seeds, self.word, self._section[at], self.step[at] * np.uint64(self._width), out)
+        return out.reshape(count, len(seeds), *self._shape)
 
     def next(self) -> Array:
         """Return the uniform samples of every run's next step, ``(R, *shape)``; valid until the next call."""
