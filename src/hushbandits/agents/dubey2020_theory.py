@@ -1,4 +1,4 @@
-"""Regret bounds of Dubey & Pentland 2020, in the form of their proofs.
+"""Regret bounds of Dubey & Pentland 2020, as the proofs of the paper derive them.
 
 χ̄ is the clique cover number of the power graph 𝒢_γ (`hushbandits.envs.network.graphs`); any cover is a valid upper
 value.

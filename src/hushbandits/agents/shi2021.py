@@ -161,7 +161,7 @@ class Federated(Team):
         return max(1, (1 << 18) // (env.n_agents**2 * env.n_arms))
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` unless posts reach all clients at once; `reset` does so for a random graph."""
+        """Raise ``ValueError`` unless posts reach all clients at once; only `reset` can check a random graph."""
         if hasattr(env, "slots") and (env.slots.depth > 1 or env.slots.degree.min() < env.n_agents - 1):
             raise ValueError(f"{self.name} needs graph='complete' without delay: its server receives all posts at once")
 

@@ -170,7 +170,7 @@ def places(horizon: int) -> list[int]:
 
 
 def acted(team: Team, given: Array, seed: int, at: int = 0) -> dict[str, Array]:
-    """Return features of a server's blocks on the rewards `given` ``(T, R)``: arms and users, NaN after the end.
+    """Play a server on the rewards `given` ``(T, R)``; return arm and users of each block, NaN after the run's end.
 
     `at`: the user whose block's arm is compared with later ones.
     """

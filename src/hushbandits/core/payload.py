@@ -72,7 +72,7 @@ class Channel(Protocol):
         """Start all runs, or restart the runs `rows`, with the random streams `rng`."""
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Return the messages that leave the senders, after the channel."""
+        """Return the outgoing messages as this channel passes them on."""
         return message
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:

@@ -107,7 +107,7 @@ class Wrapper(GuaranteeSource):
         return reward
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Return the messages that leave the senders after this wrapper."""
+        """Return the outgoing messages as this wrapper passes them on."""
         return message
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:

@@ -44,7 +44,7 @@ class Row:
 
 
 def columns(swept: Iterable[str]) -> list[str]:
-    """Return the column names of the summary table: agent, `swept` parameters, metric, runs, mean and median."""
+    """Return the column names of the summary table: agent, `swept` parameters, metric, runs, and means and medians."""
     return ["agent", *map(symbol, swept), "metric", "runs", "mean", "95 % of the mean", "median", "95 % of the median"]
 
 

@@ -69,7 +69,7 @@ def named_rows(ballots, good, weights):
 
 
 def watch(ballots: Array, good: Array, c: int, rng: np.random.Generator, groups: int = 64) -> tuple[Array, Array]:
-    """Return the mean `naming_accuracy` of observers of c random agents, and that of the c with most votes cast.
+    """Return `naming_accuracy` for c observed agents: its mean over random groups, and for those with the most votes.
 
     Parameters
     ----------
