@@ -117,7 +117,10 @@ def _print(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> N
 
 
 def _params(texts: Sequence[str]) -> dict[str, object]:
-    found = tomllib.loads("\n".join(texts))
+    try:
+        found = tomllib.loads("\n".join(texts))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"--set {' '.join(texts)!r} must read agent.KEY=VALUE, as in TOML: {error}") from None
     if found.keys() - {"agent"}:
         raise ValueError(f"--set {' '.join(texts)}: the tasks are frozen; only agent.… may be set")
     return dict(found.get("agent", {}))
