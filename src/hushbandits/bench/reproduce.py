@@ -107,7 +107,7 @@ def in_words(verdict: Verdict) -> str:
 
 
 def said(found: Sequence[Reproduction]) -> list[str]:
-    """Return a line per paper that counts its verdicts by origin of the claims, and a line for the papers' claims.
+    """Return a line per paper with its counts of verdicts by origin, and a last line that counts those on paper claims.
 
     The papers' claims are those whose origin is a paper.
     """

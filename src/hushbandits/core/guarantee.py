@@ -281,7 +281,7 @@ def declared(part: object) -> set[str]:
 
 
 def unaccounted(env: World, but: object = None) -> str:
-    """Return the reason why user-defined code other than wrapper `but` may reveal more than a mechanism; else ``""``.
+    """Return why user-defined code, without the wrapper `but`, may reveal more than is guaranteed; ``""`` if none may.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ class Field:
 
 @lru_cache(maxsize=64)
 def _held(dtype: str) -> tuple[np.dtype[np.generic], float, float]:
-    """Return `dtype` with the least and largest value that a field of it may have.
+    """Return `dtype`, and the least and the largest value of a message field of that dtype.
 
     Other dtypes than bits, integers and floats raise ``TypeError``.
     """

@@ -151,7 +151,7 @@ Reply = Played | Failed
 
 
 def attempted(play: Callable[[], Played]) -> Reply:
-    """Return the result of `play`, or the error that it raised as `Failed`, so that other batches continue."""
+    """Return the result of `play`, or a `Failed` with its error, so that other batches continue."""
     try:
         return play()
     except RunError:

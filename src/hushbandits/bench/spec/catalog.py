@@ -118,7 +118,7 @@ def reasons(module: str) -> dict[str, str]:
 
 
 def family(name: str) -> int:
-    """Return the number of claims judged together with those of the experiment `name`: all claims of its module.
+    """Return the number of claims in the module of the experiment `name`, which are all judged together.
 
     The number is 0 if no module declares the experiment.
     """

@@ -107,7 +107,7 @@ def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[.
             arms[:] = False
             pulled = plan(state, r, seat, p, standing, arms, draws[at])
             if player.single and pulled > 1:
-                raise ValueError("action must be one arm per activation, or none: one_arm_per_step=True")
+                raise ValueError("action must be one arm per activation, or none, with one_arm_per_step=True")
             if pulled == 0 and leaves:
                 deserted = not ballot.retire(weights, pool, cumulative, n)
             else:

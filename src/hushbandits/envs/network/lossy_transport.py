@@ -142,7 +142,7 @@ class LossyInbox(SlotInbox):
                 value[r[newest], to[newest], who[newest]] = said[name][newest]
 
     def _crossings(self, run: int) -> Array:
-        """Return the copies that reached an agent for the first time in this round of a run, ``(n, 5)``.
+        """Return the copies that arrived in this round at agents that no earlier copy had reached, ``(n, 5)``.
 
         The columns are the agent that forwarded the copy, the agent reached, the sender, the round posted, the arm (−1:
         none).
