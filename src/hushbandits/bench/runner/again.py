@@ -45,7 +45,7 @@ class Replay(NamedTuple):
 
 
 def play_again(store: Store, share: str, options: RunOptions) -> Replay:
-    """Play a random share of the complete batches in a folder again, and compare every value bit for bit.
+    """Play a random share of the batches in a folder again, and compare every value of its runs bit for bit.
 
     The operating system's entropy selects the batches, so whoever wrote the folder cannot know them.  Nothing is
     written.  The user modules that the folder names are imported and run.
@@ -71,23 +71,23 @@ def play_again(store: Store, share: str, options: RunOptions) -> Replay:
         afford(experiment)
     there = {key: set(store.rows.numbers(key).tolist()) for key in store.cells}
     every = batches(store.experiments)
-    complete = [Batch.of(cell, store.seed, runs) for cell, runs in every if there[cell.key].issuperset(runs)]
-    tasks = random.SystemRandom().sample(complete, -(-len(complete) // int(match[1])))
+    present = [Batch.of(cell, store.seed, runs) for cell, runs in every if there[cell.key].intersection(runs)]
+    tasks = random.SystemRandom().sample(present, -(-len(present) // int(match[1])))
     reach(os.getcwd())
-    done, values = list[Batch](), 0
-    differences = [] if complete else [f"no batch in {store.path} is complete, so none is played again"]
+    played = runs = values = 0
+    differences = [] if present else [f"{store.path} has no run to play again"]
     with progress_bar(sum(len(task.runs) for task in tasks), shown=options.progress) as bar:
         for task, reply in answers(tasks, options, bar):
             if isinstance(reply, Failed):
                 differences.insert(0, f"{task.label} cannot be played here: {reply.error.strip().splitlines()[-1]}")
             else:
+                mine = there[task.key].intersection(task.runs)
                 stated = _values(store.rows.runs(task.key, task.runs[-1] + 1, task.runs[0]))
-                again = _values(Runs.of(task.runs, *reply))
-                done.append(task)
-                values += len(again)
+                again = {place: x for place, x in _values(Runs.of(task.runs, *reply)).items() if place[1] in mine}
+                played, runs, values = played + 1, runs + len(mine), values + len(again)
                 differences += [f"{task.label}, {text}" for text in _compared(stated, again)]
             bar(advance=len(task.runs))
-    return Replay(len(done), sum(len(task.runs) for task in done), values, differences)
+    return Replay(played, runs, values, differences)
 
 
 def _values(found: Runs) -> _Values:
