@@ -280,8 +280,9 @@ def test_every_built_in_claim_is_vetted_and_a_user_defined_one_only_by_itself():
     assert all(g.vetted for g in claims)
 
     own = {"claimed_guarantees": lambda self, env: DiscreteLaplace.claimed_guarantees(self, env)}
-    for by, more in (((), {}), (("review",), {"vetted": ("review",)})):
-        report = hb.privacy_report(Feedback, wrappers=[type("Mine", (DiscreteLaplace,), own | more)(), "SecAgg"])
+    planned = {"plan": lambda self, n: DiscreteLaplace.plan(self, n)}
+    for by, more in (((), own), (("review",), own | {"vetted": ("review",)}), ((), planned)):
+        report = hb.privacy_report(Feedback, wrappers=[type("Mine", (DiscreteLaplace,), more)(), "SecAgg"])
         assert (report.lines[0].epsilon, report.lines[0].vetted) == (1.0, by)
         assert report.sp800_226()[1]["floating point"][0] == "does not hold"
 

@@ -24,7 +24,7 @@ NOISED_MEAN = "rewards in [0, 1]", IDEALISED, SIMULATED
 #: Attributes that a user-defined class may set without affecting its base's guarantees.
 _HARMLESS = frozenset({
     "logged_metrics", "metrics_spec", "validate_env", "metrics", "name", "preserves_guarantees", "requirements",
-    "reward_free_fields", "runs_at_once", "setting",
+    "reward_free_fields", "runs_at_once", "setting", "vetted",
 })  # fmt: skip
 #: Hooks of an env that carry reward information.
 _CARRIES = (
@@ -163,12 +163,12 @@ class GuaranteeSource:
 
     #: Hooks that a subclass may define without touching what its base claims.
     free_hooks: ClassVar[tuple[str, ...]] = ()
-    #: By what its claims were checked (`Guarantee.vetted`); a user-defined class that claims inherits none of it.
+    #: By what its claims were checked (`Guarantee.vetted`); a user-defined class inherits none of it.
     vetted: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
-        if "claimed_guarantees" in vars(cls) and not ships(cls):
+        if not ships(cls):
             cls.vetted = vars(cls).get("vetted", ())
         if "guarantees" in vars(cls):
             raise TypeError(f"{cls.__name__} must define claimed_guarantees(env), not guarantees(env)")
