@@ -36,12 +36,9 @@ def admit(agent: hb.Component, tasks: Sequence[Task]) -> dict[str, Row]:
         try:
             wrappers = [hb.make_wrapper(w.name, **w.params) for w in cell.wrappers]
             env, who = cell.env, cell.agent
-            if task.setting == "exploration":
-                needed = hb.make_team(who.name, **who.params).requirements({**env.params}).env.get("tolerance", 0)
-                if needed and needed >= task.gap:  # then several arms would count as correct
-                    raise ValueError(
-                        f"tolerance={needed} of {agent.called} must be below the task's gap {task.gap:.2g}"
-                    )
+            needed = hb.make_team(who.name, **who.params).requirements({**env.params}).env.get("tolerance", 0)
+            if needed and needed >= task.gap:  # then several arms would count as correct
+                raise ValueError(f"tolerance={needed} of {agent.called} must be below the task's gap {task.gap:.2g}")
             table = hb.privacy_report(env.name, who.name, agent_kwargs=who.params, wrappers=wrappers, **env.params)
         except (ValueError, TypeError) as error:
             rows[task.name] = {"refused": str(error)}
