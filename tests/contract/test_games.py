@@ -59,6 +59,18 @@ def test_a_game_may_be_pickled_after_every_phase(name):
     check_pickle(ALL[name].build)
 
 
+@pytest.mark.parametrize("id", one_per_class(hb.list_envs()))
+def test_metrics_of_some_runs_are_those_of_all_runs_there(id):
+    env, rngs, rows = hb.make_batched(id, runs=5), [np.random.default_rng(r) for r in range(5)], np.array([3, 0])
+    env.reset(0)
+    for _ in range(4):
+        env.pull(env.random_action(rngs))
+        env.communicate(env.random_message(rngs, rate=0.5))
+    some = env.metrics(rows)
+    assert some.keys() == env.metrics().keys()
+    assert all(np.array_equal(some[name], value[rows], equal_nan=True) for name, value in env.metrics().items())
+
+
 @pytest.mark.parametrize("name", games)
 def test_compiled_rounds_are_the_phases_where_there_are_any(name):
     build = ALL[name].build
