@@ -106,7 +106,7 @@ def open_cursors(seeds, name, each, out):
     for i in range(len(out)):
         out[i, :3] = seeds[i // each]
         out[i, 3:] = 0
-        out[i, 3], out[i, 4] = name, i % each
+        out[i, NAME], out[i, STEP] = name, i % each
 
 
 @jit

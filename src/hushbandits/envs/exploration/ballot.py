@@ -226,12 +226,12 @@ def _judged(rows, stop, weights, running, active, sent, holds, right, everyone):
     alone = stop != PLAYERS and not everyone  # the coordinator decides
     for i, r in enumerate(rows):
         left[i], held = size(active, r), only_arm(active[r])
-        for n in range(1 if alone else weights.size):
-            if alone or weights[n] > 0:
+        for agent in range(1 if alone else weights.size):
+            if alone or weights[agent] > 0:
                 if stop == PLAYERS:
-                    held = holds[r, n]
+                    held = holds[r, agent]
                 elif everyone:
-                    held = only_arm(~sent[r, n])
+                    held = only_arm(~sent[r, agent])
                 correct[i] &= held >= 0 and right[r, held]
                 inconclusive[i] |= held < 0 and not running[r]
     return correct, inconclusive, left

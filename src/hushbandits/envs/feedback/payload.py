@@ -150,15 +150,15 @@ class Blocks(Payload):
 
     def drop(self, rate: Array | float, stream: Rngs) -> Self:
         """Drop each user with probability `rate`."""
-        return type(self)(self, reward=self["reward"].drop(rate, stream))
+        return self.with_fields(reward=self["reward"].drop(rate, stream))
 
     def replace(self, rate: Array | float, law: Law, location: float, stream: Rngs) -> Self:
         """Replace each user's reward with probability `rate` by a sample from `law`."""
-        return type(self)(self, reward=self["reward"].replace(rate, law, location, stream))
+        return self.with_fields(reward=self["reward"].replace(rate, law, location, stream))
 
     def map(self, function: Callable[[Array], Array]) -> Self:
         """Apply `function` to every user's reward."""
-        return type(self)(self, reward=self["reward"].map(function))
+        return self.with_fields(reward=self["reward"].map(function))
 
     def clip(self) -> Self:
         """Clip every user's reward to [0, 1], if some may lie outside."""
@@ -166,15 +166,15 @@ class Blocks(Payload):
 
     def add(self, noise: Callable[[int], Noise], stream: Rngs) -> Self:
         """Add independent noise to every user's reward."""
-        return type(self)(self, reward=self["reward"].add(noise, stream))
+        return self.with_fields(reward=self["reward"].add(noise, stream))
 
     def encode(self, g: Array, stream: Rngs) -> Self:
         """Encode every user's reward as an integer, with precision `g`."""
-        return type(self)(self, reward=self["reward"].encode(g, stream))
+        return self.with_fields(reward=self["reward"].encode(g, stream))
 
     def modulo(self, m: Array) -> Self:
         """Reduce every user's message mod `m`, and add the field ``modulus`` for the receiver."""
-        return type(self)(self, reward=self["reward"].modulo(m), modulus=np.asarray(m))
+        return self.with_fields(reward=self["reward"].modulo(m), modulus=np.asarray(m))
 
     @classmethod
     def shuffled(cls, by: Shuffling, env: World) -> Channel:
