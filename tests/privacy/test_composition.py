@@ -43,6 +43,11 @@ def test_composition_by_direct_convolution():
             assert at <= delta * (1 + 1e-6) < before
 
 
+def shuffled(shuffle, epsilon, law):
+    env = hb.make_batched("ShuffleDP-v0", epsilon=epsilon, shuffle=shuffle, horizon=1000)
+    return env.mechanism.price(100, 100).exact(), law(env.mechanism.planned(100).g)
+
+
 #: By mechanism: our profile and dp-accounting's law, at ε and a grid of g steps.
 MECHANISMS = {
     "laplace": lambda pld, e, g: (laplace_profile(e), pld.from_laplace_mechanism(1 / e)),
@@ -52,6 +57,12 @@ MECHANISMS = {
     ),
     "discrete gaussian": lambda pld, e, g: (
         law_profile(DiscreteGaussian((g / e) ** 2), 1, g), pld.from_discrete_gaussian_mechanism(g / e, sensitivity=g)
+    ),
+    "split-and-mix": lambda pld, e, g: shuffled(
+        "split-and-mix", e, lambda g: pld.from_discrete_laplace_mechanism(e / g, sensitivity=g)
+    ),
+    "any pure view": lambda pld, e, g: shuffled(
+        "pure", e, lambda g: pld.from_privacy_parameters(pld.common.DifferentialPrivacyParameters(e, 0.0))
     ),
 }  # fmt: skip
 

@@ -15,11 +15,12 @@ import numpy as np
 from scipy import stats
 
 from hushbandits.core import Array, integer, jit
-from hushbandits.privacy.divergence import binomial_profile, delta_at, law_profile, until
+from hushbandits.privacy.divergence import binomial_profile, delta_at, epsilon_at, law_profile, until
 from hushbandits.privacy.noise import NoiseLaw, Profile, tail_quantile
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, PolyaDifference, Skellam
 
 _SLACK = 1e-12  # a quotient within rounding of a whole number is that number: ⌈0.1·√900⌉ is 3
+_END = 1e-13  # δ of a noise below which it adds nothing
 _kept = lru_cache(maxsize=4096, typed=True)  # an env is built anew, and asks for the same plans; 1 is not 1.0
 
 
@@ -114,13 +115,16 @@ class Release:
 @lru_cache(maxsize=256)  # an env is built anew, and asks for the same releases
 def profile_of(release: Release) -> Profile:
     """Return a release's exact privacy profile."""
-    return partial(_on_top, law_profile(release.law, release.draws, release.shift), release.epsilon, release.far)
+    noise = law_profile(release.law, release.draws, release.shift)
+    end = release.epsilon + epsilon_at(noise, _END) if release.far else math.inf
+    return partial(_on_top, noise, release.epsilon, release.far, end)
 
 
-def _on_top(noise: Profile, epsilon: float, far: float, x: Array) -> Array:
-    # An ε-DP view on top adds up, exactly so at its end.
+def _on_top(noise: Profile, epsilon: float, far: float, end: float, x: Array) -> Array:
+    # An ε-DP view on top adds up, exactly so at its end.  Past `end`, where only `far` is left, δ(x) ≤ δ(end).
+    x = np.minimum(x, min(end, 700.0))
     delta = np.where(x < epsilon, 1.0, noise(np.maximum(x - epsilon, 0.0)))
-    return np.minimum(delta + (1 + np.exp(np.minimum(x, 700.0))) * far, 1.0)
+    return np.minimum(delta + (1 + np.exp(x)) * far, 1.0)
 
 
 def ceiling(x: float) -> int:
