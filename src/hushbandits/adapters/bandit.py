@@ -22,7 +22,7 @@ def _alone(kwargs: Params) -> Info:
 
 
 class BanditEnv(gymnasium.Env[Array, object]):
-    """A Gymnasium env with one agent, K arms and T rounds: ``gymnasium.make("hushbandits/Bandit-v0")``.
+    """The Gymnasium env ``hushbandits/Bandit-v0``, with one agent, K arms and T rounds.
 
     It is a network of one as `make` builds it, whose ``heard_`` parts stay empty.  The horizon truncates; the last
     info has the run's ``metrics``, all others an ``action_mask`` in the form that ``action_space.sample`` takes.
@@ -54,7 +54,7 @@ class BanditEnv(gymnasium.Env[Array, object]):
         self.action_space = self._view.action_space(_AGENT)
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Array, Info]:
-        """Start an episode, the first under `seed` or else the next one; return observation and info."""
+        """Start the first episode under `seed`, or without a seed the next episode; return observation and info."""
         observations, infos = self._view.reset(seed, options)
         super().reset(seed=None if seed is None else int(seed))
         return observations[_AGENT], infos[_AGENT]

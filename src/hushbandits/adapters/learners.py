@@ -1,4 +1,4 @@
-"""Code shared by the adapters, which builds envs for learners and seeds their episodes."""
+"""Code shared by the adapters: construction of envs for learners, and seeds of episodes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TASKS = (
 def learners_core(
     id: AnyEnv, runs: int, wrappers: Sequence[AnyWrapper], extra_fields: Mapping[str, Field] | None, given: Params
 ) -> Env:
-    """Build the array core of a learner's env from `given`; an env without a horizon gets `HORIZON` rounds.
+    """Build the array core of a learner's env from parameters `given`; an env without a horizon gets `HORIZON` rounds.
 
     Arms are shuffled in every run, so that none is the best by its index.
 
@@ -68,7 +68,7 @@ def task_options(id: AnyEnv, given: Params) -> tuple[Info, Info]:
 
 
 def of_run(metrics: Mapping[str, Array], run: int) -> Info:
-    """Return the metrics of `run`: a number each, or an array ``(M,)`` for a per-agent metric."""
+    """Return the metrics of `run` by name: a number, or an array ``(M,)`` for a per-agent metric."""
     return {name: value[run].item() if value.ndim == 1 else value[run].copy() for name, value in metrics.items()}
 
 
@@ -78,13 +78,13 @@ def checked_mode(mode: str | None, modes: Collection[str]) -> str | None:
 
 
 def begun(already: bool, what: str) -> None:
-    """Raise ``RuntimeError`` that names the call `what` unless an episode has begun (`already`)."""
+    """Raise ``RuntimeError`` unless an episode has begun (`already`); the message names the call `what`."""
     if not already:
         raise RuntimeError(f"{what} before the start of an episode: call reset() first")
 
 
 def spelled(core: Env) -> str:
-    """Return the env's name for other libraries: ``hushbandits/ID``, or ``hushbandits`` if it has no id."""
+    """Return the env's name for other libraries: ``hushbandits/ID``, or ``hushbandits`` if the env has no id."""
     return "hushbandits" if core.spec is None else f"hushbandits/{title(core.spec[0])}"
 
 
@@ -115,7 +115,7 @@ class Episodes:
         self._again = again
 
     def start(self, seed: int | None, core: Env) -> Seeds:
-        """Return the seeds of all runs' next episodes, or of the first episodes under `seed`.
+        """Return the seeds of all runs' first episodes under `seed`, or without a seed those of the next episodes.
 
         Without a seed they are the next of the stream that goes on; it begins with fresh entropy.
         """
@@ -138,7 +138,7 @@ class Episodes:
 
 
 class Rows:
-    """R runs of an env's RL task, which a vector view plays and whose episodes start independently.
+    """R runs of an env's RL task, played by a vector view; the episodes of different runs start independently.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class Rows:
         return self.task.observe()
 
     def read(self, actions: Stacked) -> Stacked:
-        """Return `actions`, one for each of R·M sub-envs, as arrays ``(R, M, …)``, checked against the action space.
+        """Check `actions`, one per sub-env, against the action space; return the actions as arrays ``(R, M, …)``.
 
         Raises
         ------
@@ -195,11 +195,11 @@ class Rows:
         return array.copy()
 
     def metrics(self, run: int) -> Info:
-        """Return the metrics of `run` so far: a number each, or an array ``(M,)`` for a per-agent metric."""
+        """Return the metrics of `run` so far, by name: a number, or an array ``(M,)`` for a per-agent metric."""
         return of_run(self.core.metrics(), run)
 
     def step(self, action: Stacked) -> Turn:
-        """Play a round with `action` and return its `Turn`; runs that are over earn 0 until `reset`."""
+        """Play a round with `action` and return a `Turn`; runs that are over earn 0 until `reset`."""
         task, before = self.task, self.task.obs.running
         reward = task.step(action)
         live = task.obs.running
@@ -211,7 +211,7 @@ class Rows:
 
 @jit
 def _end(before, live, final, reward):  # type: ignore[no-untyped-def]
-    """Add the `final` rewards of the runs that ended, and set those of runs that were over `before` to 0."""
+    """Return which runs ended now; add `final` to their rewards, and set the rewards of earlier ended runs to 0."""
     over = np.empty_like(live)
     for r in range(live.size):
         over[r] = before[r] and not live[r]
@@ -221,7 +221,7 @@ def _end(before, live, final, reward):  # type: ignore[no-untyped-def]
 
 
 class Turn(NamedTuple):
-    """The result of a round: observations, rewards, which runs ended in it, and which of these terminated."""
+    """The result of a round: observations, rewards, and for each run whether it ended and whether it terminated."""
 
     observation: Array
     reward: Array

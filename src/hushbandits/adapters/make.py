@@ -177,7 +177,7 @@ def make_sb3(
     id: AnyEnv, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (),
     extra_fields: Mapping[str, Field] | None = None, render_mode: str | None = None, **kwargs: object,
 ) -> RowsVecEnv:  # fmt: skip
-    """Build a ``VecEnv`` of Stable-Baselines3, in which every agent of each of `runs` runs is a sub-env.
+    """Build a ``VecEnv`` of Stable-Baselines3 with `runs` runs, in which every agent of every run is a sub-env.
 
     Parameters
     ----------

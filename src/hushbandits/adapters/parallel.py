@@ -107,7 +107,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
     # -- the episode --------------------------------------------------------------------------------------------
 
     def reset(self, seed: int | None = None, options: Params | None = None) -> tuple[dict[str, Array], Infos]:
-        """Start an episode; return observations and infos, both dicts by agent.
+        """Start an episode; return a dict of observations and a dict of infos, with agents as keys.
 
         Parameters
         ----------
@@ -131,11 +131,11 @@ class ParallelView(ParallelEnv[str, Array, object]):
         return self._returned()
 
     def repeat(self, seeds: Seeds) -> None:
-        """Replay the run with the seeds `seeds`, ``(1, 3)``, in every episode that begins without a seed."""
+        """Make every episode that begins without a seed replay the run with the seeds `seeds`, ``(1, 3)``."""
         self._episodes = Episodes(1, seeds)
 
     def _take(self, options: Params | None) -> None:
-        """Use a core with the parameters `options` for one episode, or the original core if there are none."""
+        """Use a core with the parameters `options` for one episode; without parameters, use the original core."""
         if not isinstance(options, Mapping | None):
             raise TypeError(f"options={shown(options)} of reset must be a dict of the env's parameters, or None")
         # PettingZoo's own tests say {"options": 1}.
@@ -213,10 +213,10 @@ class ParallelView(ParallelEnv[str, Array, object]):
         return reward[0], not live and bool(task.solved()[0])
 
     def _returned(self) -> tuple[dict[str, Array], Infos]:
-        """Return observations and infos, both dicts by agent; in mode ``human``, also render.
+        """Return observations and infos as dicts with agents as keys; in mode ``human``, also render.
 
-        Observations are copies, for a row would lead to everybody's; at the end they are as if it went on, so that a
-        value can be told of them.
+        Observations are copies, because rows are views of one array.  At the end they are as if the episode went on, so
+        that a learner can estimate their value.
         """
         task, over, names = self.task, self._over, self.possible_agents
         seen = task.observe(not self.two_phase or not self._open, not self.two_phase or self._open)[0]
@@ -241,11 +241,11 @@ class ParallelView(ParallelEnv[str, Array, object]):
         return own
 
     def metrics(self) -> dict[str, float | Array]:
-        """Return the metrics of the run so far: a number each, or an array ``(M,)`` for a per-agent metric."""
+        """Return the metrics of the run so far, by name: a number, or an array ``(M,)`` for a per-agent metric."""
         return of_run(self.core.metrics(), 0)
 
     def privacy(self, agent: AnyAgent | Team | None = None, *, delta: float = DELTA) -> PrivacyReport:
-        """Return the privacy report of the env, played by `agent`, at `delta` (`hushbandits.privacy_report`)."""
+        """Return the report of `hushbandits.privacy_report` on this env and `agent`, at `delta`."""
         return privacy_report(self.core, agent, delta=delta)
 
     def render(self) -> str | Array | None:
@@ -272,7 +272,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
 
     @property
     def settings(self) -> Info:
-        """Return the constructor's arguments, without the core."""
+        """Return the constructor's arguments except the core."""
         own = {name: getattr(self, name) for name in ("two_phase", "render_mode", "max_cycles", "metrics_in_info")}
         return {**own, **self.options}
 

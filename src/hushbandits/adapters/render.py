@@ -1,4 +1,4 @@
-"""Draw an env as text, array or window, and play a team's run round by round so that it can be drawn."""
+"""Drawings of an env as text, picture or window, and a generator that plays a run round by round."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def _short(value: float) -> str:
 
 
 def frame(task: RLTask, title: str, mode: str) -> str | Array:
-    """Return the task under `title` as text if `mode` is ``ansi``, else as an ``(H, W, 3)`` uint8 picture."""
+    """Return a text (if `mode` is ``ansi``) or an ``(H, W, 3)`` uint8 picture of the task, headed by `title`."""
     return "\n".join([title.replace("\n", " · "), *task.say()]) if mode == "ansi" else picture(task, title)
 
 
 def picture(task: RLTask, title: str) -> Array:
-    """Return a picture of the task under `title`, ``(H, W, 3)`` uint8."""
+    """Return an ``(H, W, 3)`` uint8 picture of the task, headed by `title`."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -63,7 +63,7 @@ def has_windows() -> bool:
 
 
 def show(task: RLTask, title: str, window: Figure | None = None) -> Figure:
-    """Draw the task under `title` into `window`, or into a new window if it is ``None``; return the window."""
+    """Draw the task, headed by `title`, in `window`, or in a new window if `window` is ``None``; return the window."""
     from matplotlib import pyplot as plt
 
     if window is None:
@@ -77,7 +77,7 @@ def show(task: RLTask, title: str, window: Figure | None = None) -> Figure:
 
 
 def draw(task: RLTask, title: str, figure: Figure) -> None:
-    """Clear `figure`, and draw the task under `title` into it."""
+    """Clear `figure`, and draw the task, headed by `title`, in `figure`."""
     figure.clear()
     task.draw(figure)
     figure.suptitle(title, fontsize=10)
@@ -112,7 +112,7 @@ def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[RLTask]:
 
 
 def moments(rounds: int, frames: int) -> list[int]:
-    """Return at most `frames` of the rounds 0 … `rounds`, with both ends; early rounds are selected more often."""
+    """Return at most `frames` of the rounds 0 to `rounds`, with both ends; the selection is densest at the start."""
     if rounds < frames:
         return list(range(rounds + 1))
     found: list[int] = np.unique(np.rint(rounds * np.linspace(0, 1, frames) ** 1.5).astype(int)).tolist()

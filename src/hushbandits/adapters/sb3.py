@@ -82,7 +82,7 @@ class RowsVecEnv(VecEnv):
         self._action = self.rows.read(actions)
 
     def step_wait(self) -> tuple[Array, Array, Array, list[Info]]:
-        """Play the stored actions; a run that is over starts its next episode."""
+        """Play the stored actions; each run whose episode ends starts the next episode."""
         rows, many = self.rows, self.rows.n_agents
         turn = rows.step(self._action)
         observation, infos = turn.observation, self._infos()
@@ -112,7 +112,7 @@ class RowsVecEnv(VecEnv):
         """Do nothing, because no resource is open."""
 
     def get_images(self) -> Sequence[Array | None]:
-        """Return a list with one picture, that of the first run."""
+        """Return a list with one picture, which shows the first run."""
         import hushbandits.adapters.render as render
 
         return [render.picture(self.rows.task, f"round {int(self.rows.core.t[0]):,}")]
@@ -124,7 +124,7 @@ class RowsVecEnv(VecEnv):
         return list(self._flat(self.rows.task.mask()))
 
     def get_attr(self, attr_name: str, indices: _Indices = None) -> list[object]:
-        """Return the attribute `attr_name`, one of `_READABLE`, once for each of the sub-envs `indices`."""
+        """Return a list of the attribute `attr_name`, one of `_READABLE`, for each of the sub-envs `indices`."""
         if attr_name not in _READABLE:
             raise AttributeError(f"a sub-env has no attribute {attr_name!r}; it has {', '.join(_READABLE)}")
         return [getattr(self, attr_name) for _ in self._get_indices(indices)]

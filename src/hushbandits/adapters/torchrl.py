@@ -1,4 +1,4 @@
-"""The array core as a batched ``EnvBase`` of TorchRL: R runs at once, built by `make_torchrl`."""
+"""The TorchRL view: R runs of an array core as a batched ``EnvBase``."""
 
 from __future__ import annotations
 

@@ -19,14 +19,14 @@ _MODES = {
 
 
 class VectorView(VectorEnv[Array, Stacked, Array]):
-    """A Gymnasium vector env of R runs of M agents, in which each agent is a sub-env (built by `make_vec`).
+    """A Gymnasium vector env with R runs of M agents, built by `make_vec`; each agent of each run is a sub-env.
 
     Sub-env ``i = r·M + m`` is agent m of run r, so ``num_envs`` is R·M, and ``x.reshape(env.runs, env.n_agents, …)``
     is run by run.  All agents of a run start and end together.  A step is a round; the horizon of a network or of
     feedback truncates, exploration terminates when it is decided.
 
     Infos have ``action_mask``, ``(num_envs, C)`` bool: which of an action's choices count next, those of all its parts
-    in a row.  Where an episode has ended they tell the run's ``metrics``: each agent its own (those that a run
+    in a row.  Where an episode has ended they have the run's ``metrics``: each agent its own (those that a run
     measures agent by agent), and every agent of the run what belongs to the run.  With ``"same-step"`` they stand in
     ``final_info``, beside ``final_obs``; masks ``_name`` say for whom, as is Gymnasium's way.
 
@@ -74,7 +74,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
     # -- the episodes -------------------------------------------------------------------------------------------
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Array, Info]:
-        """Start episodes of all runs, or of those in ``reset_mask``; return the observations and infos of all.
+        """Start episodes of all runs, or of the runs in ``reset_mask``; return observations and infos of all sub-envs.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         return self._flat(observation), self._infos()
 
     def _masked(self, seed: int | None, options: Info | None) -> Array | None:
-        """Return the runs that a reset starts, or ``None`` for all runs."""
+        """Return the numbers of the runs in ``reset_mask``, or ``None`` for all runs."""
         asked = {} if options is None else options
         if not isinstance(asked, Mapping) or set(asked) - {"reset_mask"}:
             raise ValueError(f"options={shown(options)} of reset must be a dict with 'reset_mask' as its only key")
@@ -179,7 +179,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         return infos
 
     def _final(self, observation: Array, at: Array) -> Array:
-        """Return the last observation of each of the sub-envs `at`, whose episodes ended, else ``None``."""
+        """Return an array with the last observation of each sub-env in `at`, and ``None`` for all other sub-envs."""
         final, last = np.empty(self.num_envs, object), self._flat(observation)
         for i in at.tolist():
             final[i] = last[i]
@@ -200,7 +200,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         return self.task.state()
 
     def render(self) -> tuple[str | Array, ...]:
-        """Return a text or an ``(H, W, 3)`` picture of the first run, in a tuple."""
+        """Return a tuple with a text or an ``(H, W, 3)`` picture of the first run."""
         import hushbandits.adapters.render as render
 
         begun(self._rows.begun, "render")
