@@ -148,7 +148,7 @@ class Case:
 
     @property
     def promise(self) -> Guarantee:
-        """Return the guarantee to check: `claim`, or by default the first one that `owner` claims."""
+        """Return the guarantee to check: `claim`, or by default the first of `promises`."""
         return self.claim or self.promises[0]
 
     @property
@@ -158,17 +158,17 @@ class Case:
 
     @property
     def watched(self) -> str:
-        """Return what is observed: messages of ``"users"``, of ``"agents"`` on a graph, or an agent's ``"actions"``."""
+        """Return what an observer sees: messages of ``"users"`` or ``"agents"``, or the ``"actions"`` of an agent."""
         acts = self.team is not None and self.env.setting != "network"
         return "actions" if acts else "agents" if self.env.message_class.identified_senders else "users"
 
     def within(self, env: Env) -> Case:
-        """Return a copy of the case in `env`; its owner is the same team, or the wrapper of the same name in `env`."""
+        """Return the case moved to `env`, with the same team, or with the wrapper of the same name in `env`."""
         owner = self.team or next(w for w in env.wrappers if w.name == self.owner.name)
         return replace(self, env=env, owner=owner)
 
     def over(self, *epsilons: float) -> Iterator[Case]:
-        """Yield the case, rebuilt with each of the `epsilons` and reset; without an ε parameter, yield it once."""
+        """Yield the case rebuilt and reset for each of the `epsilons`; without an ε parameter, yield the case once."""
         for epsilon in epsilons if self.make else (self.promise.epsilon,):
             team, env = self.make(epsilon=epsilon) if self.make else (self.team, self.env)
             env.reset(0)
@@ -232,7 +232,7 @@ def _needed(entry: Callable[..., object], given: Params) -> list[str]:
 
 
 def _of(name: str, kind: type) -> Found:
-    """Return the cases of every variant of `name`, or a verdict that says why a variant cannot be built."""
+    """Return the cases of each variant of `name`; a variant that cannot be built gives a verdict with the reason."""
     table, look = _KINDS[kind]
     spec = table.find(name)
     entry = spec.load()
@@ -253,7 +253,7 @@ def _of(name: str, kind: type) -> Found:
 
 
 def _cases(subject: str, make: Callable[..., tuple[Team | None, Env]], at: bool) -> Found:
-    """Return a case for the team that `make` builds, or, without a team, one for each wrapper of its env.
+    """Return a case for the team that `make` builds, or, without a team, one for each wrapper of the env.
 
     A team or wrapper without a finite guarantee has no case.
 
@@ -318,7 +318,7 @@ def fits(build: Callable[..., Env], wrapper: Wrapper) -> bool:
 
 
 def _behind(wrapper: Wrapper) -> list[Wrapper]:
-    """Return a list with the secure function that the guarantee of `wrapper` requires after it, or an empty list."""
+    """Return a list with the secure function that must follow `wrapper` for its guarantee, or an empty list."""
     if not isinstance(wrapper, Mechanism) or wrapper.hidden_by != "sum":
         return []
     sums: list[Wrapper] = [SecAgg(), *(ShuffledSum(p, getattr(wrapper, "security", 40)) for p in PROTOCOLS)]

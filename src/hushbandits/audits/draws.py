@@ -33,7 +33,7 @@ _DOUBT = 1000.0  # a fit with p < 1/1000 rejects the kind of law tried
 
 @dataclass
 class Draws:
-    """Draws of one mechanism's noise, by block or round, run, and server or agent, with the guarantee to test.
+    """Draws of one mechanism's noise, indexed (block or round, run, server or agent), and the guarantee to test.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class Draws:
         yield self._say(check, 1.0, max(evidence - math.log(2), 0.0) / critical, "× critical", "any law", other=True)
 
     def _many(self, part: Array) -> bool:
-        """Return whether a part has at least 100 draws and, if there are canaries, canaries of both values."""
+        """Return whether `part` has at least 100 draws and, if canaries are used, canaries of both values."""
         return int(part.sum()) >= _LEAST and (not self.bits.any() or len(np.unique(self.bits[part])) > 1)
 
     # -- the law of a part ----------------------------------------------------------------------------------------
@@ -151,10 +151,7 @@ class Draws:
         return max(*found, uniforms.share(self.silent[part], self.at_zero[part])) - math.log(5)
 
     def _atoms(self, u: Array, part: Array) -> float:
-        """Return the evidence that continuous noise repeats values, or that multiples of m steps have a wrong share.
-
-        The second applies to noise on a grid.
-        """
+        """Return the evidence of repeated values in continuous noise, or of wrong shares of multiples in grid noise."""
         if self.alike:
             return uniforms.repeats(u, self.alike)
         found = max(uniforms.share(hits[part], rate[part]) for hits, rate in self._multiples)
@@ -163,7 +160,7 @@ class Draws:
     # -- refuted ε --------------------------------------------------------------------------------------------------
 
     def _fit(self, u: Array, part: Array) -> bool:
-        """Return whether no test rejects that `u` is uniform in `part`, in its groups, and for each canary bit."""
+        """Return ``True`` if no test rejects uniformity of `u` in `part`, in a group of `part`, or for a canary bit."""
         beside = [*(at for _, at in self.coarse), self.bits, ~self.bits]
         groups = [part, *(both for group in beside if (both := part & group).any())]
         return max(uniforms.distance(u[group]) for group in groups) < math.log(_DOUBT * len(groups))
@@ -194,7 +191,7 @@ class Draws:
         return self._say(check, claim, worst, "ε", power, least=least)
 
     def _scale(self, kinds: list[tuple[str, Array]]) -> Verdict:
-        """Return a verdict on ε from the scale of the noise: noise that is narrower by a factor c implies cε.
+        """Return a verdict on ε from the scale of the noise: a scale divided by c multiplies ε by c.
 
         With canaries, their bits must be guessed more often than planned noise allows, for any postprocessing.  Pools
         of users have none: there only the fit counts.
@@ -225,7 +222,7 @@ class Draws:
         return high * uniforms.scale_between(u[part], level)[1] if self._fit(u, part) else 0.0
 
     def _events(self, pair: tuple[float, str, Array]) -> Verdict:
-        """Return a verdict on ε from an event of one or two draws; a third of the runs selects the event."""
+        """Return a verdict on ε from an event of one or two draws, which a third of the runs selects."""
         delta, level, runs = self.promise.delta, self.level / 2, self.noise.shape[1]
         learning = np.broadcast_to((np.arange(runs) < max(runs // 3, 1))[:, None], self.noise.shape)
         parts = [("", self.there), *((f", {words}", part) for words, part in self.coarse)]
@@ -263,7 +260,7 @@ class Draws:
     # -- two draws -----------------------------------------------------------------------------------------------
 
     def _pair(self) -> tuple[float, str, Array]:
-        """Return the evidence that pairs of draws share randomness, their distance as text, and each draw's partner."""
+        """Return the evidence that pairs of draws share randomness, the distance as text, and each draw's partner."""
         b, r, a = self.u.shape
         evidence, (later, on, i, j) = uniforms.at_any_distance(self.u)
         self._tried = math.log(2.0 * b * r * a * a)

@@ -1,4 +1,4 @@
-"""Tests that distinguish neighbouring inputs by events of released features, and bound ε from below.
+"""Tests that bound ε from below by events of released features that distinguish neighbouring inputs.
 
 The bounds come from many runs, or from one run with many canaries, each with a fair bit for its reward; an observer
 guesses as many of the bits as it likes (Steinke, Nasr & Jagielski 2023).  `_apart` decides from the declarations of a
@@ -92,7 +92,7 @@ def _hits(x: Array, kind: str, at: Array) -> Array:
 def refuted(
     features: Views, bits: Array, learning: Array, delta: float, level: float, parts: Parts, together: bool = False
 ) -> tuple[float, str]:
-    """Return a lower bound on ε from an event of the features, and the event as text; ``""`` if no feature varies.
+    """Return a lower bound on ε from an event of the features, and the event as text, ``""`` if no feature varies.
 
     All arrays have one shape.  Events are thresholds and values of single features, in all draws or in a part.  The
     draws with `learning` choose the event; all others test it once.
@@ -137,7 +137,7 @@ def telling(features: Views) -> Views:
 
 
 def ratios(values: Array, bits: Array, learn: Array, use: Array, bins: int = 8) -> Array:
-    """Return log-likelihood ratios of the draws `use` by each feature, and their sum in the last row, ``(F + 1, ·)``.
+    """Return log-likelihood ratios ``(F + 1, ·)`` of the draws `use`: a row per feature, and last the sum of the rows.
 
     Other draws give the ratios, in so many bins; a ratio within chance counts as 1.
     """
@@ -159,7 +159,7 @@ _Measure = Callable[[Views], tuple[float, str]]
 
 @dataclass(frozen=True)
 class Change:
-    """Difference between two neighbouring inputs: one changed reward, or all rewards of a participant (`every`)."""
+    """Difference between two neighbouring inputs: one changed reward or, if `every`, all rewards of a participant."""
 
     words: str
     values: tuple[float, float] = (0.0, 1.0)
@@ -167,7 +167,7 @@ class Change:
 
 
 def neighbours(promise: Guarantee) -> Iterator[Change]:
-    """Yield the changes that an audit plays: one within the guarantee's adjacency, and one to rewards beyond [0, 1].
+    """Yield the two changes that an audit plays: within the guarantee's adjacency, and to rewards outside [0, 1].
 
     A participant with one reward per run appears once; participants come back unless a guarantee excludes it.
     """
@@ -219,7 +219,7 @@ def judged(case: Case, check: str, least: float, play: _Play, measure: _Measure,
 def apart(
     case: Case, check: str, bits: Array, play: _Play, groups: Array | None = None, refusing: bool = False
 ) -> Verdict:
-    """Return a verdict with a lower bound on ε, from an event that distinguishes the runs by their `bits`.
+    """Return a verdict with a lower bound on ε, from an event that distinguishes runs with different `bits`.
 
     `groups`: conditions of the runs.
     """
@@ -270,7 +270,7 @@ def guessed(bits: Array, features: Views, level: float) -> tuple[int, int, int]:
 
 
 def _cut(score: Array, bits: Array, level: float) -> tuple[float, float]:
-    """Return the largest lower bound (Hoeffding) on the share of correct guesses, and the threshold that attains it."""
+    """Return the largest lower bound (Hoeffding) on the share of correct guesses, and the threshold for this bound."""
     size = np.abs(score)
     if not size.any():
         return -math.inf, math.inf
@@ -282,7 +282,7 @@ def _cut(score: Array, bits: Array, level: float) -> tuple[float, float]:
 
 
 def one_run(case: Case) -> Iterator[Verdict]:
-    """Yield verdicts that bound ε from below by guesses of canaries, many per run if their noise is independent.
+    """Yield verdicts that bound ε from below by guesses of canaries; with independent noise, a run has many canaries.
 
     For a wrapper in the feedback setting a user of each block is a canary; on a graph each reward of each agent.  If
     a guarantee is about a single message, and no declaration says that messages have separate random numbers, each
@@ -311,7 +311,7 @@ def _bound(features: Views, level: float, delta: float) -> tuple[float, str]:
 
 
 def _unfit(case: Case) -> str:
-    """Return why no single reward can be a canary, or ``""`` if one can."""
+    """Return the reason why single rewards cannot be canaries; ``""`` if they can."""
     promise = case.promise
     if case.watched == "actions":
         return "an agent's actions tell of all rewards so far together, and of none by itself"
@@ -343,7 +343,7 @@ def _played(case: Case, n: int, values: tuple[float, float], seed: int) -> Views
 
 
 def _users(case: Case, n: int, values: tuple[float, float], seed: int) -> Views:
-    """Play blocks whose last user is a canary and whose other rewards are 0; return the canaries' features and bits."""
+    """Play blocks with a canary as last user and reward 0 for all others; return the canaries' features and bits."""
     size = 1 if getattr(case.owner, "hidden_by", "noise") == "noise" else case.owner.smallest
     runs = n if _apart(case) else min(n, _RUNS)
     bits = fair((n // runs, runs, 1), seed, 8)
@@ -365,7 +365,7 @@ def _posts(case: Case, n: int, values: tuple[float, float], seed: int) -> Views:
 
 
 def _windows(bits: Array, views: Views) -> Views:
-    """Return the bits of canaries and their features.
+    """Return features of canaries, and the bits of the canaries.
 
     The features are the values of the canary's agent and the preceding agent, in its round and the one before.
     """

@@ -1,4 +1,4 @@
-"""Checks that secure functions hide the order of messages, their senders, and sums over too few senders."""
+"""Checks that secure functions hide the order and the senders of messages, and sums over too few senders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hushbandits.wrappers.loss import Loss
 
 
 def routes(make: Callable[..., Wrapper], subject: str, kind: str, budget: Budget) -> Iterator[Verdict]:
-    """Yield verdicts on what a secure function of this `kind` must hide, in the settings that accept it."""
+    """Yield verdicts on what a secure function of this `kind` must hide, in each setting that accepts the function."""
     if kind == "SecAgg":
         yield from _cohorts(make, subject, min(budget.samples // 3, 400), budget.seed)
     yield from _windows(make, subject, min(budget.samples // 3, 200), budget.seed)

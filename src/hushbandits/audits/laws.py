@@ -53,7 +53,7 @@ def _mechanism(case: Case) -> Iterator[Verdict]:
 
 
 def _held(case: Case, law: Profile, epsilon: float, delta: float, check: str) -> Verdict:
-    """Return a verdict on (ε, δ) by the exact privacy profile `law`: its ε if δ is 0, else its δ at this ε."""
+    """Return a verdict that compares (ε, δ) with the exact privacy profile `law`: by ε if δ is 0, else by δ."""
     say = partial(Verdict, case.subject, f"white box, {check}", least=epsilon)
     if not delta:
         return say(epsilon, epsilon_at(law, _RESOLUTION))
@@ -184,7 +184,7 @@ def drawn_on_blocks(case: Case) -> Iterator[Verdict]:
 
 
 def long_run(case: Case, largest: int, runs: int, every: int = 1) -> Iterator[Verdict]:
-    """Test the noise of blocks of all sizes up to `largest`, or of a random 1/`every` of these sizes.
+    """Test the noise of blocks of all sizes up to `largest`, or of a random share 1/`every` of these sizes.
 
     Each size occurs eight times.
     """
@@ -195,7 +195,7 @@ def long_run(case: Case, largest: int, runs: int, every: int = 1) -> Iterator[Ve
 
 
 def _more_runs(case: Case, largest: int, runs: int) -> Iterator[Verdict]:
-    """Test noise in further runs: with lost users, in many short runs with random rewards, and with pooled users.
+    """Test noise in further runs: with lost users, in many short runs with random rewards, and with users in aggregate.
 
     Short runs begin with equal blocks.  A dependence of the first noise on the random numbers of rewards blurs later,
     since the number of values that a draw takes from a generator varies.
@@ -269,7 +269,7 @@ def _groups(it: Seen, sizes: Array, own: bool, third: Array) -> dict[str, Array]
 
 
 def _decoded(it: Seen, mechanism: Mechanism, sizes: Sequence[int], subject: str, where: str) -> Verdict:
-    """Check that each decoded sum lies in the range that modulus and tail bound allow, give or take a reward."""
+    """Check that each decoded sum lies, up to one reward, in the range that modulus and tail bound allow."""
     wrong = 0
     for b, n in enumerate(sizes):
         plan = mechanism.planned(n)
@@ -321,7 +321,7 @@ def _reports(wrapper: LocalLaplace, it: Seen, x: Array, full: Array) -> Params:
 
 
 def _releases(wrapper: PrivateMeans, it: Seen, x: Array, full: Array) -> Params:
-    """Return arguments of `Draws`: the noise of each released mean, in units of its scale, and the law of the noise."""
+    """Return arguments of `Draws`: the noise of each released mean, in units of the planned scale, and its law."""
     mine = it.arms[..., None] == np.arange(it.fields["mean"].shape[-1])
     n, sums = np.cumsum(mine, 0), np.cumsum(mine * x[..., None], 0)
     count, total, mean = (np.take_along_axis(v, it.arms[..., None], 3)[..., 0] for v in (n, sums, it.fields["mean"]))

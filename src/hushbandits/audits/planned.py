@@ -51,7 +51,7 @@ class OnGrid:
         return np.where((np.abs(steps - whole) < 1e-6) & (k >= 0) & (k < len(self.pmf)), k + self.first, np.nan)
 
     def uniform(self, noise: Array, stream: Array) -> Array:
-        """Return ``F(k − 1) + u p(k)`` for noise k and u = `stream`, or 1 off the support.
+        """Return ``F(k − 1) + u p(k)`` for noise k and u = `stream`, or 1 outside the support.
 
         If k has this law, the result is uniform.
         """
@@ -61,7 +61,7 @@ class OnGrid:
         return np.where(np.isnan(k), 1.0, np.minimum(below[at] + stream * self.pmf[at], 1.0))
 
     def silent(self, noise: Array) -> Array:
-        """Return whether each draw contains no noise, bool."""
+        """Return a bool per draw: whether the draw contains no noise."""
         return self.steps(noise) == 0
 
     @property
@@ -99,7 +99,7 @@ class Continuous:
         return self.cdf(noise)
 
     def silent(self, noise: Array) -> Array:
-        """Return as bools which draws are 0 up to the rounding error of sums of rewards."""
+        """Return a bool per draw: whether the draw is 0, up to the rounding error of sums of rewards."""
         return np.abs(noise) < 1e-12
 
     def known(self, far: Array) -> Array:
@@ -119,7 +119,7 @@ def narrowed(law: NoiseLaw, times: float) -> NoiseLaw | None:
 
 
 def planned_law(mechanism: Mechanism, n: int, survivors: int, times: float = 1.0) -> OnGrid | Continuous | None:
-    """Return the planned law of the error of a block's decoded sum, or ``None`` if it is unknown.
+    """Return the planned law of the error of a block's decoded sum, or ``None`` if the law is unknown.
 
     `times`: for noise that is so many times narrower than planned; ``None`` if it has no scale.
     """
@@ -171,7 +171,7 @@ def _on_circle(law: NoiseLaw, draws: int, m: int) -> Array:
 
 
 def composed_delta(pairs: Sequence[tuple[Array, Array]], epsilon: float, step: float = 2e-4) -> float:
-    """Return a lower bound on the δ at `epsilon` of several releases together, given a pair of log laws for each.
+    """Return a lower bound on the δ at `epsilon` of several releases together, given a pair of log laws per release.
 
     Losses ``ln p/q`` are rounded down to a grid and their laws convolved, so that a refutation is valid.
 

@@ -27,7 +27,7 @@ _nothing = partial(np.empty, 0)
 
 
 class Prescribed(Law):
-    """Reward law that returns prescribed values, and ignores its random numbers."""
+    """Reward law that returns prescribed values, and ignores random numbers."""
 
     now: ArrayLike | Callable[[], ArrayLike] = 0.0
 
@@ -40,7 +40,7 @@ class Prescribed(Law):
 
 
 class Tap(Wrapper):
-    """Wrapper that records the agents' own rewards and the latest messages, and users' messages if they are visible."""
+    """Wrapper that records the latest own rewards of agents, all messages, and visible messages of users."""
 
     def alter_own_reward(self, reward: Array, env: World) -> Array:
         self.earned = np.array(reward)
@@ -71,7 +71,7 @@ class Round:
 
 
 def rounds(env: Env, team: Team, seed: int | Seeds = 0, given: Sequence[ArrayLike] | None = None) -> Iterator[Round]:
-    """Yield the rounds of a game until every run ends, or until the rewards `given` are used up.
+    """Play `team` in `env`, and yield each round until every run ends, or until the rewards `given` are used up.
 
     `given`: rewards of each round, for envs with the law `Prescribed`.
     """
@@ -114,7 +114,7 @@ def around() -> Team:
 
 
 class Mirror(Team):
-    """Agent whose next arm reveals its last published reward, to test guarantees about a whole run.
+    """Agent that reveals its last published reward by its next arm, to test guarantees about a whole run.
 
     Its next arm is 1 if the last own reward, or the mean of all published ones, is above ½.
     """
@@ -179,7 +179,7 @@ def block(kind: int, n: int, reward: ArrayLike) -> Array:
 
 
 def stage(case: Case, horizon: int, n_agents: int, runs: int = 1, **more: object) -> Case:
-    """Return the case in a new env on a graph, with a recording wrapper before and after the case's wrappers."""
+    """Return the case in a new env on a graph, with recording wrappers before and after the case's wrappers."""
     first, last = Tap(name="audit: earned"), Tap(name="audit: left")
     settings = {"n_agents": n_agents, "horizon": horizon, "means": [0.5, 0.5], "rewards": Prescribed(), **more}
     if case.team is not None:
@@ -255,9 +255,9 @@ def _stacked(rows: list[dict[str, Array]]) -> dict[str, Array]:
 
 
 def _planted(env: Env, how: str, **settings: object) -> Feedback:
-    """Return a feedback env with the wrappers of `env` and between them wrappers that record messages.
+    """Return a feedback env with the wrappers of `env`, interleaved with wrappers that record messages.
 
-    They record the users' rewards, and the input and output of the secure function.
+    The latter record the users' rewards, and the input and output of the secure function.
     """
     wrappers, kind = env.wrappers, type(env)
     own = issubclass(kind, Feedback) and kind._report is not Feedback._report

@@ -66,7 +66,7 @@ def on_blocks(case: Case) -> Iterator[Verdict]:
 def black_box(
     case: Case, change: Change, n: int = 64, where: Sequence[int] = _ONE, how: str = "", share: int = 1
 ) -> Verdict:
-    """Return a verdict with a lower bound on the ε of a case, from its outputs on neighbouring blocks of n users.
+    """Return a verdict with a lower bound on a case's ε, from outputs on neighbouring blocks of n users.
 
     The budget's samples (over `share`) are runs per input: 1,500 detect a mechanism that is two times off at ε = 1,
     40,000 at ε = .1.  `where`: backgrounds, which share the runs.  `how`: where users are lost.
@@ -96,7 +96,7 @@ def black_box(
 
 
 def _grid(case: Case, n: int, runs: int = 400) -> Verdict:
-    """Check that the decoded sums of an integer-coded protocol are multiples of 1/g."""
+    """Check that each decoded sum of an integer-coded protocol lies on the grid, which has step 1/g."""
     it = seen(case.env, [block(kind, n, reward) for kind in (2, 5, 8) for reward in (0.0, 1.0)], runs)
     plan = it.env.mechanism.planned(n)
     steps = (it.fields["reward"] + n * getattr(plan.noise, "mean", 0.0)) * plan.g
@@ -111,7 +111,7 @@ def _grid(case: Case, n: int, runs: int = 400) -> Verdict:
 
 
 def on_graph(case: Case, horizons: Sequence[int] = (3, 16)) -> Iterator[Verdict]:
-    """For every guarantee, play two neighbouring sequences of rewards, and test all posts and received messages.
+    """Test every guarantee on neighbouring sequences of rewards, by all sent and received messages.
 
     Short runs show as much as possible; in longer ones unaccounted costs add up.  A guarantee about a run must cover
     agents that show their published own rewards (`Mirror`).  If a wrapper publishes other values than the rewards, all
@@ -140,7 +140,7 @@ def _posted(case: Case, given: Array, seed: int) -> dict[str, Array]:
 
 
 def _sequences(promise: Guarantee) -> Iterator[tuple[str, Change, int, int | slice]]:
-    """Yield the changes that the guarantee's adjacency allows: description, `Change`, agent and changed rounds."""
+    """Yield the changes that test a guarantee, each as description, `Change`, agent and changed rounds."""
     within, beyond = neighbours(promise)
     whole = promise.adjacency.replaced == "participant"
     when = slice(None) if whole else 0
@@ -152,7 +152,7 @@ def _sequences(promise: Guarantee) -> Iterator[tuple[str, Change, int, int | sli
 
 
 def promised(case: Case) -> Iterator[Case]:
-    """Yield a case for each finite guarantee, then for each one composed over a participant's rewards in a run."""
+    """Yield a case for each finite guarantee, then for each guarantee that composes over a participant's run."""
     yield from (replace(case, claim=g) for g in case.promises)
     for g in case.promises:
         if g.run is not None and not g.single_release and g.adjacency.replaced != "participant":
@@ -170,7 +170,7 @@ def places(horizon: int) -> list[int]:
 
 
 def acted(team: Team, given: Array, seed: int, at: int = 0) -> dict[str, Array]:
-    """Play a server on the rewards `given` ``(T, R)``; return arm and users of each block, NaN after the run's end.
+    """Play a server on the rewards `given` ``(T, R)``; return features of the arms, and the users of each block.
 
     `at`: the user whose block's arm is compared with later ones.
     """
@@ -198,7 +198,7 @@ def chosen(team: Team, given: Array, seed: int, at: int = 0) -> dict[str, Array]
 
 
 def _learned(team: Team, given: Array, seed: int, **settings: object) -> tuple[Array, Array]:
-    """Return the arm and the votes (as one number) of each round of a learner on the rewards `given` ``(T, R, K)``."""
+    """Return a learner's arm and votes (coded as one number) in each round, on the rewards `given` ``(T, R, K)``."""
     horizon, runs, k = given.shape
     settings |= {"means": [0.5] * k, "rewards": Prescribed(), "horizon": horizon}
     env = assemble("DPMASE-v0", team, runs=runs, env=settings)
@@ -212,7 +212,7 @@ def _learned(team: Team, given: Array, seed: int, **settings: object) -> tuple[A
 
 
 def _compared(arms: Array, has: Array) -> dict[str, Array]:
-    """Return as features the arms, whether each later arm equals the arm of the changed reward, and how many do."""
+    """Return features: arms, whether each later arm equals the changed reward's arm, and the number of equal arms."""
     known = np.nan_to_num(arms)
     later = np.cumsum(has, 0) - has > 0
     same = np.where(later & ~np.isnan(arms), arms == np.where(has, known, 0).sum(0), np.nan)
@@ -227,7 +227,7 @@ def actions(case: Case) -> Iterator[Verdict]:
 
 
 def _arms(case: Case) -> Iterator[Verdict]:
-    """Bound ε from below by an agent's arms: one reward changes, in each phase in turn, and all others are 0 or 1.
+    """Bound ε from below by an agent's arms: one reward changes, in each phase in turn; the others are all 0 or all 1.
 
     The observer sees the arms, the lengths of blocks, the votes, and which later arms equal that of the changed
     reward.  An agent that plays in its own env gets rewards in [0, 1] only.
@@ -244,7 +244,7 @@ def _arms(case: Case) -> Iterator[Verdict]:
 
 
 def _votes(case: Case) -> Iterator[Verdict]:
-    """Bound ε from below by an agent's first votes, at several distances of its reward sum from the voting threshold.
+    """Bound ε from below by an agent's first votes, at several distances of the reward sum from the voting threshold.
 
     This applies to DP-MASE, and to agents with its schedule: R(1) activations, then a vote.  All arms but one have
     reward 0.  That one has one reward more or less, near the point where the noiseless rule is so many noise scales
@@ -278,7 +278,7 @@ UNSEEN = {
 
 @dataclass(frozen=True)
 class Check:
-    """A check of one subject, whose `run` yields verdicts; `promises`: class and observer of each guarantee."""
+    """A check of one subject: `run` yields verdicts; `promises` has class and observer of each guarantee."""
 
     subject: str
     what: str
@@ -287,7 +287,7 @@ class Check:
 
 
 def checks(names: Sequence[str] = (), budget: Budget | None = None) -> list[Check]:
-    """Return all checks of the envs, wrappers and agents in `names`; by default those of `everything`."""
+    """Return all checks of the envs, wrappers and agents in `names`, by default in `everything`."""
     budget = budget or Budget()
     found: list[Check] = []
     for name in names or everything():

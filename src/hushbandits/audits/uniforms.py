@@ -1,4 +1,4 @@
-"""Evidence, in nats, that draws are not independent uniforms: their law, repeated values, and dependence.
+"""Tests of draws for a uniform law, repeated values and dependence, which return evidence in nats.
 
 Each evidence is a bound on −ln of a probability.
 """
@@ -23,7 +23,7 @@ def distance(u: Array) -> float:
 
 
 def _width(u: Array) -> float:
-    """Return ``Σ −ln(2 min(u, 1 − u))``, Gamma(n) for n uniform draws; for Laplace noise it is Σ |noise|/scale."""
+    """Return ``Σ −ln(2 min(u, 1 − u))``: Gamma(n) for n uniform draws, and Σ |noise|/scale for Laplace noise."""
     return float(-np.log(2 * np.clip(np.minimum(u, 1 - u), 1e-300, 0.5)).sum())
 
 
@@ -34,13 +34,13 @@ def scale(u: Array) -> float:
 
 
 def scale_between(u: Array, level: float) -> tuple[float, float]:
-    """Return how many times narrower than planned the Laplace noise behind `u` is, and a lower bound at `level`."""
+    """Return an estimate and a lower bound, at `level`, of the factor by which Laplace noise is too narrow."""
     width = max(_width(u), 1e-300)
     return u.size / width, float(stats.gamma.ppf(level, u.size)) / width
 
 
 def factor(n: int, level: float) -> float:
-    """Return the smallest factor by which Laplace noise can be too narrow so that n draws detect it with 90 % power.
+    """Return the smallest factor of narrowing of Laplace noise that n draws detect with 90 % power.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def tails(u: Array) -> float:
 
 
 def share(hits: Array, mean: Array) -> float:
-    """Return ``n KL(share ‖ mean)`` (Hoeffding), the evidence that n events occur more often than `mean` implies."""
+    """Return ``n KL(share ‖ mean)`` (Hoeffding), the evidence that the share of true `hits` exceeds `mean`."""
     if not hits.size:
         return 0.0
     found, p = float(hits.mean()), min(max(float(mean.mean()), 1e-300), 1.0)
